@@ -26,12 +26,17 @@ func Compared(c compare.Comparison, docs []*results.Document) ([]Figure, []NotDr
 	var figures []Figure
 	var notDrawn []NotDrawn
 	for i, rows := range list.GroupBy(c.Rows, subjectOf) {
-		own := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return d.Scenario.Name != rows[0].Scenario })
-		s := sides{rows: slices.DeleteFunc(slices.Clone(rows), func(r compare.Row) bool { return !r.MayBeDrawn() }), looks: newPalette(own)}
-		s.prefix = fmt.Sprintf("%s-compared-%d", rows[0].Scenario, i+1)
-		figures = append(figures, slices.Concat(s.values(), s.ratios())...)
+		own := list.Where(docs, func(d *results.Document) bool { return d.Scenario.Name == rows[0].Scenario })
+		s := sides{list.Where(rows, compare.Row.MayBeDrawn), looksOf(own)}
+		prefix := fmt.Sprintf("%s-compared-%d", rows[0].Scenario, i+1)
+		if len(s.rows) > 0 {
+			for _, f := range append(s.values(), s.ratios()...) {
+				f.Name, f.Subject = prefix+"-"+f.Name, s.subject()
+				figures = append(figures, f)
+			}
+		}
 		if n := reasonsApart(rows); len(n) > 0 {
-			notDrawn = append(notDrawn, NotDrawn{Set: s.prefix, Others: n})
+			notDrawn = append(notDrawn, NotDrawn{Set: prefix, Others: n})
 		}
 	}
 	return figures, notDrawn
@@ -44,19 +49,17 @@ func subjectOf(r compare.Row) string {
 
 // reasonsApart returns each reason for which rows are left out, with their metrics.
 func reasonsApart(rows []compare.Row) []string {
-	apart := list.Where(rows, func(r compare.Row) bool { return !r.MayBeDrawn() })
-	reasons := list.GroupBy(apart, func(r compare.Row) string { return r.Reason })
-	return list.Map(reasons, func(same []compare.Row) string {
-		metrics := list.AppendNew(nil, list.Map(same, func(r compare.Row) string { return r.Metric })...)
-		return fmt.Sprintf("no %s: %s", strings.Join(metrics, ", "), same[0].Reason)
+	refused := list.Where(rows, func(r compare.Row) bool { return !r.MayBeDrawn() })
+	reason := func(r compare.Row) string { return r.Reason }
+	return list.Map(list.GroupBy(refused, reason), func(rows []compare.Row) string {
+		return fmt.Sprintf("no %s: %s", strings.Join(sides{rows: rows}.metrics(), ", "), rows[0].Reason)
 	})
 }
 
 // sides is what is compared of one scenario.
 type sides struct {
-	rows   []compare.Row
-	looks  palette
-	prefix string
+	rows  []compare.Row
+	looks map[string]look
 }
 
 // metrics returns the metrics of the rows, in their order.
@@ -64,9 +67,14 @@ func (s sides) metrics() []string {
 	return list.AppendNew(nil, list.Map(s.rows, func(r compare.Row) string { return r.Metric })...)
 }
 
+// variants returns the names of the variants, in the order of the rows.
+func (s sides) variants() []string {
+	return list.AppendNew(nil, list.Map(s.rows, func(r compare.Row) string { return r.Other.Variant })...)
+}
+
 // of returns the rows of a metric.
 func (s sides) of(metric string) []compare.Row {
-	return slices.DeleteFunc(slices.Clone(s.rows), func(r compare.Row) bool { return r.Metric != metric })
+	return list.Where(s.rows, func(r compare.Row) bool { return r.Metric == metric })
 }
 
 // clients returns the numbers of clients, ascending.
@@ -81,44 +89,31 @@ func (s sides) subject() string {
 	return fmt.Sprintf("%s: %s on %s against %s on %s", title, r.Other.Side, r.Other.Engine, r.Base.Side, r.Base.Engine)
 }
 
-// figure returns a figure of panels in columns.
-func (s sides) figure(name, shows string, panels []*plot.Plot, height vg.Length, legend []entry) Figure {
-	rows := inColumns(panels, min(panelColumns, len(panels)))
-	f := Figure{Name: s.prefix + "-" + name, Set: s.prefix, Shows: shows, Subject: s.subject(), legend: legend}
-	return f.grid(rows, equalHeights(rows, height))
-}
-
 // values draws each metric of both sides against the number of clients, those of the base dashed and with rings; or with a line from
 // the base to the other side if there is only one number.
 func (s sides) values() []Figure {
 	var panels []*plot.Plot
+	curves := len(s.clients()) > 1
 	for _, metric := range s.metrics() {
-		if len(s.clients()) > 1 {
+		if curves {
 			panels = append(panels, s.curves(metric))
 		} else {
 			panels = append(panels, s.shifts(metric, len(panels)%panelColumns == 0))
 		}
 	}
-	if len(panels) == 0 {
-		return nil
+	base := []plot.Thumbnailer{&plotter.Scatter{GlyphStyle: baseLook().style(glyphRadius)}}
+	other := []plot.Thumbnailer{&plotter.Scatter{GlyphStyle: look{gray(), draw.CircleGlyph{}}.style(glyphRadius)}}
+	if curves {
+		base = append([]plot.Thumbnailer{&plotter.Line{LineStyle: baseStyle(gray())}}, base...)
+		other = []plot.Thumbnailer{&plotter.Line{LineStyle: solid(gray())}}
 	}
-	base, other := baseStyle(gray()), solid(gray())
-	legend := []entry{
-		{s.rows[0].Base.Side, []plot.Thumbnailer{&plotter.Line{LineStyle: base}, &plotter.Scatter{GlyphStyle: baseGlyph()}}},
-		{s.rows[0].Other.Side, []plot.Thumbnailer{&plotter.Line{LineStyle: other}}},
+	legend := []entry{{s.rows[0].Base.Side, base}, {s.rows[0].Other.Side, other}}
+	if curves {
+		legend = append(legend, list.Map(s.variants(), func(v string) entry { return lineEntry(v, s.looks[v]) })...)
 	}
-	if len(s.clients()) == 1 {
-		glyph := draw.GlyphStyle{Color: gray(), Radius: glyphRadius, Shape: draw.CircleGlyph{}}
-		legend = []entry{
-			{s.rows[0].Base.Side, []plot.Thumbnailer{&plotter.Scatter{GlyphStyle: baseGlyph()}}},
-			{s.rows[0].Other.Side, []plot.Thumbnailer{&plotter.Scatter{GlyphStyle: glyph}}},
-		}
-	} else {
-		for _, v := range s.variants() {
-			legend = append(legend, lineEntry(v, s.looks[v]))
-		}
-	}
-	return []Figure{s.figure("values", "Both sides, medians", panels, panelHeight, legend)}
+	f := inColumns(panels, panelHeight, legend)
+	f.Name, f.Shows = "values", "Both sides, medians"
+	return []Figure{f}
 }
 
 // baseStyle is the style of the lines of the base.
@@ -126,39 +121,33 @@ func baseStyle(c color.Color) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: 1.4, Dashes: []vg.Length{4, 3}}
 }
 
-// baseGlyph is the shape of the base.
-func baseGlyph() draw.GlyphStyle {
-	return draw.GlyphStyle{Color: gray(), Radius: glyphRadius, Shape: hollow{draw.CircleGlyph{}}}
-}
+// baseLook is how the base of all variants is drawn.
+func baseLook() look { return look{gray(), ring()} }
 
-// variants returns the names of the variants, in the order of the rows.
-func (s sides) variants() []string {
-	return list.AppendNew(nil, list.Map(s.rows, func(r compare.Row) string { return r.Other.Variant })...)
+// bothSides returns what a row compares, in the unit of its quantity.
+func bothSides(r compare.Row, q quantity) (base, other float64) {
+	return q.factor * float64(r.Base.Value), q.factor * float64(r.Other.Value)
 }
 
 // curves draws a metric of both sides against the number of clients.
 func (s sides) curves(metric string) *plot.Plot {
 	q := quantityOf(metric)
-	rows := s.of(metric)
-	y := scaleOf(bothValues(rows, q))
-	p := newPlot(y.label(q), "clients", "")
-	var marks spots
+	p := newPlot(q.label, "clients", "")
+	var all []float64
 	for _, v := range s.variants() {
-		var base, other plotter.XYs
-		for _, r := range rows {
+		before, after := series{look: look{s.looks[v].color, ring()}}, series{look: s.looks[v]}
+		for _, r := range s.of(metric) {
 			if r.Other.Variant == v {
-				base = append(base, plotter.XY{X: float64(r.Clients), Y: y.at(q.factor * float64(r.Base.Value))})
-				other = append(other, plotter.XY{X: float64(r.Clients), Y: y.at(q.factor * float64(r.Other.Value))})
-				marks = append(marks, spot{other[len(other)-1], clientsText(r.Clients) + ", " + rowText(r)})
+				base, other := bothSides(r, q)
+				before.points = append(before.points, point{x: float64(r.Clients), value: base})
+				after.points = append(after.points, point{x: float64(r.Clients), value: other, text: clientsText(r.Clients) + ", " + rowText(r)})
+				all = append(all, base, other)
 			}
 		}
-		addLine(p, base, baseStyle(s.looks[v].color))
-		addGlyphs(p, base, look{s.looks[v].color, hollow{draw.CircleGlyph{}}}, glyphRadius)
-		addLine(p, other, solid(s.looks[v].color))
-		addGlyphs(p, other, s.looks[v], glyphRadius)
+		before.addTo(p, baseStyle(before.look.color))
+		after.addTo(p, solid(after.look.color))
 	}
-	p.Add(marks)
-	y.set(&p.Y)
+	setScale(&p.Y, &p.Title.Text, all)
 	setClients(p, s.clients())
 	return p
 }
@@ -167,44 +156,33 @@ func (s sides) curves(metric string) *plot.Plot {
 func (s sides) shifts(metric string, named bool) *plot.Plot {
 	q := quantityOf(metric)
 	rows := s.of(metric)
-	x := scaleOf(bothValues(rows, q))
-	labels := s.labels(rows, named)
-	p := rowsPlot(x.label(q), labels)
-	var marks spots
-	for i, r := range rows {
-		from := plotter.XY{X: x.at(q.factor * float64(r.Base.Value)), Y: rowOf(i, labels)}
-		to := plotter.XY{X: x.at(q.factor * float64(r.Other.Value)), Y: rowOf(i, labels)}
-		addLine(p, plotter.XYs{from, to}, draw.LineStyle{Color: gray(), Width: 1})
-		p.Add(&plotter.Scatter{XYs: plotter.XYs{from}, GlyphStyle: baseGlyph()})
-		addGlyphs(p, plotter.XYs{to}, s.looks[r.Other.Variant], glyphRadius)
-		marks = append(marks, spot{to, rowText(r)})
+	labels := blank(len(rows))
+	if named {
+		labels = s.labels(rows)
 	}
-	p.Add(marks)
-	x.set(&p.X)
+	p := rowsPlot(q.label, labels)
+	var all []float64
+	for i, r := range rows {
+		base, other := bothSides(r, q)
+		row := rowOf(i, labels)
+		from, to := plotter.XY{X: base, Y: row}, plotter.XY{X: other, Y: row}
+		addLine(p, plotter.XYs{from, to}, thin(gray()))
+		addSpots(p, baseLook(), glyphRadius, spot{XY: from})
+		addSpots(p, s.looks[r.Other.Variant], glyphRadius, spot{to, rowText(r)})
+		all = append(all, base, other)
+	}
+	setScale(&p.X, &p.Title.Text, all)
 	return p
 }
 
-func bothValues(rows []compare.Row, q quantity) []float64 {
-	var out []float64
-	for _, r := range rows {
-		out = append(out, q.factor*float64(r.Base.Value), q.factor*float64(r.Other.Value))
-	}
-	return out
-}
-
 // labels names the rows of a panel; the number of clients is part of the names if there are several.
-func (s sides) labels(rows []compare.Row, named bool) []string {
-	out := make([]string, len(rows))
-	for i, r := range rows {
-		out[i] = " "
-		if named {
-			out[i] = r.Other.Variant
-			if len(s.clients()) > 1 {
-				out[i] += ", " + clientsText(r.Clients)
-			}
+func (s sides) labels(rows []compare.Row) []string {
+	return list.Map(rows, func(r compare.Row) string {
+		if len(s.clients()) > 1 {
+			return r.Other.Variant + ", " + clientsText(r.Clients)
 		}
-	}
-	return out
+		return r.Other.Variant
+	})
 }
 
 // rowText returns everything about a row in a line.
@@ -224,11 +202,11 @@ func rowText(r compare.Row) string {
 func verdictLook(v compare.Verdict) look {
 	switch v {
 	case compare.Better:
-		return look{cool()[0], draw.CircleGlyph{}}
+		return cool().look(0)
 	case compare.Worse:
-		return look{warm()[0], draw.BoxGlyph{}}
+		return warm().look(0)
 	default:
-		return look{plain()[1], hollow{draw.CircleGlyph{}}}
+		return look{plain().colors[1], ring()}
 	}
 }
 
@@ -237,7 +215,7 @@ func (s sides) ratios() []Figure {
 	var panels []*plot.Plot
 	most := 0
 	for _, metric := range s.metrics() {
-		rows := slices.DeleteFunc(s.of(metric), func(r compare.Row) bool { return !r.Ratio.Finite() || r.Ratio <= 0 })
+		rows := list.Where(s.of(metric), func(r compare.Row) bool { return r.Ratio.Finite() && r.Ratio > 0 })
 		if len(rows) > 0 {
 			panels = append(panels, s.ratioPanel(metric, rows))
 			most = max(most, len(rows))
@@ -247,48 +225,44 @@ func (s sides) ratios() []Figure {
 		return nil
 	}
 	var legend []entry
-	for _, v := range []compare.Verdict{compare.Better, compare.Worse, compare.Same, compare.Unsure} {
-		if slices.ContainsFunc(s.rows, func(r compare.Row) bool { return r.Verdict == v }) {
-			name := map[compare.Verdict]string{compare.Same: "exact counts, equal", compare.Unsure: "not decided"}[v]
-			if name == "" {
-				name = string(v)
-			}
-			l := verdictLook(v)
-			legend = append(legend, entry{name, []plot.Thumbnailer{&plotter.Line{LineStyle: solid(l.color)}, &plotter.Scatter{GlyphStyle: draw.GlyphStyle{Color: l.color, Radius: glyphRadius, Shape: l.glyph}}}})
+	for _, one := range []struct {
+		verdict compare.Verdict
+		name    string
+	}{{compare.Better, "better"}, {compare.Worse, "worse"}, {compare.Same, "exact counts, equal"}, {compare.Unsure, "not decided"}} {
+		if slices.ContainsFunc(s.rows, func(r compare.Row) bool { return r.Verdict == one.verdict }) {
+			legend = append(legend, lineEntry(one.name, verdictLook(one.verdict)))
 		}
 	}
-	height := rowsAxis + rowHeight*vg.Length(most)
-	return []Figure{s.figure("ratios", "Ratios with their 95 % intervals", panels, height, legend)}
-}
-
-// ratioPanel draws the ratios of a metric. Ratios without an interval are drawn as they are, and the reason says why.
-func (s sides) ratioPanel(name string, rows []compare.Row) *plot.Plot {
-	labels := s.labels(rows, true)
-	better := "less is better"
-	if metric.Named(name).MoreIsBetter() {
-		better = "more is better"
-	}
-	p := rowsPlot(fmt.Sprintf("%s, ratio%s", metric.Named(name).Title, logLabel), labels)
-	p.X.Label.Text = better
-	low, high := 1/ratioReach, ratioReach
-	p.Add(verticalLine{1, gray()})
-	var marks spots
-	for i, r := range rows {
-		l, row := verdictLook(r.Verdict), rowOf(i, labels)
-		at := plotter.XY{X: float64(r.Ratio), Y: row}
-		from, to := at.X, at.X
-		if r.Pairs > 0 && r.Low.Finite() && r.High.Finite() && r.Low > 0 {
-			from, to = float64(r.Low), float64(r.High)
-		}
-		low, high = math.Min(low, from), math.Max(high, to)
-		addLine(p, plotter.XYs{{X: from, Y: row}, {X: to, Y: row}}, solid(l.color))
-		addGlyphs(p, plotter.XYs{at}, l, glyphRadius)
-		marks = append(marks, spot{at, rowText(r)})
-	}
-	p.Add(marks)
-	logarithmic(&p.X, low*0.95, high*1.05)
-	return p
+	f := rowsOf(panels, most, legend)
+	f.Name, f.Shows = "ratios", "Ratios with their 95 % intervals"
+	return []Figure{f}
 }
 
 // ratioReach is how far an axis of ratios goes at least, so that a difference of a few percent does not look like a large one.
 const ratioReach = 1.25
+
+// ratioPanel draws the ratios of a metric. Ratios without an interval are drawn as they are, and the reason says why.
+func (s sides) ratioPanel(name string, rows []compare.Row) *plot.Plot {
+	m, labels := metric.Named(name), s.labels(rows)
+	p := rowsPlot(m.Title+", ratio", labels)
+	switch {
+	case m.MoreIsBetter():
+		p.X.Label.Text = "more is better"
+	case m.HasDirection():
+		p.X.Label.Text = "less is better"
+	}
+	p.Add(upright{1, thin(gray())})
+	low, high := 1/ratioReach, ratioReach
+	for i, r := range rows {
+		l, at := verdictLook(r.Verdict), plotter.XY{X: float64(r.Ratio), Y: rowOf(i, labels)}
+		from, to := at, at
+		if r.Pairs > 0 && r.Low.Finite() && r.High.Finite() && r.Low > 0 {
+			from.X, to.X = float64(r.Low), float64(r.High)
+		}
+		low, high = math.Min(low, from.X), math.Max(high, to.X)
+		addLine(p, plotter.XYs{from, to}, solid(l.color))
+		addSpots(p, l, glyphRadius, spot{at, rowText(r)})
+	}
+	logarithmic(&p.X, &p.Title.Text, low*0.95, high*1.05)
+	return p
+}

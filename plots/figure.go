@@ -2,38 +2,93 @@ package plots
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"image"
 	"image/png"
 	"io"
 	"math"
+	"slices"
 
 	"git.sr.ht/~sbinet/gg"
 	"github.com/google/renameio/v2"
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
+
+	"github.com/zkbench/zkbench/results/list"
 )
 
-// Figure is one picture, ready to be drawn in any format: a header with what it shows, of what, and a legend, and a body below.
+// Figure is one picture, ready to be drawn in any format: a header with what it shows, of what, and a legend, and panels below.
 type Figure struct {
 	Name    string // of its file, without a folder and an ending
-	Set     string // the beginning of the names of all figures of a scenario and its servers; empty for a figure of several
 	Shows   string // such as "Costs of an operation"
 	Subject string // the scenario and the servers
 	Zoom    bool   // a reader may want to look at a part of it: it has a point for each event
 
-	legend        []entry
-	width, height vg.Length // of the body
-	body          func(draw.Canvas)
+	variant string // the one that the name has, if the scenario has several such figures
+	legend  []entry
+	width   vg.Length
+	rows    [][]*plot.Plot // of panels, from the top down
+	heights []vg.Length    // of the rows
+	named   []series       // whose names stand at their ends, right of the only panel
+}
+
+// The size of an ordinary figure below its header, the margin around it, and the gaps between its panels.
+const (
+	figureWidth  = 8 * vg.Inch
+	figureHeight = 3.9 * vg.Inch
+	figureMargin = vg.Length(8)
+	panelGap     = vg.Length(14) // between columns
+	rowGap       = vg.Length(10)
+)
+
+// The height of a panel among others, and of the rows of a panel that has rows, beside its title and axis.
+const (
+	panelHeight = 2.3 * vg.Inch
+	rowHeight   = 0.26 * vg.Inch
+	rowsAxis    = 0.8 * vg.Inch
+)
+
+// panelColumns is the number of panels side by side.
+const panelColumns = 2
+
+// inColumns returns a figure of panels side by side, which are equally high.
+func inColumns(panels []*plot.Plot, height vg.Length, legend []entry) Figure {
+	rows := slices.Collect(slices.Chunk(panels, panelColumns))
+	return Figure{width: figureWidth, rows: rows, heights: slices.Repeat([]vg.Length{height}, len(rows)), legend: legend}
+}
+
+// gridOf returns a figure of panels side by side, or of a single larger one.
+func gridOf(panels []*plot.Plot, legend []entry) Figure {
+	if len(panels) == 1 {
+		return inColumns(panels, figureHeight, legend)
+	}
+	return inColumns(panels, panelHeight, legend)
+}
+
+// rowsOf returns a figure of panels that are as high as their rows need.
+func rowsOf(panels []*plot.Plot, rows int, legend []entry) Figure {
+	return inColumns(panels, rowsAxis+rowHeight*vg.Length(rows), legend)
+}
+
+// stackOf returns a figure of panels one below the other, which show single events of the variant.
+func stackOf(variant string, panels []*plot.Plot, heights []vg.Length) Figure {
+	return Figure{variant: variant, Zoom: true, width: figureWidth, rows: slices.Collect(slices.Chunk(panels, 1)), heights: heights}
 }
 
 // entry is a line of a legend.
 type entry struct {
 	label string
 	thumb []plot.Thumbnailer
+}
+
+// lineEntry returns the legend entry of a line with points.
+func lineEntry(name string, l look) entry {
+	return entry{name, []plot.Thumbnailer{&plotter.Line{LineStyle: solid(l.color)}, &plotter.Scatter{GlyphStyle: l.style(glyphRadius)}}}
 }
 
 // The proportions of a header.
@@ -46,6 +101,21 @@ const (
 	headerPadding = vg.Length(6)  // below the header
 )
 
+// drawOn draws the label of the entry at a point, with the thumbnail on its left.
+func (e entry) drawOn(c draw.Canvas, style draw.TextStyle, at vg.Point) {
+	top := at.Y - 1
+	if style.YAlign == draw.YCenter {
+		top = at.Y + 5
+	}
+	thumb := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+		Min: vg.Point{X: at.X - thumbWidth, Y: top - 10}, Max: vg.Point{X: at.X - 5, Y: top},
+	}}
+	for _, t := range e.thumb {
+		t.Thumbnail(&thumb)
+	}
+	c.FillText(style, at, e.label)
+}
+
 // header returns the height of the header.
 func (f Figure) header() vg.Length {
 	return titleRow + subjectRow + legendRow*vg.Length(len(f.legendRows())) + headerPadding
@@ -53,7 +123,7 @@ func (f Figure) header() vg.Length {
 
 // size returns the size of the whole figure.
 func (f Figure) size() (width, height vg.Length) {
-	return f.width, f.header() + f.height + 2*figureMargin
+	return f.width, f.header() + list.Sum(f.heights) + 2*figureMargin
 }
 
 // legendRows divides the legend into rows that fit the width.
@@ -78,34 +148,95 @@ func (f Figure) drawOnPaper(c draw.Canvas) {
 	f.drawOn(c)
 }
 
-// drawOn draws the header and the body.
+// drawOn draws the header and the panels.
 func (f Figure) drawOn(c draw.Canvas) {
 	c = draw.Crop(c, figureMargin, -figureMargin, figureMargin, -figureMargin)
-	title := textStyle(titleSize)
-	c.FillText(title, vg.Point{X: c.Min.X, Y: c.Max.Y}, f.Shows)
-	subject := textStyle(tickSize)
+	c.FillText(textStyle(titleSize), vg.Point{X: c.Min.X, Y: c.Max.Y}, f.Shows)
+	subject, label := textStyle(tickSize), textStyle(tickSize)
 	subject.Color = gray()
 	c.FillText(subject, vg.Point{X: c.Min.X, Y: c.Max.Y - titleRow}, f.Subject)
-	at := vg.Point{X: c.Min.X, Y: c.Max.Y - titleRow - subjectRow}
+	top := c.Max.Y - titleRow - subjectRow
 	for _, row := range f.legendRows() {
-		drawLegend(c, at, row)
-		at.Y -= legendRow
+		left := c.Min.X
+		for _, e := range row {
+			e.drawOn(c, label, vg.Point{X: left + thumbWidth, Y: top})
+			left += thumbWidth + label.Width(e.label) + legendGap
+		}
+		top -= legendRow
 	}
-	f.body(draw.Crop(c, 0, 0, 0, -f.header()))
+	if c = draw.Crop(c, 0, 0, 0, -f.header()); f.named != nil {
+		f.drawNamed(c)
+	} else {
+		f.drawGrid(c)
+	}
 }
 
-// drawLegend draws a row of a legend below a point.
-func drawLegend(c draw.Canvas, at vg.Point, row []entry) {
-	style := textStyle(tickSize)
-	for _, e := range row {
-		thumb := c
-		thumb.Min, thumb.Max = vg.Point{X: at.X, Y: at.Y - 11}, vg.Point{X: at.X + thumbWidth - 5, Y: at.Y - 1}
-		for _, t := range e.thumb {
-			t.Thumbnail(&thumb)
+// margins is the room that the axes of a panel take on each side of its data.
+type margins struct{ left, right vg.Length }
+
+func marginsOf(p *plot.Plot, c draw.Canvas) margins {
+	data := p.DataCanvas(c)
+	return margins{data.Min.X - c.Min.X, c.Max.X - data.Max.X}
+}
+
+// drawGrid draws the rows of panels. The data areas of a column are aligned, and those of all columns equally wide, also where
+// [plot.Align] would fail: in a last row that is shorter.
+func (f Figure) drawGrid(c draw.Canvas) {
+	widest := make([]margins, len(f.rows[0]))
+	for _, row := range f.rows {
+		for i, p := range row {
+			own := marginsOf(p, c)
+			widest[i] = margins{max(widest[i].left, own.left), max(widest[i].right, own.right)}
 		}
-		c.FillText(style, vg.Point{X: at.X + thumbWidth, Y: at.Y}, e.label)
-		at.X += thumbWidth + style.Width(e.label) + legendGap
 	}
+	data := c.Max.X - c.Min.X - panelGap*vg.Length(len(widest)-1)
+	for _, m := range widest {
+		data -= m.left + m.right
+	}
+	data /= vg.Length(len(widest))
+	top := c.Max.Y
+	for r, row := range f.rows {
+		left := c.Min.X
+		for i, p := range row {
+			width := widest[i].left + data + widest[i].right
+			area := draw.Canvas{Canvas: c.Canvas, Rectangle: vg.Rectangle{
+				Min: vg.Point{X: left, Y: top - f.heights[r] + rowGap}, Max: vg.Point{X: left + width, Y: top},
+			}}
+			own := marginsOf(p, area)
+			p.Draw(draw.Crop(area, widest[i].left-own.left, own.right-widest[i].right, 0, 0))
+			left += width + panelGap
+		}
+		top -= f.heights[r]
+	}
+}
+
+// drawNamed draws the only panel, with the names of its curves at their right ends.
+func (f Figure) drawNamed(c draw.Canvas) {
+	const gap = vg.Length(8)
+	style := textStyle(tickSize)
+	style.YAlign = draw.YCenter
+	widest := slices.Max(list.Map(f.named, func(s series) vg.Length { return style.Width(s.name) }))
+	area, p := draw.Crop(c, 0, -widest-gap-thumbWidth, 0, 0), f.rows[0][0]
+	p.Draw(area)
+	data := p.DataCanvas(area)
+	_, y := p.Transforms(&data)
+	ordered := slices.SortedStableFunc(slices.Values(f.named), func(a, b series) int { return cmp.Compare(b.last().value, a.last().value) })
+	heights := spread(list.Map(ordered, func(s series) vg.Length { return y(s.last().value) }), data.Min.Y)
+	for i, one := range ordered {
+		lineEntry(one.name, one.look).drawOn(c, style, vg.Point{X: data.Max.X + gap/2 + thumbWidth, Y: heights[i]})
+	}
+}
+
+// spread moves the heights of labels, from the top down, apart: each is as far below the one before it as it needs. If the last ones
+// are below the lowest place, all of them move up.
+func spread(heights []vg.Length, lowest vg.Length) []vg.Length {
+	for i := range heights[1:] {
+		heights[i+1] = min(heights[i+1], heights[i]-legendRow)
+	}
+	for i := range heights {
+		heights[i] = max(heights[i], lowest+legendRow*vg.Length(len(heights)-1-i))
+	}
+	return heights
 }
 
 // Formats lists the file formats that figures can be written in.

@@ -30,21 +30,21 @@ type inlineCanvas struct {
 	spots strings.Builder
 }
 
-// spot implements [spotter].
+// spot adds a spot.
 func (c *inlineCanvas) spot(at vg.Point, text string) {
 	_, height := c.Size()
 	fmt.Fprintf(&c.spots, `<circle cx="%.1f" cy="%.1f"><title>%s</title></circle>`, at.X, height-at.Y, html.EscapeString(text))
 }
 
-// fillDots implements [dotCanvas]. Each dot is a closed line of no length, with round ends.
-func (c *inlineCanvas) fillDots(centers []vg.Point, radius vg.Length) {
+// fillDots draws many equal dots in a short form. Each dot is a closed line of no length, with round ends.
+func (c *inlineCanvas) fillDots(centers []vg.Point) {
 	var path vg.Path
 	for _, at := range centers {
 		path.Move(at)
 		path.Close()
 	}
 	c.SetLineDash(nil, 0)
-	c.SetLineWidth(2 * radius)
+	c.SetLineWidth(2 * dotRadius)
 	c.Stroke(path)
 }
 
@@ -94,8 +94,8 @@ func InlineStyle() string {
 		fmt.Fprintf(&light, "--c%[1]s:#%[1]s;", hex(c))
 		fmt.Fprintf(&dark, "--c%s:#%s;", hex(c), hex(onDark(c)))
 	}
-	return fmt.Sprintf(":root{%s}\n@media screen and (prefers-color-scheme:dark){:root{%s}}\n%s.spots circle{r:%gpx;fill:transparent;stroke-width:1.5}\n",
-		light.String(), dark.String(), classes.String(), spotRadius)
+	fmt.Fprintf(&classes, ".spots circle{r:%gpx;fill:transparent;stroke-width:1.5}\n", spotRadius)
+	return fmt.Sprintf(":root{%s}\n@media screen and (prefers-color-scheme:dark){:root{%s}}\n%s", &light, &dark, &classes)
 }
 
 // spotRadius is the size of the place that a reader can point at.
@@ -103,7 +103,7 @@ const spotRadius = vg.Length(7)
 
 // inlineColors returns every color that a figure uses.
 func inlineColors() []color.RGBA {
-	families := slices.Concat(warm(), cool(), plain())
+	families := slices.Concat(warm().colors, cool().colors, plain().colors)
 	out := slices.Concat([]color.RGBA{paper(), ink(), gray(), gridColor(), shadeColor(), outageColor()}, families)
 	for _, c := range append(families, gray()) {
 		out = append(out, dashed(c).Color.(color.RGBA))
@@ -113,7 +113,7 @@ func inlineColors() []color.RGBA {
 }
 
 // darkPaper is the background of a figure on a dark page.
-func darkPaper() color.RGBA { return color.RGBA{0x16, 0x1a, 0x20, 0xff} }
+func darkPaper() color.RGBA { return rgb(0x161a20) }
 
 // onDark returns the counterpart of a color on a dark page: grays are inverted between the two papers, and other colors lighter.
 func onDark(c color.RGBA) color.RGBA {
@@ -125,7 +125,7 @@ func onDark(c color.RGBA) color.RGBA {
 		return color.RGBA{mix(dark.R), mix(dark.G), mix(dark.B), 0xff}
 	}
 	if c == outageColor() {
-		return color.RGBA{0x4a, 0x3c, 0x12, 0xff}
+		return rgb(0x4a3c12)
 	}
 	lighter := func(v uint8) uint8 { return v + uint8(0.55*float64(0xff-v)) }
 	return color.RGBA{lighter(c.R), lighter(c.G), lighter(c.B), 0xff}

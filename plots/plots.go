@@ -1,4 +1,4 @@
-// Package plots draws results: a few figures in one style, each kind in a source file of its own.
+// Package plots draws results: a few figures in one style, which [kinds] lists.
 //
 // It takes one position: a picture must answer what its scenario asks, and must not say more than its numbers. The figures of a
 // scenario follow its claims and what its recipe measures. A figure in which nothing differs is not drawn, and the reader is told.
@@ -13,36 +13,79 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/grouping"
-	"github.com/zkbench/zkbench/results/list"
-	"github.com/zkbench/zkbench/results/metric"
-	"github.com/zkbench/zkbench/results/summary"
-	"github.com/zkbench/zkbench/results/table"
 )
 
-// NotDrawn says of a scenario what has no figure.
-type NotDrawn struct {
-	Set    string   // the beginning of the names of the scenario's figures
-	Same   []string // metrics in which nothing differs, each with its value
-	Others []string // other figures, each with the reason
+// kind is a kind of figure of a scenario.
+type kind struct {
+	// The name, for files, and what the figure shows. N stands for the largest number of clients, if the figure shows it alone, and
+	// VARIANT for the figure's variant.
+	name, shows string
+	swept       bool // the figure is about open loads at several rates, which have no other figures
+	// draw returns figures without a name. What they show is added to that of the kind.
+	draw func(*Set) ([]Figure, error)
 }
 
-// Texts returns a text for all metrics that are the same, and one for each other figure.
-func (n NotDrawn) Texts() []string {
-	if len(n.Same) == 0 {
-		return n.Others
+// kinds returns the kinds of figures in their order. To add one, add it here, and its question to docs/plots.md.
+func kinds() []kind {
+	return []kind{
+		{name: "costs", shows: "What an operation costs", draw: ofMetrics((*Set).costs)},
+		{name: "throughput", shows: "Throughput", draw: ofMetrics((*Set).throughput)},
+		{name: "outcomes", shows: "What users get", draw: ofMetrics((*Set).outcomes)},
+		{name: "latencies", shows: "How long it takes", draw: ofMetrics((*Set).latencies)},
+		{name: "percentiles-nN", shows: "Latency distributions, N clients", draw: (*Set).percentiles},
+		{name: "floor", shows: "How far from the floor, the time of a single raw operation", draw: ofMetrics((*Set).floors)},
+		{name: "herd-sizes-nN", shows: "Herd sizes, N clients", draw: (*Set).herdSizes},
+		{name: "timeline-nN-VARIANT", shows: fmt.Sprintf("Every notification of %s, N clients", timelineShown), draw: (*Set).timelines},
+		{name: "series-nN", shows: "Over time, N clients", draw: (*Set).overTime},
+		{name: "recovery-nN", shows: "Recovery after each fault, N clients", draw: (*Set).recoveries},
+		{name: "failure-nN-VARIANT", shows: "Operations around the first fault, N clients", draw: (*Set).failures},
+		{name: "knee", shows: "Response times, N clients", swept: true, draw: (*Set).knee},
 	}
-	return append([]string{"the same everywhere: " + strings.Join(n.Same, ", ")}, n.Others...)
 }
 
-// String returns the scenario and everything that is not drawn of it.
-func (n NotDrawn) String() string { return n.Set + ": " + strings.Join(n.Texts(), "; ") }
+// draw draws the set in all kinds of figures in which it has something to show.
+func (s *Set) draw() error {
+	s.NotDrawn.Set = s.Name
+	n := s.mostClients()
+	for _, k := range kinds() {
+		if k.swept != (len(s.rates()) > 1) {
+			continue
+		}
+		figures, err := k.draw(s)
+		if err != nil {
+			return fmt.Errorf("draw %s-%s: %w", s.Name, k.name, err)
+		}
+		for _, f := range figures {
+			fill := strings.NewReplacer("VARIANT", f.variant, "N clients", clientsText(n), "N", strconv.Itoa(n))
+			f.Name, f.Shows, f.Subject = s.Name+"-"+fill.Replace(k.name), fill.Replace(k.shows)+f.Shows, s.subject(f)
+			s.Figures = append(s.Figures, f)
+		}
+	}
+	return nil
+}
+
+// Figures returns every figure that the documents have something to show in, scenario by scenario, and what they show nothing in.
+func Figures(docs []*results.Document) ([]Figure, []NotDrawn, error) {
+	sets, err := Sets(docs)
+	if err != nil {
+		return nil, nil, err
+	}
+	var figures []Figure
+	var notDrawn []NotDrawn
+	for _, s := range sets {
+		figures = append(figures, s.Figures...)
+		if len(s.NotDrawn.Texts()) > 0 {
+			notDrawn = append(notDrawn, s.NotDrawn)
+		}
+	}
+	return append(figures, Overview(docs)...), notDrawn, nil
+}
 
 // WriteAll stores figures in a folder, which it creates, in each of the formats. The files of one figure follow each other. Figures
 // are drawn in parallel, on as many CPUs as there are.
@@ -63,203 +106,25 @@ func WriteAll(figures []Figure, dir string, formats []string) ([]string, error) 
 	return files, drawing.Wait()
 }
 
-// Figures returns every figure that the documents have something to show in, scenario by scenario, and what they show nothing in. It
-// never mixes documents of different loads, engines, versions or machines in one figure, and leaves out those whose numbers must
-// not be used.
-func Figures(docs []*results.Document) ([]Figure, []NotDrawn, error) {
-	var figures []Figure
-	var notDrawn []NotDrawn
-	for _, s := range setsOf(docs) {
-		own, err := s.figures()
-		if err != nil {
-			return nil, nil, err
-		}
-		figures = append(figures, own...)
-		if n := s.notDrawn; len(n.Same)+len(n.Others) > 0 {
-			n.Set = s.prefix
-			notDrawn = append(notDrawn, n)
-		}
+// NotDrawn says of a scenario what has no figure.
+type NotDrawn struct {
+	Set    string   // the beginning of the names of the scenario's figures
+	Same   []string // metrics in which nothing differs, each with its value
+	Others []string // other figures, each with the reason
+}
+
+// Texts returns a text for all metrics that are the same, and one for each other figure.
+func (n NotDrawn) Texts() []string {
+	if len(n.Same) == 0 {
+		return n.Others
 	}
-	return append(figures, pairsFigure(docs)...), notDrawn, nil
+	return append([]string{"the same everywhere: " + strings.Join(n.Same, ", ")}, n.Others...)
 }
 
-// set is the documents of one scenario under the same conditions.
-type set struct {
-	docs     []*results.Document
-	groups   [][]*results.Document             // repeats of one variant under one number of clients
-	rows     map[*results.Document]summary.Row // of each group, by its first document
-	looks    palette
-	prefix   string // begins the names of the set's files
-	notDrawn NotDrawn
-}
-
-// setsOf returns the sets of documents, those of open loads at several rates first.
-func setsOf(docs []*results.Document) []*set {
-	drawable := list.Where(grouping.WithoutUnfinished(docs), (*results.Document).Drawable)
-	isOpen := func(d *results.Document) bool { return d.Rate > 0 }
-	var all []*set
-	others := slices.DeleteFunc(slices.Clone(drawable), isOpen)
-	for _, sweep := range list.GroupBy(list.Where(drawable, isOpen), allButRate) {
-		if s := newSet(sweep); len(s.rates()) >= fewestRates {
-			all = append(all, s)
-		} else {
-			others = append(others, sweep...)
-		}
-	}
-	all = append(all, list.Map(list.GroupBy(others, grouping.Setup), newSet)...)
-	used := map[string]int{}
-	for _, s := range all {
-		// Several sets of one scenario and engine differ in a condition that the file name does not have.
-		if used[s.prefix]++; used[s.prefix] > 1 {
-			s.prefix = fmt.Sprintf("%s-%d", s.prefix, used[s.prefix])
-		}
-	}
-	return all
-}
-
-// allButRate is a text that is equal for documents that were measured under the same conditions and clients, except for the rate.
-func allButRate(d *results.Document) string {
-	same := *d
-	same.Rate = 0
-	return fmt.Sprint(grouping.Setup(&same), d.Clients)
-}
-
-// Set groups the documents that share figures, with the name that these begin with.
-type Set struct {
-	Name string
-	Docs []*results.Document
-}
-
-// Sets returns the documents in the groups in which they are drawn. Those whose numbers must not be used are in none.
-func Sets(docs []*results.Document) []Set {
-	return list.Map(setsOf(docs), func(s *set) Set { return Set{s.prefix, s.docs} })
-}
-
-// newSet returns a set of drawable documents.
-func newSet(docs []*results.Document) *set {
-	s := &set{docs: docs, groups: grouping.Repeats(docs), rows: map[*results.Document]summary.Row{}, looks: newPalette(docs)}
-	for _, g := range s.groups {
-		s.rows[g[0]] = summary.Of(g)[0]
-	}
-	s.prefix = docs[0].Scenario.Name + "-" + docs[0].Environment.Engine
-	if rates := s.rates(); len(rates) == 1 && rates[0] > 0 {
-		s.prefix += fmt.Sprintf("-rate%d", rates[0])
-	}
-	return s
-}
-
-// same notes that nothing differs in a metric. That of a metric that the scenario does not ask about goes without saying, unless it is
-// a count that every recipe has.
-func (s *set) same(q quantity, all []series) {
-	if slices.Contains(s.asked(), q.Name) || slices.Contains(metric.WithFormula(), q.Name) {
-		text := q.Name + " " + q.Format(all[0].points[0].value/q.factor)
-		if len(all) == 1 && len(s.variants()) > 1 {
-			text += " of " + all[0].name + " alone"
-		}
-		s.notDrawn.Same = append(s.notDrawn.Same, text)
-	}
-}
+// String returns the scenario and everything that is not drawn of it.
+func (n NotDrawn) String() string { return n.Set + ": " + strings.Join(n.Texts(), "; ") }
 
 // without notes that a figure is not drawn.
-func (s *set) without(format string, args ...any) {
-	s.notDrawn.Others = append(s.notDrawn.Others, fmt.Sprintf(format, args...))
-}
-
-// asked returns the metrics that the scenario is about, of these kinds, or of all.
-func (s *set) asked(kinds ...metric.Kind) []string {
-	return list.Where(s.docs[0].Scenario.Asks, func(name string) bool {
-		return len(kinds) == 0 || slices.Contains(kinds, metric.Named(name).Kind)
-	})
-}
-
-// subject names the scenario and the servers, what shapes the load, and what its points are.
-func (s *set) subject() string { return s.shown("medians and extremes") }
-
-// subjectOfOne is the subject of a figure of single events, which shows one repeat.
-func (s *set) subjectOfOne() string { return s.shown("the middle one") }
-
-// shown returns the load, and what of several repeats is shown.
-func (s *set) shown(what string) string {
-	if repeats := s.repeats(); repeats > 1 {
-		return fmt.Sprintf("%s, %s of %d repeats", s.load(), what, repeats)
-	}
-	return s.load()
-}
-
-// load names the scenario and the servers, and what shapes the load.
-func (s *set) load() string {
-	d := s.docs[0]
-	text := d.Scenario.Name + " on " + servers(d)
-	if hold := d.Scenario.Hold; hold > 0 {
-		text += fmt.Sprintf(", hold %s", hold)
-	}
-	if rates := s.rates(); len(rates) == 1 && rates[0] > 0 {
-		most := ""
-		if d.IsStaged() {
-			most = "up to "
-		}
-		text += fmt.Sprintf(", %s%d operations/s offered", most, rates[0])
-	}
-	return text
-}
-
-// servers names the servers of a document.
-func servers(d *results.Document) string {
-	e := d.Environment
-	if e.Engine == results.Embedded {
-		return "the embedded server"
-	}
-	return fmt.Sprintf("ZooKeeper %s, %d %s (%s)", e.ZooKeeper, len(e.Servers), table.Plural(len(e.Servers), "server"), e.Engine)
-}
-
-// repeats returns the largest number of repeats of a group.
-func (s *set) repeats() int {
-	return list.Largest(list.Map(s.groups, func(g []*results.Document) int { return len(g) }))
-}
-
-// clients returns the numbers of clients in the set, ascending.
-func (s *set) clients() []int {
-	return list.Distinct(list.Map(s.groups, func(g []*results.Document) int { return g[0].Clients }))
-}
-
-// mostClients returns the largest number of clients, about which a scenario's claims are.
-func (s *set) mostClients() int { return slices.Max(s.clients()) }
-
-// atMost returns the groups with the largest number of clients, naive ones first.
-func (s *set) atMost() [][]*results.Document {
-	n := s.mostClients()
-	return slices.DeleteFunc(slices.Clone(s.groups), func(g []*results.Document) bool { return g[0].Clients != n })
-}
-
-// variants returns the groups of each variant, ascending by clients and rate; naive variants come first.
-func (s *set) variants() [][][]*results.Document {
-	keys := make([]grouping.Key, len(s.groups))
-	for i, g := range s.groups {
-		keys[i] = grouping.KeyOf(g[0])
-		keys[i].Clients, keys[i].Rate = 0, 0
-	}
-	sorted := slices.Clone(keys)
-	slices.SortFunc(sorted, grouping.Key.Compare)
-	sorted = slices.Compact(sorted)
-	out := make([][][]*results.Document, len(sorted))
-	for i, g := range s.groups {
-		v := slices.Index(sorted, keys[i])
-		out[v] = append(out[v], g)
-	}
-	return out
-}
-
-// figures returns the figures in which the set has something to show, those of the costs first.
-func (s *set) figures() ([]Figure, error) {
-	if len(s.rates()) > 1 {
-		return s.knee(), nil
-	}
-	percentiles, err := s.percentiles()
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(
-		s.costs(), s.throughput(), s.outcomes(), s.latencies(), percentiles, s.floor(),
-		s.herdSizes(), s.timelines(), s.overTime(), s.recoveries(), s.failures(),
-	), nil
+func (s *Set) without(format string, args ...any) {
+	s.NotDrawn.Others = append(s.NotDrawn.Others, fmt.Sprintf(format, args...))
 }

@@ -95,16 +95,18 @@ func withSeries(t *testing.T, variant, kind string) *results.Document {
 // The time series of measurements of more than 10 s are drawn, but for those in lockstep.
 func TestSeries(t *testing.T) {
 	naive, optimized := withSeries(t, "children-watch", "naive"), withSeries(t, "predecessor-watch", "optimized")
-	dir, names := draw(t, []*results.Document{naive, optimized}, "svg")
+	dir, _ := draw(t, []*results.Document{naive, optimized}, "svg")
 	const name = "lock-contention-container-series-n4.svg"
-	if !slices.Contains(names, name) {
-		t.Fatalf("drew %v, want %s among them", names, name)
+	compareFile(t, dir, name, filepath.Join("testdata", "series", name))
+
+	cold := withSeries(t, "children-watch", "naive")
+	cold.Window.Start, cold.Window.End = 0, 20*time.Second
+	shades := func(d *results.Document) int {
+		return strings.Count(figure(t, []*results.Document{d}, "series-n4").Inline(), `class="feeeeee"`)
 	}
-	got, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
+	if with, without := shades(naive), shades(cold); without*2 != with {
+		t.Errorf("%d stretches outside the window are shaded with a warm-up, and %d without one: want half as many", with, without)
 	}
-	golden.Compare(t, filepath.Join("testdata", "series", name), got)
 
 	short, lockstep := withSeries(t, "children-watch", "naive"), withSeries(t, "predecessor-watch", "optimized")
 	short.Series.Operations = short.Series.Operations[:100]
@@ -153,20 +155,23 @@ func withFailure(t *testing.T, variant, kind string) *results.Document {
 // Faults are marked over time, and the surroundings of the first one have a figure of their own.
 func TestFailures(t *testing.T) {
 	naive, optimized := withFailure(t, "children-watch", "naive"), withFailure(t, "predecessor-watch", "optimized")
-	dir, names := draw(t, []*results.Document{naive, optimized}, "svg")
+	dir, _ := draw(t, []*results.Document{naive, optimized}, "svg")
 	for _, name := range []string{"lock-contention-container-failure-n20-children-watch.svg", "lock-contention-container-series-n20.svg"} {
-		if !slices.Contains(names, name) {
-			t.Fatalf("drew %v, want %s among them", names, name)
-		}
-		got, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		golden.Compare(t, filepath.Join("testdata", "failure", name), got)
+		compareFile(t, dir, name, filepath.Join("testdata", "failure", name))
 	}
-	_, names = draw(t, []*results.Document{optimized}, "svg")
+	_, names := draw(t, []*results.Document{optimized}, "svg")
 	if !slices.Contains(names, "lock-contention-container-failure-n20-predecessor-watch.svg") {
 		t.Errorf("without a naive variant: %v", names)
+	}
+	recovery := func() bool {
+		around := figure(t, []*results.Document{optimized}, "failure-n20-predecessor-watch").Inline()
+		return strings.Contains(around, `stroke-dasharray="3,3"`)
+	}
+	if !recovery() {
+		t.Error("the recovery is not marked")
+	}
+	if optimized.Failure.Faults[0].Recovery = time.Minute; recovery() {
+		t.Error("a recovery after what was recorded is marked")
 	}
 }
 
@@ -178,15 +183,8 @@ func TestTimelineWithFaults(t *testing.T) {
 		d.Failure = &results.Failure{Faults: []results.Fault{{At: 100 * ms, Kind: "expire", Target: "any", Recovery: -1}}}
 	}
 	const name = "lock-contention-container-timeline-n4-children-watch.svg"
-	dir, names := draw(t, docs, "svg")
-	if !slices.Contains(names, name) {
-		t.Fatalf("drew %v, want %s among them", names, name)
-	}
-	got, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	golden.Compare(t, filepath.Join("testdata", "failure", name), got)
+	dir, _ := draw(t, docs, "svg")
+	compareFile(t, dir, name, filepath.Join("testdata", "failure", name))
 }
 
 func run(t *testing.T) []*results.Document {
@@ -245,11 +243,7 @@ func TestFigures(t *testing.T) {
 		t.Errorf("%d figures, want %d: %v", len(names), len(want), names)
 	}
 	for _, name := range names {
-		got, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		golden.Compare(t, filepath.Join("testdata", name), got)
+		compareFile(t, dir, name, filepath.Join("testdata", name))
 	}
 }
 
@@ -396,11 +390,10 @@ func TestKnee(t *testing.T) {
 	if len(names) != 1 {
 		t.Fatalf("drew %v, want the knee alone", names)
 	}
-	got, err := os.ReadFile(filepath.Join(dir, names[0]))
-	if err != nil {
-		t.Fatal(err)
+	compareFile(t, dir, names[0], filepath.Join("testdata", "knee", names[0]))
+	if text := figure(t, docs, "knee").Inline(); !strings.Contains(text, "<title>predecessor-watch, 50/s: ") {
+		t.Error("the knee does not say the rate of a point")
 	}
-	golden.Compare(t, filepath.Join("testdata", "knee", names[0]), got)
 }
 
 // wellFormed returns an error if a text is no XML.

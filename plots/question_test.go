@@ -92,6 +92,18 @@ func TestFarBoundsAreNotDrawn(t *testing.T) {
 	}
 }
 
+// The legend has no formula if the only metric with a formula near to it is not drawn, as nothing differs in it.
+func TestNoLegendWithoutAFormula(t *testing.T) {
+	docs := run(t)
+	for _, d := range docs {
+		d.Metrics[metric.RequestsPerOp] = results.Metric{Value: 2}
+		d.Expected.Costs = map[string]results.Cost{metric.RequestsPerOp: {Formula: "2", Value: 2}}
+	}
+	if strings.Contains(figure(t, docs, "costs").Inline(), ">formula") {
+		t.Error("the legend explains a line that is not drawn")
+	}
+}
+
 // Variants stand in one timeline only if they make the same promise, or if the scenario's overview pairs them.
 func TestTimelinesPairEqualPromises(t *testing.T) {
 	docs := func(overview string) []*results.Document {

@@ -1,12 +1,7 @@
 package plots
 
 import (
-	"fmt"
 	"image/color"
-	"math"
-	"slices"
-	"strings"
-	"time"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -16,14 +11,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/table"
-)
-
-// The size of an ordinary figure below its header, and the margin around it.
-const (
-	figureWidth  = 8 * vg.Inch
-	figureHeight = 3.9 * vg.Inch
-	figureMargin = vg.Length(8)
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // The sizes of texts.
@@ -40,54 +28,91 @@ type look struct {
 	glyph draw.GlyphDrawer
 }
 
-// The families of colors: warm for naive variants, cool for optimized ones and plain for those of libraries. Neighbours in a
-// family differ in lightness, and so do the first ones of different families, which are drawn together most often. Most of the
-// colors are from the palette of Okabe and Ito, which people with any color vision can tell apart.
-func warm() []color.RGBA {
-	return []color.RGBA{{0xd5, 0x5e, 0x00, 0xff}, {0x7f, 0x1d, 0x1d, 0xff}, {0xe6, 0x9f, 0x00, 0xff}, {0xcc, 0x79, 0xa7, 0xff}, {0x8c, 0x5a, 0x2b, 0xff}}
+// style returns the style of points.
+func (l look) style(radius vg.Length) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: l.color, Radius: radius, Shape: l.glyph}
 }
 
-func cool() []color.RGBA {
-	return []color.RGBA{{0x0b, 0x4f, 0x8a, 0xff}, {0x00, 0x9e, 0x73, 0xff}, {0x9b, 0x72, 0xcf, 0xff}, {0x56, 0xb4, 0xe9, 0xff}, {0x00, 0x5f, 0x56, 0xff}}
+func rgb(hex uint32) color.RGBA {
+	return color.RGBA{uint8(hex >> 16), uint8(hex >> 8), uint8(hex), 0xff}
 }
 
-func plain() []color.RGBA {
-	return []color.RGBA{{0x25, 0x25, 0x25, 0xff}, {0x73, 0x73, 0x73, 0xff}, {0xa6, 0xa6, 0xa6, 0xff}}
+// family is the looks of the variants of a kind. Neighbours differ in lightness, and so do the first ones of different families, which
+// are drawn together most often. Most of the colors are from the palette of Okabe and Ito, which people with any color vision can tell
+// apart.
+type family struct {
+	colors []color.RGBA
+	glyphs []draw.GlyphDrawer
 }
 
-// palette has the look of each variant in all figures of a set.
-type palette map[string]look
+// look returns the look of a variant by its place in the family.
+func (f family) look(i int) look { return look{f.colors[i%len(f.colors)], f.glyphs[i%len(f.glyphs)]} }
 
-func newPalette(docs []*results.Document) palette {
-	names := map[string][]string{}
-	for _, d := range docs {
-		names[d.Kind] = append(names[d.Kind], d.Variant)
+// warm is the family of naive variants.
+func warm() family {
+	return family{
+		[]color.RGBA{rgb(0xd55e00), rgb(0x7f1d1d), rgb(0xe69f00), rgb(0xcc79a7), rgb(0x8c5a2b)},
+		[]draw.GlyphDrawer{draw.BoxGlyph{}, draw.PyramidGlyph{}, hollow{draw.BoxGlyph{}}, hollow{draw.PyramidGlyph{}}},
 	}
-	p := palette{}
-	for kind, variants := range names {
-		slices.Sort(variants)
-		colors, glyphs := cool(), round()
-		switch kind {
-		case "naive":
-			colors, glyphs = warm(), angular()
-		case "library":
-			colors, glyphs = plain(), crosses()
-		}
-		for i, v := range slices.Compact(variants) {
-			p[v] = look{colors[i%len(colors)], glyphs[i%len(glyphs)]}
-		}
-	}
-	return p
 }
 
-func paper() color.RGBA     { return color.RGBA{0xff, 0xff, 0xff, 0xff} }
-func gray() color.RGBA      { return color.RGBA{0x55, 0x55, 0x55, 0xff} }
-func ink() color.RGBA       { return color.RGBA{0x22, 0x22, 0x22, 0xff} }
-func gridColor() color.RGBA { return color.RGBA{0xe4, 0xe4, 0xe4, 0xff} }
+// cool is the family of optimized variants.
+func cool() family {
+	return family{
+		[]color.RGBA{rgb(0x0b4f8a), rgb(0x009e73), rgb(0x9b72cf), rgb(0x56b4e9), rgb(0x005f56)},
+		[]draw.GlyphDrawer{draw.CircleGlyph{}, ring()},
+	}
+}
+
+// plain is the family of the variants of libraries.
+func plain() family {
+	return family{
+		[]color.RGBA{rgb(0x252525), rgb(0x737373), rgb(0xa6a6a6)},
+		[]draw.GlyphDrawer{draw.PlusGlyph{}, draw.CrossGlyph{}},
+	}
+}
+
+// looksOf returns the look of each variant in all figures of documents.
+func looksOf(docs []*results.Document) map[string]look {
+	looks := map[string]look{}
+	for _, own := range list.GroupBy(docs, func(d *results.Document) string { return d.Kind }) {
+		of, known := map[string]family{"naive": warm(), "library": plain()}[own[0].Kind]
+		if !known {
+			of = cool()
+		}
+		for i, variant := range list.Distinct(list.Map(own, func(d *results.Document) string { return d.Variant })) {
+			looks[variant] = of.look(i)
+		}
+	}
+	return looks
+}
+
+// outline is the width of the line of a hollow shape.
+const outline = vg.Length(1.3)
+
+// hollow is a filled shape with the color of the paper inside. Gonum's own hollow shapes have lines that cannot be seen in a small
+// picture, and show the lines of the plot behind them.
+type hollow struct{ draw.GlyphDrawer }
+
+func ring() draw.GlyphDrawer { return hollow{draw.CircleGlyph{}} }
+
+// DrawGlyph implements [draw.GlyphDrawer].
+func (g hollow) DrawGlyph(c *draw.Canvas, style draw.GlyphStyle, at vg.Point) {
+	style.Radius += outline / 2
+	g.GlyphDrawer.DrawGlyph(c, style, at)
+	style.Radius -= outline
+	c.SetColor(paper())
+	g.GlyphDrawer.DrawGlyph(c, style, at)
+}
+
+func paper() color.RGBA     { return rgb(0xffffff) }
+func gray() color.RGBA      { return rgb(0x555555) }
+func ink() color.RGBA       { return rgb(0x222222) }
+func gridColor() color.RGBA { return rgb(0xe4e4e4) }
 
 // shadeColor marks what was not recorded or not measured, and outageColor the time until a fault was undone.
-func shadeColor() color.RGBA  { return color.RGBA{0xee, 0xee, 0xee, 0xff} }
-func outageColor() color.RGBA { return color.RGBA{0xff, 0xf1, 0xc9, 0xff} }
+func shadeColor() color.RGBA  { return rgb(0xeeeeee) }
+func outageColor() color.RGBA { return rgb(0xfff1c9) }
 
 // textStyle returns the style of texts in figures.
 func textStyle(size vg.Length) text.Style {
@@ -120,111 +145,14 @@ func newPlot(title, x, y string) *plot.Plot {
 	return p
 }
 
-// lineWidth is the width of most lines.
-const lineWidth = vg.Length(1.8)
-
 // solid is the style of measured values.
-func solid(c color.Color) draw.LineStyle { return draw.LineStyle{Color: c, Width: lineWidth} }
+func solid(c color.Color) draw.LineStyle { return draw.LineStyle{Color: c, Width: 1.8} }
+
+// thin is the style of lines that connect or divide values.
+func thin(c color.Color) draw.LineStyle { return draw.LineStyle{Color: c, Width: 1} }
 
 // dashed is the style of formulas. Its darker color shows on top of an equal measurement.
 func dashed(c color.RGBA) draw.LineStyle {
 	dark := color.RGBA{c.R / 2, c.G / 2, c.B / 2, 0xff}
 	return draw.LineStyle{Color: dark, Width: 1.2, Dashes: []vg.Length{4, 3}}
-}
-
-// addLine adds a line.
-func addLine(p *plot.Plot, xys plotter.XYs, style draw.LineStyle) {
-	if len(xys) > 0 {
-		p.Add(&plotter.Line{XYs: xys, LineStyle: style})
-	}
-}
-
-// addGlyphs adds the shape of a variant at each point.
-func addGlyphs(p *plot.Plot, xys plotter.XYs, l look, radius vg.Length) {
-	if len(xys) > 0 {
-		p.Add(&plotter.Scatter{XYs: xys, GlyphStyle: draw.GlyphStyle{Color: l.color, Radius: radius, Shape: l.glyph}})
-	}
-}
-
-// milliseconds converts a latency to the unit of the axes.
-func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-
-// decades ticks a logarithmic axis at powers of ten, and also between them if the axis spans few of them. If it spans less
-// than a factor of five, it looks much like a linear axis, and is ticked like one.
-func decades(low, high float64) []plot.Tick {
-	if high <= 5*low {
-		return plainTicks(low, high)
-	}
-	var ticks []plot.Tick
-	steps := []float64{1, 2, 5}
-	switch {
-	case high > 1000*low:
-		steps = []float64{1}
-	case high > 50*low:
-		steps = []float64{1, 3}
-	}
-	for power := math.Floor(math.Log10(low)); power <= math.Ceil(math.Log10(high)); power++ {
-		for _, step := range steps {
-			if v := step * math.Pow(10, power); v >= low*0.999 && v <= high*1.001 {
-				ticks = append(ticks, plot.Tick{Value: v, Label: plainNumber(v)})
-			}
-		}
-	}
-	return ticks
-}
-
-// plainNumber formats a number without superfluous digits, and large ones with commas.
-func plainNumber(v float64) string {
-	if math.Abs(v) >= 10000 && v == math.Trunc(v) {
-		return table.Grouped(int64(v))
-	}
-	digits := fmt.Sprintf("%.6f", v)
-	return strings.TrimRight(strings.TrimRight(digits, "0"), ".")
-}
-
-// mostTicks is the largest number of ticks of a linear axis.
-const mostTicks = 6
-
-// plainTicks ticks a linear axis at multiples of 1, 2 or 5 times a power of ten.
-func plainTicks(low, high float64) []plot.Tick {
-	if high <= low {
-		return nil
-	}
-	step := math.Pow(10, math.Floor(math.Log10((high-low)/mostTicks)))
-	for _, factor := range []float64{2, 2.5, 2} { // 1, 2, 5 and 10 times
-		if (high-low)/step <= mostTicks-1 {
-			break
-		}
-		step *= factor
-	}
-	var ticks []plot.Tick
-	for i := math.Ceil(low/step - 1e-9); i*step <= high*(1+1e-9); i++ {
-		value := i*step + 0 // without the sign of a negative zero
-		ticks = append(ticks, plot.Tick{Value: value, Label: plainNumber(value)})
-	}
-	return ticks
-}
-
-// unlabelledTicks are those of an axis whose numbers are shown by another panel.
-func unlabelledTicks(low, high float64) []plot.Tick {
-	ticks := plainTicks(low, high)
-	for i := range ticks {
-		ticks[i].Label = " " // a tick without a label would be minor, without a grid line
-	}
-	return ticks
-}
-
-// indexTicks ticks an axis of n clients at whole indices from 0.
-func indexTicks(n int) plot.TickerFunc {
-	return func(float64, float64) []plot.Tick {
-		ticks := plainTicks(0, float64(n-1))
-		return slices.DeleteFunc(ticks, func(t plot.Tick) bool { return t.Value != math.Trunc(t.Value) })
-	}
-}
-
-// logarithmic makes an axis logarithmic with the given range, and says so in its label.
-func logarithmic(axis *plot.Axis, low, high float64) {
-	axis.Scale = plot.LogScale{}
-	axis.Tick.Marker = plot.TickerFunc(decades)
-	axis.Min, axis.Max = low, high
 }

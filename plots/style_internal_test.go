@@ -22,7 +22,7 @@ const leastDistance = 15
 // The first three colors of naive and of optimized variants differ with every color vision, and their first ones also in a grey
 // print.
 func TestPaletteIsToldApart(t *testing.T) {
-	first := slices.Concat(warm()[:3], cool()[:3])
+	first := slices.Concat(warm().colors[:3], cool().colors[:3])
 	for name, vision := range visions {
 		for i, a := range first {
 			for _, b := range first[:i] {
@@ -32,8 +32,8 @@ func TestPaletteIsToldApart(t *testing.T) {
 			}
 		}
 	}
-	if d := math.Abs(lightness(warm()[0]) - lightness(cool()[0])); d < leastDistance {
-		t.Errorf("in grey, %s and %s differ by %.1f in lightness, want at least %d", hex(warm()[0]), hex(cool()[0]), d, leastDistance)
+	if d := math.Abs(lightness(warm().colors[0]) - lightness(cool().colors[0])); d < leastDistance {
+		t.Errorf("in grey, %s and %s differ by %.1f in lightness, want at least %d", hex(warm().colors[0]), hex(cool().colors[0]), d, leastDistance)
 	}
 	red, green := color.RGBA{0xd0, 0x30, 0x30, 0xff}, color.RGBA{0x60, 0x80, 0x20, 0xff}
 	if d := distance(lab(seen(red, visions["deuteranopia"])), lab(seen(green, visions["deuteranopia"]))); d > 2*leastDistance {
@@ -43,7 +43,7 @@ func TestPaletteIsToldApart(t *testing.T) {
 
 // Every look of a family is unlike the others, by its color or its shape.
 func TestLooksDiffer(t *testing.T) {
-	for _, colors := range [][]color.RGBA{warm(), cool(), plain()} {
+	for _, colors := range [][]color.RGBA{warm().colors, cool().colors, plain().colors} {
 		sorted := slices.SortedFunc(slices.Values(colors), func(a, b color.RGBA) int { return int(lightness(a) - lightness(b)) })
 		if len(slices.Compact(sorted)) != len(colors) {
 			t.Errorf("%v has a color twice", colors)
@@ -63,7 +63,7 @@ func TestContrast(t *testing.T) {
 				t.Errorf("%s: the text color %s has a contrast of %.1f", page.name, hex(c), r)
 			}
 		}
-		for _, c := range slices.Concat(warm()[:2], cool()[:3], plain()[:2]) {
+		for _, c := range slices.Concat(warm().colors[:2], cool().colors[:3], plain().colors[:2]) {
 			if r := contrast(page.as(c), page.paper); r < 3 {
 				t.Errorf("%s: the line color %s has a contrast of %.1f", page.name, hex(c), r)
 			}

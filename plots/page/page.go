@@ -44,7 +44,8 @@ func Write(w io.Writer, r Report) error {
 	if err != nil {
 		return err
 	}
-	t, err := template.New("page").Parse(layout)
+	inline := func(f plots.Figure) template.HTML { return template.HTML(f.Inline()) } // Inline escapes all texts, and a test holds it to that
+	t, err := template.New("page").Funcs(template.FuncMap{"inline": inline}).Parse(layout)
 	if err != nil {
 		return fmt.Errorf("the page's template: %w", err)
 	}
@@ -60,7 +61,7 @@ type view struct {
 	Facts    []fact
 	Doubts   []string // about the whole page
 	Overview *grid
-	Pairs    []figure // of all scenarios
+	Pairs    []plots.Figure // of all scenarios
 	Compared *compared
 	Sections []section
 	Variants []variant // all of them
@@ -69,56 +70,30 @@ type view struct {
 // fact is a name and its value.
 type fact struct{ Name, Value string }
 
-// figure is an inline figure with its caption.
-type figure struct {
-	Name, Shows, Subject string
-	Zoom                 bool
-	SVG                  template.HTML // escaped by [plots.Figure.Inline]
-}
-
-func figureOf(f plots.Figure) figure {
-	return figure{f.Name, f.Shows, f.Subject, f.Zoom, template.HTML(f.Inline())} // Inline escapes all texts, and a test holds it to that
-}
-
 func (r Report) view() (view, error) {
 	css := style + plots.InlineStyle()
 	v := view{
-		Title: "zkbench: " + strings.Join(r.names(), " and "), Policy: policy(css, script),
-		Style: template.CSS(css), Script: template.JS(script),
+		Title:  "zkbench: " + strings.Join(list.Map(r.Sides, func(s compare.Side) string { return s.Name }), " and "),
+		Policy: policy(css, script),
+		Style:  template.CSS(css), Script: template.JS(script),
 		Facts: r.facts(), Doubts: r.doubts(), Compared: r.compared(),
 	}
 	for i, side := range r.Sides {
-		sections, pairs, err := r.sections(i, side)
+		sections, err := r.sections(i, side)
 		if err != nil {
 			return v, err
 		}
 		v.Sections = append(v.Sections, sections...)
-		v.Pairs = append(v.Pairs, pairs...)
+		v.Pairs = append(v.Pairs, plots.Overview(side.Docs)...)
 	}
 	v.Overview = overviewTable(r.docs())
 	v.Variants = variantsOf(r.docs())
-	for i := range v.Variants {
-		r.describe(&v.Variants[i])
+	for i, known := range v.Variants {
+		if r.Explain != nil {
+			v.Variants[i].Text = r.Explain(known.Recipe, known.Variant)
+		}
 	}
 	return v, nil
-}
-
-// describe adds the formulas of a variant, exact ones and bounds, and what is known of it.
-func (r Report) describe(v *variant) {
-	recipe, name, _ := strings.Cut(v.Name, "/")
-	own := slices.DeleteFunc(r.docs(), func(d *results.Document) bool { return d.Recipe != recipe || d.Variant != name })
-	for _, exact := range []bool{true, false} {
-		of := slices.DeleteFunc(slices.Clone(own), func(d *results.Document) bool { return d.CountsExactly() != exact })
-		if len(of) == 0 {
-			continue
-		}
-		if t := formulas(of); t != nil {
-			v.Formulas = append(v.Formulas, t)
-		}
-	}
-	if r.Explain != nil {
-		v.Text = r.Explain(recipe, name)
-	}
 }
 
 // policy returns a content security policy that admits the page's own style sheet and script, and nothing else.
@@ -132,28 +107,14 @@ func policy(css, js string) string {
 
 // docs returns the documents of all sides.
 func (r Report) docs() []*results.Document {
-	var out []*results.Document
-	for _, s := range r.Sides {
-		out = append(out, s.Docs...)
-	}
-	return out
-}
-
-// names returns the names of the runs.
-func (r Report) names() []string {
-	return list.Map(r.Sides, func(s compare.Side) string { return s.Name })
+	return slices.Concat(list.Map(r.Sides, func(s compare.Side) []*results.Document { return s.Docs })...)
 }
 
 // facts returns where, when and with what the runs were measured. What differs between documents has several values.
 func (r Report) facts() []fact {
 	all := func(of func(*results.Document) string) string {
-		var values []string
-		for _, d := range r.docs() {
-			if v := of(d); v != "" {
-				values = list.AppendNew(values, v)
-			}
-		}
-		return strings.Join(values, "; ")
+		values := list.AppendNew(nil, list.Map(r.docs(), of)...)
+		return strings.Join(list.Where(values, func(v string) bool { return v != "" }), "; ")
 	}
 	facts := []fact{
 		{"Runs", all(func(d *results.Document) string { return d.Run })},
@@ -179,16 +140,10 @@ func machineOf(d *results.Document) string {
 // doubts returns what a reader must know before reading any number: how many measurements must not be used, and why.
 func (r Report) doubts() []string {
 	count := func(text string, is func(*results.Document) bool) string {
-		n := 0
-		for _, d := range r.docs() {
-			if is(d) {
-				n++
-			}
+		if n := len(list.Where(r.docs(), is)); n > 0 {
+			return fmt.Sprintf("%d of %d measurements %s", n, len(r.docs()), text)
 		}
-		if n == 0 {
-			return ""
-		}
-		return fmt.Sprintf("%d of %d measurements %s", n, len(r.docs()), text)
+		return ""
 	}
 	out := []string{
 		count("broke their recipe's promise: a fast variant that breaks it is broken, not fast", (*results.Document).Broken),

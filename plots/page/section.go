@@ -10,6 +10,7 @@ import (
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/compare"
 	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/summary"
@@ -17,6 +18,7 @@ import (
 
 // section is everything about one scenario under the same conditions.
 type section struct {
+	plots.Set
 	ID, Title, Side string // the side is empty if there is only one
 	Question        string
 	Answers         []string
@@ -24,51 +26,45 @@ type section struct {
 	Conditions      string
 	Warnings        []string
 	Main, More      *grid
-	Figures         []figure
-	NotDrawn        []string
 	Variants        []variant
 	Violations      []string
 }
 
 // variant is what is known of a variant beside its numbers.
 type variant struct {
-	ID, Name, Kind, Text string
-	Formulas             []*grid
+	*results.Document // one of its own
+	Text              string
+	Formulas          []*grid
 }
 
-// sections returns a section for each scenario of a side, and the figures that belong to no scenario.
-func (r Report) sections(place int, side compareSide) ([]section, []figure, error) {
-	figures, notDrawn, err := plots.Figures(side.Docs)
-	if err != nil {
-		return nil, nil, err
-	}
+// ID returns the name of the variant's element.
+func (v variant) ID() string { return "v-" + v.Recipe + "-" + v.Variant }
+
+// Name returns the variant with its recipe.
+func (v variant) Name() string { return v.Recipe + "/" + v.Variant }
+
+// sections returns a section for each scenario of a side.
+func (r Report) sections(place int, side compare.Side) ([]section, error) {
+	sets, err := setsOf(side.Docs)
 	var out []section
-	for i, set := range setsOf(side.Docs) {
-		s := sectionOf(set.Docs, checksOf(side.Docs, set.Docs[0]))
+	for i, set := range sets {
+		s := sectionOf(set, checksOf(side.Docs, set.Docs[0]))
 		s.ID = fmt.Sprintf("s%d-%d", place+1, i+1)
 		if len(r.Sides) > 1 {
 			s.Side = side.Name
 		}
-		for _, f := range figures {
-			if f.Set != "" && f.Set == set.Name {
-				s.Figures = append(s.Figures, figureOf(f))
-			}
-		}
-		for _, n := range notDrawn {
-			if n.Set == set.Name {
-				s.NotDrawn = append(s.NotDrawn, n.Texts()...)
-			}
-		}
 		out = append(out, s)
 	}
-	others := list.Where(figures, func(f plots.Figure) bool { return f.Set == "" })
-	return out, list.Map(others, figureOf), nil
+	return out, err
 }
 
 // setsOf returns the sets of documents that share figures. Documents whose numbers must not be used join the set of the same load, or
 // have one of their own, without a figure. The order is that of tables.
-func setsOf(docs []*results.Document) []plots.Set {
-	sets := plots.Sets(docs)
+func setsOf(docs []*results.Document) ([]plots.Set, error) {
+	sets, err := plots.Sets(docs)
+	if err != nil {
+		return nil, err
+	}
 	for _, d := range docs {
 		if slices.ContainsFunc(sets, func(s plots.Set) bool { return slices.Contains(s.Docs, d) }) {
 			continue
@@ -80,17 +76,17 @@ func setsOf(docs []*results.Document) []plots.Set {
 		}
 	}
 	slices.SortStableFunc(sets, func(a, b plots.Set) int { return cmp.Compare(a.Docs[0].Scenario.Name, b.Docs[0].Scenario.Name) })
-	return sets
+	return sets, nil
 }
 
-func sectionOf(docs []*results.Document, claims []claim.Check) section {
-	d, rows := docs[0], summary.Of(docs)
+func sectionOf(set plots.Set, claims []claim.Check) section {
+	d, rows := set.Docs[0], summary.Of(set.Docs)
 	s := section{
-		Title: grouping.KeyOf(d).Title(), Question: d.Scenario.Question, Conditions: conditionsOf(d),
-		Warnings: warningsOf(rows), Violations: violationsOf(docs), Variants: variantsOf(docs),
+		Set: set, Title: grouping.KeyOf(d).Title(), Question: d.Scenario.Question, Conditions: conditionsOf(d),
+		Warnings: warningsOf(rows), Violations: violationsOf(set.Docs), Variants: variantsOf(set.Docs),
 		Answers: answer(d, rows, claims), Claims: claims,
 	}
-	if len(docs) > 1 && docs[0].Rate > 0 {
+	if len(set.Docs) > 1 && d.Rate > 0 {
 		s.Title = d.Scenario.Name
 	}
 	s.Main, s.More = tables(d, rows)
@@ -112,22 +108,15 @@ func conditionsOf(d *results.Document) string {
 
 // warningsOf returns the warnings of rows, each with the rows that it concerns.
 func warningsOf(rows []summary.Row) []string {
-	var order []string
-	concerned := map[string][]string{}
-	for _, r := range rows {
-		for _, w := range r.Warnings {
-			if concerned[w] == nil {
-				order = append(order, w)
-			}
-			concerned[w] = append(concerned[w], fmt.Sprintf("%s with %d", r.Variant, r.Clients))
+	all := list.AppendNew(nil, slices.Concat(list.Map(rows, func(r summary.Row) []string { return r.Warnings })...)...)
+	return list.Map(all, func(warning string) string {
+		concerned := list.Where(rows, func(r summary.Row) bool { return slices.Contains(r.Warnings, warning) })
+		if len(concerned) == len(rows) {
+			return warning
 		}
-	}
-	for i, w := range order {
-		if len(concerned[w]) < len(rows) {
-			order[i] = fmt.Sprintf("%s (%s)", w, strings.Join(concerned[w], ", "))
-		}
-	}
-	return order
+		names := list.Map(concerned, func(r summary.Row) string { return fmt.Sprintf("%s with %d", r.Variant, r.Clients) })
+		return fmt.Sprintf("%s (%s)", warning, strings.Join(names, ", "))
+	})
 }
 
 // violationsOf returns the listed breaches of the promise, and how many more there were.
@@ -135,25 +124,26 @@ func violationsOf(docs []*results.Document) []string {
 	const most = 5 // of each measurement
 	var out []string
 	for _, d := range docs {
-		for _, v := range d.Violations[:min(len(d.Violations), most)] {
-			out = append(out, fmt.Sprintf("%s, %s, repeat %d, after %s: %s", d.Variant, d.Load(), d.Repeat, v.At, v.Text))
+		where := fmt.Sprintf("%s, %s, repeat %d", d.Variant, d.Load(), d.Repeat)
+		listed := d.Violations[:min(len(d.Violations), most)]
+		for _, v := range listed {
+			out = append(out, fmt.Sprintf("%s, after %s: %s", where, v.At, v.Text))
 		}
-		if more := d.Breaches() - int64(min(len(d.Violations), most)); more > 0 {
-			out = append(out, fmt.Sprintf("%s, %s, repeat %d: %d more", d.Variant, d.Load(), d.Repeat, more))
+		if more := d.Breaches() - int64(len(listed)); more > 0 {
+			out = append(out, fmt.Sprintf("%s: %d more", where, more))
 		}
 	}
 	return out
 }
 
-// variantsOf returns the variants of documents, each once, without their texts.
+// variantsOf returns the variants of documents, each once with its formulas, exact ones before bounds, and without its text.
 func variantsOf(docs []*results.Document) []variant {
-	var out []variant
-	for _, d := range docs {
-		v := variant{ID: "v-" + d.Recipe + "-" + d.Variant, Name: d.Recipe + "/" + d.Variant, Kind: d.Kind}
-		if !slices.ContainsFunc(out, func(o variant) bool { return o.ID == v.ID }) {
-			out = append(out, v)
-		}
-	}
-	slices.SortStableFunc(out, func(a, b variant) int { return cmp.Compare(a.Name, b.Name) })
+	name := func(d *results.Document) string { return grouping.KeyOf(d).Name() }
+	out := list.Map(list.GroupBy(docs, name), func(own []*results.Document) variant {
+		exact := list.Where(own, (*results.Document).CountsExactly)
+		others := list.Where(own, func(d *results.Document) bool { return !d.CountsExactly() })
+		return variant{Document: own[0], Formulas: append(formulas(exact), formulas(others)...)}
+	})
+	slices.SortStableFunc(out, func(a, b variant) int { return cmp.Compare(a.Name(), b.Name()) })
 	return out
 }

@@ -1,0 +1,371 @@
+package plots
+
+import (
+	"cmp"
+	"fmt"
+	"image/color"
+	"math"
+	"slices"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// timelineShown is the length of the first part of a result's timeline, which is drawn. In a longer part, single herds could
+// not be distinguished.
+const timelineShown = 250 * time.Millisecond
+
+// mostPairs is how many pairs of variants have figures with a dot for each event. More of them repeat what the first ones say.
+const mostPairs = 2
+
+// timelines draws the notifications of two variants that make the same promise, one below the other, and those of each application that
+// was observed, which has no second one to be set beside it. Variants in lockstep have no timeline, as zkbench sets their pace.
+func (s *Set) timelines() ([]Figure, error) {
+	if s.Docs[0].Lockstep() {
+		return nil, nil
+	}
+	l := layout{dots: 2.1 * vg.Inch, reads: 1.05 * vg.Inch, least: 1.1, caption: "time, ms"}
+	herd := func(s stretch) int { return s.middle().Herd.Max() }
+	var out []Figure
+	for _, g := range s.atMost() {
+		if one := timelineOf(g); g.Kind == results.Application && herd(one) >= 2 && len(one.dots) > 0 {
+			one.title = ""
+			dots := one.dotsPanel()
+			showTimes(dots, l.caption)
+			out = append(out, stackOf(g.Variant, []*plot.Plot{dots}, []vg.Length{l.dots + timesHeight}))
+		}
+	}
+	for _, pair := range s.pairs() {
+		both := []stretch{timelineOf(pair[0]), timelineOf(pair[1])}
+		upper, lower := both[0].Variant, both[1].Variant
+		silent := slices.IndexFunc(both, func(s stretch) bool { return len(s.dots) == 0 })
+		switch {
+		case max(herd(both[0]), herd(both[1])) < 2:
+		case silent >= 0:
+			s.without("no timeline of %s and %s, as %s has no notification in it", upper, lower, both[silent].Variant)
+		case len(out) == mostPairs:
+			s.without("no timeline of %s and %s: %d pairs are drawn", upper, lower, mostPairs)
+		default:
+			out = append(out, l.figure(both))
+		}
+	}
+	return out, nil
+}
+
+// failures draws what happened around the first fault, under the largest number of clients: for pairs of variants, or for each variant
+// by itself if there are none.
+func (s *Set) failures() ([]Figure, error) {
+	faulted := func(g group) bool { f := g.middle().Failure; return f != nil && f.Around != nil }
+	var out []Figure
+	for _, pair := range s.pairs() {
+		switch {
+		case !faulted(pair[0]) || !faulted(pair[1]):
+		case len(out) == mostPairs:
+			s.without("no operations around a fault of %s and %s: %d pairs are drawn", pair[0].Variant, pair[1].Variant, mostPairs)
+		default:
+			out = append(out, failure(pair[:]...))
+		}
+	}
+	if len(out) == 0 {
+		out = list.Map(list.Where(s.atMost(), faulted), func(g group) Figure { return failure(g) })
+	}
+	return out, nil
+}
+
+// pairs returns the groups that are drawn together, under the largest number of clients: first those of the overview, then each other
+// naive variant and an optimized one, the overview's if possible.
+func (s *Set) pairs() [][2]group {
+	groups := s.atMost()
+	var out [][2]group
+	add := func(upper, lower []group) {
+		known := func(p [2]group) bool { return p[0].Variant == upper[0].Variant }
+		if len(upper) > 0 && len(lower) > 0 && !slices.ContainsFunc(out, known) {
+			out = append(out, [2]group{upper[0], lower[0]})
+		}
+	}
+	named := func(groups []group, variant string) []group {
+		return list.Where(groups, func(g group) bool { return g.Variant == variant })
+	}
+	pair, _ := claim.ParsePair(s.Docs[0].Scenario.Overview) // empty if there is none
+	add(named(groups, pair.Naive), named(groups, pair.Optimized))
+	for _, g := range groups {
+		if g.Kind == "naive" {
+			partners := list.Where(groups, func(o group) bool {
+				return o.Kind == "optimized" && slices.Equal(o.docs[0].Forgoes, g.docs[0].Forgoes)
+			})
+			add([]group{g}, named(partners, pair.Optimized))
+			add([]group{g}, partners)
+		}
+	}
+	return out
+}
+
+// stretch is a part of the middle repeat of a group in which each event is drawn.
+type stretch struct {
+	group
+	title    string
+	from, to float64     // of the time axis
+	dots     plotter.XYs // by time and client
+	reads    stems       // of bystanders, in milliseconds
+	slowest  spot        // of the reads
+	faults   []plot.Plotter
+	outside  []plot.Plotter // of what was recorded
+}
+
+// timelineOf returns the part of a group's timeline that is drawn, in milliseconds.
+func timelineOf(g group) stretch {
+	d := g.middle()
+	s := stretch{group: g, title: fmt.Sprintf("%s (%s)", d.Variant, d.Kind), to: milliseconds(timelineShown)}
+	marks := faultsSince(d, d.Timeline.Start, d.Timeline.Start+timelineShown, milliseconds)
+	if len(marks) > 0 {
+		s.faults = append(drawnFaults(marks), faultLabels(marks))
+	}
+	for _, n := range d.Timeline.Notifications {
+		if n.At <= timelineShown {
+			s.dots = append(s.dots, plotter.XY{X: milliseconds(n.At), Y: float64(n.Client)})
+		}
+	}
+	for _, b := range d.Timeline.Bystander {
+		if b.At <= timelineShown {
+			s.reads = append(s.reads, plotter.XY{X: milliseconds(b.At), Y: milliseconds(b.Response)})
+		}
+	}
+	if len(s.reads) > 0 {
+		s.slowest.XY = slices.MaxFunc(s.reads, func(a, b plotter.XY) int { return cmp.Compare(a.Y, b.Y) })
+		s.slowest.text = fmt.Sprintf("%s: slowest read shown: %s", d.Variant, table.Latency(s.slowest.Y*1e6))
+	}
+	return s
+}
+
+// failure draws groups below each other, in seconds since their first faults.
+func failure(groups ...group) Figure {
+	all := list.Map(groups, aroundFault)
+	from := slices.Min(list.Map(all, func(s stretch) float64 { return s.from }))
+	to := slices.Max(list.Map(all, func(s stretch) float64 { return s.to }))
+	for i := range all {
+		s := &all[i]
+		s.outside = []plot.Plotter{band{from, s.from, shadeColor()}, band{s.to, to, shadeColor()}}
+		s.from, s.to = from, to
+	}
+	const caption = "time since the first fault, s (line: fault; yellow: until it was undone; dashed: recovery; gray: not recorded)"
+	return layout{dots: 2.2 * vg.Inch, reads: 1.2 * vg.Inch, least: 1, caption: caption}.figure(all)
+}
+
+// aroundFault returns the stretch around the first fault of a group.
+func aroundFault(g group) stretch {
+	d := g.middle()
+	t, first := d.Failure.Around.Timeline, d.Failure.Faults[0]
+	since := func(at time.Duration) float64 { return (at - first.At).Seconds() }
+	s := stretch{group: g, from: since(t.Start), to: since(t.End)}
+	marks := faultsSince(d, first.At, t.End, time.Duration.Seconds)
+	s.faults = drawnFaults(marks)
+	recovery := "no recovery from " + first.Label()
+	if first.Recovered() {
+		recovery = fmt.Sprintf("recovered from %s after %s", first.Label(), table.Latency(float64(first.Recovery)))
+		s.faults = append(s.faults, upright{first.Recovery.Seconds(), draw.LineStyle{Color: ink(), Width: 1, Dashes: []vg.Length{3, 3}}})
+	}
+	s.faults = append(s.faults, faultLabels(marks))
+	s.title = fmt.Sprintf("%s (%s): %s", d.Variant, d.Kind, recovery)
+	for _, o := range d.Failure.Around.Operations {
+		s.dots = append(s.dots, plotter.XY{X: since(t.Start + o.At), Y: float64(o.Client)})
+	}
+	for _, b := range t.Bystander {
+		s.reads = append(s.reads, plotter.XY{X: since(t.Start + b.At), Y: milliseconds(b.Response)})
+	}
+	return s
+}
+
+// layout is how stretches are drawn below each other.
+type layout struct {
+	dots, reads vg.Length // the heights of their panels
+	least       float64   // how far the axis of reads goes at least
+	caption     string    // of the time axis
+}
+
+// timesHeight is what the numbers of the time axis add to the height of the last panel.
+const timesHeight = 0.3 * vg.Inch
+
+// figure draws each stretch in a panel of dots above one of reads, on axes that all of them share.
+func (l layout) figure(all []stretch) Figure {
+	top := l.least
+	for _, s := range all {
+		for _, read := range s.reads {
+			top = max(top, read.Y*1.1)
+		}
+	}
+	var panels []*plot.Plot
+	var heights []vg.Length
+	for _, s := range all {
+		panels = append(panels, s.dotsPanel(), s.readsPanel(top))
+		heights = append(heights, l.dots, l.reads)
+	}
+	showTimes(panels[len(panels)-1], l.caption)
+	heights[len(heights)-1] += timesHeight
+	return stackOf(all[0].Variant, panels, heights)
+}
+
+// dotsPanel draws each event as a dot at its time and client, with the faults.
+func (s stretch) dotsPanel() *plot.Plot {
+	p := newPlot(s.title, "", "client")
+	p.Add(s.faults...)
+	p.Add(dots{s.dots, s.look.color})
+	p.Add(s.outside...)
+	hideTimes(p)
+	p.X.Min, p.X.Max = s.from, s.to
+	p.Y.Min, p.Y.Max = -1, float64(s.Clients)
+	if len(s.faults) > 0 {
+		p.Y.Max /= 1 - markRow
+	}
+	p.Y.Tick.Marker = indexTicks(s.Clients)
+	return p
+}
+
+// readsPanel draws each bystander read.
+func (s stretch) readsPanel(top float64) *plot.Plot {
+	p := newPlot("", "", "bystander\nread, ms")
+	p.Add(s.reads, spots{s.slowest})
+	p.Add(s.outside...)
+	hideTimes(p)
+	p.X.Min, p.X.Max = s.from, s.to
+	p.Y.Min, p.Y.Max = 0, top
+	return p
+}
+
+// hideTimes hides the numbers of a time axis that another panel shows. A tick without a label would be minor, without a grid line.
+func hideTimes(p *plot.Plot) {
+	p.X.Tick.Label.Font.Size = 4
+	p.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
+		return list.Map(plainTicks(low, high), func(t plot.Tick) plot.Tick { return plot.Tick{Value: t.Value, Label: " "} })
+	})
+}
+
+// showTimes undoes hideTimes and names the axis.
+func showTimes(p *plot.Plot, label string) {
+	p.X.Tick.Marker, p.X.Tick.Label.Font.Size = plot.TickerFunc(plainTicks), p.Y.Tick.Label.Font.Size
+	p.X.Label.Text = label
+}
+
+// mark is a fault in a figure over time.
+type mark struct {
+	at, length float64 // in the unit of the time axis
+	label      string
+}
+
+// markRow is the share of a panel's height that the labels of faults take.
+const markRow = 0.1
+
+// faultsSince returns the listed faults of a document that are in effect between two moments, with their times since the first
+// of these in a unit of time.
+func faultsSince(d *results.Document, from, to time.Duration, unit func(time.Duration) float64) []mark {
+	if d.Failure == nil {
+		return nil
+	}
+	var out []mark
+	for _, f := range d.Failure.Faults {
+		if f.At <= to && f.At+f.Length >= from {
+			out = append(out, mark{unit(f.At - from), unit(f.Length), f.Label()})
+		}
+	}
+	return out
+}
+
+// drawnFaults returns faults as lines, over bands for the time until each was undone.
+func drawnFaults(marks []mark) []plot.Plotter {
+	var bands, lines []plot.Plotter
+	for _, one := range marks {
+		if one.length > 0 {
+			bands = append(bands, band{one.at, one.at + one.length, outageColor()})
+		}
+		lines = append(lines, upright{one.at, thin(ink())})
+	}
+	return append(bands, lines...)
+}
+
+// faultLabels names faults, which are in order of time, to the right of their lines, or to the left at the end of the axis. A label that
+// would overlap the one before it is left out.
+type faultLabels []mark
+
+// Plot implements [plot.Plotter].
+func (l faultLabels) Plot(c draw.Canvas, p *plot.Plot) {
+	const gap = vg.Length(3)
+	x, _ := p.Transforms(&c)
+	style := textStyle(noteSize)
+	style.YAlign = draw.YBottom
+	free := c.Min.X
+	for _, one := range l {
+		at, width := x(one.at)+gap, style.Width(one.label)
+		if at+width > c.Max.X {
+			at = x(one.at) - gap - width
+		}
+		if at >= free && at+width <= c.Max.X {
+			c.FillText(style, vg.Point{X: at, Y: c.Max.Y - gap - style.Height(one.label)}, one.label)
+			free = at + width + gap
+		}
+	}
+}
+
+const dotRadius = vg.Length(1.3)
+
+// dots are many small dots of one color, one for each event.
+type dots struct {
+	xys   plotter.XYs
+	color color.RGBA
+}
+
+// Plot implements [plot.Plotter].
+func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	var centers []vg.Point
+	for _, xy := range d.xys {
+		if at := (vg.Point{X: x(xy.X), Y: y(xy.Y)}); c.Contains(at) {
+			centers = append(centers, at)
+		}
+	}
+	c.SetColor(d.color)
+	if inline, ok := innermost(c).(*inlineCanvas); ok {
+		inline.fillDots(centers)
+		return
+	}
+	for _, at := range centers {
+		draw.CircleGlyph{}.DrawGlyph(&c, draw.GlyphStyle{Radius: dotRadius}, at)
+	}
+}
+
+// stemWidth is the width of the line of a stem, and visible the smallest height at which it can be seen.
+const (
+	stemWidth = vg.Length(1.6)
+	visible   = vg.Length(0.3)
+)
+
+// stems are values at moments, each drawn as a thin line from zero.
+type stems plotter.XYs
+
+// Plot implements [plot.Plotter].
+func (s stems) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	highest := map[int]vg.Length{} // of the stems that cover each other, by their place
+	var places []int
+	for _, xy := range s {
+		place := int(math.Round(float64(x(xy.X) / stemWidth)))
+		if _, known := highest[place]; !known {
+			places = append(places, place)
+		}
+		highest[place] = max(highest[place], min(y(xy.Y), c.Max.Y))
+	}
+	style := draw.LineStyle{Color: gray(), Width: stemWidth}
+	for _, place := range places { // one by one, as a path of many lines takes much longer in pixels
+		if highest[place]-y(0) < visible {
+			continue
+		}
+		at := stemWidth * vg.Length(place)
+		c.StrokeLine2(style, at, y(0), at, highest[place])
+	}
+}

@@ -1,0 +1,185 @@
+package plots
+
+import (
+	"fmt"
+	"image/color"
+	"strings"
+	"time"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
+)
+
+// quantity is how a metric is drawn: the label of its axis, and the factor from a value of the metric to one on the axis.
+type quantity struct {
+	metric.Descriptor
+	label  string
+	factor float64
+}
+
+// quantityOf returns how a metric is drawn.
+func quantityOf(name string) quantity {
+	m := metric.Named(name)
+	label, factor := m.Axis()
+	return quantity{m, label, factor}
+}
+
+// format formats a value on the axis as tables do, unless only zeros would be left of it.
+func (q quantity) format(value float64) string {
+	text := q.Format(value / q.factor)
+	if value != 0 && !strings.ContainsAny(text, "123456789") {
+		return fmt.Sprintf("%.2g", value)
+	}
+	return text
+}
+
+// point is a value at a place of the other axis, such as the median of a metric at a number of clients, with the extremes of its repeats.
+type point struct {
+	x, value, low, high float64
+	text                string // that a reader sees who points at it
+}
+
+// series is a metric of one variant at several places of the axis.
+type series struct {
+	name   string
+	look   look
+	points []point
+}
+
+// last returns the point with the largest number of clients.
+func (s series) last() point { return s.points[len(s.points)-1] }
+
+// xys returns the medians.
+func (s series) xys() plotter.XYs {
+	return list.Map(s.points, func(pt point) plotter.XY { return plotter.XY{X: pt.x, Y: pt.value} })
+}
+
+// values returns all values of the series, those of their extremes included.
+func values(all []series) []float64 {
+	var out []float64
+	for _, s := range all {
+		for _, pt := range s.points {
+			out = append(out, pt.low, pt.value, pt.high)
+		}
+	}
+	return out
+}
+
+// legendOf returns an entry for each of the series.
+func legendOf(all []series) []entry {
+	return list.Map(all, func(s series) entry { return lineEntry(s.name, s.look) })
+}
+
+// addTo draws a line through the medians, and a whisker from the lowest to the highest repeat of each.
+func (s series) addTo(p *plot.Plot, style draw.LineStyle) {
+	for _, pt := range s.points {
+		if pt.high > pt.low {
+			addLine(p, plotter.XYs{{X: pt.x, Y: pt.low}, {X: pt.x, Y: pt.high}}, thin(s.look.color))
+		}
+	}
+	addLine(p, s.xys(), style)
+	addSpots(p, s.look, glyphRadius, list.Map(s.points, func(pt point) spot { return spot{plotter.XY{X: pt.x, Y: pt.value}, pt.text} })...)
+}
+
+// addLine adds a line.
+func addLine(p *plot.Plot, xys plotter.XYs, style draw.LineStyle) {
+	if len(xys) > 0 {
+		p.Add(&plotter.Line{XYs: xys, LineStyle: style})
+	}
+}
+
+// glyphRadius is the size of the shape at a median.
+const glyphRadius = vg.Length(3)
+
+// addSpots adds spots with the shape of a variant at each.
+func addSpots(p *plot.Plot, l look, radius vg.Length, all ...spot) {
+	if len(all) > 0 {
+		xys := list.Map(all, func(s spot) plotter.XY { return s.XY })
+		p.Add(&plotter.Scatter{XYs: xys, GlyphStyle: l.style(radius)}, spots(all))
+	}
+}
+
+// spot is a place of a figure that a reader can point at, to see its numbers.
+type spot struct {
+	plotter.XY
+	text string // empty if there is nothing to see
+}
+
+// spots are the spots of a plot. They are invisible: only an [inlineCanvas] takes notice.
+type spots []spot
+
+// Plot implements [plot.Plotter].
+func (s spots) Plot(c draw.Canvas, p *plot.Plot) {
+	inline, ok := innermost(c).(*inlineCanvas)
+	if !ok {
+		return
+	}
+	x, y := p.Transforms(&c)
+	for _, one := range s {
+		if at := (vg.Point{X: x(one.X), Y: y(one.Y)}); one.text != "" && c.Contains(at) {
+			inline.spot(at, one.text)
+		}
+	}
+}
+
+// innermost returns the canvas that a cropped one draws on.
+func innermost(c draw.Canvas) vg.Canvas {
+	for {
+		inner, cropped := c.Canvas.(draw.Canvas)
+		if !cropped {
+			return c.Canvas
+		}
+		c = inner
+	}
+}
+
+// note is a text to the right of a point. Unlike [plotter.Labels], it takes no room from the data.
+type note struct {
+	at   plotter.XY
+	text string
+}
+
+// Plot implements [plot.Plotter].
+func (n note) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	style := textStyle(noteSize)
+	style.YAlign = draw.YCenter
+	c.FillText(style, vg.Point{X: x(n.at.X) + 7, Y: y(n.at.Y)}, n.text)
+}
+
+// upright is a line across a plot at a value of its x axis.
+type upright struct {
+	at    float64
+	style draw.LineStyle
+}
+
+// Plot implements [plot.Plotter].
+func (l upright) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	if at := x(l.at); at >= c.Min.X && at <= c.Max.X {
+		c.StrokeLine2(l.style, at, c.Min.Y, at, c.Max.Y)
+	}
+}
+
+// band fills a plot between two values of its x axis.
+type band struct {
+	from, to float64
+	color    color.Color
+}
+
+// Plot implements [plot.Plotter].
+func (b band) Plot(c draw.Canvas, p *plot.Plot) {
+	x, _ := p.Transforms(&c)
+	left, right := max(x(b.from), c.Min.X), min(x(b.to), c.Max.X)
+	if right >= left {
+		c.FillPolygon(b.color, []vg.Point{{X: left, Y: c.Min.Y}, {X: right, Y: c.Min.Y}, {X: right, Y: c.Max.Y}, {X: left, Y: c.Max.Y}})
+	}
+}
+
+// milliseconds converts a latency to the unit of the axes.
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

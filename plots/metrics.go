@@ -1,0 +1,311 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/report"
+	"github.com/zkbench/zkbench/results/summary"
+)
+
+// costs returns what an operation costs: requests, writes, failed writes, notifications and spurious wakeups, and other counts that
+// the scenario is about.
+func (s *Set) costs() []string {
+	every := []string{
+		metric.RequestsPerOp, metric.WritesPerOp, metric.FailedWritesPerOp,
+		metric.NotificationsPerOp, metric.HerdMax, metric.SpuriousWakeupsPerOp,
+	}
+	return list.AppendNew(every, s.asked(metric.KindCount, metric.KindSize, metric.KindBacklog)...)
+}
+
+// throughput returns operations per second, and other rates that the scenario is about. Lockstep has none: zkbench sets its pace.
+func (s *Set) throughput() []string {
+	first := metric.OpsPerSecond
+	switch d := s.Docs[0]; {
+	case d.Lockstep():
+		return nil
+	case d.Rate > 0:
+		first = metric.AchievedPerSecond
+	}
+	return list.AppendNew([]string{first}, s.asked(metric.KindRate)...)
+}
+
+// outcomes returns what the users of a variant get: shares such as stale reads, items lost or processed twice, and operations that
+// failed. Those that the scenario is about come first.
+func (s *Set) outcomes() []string {
+	return list.Where(list.AppendNew(s.asked(), s.measured()...), func(name string) bool {
+		kind := metric.Named(name).Kind
+		return kind == metric.KindLoss || kind == metric.KindShare
+	})
+}
+
+// latencies returns the median and the p99 of each phase, and other times that the scenario is about. With a single number of clients,
+// the percentiles show the phases, and more.
+func (s *Set) latencies() []string {
+	var metrics []string
+	if len(s.clients()) > 1 {
+		for _, phase := range s.phases() {
+			metrics = append(metrics, metric.Quantile(phase, 50), metric.Quantile(phase, 99))
+		}
+	}
+	times := s.asked(metric.KindTime, metric.KindMultiple)
+	return list.AppendNew(metrics, slices.DeleteFunc(times, ofFloor)...)
+}
+
+// floors returns the medians of phases in multiples of their floor, which is the time of the raw operation that every algorithm needs.
+func (s *Set) floors() []string { return list.Where(s.measured(), ofFloor) }
+
+func ofFloor(name string) bool { return metric.Named(name).OfFloor() }
+
+// measured returns the names of all metrics, sorted.
+func (s *Set) measured() []string {
+	return report.Metrics(list.Map(s.groups, func(g group) summary.Row { return g.Row }))
+}
+
+// phaseHold is the phase whose length the scenario sets, in all recipes that have it.
+const phaseHold = "hold"
+
+// phases returns the recipe's phases that have a median. The others were not timed, or zkbench set their length. Open loads have the
+// phase of their responses first.
+func (s *Set) phases() []string {
+	phases := slices.Clone(s.Docs[0].Phases)
+	if s.Docs[0].Rate > 0 {
+		phases = append([]string{results.ResponsePhase}, phases...)
+	}
+	return slices.DeleteFunc(phases, func(phase string) bool {
+		return phase == phaseHold || !slices.ContainsFunc(s.Docs, func(d *results.Document) bool { return timed(d, phase) })
+	})
+}
+
+func timed(d *results.Document, phase string) bool {
+	_, ok := d.Metrics[metric.Quantile(phase, 50)]
+	return ok
+}
+
+// ofMetrics returns how a figure of metrics is drawn.
+func ofMetrics(metrics func(*Set) []string) func(*Set) ([]Figure, error) {
+	return func(s *Set) ([]Figure, error) { return s.metricFigure(metrics(s)), nil }
+}
+
+// metricFigure returns a figure with a panel for each of the metrics in which variants or numbers of clients differ, if there is such a
+// metric. The others are noted as not drawn. With a single number of clients, each variant has a row.
+func (s *Set) metricFigure(metrics []string) []Figure {
+	rows := len(s.clients()) == 1
+	var panels []*plot.Plot
+	var drawn []series
+	var formulas []entry
+	for _, name := range metrics {
+		q := quantityOf(name)
+		all := s.againstClients(q)
+		if !differ(all) {
+			s.same(q, all)
+			continue
+		}
+		if rows { // they have their names only in the first panel of those beside each other
+			panels = append(panels, rowPanel(q, all, len(panels)%panelColumns == 0))
+		} else {
+			stated := s.formulas(q)
+			if panels = append(panels, s.curvePanel(q, all, stated)); len(stated) > 0 {
+				formulas = s.formulaEntry()
+			}
+		}
+		for _, one := range all {
+			if !slices.ContainsFunc(drawn, func(o series) bool { return o.name == one.name }) {
+				drawn = append(drawn, one)
+			}
+		}
+	}
+	switch {
+	case len(panels) == 0:
+		return nil
+	case rows:
+		return []Figure{rowsOf(panels, len(drawn), nil)}
+	default:
+		return []Figure{curvesOf(panels, drawn, formulas)}
+	}
+}
+
+// mostLabels is the number of curves up to which each is named at its end, without a legend.
+const mostLabels = 5
+
+// curvesOf returns a figure of panels of curves with a legend, or of one panel with a few curves and their names at their ends.
+func curvesOf(panels []*plot.Plot, drawn []series, formulas []entry) Figure {
+	if len(panels) > 1 || len(drawn) > mostLabels {
+		return gridOf(panels, append(legendOf(drawn), formulas...))
+	}
+	f := gridOf(panels, formulas)
+	f.named = drawn
+	return f
+}
+
+// leastDifference is the ratio of two medians from which on they are different enough to be drawn.
+const leastDifference = 1.05
+
+// differ reports whether the series show anything: whether two of their medians differ.
+func differ(all []series) bool {
+	var medians []float64
+	for _, s := range all {
+		for _, pt := range s.points {
+			medians = append(medians, pt.value)
+		}
+	}
+	most := list.Largest(medians)
+	return most > 0 && most >= leastDifference*slices.Min(medians)
+}
+
+// same notes that nothing differs in a metric. That of a metric that the scenario does not ask about goes without saying, unless it is
+// a count that every recipe has.
+func (s *Set) same(q quantity, all []series) {
+	if len(all) > 0 && (slices.Contains(s.asked(), q.Name) || slices.Contains(metric.WithFormula(), q.Name)) {
+		text := q.Name + " " + q.Format(all[0].points[0].value/q.factor)
+		if len(all) == 1 && len(s.variants()) > 1 {
+			text += " of " + all[0].name + " alone"
+		}
+		s.NotDrawn.Same = append(s.NotDrawn.Same, text)
+	}
+}
+
+// againstClients returns a metric of each variant that has it for each number of clients, in the unit of its quantity.
+func (s *Set) againstClients(q quantity) []series {
+	all := s.seriesOf(q, func(g group) (x int, place string) {
+		if len(s.clients()) == 1 {
+			return g.Clients, ""
+		}
+		return g.Clients, ", " + clientsText(g.Clients)
+	})
+	return list.Where(all, func(one series) bool { return len(one.points) > 0 })
+}
+
+// seriesOf returns a metric of each variant, in the unit of its quantity, at the places of the groups that have it.
+func (s *Set) seriesOf(q quantity, at func(group) (x int, place string)) []series {
+	return list.Map(s.variants(), func(variant []group) series {
+		one := series{name: variant[0].Variant, look: variant[0].look}
+		for _, g := range variant {
+			m, ok := g.Metrics[q.Name]
+			if !ok {
+				continue
+			}
+			x, place := at(g)
+			pt := point{float64(x), q.factor * m.Value, q.factor * min(m.Min, m.Value), q.factor * max(m.Max, m.Value), one.name + place + ": "}
+			if pt.text += q.format(pt.value); pt.high > pt.low {
+				pt.text += fmt.Sprintf(" (%s to %s)", q.format(pt.low), q.format(pt.high))
+			}
+			one.points = append(one.points, pt)
+		}
+		return one
+	})
+}
+
+// curvePanel draws a metric against the number of clients, with the formulas that are near to what was measured.
+func (s *Set) curvePanel(q quantity, all, formulas []series) *plot.Plot {
+	p := newPlot(q.label, "clients", "")
+	for _, one := range all {
+		one.addTo(p, solid(one.look.color))
+	}
+	for _, f := range formulas {
+		addLine(p, f.xys(), dashed(f.look.color))
+	}
+	setScale(&p.Y, &p.Title.Text, values(slices.Concat(all, formulas)))
+	setClients(p, s.clients())
+	return p
+}
+
+// setClients gives the x axis ticks at numbers of clients. It is logarithmic if they span about one order of magnitude or more.
+func setClients(p *plot.Plot, clients []int) {
+	first, last := float64(clients[0]), float64(clients[len(clients)-1])
+	p.X.Min, p.X.Max = first-0.05*(last-first), last+0.05*(last-first)
+	if last >= 8*first {
+		logarithmic(&p.X, &p.X.Label.Text, first*0.9, last*1.1)
+	}
+	tick := func(n int) plot.Tick { return plot.Tick{Value: float64(n), Label: fmt.Sprint(n)} }
+	p.X.Tick.Marker = plot.ConstantTicks(list.Map(clients, tick))
+}
+
+// nearFormula is the largest ratio of a bound to what was measured at which the bound is drawn. A bound far above every measurement
+// would look like an expectation that was missed.
+const nearFormula = 1.5
+
+// formulas returns what the formulas of a metric say that are near to the measurements at every number of clients.
+func (s *Set) formulas(q quantity) []series {
+	var out []series
+	for _, variant := range s.variants() {
+		f := series{look: variant[0].look}
+		for _, g := range variant {
+			cost, stated := g.docs[0].Expected.Costs[q.Name]
+			measured, ok := g.Metrics[q.Name]
+			if !stated || !ok || cost.Value > nearFormula*measured.Value {
+				f.points = nil
+				break
+			}
+			value := q.factor * cost.Value
+			f.points = append(f.points, point{x: float64(g.Clients), value: value, low: value, high: value})
+		}
+		if len(f.points) > 0 {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// formulaEntry returns the legend entry of formulas.
+func (s *Set) formulaEntry() []entry {
+	label := "formula, an upper bound"
+	if s.Docs[0].CountsExactly() {
+		label = "formula"
+	}
+	return []entry{{label, []plot.Thumbnailer{&plotter.Line{LineStyle: dashed(gray())}}}}
+}
+
+// rowsPlot returns a plot with a labelled row for each label, the first one at the top.
+func rowsPlot(title string, labels []string) *plot.Plot {
+	p := newPlot(title, "", "")
+	var ticks plot.ConstantTicks
+	for i, label := range labels {
+		ticks = append(ticks, plot.Tick{Value: rowOf(i, labels), Label: label})
+	}
+	p.Y.Min, p.Y.Max = 0.4, float64(len(labels))+0.6
+	p.Y.Tick.Marker = ticks
+	p.Y.Tick.Width, p.Y.Width = 0, 0
+	return p
+}
+
+// rowOf returns where the row of a label stands.
+func rowOf(i int, labels []string) float64 { return float64(len(labels) - i) }
+
+// blank returns the labels of rows that are named in another panel.
+func blank(rows int) []string { return slices.Repeat([]string{" "}, rows) }
+
+// valueRoom is the share of an axis that is left free for a value beside the largest one.
+const valueRoom = 0.22
+
+// rowPanel draws a metric with one row for each series, the first one at the top, and the value beside each.
+func rowPanel(q quantity, all []series, named bool) *plot.Plot {
+	labels := blank(len(all))
+	if named {
+		labels = list.Map(all, func(s series) string { return s.name })
+	}
+	p := rowsPlot(q.label, labels)
+	for i, one := range all {
+		row := rowOf(i, labels)
+		for _, pt := range one.points {
+			if pt.high > pt.low {
+				addLine(p, plotter.XYs{{X: pt.low, Y: row}, {X: pt.high, Y: row}}, solid(one.look.color))
+			}
+			addSpots(p, one.look, glyphRadius+0.5, spot{plotter.XY{X: pt.value, Y: row}, pt.text})
+			p.Add(note{plotter.XY{X: pt.high, Y: row}, q.format(pt.value)})
+		}
+	}
+	if setScale(&p.X, &p.Title.Text, values(all)); p.X.Min > 0 {
+		p.X.Max *= math.Pow(p.X.Max/p.X.Min, valueRoom)
+	} else {
+		p.X.Max *= 1 + valueRoom
+	}
+	return p
+}

@@ -1,0 +1,113 @@
+package plots
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// percentiles draws the latency distribution of each phase under the largest number of clients.
+func (s *Set) percentiles() ([]Figure, error) {
+	var panels []*plot.Plot
+	drawn := map[string]bool{}
+	for _, phase := range s.phases() {
+		p, err := s.percentilePanel(phase, drawn)
+		if err != nil {
+			return nil, err
+		}
+		if p != nil {
+			panels = append(panels, p)
+		}
+	}
+	if len(panels) == 0 {
+		return nil, nil
+	}
+	shown := list.Where(s.atMost(), func(g group) bool { return drawn[g.Variant] })
+	return []Figure{gridOf(panels, list.Map(shown, func(g group) entry { return lineEntry(g.Variant, g.look) }))}, nil
+}
+
+// percentilePanel draws one phase, and notes the variants that are drawn. Each has one curve, which merges the histograms of its
+// repeats and ends where a percentile would depend on a single sample. It returns nil if no variant has a curve.
+func (s *Set) percentilePanel(phase string, drawn map[string]bool) (*plot.Plot, error) {
+	p := newPlot(phase+", ms", "percentile, all repeats merged", "")
+	low, high, tail := math.Inf(1), 0.0, 10.0
+	for _, g := range s.atMost() {
+		xys, err := percentileCurve(g.docs, phase)
+		if err != nil {
+			return nil, err
+		}
+		if len(xys) < 2 {
+			continue
+		}
+		drawn[g.Variant] = true
+		last := xys[len(xys)-1]
+		low, high, tail = min(low, xys[0].Y), max(high, last.Y), max(tail, last.X)
+		g.addPercentiles(p, phase, xys)
+	}
+	if high == 0 {
+		return nil, nil
+	}
+	p.X.Scale, p.X.Min, p.X.Max = plot.LogScale{}, 1, tail
+	p.X.Tick.Marker = plot.TickerFunc(tailTicks)
+	p.Y.Min, p.Y.Max = 0, high*1.08
+	if high > logFrom*low {
+		logarithmic(&p.Y, &p.Title.Text, low*0.8, high*1.3)
+	}
+	return p, nil
+}
+
+// addPercentiles draws a curve, with the shape of the variant at the percentiles of the axis.
+func (g group) addPercentiles(p *plot.Plot, phase string, xys plotter.XYs) {
+	addLine(p, xys, solid(g.look.color))
+	var marked []spot
+	for _, tick := range tailTicks(0, xys[len(xys)-1].X)[1:] { // without the shortest sample, which is none of the usual percentiles
+		if i := slices.IndexFunc(xys, func(xy plotter.XY) bool { return xy.X >= tick.Value*0.999 }); i >= 0 {
+			text := fmt.Sprintf("%s: %s%% of %s within %s", g.Variant, tick.Label, phase, table.Latency(xys[i].Y*1e6))
+			marked = append(marked, spot{xys[i], text})
+		}
+	}
+	addSpots(p, g.look, glyphRadius, marked...)
+}
+
+// tailTicks labels an axis with percentiles. The share p of the samples is at the position 1/(1-p).
+func tailTicks(_, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	for _, p := range []float64{0, 50, 90, 99, 99.9, 99.99} {
+		if at := 100 / (100 - p); at <= high*1.001 {
+			ticks = append(ticks, plot.Tick{Value: at, Label: fmt.Sprintf("%g", p)})
+		}
+	}
+	return ticks
+}
+
+// percentileStep is the ratio between two neighbouring positions of a curve. A figure is a hundred of them wide, and few are told apart.
+const percentileStep = 1.15
+
+// percentileCurve returns the latencies of a phase, in milliseconds, at the positions of [tailTicks].
+func percentileCurve(group []*results.Document, phase string) (plotter.XYs, error) {
+	if !timed(group[0], phase) {
+		return nil, nil
+	}
+	merged, err := results.MergeHistograms(list.Map(group, func(d *results.Document) results.Histogram { return d.Histograms[phase] }))
+	if err != nil {
+		return nil, err
+	}
+	h, err := merged.Decode()
+	if err != nil {
+		return nil, err
+	}
+	var xys plotter.XYs
+	for at := 1.0; at <= float64(h.TotalCount()); at *= percentileStep {
+		if y := float64(h.ValueAtPercentile(100*(1-1/at))) / 1e6; y > 0 { // a logarithmic axis has no zero
+			xys = append(xys, plotter.XY{X: at, Y: y})
+		}
+	}
+	return xys, nil
+}

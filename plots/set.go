@@ -1,0 +1,153 @@
+package plots
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/summary"
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// Set is the documents of one scenario under the same conditions, which share figures.
+type Set struct {
+	Name     string // the beginning of the names of the figures
+	Docs     []*results.Document
+	Figures  []Figure
+	NotDrawn NotDrawn
+
+	groups []group // in the order of tables
+}
+
+// group is the repeats of a variant under one number of clients and one rate, and their summary.
+type group struct {
+	summary.Row
+	docs []*results.Document
+	look look
+}
+
+// middle returns the repeat in the middle.
+func (g group) middle() *results.Document { return g.docs[len(g.docs)/2] }
+
+// fewestRates is the number of rates from which on a figure shows response times against them.
+const fewestRates = 3
+
+// Sets returns the documents in sets with their figures, those of open loads at several rates first. Documents of different loads,
+// engines, versions or machines are in different sets, and those whose numbers must not be used in none.
+func Sets(docs []*results.Document) ([]Set, error) {
+	drawable := list.Where(grouping.WithoutUnfinished(docs), (*results.Document).Drawable)
+	others := list.Where(drawable, func(d *results.Document) bool { return d.Rate == 0 })
+	var sets []Set
+	for _, open := range list.GroupBy(list.Where(drawable, func(d *results.Document) bool { return d.Rate > 0 }), allButRate) {
+		if s := newSet(open); len(s.rates()) >= fewestRates {
+			sets = append(sets, s)
+		} else {
+			others = append(others, open...)
+		}
+	}
+	sets = append(sets, list.Map(list.GroupBy(others, grouping.Setup), newSet)...)
+	used := map[string]int{}
+	for i := range sets {
+		s := &sets[i]
+		// Several sets of one scenario and engine differ in a condition that the file name does not have.
+		if used[s.Name]++; used[s.Name] > 1 {
+			s.Name = fmt.Sprintf("%s-%d", s.Name, used[s.Name])
+		}
+		if err := s.draw(); err != nil {
+			return nil, err
+		}
+	}
+	return sets, nil
+}
+
+// newSet returns a set of drawable documents, without figures.
+func newSet(docs []*results.Document) Set {
+	s := Set{Name: docs[0].Scenario.Name + "-" + docs[0].Environment.Engine, Docs: docs}
+	looks, rows := looksOf(docs), summary.Of(docs)
+	for i, g := range grouping.Repeats(docs) {
+		s.groups = append(s.groups, group{rows[i], g, looks[rows[i].Variant]})
+	}
+	if rates := s.rates(); len(rates) == 1 && rates[0] > 0 {
+		s.Name += fmt.Sprintf("-rate%d", rates[0])
+	}
+	return s
+}
+
+// allButRate is a text that is equal for documents that were measured under the same conditions and clients, except for the rate.
+func allButRate(d *results.Document) string {
+	same := *d
+	same.Rate = 0
+	return fmt.Sprint(grouping.Setup(&same), d.Clients)
+}
+
+// asked returns the metrics that the scenario is about, of these kinds, or of all.
+func (s *Set) asked(kinds ...metric.Kind) []string {
+	return list.Where(s.Docs[0].Scenario.Asks, func(name string) bool {
+		return len(kinds) == 0 || slices.Contains(kinds, metric.Named(name).Kind)
+	})
+}
+
+// subject names the scenario and the servers, what shapes the load, and what of several repeats a figure shows: one repeat if it has
+// single events.
+func (s *Set) subject(f Figure) string {
+	d := s.Docs[0]
+	text := d.Scenario.Name + " on " + servers(d)
+	if hold := d.Scenario.Hold; hold > 0 {
+		text += fmt.Sprintf(", hold %s", hold)
+	}
+	if rates := s.rates(); len(rates) == 1 && rates[0] > 0 {
+		most := ""
+		if d.IsStaged() {
+			most = "up to "
+		}
+		text += fmt.Sprintf(", %s%d operations/s offered", most, rates[0])
+	}
+	what := "medians and extremes"
+	if f.Zoom {
+		what = "the middle one"
+	}
+	if repeats := list.Largest(list.Map(s.groups, func(g group) int { return g.Repeats })); repeats > 1 {
+		text += fmt.Sprintf(", %s of %d repeats", what, repeats)
+	}
+	return text
+}
+
+// servers names the servers of a document.
+func servers(d *results.Document) string {
+	e := d.Environment
+	if e.Engine == results.Embedded {
+		return "the embedded server"
+	}
+	return fmt.Sprintf("ZooKeeper %s, %d %s (%s)", e.ZooKeeper, len(e.Servers), table.Plural(len(e.Servers), "server"), e.Engine)
+}
+
+func clientsText(n int) string { return fmt.Sprintf("%d %s", n, table.Plural(n, "client")) }
+
+// clients returns the numbers of clients in the set, ascending.
+func (s *Set) clients() []int {
+	return list.Distinct(list.Map(s.groups, func(g group) int { return g.Clients }))
+}
+
+// rates returns the rates in the set, ascending.
+func (s *Set) rates() []int {
+	return list.Distinct(list.Map(s.groups, func(g group) int { return g.Rate }))
+}
+
+// mostClients returns the largest number of clients, about which a scenario's claims are.
+func (s *Set) mostClients() int { return slices.Max(s.clients()) }
+
+// atMost returns the groups with the largest number of clients, naive ones first.
+func (s *Set) atMost() []group {
+	n := s.mostClients()
+	return list.Where(s.groups, func(g group) bool { return g.Clients == n })
+}
+
+// variants returns the groups of each variant, ascending by clients and rate; naive variants come first.
+func (s *Set) variants() [][]group {
+	variant := func(g group) grouping.Key { return grouping.Key{Recipe: g.Recipe, Kind: g.Kind, Variant: g.Variant} }
+	sorted := slices.SortedStableFunc(slices.Values(s.groups), func(a, b group) int { return variant(a).Compare(variant(b)) })
+	return list.GroupBy(sorted, variant)
+}
