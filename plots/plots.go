@@ -31,7 +31,7 @@ type kind struct {
 	draw func(*Set) ([]Figure, error)
 }
 
-// kinds returns the kinds of figures in their order. To add one, add it here, and its question to docs/plots.md.
+// kinds returns the kinds of figures in their order. A kind is added here, and with its question to docs/plots.md, in the same order.
 func kinds() []kind {
 	return []kind{
 		{name: "costs", shows: "What an operation costs", draw: ofMetrics((*Set).costs)},

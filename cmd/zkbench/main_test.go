@@ -331,6 +331,9 @@ func TestTexts(t *testing.T) {
 					t.Errorf("a line of %d columns: %s", n, line)
 				}
 			}
+			if t.Failed() {
+				return // before -update writes it
+			}
 			golden.Compare(t, filepath.Join("testdata", name+".txt"), []byte(stdout))
 		})
 	}

@@ -19,8 +19,8 @@ func FloorOperations() []string {
 
 // byName returns the metrics of the list.
 var byName = sync.OnceValue(func() map[string]Descriptor { //nolint:gochecknoglobals // made once, and never changed
-	out := map[string]Descriptor{Capacity: capacityMetric()}
-	for _, m := range fixed() {
+	out := map[string]Descriptor{}
+	for _, m := range append(fixed(), capacityMetric()) {
 		m.Head = cmp.Or(m.Head, m.Name)
 		out[m.Name] = m
 	}
@@ -242,8 +242,10 @@ func ofBackground(name string) (Descriptor, bool) {
 	case strings.HasSuffix(rest, BacklogMax):
 		m = Descriptor{Unit: "requests", Kind: KindBacklog, Extreme: true}
 		m.Help = "The largest number of the background's requests that were due and not answered."
-	default:
+	case strings.HasSuffix(rest, perSecondSuffix):
 		m = Descriptor{Help: "The background's requests that were answered, per second.", Unit: "1/s", Kind: KindRate, Worse: LessIsWorse}
+	default:
+		return Descriptor{}, false
 	}
 	m.Name, m.Part, m.Title = name, BackgroundPart, backgroundTitle(name, m)
 	if m.Ensemble = strings.HasPrefix(name, alonePrefix); m.Ensemble {

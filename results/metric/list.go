@@ -53,8 +53,8 @@ const (
 	herdSpreadPhase = "herd-spread"
 )
 
-// fixed returns the metrics that belong to no family, in the order in which messages list them. A metric is added to one of these lists,
-// and to docs/metrics.md.
+// fixed returns the metrics of measurements that belong to no family, in the order in which messages list them. A metric is added to one of
+// these lists, and to docs/metrics.md.
 func fixed() []Descriptor { return slices.Concat(costs(), herds(), openMetrics(), failureMetrics()) }
 
 func costs() []Descriptor {

@@ -55,7 +55,7 @@ const (
 	KindRate                 // operations or requests per second
 	KindBacklog              // how many requests wait
 	KindLoss                 // what users lose
-	KindShare                // of operations
+	KindShare                // of the samples of a phase, or of a load
 )
 
 // Direction says which values of a metric are worse.

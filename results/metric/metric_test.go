@@ -111,7 +111,7 @@ func TestMetricsAreDescribed(t *testing.T) {
 func TestWithUnit(t *testing.T) {
 	for name, want := range map[string]string{
 		"acquire-p99": "acquire-p99-ns", "acquire-max": "acquire-max-ns", "blocked": "blocked-ns", "acquire-p99-ns": "acquire-p99-ns",
-		"herd-p99": "herd-p99", "backlog-max": "backlog-max", "background-backlog-max": "background-backlog-max", "violations": "violations", "requests/op": "requests/op", "handoff-p50/floor": "handoff-p50/floor",
+		"herd-p99": "herd-p99", "backlog-max": "backlog-max", "background-read-p99": "background-read-p99-ns", "background-backlog-max": "background-backlog-max", "violations": "violations", "requests/op": "requests/op", "handoff-p50/floor": "handoff-p50/floor",
 	} {
 		if got := metric.WithUnit(name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
