@@ -65,7 +65,7 @@ results/table:
 results/screen:
 results/strict:
 results/golden:
-results/paired:
+results/paired:           table
 results:                  list
 results/grouping:         results list
 results/metric:           results list paired table
@@ -78,7 +78,7 @@ results/recorder:         results list metric doubts
 results/recorder/recordertest: results metric recorder store
 results/turns:            results metric doubts claim paired
 results/compare:          results list metric doubts grouping claim paired turns table
-results/capacity:         results metric doubts store claim outcome table
+results/capacity:         results list metric doubts store claim table
 results/gate:             results list metric doubts grouping store summary claim capacity outcome paired turns strict table
 
 plots:                    results results/list results/metric results/grouping results/summary results/claim results/report

@@ -206,8 +206,8 @@ func (a *app) finish(t *search.Trials, r capacity.Report, copied string) error {
 	if report.WriteBreaches(a.stdout, t.Documents) {
 		return errors.Join(err, exitError{outcome.CodeBroken, errors.New("a recipe broke its promise")})
 	}
-	if code := r.Outcome().Code(); code != 0 {
-		err = errors.Join(err, exitError{code, errors.New("a capacity was not found")})
+	if len(r.Unknown()) > 0 {
+		err = errors.Join(err, exitError{outcome.CodeInvalid, errors.New("a capacity was not found")})
 	}
 	return err
 }

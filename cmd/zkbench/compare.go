@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zkbench/zkbench/results/compare"
+	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/results/table"
@@ -56,7 +57,7 @@ const otherRuns = "name two different runs"
 
 // options returns what the flags select.
 func (f sidesFlags) options() compare.Options {
-	across := list.Map(f.across, func(s string) compare.Subject { return compare.Subject(s) })
+	across := list.Map(f.across, func(s string) grouping.Aspect { return grouping.Aspect(s) })
 	return compare.Options{Metrics: f.metrics, Across: across}
 }
 

@@ -310,7 +310,7 @@ func (a *app) deliver(report gate.Report, evidence gate.Evidence, f gateFlags) e
 			errs = append(errs, output.write(output.path))
 		}
 	}
-	if !report.Passed() {
+	if report.Code != outcome.CodePass {
 		errs = append(errs, exitError{report.Code, nil}) // the table has the reasons
 	}
 	return errors.Join(errs...)

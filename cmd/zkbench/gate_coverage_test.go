@@ -54,11 +54,11 @@ func uncovered(recipes []variants.Recipe, run []scenarios.Scenario, baselines ma
 	return steps
 }
 
-// missingRows returns the numbers of clients for which a baseline has no row of a variant, or an inexact one in lockstep.
+// missingRows returns the numbers of clients for which a baseline has no row of a variant.
 func missingRows(b gate.Baseline, variant string, s scenarios.Scenario) []int {
 	return slices.DeleteFunc(slices.Clone(s.Clients), func(clients int) bool {
 		return slices.ContainsFunc(b.Rows, func(r gate.BaselineRow) bool {
-			return r.Variant == variant && r.Clients == clients && (r.Exact || s.Mode != scenarios.Lockstep)
+			return r.Variant == variant && r.Clients == clients
 		})
 	})
 }

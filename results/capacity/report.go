@@ -3,9 +3,13 @@ package capacity
 import (
 	"fmt"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 
-	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -39,14 +43,17 @@ func (r *Report) Add(variant string, s *Search) {
 	r.Variants = append(r.Variants, Capacity{Variant: variant, Result: s.Result(), Trials: append([]Trial{}, s.Trials...)})
 }
 
-// Outcome returns [outcome.Inconclusive] if the capacity of a variant is not known.
-func (r Report) Outcome() outcome.Outcome {
-	for _, v := range r.Variants {
-		if v.Capacity == 0 {
-			return outcome.Inconclusive
-		}
+// Unknown says why the capacity is not known; empty if it is known.
+func (c Capacity) Unknown() string {
+	if c.Capacity > 0 {
+		return ""
 	}
-	return outcome.Pass
+	return fmt.Sprintf("%s has no capacity: %s", c.Variant, c.Why)
+}
+
+// Unknown says for each variant without a capacity why it is not known.
+func (r Report) Unknown() []string {
+	return list.Where(list.Map(r.Variants, Capacity.Unknown), func(why string) bool { return why != "" })
 }
 
 // longestWhy is the width of the column with the reasons, beyond which they are wrapped.
@@ -58,8 +65,8 @@ func (r Report) Write(w io.Writer, width int) error {
 	if r.By == ByClients {
 		unit, at = " clients", ""
 	}
-	plural := table.Plural(r.Repeats, "repeat")
-	heading := fmt.Sprintf("%s on %s: the largest load at which %s, %s%d %s of each trial", r.Scenario, r.Engine, r.Objective, at, r.Repeats, plural)
+	heading := fmt.Sprintf("%s on %s: the largest load at which %s, %s%d %s of each trial",
+		r.Scenario, r.Engine, r.Objective, at, r.Repeats, table.Plural(r.Repeats, "repeat"))
 	fmt.Fprintf(w, "%s\n\n", table.Wrap(heading, width))
 	metric, _, _ := strings.Cut(r.Objective, " ")
 	columns := append(table.Left("variant"), table.Right("capacity", "worst "+metric, "fails at", "why", "trials")...)
@@ -76,20 +83,94 @@ func (r Report) Write(w io.Writer, width int) error {
 	if _, err := fmt.Fprintln(w, rendered); err != nil {
 		return err
 	}
-	for _, v := range r.Variants {
-		if v.Capacity == 0 {
-			fmt.Fprintln(w, table.Wrap(fmt.Sprintf("%s: no capacity: %s", v.Variant, v.Why), width))
-		}
+	for _, why := range r.Unknown() {
+		fmt.Fprintln(w, table.Wrap(why, width))
 	}
 	return nil
 }
 
 // why returns what the last trial for a purpose measured.
 func (c Capacity) why(p Purpose) string {
-	for i := len(c.Trials) - 1; i >= 0; i-- {
-		if c.Trials[i].Purpose == p {
-			return c.Trials[i].Why
+	trials := list.Where(c.Trials, func(t Trial) bool { return t.Purpose == p })
+	if len(trials) == 0 {
+		return table.Missing
+	}
+	return trials[len(trials)-1].Why
+}
+
+// File is the name of the report in the folder of the trials.
+const File = "capacity.json"
+
+// ConfirmFolder is the subfolder with the documents of confirmations, which would replace those of the trials before them.
+const ConfirmFolder = "confirm"
+
+// Read returns the report in a file; see [Decode].
+func Read(path string) (Report, error) {
+	text, err := store.ReadFile(path)
+	if err != nil {
+		return Report{}, err
+	}
+	r, err := Decode(text)
+	if err != nil {
+		return r, fmt.Errorf("%s %w", filepath.Clean(path), err)
+	}
+	return r, nil
+}
+
+// Decode returns the report in a text; see [store.DecodeSealed].
+func Decode(text []byte) (Report, error) {
+	var r Report
+	if err := store.DecodeSealed(text, Schema, &r); err != nil {
+		return r, fmt.Errorf("is not a report of `zkbench capacity`: it %w", err)
+	}
+	return r, nil
+}
+
+// trial names what a search keeps documents of: the last trial of a load, and, apart from it, the last confirmation.
+func trial(variant string, load int, confirms bool) string {
+	if confirms {
+		return fmt.Sprintf("%s at %d (%s)", variant, load, Confirm)
+	}
+	return fmt.Sprintf("%s at %d", variant, load)
+}
+
+// CheckTrials returns an error unless the documents in the report's folder and those of its confirmations are the ones of the
+// report's trials. A variant without a capacity may lack documents: its last trial may have been interrupted.
+func (r Report) CheckTrials(trials, confirmations []*results.Document) error {
+	missing := map[string]int{} // repeats by trial that must be there at least
+	for _, v := range r.Variants {
+		for _, t := range v.Trials { // a later trial replaces the documents of an earlier one
+			name := trial(v.Variant, t.Load, t.Purpose == Confirm)
+			missing[name] = 1
+			switch {
+			case v.Capacity == 0:
+				missing[name] = 0
+			case t.Outcome == Holds:
+				missing[name] = r.Repeats
+			}
 		}
 	}
-	return table.Missing
+	all := slices.Concat(trials, confirmations)
+	for i, d := range all {
+		load, sameLoad := d.Clients, d.Rate == 0
+		if r.By == ByRate {
+			load, sameLoad = d.Rate, d.Clients == r.Clients
+		}
+		name := trial(d.Variant, load, i >= len(trials))
+		_, known := missing[name]
+		cut := func(c Capacity) bool { return c.Variant == d.Variant && c.Capacity == 0 }
+		known = known || d.Repeat == 0 || slices.ContainsFunc(r.Variants, cut)
+		if !known || !sameLoad || d.Scenario.Name != r.Scenario || d.Environment.Engine != r.Engine || d.Run != all[0].Run {
+			return fmt.Errorf("%s is of no trial in the report: give the results of one search", d.Filename())
+		}
+		if d.Repeat > 0 {
+			missing[name]--
+		}
+	}
+	for name, n := range missing {
+		if n > 0 {
+			return fmt.Errorf("%s: %d %s of a trial in the report are missing", name, n, table.Plural(n, "repeat"))
+		}
+	}
+	return nil
 }

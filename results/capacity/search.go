@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // Outcome is what a trial of one load shows.
@@ -36,7 +38,8 @@ type Trial struct {
 	Load    int     `json:"load"`
 	Purpose Purpose `json:"purpose"`
 	Outcome Outcome `json:"outcome,omitempty"`
-	Why     string  `json:"why,omitempty"` // with the value: the worst of the repeats if it holds, and otherwise that of the repeat in which it does not
+	// Why has the value: the worst of the repeats if it holds, and otherwise that of the repeat in which it does not.
+	Why string `json:"why,omitempty"`
 }
 
 // Precision is that of the bracket: the smallest load that fails, divided by the largest that holds, is at most this.
@@ -66,7 +69,7 @@ func NewSearch(first, most int) *Search { return &Search{first: min(max(first, 1
 // Next returns the next trial. ok is false when the search is over; see [Search.Result].
 func (s *Search) Next() (t Trial, ok bool) {
 	switch {
-	case s.over():
+	case s.Result().Why != interrupted:
 		return Trial{}, false
 	case s.low == 0 && s.high == 0:
 		return Trial{Load: s.first, Purpose: Bracket}, true
@@ -86,11 +89,6 @@ func (s *Search) Next() (t Trial, ok bool) {
 
 // beyond returns the load that must fail if a load is the capacity: a tenth more, rounded up. In floating point, that of 100 would be 111.
 func beyond(load int) int { return max((11*load+9)/10, load+1) }
-
-// over reports whether there is nothing more to try.
-func (s *Search) over() bool {
-	return s.refuted || s.high == 1 || s.low == s.most || s.unclear > mostUnclear || s.turns > mostTurns
-}
 
 // narrow reports whether the bracket is as small as it is to become.
 func (s *Search) narrow() bool {
@@ -145,13 +143,7 @@ func (s *Search) fails(t Trial) {
 
 // Times returns how many trials of a load were reported.
 func (s *Search) Times(load int) int {
-	n := 0
-	for _, t := range s.Trials {
-		if t.Load == load {
-			n++
-		}
-	}
-	return n
+	return len(list.Where(s.Trials, func(t Trial) bool { return t.Load == load }))
 }
 
 // Result is what a search has found.
@@ -160,6 +152,9 @@ type Result struct {
 	Refuted  int    `json:"refuted,omitempty"`  // the load, a tenth larger, at which it failed
 	Why      string `json:"why,omitempty"`      // why there is no capacity
 }
+
+// interrupted is why a search has no capacity before its end.
+const interrupted = "the search was interrupted"
 
 // Result returns the capacity, or why there is none. Before the end of a search there is none.
 func (s *Search) Result() Result {
@@ -173,9 +168,10 @@ func (s *Search) Result() Result {
 	case s.unclear > mostUnclear:
 		return Result{Why: "the numbers must not be used: " + s.lastWhy()}
 	case s.turns > mostTurns:
-		return Result{Why: fmt.Sprintf("%d trials contradict earlier ones of the same load: the machine or the ensemble changes its speed", s.turns)}
+		return Result{Why: fmt.Sprintf("%d trials contradict earlier ones of the same load: "+
+			"the machine or the ensemble changes its speed", s.turns)}
 	default:
-		return Result{Why: "the search was interrupted"}
+		return Result{Why: interrupted}
 	}
 }
 

@@ -23,15 +23,12 @@ const Every = "*"
 type Claim struct {
 	Variant   string // or [Every]
 	Metric    string
-	Op        string  // one of operators
+	Op        string  // <=, >=, ==, < or >
 	Value     float64 // nanoseconds where a duration was given
 	Of        string  // the variant that Value is a multiple of; empty for a plain number
 	Tolerance float64 // share of the limit by which a value may miss it; [Parse] leaves it at 0
 	Clients   int     // the number of clients of the measurements; 0, as [Parse] leaves it, means the largest one
 }
-
-// operators returns the comparisons that a claim may make.
-func operators() []string { return []string{"<=", ">=", "==", "<", ">"} }
 
 // ParseForEvery reads a claim whose variant may be left out, which is then [Every].
 func ParseForEvery(text string) (Claim, error) {
@@ -48,8 +45,8 @@ func Parse(text string) (Claim, error) {
 		return Claim{}, fmt.Errorf(`wants "VARIANT METRIC <= NUMBER" or "VARIANT METRIC <= NUMBER x VARIANT", not %q`, text)
 	}
 	c := Claim{Variant: f[0], Metric: metric.WithUnit(f[1]), Op: f[2]}
-	if !slices.Contains(operators(), c.Op) {
-		return Claim{}, fmt.Errorf("wants one of %s, not %q", strings.Join(operators(), " "), c.Op)
+	if operators := []string{"<=", ">=", "==", "<", ">"}; !slices.Contains(operators, c.Op) {
+		return Claim{}, fmt.Errorf("wants one of %s, not %q", strings.Join(operators, " "), c.Op)
 	}
 	if len(f) == 6 {
 		c.Of = f[5]
@@ -130,4 +127,76 @@ func showValue(name string, value float64) string {
 		return time.Duration(value).Round(time.Microsecond).String()
 	}
 	return fmt.Sprintf("%.6g", value)
+}
+
+// Unfailing returns why no measurement can make the claim false; empty if it can fail. A claim that cannot fail is a mistake
+// of its author.
+func (c Claim) Unfailing() string {
+	atLeast := c.Op == ">=" && c.Value <= 0 || c.Op == ">" && c.Value < 0
+	atMost, highest := strings.HasPrefix(c.Op, "<"), metric.Named(c.Metric).Highest()
+	switch {
+	case c.Metric == metric.Capacity && c.Of == "" && (c.Op == ">=" && c.Value <= 1 || c.Op == ">" && c.Value < 1):
+		return fmt.Sprintf("no capacity is below 1, so that %s %g is always true", c.Op, c.Value)
+	case c.Of == c.Variant:
+		return c.Of + " is compared with itself"
+	case atLeast:
+		return fmt.Sprintf("no metric is below 0, so that %s %g is always true", c.Op, c.Value)
+	case c.Of != "" && atMost && c.Value > metric.LargestCount:
+		return fmt.Sprintf("no value exceeds another %g times, so that %s %g x %s is always true", metric.LargestCount, c.Op, c.Value, c.Of)
+	case c.Metric == metric.Finished && c.Op == "<" && c.Value <= 1: // the share of a load that was finished is 1
+		return ""
+	case c.Of == "" && atMost && c.Value >= highest:
+		return fmt.Sprintf("%s is never over %s, so that %s is always true", c.Metric, showValue(c.Metric, highest), c)
+	default:
+		return ""
+	}
+}
+
+// Unmeetable returns why no measurement can make a claim with a plain limit true; empty if one can.
+func (c Claim) Unmeetable() string {
+	m := metric.Named(c.Metric)
+	isTime, highest := m.Kind == metric.KindTime, m.Highest()
+	switch limit := showValue(c.Metric, c.Value); {
+	case strings.HasPrefix(c.Op, "<") && c.Value < 0, c.Op == "<" && c.Value == 0:
+		return fmt.Sprintf("no metric is below 0, so that %s %s is never true", c.Op, limit)
+	case isTime && c.Op == "<=" && c.Value == 0:
+		return fmt.Sprintf("no time is 0, so that %s %s is never true", c.Op, limit)
+	case c.Op == ">" && c.Value >= highest, c.Op == ">=" && c.Value > highest:
+		return fmt.Sprintf("%s is never over %s, so that %s %s is never true", c.Metric, showValue(c.Metric, highest), c.Op, limit)
+	default:
+		return ""
+	}
+}
+
+// Pair names two variants of a recipe that the overview compares, the metrics that compare them, and what is different about the
+// first one, as in "predecessor-watch against children-watch by ops/s and herd-max, each waiter watches the one before it".
+type Pair struct {
+	Optimized string
+	Naive     string // or the better known one, where both are optimized
+	Metrics   []string
+	Change    string // a clause, which may be missing
+}
+
+// ParsePair reads a pair.
+func ParsePair(text string) (Pair, error) {
+	head, change, _ := strings.Cut(text, ",")
+	f := strings.Fields(head)
+	if len(f) < 5 || len(f)%2 == 0 || f[1] != "against" || f[3] != "by" {
+		return Pair{}, fmt.Errorf(`wants "VARIANT against VARIANT by METRIC and METRIC, what changes", not %q`, text)
+	}
+	pair := Pair{Optimized: f[0], Naive: f[2], Change: strings.TrimSpace(change)}
+	if pair.Optimized == pair.Naive {
+		return Pair{}, fmt.Errorf("compares %s with itself", pair.Naive)
+	}
+	for i := 4; i < len(f); i += 2 {
+		if i > 4 && f[i-1] != "and" {
+			return Pair{}, fmt.Errorf("wants \"and\" between two metrics, not %q", f[i-1])
+		}
+		metric := f[i]
+		if slices.Contains(pair.Metrics, metric) {
+			return Pair{}, fmt.Errorf("names %s twice", metric)
+		}
+		pair.Metrics = append(pair.Metrics, metric)
+	}
+	return pair, nil
 }

@@ -1,7 +1,9 @@
 package claim
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -58,12 +60,12 @@ func Tally(checks []Check) string {
 		counts[c.Verdict()]++
 	}
 	var parts []string
-	switch total := len(checks) - counts[undecidable]; total {
-	case 0:
-	case 1:
-		parts = append(parts, fmt.Sprintf("%d of 1 claim %s", counts[holds], holds))
-	default:
-		parts = append(parts, fmt.Sprintf("%d of %d claims hold", counts[holds], total))
+	total, what := len(checks)-counts[undecidable], "claims hold"
+	if total == 1 {
+		what = "claim holds"
+	}
+	if total > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d %s", counts[holds], total, what))
 	}
 	for _, verdict := range []string{fails, undecided, undecidable} {
 		if n := counts[verdict]; n > 0 {
@@ -100,7 +102,11 @@ func (m Measured) Check(claims ...Claim) []Check {
 			checks = append(checks, m.check(c))
 		}
 		if len(variants) == 0 {
-			checks = append(checks, Check{Claim: c, Outcome: outcome.Inconclusive, Why: noOtherThan(c.Of)})
+			why := "every measured variant is known to be broken, and rules about all variants leave these out"
+			if c.Of != "" {
+				why = fmt.Sprintf("no variant other than %s was measured, or all others are known to be broken", c.Of)
+			}
+			checks = append(checks, Check{Claim: c, Outcome: outcome.Inconclusive, Why: why})
 		}
 	}
 	return checks
@@ -119,14 +125,6 @@ func (m Measured) variants(c Claim) []string {
 	return variants
 }
 
-// noOtherThan says why a claim about all variants, or about all but one, is about none.
-func noOtherThan(variant string) string {
-	if variant == "" {
-		return "every measured variant is known to be broken, and rules about all variants leave these out"
-	}
-	return fmt.Sprintf("no variant other than %s was measured, or all others are known to be broken", variant)
-}
-
 // check decides a claim about one variant.
 func (m Measured) check(c Claim) Check {
 	rate := summary.HighestRate(list.Where(m.Rows, func(r summary.Row) bool { return r.Clients == c.Clients }))
@@ -142,21 +140,29 @@ func (m Measured) check(c Claim) Check {
 	return out
 }
 
-// undecidable reports whether no server of the measurements can decide the claim. The embedded server has no times of an ensemble, and only
-// servers that zkbench has started report their heap. Old servers do not name transactions, so that herds are guessed, which a
-// measurement without notifications does not show.
+// undecidable reports whether no server of the measurements can decide the claim. A measurement without notifications does not show
+// whether its servers leave herds to be guessed.
 func (m Measured) undecidable(c Claim) bool {
-	some := func(is func(d *results.Document) bool) bool { return slices.ContainsFunc(m.Docs, is) }
-	switch engine := func(d *results.Document) string { return d.Environment.Engine }; {
-	case len(m.Docs) == 0:
-		return false
-	case c.IsTime():
-		return !some(func(d *results.Document) bool { return engine(d) != results.Embedded })
-	case c.Metric == metric.HeapPerWatch:
-		return !some(func(d *results.Document) bool { return engine(d) != results.Embedded && engine(d) != results.External })
+	cannot := func(d *results.Document) bool { return c.hiddenBy(d) != "" }
+	can := func(d *results.Document) bool {
+		return !cannot(d) && (len(d.Herd.Sizes) > 0 || !metric.Named(c.Metric).OfHerds())
+	}
+	return slices.ContainsFunc(m.Docs, cannot) && !slices.ContainsFunc(m.Docs, can)
+}
+
+// hiddenBy returns why the servers of a measurement do not show what the claim is about; empty if they do. Only servers that zkbench has
+// started report their heap.
+func (c Claim) hiddenBy(d *results.Document) string {
+	embedded := d.Environment.Engine == results.Embedded
+	switch {
+	case metric.Guessed(d, c.Metric):
+		return HerdsAreGuessed
+	case c.IsTime() && embedded:
+		return EmbeddedTimes
+	case c.Metric == metric.HeapPerWatch && (embedded || d.Environment.Engine == results.External):
+		return "these servers do not report their heap"
 	default:
-		guessed := func(d *results.Document) bool { return metric.Guessed(d, c.Metric) }
-		return some(guessed) && !some(func(d *results.Document) bool { return !guessed(d) && len(d.Herd.Sizes) > 0 })
+		return ""
 	}
 }
 
@@ -182,26 +188,16 @@ func (c *Check) compare(rows []summary.Row) {
 	if c.holds(got, limit) {
 		c.Outcome = outcome.Pass
 	}
-	atLeast := func(variant string) bool {
-		return slices.ContainsFunc(rows, func(r summary.Row) bool { return r.Variant == variant && r.AtLeast(c.Metric) })
+	most := func(variant string, value float64) float64 { // that it may be
+		if slices.ContainsFunc(rows, func(r summary.Row) bool { return r.Variant == variant && r.AtLeast(c.Metric) }) {
+			return math.MaxFloat64
+		}
+		return value
 	}
-	if c.mayChange(atLeast(c.Variant), atLeast(c.Of)) {
+	passes, value, bound := c.Outcome == outcome.Pass, most(c.Variant, got), most(c.Of, limit)
+	between := c.Op == "==" && (value > limit && limit > got || bound > got && got > limit)
+	if c.holds(value, limit) != passes || c.holds(got, bound) != passes || between {
 		c.Outcome, c.Why = outcome.Inconclusive, c.Why+", and may be more: the load ended before a recovery"
-	}
-}
-
-// mayChange reports whether the outcome could be another one if the value, the limit, or both were larger.
-func (c *Check) mayChange(largerValue, largerLimit bool) bool {
-	passes := c.Outcome == outcome.Pass
-	switch {
-	case strings.HasPrefix(c.Op, "<"):
-		return passes && largerValue || !passes && largerLimit
-	case strings.HasPrefix(c.Op, ">"):
-		return passes && largerLimit || !passes && largerValue
-	case passes:
-		return largerValue || largerLimit
-	default:
-		return largerValue && *c.Got < *c.Limit || largerLimit && *c.Got > *c.Limit
 	}
 }
 
@@ -264,26 +260,46 @@ const HerdsAreGuessed = "these servers do not say which transaction caused a not
 // doubts returns why the values that the claim compares cannot decide it. A busy machine affects times and not counts.
 func (c Claim) doubts(docs []*results.Document) string {
 	for _, d := range docs {
-		switch {
-		case metric.Guessed(d, c.Metric):
-			return HerdsAreGuessed
+		switch why := c.hiddenBy(d); {
+		case why != "":
+			return why
 		case !c.IsTime():
 			continue
 		case d.KnownBroken != "":
 			return fmt.Sprintf("%s is known to be broken, and its times decide nothing", grouping.KeyOf(d).Name())
-		case d.Environment.Engine == results.Embedded:
-			return EmbeddedTimes
 		}
 		reasons := doubts.Saturated(d)
 		if c.Of == "" { // a delay of both sides hardly changes their ratio
 			reasons = doubts.Delayed(d)
 		}
-		if err := Scarce(d, c.Metric); err != nil {
-			reasons = append(reasons, err.Error())
+		if why := Scarce(d, c.Metric); why != "" {
+			reasons = append(reasons, why)
 		}
 		if len(reasons) > 0 {
 			return strings.Join(reasons, "; ")
 		}
 	}
 	return ""
+}
+
+// Scarce returns why a percentile, or a ratio of two, rests on too few samples to decide anything; empty if it has enough or is none.
+func Scarce(d *results.Document, name string) string {
+	m := metric.Named(name)
+	if during, alone, ok := m.Slowdown(); ok {
+		return cmp.Or(Scarce(d, during), Scarce(d, alone))
+	}
+	p, ok := metric.PercentileOf(d, name)
+	switch {
+	case !ok:
+		return ""
+	case p.Dropped > 0:
+		return fmt.Sprintf("%d latencies were too long for the histogram of %s", p.Dropped, name)
+	case p.Samples < m.Samples():
+		return fmt.Sprintf("%s of %d samples: each run needs %d; lengthen --duration", name, p.Samples, m.Samples())
+	case metric.Hides(d, p):
+		return fmt.Sprintf("%s leaves out %d waits that had lasted longer than the p99 when the window ended: clients starve",
+			name, d.Window.StarvingWaits)
+	default:
+		return ""
+	}
 }

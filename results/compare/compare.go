@@ -29,9 +29,9 @@ type Side struct {
 
 // Options select what is compared. The zero value compares the default metrics and accepts no difference in the conditions.
 type Options struct {
-	Metrics []string  // names or patterns of [path.Match], in which a slash is an ordinary character
-	Across  []Subject // differences in the conditions that are the subject of the comparison
-	Base    string    // for Variants: the variant that the others are compared with; by default a scenario's naive one
+	Metrics []string          // names or patterns of [path.Match], in which a slash is an ordinary character
+	Across  []grouping.Aspect // differences in the conditions that are the subject of the comparison
+	Base    string            // for Variants: the variant that the others are compared with; by default a scenario's naive one
 }
 
 // Comparison is the result, for readers and for scripts.
@@ -149,10 +149,15 @@ func baseOf(scenario string, groups []group, wanted string) string {
 func (c Comparison) compare(matches []match, o Options) (Comparison, error) {
 	var refused []string
 	for _, m := range matches {
-		for _, err := range []error{m.sameMeasurement(), m.differentLoads()} {
+		differences := m.differences(o.Across)
+		for _, err := range []error{m.sameMeasurement(), m.differentLoads(differences)} {
 			if err != nil {
 				refused = list.AppendNew(refused, err.Error())
 			}
+		}
+		c.Differences = list.AppendNew(c.Differences, differences...)
+		for _, metric := range m.metrics(o.Metrics) {
+			c.Rows = append(c.Rows, m.row(metric, obstacle(differences)))
 		}
 	}
 	if len(refused) > 0 {
@@ -160,13 +165,6 @@ func (c Comparison) compare(matches []match, o Options) (Comparison, error) {
 	}
 	if err := checkMetrics(matches, o.Metrics); err != nil {
 		return c, err
-	}
-	for _, m := range matches {
-		differences := m.differences(o.Across)
-		c.Differences = list.AppendNew(c.Differences, differences...)
-		for _, metric := range m.metrics(o.Metrics) {
-			c.Rows = append(c.Rows, m.row(metric, obstacle(differences)))
-		}
 	}
 	if len(c.Rows) == 0 {
 		return c, errors.New("these measurements have none of the metrics")

@@ -28,26 +28,26 @@ func TestConditions(t *testing.T) {
 		name     string
 		change   func(*environment)
 		differs  string            // what is named
-		across   []compare.Subject // what is declared to be the subject
+		across   []grouping.Aspect // what is declared to be the subject
 		hindered bool
 	}{
 		{"nothing", func(*environment) {}, "", nil, false},
 		{"another build", func(e *environment) { e.Zkbench = "2.0" }, "zkbench: zkbench 1.0 2.0", nil, false},
 		{"another Go", func(e *environment) { e.Go = "go2" }, "zkbench: Go go1.26 go2", nil, false},
 		{"engine", func(e *environment) { e.Engine = "process" }, "engine: engine container process", nil, true},
-		{"engine as the subject", func(e *environment) { e.Engine = "process" }, "engine: engine container process", []compare.Subject{grouping.EngineAspect}, false},
-		{"embedded is never", func(e *environment) { e.Engine = "embedded" }, "engine: engine container embedded", []compare.Subject{grouping.EngineAspect}, true},
+		{"engine as the subject", func(e *environment) { e.Engine = "process" }, "engine: engine container process", []grouping.Aspect{grouping.EngineAspect}, false},
+		{"embedded is never", func(e *environment) { e.Engine = "embedded" }, "engine: engine container embedded", []grouping.Aspect{grouping.EngineAspect}, true},
 		{"another engine's own settings", func(e *environment) {
 			e.Engine, e.Image = "process", "/opt/zookeeper"
 			e.ServerConfig = map[string]string{"tickTime": "2000", "snapCount": "5"}
-		}, "engine: engine container process", []compare.Subject{grouping.EngineAspect}, false},
+		}, "engine: engine container process", []grouping.Aspect{grouping.EngineAspect}, false},
 		{"ZooKeeper", func(e *environment) { e.ZooKeeper = "3.8.0" }, "zookeeper: ZooKeeper 3.9.3 3.8.0", nil, true},
-		{"ZooKeeper as the subject", func(e *environment) { e.ZooKeeper = "3.8.0" }, "zookeeper: ZooKeeper 3.9.3 3.8.0", []compare.Subject{grouping.ZooKeeperAspect}, false},
-		{"another subject", func(e *environment) { e.ZooKeeper = "3.8.0" }, "zookeeper: ZooKeeper 3.9.3 3.8.0", []compare.Subject{grouping.SettingsAspect}, true},
+		{"ZooKeeper as the subject", func(e *environment) { e.ZooKeeper = "3.8.0" }, "zookeeper: ZooKeeper 3.9.3 3.8.0", []grouping.Aspect{grouping.ZooKeeperAspect}, false},
+		{"another subject", func(e *environment) { e.ZooKeeper = "3.8.0" }, "zookeeper: ZooKeeper 3.9.3 3.8.0", []grouping.Aspect{grouping.SettingsAspect}, true},
 		{"image", func(e *environment) { e.Image = "mine" }, "zookeeper: image zookeeper:3.9.3 mine", nil, true},
 		{"a setting", func(e *environment) { e.ServerConfig = map[string]string{"tickTime": "500"} }, "settings: tickTime 2000 500", nil, true},
 		{"a setting that only one tells", func(e *environment) { e.ServerConfig = nil }, "settings: tickTime 2000 unset", nil, true},
-		{"a setting as the subject", func(e *environment) { e.ServerConfig = map[string]string{"tickTime": "500"} }, "settings: tickTime 2000 500", []compare.Subject{grouping.SettingsAspect}, false},
+		{"a setting as the subject", func(e *environment) { e.ServerConfig = map[string]string{"tickTime": "500"} }, "settings: tickTime 2000 500", []grouping.Aspect{grouping.SettingsAspect}, false},
 		{"where servers are", func(e *environment) {
 			e.Servers = []string{"x:1", "y:1", "z:1"}
 			e.ServerConfig = map[string]string{"tickTime": "2000", "clientPort": "9", "dataDir": "/x", "dataLogSize": "7", "server.1": "x:2:3"}
@@ -55,8 +55,8 @@ func TestConditions(t *testing.T) {
 		{"how many servers", func(e *environment) { e.Servers = e.Servers[:1] }, "settings: servers 3 1", nil, true},
 		{"session timeout", func(e *environment) { e.SessionTimeout = time.Second }, "settings: session timeout 30s 1s", nil, true},
 		{"file system", func(e *environment) { e.TxnLog = "/datalog (tmpfs on tmpfs)" }, "settings: transaction log ext4 on /dev/vda tmpfs on tmpfs", nil, true},
-		{"memory as the subject", func(e *environment) { e.TxnLog = "/datalog (tmpfs on tmpfs)" }, "settings: transaction log ext4 on /dev/vda tmpfs on tmpfs", []compare.Subject{grouping.SettingsAspect}, true},
-		{"another disk as the subject", func(e *environment) { e.TxnLog = "/datalog (xfs on /dev/vdb)" }, "settings: transaction log ext4 on /dev/vda xfs on /dev/vdb", []compare.Subject{grouping.SettingsAspect}, false},
+		{"memory as the subject", func(e *environment) { e.TxnLog = "/datalog (tmpfs on tmpfs)" }, "settings: transaction log ext4 on /dev/vda tmpfs on tmpfs", []grouping.Aspect{grouping.SettingsAspect}, true},
+		{"another disk as the subject", func(e *environment) { e.TxnLog = "/datalog (xfs on /dev/vdb)" }, "settings: transaction log ext4 on /dev/vda xfs on /dev/vdb", []grouping.Aspect{grouping.SettingsAspect}, false},
 		{"folder", func(e *environment) { e.TxnLog = "/elsewhere (ext4 on /dev/vda)" }, "", nil, false},
 		{"CPU", func(e *environment) { e.CPU = "Xeon" }, "machine: CPU EPYC Xeon", nil, true},
 		{"CPUs", func(e *environment) { e.CPUs = 8 }, "machine: CPUs 2 8", nil, true},

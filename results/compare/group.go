@@ -129,3 +129,72 @@ func checkMetrics(matches []match, patterns []string) error {
 	}
 	return nil
 }
+
+// Subjects returns the kinds of conditions that a comparison can be about. A machine is not one of them: machines cannot take turns, so
+// that times of two machines are never compared.
+func Subjects() []grouping.Aspect {
+	return []grouping.Aspect{grouping.EngineAspect, grouping.ZooKeeperAspect, grouping.SettingsAspect}
+}
+
+// Difference is a condition in which two sides differ.
+type Difference struct {
+	Subject  grouping.Aspect `json:"subject"`
+	Name     string          `json:"name"` // such as "tickTime"
+	Side     string          `json:"side"` // the side that differs from the base
+	Base     string          `json:"base"`
+	Other    string          `json:"other"`
+	Accepted bool            `json:"accepted"` // times are compared all the same
+}
+
+// or stands between the values of a condition in which a side differs within itself.
+const or = " or "
+
+// differences returns the conditions that are not the same in all documents of both groups, the load included. Settings that only one of
+// two engines reports are left out.
+func (m match) differences(across []grouping.Aspect) []Difference {
+	side := m.other.side
+	if m.base.side == side { // within one run
+		side = m.other.Name()
+	}
+	all := grouping.Differing(m.base.docs, m.other.docs)
+	engines := slices.ContainsFunc(all, func(d grouping.Difference) bool { return d.Aspect == grouping.EngineAspect })
+	var out []Difference
+	for _, d := range all {
+		one := Difference{d.Aspect, d.Name, side, strings.Join(d.Base, or), strings.Join(d.Other, or), false}
+		if engines && (one.Base == grouping.Unset || one.Other == grouping.Unset || d.Name == "image") {
+			continue
+		}
+		mixed := len(d.Base) > 1 || len(d.Other) > 1
+		one.Accepted = d.Aspect == grouping.BuildAspect || !mixed && slices.Contains(across, d.Aspect) && one.mayBeSubject()
+		out = append(out, one)
+	}
+	return out
+}
+
+// mayBeSubject reports whether times may be compared across the difference. They may not if only one side has its transaction log in
+// memory, where no write waits for a disk, or is embedded.
+func (d Difference) mayBeSubject() bool {
+	if d.Name == grouping.TxnLogCondition {
+		return grouping.OnMemoryFileSystem(d.Base) == grouping.OnMemoryFileSystem(d.Other)
+	}
+	return d.Subject != grouping.EngineAspect || d.Base != results.Embedded && d.Other != results.Embedded
+}
+
+// differentLoads returns an error if the two groups had different loads.
+func (m match) differentLoads(differences []Difference) error {
+	loads := list.Where(differences, func(d Difference) bool { return d.Subject == grouping.LoadAspect })
+	if len(loads) == 0 {
+		return nil
+	}
+	texts := list.Map(loads, func(d Difference) string { return fmt.Sprintf("%s %s and %s", d.Name, d.Base, d.Other) })
+	return fmt.Errorf("%s: these are different loads: %s; measure both with the same load", m.base.Scenario, strings.Join(texts, ", "))
+}
+
+// obstacle returns why times cannot be compared; empty if they can.
+func obstacle(differences []Difference) string {
+	refused := list.Where(differences, func(d Difference) bool { return !d.Accepted })
+	if len(refused) == 0 {
+		return ""
+	}
+	return "measured under different conditions: " + strings.Join(list.Map(refused, func(d Difference) string { return d.Name }), ", ")
+}

@@ -17,22 +17,8 @@ import (
 	"github.com/zkbench/zkbench/results/turns"
 )
 
-// Reasons without numbers.
-const (
-	equalCounts    = "exact counts, equal"
-	unequalCounts  = "exact counts, different"
-	withinInterval = "1 is within the 95 % interval"
-	beyondInterval = "1 is outside of the 95 % interval"
-	notInTurns     = "not measured in turns"
-	noDirection    = "neither more nor less of it is better"
-	unsound        = "BROKEN or INVALID numbers must not be used, `zkbench report` says why"
-	interrupted    = "a PARTIAL measurement was interrupted"
-	guessed        = "the servers do not say which notifications have the same cause"
-	unrecovered    = "a lower bound: the load ended before a recovery"
-	maximum        = "a maximum rests on a single operation"
-	scarce         = "a percentile rests on too few samples, or leaves some out"
-	notByAll       = "not measured in every repeat"
-)
+// unequalCounts is the reason of a verdict about counts that differ.
+const unequalCounts = "exact counts, different"
 
 // row compares one metric. With an obstacle, only exact counts are compared.
 func (m match) row(name, obstacle string) Row {
@@ -57,9 +43,9 @@ func (m match) row(name, obstacle string) Row {
 	case obstacle != "":
 		r.Reason, r.apart = obstacle, true
 	case metric.Named(name).Extreme:
-		r.Reason = maximum
-	case m.any(func(d *results.Document) bool { return claim.Scarce(d, name) != nil }): // in words without numbers, for many rows
-		r.Reason = scarce
+		r.Reason = "a maximum rests on a single operation"
+	case m.any(func(d *results.Document) bool { return claim.Scarce(d, name) != "" }): // in words without numbers, for many rows
+		r.Reason = "a percentile rests on too few samples, or leaves some out"
 	default:
 		r.comparePairs(turns.InTurns(m.base.docs, m.other.docs))
 	}
@@ -95,19 +81,19 @@ func (m match) excluded(name string) string {
 	base, other := m.base.has(name), m.other.has(name)
 	switch {
 	case m.any(func(d *results.Document) bool { return d.Partial }):
-		return interrupted
+		return "a PARTIAL measurement was interrupted"
 	case !slices.Contains([]string{"", doubts.UnfinishedMark}, doubts.Mark(m.documents())):
-		return unsound
+		return "BROKEN or INVALID numbers must not be used, `zkbench report` says why"
 	case base == 0:
 		return "not measured in the base"
 	case other == 0:
 		return "measured in the base only"
 	case base < len(m.base.docs) || other < len(m.other.docs):
-		return notByAll
+		return "not measured in every repeat"
 	case m.any(func(d *results.Document) bool { return metric.Guessed(d, name) }):
-		return guessed
+		return "the servers do not say which notifications have the same cause"
 	case m.any(func(d *results.Document) bool { return metric.AtLeast(d, name) }):
-		return unrecovered
+		return "a lower bound: the load ended before a recovery"
 	default:
 		return ""
 	}
@@ -125,14 +111,14 @@ func compareCounts(base, other metric.Aggregated) (Verdict, string) {
 	case base.Min > other.Min:
 		return Better, unequalCounts
 	default:
-		return Same, equalCounts
+		return Same, "exact counts, equal"
 	}
 }
 
 // comparePairs sets the ratio, its interval and the verdict, if there are pairs that can decide the metric.
 func (r *Row) comparePairs(pairs turns.Pairs) {
 	if len(pairs) == 0 {
-		r.Reason = notInTurns
+		r.Reason = "not measured in turns"
 		return
 	}
 	ratios, doubt := pairs.LogRatios(r.Metric)
@@ -148,9 +134,9 @@ func (r *Row) comparePairs(pairs turns.Pairs) {
 		return
 	}
 	r.Pairs = e.Pairs
-	r.Ratio, r.Low, r.High = table.Number(e.Median), table.Number(e.Low), table.Number(e.High)
+	r.Ratio, r.Low, r.High = e.Median, e.Low, e.High
 	if metric.Named(r.Metric).MoreIsBetter() { // an estimate is of how much worse
-		r.Ratio, r.Low, r.High = table.Number(1/e.Median), table.Number(1/e.High), table.Number(1/e.Low)
+		r.Ratio, r.Low, r.High = 1/e.Median, 1/e.High, 1/e.Low
 	}
 	r.Verdict, r.Reason = decide(e, r.Metric)
 }
@@ -163,14 +149,14 @@ func decide(e paired.Estimate, name string) (Verdict, string) {
 	case e.Pairs < needed:
 		return Unsure, fmt.Sprintf("%d %s, at least %d are needed", e.Pairs, table.Plural(e.Pairs, "pair"), needed)
 	case !metric.Named(name).HasDirection():
-		return Unsure, noDirection
+		return Unsure, "neither more nor less of it is better"
 	case e.Low > 1 && e.Median > 1:
-		return Worse, beyondInterval
+		return Worse, "1 is outside of the 95 % interval"
 	case e.High < 1 && e.Median < 1:
-		return Better, beyondInterval
+		return Better, "1 is outside of the 95 % interval"
 	case e.Low > 1 || e.High < 1:
 		return Unsure, "the median and the 95 % interval disagree"
 	default:
-		return Unsure, withinInterval
+		return Unsure, "1 is within the 95 % interval"
 	}
 }

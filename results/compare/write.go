@@ -23,31 +23,27 @@ func (c Comparison) Write(w io.Writer, format string, width int) error {
 	case "csv":
 		_, err := fmt.Fprintln(w, flat(c.Rows).CSV())
 		return err
-	case "markdown":
-		c.writePage(w,
-			func(line string) { fmt.Fprintf(w, "- %s\n", line) },
-			func(rows []Row) { fmt.Fprintf(w, "**%s**\n\n%s\n", c.heading(rows[0]), wide(rows).Markdown()) })
-	default:
-		note := func(line string) { fmt.Fprintln(w, table.Wrap(line, width)) }
-		c.writePage(w, note, func(rows []Row) {
-			note(c.heading(rows[0]))
-			rendered, dropped := sections(rows).Text(width)
-			fmt.Fprintf(w, "\n%s\n", rendered)
-			for _, title := range dropped {
-				note("(no room for: " + title + ")")
-			}
-		})
 	}
-	return nil
-}
-
-// writePage writes the differences in the conditions as notes, the tables of each scenario and other side, and the reasons as notes.
-func (c Comparison) writePage(w io.Writer, note func(line string), one func(rows []Row)) {
+	note := func(line string) { fmt.Fprintln(w, table.Wrap(line, width)) }
+	one := func(rows []Row) {
+		note(c.heading(rows[0]))
+		rendered, dropped := sections(rows).Text(width)
+		fmt.Fprintf(w, "\n%s\n", rendered)
+		for _, title := range dropped {
+			note("(no room for: " + title + ")")
+		}
+	}
+	if format == "markdown" {
+		note = func(line string) { fmt.Fprintf(w, "- %s\n", line) }
+		one = func(rows []Row) { fmt.Fprintf(w, "**%s**\n\n%s\n", c.heading(rows[0]), wide(rows).Markdown()) }
+	}
 	preamble := c.preamble()
 	for _, line := range preamble {
 		note(line)
 	}
-	for i, rows := range c.tables() {
+	for i, rows := range list.GroupBy(c.Rows, func(r Row) string {
+		return fmt.Sprintf("%q %d %d %q %q %q", r.Scenario, r.Size, r.Rate, r.Base.Engine, r.Other.Engine, r.Other.Side)
+	}) {
 		if i > 0 || len(preamble) > 0 {
 			fmt.Fprintln(w)
 		}
@@ -57,6 +53,7 @@ func (c Comparison) writePage(w io.Writer, note func(line string), one func(rows
 	for _, line := range slices.Concat(c.reasons(), c.LeftOut) {
 		note(line)
 	}
+	return nil
 }
 
 // flat returns one table of all rows, with plain numbers whose unit a column names. A number that is missing or infinite is empty.
@@ -82,21 +79,12 @@ func flat(rows []Row) *table.Table {
 
 // preamble returns one line for each difference in the conditions.
 func (c Comparison) preamble() []string {
-	var out []string
-	for _, d := range c.Differences {
+	return list.Map(c.Differences, func(d Difference) string {
 		line := fmt.Sprintf("differs: %s %s in the base, %s in %s", d.Name, d.Base, d.Other, d.Side)
 		if !d.Accepted {
 			line += " (only exact counts are compared)"
 		}
-		out = append(out, line)
-	}
-	return out
-}
-
-// tables returns the rows of each table.
-func (c Comparison) tables() [][]Row {
-	return list.GroupBy(c.Rows, func(r Row) string {
-		return fmt.Sprintf("%q %d %d %q %q %q", r.Scenario, r.Size, r.Rate, r.Base.Engine, r.Other.Engine, r.Other.Side)
+		return line
 	})
 }
 
@@ -140,7 +128,14 @@ func columns() []table.Column {
 
 func (r Row) cells() []any {
 	base, other := r.values()
-	return []any{r.Metric, base, other, r.ratio(), r.interval(), string(r.Verdict)}
+	ratio, interval := table.Missing, table.Missing
+	if r.Ratio.Finite() {
+		ratio = r.times(r.Ratio) + "×"
+	}
+	if r.Low.Finite() && r.High.Finite() {
+		interval = fmt.Sprintf("[%s, %s]", r.times(r.Low), r.times(r.High))
+	}
+	return []any{r.Metric, base, other, ratio, interval, string(r.Verdict)}
 }
 
 // sections returns a table with a line for each number of clients and variant above its rows.
@@ -183,13 +178,8 @@ func (r Row) section() string {
 
 // mark names the sides whose numbers must not be used.
 func (r Row) mark() string {
-	var out []string
-	for _, p := range []struct{ side, mark string }{{"base", r.Base.Mark}, {"other", r.Other.Mark}} {
-		if p.mark != "" {
-			out = append(out, p.side+" "+p.mark)
-		}
-	}
-	return strings.Join(out, ", ")
+	marks := list.Where([]string{"base " + r.Base.Mark, "other " + r.Other.Mark}, func(s string) bool { return !strings.HasSuffix(s, " ") })
+	return strings.Join(marks, ", ")
 }
 
 // values shows both values, with enough digits to distinguish exact counts.
@@ -205,21 +195,6 @@ func (r Row) values() (base, other string) {
 		return fmt.Sprintf("%.6g", float64(r.Base.Value)), fmt.Sprintf("%.6g", float64(r.Other.Value))
 	}
 	return base, other
-}
-
-func (r Row) ratio() string {
-	if !r.Ratio.Finite() {
-		return table.Missing
-	}
-	return r.times(r.Ratio) + "×"
-}
-
-// interval shows the interval if it has two ends.
-func (r Row) interval() string {
-	if !r.Low.Finite() || !r.High.Finite() {
-		return table.Missing
-	}
-	return fmt.Sprintf("[%s, %s]", r.times(r.Low), r.times(r.High))
 }
 
 // times shows a ratio with two decimals, or with enough to show a difference that the verdict claims.

@@ -2,7 +2,6 @@ package gate
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -48,11 +47,15 @@ func (l Load) String() string {
 	return text
 }
 
+// exact reports whether the counts of a load are the same in each run. Otherwise they are upper bounds, from the variant's formulas.
+func (l Load) exact(clients int) bool {
+	return l.Faults == "" && (l.Mode == results.LockstepMode || l.Operations > 0 && clients == 1)
+}
+
 // BaselineRow holds the counts of one variant with one number of clients.
 type BaselineRow struct {
 	Clients int                `json:"clients"`
 	Variant string             `json:"variant"`
-	Exact   bool               `json:"exact"` // otherwise the counts are upper bounds, from the variant's formulas
 	Counts  map[string]float64 `json:"counts"`
 }
 
@@ -66,14 +69,11 @@ func BaselinesOf(docs []*results.Document) (map[string]Baseline, error) {
 	out := map[string]Baseline{}
 	var errs []error
 	var empty []string // rows without counts
-	for _, group := range grouping.Repeats(docs) {
-		d := group[0]
-		if d.BreachExpected() {
-			continue
-		}
+	for _, group := range grouping.Repeats(list.Where(docs, func(d *results.Document) bool { return !d.BreachExpected() })) {
+		d, load := group[0], loadOf(group[0])
 		b, known := out[d.Scenario.Name]
 		if !known {
-			b = Baseline{Schema: BaselineSchema, Scenario: d.Scenario.Name, Load: loadOf(d)}
+			b = Baseline{Schema: BaselineSchema, Scenario: d.Scenario.Name, Load: load}
 		}
 		row, err := rowOf(group)
 		switch {
@@ -81,8 +81,8 @@ func BaselinesOf(docs []*results.Document) (map[string]Baseline, error) {
 			errs = append(errs, err)
 		case len(row.Counts) == 0:
 			empty = append(empty, fmt.Sprintf("%s with %d clients", row.Variant, row.Clients))
-		case b.Load != loadOf(d):
-			errs = append(errs, fmt.Errorf("%s: the results are of two loads (%s; %s): give those of one", d.Scenario.Name, b.Load, loadOf(d)))
+		case b.Load != load:
+			errs = append(errs, fmt.Errorf("%s: the results are of two loads (%s; %s): give those of one", d.Scenario.Name, b.Load, load))
 		case b.row(row.Variant, row.Clients) != nil:
 			errs = append(errs, fmt.Errorf("%s: %s with %d clients was measured under two conditions: give the results of one run",
 				d.Scenario.Name, row.Variant, row.Clients))
@@ -91,12 +91,8 @@ func BaselinesOf(docs []*results.Document) (map[string]Baseline, error) {
 			out[d.Scenario.Name] = b
 		}
 	}
-	switch {
-	case len(out) > 0 || len(errs) > 0:
-	case len(empty) > 0:
-		errs = append(errs, fmt.Errorf("no formula predicts the counts of these: %s", strings.Join(empty, ", ")))
-	default:
-		errs = append(errs, errors.New("there are no results to make a baseline of"))
+	if len(out) == 0 && len(errs) == 0 {
+		errs = append(errs, fmt.Errorf("no formula predicts the counts of any of the results: %s", strings.Join(empty, ", ")))
 	}
 	return out, errors.Join(errs...)
 }
@@ -105,7 +101,7 @@ func BaselinesOf(docs []*results.Document) (map[string]Baseline, error) {
 // and none of an open load, in which they depend on the rate.
 func rowOf(group []*results.Document) (BaselineRow, error) {
 	d := group[0]
-	row := BaselineRow{Clients: d.Clients, Variant: d.Variant, Exact: d.CountsExactly(), Counts: map[string]float64{}}
+	row := BaselineRow{Clients: d.Clients, Variant: d.Variant, Counts: map[string]float64{}}
 	for _, other := range group {
 		if part := partOf(other); part != "" {
 			return row, fmt.Errorf("%s was %s: run it again", other.Filename(), part)
@@ -116,19 +112,20 @@ func rowOf(group []*results.Document) (BaselineRow, error) {
 	}
 	for _, name := range metric.WithFormula() {
 		cost, claimed := d.Expected.Costs[name]
+		if d.Scenario.Faulty() || d.Rate > 0 || !claimed || metric.Guessed(d, name) {
+			continue
+		}
+		if row.Counts[name] = cost.Value; !d.CountsExactly() {
+			continue
+		}
 		m, measured := d.Metrics[name]
-		switch {
-		case d.Scenario.Faulty() || d.Rate > 0 || !claimed || metric.Guessed(d, name):
-		case !row.Exact:
-			row.Counts[name] = cost.Value
-		case !measured:
+		if !measured {
 			return row, fmt.Errorf("%s has no %s: run it again", d.Filename(), name)
-		default:
-			row.Counts[name] = m.Value
-			for _, other := range group {
-				if metric.AgainstCount(other, name, m.Value) != 0 {
-					return row, fmt.Errorf("%s and repeat %d differ in %s: run it again", other.Filename(), d.Repeat, name)
-				}
+		}
+		row.Counts[name] = m.Value
+		for _, other := range group {
+			if metric.AgainstCount(other, name, m.Value) != 0 {
+				return row, fmt.Errorf("%s and repeat %d differ in %s: run it again", other.Filename(), d.Repeat, name)
 			}
 		}
 	}
@@ -152,13 +149,12 @@ func (b Baseline) Over(old Baseline) Baseline {
 		return b
 	}
 	for _, row := range old.Rows {
-		switch newer := b.row(row.Variant, row.Clients); {
-		case newer == nil:
-			b.Rows = append(b.Rows, row)
-		case newer.Exact == row.Exact:
+		if newer := b.row(row.Variant, row.Clients); newer != nil {
 			counts := maps.Clone(row.Counts)
 			maps.Copy(counts, newer.Counts)
 			newer.Counts = counts
+		} else {
+			b.Rows = append(b.Rows, row)
 		}
 	}
 	return b
@@ -213,33 +209,25 @@ func readBaseline(file string) (Baseline, error) {
 	case len(b.Rows) == 0:
 		return b, fmt.Errorf("%s has no rows, and would demand nothing", file)
 	}
-	if problem := b.problem(text); problem != "" {
-		return b, fmt.Errorf("%s: %s", file, problem)
+	for _, row := range b.Rows {
+		if why := row.problem(); why != "" {
+			return b, fmt.Errorf("%s: the row of %q with %d clients %s", file, row.Variant, row.Clients, why)
+		}
 	}
 	return b, nil
 }
 
-// problem returns why a row demands less than its author may think; empty if none does.
-func (b Baseline) problem(text []byte) string {
-	var given struct{ Rows []struct{ Exact *bool } } // a missing field would turn exact counts into bounds
-	if err := json.Unmarshal(text, &given); err != nil {
-		return err.Error()
+// problem returns why a row demands less than its author may think; empty if it does not.
+func (r BaselineRow) problem() string {
+	if len(r.Counts) == 0 {
+		return "has no counts, and would demand nothing: remove it"
 	}
-	for i, row := range b.Rows {
-		where := fmt.Sprintf("the row of %q with %d clients", row.Variant, row.Clients)
-		switch {
-		case given.Rows[i].Exact == nil:
-			return where + " does not say whether it is exact: save it anew"
-		case len(row.Counts) == 0:
-			return where + " has no counts, and would demand nothing: remove it"
+	for name, count := range r.Counts {
+		if count > metric.LargestCount {
+			return fmt.Sprintf("has a %s of %g, which is no bound: save it anew", name, count)
 		}
-		for name, count := range row.Counts {
-			if count > metric.LargestCount {
-				return fmt.Sprintf("%s: %s of %g is no bound: save it anew", where, name, count)
-			}
-			if !slices.Contains(metric.WithFormula(), name) {
-				return fmt.Sprintf("%s: %s is not one of the counts of a baseline (%s)", where, name, strings.Join(metric.WithFormula(), ", "))
-			}
+		if !slices.Contains(metric.WithFormula(), name) {
+			return fmt.Sprintf("has %s, which is not one of the counts of a baseline (%s)", name, strings.Join(metric.WithFormula(), ", "))
 		}
 	}
 	return ""
@@ -282,13 +270,11 @@ func (b Baseline) check(docs []*results.Document) (checks []Check, notes []strin
 	}
 	groups := grouping.Repeats(docs)
 	for _, row := range b.Rows {
-		before := len(checks)
-		for _, group := range groups {
-			if group[0].Variant == row.Variant && group[0].Clients == row.Clients {
-				checks = append(checks, row.check(group)...)
-			}
+		mine := list.Where(groups, func(g []*results.Document) bool { return g[0].Variant == row.Variant && g[0].Clients == row.Clients })
+		for _, group := range mine {
+			checks = append(checks, row.check(group, b.Load.exact(row.Clients))...)
 		}
-		if len(checks) == before {
+		if len(mine) == 0 {
 			checks = append(checks, Check{Rule: "measured", Source: FromBaseline, Scenario: b.Scenario, Variant: row.Variant, Clients: row.Clients,
 				Outcome: outcome.Inconclusive, Why: "the baseline has this, and the results have not: run it, or remove its row from " +
 					b.Scenario + ".json (with the last row, the file)"})
@@ -304,16 +290,16 @@ func (b Baseline) check(docs []*results.Document) (checks []Check, notes []strin
 }
 
 // check compares each repeat with the counts. The worst repeat decides: a median would hide one repeat of three.
-func (r BaselineRow) check(group []*results.Document) []Check {
+func (r BaselineRow) check(group []*results.Document, exact bool) []Check {
 	var checks []Check
 	for _, name := range sortedKeys(r.Counts) {
 		c := about(group[0], FromBaseline, "== baseline")
-		if !r.Exact {
+		if !exact {
 			c.Rule = "<= bound"
 		}
 		c.Metric, c.Limit = name, number(r.Counts[name])
 		for _, d := range group {
-			r.addRepeat(&c, d)
+			c.addRepeat(d, r.Counts[name], exact)
 		}
 		checks = append(checks, c)
 	}
@@ -321,8 +307,7 @@ func (r BaselineRow) check(group []*results.Document) []Check {
 }
 
 // addRepeat updates a check with one repeat, if that is worse than those before.
-func (r BaselineRow) addRepeat(c *Check, d *results.Document) {
-	limit := r.Counts[c.Metric]
+func (c *Check) addRepeat(d *results.Document, limit float64, exact bool) {
 	m, measured := d.Metrics[c.Metric]
 	result, why := outcome.Pass, ""
 	switch {
@@ -331,11 +316,11 @@ func (r BaselineRow) addRepeat(c *Check, d *results.Document) {
 	case metric.Guessed(d, c.Metric):
 		result = outcome.Inconclusive
 		why = fmt.Sprintf("repeat %d: it is %.6g, against %.6g; %s", d.Repeat, m.Value, limit, claim.HerdsAreGuessed)
-	case r.Exact && !d.CountsExactly():
-		result, why = outcome.Inconclusive, "the baseline is exact, and this load is not"
-	case r.Exact && metric.AgainstCount(d, c.Metric, limit) > 0, !r.Exact && metric.Exceeds(d, c.Metric, limit):
+	case exact && !d.CountsExactly():
+		result, why = outcome.Inconclusive, "the baseline is exact, and this load was not finished"
+	case exact && metric.AgainstCount(d, c.Metric, limit) > 0, !exact && metric.Exceeds(d, c.Metric, limit):
 		result, why = outcome.Regression, fmt.Sprintf("repeat %d: it is %.6g, against %.6g by the baseline", d.Repeat, m.Value, limit)
-	case r.Exact && metric.AgainstCount(d, c.Metric, limit) < 0:
+	case exact && metric.AgainstCount(d, c.Metric, limit) < 0:
 		c.better = true
 		why = fmt.Sprintf("improved: it is %.6g, against %.6g by the baseline; `zkbench baseline save` keeps that", m.Value, limit)
 	}
@@ -345,4 +330,5 @@ func (r BaselineRow) addRepeat(c *Check, d *results.Document) {
 	if outcome.Compare(result, c.Outcome) < 0 || c.Why == "" {
 		c.Outcome, c.Why = result, why
 	}
+	c.better = c.better && !c.failed()
 }

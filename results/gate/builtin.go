@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -29,10 +30,18 @@ type builtInRule struct {
 }
 
 // promiseKept is the only built-in rule that also holds for trials beyond the capacity.
-func promiseKept() builtInRule { return builtInRule{"promise kept", outcome.Violation, violationsOf} }
-
-// ofThisSchema is the rule that a document has all facts, among them breaches of the promise.
-func ofThisSchema() builtInRule { return builtInRule{"schema", outcome.Inconclusive, otherSchema} }
+func promiseKept() builtInRule {
+	return builtInRule{"promise kept", outcome.Violation, func(d *results.Document) string {
+		switch {
+		case !d.Broken():
+			return ""
+		case len(d.Violations) == 0:
+			return breaches(d.Breaches())
+		default:
+			return fmt.Sprintf("%s, the first at %s: %s", breaches(d.Breaches()), d.Violations[0].At, d.Violations[0].Text)
+		}
+	}}
+}
 
 // builtIn applies the built-in rules, one check for each rule and group of repeats.
 func builtIn(docs []*results.Document) []Check {
@@ -41,7 +50,7 @@ func builtIn(docs []*results.Document) []Check {
 		for _, rule := range []builtInRule{
 			promiseKept(),
 			{"valid", outcome.Invalid, func(d *results.Document) string { return strings.Join(d.Invalid, "; ") }},
-			ofThisSchema(),
+			{"schema", outcome.Inconclusive, otherSchema},
 			{"load as asked for", outcome.Inconclusive, starvedGenerator},
 			{"metrics present", outcome.Inconclusive, missingAmong(group)},
 		} {
@@ -49,6 +58,14 @@ func builtIn(docs []*results.Document) []Check {
 		}
 	}
 	return checks
+}
+
+// otherSchema is for callers that make documents themselves: those of another schema cannot be read from a file.
+func otherSchema(d *results.Document) string {
+	if d.Schema == results.Schema {
+		return ""
+	}
+	return fmt.Sprintf("schema %d instead of %d", d.Schema, results.Schema)
 }
 
 func (r builtInRule) check(group []*results.Document) Check {
@@ -61,22 +78,7 @@ func (r builtInRule) check(group []*results.Document) Check {
 	return c
 }
 
-func violationsOf(d *results.Document) string {
-	if d.BreachExpected() {
-		return ""
-	}
-	n := max(len(d.Violations), int(d.Metrics[metric.Violations].Value))
-	switch {
-	case n == 0:
-		return ""
-	case len(d.Violations) == 0:
-		return breaches(n)
-	default:
-		return fmt.Sprintf("%s, the first at %s: %s", breaches(n), d.Violations[0].At, d.Violations[0].Text)
-	}
-}
-
-func breaches(n int) string {
+func breaches(n int64) string {
 	if n == 1 {
 		return "1 breach of the promise"
 	}
@@ -87,13 +89,6 @@ func breaches(n int) string {
 func partOf(d *results.Document) string {
 	if d.Partial {
 		return fmt.Sprintf("interrupted after %s of %s", d.Window.Length().Round(time.Second), d.Scenario.Duration)
-	}
-	return ""
-}
-
-func otherSchema(d *results.Document) string {
-	if d.Schema != results.Schema {
-		return fmt.Sprintf("schema %d instead of %d", d.Schema, results.Schema)
 	}
 	return ""
 }
@@ -112,38 +107,37 @@ func starvedGenerator(d *results.Document) string {
 // left out, because a load is complete without them, and slowdowns, which a repeat with too few requests does not have: no rule
 // decides by so few.
 func missingAmong(group []*results.Document) func(*results.Document) string {
-	var names []string
-	for _, d := range group {
-		for name := range d.Metrics {
-			if m := metric.Named(name); !m.Ensemble && m.Kind != metric.KindMultiple {
-				names = append(names, name)
-			}
-		}
-	}
-	names = list.Distinct(names)
+	names := list.Where(sortedKeys(metric.Aggregate(group)), func(name string) bool {
+		m := metric.Named(name)
+		return !m.Ensemble && m.Kind != metric.KindMultiple
+	})
 	return func(d *results.Document) string {
-		if d.Unfinished != nil && d.BreachExpected() {
-			return "" // and its variant has no numbers at all
-		}
-		missing := slices.DeleteFunc(slices.Clone(names), func(name string) bool { _, ok := d.Metrics[name]; return ok })
-		if len(missing) == 0 {
+		missing := list.Where(names, func(name string) bool { _, ok := d.Metrics[name]; return !ok })
+		if len(missing) == 0 || d.Unfinished != nil && d.BreachExpected() { // whose variant has no numbers at all
 			return ""
 		}
 		return "without " + strings.Join(missing, ", ")
 	}
 }
 
+// ofScenario returns the check of a built-in rule about a whole scenario, or about all evidence. It fails if there is a reason.
+func ofScenario(rule, scenario string, worst outcome.Outcome, why string) Check {
+	c := Check{Rule: rule, Source: BuiltIn, Scenario: scenario, Outcome: outcome.Pass, Why: why}
+	if why != "" {
+		c.Outcome = worst
+	}
+	return c
+}
+
 // required checks that each required scenario has a result. No other check notices that a scenario is missing.
 func required(e Evidence, scenarios []string, names Names) []Check {
-	var checks []Check
-	for _, name := range scenarios {
-		c := Check{Rule: "required", Source: BuiltIn, Scenario: name, Outcome: outcome.Pass}
+	return list.Map(scenarios, func(name string) Check {
+		why := ""
 		if !slices.ContainsFunc(e.Documents, func(d *results.Document) bool { return d.Scenario.Name == name }) {
-			c.Outcome, c.Why = outcome.Inconclusive, e.noResult(name, names)
+			why = e.noResult(name, names)
 		}
-		checks = append(checks, c)
-	}
-	return checks
+		return ofScenario("required", name, outcome.Inconclusive, why)
+	})
 }
 
 // noResult says that a scenario, or a pattern of scenarios, was not run, although its capacity may have been measured.
@@ -161,16 +155,9 @@ func (e Evidence) noResult(scenario string, names Names) string {
 func complete(docs []*results.Document, variantsOf func(*results.Document) []string) []Check {
 	var checks []Check
 	for _, run := range list.GroupBy(docs, func(d *results.Document) [2]string { return [2]string{d.Scenario.Name, d.Run} }) {
-		whole := Check{Rule: "complete", Source: BuiltIn, Scenario: run[0].Scenario.Name, Outcome: outcome.Pass}
-		one := whole
-		one.Rule = "one run"
-		if missing := absent(run, variantsOf); len(missing) > 0 {
-			whole.Outcome, whole.Why = outcome.Inconclusive, "missing: "+strings.Join(missing, "; ")
-		}
-		if why := mixed(run); why != "" {
-			one.Outcome, one.Why = outcome.Inconclusive, why
-		}
-		checks = append(checks, whole, one)
+		name := run[0].Scenario.Name
+		checks = append(checks, ofScenario("complete", name, outcome.Inconclusive, absent(run, variantsOf)),
+			ofScenario("one run", name, outcome.Inconclusive, mixed(run)))
 	}
 	return checks
 }
@@ -187,8 +174,8 @@ func mixed(run []*results.Document) string {
 	return ""
 }
 
-// absent returns the measurements that a run lacks.
-func absent(docs []*results.Document, variantsOf func(*results.Document) []string) []string {
+// absent returns which measurements a run lacks; empty if it has all.
+func absent(docs []*results.Document, variantsOf func(*results.Document) []string) string {
 	asked := docs[0].Scenario
 	var missing []string
 	for _, variant := range requiredVariants(docs, variantsOf) {
@@ -209,18 +196,18 @@ func absent(docs []*results.Document, variantsOf func(*results.Document) []strin
 			}
 		}
 	}
-	return missing
+	if len(missing) == 0 {
+		return ""
+	}
+	return "missing: " + strings.Join(missing, "; ")
 }
 
 // requiredVariants returns the variants that a run must have: those of its documents, and those of its scenario.
 func requiredVariants(docs []*results.Document, variantsOf func(*results.Document) []string) []string {
 	variants := list.Map(docs, func(d *results.Document) string { return d.Variant })
-	if named := docs[0].Scenario.Variants; len(named) > 0 {
-		for _, name := range named {
-			variants = append(variants, name[strings.LastIndex(name, "/")+1:])
-		}
-	} else if variantsOf != nil {
-		variants = append(variants, variantsOf(docs[0])...)
+	named := list.Map(docs[0].Scenario.Variants, path.Base) // without the recipe
+	if len(named) == 0 && variantsOf != nil {
+		named = variantsOf(docs[0])
 	}
-	return list.Distinct(variants)
+	return list.Distinct(append(variants, named...))
 }

@@ -4,14 +4,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/paired"
 	"github.com/zkbench/zkbench/results/store"
 )
@@ -28,13 +29,8 @@ const calibrationSchema = 1
 // fingerprint lists all conditions that a document's times depend on, except the build.
 func fingerprint(d *results.Document) string {
 	conditions := grouping.Conditions(d)
-	var parts []string
-	for _, c := range grouping.SortedConditions(conditions) {
-		if c.Aspect != grouping.BuildAspect {
-			parts = append(parts, fmt.Sprintf("%s: %s", c.Name, conditions[c]))
-		}
-	}
-	return strings.Join(parts, "; ")
+	maps.DeleteFunc(conditions, func(c grouping.Condition, _ string) bool { return c.Aspect == grouping.BuildAspect })
+	return fmt.Sprintf("%q", conditions) // fmt sorts maps
 }
 
 // Resolution is the run-to-run noise of one metric on one machine.
@@ -60,17 +56,7 @@ type Calibration struct {
 	Entries []Resolution `json:"entries"`
 }
 
-// Find returns the resolution of a metric under the conditions of a document, unless it is out of date.
-func (c *Calibration) Find(d *results.Document, metric string, now time.Time) (Resolution, bool) {
-	want := entryFor(d, metric)
-	for _, e := range c.Entries {
-		if age := now.Sub(e.Measured); e.sameAs(want) && age >= 0 && age <= CalibrationDays*24*time.Hour {
-			return e, true
-		}
-	}
-	return Resolution{}, false
-}
-
+// entryFor returns the entry of a metric under the conditions of a document, without what was measured.
 func entryFor(d *results.Document, metric string) Resolution {
 	return Resolution{Fingerprint: fingerprint(d), Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Metric: metric}
 }
@@ -79,20 +65,16 @@ func entryFor(d *results.Document, metric string) Resolution {
 func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 	var out []Resolution
 	var errs []error
-	for _, d := range p.documents() { // numbers that must not be used say nothing about the machine
-		for _, c := range builtIn([]*results.Document{d}) {
-			if c.failed() {
-				errs = append(errs, fmt.Errorf("%s: %s: %s", c.subject(), c.Rule, c.Why))
-			}
-		}
+	for _, c := range list.Where(builtIn(p.documents()), Check.failed) { // such numbers say nothing about the machine
+		errs = append(errs, fmt.Errorf("%s: %s: %s", c.subject(), c.Rule, c.Why))
 	}
 	for _, c := range p.comparisons() {
-		subject := fmt.Sprintf("%s %s n=%d", c.Scenario, c.Variant, c.Clients)
+		first := c.docs[0]
+		subject := about(first, FromPairs, "").subject()
 		if why := c.incomparable(); why != "" {
 			errs = append(errs, fmt.Errorf("%s: %s", subject, why))
 			continue
 		}
-		first := c.screen[0][0]
 		for _, metric := range r.metrics(first) {
 			e := entryFor(first, metric)
 			ratios, err := logRatios(c.screen, 0, metric)

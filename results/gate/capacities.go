@@ -22,40 +22,42 @@ import (
 // builtInOfSearches applies the rules that hold for every search of a capacity: no trial broke the recipe's promise, and each variant
 // has a capacity. The trials are not checked otherwise, because a search also needs those that are beyond the capacity.
 func builtInOfSearches(e Evidence) []Check {
-	var checks []Check
-	for _, group := range grouping.Repeats(e.Trials) {
-		checks = append(checks, promiseKept().check(group), ofThisSchema().check(group))
-	}
+	checks := list.Map(grouping.Repeats(e.Trials), promiseKept().check)
 	for _, r := range e.Capacities {
-		kept := Check{Rule: "promise kept", Source: BuiltIn, Scenario: r.Scenario, Clients: r.Clients, Outcome: outcome.Pass}
-		found := kept
-		found.Rule = "capacities found"
+		broken := ""
 		if r.Breaches > 0 { // possibly in trials whose results were replaced
-			kept.Outcome, kept.Why = outcome.Violation, breaches(int(r.Breaches))+" in all trials"
+			broken = breaches(r.Breaches) + " in all trials"
 		}
-		if unknown := list.Where(r.Variants, func(v capacity.Capacity) bool { return v.Capacity == 0 }); len(unknown) > 0 {
-			found.Outcome, found.Why = outcome.Inconclusive, strings.Join(list.Map(unknown, withoutCapacity), "; ")
-		}
+		kept := ofScenario("promise kept", r.Scenario, outcome.Violation, broken)
+		found := ofScenario("capacities found", r.Scenario, outcome.Inconclusive, strings.Join(r.Unknown(), "; "))
+		kept.Clients, found.Clients = r.Clients, r.Clients
 		checks = append(checks, kept, found)
 	}
 	return checks
 }
 
-func withoutCapacity(v capacity.Capacity) string {
-	return fmt.Sprintf("%s has no capacity: %s", v.Variant, v.Why)
-}
-
 // checkCapacities evaluates the assertions about capacities. It returns notes about capacities that no assertion is about, and about
 // checks that pass so narrowly that another search could fail them.
 func checkCapacities(e Evidence, assertions []Assertion, names Names) (checks []Check, notes []string) {
-	used := map[*capacity.Report]bool{}
-	for _, a := range assertions {
-		if a.isCapacity() {
-			checks = append(checks, a.checkSearches(e, names, used)...)
+	var used []string
+	for _, a := range list.Where(assertions, Assertion.isCapacity) {
+		searches := list.Where(e.Capacities, func(r capacity.Report) bool { return matches(a.Scenario, r.Scenario) })
+		if len(searches) == 0 {
+			why := "there is no capacity of this scenario: give the folder of `zkbench capacity`" + names.hint(a.Scenario, e.scenarios())
+			checks = append(checks, a.undecided(a.Scenario, why))
+		}
+		for _, same := range list.GroupBy(searches, func(r capacity.Report) string { return r.Scenario }) {
+			r, why := a.choose(same)
+			if why != "" {
+				checks = append(checks, a.undecided(same[0].Scenario, why))
+				continue
+			}
+			used = append(used, r.Scenario+conditionsOf(r))
+			checks = append(checks, a.checkCapacity(r)...)
 		}
 	}
-	for i := range e.Capacities {
-		if r := &e.Capacities[i]; !used[r] {
+	for _, r := range e.Capacities {
+		if !slices.Contains(used, r.Scenario+conditionsOf(r)) {
 			notes = append(notes, fmt.Sprintf("no rule is about the capacities of %s: %s", r.Scenario, conditionsOf(r)))
 		}
 	}
@@ -67,52 +69,27 @@ func checkCapacities(e Evidence, assertions []Assertion, names Names) (checks []
 	return checks, notes
 }
 
-// checkSearches evaluates the assertion about the capacities of each scenario, and marks the reports that it is about as used.
-func (a Assertion) checkSearches(e Evidence, names Names, used map[*capacity.Report]bool) []Check {
-	byScenario := map[string][]*capacity.Report{}
-	for i, r := range e.Capacities {
-		if matches(a.Scenario, r.Scenario) {
-			byScenario[r.Scenario] = append(byScenario[r.Scenario], &e.Capacities[i])
-		}
-	}
-	if len(byScenario) == 0 {
-		why := "there is no capacity of this scenario: give the folder of `zkbench capacity`" + names.hint(a.Scenario, e.scenarios())
-		return []Check{a.undecided(a.Scenario, why)}
-	}
-	var checks []Check
-	for _, scenario := range sortedKeys(byScenario) {
-		r, why := a.choose(byScenario[scenario])
-		if r == nil {
-			checks = append(checks, a.undecided(scenario, why))
-			continue
-		}
-		used[r] = true
-		checks = append(checks, a.checkCapacity(*r)...)
-	}
-	return checks
-}
-
 // choose returns the report that the assertion is about, among those of one scenario. If there is none, it returns why.
-func (a Assertion) choose(reports []*capacity.Report) (report *capacity.Report, why string) {
+func (a Assertion) choose(reports []capacity.Report) (report capacity.Report, why string) {
 	wanted := capacity.Report{By: a.By, Objective: a.Objective.String(), Clients: a.Clients}
-	found := list.Where(reports, func(r *capacity.Report) bool {
+	found := list.Where(reports, func(r capacity.Report) bool {
 		return r.By == wanted.By && r.Objective == wanted.Objective && (a.Clients == 0 || r.Clients == a.Clients)
 	})
-	most := list.Largest(list.Map(found, func(r *capacity.Report) int { return r.Clients }))
-	found = list.Where(found, func(r *capacity.Report) bool { return r.Clients == most })
+	most := list.Largest(list.Map(found, func(r capacity.Report) int { return r.Clients }))
+	found = list.Where(found, func(r capacity.Report) bool { return r.Clients == most })
 	switch len(found) {
 	case 0:
 		all := strings.Join(list.Map(reports, conditionsOf), "; ")
-		return nil, fmt.Sprintf("there is no capacity %s; there is: %s", conditionsOf(&wanted), all)
+		return report, fmt.Sprintf("there is no capacity %s; there is: %s", conditionsOf(wanted), all)
 	case 1:
 		return found[0], ""
 	default:
-		return nil, "measured by more than one search: give the report of one"
+		return report, "measured by more than one search: give the report of one"
 	}
 }
 
 // conditionsOf describes which of the capacities of a scenario is meant.
-func conditionsOf(r *capacity.Report) string {
+func conditionsOf(r capacity.Report) string {
 	text := fmt.Sprintf("by %s, where %s", r.By, r.Objective)
 	if r.Clients > 0 {
 		text += fmt.Sprintf(", with %d %s", r.Clients, table.Plural(r.Clients, "client"))
@@ -122,14 +99,13 @@ func conditionsOf(r *capacity.Report) string {
 
 // checkCapacity evaluates the assertion, for each variant separately if it is about all.
 func (a Assertion) checkCapacity(r capacity.Report) []Check {
-	var m claim.Measured
-	for _, v := range r.Variants {
+	m := claim.Measured{Rows: list.Map(r.Variants, func(v capacity.Capacity) summary.Row {
 		row := summary.Row{Variant: v.Variant, Clients: r.Clients}
 		if n := float64(v.Capacity); n > 0 {
 			row.Metrics = map[string]metric.Aggregated{metric.Capacity: {Value: n, Min: n, Max: n}}
 		}
-		m.Rows = append(m.Rows, row)
-	}
+		return row
+	})}
 	a.Clients = r.Clients
 	return list.Map(m.Check(a.Claim), func(found claim.Check) Check {
 		c := a.check(r.Scenario, found)
@@ -140,10 +116,7 @@ func (a Assertion) checkCapacity(r capacity.Report) []Check {
 		case r.Engine == results.Embedded:
 			c.Outcome, c.Why = outcome.Inconclusive, c.Why+"; "+claim.EmbeddedTimes
 		default:
-			var share float64
-			if share, c.narrow = a.narrow(float64(*c.Value), float64(*c.Limit)); c.narrow {
-				c.Why += fmt.Sprintf(", which is within the %.0f %% by which two searches may differ: another search may decide otherwise", 100*share)
-			}
+			a.markNarrow(&c)
 		}
 		return c
 	})
@@ -153,29 +126,26 @@ func (a Assertion) checkCapacity(r capacity.Report) []Check {
 // [capacity.Precision], to which a single search narrows: two searches in one hour on a steady machine differed by up to 9 %.
 const searchesDiffer = 0.10
 
-// narrow returns the share by which the assertion's capacity may differ from its limit in another search, and whether it differs by no
-// more. A multiple of another capacity has the error of both.
-func (a Assertion) narrow(value, limit float64) (share float64, narrow bool) {
-	share = searchesDiffer
+// markNarrow says of a check that another search may decide it otherwise. A multiple of another capacity has the error of both.
+func (a Assertion) markNarrow(c *Check) {
+	share, value, limit := searchesDiffer, float64(*c.Value), float64(*c.Limit)
 	if a.Of != "" {
 		share = 2 * searchesDiffer
-	} else if math.Abs(value-limit) <= 1 { // a load is a whole number
-		return share, true
 	}
-	return share, value <= limit*(1+share) && limit <= value*(1+share)
+	oneApart := a.Of == "" && math.Abs(value-limit) <= 1 // a load is a whole number
+	if c.narrow = oneApart || value <= limit*(1+share) && limit <= value*(1+share); c.narrow {
+		c.Why += fmt.Sprintf(", which is within the %.0f %% by which two searches may differ: another search may decide otherwise", 100*share)
+	}
 }
 
 // capacityMissing returns why a report has no capacity of a variant; empty if it has one.
 func capacityMissing(r capacity.Report, variant string) string {
 	names := list.Map(r.Variants, func(v capacity.Capacity) string { return v.Variant })
-	switch i := slices.Index(names, variant); {
-	case i < 0:
+	i := slices.Index(names, variant)
+	if i < 0 {
 		return fmt.Sprintf("the capacity of %s was not measured%s", variant, strict.Nearest(variant, names))
-	case r.Variants[i].Capacity == 0:
-		return withoutCapacity(r.Variants[i])
-	default:
-		return ""
 	}
+	return r.Variants[i].Unknown()
 }
 
 // String returns the claim, of a capacity with what it is the capacity for.

@@ -144,10 +144,9 @@ func TestMistakesInCapacityRules(t *testing.T) {
 func TestBuiltInRulesOfCapacities(t *testing.T) {
 	found, broken := syntheticCapacity(400), syntheticCapacity(400)
 	broken.Breaches = 1
-	beyond, violated, old := syntheticClosed(1), syntheticClosed(1), syntheticClosed(1)
+	beyond, violated := syntheticClosed(1), syntheticClosed(1)
 	beyond.Invalid = []string{"one of many trials"}
 	violated.Violations = []results.Violation{{Text: "two holders"}}
-	old.Schema = 2
 	docs := func(d ...*results.Document) []*results.Document { return d }
 	for _, tt := range []struct {
 		name string
@@ -161,7 +160,6 @@ func TestBuiltInRulesOfCapacities(t *testing.T) {
 		{"a variant without a capacity", Evidence{Capacities: []capacity.Report{twoCapacities()}}, Rules{}, outcome.CodeInvalid, "endless has no capacity: the objective holds"},
 		{"a broken promise in a trial", Evidence{Capacities: []capacity.Report{found}, Trials: docs(beyond, violated)}, Rules{}, outcome.CodeBroken, "two holders"},
 		{"a broken promise in a replaced trial", Evidence{Capacities: []capacity.Report{broken}}, Rules{}, outcome.CodeBroken, "1 breach of the promise"},
-		{"a trial that may hide breaches", Evidence{Capacities: []capacity.Report{found}, Trials: docs(old)}, Rules{}, outcome.CodeInvalid, "schema 2"},
 		{"a broken promise beside an unreadable file", Evidence{Trials: docs(violated), Unreadable: []error{errors.New("cut")}}, Rules{}, outcome.CodeBroken, ""},
 		{"a required scenario", Evidence{Capacities: []capacity.Report{found}}, Rules{Required: []string{"self-test"}}, outcome.CodeInvalid, "only a capacity"},
 		{"a rule about a run", Evidence{Capacities: []capacity.Report{found}}, Rules{Assertions: []Assertion{assertion(t, "synthetic violations == 0")}}, outcome.CodeInvalid, "only a capacity"},

@@ -20,6 +20,7 @@ import (
 	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/paired"
 	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/results/table"
 )
@@ -52,8 +53,8 @@ type Check struct {
 	Limit    *table.Number   `json:"limit"`
 	Outcome  outcome.Outcome `json:"outcome"`
 	Why      string          `json:"why"`
-	Screen   *Stage          `json:"screen,omitempty"` // of pairs
-	Confirm  *Stage          `json:"confirmation,omitempty"`
+	Screen   paired.Stage    `json:"screen,omitzero"` // of pairs
+	Confirm  paired.Stage    `json:"confirmation,omitzero"`
 
 	better bool // better than the baseline, which can be saved
 	narrow bool // a capacity so near its limit that another search may decide otherwise
@@ -106,7 +107,7 @@ type Rules struct {
 // Evaluate applies the rules to the evidence.
 func Evaluate(e Evidence, r Rules) Report {
 	checks := list.Map(e.Unreadable, func(err error) Check {
-		return Check{Rule: "readable", Source: BuiltIn, Outcome: outcome.Inconclusive, Why: err.Error()}
+		return ofScenario("readable", "", outcome.Inconclusive, err.Error())
 	})
 	checks = slices.Concat(checks, builtIn(e.Documents), complete(e.Documents, r.VariantsOf), builtInOfSearches(e),
 		required(e, r.Required, r.Names), checkAssertions(e, r.Assertions, r.Names))
@@ -127,22 +128,12 @@ func Evaluate(e Evidence, r Rules) Report {
 // NewReport sorts checks and derives the verdict from them. Without any check, the verdict is inconclusive.
 func NewReport(checks []Check, notes []string) Report {
 	if len(checks) == 0 {
-		checks = []Check{{Rule: "evidence", Source: BuiltIn, Outcome: outcome.Inconclusive, Why: "there was nothing to check"}}
+		checks = []Check{ofScenario("evidence", "", outcome.Inconclusive, "there was nothing to check")}
 	}
 	checks = slices.SortedStableFunc(slices.Values(checks), func(a, b Check) int { return outcome.Compare(a.Outcome, b.Outcome) })
-	return Report{Schema: Schema, Verdict: checks[0].Outcome, Code: ExitCode(checks), Checks: checks, Notes: append([]string{}, notes...)}
+	worst := checks[0].Outcome
+	return Report{Schema: Schema, Verdict: worst, Code: worst.Code(), Checks: checks, Notes: append([]string{}, notes...)}
 }
-
-// ExitCode returns the exit code that decides among those of the checks; that of an inconclusive check if there are none.
-func ExitCode(checks []Check) int {
-	if len(checks) == 0 {
-		return outcome.Inconclusive.Code()
-	}
-	return outcome.Deciding(list.Map(checks, func(c Check) int { return c.Outcome.Code() })...)
-}
-
-// Passed reports whether the exit code is 0.
-func (r Report) Passed() bool { return r.Code == outcome.CodePass }
 
 // failed reports whether a check fails the gate.
 func (c Check) failed() bool { return c.Outcome != outcome.Pass }
@@ -170,25 +161,34 @@ func byScenario(docs []*results.Document) [][]*results.Document {
 }
 
 // Read returns the results and capacities in files and folders. A file that cannot be read is part of the evidence, too: it makes
-// the verdict inconclusive, while the other files are still checked.
+// the verdict inconclusive, while the other files are still checked. A file that is given twice, such as by its folder and by its name,
+// counts once.
 func Read(paths []string) Evidence {
-	r := reader{seen: map[string]bool{}}
+	var e Evidence
+	seen := map[string]bool{}
+	isNew := func(path string) bool {
+		whole, err := filepath.Abs(path)
+		repeated := err == nil && seen[whole]
+		seen[whole] = true
+		return !repeated
+	}
 	for _, path := range paths {
+		files := list.Where(Files(path), isNew)
 		if isFolderOfSearch(path) {
-			r.search(path)
+			if isNew(path) {
+				e.addSearch(path)
+			}
 			continue
 		}
-		for _, file := range filesIn(path) {
-			switch {
-			case r.isRepeated(file):
-			case isCapacity(file):
-				r.capacity(file, nil)
-			default:
-				r.Documents = append(r.Documents, r.documents(file)...)
+		for _, file := range files {
+			if isCapacity(file) {
+				e.addCapacity(capacity.Read(file))
+			} else {
+				e.Documents = append(e.Documents, e.documents(file)...)
 			}
 		}
 	}
-	return r.Evidence
+	return e
 }
 
 // Files returns the files that [Read] reads of a path.
@@ -200,62 +200,39 @@ func Files(path string) []string {
 	return slices.Concat([]string{filepath.Join(path, capacity.File)}, trials, confirmations)
 }
 
-// reader collects evidence.
-type reader struct {
-	Evidence
-	seen map[string]bool // by absolute path
-}
-
-// isRepeated reports whether a file was given before, such as by its folder and by its name, so that it must not count again.
-func (r *reader) isRepeated(file string) bool {
-	whole, err := filepath.Abs(file)
-	if err != nil {
-		return false
-	}
-	repeated := r.seen[whole]
-	r.seen[whole] = true
-	return repeated
-}
-
 // documents reads results, without those that cannot be read.
-func (r *reader) documents(files ...string) (all []*results.Document) {
+func (e *Evidence) documents(files ...string) (all []*results.Document) {
 	for _, file := range files {
-		r.isRepeated(file)
 		docs, err := store.ReadAll([]string{file})
 		if err != nil {
-			r.Unreadable = append(r.Unreadable, err)
+			e.Unreadable = append(e.Unreadable, err)
 		}
 		all = append(all, docs...)
 	}
 	return all
 }
 
-// capacity reads a report, which must agree with the results beside it if check is not nil. One that is given twice, such as by the folder
-// and by its copy, counts once.
-func (r *reader) capacity(file string, check func(capacity.Report) error) {
-	report, err := capacity.Read(file)
-	if err == nil && check != nil {
-		if err = check(report); err != nil {
-			err = fmt.Errorf("%s does not belong to the results beside it: %w", file, err)
+// addSearch reads the folder of a search: the results of its trials, and the report, which must agree with them.
+func (e *Evidence) addSearch(dir string) {
+	trialFiles, confirmationFiles := trialsIn(dir)
+	trials, confirmations := e.documents(trialFiles...), e.documents(confirmationFiles...)
+	e.Trials = slices.Concat(e.Trials, trials, confirmations)
+	report, err := capacity.Read(filepath.Join(dir, capacity.File))
+	if err == nil {
+		if err = report.CheckTrials(trials, confirmations); err != nil {
+			err = fmt.Errorf("%s does not belong to the results beside it: %w", filepath.Join(dir, capacity.File), err)
 		}
 	}
-	switch {
-	case err != nil:
-		r.Unreadable = append(r.Unreadable, err)
-	case !slices.ContainsFunc(r.Capacities, func(other capacity.Report) bool { return reflect.DeepEqual(report, other) }):
-		r.Capacities = append(r.Capacities, report)
-	}
+	e.addCapacity(report, err)
 }
 
-// search reads the folder of a search: the report, and the results of its trials.
-func (r *reader) search(dir string) {
-	if r.isRepeated(dir) {
-		return
+// addCapacity adds a report. One that was given already, such as by a copy, counts once.
+func (e *Evidence) addCapacity(report capacity.Report, err error) {
+	if err != nil {
+		e.Unreadable = append(e.Unreadable, err)
+	} else if !slices.ContainsFunc(e.Capacities, func(other capacity.Report) bool { return reflect.DeepEqual(report, other) }) {
+		e.Capacities = append(e.Capacities, report)
 	}
-	trialFiles, confirmationFiles := trialsIn(dir)
-	trials, confirmations := r.documents(trialFiles...), r.documents(confirmationFiles...)
-	r.Trials = slices.Concat(r.Trials, trials, confirmations)
-	r.capacity(filepath.Join(dir, capacity.File), func(report capacity.Report) error { return report.CheckTrials(trials, confirmations) })
 }
 
 // isFolderOfSearch reports whether a path is a folder with the report of a search.
@@ -273,11 +250,8 @@ func trialsIn(dir string) (trials, confirmations []string) {
 	return filesIn(dir), confirmations
 }
 
-// isCapacity reports whether a file is the report of a search, by its name or by its content, which may be defective otherwise.
+// isCapacity reports whether a file is the report of a search, by its content, which may be defective otherwise.
 func isCapacity(file string) bool {
-	if filepath.Base(file) == capacity.File {
-		return true
-	}
 	text, err := store.ReadFile(file)
 	var parts struct {
 		Objective *json.RawMessage `json:"objective"`
@@ -288,10 +262,8 @@ func isCapacity(file string) bool {
 // filesIn returns the results in a folder. For a path that has none, it returns the path itself, so that reading it gives the
 // reason.
 func filesIn(path string) []string {
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		if files, err := store.Files(path); err == nil && len(files) > 0 {
-			return files
-		}
+	if files, err := store.Files(path); err == nil && len(files) > 0 {
+		return files
 	}
 	return []string{path}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -40,48 +41,39 @@ func (c Check) title() string {
 
 // shown returns the checks that a reader must see: those that fail and those that improved.
 func (r Report) shown() []Check {
-	return list.Where(r.Checks, func(c Check) bool { return c.failed() || c.improved() })
+	return list.Where(r.Checks, func(c Check) bool { return c.failed() || c.better })
 }
-
-// improved reports whether a check passed and is better than the baseline.
-func (c Check) improved() bool { return !c.failed() && c.better }
 
 // WriteTable prints the verdict in at most width columns and on about one screen: the checks that fail with their reasons,
 // the others as numbers.
 func (r Report) WriteTable(w io.Writer, width int) error {
-	shown := r.shown()
-	if len(shown) > 0 {
-		fmt.Fprintln(w, renderChecks(shown[:min(len(shown), mostFailures)], width))
+	if shown := r.shown(); len(shown) > 0 {
+		const outcome = 14 // the longest outcome, and the space between columns
+		title := (width - outcome) * 2 / 5
+		t := table.New(table.Column{Title: "outcome"}, table.Column{Title: "check", Width: title - 2},
+			table.Column{Title: "why", Width: width - outcome - title - 6})
+		for _, c := range shown[:min(len(shown), mostFailures)] {
+			t.Row(c.label(), c.title(), c.Why)
+		}
+		fmt.Fprintln(w, t)
 		if more := len(shown) - mostFailures; more > 0 {
 			fmt.Fprintf(w, "… and %d more: --json FILE has them all\n", more)
 		}
 		fmt.Fprintln(w)
 	}
-	for i, note := range r.Notes {
-		if i == mostNotes && len(r.Notes) > mostNotes+1 {
-			fmt.Fprintf(w, "… and %d notes more: --json FILE has them all\n", len(r.Notes)-mostNotes)
-			break
-		}
+	for _, note := range r.Notes[:min(len(r.Notes), mostNotes)] {
 		fmt.Fprintln(w, table.Wrap("note: "+note, width))
+	}
+	if more := len(r.Notes) - mostNotes; more > 0 {
+		fmt.Fprintf(w, "… and %d more %s: --json FILE has them all\n", more, table.Plural(more, "note"))
 	}
 	_, err := fmt.Fprintln(w, table.Wrap(r.Summary(), width))
 	return err
 }
 
-func renderChecks(checks []Check, width int) string {
-	const outcome = 14 // the longest outcome, and the space between columns
-	title := (width - outcome) * 2 / 5
-	t := table.New(table.Column{Title: "outcome"}, table.Column{Title: "check", Width: title - 2},
-		table.Column{Title: "why", Width: width - outcome - title - 6})
-	for _, c := range checks {
-		t.Row(c.label(), c.title(), c.Why)
-	}
-	return t.String()
-}
-
 // label returns the outcome of a check that is shown, as the table shows it.
 func (c Check) label() string {
-	if c.improved() {
+	if c.better {
 		return "improved"
 	}
 	return strings.ToUpper(string(c.Outcome))
@@ -125,12 +117,9 @@ func escapeMarkdown(text string) string {
 
 // WriteAnnotations prints each failing check as a GitHub workflow command, which GitHub shows beside the change.
 func (r Report) WriteAnnotations(w io.Writer) error {
-	for _, c := range r.Checks {
-		if !c.failed() {
-			continue
-		}
-		title := fmt.Sprintf("%s: %s", c.Outcome, c.title())
-		if _, err := fmt.Fprintf(w, "::error title=%s::%s\n", escapeProperty(title), escapeData(c.Why)); err != nil {
+	for _, c := range list.Where(r.Checks, Check.failed) {
+		title := strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(fmt.Sprintf("%s: %s", c.Outcome, c.title())))
+		if _, err := fmt.Fprintf(w, "::error title=%s::%s\n", title, escapeData(c.Why)); err != nil {
 			return err
 		}
 	}
@@ -141,21 +130,17 @@ func escapeData(text string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
 }
 
-func escapeProperty(text string) string {
-	return strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(text))
-}
-
 // WriteJUnit replaces the file at path by a test suite for each scenario with a test case for each check. Regressions and
 // violations are failures, and all other checks that do not pass are errors. Both Ant's schema, in which the root has no
 // attributes, and that of Jenkins accept the file.
 func (r Report) WriteJUnit(path string) error {
 	var all junit.Testsuites // AddSuite would give it attributes
 	for i, checks := range list.GroupBy(r.Checks, func(c Check) string { return cmp.Or(c.Scenario, "evidence") }) {
-		suite := r.suite(i, cmp.Or(checks[0].Scenario, "evidence"))
+		suite := r.suite()
+		suite.ID, suite.Name = i, cmp.Or(checks[0].Scenario, "evidence")
 		for _, c := range checks {
-			test := junit.Testcase{Name: strings.TrimSpace(c.title() + " (" + string(c.Source) + ")"), Classname: "zkbench." + suite.Name, Time: "0"}
-			why := &junit.Result{Message: c.Why, Type: string(c.Outcome)}
-			switch c.Outcome {
+			test := junit.Testcase{Name: fmt.Sprintf("%s (%s)", c.title(), c.Source), Classname: "zkbench." + suite.Name, Time: "0"}
+			switch why := (&junit.Result{Message: c.Why, Type: string(c.Outcome)}); c.Outcome {
 			case outcome.Pass:
 			case outcome.Regression, outcome.Violation:
 				test.Failure = why
@@ -173,8 +158,8 @@ func (r Report) WriteJUnit(path string) error {
 	return store.WriteFile(path, b.Bytes())
 }
 
-// suite returns a test suite without cases.
-func (r Report) suite(id int, name string) junit.Testsuite {
+// suite returns a test suite without a name and cases.
+func (r Report) suite() junit.Testsuite {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
@@ -186,7 +171,7 @@ func (r Report) suite(id int, name string) junit.Testsuite {
 		return c
 	}, strings.Join(r.Notes, "\n"))
 	return junit.Testsuite{
-		ID: id, Package: "zkbench", Name: name, Timestamp: time.Now().UTC().Format("2006-01-02T15:04:05"), Hostname: host, Time: "0",
+		Package: "zkbench", Timestamp: time.Now().UTC().Format("2006-01-02T15:04:05"), Hostname: host, Time: "0",
 		Properties: &[]junit.Property{{Name: "verdict", Value: string(r.Verdict)}, {Name: "exit code", Value: strconv.Itoa(r.Code)}},
 		SystemOut:  &junit.Output{Data: notes}, SystemErr: &junit.Output{},
 	}
@@ -214,25 +199,22 @@ func (e Evidence) WriteBenchfmt(path string) error {
 
 // writeUnits writes the better direction of each metric, and which metrics are exact, so that one value is enough.
 func writeUnits(w io.Writer, docs []*results.Document) {
-	units := map[string]string{}
+	var names []string
 	for _, d := range docs {
-		for name := range d.Metrics {
-			switch m := metric.Named(name); {
-			case m.MoreIsBetter():
-				units[name] = "better=higher"
-			case m.HasDirection():
-				units[name] = "better=lower"
-			}
-		}
+		names = slices.AppendSeq(names, maps.Keys(d.Metrics))
 	}
 	inexact := slices.ContainsFunc(docs, func(d *results.Document) bool { return !d.CountsExactly() })
-	for _, name := range metric.WithFormula() {
-		if _, measured := units[name]; measured && !inexact {
-			units[name] = "assume=exact better=lower"
+	for _, name := range list.Distinct(names) {
+		m, facts := metric.Named(name), "better=lower"
+		switch {
+		case !m.HasDirection():
+			continue
+		case m.MoreIsBetter():
+			facts = "better=higher"
+		case m.Formula && !inexact:
+			facts = "assume=exact " + facts
 		}
-	}
-	for _, name := range sortedKeys(units) {
-		fmt.Fprintf(w, "Unit %s %s\n", name, units[name])
+		fmt.Fprintf(w, "Unit %s %s\n", name, facts)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/paired"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -100,7 +101,7 @@ func TestJSON(t *testing.T) {
 			t.Errorf("a check without a reason: %+v", c)
 		}
 	}
-	text, err := json.Marshal(Stage{Upper: table.Number(inf())})
+	text, err := json.Marshal(paired.Estimate{Upper: table.Number(inf())})
 	if err != nil || !strings.Contains(string(text), `"upper_bound":null`) {
 		t.Errorf("an infinity becomes %s, %v", text, err)
 	}

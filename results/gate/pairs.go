@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -15,7 +14,6 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/paired"
-	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/results/turns"
 )
 
@@ -81,21 +79,23 @@ func (r PairRules) metrics(d *results.Document) []string {
 	if len(r.Metrics) > 0 {
 		return r.Metrics
 	}
+	metrics, phases := []string{metric.OpsPerSecond}, d.Phases[:min(len(d.Phases), 1)]
 	if d.Rate > 0 { // the throughput of an open load is its rate
-		return []string{metric.Quantile(results.ResponsePhase, 50), metric.Quantile(results.ResponsePhase, 90)}
+		metrics, phases = nil, []string{results.ResponsePhase}
 	}
-	metrics := []string{metric.OpsPerSecond}
-	if len(d.Phases) > 0 {
-		metrics = append(metrics, metric.Quantile(d.Phases[0], 50), metric.Quantile(d.Phases[0], 90))
+	for _, phase := range phases {
+		metrics = append(metrics, metric.Quantile(phase, 50), metric.Quantile(phase, 90))
 	}
 	return metrics
 }
 
-// resolution returns the resolution of the machine for a metric. Without a calibration, it is 1 and comes with a note.
+// resolution returns the resolution of the machine for a metric. Without a calibration that is in date, it is 1 and comes with a note.
 func (r PairRules) resolution(d *results.Document, metric string) (resolution float64, note string) {
 	if r.Calibration != nil {
-		if entry, ok := r.Calibration.Find(d, metric, r.Now); ok {
-			return entry.Resolution, ""
+		for _, e := range r.Calibration.Entries {
+			if age := r.Now.Sub(e.Measured); e.sameAs(entryFor(d, metric)) && age >= 0 && age <= CalibrationDays*24*time.Hour {
+				return e.Resolution, ""
+			}
 		}
 	}
 	return 1, fmt.Sprintf("not calibrated for %[1]s on this machine, or not within %[2]d days: a slowdown has to exceed only the minimum "+
@@ -140,8 +140,7 @@ func (p Pairs) side(side int) []*results.Document {
 
 // comparison is one variant under one load, on both sides.
 type comparison struct {
-	grouping.Key
-
+	docs            []*results.Document
 	screen, confirm turns.Pairs // no confirm if the screen did not flag this variant, so that the confirmation left it out
 }
 
@@ -149,8 +148,8 @@ type comparison struct {
 func (p Pairs) comparisons() []comparison {
 	docs := slices.Concat(grouping.Repeats(p.documents())...)
 	return list.Map(list.GroupBy(docs, pairKey), func(docs []*results.Document) comparison {
-		c := comparison{pairKey(docs[0]), inTurns(p.Screen, pairKey(docs[0])), inTurns(p.Confirm, pairKey(docs[0]))}
-		if !slices.ContainsFunc(c.confirm, func(pair turns.Pair) bool { return pair != turns.Pair{} }) {
+		c := comparison{docs, inTurns(p.Screen, pairKey(docs[0])), inTurns(p.Confirm, pairKey(docs[0]))}
+		if slices.Equal(c.confirm, make(turns.Pairs, len(c.confirm))) {
 			c.confirm = nil
 		}
 		return c
@@ -178,37 +177,16 @@ func inTurns(pairs [][2][]*results.Document, key grouping.Key) turns.Pairs {
 func (p Pairs) Flagged(r PairRules) (variants []string, clients []int) {
 	checks, _ := checkPairs(Pairs{Screen: p.Screen}, r)
 	for _, c := range checks {
-		if c.Screen != nil && c.Screen.Flagged {
+		if c.Screen.Flagged {
 			variants, clients = list.AppendNew(variants, c.Variant), list.AppendNew(clients, c.Clients)
 		}
 	}
 	return variants, clients
 }
 
-// Stage is the outcome of one block of pairs (screen or confirmation) in a report.
-type Stage struct {
-	Pairs   int          `json:"pairs"`
-	Median  table.Number `json:"median_ratio"` // the slowdown of the head; more than 1 is slower
-	Low     table.Number `json:"low"`          // the lower end of the 95 % interval
-	High    table.Number `json:"high"`         // its upper end
-	Upper   table.Number `json:"upper_bound"`  // with 95 % confidence, the ratio is at most this
-	P       float64      `json:"p"`
-	Flagged bool         `json:"flagged"`
-}
-
-func stageOf(s paired.Stage) *Stage {
-	if s.Pairs == 0 {
-		return nil
-	}
-	return &Stage{s.Pairs, table.Number(s.Median), table.Number(s.Low), table.Number(s.High), table.Number(s.Upper), s.P, s.Flagged}
-}
-
 // checkPairs compares the head with the base, metric by metric, and applies the built-in rules to the documents of
 // both.
 func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
-	if err := r.Validate(); err != nil {
-		return []Check{{Rule: "valid pair rules", Source: FromPairs, Outcome: outcome.Error, Why: err.Error()}}, nil
-	}
 	head := p.side(1)
 	checks = builtIn(head)
 	for _, c := range list.Where(builtIn(p.side(0)), Check.failed) { // a broken base is not a violation of the head
@@ -235,11 +213,9 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 
 // knownBroken returns the name of the variant if it is known to be broken on one of the sides, or "".
 func (c comparison) knownBroken() string {
-	for _, pair := range slices.Concat(c.screen, c.confirm) {
-		for _, d := range pair {
-			if d != nil && d.KnownBroken != "" {
-				return grouping.KeyOf(d).Name()
-			}
+	for _, d := range c.docs {
+		if d.KnownBroken != "" {
+			return grouping.KeyOf(d).Name()
 		}
 	}
 	return ""
@@ -247,16 +223,15 @@ func (c comparison) knownBroken() string {
 
 // check applies the rules to each metric.
 func (c comparison) check(r PairRules) (checks []Check, notes []string) {
-	base := Check{Rule: "no slower than base", Source: FromPairs, Scenario: c.Scenario, Variant: c.Variant, Clients: c.Clients, Rate: c.Rate}
-	if why := c.incomparable(); why != "" {
-		base.Outcome, base.Why = outcome.Inconclusive, why
+	base := about(c.docs[0], FromPairs, "no slower than base")
+	base.Outcome, base.Why = outcome.Inconclusive, c.incomparable()
+	if base.Why != "" {
 		return []Check{base}, nil
 	}
-	first := c.screen[0][1]
-	for _, metric := range r.metrics(first) {
+	for _, metric := range r.metrics(c.docs[0]) {
 		one, rule, note := base, r.forMetric(metric), ""
 		one.Metric = metric + " ratio"
-		if rule.Resolution, note = r.resolution(first, metric); note != "" {
+		if rule.Resolution, note = r.resolution(c.docs[0], metric); note != "" {
 			notes = append(notes, note)
 		}
 		one.Limit = number(max(rule.MinEffect, rule.Resolution))
@@ -268,30 +243,20 @@ func (c comparison) check(r PairRules) (checks []Check, notes []string) {
 
 // incomparable returns the reason why the two sides must not be compared by any metric, or "".
 func (c comparison) incomparable() string {
-	if len(c.screen) == 0 {
-		return "there are no pairs before the confirmation"
-	}
-	var first *results.Document
 	for i, pair := range slices.Concat(c.screen, c.confirm) {
 		for side, d := range pair {
 			if d == nil {
 				return fmt.Sprintf("pair %d has no result of the %s", i+1, Sides()[side])
 			}
-			first = cmp.Or(first, d)
-			if why := cmp.Or(differs(first, d), turns.Unfit(d, "")); why != "" {
-				return fmt.Sprintf("pair %d, %s: %s", i+1, Sides()[side], why)
+			where := fmt.Sprintf("pair %d, %s", i+1, Sides()[side])
+			for _, o := range grouping.Differing(c.docs[:1], []*results.Document{d}) {
+				if o.Aspect != grouping.BuildAspect { // a different build is the subject of the comparison
+					return fmt.Sprintf("%s: measured under another %s (%s): %q, not %q", where, o.Name, o.Aspect, o.Other[0], o.Base[0])
+				}
 			}
-		}
-	}
-	return ""
-}
-
-// differs returns the first condition that keeps two documents from being compared; empty if there is none. A different build
-// is the subject of the comparison and is ignored here.
-func differs(a, b *results.Document) string {
-	for _, d := range grouping.Differing([]*results.Document{a}, []*results.Document{b}) {
-		if d.Aspect != grouping.BuildAspect {
-			return fmt.Sprintf("measured under another %s (%s): %q, not %q", d.Name, d.Aspect, d.Other[0], d.Base[0])
+			if why := turns.Unfit(d, ""); why != "" {
+				return where + ": " + why
+			}
 		}
 	}
 	return ""
@@ -307,9 +272,8 @@ func logRatios(pairs turns.Pairs, before int, metric string) ([]float64, error) 
 	return ratios, nil
 }
 
-// decide fills in the check of one metric.
+// decide fills in the check of one metric, which is inconclusive otherwise.
 func (c comparison) decide(check *Check, metric string, rule paired.Rule) {
-	check.Outcome = outcome.Inconclusive
 	screen, err := logRatios(c.screen, 0, metric)
 	if err != nil {
 		check.Why = err.Error()
@@ -317,35 +281,28 @@ func (c comparison) decide(check *Check, metric string, rule paired.Rule) {
 	}
 	confirm, unconfirmed := logRatios(c.confirm, len(c.screen), metric)
 	d, err := rule.Decide(screen, confirm)
-	switch {
-	case err != nil:
+	if err != nil {
 		check.Outcome, check.Why = outcome.Error, err.Error()
-	case unconfirmed != nil && d.Screen.Flagged: // otherwise the confirmation was measured for another metric
-		check.Why, check.Screen = "confirmation: "+unconfirmed.Error(), stageOf(d.Screen)
-	default:
-		check.setDecision(d, rule, screen)
+		return
 	}
-}
-
-// setDecision fills in the outcome of a check, its value and its two stages from a decision about pairs.
-func (c *Check) setDecision(d paired.Decision, rule paired.Rule, screen []float64) {
-	c.Screen, c.Confirm = stageOf(d.Screen), stageOf(d.Confirmation)
-	c.Value = number(d.Screen.Median)
-	if c.Confirm != nil {
-		c.Value = number(d.Confirmation.Median)
+	check.Screen, check.Value, check.Why = d.Screen, &d.Screen.Median, d.Why
+	if unconfirmed != nil && d.Screen.Flagged { // otherwise the confirmation was measured for another metric
+		check.Value, check.Why = nil, "confirmation: "+unconfirmed.Error()
+		return
 	}
-	c.Why = d.Why
+	if d.Confirmation.Pairs > 0 {
+		check.Confirm, check.Value = d.Confirmation, &d.Confirmation.Median
+	}
 	switch {
 	case d.Verdict == paired.Regression:
-		c.Outcome = outcome.Regression
+		check.Outcome = outcome.Regression
 	case d.Passed && d.Verdict == paired.Noise:
-		c.Outcome, c.Why = outcome.Pass, fmt.Sprintf("%s: %s", d.Verdict, d.Why)
+		check.Outcome, check.Why = outcome.Pass, fmt.Sprintf("%s: %s", d.Verdict, d.Why)
 	case d.Passed:
-		c.Outcome = outcome.Pass
+		check.Outcome = outcome.Pass
 	default:
-		c.Outcome = outcome.Inconclusive
 		if least, err := rule.Detectable(screen); err == nil && !math.IsInf(least, 0) {
-			c.Why += fmt.Sprintf("; pairs with this spread would show a slowdown of %.2f times", least)
+			check.Why += fmt.Sprintf("; pairs with this spread would show a slowdown of %.2f times", least)
 		}
 	}
 }

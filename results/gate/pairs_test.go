@@ -94,9 +94,6 @@ func TestPairs(t *testing.T) {
 			withTails(t, p.Screen, 2)
 			withTails(t, p.Confirm, 2)
 		}, 3, ""},
-		{"a maximum", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"wait-max-ns"} }, 1, "a maximum is one operation"},
-		{"the floor itself", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"floor-write-p50-ns"} }, 1, "not the build: use PHASE-p50/floor"},
-		{"a count", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{metric.RequestsPerOp} }, 1, "counts need no pairs"},
 		{"a rule that cannot reject", 2, func(_ *Pairs, r *PairRules) { r.Rule.ScreenPairs = 4 }, 1, "4 pairs"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -114,6 +111,25 @@ func TestPairs(t *testing.T) {
 				t.Errorf("exit code %d, want %d; said %s, want %q in it", r.Code, tt.code, said.String(), tt.says)
 			}
 		})
+	}
+}
+
+// What no pair can decide is refused before the first one.
+func TestMistakesInPairRules(t *testing.T) {
+	for want, change := range map[string]func(r *PairRules){
+		"a maximum is one operation":         func(r *PairRules) { r.Metrics = []string{"wait-max-ns"} },
+		"not the build: use PHASE-p50/floor": func(r *PairRules) { r.Metrics = []string{"floor-write-p50-ns"} },
+		"counts need no pairs":               func(r *PairRules) { r.Metrics = []string{metric.RequestsPerOp} },
+		"4 pairs":                            func(r *PairRules) { r.Rule.ScreenPairs = 4 },
+	} {
+		rules := DefaultPairRules(now)
+		if err := rules.Validate(); err != nil {
+			t.Errorf("by default: %v", err)
+		}
+		change(&rules)
+		if err := rules.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
 

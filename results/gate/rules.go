@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -40,18 +41,23 @@ func ParseRules(file string, text []byte, names Names) ([]Assertion, error) {
 	var rules []Assertion
 	err := strict.ReadList(file, text, func() ([]strict.Field, func() []string) {
 		a := Assertion{Source: FromFile}
-		var check string
+		var check, objective string
 		var clients *int
-		var objective, by *string
 		return []strict.Field{
 				{Name: "scenario", Wants: "the name of a scenario, or a pattern such as lock-*", Value: &a.Scenario, Required: true},
 				{Name: "check", Wants: "a claim, such as predecessor-watch acquire-p99 < 250ms", Value: &check, Required: true},
 				{Name: "clients", Wants: "a whole number of at least 1", Value: &clients},
 				{Name: "tolerance", Wants: "a share of the limit, such as 0.05", Value: &a.Tolerance},
 				{Name: "objective", Wants: "that of a capacity, such as response-p99 < 50ms", Value: &objective},
-				{Name: "by", Wants: "the load of a capacity: rate or clients", Value: &by},
+				{Name: "by", Wants: "the load of a capacity: rate or clients", Value: &a.By},
 			}, func() []string {
-				problems := slices.Concat(a.parse(check), a.setClients(clients), a.setSearch(objective, by))
+				problems := a.parse(check)
+				if clients != nil { // 0 may come from an unset variable
+					if a.Clients = *clients; a.Clients < 1 {
+						problems = append(problems, fmt.Sprintf("clients: wants at least 1, not %d", a.Clients))
+					}
+				}
+				problems = append(problems, a.setSearch(objective)...)
 				if len(problems) == 0 {
 					problems = names.unknownIn(a)
 				}
@@ -63,17 +69,6 @@ func ParseRules(file string, text []byte, names Names) ([]Assertion, error) {
 		err = fmt.Errorf("%s: has no rule", file)
 	}
 	return rules, err
-}
-
-// setClients stores a number of clients that was given. Zero is refused, because it may come from an unset variable.
-func (a *Assertion) setClients(given *int) []string {
-	if given == nil {
-		return nil
-	}
-	if a.Clients = *given; *given < 1 {
-		return []string{fmt.Sprintf("clients: wants at least 1, not %d", *given)}
-	}
-	return nil
 }
 
 // parse reads the claim of a rule, and returns the mistakes in the whole rule.
@@ -102,61 +97,50 @@ func (a *Assertion) parse(check string) []string {
 	return problems
 }
 
-// setSearch stores the fields of a rule about a capacity that say which one, and returns the mistakes in them. A field that was not given
-// is nil.
-func (a *Assertion) setSearch(objective, by *string) []string {
+// setSearch reads the objective of a rule about a capacity, and returns the mistakes in the fields that say which capacity is meant. A
+// field that was not given is empty.
+func (a *Assertion) setSearch(objective string) []string {
 	switch {
-	case !a.isCapacity() && (objective != nil || by != nil):
+	case !a.isCapacity() && objective+a.By != "":
 		return []string{"objective, by: are for the metric " + metric.Capacity + " only"}
 	case !a.isCapacity():
 		return nil
-	case objective == nil:
+	case objective == "":
 		return []string{"objective is missing: a capacity is the largest load at which something holds, such as response-p99 < 50ms"}
 	}
-	if a.By = capacity.ByRate; by != nil {
-		a.By = *by
-	}
-	o, err := capacity.ParseObjective(*objective)
+	var err error
+	a.By = cmp.Or(a.By, capacity.ByRate)
+	a.Objective, err = capacity.ParseObjective(objective)
 	switch {
 	case a.By != capacity.ByRate && a.By != capacity.ByClients:
 		return []string{fmt.Sprintf("by: wants %s or %s, not %q", capacity.ByRate, capacity.ByClients, a.By)}
 	case a.By == capacity.ByClients && a.Clients > 0:
 		return []string{"clients: is for a capacity by rate; by clients, the capacity is their number"}
 	case err == nil:
-		err = o.Check(a.By)
+		err = a.Objective.Check(a.By)
 	}
 	if err != nil {
 		return []string{"objective: " + err.Error()}
 	}
-	a.Objective = o
 	return nil
 }
 
 // checkAssertions evaluates the assertions about the results of each scenario. An assertion about a scenario without results is
 // inconclusive. A scenario is not held to those of its own claims that its servers cannot decide.
 func checkAssertions(e Evidence, assertions []Assertion, names Names) []Check {
-	scenarios := byScenario(e.Head())
-	measured := list.Map(scenarios, claim.Of)
+	measured := list.Map(byScenario(e.Head()), claim.Of)
 	var checks []Check
-	for _, a := range assertions {
-		if a.isCapacity() {
-			continue
+	for _, a := range list.Where(assertions, func(a Assertion) bool { return !a.isCapacity() }) {
+		subjects := list.Where(measured, func(m claim.Measured) bool { return matches(a.Scenario, m.Docs[0].Scenario.Name) })
+		if len(subjects) == 0 {
+			checks = append(checks, a.undecided(a.Scenario, e.noResult(a.Scenario, names)))
 		}
-		found := false
-		for i, docs := range scenarios {
-			name := docs[0].Scenario.Name
-			if !matches(a.Scenario, name) {
-				continue
-			}
-			found = true
-			for _, c := range measured[i].Check(a.Claim) {
+		for _, m := range subjects {
+			for _, c := range m.Check(a.Claim) {
 				if a.Source != FromScenario || !c.Undecidable {
-					checks = append(checks, a.check(name, c))
+					checks = append(checks, a.check(m.Docs[0].Scenario.Name, c))
 				}
 			}
-		}
-		if !found {
-			checks = append(checks, a.undecided(a.Scenario, e.noResult(a.Scenario, names)))
 		}
 	}
 	return checks
@@ -164,8 +148,7 @@ func checkAssertions(e Evidence, assertions []Assertion, names Names) []Check {
 
 // undecided returns the check of an assertion that has nothing to compare.
 func (a Assertion) undecided(scenario, why string) Check {
-	return Check{Rule: a.String(), Source: a.Source, Scenario: scenario, Clients: a.Clients, Metric: a.Metric,
-		Outcome: outcome.Inconclusive, Why: why}
+	return a.check(scenario, claim.Check{Claim: a.Claim, Outcome: outcome.Inconclusive, Why: why})
 }
 
 // check returns the gate's form of a check of the assertion's claim.
@@ -225,7 +208,7 @@ func (n Names) unknownIn(a Assertion) []string {
 		}
 	}
 	if a.isCapacity() {
-		check("metric", a.Objective.Metric(), subject.Metrics)
+		check("metric", a.Objective.Metric, subject.Metrics)
 	}
 	return problems
 }

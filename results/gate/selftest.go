@@ -36,6 +36,7 @@ func SelfTest(now time.Time) []SelfTestCase {
 	slower, same := syntheticPairs(1.5, rules.Paired), syntheticPairs(1, rules.Paired)
 	slacker := syntheticCapacity(400)
 	slacker.Objective = "response-p99 < 500ms"
+	edited := bytes.Replace(must(store.Seal(syntheticCapacity(200))), []byte(`"capacity": `), []byte(`"capacity": 9`), 1)
 	atLeast300 := Rules{Assertions: []Assertion{syntheticLimit(300)}}
 	return []SelfTestCase{
 		{"a count regression", 3, Evaluate(asRead(syntheticLockstep(2)), rules)},
@@ -46,45 +47,26 @@ func SelfTest(now time.Time) []SelfTestCase {
 		{"an improvement", 0, Evaluate(asRead(syntheticLockstep(0)), rules)},
 		{"a metric unlike its counts", 5, Evaluate(asRead(untrue), rules)},
 		{"a reconnect kept quiet", 5, Evaluate(asRead(silent), rules)},
-		{"a capacity above its limit", 0, Evaluate(asReadCapacity(syntheticCapacity(400), nil), atLeast300)},
-		{"a capacity below its limit", 3, Evaluate(asReadCapacity(syntheticCapacity(200), nil), atLeast300)},
-		{"a capacity for another objective", 5, Evaluate(asReadCapacity(slacker, nil), atLeast300)},
-		{"a capacity that was edited", 5, Evaluate(asReadCapacity(syntheticCapacity(200), doubled), atLeast300)},
+		{"a capacity above its limit", 0, Evaluate(asReadCapacity(must(store.Seal(syntheticCapacity(400)))), atLeast300)},
+		{"a capacity below its limit", 3, Evaluate(asReadCapacity(must(store.Seal(syntheticCapacity(200)))), atLeast300)},
+		{"a capacity for another objective", 5, Evaluate(asReadCapacity(must(store.Seal(slacker))), atLeast300)},
+		{"a capacity that was edited", 5, Evaluate(asReadCapacity(edited), atLeast300)},
 	}
 }
 
 // asRead returns a document as evidence. Like a file, it passes through its text.
 func asRead(d *results.Document) Evidence {
-	text, err := store.Seal(d)
-	if err == nil {
-		d, err = store.Decode(text)
-	}
+	d, err := store.Decode(must(store.Seal(d)))
 	if err != nil {
 		return Evidence{Unreadable: []error{fmt.Errorf("the self-test case %w", err)}}
 	}
 	return Evidence{Documents: []*results.Document{d}}
 }
 
-// asReadCapacity returns the report of a search as evidence. Like a file, it passes through its text, which may be edited.
-func asReadCapacity(r capacity.Report, edit func(r capacity.Report, text []byte) []byte) Evidence {
-	text, err := store.Seal(r)
-	if edit != nil {
-		text = edit(r, text)
-	}
-	if err == nil {
-		r, err = capacity.Decode(text)
-	}
-	if err != nil {
-		return Evidence{Unreadable: []error{fmt.Errorf("the self-test case %w", err)}}
-	}
-	return Evidence{Capacities: []capacity.Report{r}}
-}
-
-// doubled doubles the capacity in the text of a report.
-func doubled(r capacity.Report, text []byte) []byte {
-	const line = "\"capacity\": %d,"
-	n := r.Variants[0].Capacity
-	return bytes.Replace(text, fmt.Appendf(nil, line, n), fmt.Appendf(nil, line, 2*n), 1)
+// asReadCapacity returns the report of a search as evidence, from the text of its file.
+func asReadCapacity(text []byte) (e Evidence) {
+	e.addCapacity(capacity.Decode(text))
+	return e
 }
 
 // lackingPhase returns two repeats, of which one has no sample of a phase.
@@ -118,7 +100,6 @@ func syntheticClosed(ms float64) *results.Document {
 // which took as long, and each notification has a transaction of its own. Its parts agree, so that it is valid.
 func syntheticDocument(mode results.Mode, operations int64, took time.Duration, notifications int) *results.Document {
 	n, length := int64(notifications), time.Duration(operations)*took
-	lockstep := mode == results.LockstepMode
 	times := func(each time.Duration, samples int) results.Histogram {
 		return must(results.NewHistogram(slices.Repeat([]time.Duration{each}, samples)))
 	}
@@ -140,7 +121,7 @@ func syntheticDocument(mode results.Mode, operations int64, took time.Duration, 
 			metric.NotificationsPerOp: {Formula: synthetic, Value: float64(n) / float64(operations)},
 		}},
 	}
-	if !lockstep {
+	if mode != results.LockstepMode {
 		d.Scenario.Duration = time.Second // and not that of the window, because documents of different loads are not compared
 	}
 	if n > 0 {
@@ -161,17 +142,16 @@ func must[T any](value T, err error) T {
 
 // syntheticPairs returns pairs in which the head takes slowdown times as long, with the noise of a quiet machine. They
 // include a confirmation if the screen is flagged.
-func syntheticPairs(slowdown float64, r PairRules) Pairs {
+func syntheticPairs(slowdown float64, r PairRules) (p Pairs) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a self-test has to be the same each time
-	stage := func(n int) [][2][]*results.Document {
-		var pairs [][2][]*results.Document
+	noise := func() float64 { return math.Exp(0.027 * random.NormFloat64()) }
+	stage := func(n int) (pairs [][2][]*results.Document) {
 		for range n {
-			noise := func() float64 { return math.Exp(0.027 * random.NormFloat64()) }
 			pairs = append(pairs, [2][]*results.Document{{syntheticClosed(noise())}, {syntheticClosed(slowdown * noise())}})
 		}
 		return pairs
 	}
-	p := Pairs{Screen: stage(r.Rule.ScreenPairs)}
+	p.Screen = stage(r.Rule.ScreenPairs)
 	if variants, _ := p.Flagged(r); len(variants) > 0 {
 		p.Confirm = stage(r.Rule.ConfirmPairs)
 	}

@@ -5,17 +5,19 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // Estimate describes the slowdown for readers; all fields but the number of pairs are ratios. The bounds invert the
 // signed-rank test. They hold if log-ratios spread evenly to both sides, and ties make them wider than necessary. With too
 // few pairs there is no bound: Low is 0, High and Upper are +Inf.
 type Estimate struct {
-	Pairs         int
-	Median        float64 // the ratio that a Rule compares with its limits
-	HodgesLehmann float64 // median of the means of any two log-ratios: steadier than Median, more sensitive to outliers
-	Low, High     float64 // two-sided 95 % interval; needs 6 pairs
-	Upper         float64 // one-sided 95 % upper bound; needs 5 pairs
+	Pairs  int          `json:"pairs"`
+	Median table.Number `json:"median_ratio"` // the ratio that a Rule compares with its limits
+	Low    table.Number `json:"low"`          // of the two-sided 95 % interval, which needs 6 pairs
+	High   table.Number `json:"high"`
+	Upper  table.Number `json:"upper_bound"` // one-sided 95 % upper bound; needs 5 pairs
 }
 
 // Summarize estimates the ratio from log-ratios.
@@ -31,14 +33,15 @@ func Summarize(logRatios []float64) (Estimate, error) {
 	low, high := bounds(means, cut(untied, 0.025))
 	_, upper := bounds(means, cut(untied, 0.05))
 	return Estimate{
-		Pairs:         len(logRatios),
-		Median:        math.Exp(Median(slices.Sorted(slices.Values(logRatios)))),
-		HodgesLehmann: math.Exp(Median(means)),
-		Low:           math.Exp(low),
-		High:          math.Exp(high),
-		Upper:         math.Exp(upper),
+		Pairs:  len(logRatios),
+		Median: ratio(Median(slices.Sorted(slices.Values(logRatios)))),
+		Low:    ratio(low),
+		High:   ratio(high),
+		Upper:  ratio(upper),
 	}, nil
 }
+
+func ratio(logarithm float64) table.Number { return table.Number(math.Exp(logarithm)) }
 
 // Resolution returns the machine's run-to-run noise as a ratio, from A/A pairs, whose sides are the same build. It is the end
 // of the 95 % interval that is farther from 1, and at least the median, which shows a bias of the set-up. Take as many pairs
@@ -51,7 +54,7 @@ func Resolution(logRatios []float64) (float64, error) {
 	if err != nil {
 		return math.Inf(1), fmt.Errorf("calibrating: %w", err)
 	}
-	return max(e.High, 1/e.Low, e.Median, 1/e.Median), nil
+	return float64(max(e.High, 1/e.Low, e.Median, 1/e.Median)), nil
 }
 
 // walshAverages returns the mean of every log-ratio with itself and with each other one, sorted.

@@ -17,13 +17,9 @@ import (
 const MaxPairs = 500
 
 // LogRatio returns the datum of one pair: 0.0953 if head is 1.1 times base. It subtracts logarithms, so that swapping the
-// sides changes only the sign, and equal distances stay tied. Where more is better, the caller swaps the sides.
-func LogRatio(head, base float64) (float64, error) {
-	if !(head > 0 && base > 0) || math.IsInf(head, 0) || math.IsInf(base, 0) {
-		return 0, fmt.Errorf("no ratio of %g to %g: both must be positive and finite", head, base)
-	}
-	return math.Log(head) - math.Log(base), nil
-}
+// sides changes only the sign, and equal distances stay tied. Where more is better, the caller swaps the sides. Both must be positive and
+// finite: a test refuses the datum otherwise.
+func LogRatio(head, base float64) float64 { return math.Log(head) - math.Log(base) }
 
 // usable returns an error for numbers that cannot be ranked, and for more than MaxPairs.
 func usable(diffs []float64) error {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 )
 
 // Rule decides in two stages. The screen has few pairs and a lenient level, so that it misses little. If it is flagged, a
@@ -60,63 +62,40 @@ func ratioFromOne(what string, ratio float64) error {
 // Stage is the result of one block of pairs.
 type Stage struct {
 	Estimate
-	P        float64
-	Complete bool // has as many pairs as the rule asks for; otherwise it is not flagged
-	Flagged  bool
-	Why      string // with the numbers
+	P       float64 `json:"p"`
+	Flagged bool    `json:"flagged"` // only if it has as many pairs as the rule asks for
+	Why     string  `json:"-"`       // with the numbers
 }
 
-// Screen evaluates the first stage. If it is flagged, it needs a confirmation with fresh pairs.
-func (r Rule) Screen(logRatios []float64) (Stage, error) {
-	return r.stage(logRatios, r.ScreenPairs, r.ScreenAlpha)
-}
-
-// Confirm evaluates the second stage, from pairs that were not in the screen.
-func (r Rule) Confirm(logRatios []float64) (Stage, error) {
-	return r.stage(logRatios, r.ConfirmPairs, r.ConfirmAlpha)
-}
-
-func (r Rule) stage(logRatios []float64, pairs int, alpha float64) (Stage, error) {
-	if err := r.Validate(); err != nil {
-		return Stage{}, fmt.Errorf("rule: %w", err)
+// stage evaluates one block of pairs.
+func (r Rule) stage(logRatios []float64, pairs int, alpha float64) (s Stage, err error) {
+	if s.P, err = Greater(logRatios); err == nil && len(logRatios) > 0 {
+		s.Estimate, err = Summarize(logRatios)
 	}
-	p, err := Greater(logRatios)
 	if err != nil {
 		return Stage{}, err
 	}
-	s := Stage{P: p, Complete: len(logRatios) == pairs}
-	if !s.Complete {
+	if len(logRatios) != pairs {
 		s.Why = fmt.Sprintf("%d pairs instead of the %d decided on", len(logRatios), pairs)
-	}
-	if len(logRatios) == 0 {
 		return s, nil
 	}
-	if s.Estimate, err = Summarize(logRatios); err != nil || !s.Complete {
-		return s, err
+	s.Flagged = s.P < alpha && float64(s.Median) > r.threshold()
+	chance, side, what := "not below", "within", "minimum effect"
+	if s.P < alpha {
+		chance = "below"
 	}
-	s.Flagged = p < alpha && s.Median > r.threshold()
-	s.Why = r.explain(s, alpha)
+	if float64(s.Median) > r.threshold() {
+		side = "above"
+	}
+	if r.Resolution > r.MinEffect {
+		what = "machine's resolution"
+	}
+	s.Why = fmt.Sprintf("p = %.2g, %s %g; median ratio %.3f, %s the %s %.3g", s.P, chance, alpha, s.Median, side, what, r.threshold())
 	return s, nil
 }
 
 // threshold returns the ratio that a median must exceed to be flagged.
 func (r Rule) threshold() float64 { return max(r.MinEffect, r.Resolution) }
-
-func (r Rule) explain(s Stage, alpha float64) string {
-	chance := fmt.Sprintf("p = %.2g, not below %g", s.P, alpha)
-	if s.P < alpha {
-		chance = fmt.Sprintf("p = %.2g, below %g", s.P, alpha)
-	}
-	limit, what := r.MinEffect, "minimum effect"
-	if r.Resolution > r.MinEffect {
-		limit, what = r.Resolution, "machine's resolution"
-	}
-	side := "within"
-	if s.Median > limit {
-		side = "above"
-	}
-	return fmt.Sprintf("%s; median ratio %.3f, %s the %s %.3g", chance, s.Median, side, what, limit)
-}
 
 // Verdict is the decision of a rule. The zero value is none of the verdicts, and passes nothing.
 type Verdict string
@@ -141,37 +120,86 @@ type Decision struct {
 // Decide returns the verdict for a screen and, if that is flagged, a confirmation, which is ignored otherwise. A stage with
 // fewer or more pairs than the rule asks for is INCONCLUSIVE.
 func (r Rule) Decide(screen, confirmation []float64) (Decision, error) {
-	first, err := r.Screen(screen)
+	if err := r.Validate(); err != nil {
+		return Decision{}, fmt.Errorf("rule: %w", err)
+	}
+	first, err := r.stage(screen, r.ScreenPairs, r.ScreenAlpha)
 	if err != nil {
 		return Decision{}, fmt.Errorf("screen: %w", err)
 	}
-	d := Decision{Verdict: Inconclusive, Why: "screen: ", Screen: first}
+	d := Decision{Verdict: Inconclusive, Why: "screen: " + first.Why, Screen: first}
 	last, unflagged := first, Pass // the stage that decides, and its verdict if it is not flagged
+	complete := len(screen) == r.ScreenPairs
 	if first.Flagged {
-		if last, err = r.Confirm(confirmation); err != nil {
+		if last, err = r.stage(confirmation, r.ConfirmPairs, r.ConfirmAlpha); err != nil {
 			return Decision{}, fmt.Errorf("confirmation: %w", err)
 		}
-		d.Confirmation, d.Why, unflagged = last, "screen flagged; confirmation: ", Noise
+		d.Confirmation, d.Why, unflagged = last, "screen flagged; confirmation: "+last.Why, Noise
+		complete = len(confirmation) == r.ConfirmPairs
 	}
-	d.Why += last.Why
 	switch {
-	case !last.Complete:
+	case !complete:
 	case last.Flagged:
 		d.Verdict = Regression
 	default:
-		d.Passed = last.Upper <= r.Margin
+		side := "beyond"
+		if d.Passed = float64(last.Upper) <= r.Margin; d.Passed {
+			side = "within"
+		}
 		if d.Passed || unflagged == Noise {
 			d.Verdict = unflagged
 		}
-		d.Why += "; " + r.ruledOut(last)
+		d.Why += fmt.Sprintf("; at most %.3f times with 95 %% confidence, %s the margin %.3g", last.Upper, side, r.Margin)
 	}
 	return d, nil
 }
 
-func (r Rule) ruledOut(s Stage) string {
-	side := "within"
-	if s.Upper > r.Margin {
-		side = "beyond"
+const (
+	power       = 0.8
+	simulations = 1000
+)
+
+// Detectable returns the smallest slowdown, as a ratio, that the rule would call a REGRESSION in four of five trials if pairs
+// spread as the given ones do around any median.
+//
+// It is a simulation with a fixed seed. It draws screens and confirmations from the distances of the given log-ratios to
+// their median, to both sides alike, and computes for each the slowdown at which it would be flagged. It knows only the given
+// spread: ten pairs without an outlier make the result a little too small.
+func (r Rule) Detectable(logRatios []float64) (float64, error) {
+	if err := errors.Join(r.Validate(), usable(logRatios)); err != nil {
+		return math.Inf(1), fmt.Errorf("computing what is detectable: %w", err)
 	}
-	return fmt.Sprintf("at most %.3f times with 95 %% confidence, %s the margin %.3g", s.Upper, side, r.Margin)
+	if needed := PairsNeeded(0.05); len(logRatios) < needed {
+		return math.Inf(1), fmt.Errorf("%d pairs do not show how much pairs vary: take at least %d", len(logRatios), needed)
+	}
+	middle := Median(slices.Sorted(slices.Values(logRatios)))
+	distances := make([]float64, len(logRatios))
+	for i, d := range logRatios {
+		distances[i] = math.Abs(d - middle)
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	screen := r.flaggedFrom(r.ScreenPairs, r.ScreenAlpha)
+	confirm := r.flaggedFrom(r.ConfirmPairs, r.ConfirmAlpha)
+	slowdowns := make([]float64, simulations)
+	for i := range slowdowns {
+		slowdowns[i] = max(screen(random, distances), confirm(random, distances))
+	}
+	slices.Sort(slowdowns)
+	return math.Exp(slowdowns[int(math.Ceil(power*simulations))-1]), nil
+}
+
+// flaggedFrom returns a function that draws a stage without a slowdown. The function returns the log-ratio that, added to
+// every pair, would flag the stage: the lower confidence bound then exceeds zero, so that p is below alpha, and the median
+// exceeds the threshold.
+func (r Rule) flaggedFrom(pairs int, alpha float64) func(*rand.Rand, []float64) float64 {
+	outside := cut(untiedNull(pairs), alpha)
+	sample := make([]float64, pairs)
+	return func(random *rand.Rand, distances []float64) float64 {
+		for i := range sample {
+			sample[i] = distances[random.IntN(len(distances))] * float64(1-2*random.IntN(2))
+		}
+		low, _ := bounds(walshAverages(sample), outside)
+		slices.Sort(sample)
+		return max(-low, math.Log(r.threshold())-Median(sample))
+	}
 }

@@ -99,11 +99,9 @@ func CanReject(pairs int, alpha float64) error {
 		return fmt.Errorf("alpha %g: wants more than %.2g, and at most 0.5", alpha, SmallestP(MaxPairs))
 	case pairs > MaxPairs:
 		return fmt.Errorf("%d pairs: at most %d can be tested", pairs, MaxPairs)
-	case pairs < 1:
-		return fmt.Errorf("%d pairs cannot decide anything: take at least %d", pairs, needed)
 	case pairs < needed:
 		return fmt.Errorf("%d pairs can reach p = %.2g at best, which is not below %g: take at least %d",
-			pairs, SmallestP(pairs), alpha, needed)
+			pairs, SmallestP(max(pairs, 0)), alpha, needed)
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func InTurns(base, other []*results.Document) Pairs {
 	all := slices.Concat(base, other)
 	slices.SortStableFunc(all, func(a, b *results.Document) int { return a.Started.Compare(b.Started) })
 	for i, d := range all[1:] {
-		if before := all[i]; d.Started.Before(before.Started.Add(before.Window.End)) {
+		if before := all[i]; !d.Started.After(before.Started) || d.Started.Before(before.Started.Add(before.Window.End)) {
 			return nil
 		}
 	}
@@ -48,8 +48,7 @@ func InTurns(base, other []*results.Document) Pairs {
 		if slices.Contains(other, p[0]) {
 			p = Pair{p[1], p[0]}
 		}
-		after := i == 0 || all[i-1].Started.Before(all[i].Started)
-		if !after || !slices.Contains(base, p[0]) || !slices.Contains(other, p[1]) {
+		if !slices.Contains(base, p[0]) || !slices.Contains(other, p[1]) {
 			return nil
 		}
 		pairs = append(pairs, p)
@@ -79,11 +78,7 @@ func (p Pairs) LogRatios(name string) ([]float64, *Doubt) {
 		if metric.Named(name).MoreIsBetter() {
 			better, worse = worse, better
 		}
-		ratio, err := paired.LogRatio(worse, better)
-		if err != nil {
-			return nil, &Doubt{i, 1, err.Error()}
-		}
-		out = append(out, ratio)
+		out = append(out, paired.LogRatio(worse, better))
 	}
 	return out, nil
 }
@@ -109,8 +104,8 @@ func Unfit(d *results.Document, name string) string {
 
 // Value returns a metric of a document, or why it decides nothing: it was not measured, rests on too few samples, or is a lower bound.
 func Value(d *results.Document, name string) (value float64, why string) {
-	if err := claim.Scarce(d, name); err != nil {
-		return 0, err.Error()
+	if why := claim.Scarce(d, name); why != "" {
+		return 0, why
 	}
 	if metric.AtLeast(d, name) {
 		return 0, name + " is only a lower bound: the load ended before a recovery"

@@ -258,5 +258,5 @@ func (t *Trials) reason(trial capacity.Trial) string {
 	if trial.Outcome != capacity.Holds {
 		return trial.Why
 	}
-	return fmt.Sprintf("worst %s %s", metric.Named(t.Objective.Metric()).Short(), trial.Why)
+	return fmt.Sprintf("worst %s %s", metric.Named(t.Objective.Metric).Short(), trial.Why)
 }
