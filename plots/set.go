@@ -109,7 +109,7 @@ func (s *Set) subject(f Figure) string {
 	if f.Zoom {
 		what = "the middle one"
 	}
-	if repeats := list.Largest(list.Map(s.groups, func(g group) int { return g.Repeats })); repeats > 1 {
+	if repeats := list.Largest(list.Map(s.groups, func(g group) int { return len(g.Repeats) })); repeats > 1 {
 		text += fmt.Sprintf(", %s of %d repeats", what, repeats)
 	}
 	return text

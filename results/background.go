@@ -20,8 +20,11 @@ type BackgroundLoad struct {
 	Sessions int `json:"sessions"` // assigned to the servers in turn; in a scenario 0 means one for each server
 }
 
-// String returns the load in the notation of the flag --background.
-func (l BackgroundLoad) String() string {
+// String returns the load in the notation of the flag --background; empty without one.
+func (l *BackgroundLoad) String() string {
+	if l == nil {
+		return ""
+	}
 	var parts []string
 	for _, f := range []struct {
 		name  string
@@ -58,9 +61,6 @@ type BackgroundRequests struct {
 	Response Histogram `json:"response"` // of those due in the stretch, from when they were due
 	Service  Histogram `json:"service"`  // of the same, from when they were sent
 }
-
-// Unanswered returns how many of the requests that were due have neither an answer nor an error.
-func (r BackgroundRequests) Unanswered() int64 { return r.Due - r.Response.All() - r.Failed }
 
 // Length returns the duration of the stretch.
 func (s BackgroundStretch) Length() time.Duration { return s.End - s.Start }

@@ -90,7 +90,7 @@ type Document struct {
 	Metrics    map[string]Metric `json:"metrics"`
 	Warnings   []string          `json:"warnings"`   // doubts about the numbers
 	Invalid    []string          `json:"invalid"`    // reasons why the numbers must not be used
-	Violations []Violation       `json:"violations"` // the first MaxViolations breaches of the recipe's promise
+	Violations []Violation       `json:"violations"` // the first recorder.MaxViolations breaches of the recipe's promise
 	// MoreViolations is the number of breaches that Violations does not list.
 	MoreViolations int64 `json:"more_violations,omitempty"`
 }

@@ -10,7 +10,7 @@ const MaxExcerpt = 10 * time.Second
 
 // Failure describes the faults of a measurement and their cost. Faults outside of the window are left out.
 type Failure struct {
-	Faults     []Fault `json:"faults"` // in order of time, the first MaxFaults
+	Faults     []Fault `json:"faults"` // in order of time, the first recorder.MaxFaults
 	MoreFaults int64   `json:"more_faults,omitempty"`
 	Missed     int64   `json:"missed"` // times at which a fault was due and met no victim, such as no holder
 	// Recovery has the time from each fault to the next operation completed by a client that is not a victim, whose last phase began after the

@@ -1,8 +1,6 @@
 package results
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // Floor holds the latencies of single operations on the otherwise idle ensemble, just before and just after the load.
 // Recipes consist of these operations. A recipe's time in multiples of its floor depends less on the machine than the time.

@@ -1,8 +1,6 @@
 package results
 
-import (
-	"slices"
-)
+import "slices"
 
 // Heap holds the use of the servers' heaps before and after all clients line up.
 type Heap struct {
@@ -23,7 +21,7 @@ const heapDrift = 32 << 10
 
 // Growth returns the growth of the heaps and its uncertainty. Temporary objects, such as the buffers of requests, can only
 // add to a reading, so that the smallest reading is the best one.
-func (h Heap) Growth() (bytes, uncertainty int64) {
+func (h *Heap) Growth() (bytes, uncertainty int64) {
 	if len(h.Before) == 0 || len(h.After) == 0 {
 		return 0, 0
 	}
@@ -32,7 +30,10 @@ func (h Heap) Growth() (bytes, uncertainty int64) {
 }
 
 // PerWatch returns the growth per watch; ok is false if it was not measured, or is too small for its uncertainty.
-func (h Heap) PerWatch() (bytes float64, ok bool) {
+func (h *Heap) PerWatch() (bytes float64, ok bool) {
+	if h == nil {
+		return 0, false
+	}
 	growth, uncertainty := h.Growth()
 	if h.Watches < 1 || growth <= 0 || growth < heapPrecision*uncertainty {
 		return 0, false

@@ -31,10 +31,7 @@ func (h Herd) Total() (herds, members int64) {
 // Mean returns the average size of the herds, zero without herds.
 func (h Herd) Mean() float64 {
 	herds, members := h.Total()
-	if herds == 0 {
-		return 0
-	}
-	return float64(members) / float64(herds)
+	return float64(members) / float64(max(herds, 1))
 }
 
 // Quantile returns the smallest size that at least the share q of the herds does not exceed, zero without herds.

@@ -52,27 +52,18 @@ func (l *LiveHistogram) Add(d time.Duration) {
 
 // Encode returns the distribution as a document keeps it.
 func (l *LiveHistogram) Encode() (Histogram, error) {
-	if l.hdr == nil {
-		return Histogram{}, nil
+	if l.hdr == nil || l.hdr.TotalCount() == 0 {
+		return Histogram{Dropped: l.dropped}, nil
 	}
-	return encode(l.hdr, l.dropped)
+	text, err := l.hdr.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		return Histogram{}, fmt.Errorf("encode histogram: %w", err)
+	}
+	return Histogram{Samples: l.hdr.TotalCount(), Dropped: l.dropped, HDR: string(text)}, nil
 }
 
 func newHDR() *hdrhistogram.Histogram {
 	return hdrhistogram.New(int64(lowestLatency), int64(HighestLatency), digits)
-}
-
-func encode(h *hdrhistogram.Histogram, dropped int64) (Histogram, error) {
-	out := Histogram{Samples: h.TotalCount(), Dropped: dropped}
-	if out.Samples == 0 {
-		return out, nil
-	}
-	text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err != nil {
-		return out, fmt.Errorf("encode histogram: %w", err)
-	}
-	out.HDR = string(text)
-	return out, nil
 }
 
 // Decode returns the distribution. A histogram without samples is an empty distribution.
@@ -89,14 +80,13 @@ func (h Histogram) Decode() (*hdrhistogram.Histogram, error) {
 
 // MergeHistograms returns the distribution of all samples together.
 func MergeHistograms(parts []Histogram) (Histogram, error) {
-	sum := newHDR()
-	var dropped int64
+	sum := LiveHistogram{hdr: newHDR()}
 	for _, p := range parts {
 		h, err := p.Decode()
 		if err != nil {
 			return Histogram{}, err
 		}
-		dropped += p.Dropped + sum.Merge(h)
+		sum.dropped += p.Dropped + sum.hdr.Merge(h)
 	}
-	return encode(sum, dropped)
+	return sum.Encode()
 }

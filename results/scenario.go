@@ -43,7 +43,7 @@ type Scenario struct {
 	AtMost     time.Duration `json:"at_most_ns,omitempty"` // longest time of a load that ends after a number of operations; 0 means no limit
 
 	BystanderRate int    `json:"bystander_rate"`     // reads per second that one extra session sends to each server
-	Overview      string `json:"overview,omitempty"` // two variants that represent the recipe in the overview, in the syntax of [ParsePair]
+	Overview      string `json:"overview,omitempty"` // two variants that represent the recipe in the overview, in the syntax of claim.ParsePair
 	// Asks lists the metrics that the scenario is about: those of its claims and of its overview. Figures follow it. It does not
 	// depend on flags, unlike Expect, which is empty if flags have changed the load.
 	Asks       []string        `json:"asks,omitempty"`
@@ -130,19 +130,14 @@ func (f Field) Clear() { f.value().SetZero() }
 // semicolons.
 func (f Field) Text() string {
 	v := f.value()
-	switch v.Kind() {
-	case reflect.Pointer:
-		if v.IsNil() {
-			return ""
-		}
-	case reflect.Slice:
-		var texts []string
-		for i := range v.Len() {
-			texts = append(texts, fmt.Sprint(v.Index(i)))
-		}
-		return strings.Join(texts, "; ")
+	if v.Kind() != reflect.Slice {
+		return fmt.Sprint(v)
 	}
-	return fmt.Sprint(v)
+	var texts []string
+	for i := range v.Len() {
+		texts = append(texts, fmt.Sprint(v.Index(i)))
+	}
+	return strings.Join(texts, "; ")
 }
 
 // Settings returns the conditions of the load, such as "hold 5ms", without those that are zero.
@@ -161,7 +156,7 @@ func (s *Scenario) Rates() []int {
 	switch {
 	case len(s.Rate) > 0:
 		return s.Rate
-	case s.Mode == OpenMode && s.staged():
+	case s.Mode == OpenMode && len(s.Stages) > 0:
 		return []int{s.HighestStage()}
 	default:
 		return []int{0}

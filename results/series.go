@@ -1,8 +1,6 @@
 package results
 
-import (
-	"time"
-)
+import "time"
 
 // FirstBin is the width of the bins before it is doubled.
 const FirstBin = 100 * time.Millisecond

@@ -1,8 +1,6 @@
 package results
 
-import (
-	"time"
-)
+import "time"
 
 // ServerReport holds what one server reports by its `mntr` command about the time between the snapshots at rest before and
 // after a measurement. Values that a server does not export are absent. On external servers, the numbers include the load

@@ -49,8 +49,5 @@ type Stage struct {
 	Latency Histogram `json:"latency"`
 }
 
-// staged reports whether the load changes in stages.
-func (s Scenario) staged() bool { return len(s.Stages) > 0 }
-
 // IsStaged reports whether the load changes in stages, so that its numbers are not those of one load.
-func (d *Document) IsStaged() bool { return d.Scenario.staged() }
+func (d *Document) IsStaged() bool { return len(d.Scenario.Stages) > 0 }

@@ -89,7 +89,7 @@ func checkNewestRun(t *testing.T, engine string) {
 			continue
 		}
 		m := row.Metrics[metric.NotificationsPerOp]
-		if math.Round(6*m.Value) != notified || m.Min != m.Max || row.Repeats != 2 || row.Engine != engine {
+		if math.Round(6*m.Value) != notified || m.Min != m.Max || len(row.Repeats) != 2 || row.Repeats[0].Environment.Engine != engine {
 			t.Errorf("row %+v: %g notifications, want %g", row, 6*m.Value, notified)
 		}
 	}

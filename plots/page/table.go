@@ -57,7 +57,7 @@ func number(shown string, value float64) cell {
 func tables(d *results.Document, rows []summary.Row) (main, more *grid) {
 	shown := mainMetrics(d, rows)
 	others := slices.DeleteFunc(report.Metrics(rows), func(metric string) bool { return slices.Contains(shown, metric) })
-	repeats := list.Largest(list.Map(rows, func(r summary.Row) int { return r.Repeats }))
+	repeats := list.Largest(list.Map(rows, func(r summary.Row) int { return len(r.Repeats) }))
 	caption := fmt.Sprintf("%s, medians of up to %d %s", d.Scenario.Name, repeats, table.Plural(repeats, "repeat"))
 	main = metricTable(caption, rows, shown)
 	if len(others) > 0 {
@@ -122,7 +122,7 @@ func metricCell(r summary.Row, name string) cell {
 	c := number(report.Show(r, name), m.Value)
 	if m.Max > m.Min {
 		show := metric.Named(name).Format
-		c.Long = fmt.Sprintf("%s to %s in %d repeats", show(m.Min), show(m.Max), r.Repeats)
+		c.Long = fmt.Sprintf("%s to %s in %d repeats", show(m.Min), show(m.Max), len(r.Repeats))
 	}
 	return c
 }

@@ -117,7 +117,9 @@ func (m Measured) Check(claims ...Claim) []Check {
 func (m Measured) variants(c Claim) []string {
 	var variants []string
 	for _, r := range m.Rows {
-		applies := (r.KnownBroken == "" || !c.IsTime()) && (!r.BreachExpected || r.Unfinished == "" && c.Metric != metric.Violations)
+		knownBroken := r.Any(func(d *results.Document) bool { return d.KnownBroken != "" })
+		shown := r.Any((*results.Document).BreachExpected) && (r.Unfinished() || c.Metric == metric.Violations)
+		applies := !shown && !(knownBroken && c.IsTime())
 		if applies && r.Variant != c.Of {
 			variants = list.AppendNew(variants, r.Variant)
 		}
@@ -173,7 +175,7 @@ func (c *Check) compare(rows []summary.Row) {
 		case slices.ContainsFunc(rows[:i], func(o summary.Row) bool { return o.Variant == r.Variant }):
 			c.Why = "measured under two conditions: give the results of one run"
 			return
-		case r.Partial:
+		case r.Any(func(d *results.Document) bool { return d.Partial }):
 			c.Why = "a measurement was interrupted: run it again"
 			return
 		}
@@ -244,7 +246,7 @@ func (c Claim) measured(rows []summary.Row, variant string) (metric.Aggregated, 
 		if m, ok := rows[i].Metrics[c.Metric]; ok {
 			return m, nil
 		}
-		if rows[i].Unfinished != "" {
+		if rows[i].Unfinished() {
 			return metric.Aggregated{}, fmt.Errorf("%s was not finished and has no %s", variant, c.Metric)
 		}
 	}

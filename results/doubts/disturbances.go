@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
@@ -18,10 +19,6 @@ const serversNamed = 4
 type Finding struct {
 	Text string
 	Took time.Duration
-}
-
-func texts(findings []Finding) []string {
-	return list.Map(findings, func(f Finding) string { return f.Text })
 }
 
 // Disturbances returns the servers' pauses, slow reads and slow disks, the longest first, and then the stalls, which these
@@ -51,6 +48,62 @@ func Disturbances(d *results.Document) []Finding {
 
 // OtherWarnings returns the warnings that are no disturbances.
 func OtherWarnings(d *results.Document) []string {
-	printed := texts(Disturbances(d))
-	return slices.DeleteFunc(slices.Clone(d.Warnings), func(w string) bool { return slices.Contains(printed, w) })
+	disturbances := Disturbances(d)
+	return list.Where(d.Warnings, func(w string) bool {
+		return !slices.ContainsFunc(disturbances, func(f Finding) bool { return f.Text == w })
+	})
+}
+
+// stalled returns a sentence about the longest stall and the number of the others; none without stalls. It leaves out those
+// that follow a fault.
+func stalled(d *results.Document) []Finding {
+	stalls := list.Where(d.Stalls, func(s results.Stall) bool { return !s.AfterFault })
+	if len(stalls) == 0 {
+		return nil
+	}
+	longest := slices.MaxFunc(stalls, func(a, b results.Stall) int { return cmp.Compare(a.Length, b.Length) })
+	text := fmt.Sprintf("no operation completed for %s, from %s into the window", show(longest.Length), show(longest.Start))
+	if meanwhile := meanwhile(d, longest); meanwhile != "" {
+		text += " (" + meanwhile + ")"
+	}
+	if others := len(stalls) - 1; others > 0 {
+		total := list.Sum(list.Map(stalls, func(s results.Stall) time.Duration { return s.Length }))
+		text += fmt.Sprintf(", nor in %d other %s: %s in all", others, table.Plural(others, "stall"), show(total))
+	}
+	return []Finding{{text, longest.Length}}
+}
+
+// meanwhile names the servers on which reads were slow during a stall, the slowest first, or says that there are none.
+func meanwhile(d *results.Document, s results.Stall) string {
+	if len(s.SlowestReads) == 0 {
+		return ""
+	}
+	reads := slices.SortedStableFunc(slices.Values(s.SlowestReads), func(a, b results.ServerRead) int { return cmp.Compare(b.Longest, a.Longest) })
+	slowest := reads[0].Longest
+	if slowest < slowRead {
+		return fmt.Sprintf("meanwhile no read took longer than %s on any server", show(slowest))
+	}
+	var slow []string
+	for _, r := range reads {
+		if 2*r.Longest >= slowest {
+			name := fmt.Sprintf("server %d", r.Server)
+			if i := slices.IndexFunc(d.Servers, func(s results.ServerReport) bool { return s.Server == r.Server }); i >= 0 {
+				name = d.Servers[i].Name
+			}
+			slow = append(slow, fmt.Sprintf("%s on %s", show(r.Longest), name))
+		}
+	}
+	return "meanwhile reads took up to " + strings.Join(slow, ", ")
+}
+
+// show formats a time for a sentence, with a sensible number of digits.
+func show(t time.Duration) string {
+	switch {
+	case t >= time.Second:
+		return t.Round(10 * time.Millisecond).String()
+	case t >= 10*time.Millisecond:
+		return t.Round(time.Millisecond).String()
+	default:
+		return t.Round(10 * time.Microsecond).String()
+	}
 }

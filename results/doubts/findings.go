@@ -17,171 +17,159 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// Findings lists what the facts in a document say against its numbers.
-type Findings struct {
-	Invalid  []string // reasons why the numbers must not be used
-	Warnings []string // doubts about them
+// reasons are sentences that speak against numbers.
+type reasons []string
+
+// add appends a reason if it applies.
+func (r *reasons) add(applies bool, format string, args ...any) {
+	if applies {
+		*r = append(*r, fmt.Sprintf(format, args...))
+	}
 }
 
-// Of evaluates counts, histograms, oracle, health, heap, floor and window. It ignores the findings that the document
-// contains, so that a reader, which need not trust these, comes to the same findings as the runner.
-func Of(d *results.Document) Findings {
-	return Findings{Invalid: invalidReasons(d), Warnings: warnings(d)}
-}
-
-// invalidReasons returns the reasons why the numbers must not be used.
-func invalidReasons(d *results.Document) []string {
-	f := Findings{Invalid: slices.Concat(droppedLatencies(d), compareWithFormulas(d).Invalid)}
+// Invalid returns the reasons why the numbers of a document must not be used, by its facts: counts, histograms, oracle, health and
+// window. It ignores the reasons that the document lists, so that a reader, which need not trust these, comes to the same as the runner.
+func Invalid(d *results.Document) []string {
+	r := droppedLatencies(d)
+	if d.CountsExactly() {
+		r = append(r, deviations(d)...)
+	}
 	h, o := d.Health, d.Oracle
 	saturated := backgroundSaturates(d)
-	f.invalid(saturated != "", "%s", saturated)
-	f.invalid(saturated == "" && d.Window.Operations == 0 && d.Unfinished == nil, "no operation was completed in the window: lengthen the duration")
-	f.invalid(o.Checked && !o.NotificationsAgree(),
+	r.add(saturated != "", "%s", saturated)
+	r.add(saturated == "" && d.Window.Operations == 0 && d.Unfinished == nil,
+		"no operation was completed in the window: lengthen the duration")
+	r.add(o.Checked && !o.NotificationsAgree(),
 		"clients received %d notifications, servers sent %d: %+d", o.Sent(), o.ServerNotifications, o.Sent()-o.ServerNotifications)
-	f.invalid(o.Checked && !o.TransactionsAgree(),
-		"%s sent %d writes, servers made %d transactions: %+d", writers(o), o.Made(), o.ServerTransactions, o.Made()-o.ServerTransactions)
+	writers := "clients"
+	if o.BackgroundWrites > 0 {
+		writers = "clients and background"
+	}
+	r.add(o.Checked && !o.TransactionsAgree(),
+		"%s sent %d writes, servers made %d transactions: %+d", writers, o.Made(), o.ServerTransactions, o.Made()-o.ServerTransactions)
 	late, tooLate := lateness(d)
-	f.invalid(tooLate, "%s", late)
-	f.invalid(h.UnmatchedReplies > 0, "the wire decoder could not match %d replies with requests", h.UnmatchedReplies)
-	f.Invalid = append(f.Invalid, outages(d, false)...)
-	f.invalid(d.Failure != nil && len(d.Failure.Faults) == 0, "no fault happened in the window: %d met no victim", missed(d))
-	return f.Invalid
+	r.add(tooLate, "%s", late)
+	r.add(h.UnmatchedReplies > 0, "the wire decoder could not match %d replies with requests", h.UnmatchedReplies)
+	r = append(r, outages(d, false)...)
+	if f := d.Failure; f != nil {
+		r.add(len(f.Faults) == 0, "no fault happened in the window: %d met no victim", f.Missed)
+	}
+	return r
 }
 
-// warnings returns the doubts about the numbers. It is slower than invalidReasons, because it decodes the floor's
-// histograms.
-func warnings(d *results.Document) []string {
+// Warnings returns the doubts about the numbers of a document, by its facts as [Invalid] does. It is slower, because it decodes the
+// histograms of the floor.
+func Warnings(d *results.Document) []string {
 	if d.Unfinished != nil {
 		return nil // there are no numbers to doubt
 	}
-	f := Findings{Warnings: compareWithFormulas(d).Warnings}
-	f.warn(d.Partial, "the measurement was interrupted after %s of %s: waits that had not ended, and losses that only the end shows, are not counted",
+	var r reasons
+	if !d.CountsExactly() {
+		r = deviations(d)
+	}
+	r.add(d.Partial, "the measurement was interrupted after %s of %s: waits that had not ended, and losses that only the end shows, are not counted",
 		d.Window.Length().Round(time.Second), d.Scenario.Duration)
-	if d.Heap != nil {
-		f.warnOfHeap(d.Heap)
+	if h := d.Heap; h != nil {
+		growth, uncertainty := h.Growth()
+		_, known := h.PerWatch()
+		r.add(h.Why != "", "the heaps were not measured: %s", h.Why)
+		r.add(h.Why == "" && !known, "the heaps grew by %d bytes for %d watches, give or take %d bytes: too little to compute the heap of a watch",
+			growth, h.Watches, uncertainty)
 	}
-	if d.Floor != nil {
-		f.warnOfFloor(d)
+	if f := d.Floor; f != nil {
+		moved := Moved(f) // which means nothing on the embedded server: it has neither a disk nor a quorum
+		r.add(f.Why != "", "the floor was not measured: %s", f.Why)
+		r.add(moved != "" && d.Environment.Engine != results.Embedded, "the machine changed its speed: %s", moved)
 	}
-	f.warn(!d.Oracle.Checked && (!d.Health.LeaderChanged || explains(d.Scenario, leaderChange)), "no second oracle: %s", d.Oracle.Why)
-	f.Warnings = append(f.Warnings, Delayed(d)...)
+	r.add(!d.Oracle.Checked && (!d.Health.LeaderChanged || explains(d.Scenario, leaderChange)), "no second oracle: %s", d.Oracle.Why)
+	r = append(r, Delayed(d)...)
 	late, tooLate := lateness(d)
-	f.warn(unserved(d) > 0, "%d of the window's arrivals were not served: the true response times are longer", unserved(d))
-	f.warn(late != "" && !tooLate, "%s", late)
+	if o := d.Open; o != nil && !d.BeyondCapacity() {
+		r.add(o.Arrivals > o.Served, "%d of the window's arrivals were not served: the true response times are longer", o.Arrivals-o.Served)
+	}
+	r.add(late != "" && !tooLate, "%s", late)
 	behind := backgroundFallsBehind(d)
-	f.warn(behind != "", "%s", behind)
-	f.warnOfFaults(d)
-	f.warnOfHerds(d)
-	f.warnOfTrends(d)
-	f.warn(d.Starves(), "clients starve: when the window ended, many had been waiting for longer than the p99, which does not contain these waits")
-	return f.Warnings
+	r.add(behind != "", "%s", behind)
+	r.addFaults(d)
+	r.addHerds(d)
+	r.addTrends(d)
+	r.add(d.Starves(), "clients starve: when the window ended, many had been waiting for longer than the p99, which does not contain these waits")
+	return r
 }
 
-func (f *Findings) invalid(cond bool, format string, args ...any) {
-	if cond {
-		f.Invalid = append(f.Invalid, fmt.Sprintf(format, args...))
-	}
-}
-
-func (f *Findings) warn(cond bool, format string, args ...any) {
-	if cond {
-		f.Warnings = append(f.Warnings, fmt.Sprintf(format, args...))
-	}
-}
-
-// warnOfHeap reports that the heap was not measured, or that it grew too little.
-func (f *Findings) warnOfHeap(h *results.Heap) {
-	f.warn(h.Why != "", "the heaps were not measured: %s", h.Why)
-	growth, uncertainty := h.Growth()
-	_, known := h.PerWatch()
-	f.warn(h.Why == "" && !known, "the heaps grew by %d bytes for %d watches, give or take %d bytes: too little to compute the heap of a watch",
-		growth, h.Watches, uncertainty)
-}
-
-// warnOfFloor reports that the floor was not measured, or that it changed during the load. It ignores changes on the
-// embedded server, which has neither a disk nor a quorum.
-func (f *Findings) warnOfFloor(d *results.Document) {
-	f.warn(d.Floor.Why != "", "the floor was not measured: %s", d.Floor.Why)
-	moved := Moved(d.Floor)
-	f.warn(moved != "" && d.Environment.Engine != results.Embedded, "the machine changed its speed: %s", moved)
-}
-
-// warnOfHerds reports that herds are guessed, or that notifications are missing in them.
-func (f *Findings) warnOfHerds(d *results.Document) {
+// addHerds reports that herds are guessed, or that notifications are missing in them.
+func (r *reasons) addHerds(d *results.Document) {
 	servers := "servers of an unknown version"
 	if version := d.Environment.ZooKeeper; version != "" {
 		servers = "ZooKeeper " + version
 	}
-	f.warn(metric.Guessed(d, metric.HerdMax), "herds are grouped by %s: notifications of %s do not name the transaction that caused them, as those of 3.9 and later do",
+	r.add(metric.Guessed(d, metric.HerdMax), "herds are grouped by %s: notifications of %s do not name the transaction that caused them, as those of 3.9 and later do",
 		d.Herd.Grouping, servers)
-	f.warn(d.Herd.Ungrouped > 0, "%d notifications are in no herd: they were sent again after a reconnect and do not name the transaction that caused them",
+	r.add(d.Herd.Ungrouped > 0, "%d notifications are in no herd: they were sent again after a reconnect and do not name the transaction that caused them",
 		d.Herd.Ungrouped)
 }
 
-// warnOfFaults reports what the faults explain, and faults that did not happen or whose recovery was not seen.
-func (f *Findings) warnOfFaults(d *results.Document) {
-	if d.Failure == nil {
+// addFaults reports what the faults explain, and faults that did not happen or whose recovery was not seen.
+func (r *reasons) addFaults(d *results.Document) {
+	f := d.Failure
+	if f == nil {
 		return
 	}
 	explained := outages(d, true)
-	f.warn(len(explained) > 0, "the faults explain this: %s", strings.Join(explained, "; "))
-	f.warn(d.Failure.Missed > 0 && len(d.Failure.Faults) > 0, "%d %s met no victim", d.Failure.Missed, table.Plural(int(d.Failure.Missed), "fault"))
-	f.warn(d.Failure.Unrecovered > 0, "after %d %s no other client completed an operation before the load ended: the true times until a recovery are longer",
-		d.Failure.Unrecovered, table.Plural(int(d.Failure.Unrecovered), "fault"))
+	r.add(len(explained) > 0, "the faults explain this: %s", strings.Join(explained, "; "))
+	r.add(f.Missed > 0 && len(f.Faults) > 0, "%d %s met no victim", f.Missed, table.Plural(int(f.Missed), "fault"))
+	r.add(f.Unrecovered > 0, "after %d %s no other client completed an operation before the load ended: the true times until a recovery are longer",
+		f.Unrecovered, table.Plural(int(f.Unrecovered), "fault"))
 }
 
 // droppedLatencies returns a reason for each histogram that does not contain all latencies.
-func droppedLatencies(d *results.Document) []string {
-	var out []string
+func droppedLatencies(d *results.Document) (r reasons) {
 	for _, phase := range slices.Sorted(maps.Keys(d.Histograms)) {
-		if n := d.Histograms[phase].Dropped; n > 0 {
-			out = append(out, fmt.Sprintf("%d %s latencies were over an hour", n, phase))
-		}
+		n := d.Histograms[phase].Dropped
+		r.add(n > 0, "%d %s latencies were over an hour", n, phase)
 	}
-	if d.Failure != nil && d.Failure.Recovery.Dropped > 0 {
-		out = append(out, fmt.Sprintf("%d recoveries took over an hour", d.Failure.Recovery.Dropped))
+	if f := d.Failure; f != nil {
+		r.add(f.Recovery.Dropped > 0, "%d recoveries took over an hour", f.Recovery.Dropped)
 	}
-	return out
+	return r
 }
 
-// compareWithFormulas compares the counts with the variant's formulas. A deviation from an exact formula makes the numbers
-// invalid: the run was disturbed, or the formula is wrong. A count above its upper bound is a warning. Counts of a load with faults
-// are not compared, because a recovery costs more than the operations of the formulas.
-func compareWithFormulas(d *results.Document) Findings {
-	var f Findings
+// deviations compares the counts with the variant's formulas. A deviation from an exact formula makes the numbers invalid: the run was
+// disturbed, or the formula is wrong. A count above its upper bound is a warning. Counts of a load with faults are not compared, because a
+// recovery costs more than the operations of the formulas.
+func deviations(d *results.Document) []string {
 	if d.Scenario.Faulty() {
-		return f
+		return nil
 	}
+	var r reasons
 	for _, name := range metric.WithFormula() {
 		cost, stated := d.Expected.Costs[name]
 		m, measured := d.Metrics[name]
 		if !stated || !measured || metric.Guessed(d, name) {
 			continue
 		}
-		f.invalid(d.CountsExactly() && metric.AgainstCount(d, name, cost.Value) != 0,
+		r.add(d.CountsExactly() && metric.AgainstCount(d, name, cost.Value) != 0,
 			"%s is %.6g, but %s = %.6g by the variant's formula", name, m.Value, cost.Formula, cost.Value)
-		f.warn(!d.CountsExactly() && metric.Exceeds(d, name, cost.Value),
+		r.add(!d.CountsExactly() && metric.Exceeds(d, name, cost.Value),
 			"%s is %.4g, over the variant's bound of %.4g (%s)", name, m.Value, cost.Value, cost.Formula)
 	}
-	return f
+	return r
 }
 
 // EqualsFormulas reports whether the formulas are exact and each count equals its formula.
 func EqualsFormulas(d *results.Document) bool {
-	return d.CountsExactly() && len(d.Expected.Costs) > 0 && len(compareWithFormulas(d).Invalid) == 0
+	return d.CountsExactly() && len(d.Expected.Costs) > 0 && len(deviations(d)) == 0
 }
 
-// Add adds the findings to the document: the last step of a measurement.
+// Add adds what speaks against the numbers to the document: the last step of a measurement.
 func Add(d *results.Document) {
-	f := Of(d)
-	d.Invalid = append(d.Invalid, f.Invalid...)
-	d.Warnings = append(d.Warnings, f.Warnings...)
+	d.Invalid = append(d.Invalid, Invalid(d)...)
+	d.Warnings = append(d.Warnings, Warnings(d)...)
 }
 
-// Void returns the reasons why the numbers must not be used: those in Invalid, and those that follow from the
-// document's facts and are missing there.
+// Void returns the reasons why the numbers must not be used: those that the document lists, and those that are missing there.
 func Void(d *results.Document) []string {
-	return list.AppendNew(slices.Clone(d.Invalid), invalidReasons(d)...)
+	return list.AppendNew(slices.Clone(d.Invalid), Invalid(d)...)
 }
 
 // floorMoveMark is the ratio between the two halves of a floor beyond which the machine is considered to have changed.
@@ -221,20 +209,4 @@ func Mark(repeats []*results.Document) string {
 		}
 	}
 	return ""
-}
-
-// writers names the sessions whose writes an oracle compares with the servers' transactions.
-func writers(o results.Oracle) string {
-	if o.BackgroundWrites > 0 {
-		return "clients and background"
-	}
-	return "clients"
-}
-
-// missed returns the number of faults that met no victim.
-func missed(d *results.Document) int64 {
-	if d.Failure == nil {
-		return 0
-	}
-	return d.Failure.Missed
 }

@@ -49,9 +49,9 @@ func TestFindings(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			d := sound()
 			tt.flaw(d)
-			f := doubts.Of(d)
-			if len(f.Invalid) != tt.invalid || len(f.Warnings) != tt.warnings {
-				t.Errorf("invalid %q, warnings %q; want %d and %d", f.Invalid, f.Warnings, tt.invalid, tt.warnings)
+			invalid, warnings := doubts.Invalid(d), doubts.Warnings(d)
+			if len(invalid) != tt.invalid || len(warnings) != tt.warnings {
+				t.Errorf("invalid %q, warnings %q; want %d and %d", invalid, warnings, tt.invalid, tt.warnings)
 			}
 		})
 	}
@@ -91,9 +91,9 @@ func TestFindingsAgainstFormulas(t *testing.T) {
 				Metrics:  map[string]results.Metric{metric.NotificationsPerOp: {Value: tt.measured}},
 			}
 			d.Oracle.Checked = true
-			f := doubts.Of(d)
-			if len(f.Invalid) != tt.invalid || len(f.Warnings) != tt.warnings {
-				t.Errorf("invalid %q, warnings %q; want %d and %d", f.Invalid, f.Warnings, tt.invalid, tt.warnings)
+			invalid, warnings := doubts.Invalid(d), doubts.Warnings(d)
+			if len(invalid) != tt.invalid || len(warnings) != tt.warnings {
+				t.Errorf("invalid %q, warnings %q; want %d and %d", invalid, warnings, tt.invalid, tt.warnings)
 			}
 		})
 	}

@@ -1,7 +1,7 @@
 package doubts
 
 import (
-	"fmt"
+	"slices"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
@@ -17,33 +17,80 @@ const (
 // Saturated returns the reasons why zkbench was short of CPU and applied less load than intended. The CPU share of the
 // embedded engine says nothing about the load, as the server runs in the same process.
 func Saturated(d *results.Document) []string {
-	var out []string
-	if d.Health.ClientCPU > clientCPUMark && d.Environment.Engine != results.Embedded {
-		out = append(out, fmt.Sprintf("zkbench itself used over %.0f%% of the CPUs", 100*clientCPUMark))
-	}
-	if d.Health.Throttled > 0 {
-		out = append(out, "the control group was out of CPU")
-	}
-	return out
+	var r reasons
+	r.add(d.Health.ClientCPU > clientCPUMark && d.Environment.Engine != results.Embedded,
+		"zkbench itself used over %.0f%% of the CPUs", 100*clientCPUMark)
+	r.add(d.Health.Throttled > 0, "the control group was out of CPU")
+	return r
 }
 
 // Delayed returns the reasons why latencies are longer than those of ZooKeeper; counts are not affected. Saturation is one
 // of the reasons. Causes precede their effects.
 func Delayed(d *results.Document) []string {
-	out := Saturated(d)
-	if shortOfCPU(d) {
-		out = append(out, fmt.Sprintf("the machine's CPUs were over %.0f%% busy: latencies include waiting for a CPU", 100*machineCPUMark))
+	r := reasons(Saturated(d))
+	r.add(shortOfCPU(d), "the machine's CPUs were over %.0f%% busy: latencies include waiting for a CPU", 100*machineCPUMark)
+	for _, f := range Disturbances(d) {
+		r = append(r, f.Text)
 	}
-	out = append(out, texts(Disturbances(d))...)
 	mark := latenessMark * d.Metrics[metric.Quantile(results.BystanderPhase, 99)].Value
-	if float64(d.Health.SchedulerP99) > mark {
-		out = append(out, fmt.Sprintf("over %.0f%% of the bystanders' p99 may be scheduling delay within zkbench, which is part of all latencies", 100*latenessMark))
-	}
-	if float64(d.Health.LatenessP99) > mark {
-		out = append(out, fmt.Sprintf("over %.0f%% of the bystanders' p99 is the delay with which zkbench sent their reads", 100*latenessMark))
-	}
-	return out
+	r.add(float64(d.Health.SchedulerP99) > mark,
+		"over %.0f%% of the bystanders' p99 may be scheduling delay within zkbench, which is part of all latencies", 100*latenessMark)
+	r.add(float64(d.Health.LatenessP99) > mark,
+		"over %.0f%% of the bystanders' p99 is the delay with which zkbench sent their reads", 100*latenessMark)
+	return r
 }
 
 // shortOfCPU reports whether the machine was idle for less than 5 % of the time.
 func shortOfCPU(d *results.Document) bool { return d.Health.MachineCPU > machineCPUMark }
+
+// outage is a kind of disturbance that a fault can cause.
+type outage int
+
+const (
+	lostSession  outage = iota
+	reconnect           // of a client's session
+	failedRead          // by a bystander, or a failed request of the background
+	leaderChange        // or no leader
+	restart             // of a server, also without its process when it joins the others again; or no answer after the measurement
+	standstill          // of a server
+)
+
+// explains reports whether the scenario asks for a kind of fault that causes such outages. This is the rule by which a fault
+// that was asked for does not make a measurement invalid, and one that was not asked for does.
+func explains(s results.Scenario, o outage) bool {
+	return slices.ContainsFunc(s.Faults, func(f results.FaultLoad) bool {
+		switch o {
+		case lostSession:
+			return f.Kind.OfServer() || f.Kind == results.ExpireFault || f.Kind == results.StopFault
+		case reconnect:
+			return f.Kind.OfServer() || f.Kind == results.ExpireFault || f.Kind == results.StopFault || f.Kind == results.CutFault
+		default: // a server that has lost its quorum begins anew, with new counters
+			return f.Kind.OfServer()
+		}
+	})
+}
+
+// outages describes the outages that the schedule of faults explains, or those that it does not.
+func outages(d *results.Document, explained bool) []string {
+	h := d.Health
+	var r reasons
+	add := func(o outage, happened bool, format string, args ...any) {
+		r.add(happened && explains(d.Scenario, o) == explained, format, args...)
+	}
+	add(lostSession, h.SessionsLost > 0, "%d sessions were lost", h.SessionsLost)
+	add(failedRead, h.BystanderErrors > 0, "%d reads by bystanders failed", h.BystanderErrors)
+	var failed int64
+	if b := d.Background; b != nil {
+		failed = b.Alone.Read.Failed + b.Alone.Write.Failed
+		if b.During != nil {
+			failed += b.During.Read.Failed + b.During.Write.Failed
+		}
+	}
+	add(failedRead, failed > 0, "%d requests of the background failed", failed)
+	add(leaderChange, h.LeaderChanged, "the leader changed, or there was none")
+	add(reconnect, h.Reconnects > 0, "%d times a session had to reconnect", h.Reconnects)
+	for _, s := range d.Servers {
+		add(restart, d.Scenario.Faulty() && s.Restarted, "%s", restarted(s))
+	}
+	return r
+}

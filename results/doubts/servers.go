@@ -29,15 +29,6 @@ const (
 	readFactor  = 5
 )
 
-func serverName(d *results.Document, id int) string {
-	for _, s := range d.Servers {
-		if s.Server == id {
-			return s.Name
-		}
-	}
-	return fmt.Sprintf("server %d", id)
-}
-
 // restarted says that a server began anew. Its numbers do not show whether its process did, too.
 func restarted(s results.ServerReport) string {
 	return title(s) + " restarted or joined the others again during the measurement"
@@ -61,7 +52,8 @@ func away(s results.ServerReport) []Finding {
 // pauses if heaps were measured, which pauses the JVMs. If the machine was short of CPU, it ignores slow reads on a server
 // whose JVM did not pause.
 func stoodStill(d *results.Document, i int) []Finding {
-	s, pauses, read := d.Servers[i], d.Servers[i].JVMPauses, slowReads(d, i)
+	s, pauses := d.Servers[i], d.Servers[i].JVMPauses
+	read, others := slowReads(d, i)
 	longest := longest(pauses)
 	text, took := title(s), max(longest, read)
 	switch {
@@ -81,7 +73,7 @@ func stoodStill(d *results.Document, i int) []Finding {
 		return nil
 	}
 	if read > 0 {
-		text += fmt.Sprintf(", reads on it took up to %s, on other servers up to %s", show(read), show(slowestOfOthers(d, i)))
+		text += fmt.Sprintf(", reads on it took up to %s, on other servers up to %s", show(read), show(others))
 	}
 	return []Finding{{text, took}}
 }
@@ -101,26 +93,18 @@ func oftenPaused(d *results.Document, i int) bool {
 	return len(d.Servers) > 1
 }
 
-// slowReads returns the slowest read on a server if it is far slower than on all other servers, else zero. A load that
-// slows down reads does so on all servers.
-func slowReads(d *results.Document, i int) time.Duration {
-	slowest := d.Servers[i].SlowestRead
-	others := slowestOfOthers(d, i)
-	if slowest == nil || others == 0 || *slowest < slowRead || *slowest < readFactor*others {
-		return 0
-	}
-	return *slowest
-}
-
-// slowestOfOthers returns the slowest read on all servers but one; zero without reads.
-func slowestOfOthers(d *results.Document, i int) time.Duration {
-	var others time.Duration
+// slowReads returns the slowest read on a server if it is far slower than on all other servers, else zero, and the slowest on those. A
+// load that slows down reads does so on all servers.
+func slowReads(d *results.Document, i int) (slowest, others time.Duration) {
 	for j, s := range d.Servers {
 		if j != i && s.SlowestRead != nil {
 			others = max(others, *s.SlowestRead)
 		}
 	}
-	return others
+	if own := d.Servers[i].SlowestRead; own != nil && others > 0 && *own >= max(slowRead, readFactor*others) {
+		slowest = *own
+	}
+	return slowest, others
 }
 
 // diskOf reports a disk that stalled or was slow on average. It does not blame the disk for fsyncs during pauses of the JVM.

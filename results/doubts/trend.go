@@ -53,22 +53,6 @@ func blocks(d *results.Document, value func(first, end int) (v float64, known bo
 	return out
 }
 
-// latencies returns the mean duration of the first phase over the blocks.
-func latencies(d *results.Document) trend {
-	return blocks(d, func(first, end int) (float64, bool) {
-		samples := list.Sum(d.Series.Samples[first:end])
-		return float64(list.Sum(d.Series.Time[first:end])) / float64(max(samples, 1)), samples > 0
-	})
-}
-
-// memory returns the largest resident size of zkbench over the blocks.
-func memory(d *results.Document) trend {
-	return blocks(d, func(first, end int) (float64, bool) {
-		most := list.Largest(d.Series.Memory[first:end])
-		return float64(most), most > 0
-	})
-}
-
 // third returns the mean of the blocks in a third of the window, counted from 0.
 func (t trend) third(i int) float64 {
 	part := t[i*len(t)/3 : (i+1)*len(t)/3]
@@ -94,18 +78,27 @@ func (t trend) rises() bool {
 	return len(t) > 0 && float64(rises-1) > trendDeviations*deviation && t.third(0) < t.third(1) && t.third(1) < t.third(2)
 }
 
-// warnOfTrends reports that latencies or the memory of zkbench rise during the whole window. A load with faults or
+// addTrends reports that latencies or the memory of zkbench rise during the whole window. A load with faults or
 // stages, and one whose pace zkbench sets, may well change.
-func (f *Findings) warnOfTrends(d *results.Document) {
+func (r *reasons) addTrends(d *results.Document) {
 	if d.Series == nil || d.Window.Length() < shortestTrend || d.Lockstep() || d.Scenario.Faulty() || d.IsStaged() {
 		return
 	}
-	if t := latencies(d); t.rises() && t.third(2) >= latencyRise*t.third(0) {
-		f.warn(true, "latency rises steadily: %s takes %s on average in the first third of the window and %s in the last: the numbers depend on how long the load lasts",
-			d.Phases[0], table.Latency(t.third(0)), table.Latency(t.third(2)))
+	s := d.Series
+	latency := blocks(d, func(first, end int) (float64, bool) { // the mean duration of the first phase
+		samples := list.Sum(s.Samples[first:end])
+		return float64(list.Sum(s.Time[first:end])) / float64(max(samples, 1)), samples > 0
+	})
+	memory := blocks(d, func(first, end int) (float64, bool) { // the largest resident size
+		most := list.Largest(s.Memory[first:end])
+		return float64(most), most > 0
+	})
+	if latency.rises() && latency.third(2) >= latencyRise*latency.third(0) {
+		r.add(true, "latency rises steadily: %s takes %s on average in the first third of the window and %s in the last: the numbers depend on how long the load lasts",
+			d.Phases[0], table.Latency(latency.third(0)), table.Latency(latency.third(2)))
 	}
-	if t := memory(d); t.rises() && t.third(2) >= memoryRise*t.third(0) && t.third(2)-t.third(0) >= memoryRiseBytes {
-		f.warn(true, "the memory of zkbench rises steadily: %s in the first third of the window and %s in the last: a longer load takes more",
-			table.Bytes(t.third(0)), table.Bytes(t.third(2)))
+	if memory.rises() && memory.third(2) >= memoryRise*memory.third(0) && memory.third(2)-memory.third(0) >= memoryRiseBytes {
+		r.add(true, "the memory of zkbench rises steadily: %s in the first third of the window and %s in the last: a longer load takes more",
+			table.Bytes(memory.third(0)), table.Bytes(memory.third(2)))
 	}
 }

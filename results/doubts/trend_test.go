@@ -47,7 +47,7 @@ func (c course) document(seed uint64) *results.Document {
 
 // trends returns the warnings of trends in a document.
 func trends(d *results.Document) []string {
-	return slices.DeleteFunc(doubts.Of(d).Warnings, func(w string) bool { return !strings.Contains(w, "rises steadily") })
+	return slices.DeleteFunc(doubts.Warnings(d), func(w string) bool { return !strings.Contains(w, "rises steadily") })
 }
 
 // warned returns for how many of so many seeds there is a warning.

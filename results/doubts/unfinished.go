@@ -16,23 +16,19 @@ func Progress(d *results.Document) string {
 	if u == nil {
 		return ""
 	}
+	of := d.WholeLoad()
 	if u.Breach != "" {
-		return breached(d)
+		done := ""
+		if of > 0 {
+			done = fmt.Sprintf("%s of %s operations, ", table.Grouped(u.Done), table.Grouped(of))
+		}
+		return fmt.Sprintf("%s %s%s notifications and %s requests", u.Breach, done, table.Grouped(u.Notifications), table.Grouped(u.Requests))
 	}
-	text := fmt.Sprintf("unfinished: did %s of %s operations in %s", table.Grouped(u.Done), table.Grouped(d.WholeLoad()), d.Scenario.AtMost)
+	text := fmt.Sprintf("unfinished: did %s of %s operations in %s", table.Grouped(u.Done), table.Grouped(of), d.Scenario.AtMost)
 	if whole := wholeByFormulas(d); whole != "" {
 		text += "; by its formulas all of them cause " + whole
 	}
 	return text + fmt.Sprintf("; so far it was %s notifications and %s requests", table.Grouped(u.Notifications), table.Grouped(u.Requests))
-}
-
-// breached says how far a load came that a breach of the promise has ended.
-func breached(d *results.Document) string {
-	u, done := d.Unfinished, ""
-	if of := d.WholeLoad(); of > 0 {
-		done = fmt.Sprintf("%s of %s operations, ", table.Grouped(u.Done), table.Grouped(of))
-	}
-	return fmt.Sprintf("%s %s%s notifications and %s requests", u.Breach, done, table.Grouped(u.Notifications), table.Grouped(u.Requests))
 }
 
 // wholeByFormulas returns the counts of the whole load by the variant's formulas. They are upper bounds unless clients act one at

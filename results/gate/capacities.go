@@ -100,7 +100,7 @@ func conditionsOf(r capacity.Report) string {
 // checkCapacity evaluates the assertion, for each variant separately if it is about all.
 func (a Assertion) checkCapacity(r capacity.Report) []Check {
 	m := claim.Measured{Rows: list.Map(r.Variants, func(v capacity.Capacity) summary.Row {
-		row := summary.Row{Variant: v.Variant, Clients: r.Clients}
+		row := summary.Row{Key: grouping.Key{Variant: v.Variant, Clients: r.Clients}}
 		if n := float64(v.Capacity); n > 0 {
 			row.Metrics = map[string]metric.Aggregated{metric.Capacity: {Value: n, Min: n, Max: n}}
 		}

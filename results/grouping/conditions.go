@@ -39,16 +39,9 @@ type Condition struct {
 // Conditions returns the values of all conditions. Reports, comparisons and gates use this list to decide which documents
 // belong together. It leaves out the servers' addresses and folders, which differ for each ensemble that zkbench starts.
 func Conditions(d *results.Document) map[Condition]string {
-	out := scenarioConditions(d.Scenario)
-	maps.Copy(out, conditions(d.Environment))
-	if d.Rate > 0 {
-		out[Condition{LoadAspect, RateCondition}] = fmt.Sprint(d.Rate)
-	}
-	return out
-}
-
-func conditions(e results.Environment) map[Condition]string {
+	e := d.Environment
 	out := map[Condition]string{
+		{LoadAspect, "tunnelled"}:           fmt.Sprint(d.Scenario.Tunnelled),
 		{EngineAspect, "engine"}:            e.Engine,
 		{ZooKeeperAspect, "ZooKeeper"}:      e.ZooKeeper,
 		{SettingsAspect, "servers"}:         fmt.Sprint(len(e.Servers)),
@@ -68,21 +61,27 @@ func conditions(e results.Environment) map[Condition]string {
 	if e.Chroot != "" { // part of every path, and therefore of the number of bytes
 		out[Condition{SettingsAspect, "chroot"}] = e.Chroot
 	}
-	for key, value := range settings(e) {
-		out[Condition{SettingsAspect, key}] = value
+	for name, value := range e.ServerConfig {
+		if !varies(name) {
+			out[Condition{SettingsAspect, name}] = value
+		}
+	}
+	for _, f := range d.Scenario.Fields() {
+		if f.Condition {
+			out[Condition{LoadAspect, f.Name}] = cmp.Or(f.Text(), "none")
+		}
+	}
+	if d.Rate > 0 {
+		out[Condition{LoadAspect, RateCondition}] = fmt.Sprint(d.Rate)
 	}
 	return out
 }
 
-// settings returns the server configuration without ports, addresses, folders and file sizes.
-func settings(e results.Environment) map[string]string {
-	out := maps.Clone(e.ServerConfig)
-	maps.DeleteFunc(out, func(name, _ string) bool {
-		endsName := func(ending string) bool { return strings.HasSuffix(name, ending) }
-		return strings.HasPrefix(name, "server.") || name == "serverId" || name == "version" ||
-			slices.ContainsFunc([]string{"Port", "Address", "Dir", "DirSize", "LogSize"}, endsName)
-	})
-	return out
+// varies reports whether a server setting is a port, an address, a folder or a file size, which say nothing about the conditions.
+func varies(name string) bool {
+	endsName := func(ending string) bool { return strings.HasSuffix(name, ending) }
+	return strings.HasPrefix(name, "server.") || name == "serverId" || name == "version" ||
+		slices.ContainsFunc([]string{"Port", "Address", "Dir", "DirSize", "LogSize"}, endsName)
 }
 
 // fileSystem returns the file system of "path (file system)".
@@ -139,15 +138,4 @@ func SortedConditions(conditions map[Condition]string) []Condition {
 	return slices.SortedFunc(maps.Keys(conditions), func(a, b Condition) int {
 		return cmp.Or(cmp.Compare(a.Aspect, b.Aspect), cmp.Compare(a.Name, b.Name))
 	})
-}
-
-// scenarioConditions returns the part of the load that affects a single measurement.
-func scenarioConditions(s results.Scenario) map[Condition]string {
-	out := map[Condition]string{{LoadAspect, "tunnelled"}: fmt.Sprint(s.Tunnelled)}
-	for _, f := range s.Fields() {
-		if f.Condition {
-			out[Condition{LoadAspect, f.Name}] = cmp.Or(f.Text(), "none")
-		}
-	}
-	return out
 }

@@ -27,17 +27,15 @@ func KeyOf(d *results.Document) Key {
 	return Key{d.Scenario.Name, d.Recipe, d.Kind, d.Variant, d.Scenario.Size, d.Clients, d.Rate}
 }
 
-// kinds are the kinds of variants in the order of tables.
-func kinds() []string { return []string{"naive", "optimized", "library", results.Application} }
-
 // Compare orders keys as tables show them: naive variants stand before optimized ones, and those of libraries come last.
 func (k Key) Compare(o Key) int {
+	kinds := []string{"naive", "optimized", "library", results.Application}
 	return cmp.Or(
 		strings.Compare(k.Scenario, o.Scenario),
 		cmp.Compare(k.Size, o.Size),
 		cmp.Compare(k.Clients, o.Clients),
 		cmp.Compare(k.Rate, o.Rate),
-		cmp.Compare(slices.Index(kinds(), k.Kind), slices.Index(kinds(), o.Kind)),
+		cmp.Compare(slices.Index(kinds, k.Kind), slices.Index(kinds, o.Kind)),
 		strings.Compare(k.Variant, o.Variant),
 		strings.Compare(k.Recipe, o.Recipe),
 	)

@@ -6,38 +6,47 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/paired"
 )
 
 // Compute returns the metrics of a document, from its other parts. No other code computes a metric, so that a reader can check those
 // in a document. An unfinished measurement has no other metrics than [Finished] and [Violations].
 func Compute(d *results.Document) (map[string]results.Metric, error) {
-	metrics := values{}
+	values := map[string]float64{}
 	for _, m := range fixed() {
-		whole := d.Unfinished == nil || m.Name == Finished || m.Name == Violations
-		if m.of == nil || !whole {
+		if d.Unfinished != nil && m.Name != Finished && m.Name != Violations {
 			continue
 		}
 		if value, measured := m.of(d); measured {
-			metrics.set(m.Name, value)
+			values[m.Name] = value
 		}
 	}
 	if d.Unfinished != nil {
-		return metrics, nil
+		return withUnits(values), nil
 	}
-	for _, add := range []func(*results.Document, values) error{addLatencies, addFloor, addBackground} {
-		if err := add(d, metrics); err != nil {
-			return nil, err
-		}
+	if err := addTimes(d, values); err != nil {
+		return nil, err
 	}
+	if err := addFloor(d, values); err != nil {
+		return nil, err
+	}
+	addBackground(d, values)
 	for _, s := range d.Shares {
 		if whole := d.Histograms[s.Of].Samples; whole > 0 {
-			metrics.set(s.Metric(), float64(d.Histograms[s.Phase].Samples)/float64(whole))
+			values[s.Metric()] = float64(d.Histograms[s.Phase].Samples) / float64(whole)
 		}
 	}
-	return metrics, nil
+	return withUnits(values), nil
+}
+
+func withUnits(values map[string]float64) map[string]results.Metric {
+	out := map[string]results.Metric{}
+	for name, value := range values {
+		out[name] = results.Metric{Value: value, Unit: Named(name).Unit}
+	}
+	return out
 }
 
 // Check computes the metrics again, and returns an error if one that the document has is another. A metric that a later zkbench
@@ -57,12 +66,103 @@ func Check(d *results.Document) error {
 	return nil
 }
 
-// values are metrics by name.
-type values map[string]results.Metric
+// times returns the latencies of all phases: of the recipe, the bystanders, the background, an open load, and of connecting.
+func times(d *results.Document) map[string]results.Histogram {
+	out := map[string]results.Histogram{}
+	maps.Copy(out, d.Histograms)
+	if d.Connect != nil {
+		out[connectPhase] = d.Connect.Each
+	}
+	for prefix, s := range stretches(d.Background) {
+		out[prefix+"read"], out[prefix+"read"+serviceSuffix] = s.Read.Response, s.Read.Service
+		out[prefix+"write"], out[prefix+"write"+serviceSuffix] = s.Write.Response, s.Write.Service
+	}
+	return out
+}
 
-// set adds a metric, with its unit.
-func (v values) set(name string, value float64) {
-	v[name] = results.Metric{Value: value, Unit: Named(name).Unit}
+// stretches returns the parts of a measurement in which the background was on, by the prefix of their metrics.
+func stretches(b *results.Background) map[string]results.BackgroundStretch {
+	out := map[string]results.BackgroundStretch{}
+	if b != nil {
+		out[alonePrefix] = b.Alone
+	}
+	if b != nil && b.During != nil {
+		out[backgroundPrefix] = *b.During
+	}
+	return out
+}
+
+// addTimes adds the percentiles of times that have samples. Phases of the warm-up and those whose length zkbench sets have none, nor have
+// response times of a load beyond the capacity, and requests that the background does not send. Of connecting, the list has a single one.
+func addTimes(d *results.Document, values map[string]float64) error {
+	load := d.Scenario.Background
+	for phase, h := range times(d) {
+		untimed := strings.HasPrefix(phase, results.WarmUpPrefix) || d.Lockstep() && slices.Contains(d.UntimedPhases, phase)
+		unsent := strings.HasPrefix(phase, backgroundPrefix) && (load == nil || !MeasuredBy(*load, phase))
+		if untimed || unsent || phase == connectPhase || phase == results.ResponsePhase && d.BeyondCapacity() {
+			continue
+		}
+		decoded, err := h.Decode()
+		if err != nil {
+			return err
+		}
+		if decoded.TotalCount() == 0 {
+			continue
+		}
+		for _, p := range percentiles() {
+			values[Quantile(phase, p)] = float64(decoded.ValueAtPercentile(p))
+		}
+		values[maximumName(phase)] = float64(decoded.Max())
+	}
+	return nil
+}
+
+// addFloor adds the floor's medians, and the multiples for the phases whose medians are among the metrics.
+func addFloor(d *results.Document, values map[string]float64) error {
+	if d.Floor == nil {
+		return nil
+	}
+	for _, operation := range FloorOperations() {
+		before, after, err := d.Floor.Medians(operation)
+		if err != nil {
+			return err
+		}
+		if before > 0 && after > 0 {
+			values[Floor(operation)] = (before + after) / 2
+		}
+	}
+	for phase, operation := range d.Floor.Phases {
+		median, timed := values[Quantile(phase, 50)]
+		if floor, measured := values[Floor(operation)]; timed && measured {
+			values[FloorMultiple(phase)] = median / floor
+		}
+	}
+	return nil
+}
+
+// addBackground adds the rates, the backlogs and the slowdowns of the background. A kind of requests that it does not send has none.
+func addBackground(d *results.Document, values map[string]float64) {
+	if d.Scenario.Background == nil {
+		return
+	}
+	for prefix, s := range stretches(d.Background) {
+		values[prefix+BacklogMax] = float64(s.BacklogMax)
+		for kind, requests := range map[string]results.BackgroundRequests{"read": s.Read, "write": s.Write} {
+			if rate := prefix + kind + perSecondSuffix; MeasuredBy(*d.Scenario.Background, rate) && s.Length() > 0 {
+				values[rate] = s.Rate(requests)
+			}
+		}
+	}
+	times := times(d)
+	for _, kind := range backgroundKinds() {
+		for _, p := range slowdowns() {
+			during, measured := values[BackgroundLatency(kind, p)]
+			alone := values[Quantile(alonePrefix+kind, p)]
+			if samples := min(times[backgroundPrefix+kind].All(), times[alonePrefix+kind].All()); measured && alone > 0 && samples >= SamplesOf(p) {
+				values[BackgroundSlowdown(kind, p)] = during / alone
+			}
+		}
+	}
 }
 
 // perOp returns a total per operation; ok is false without operations.
@@ -77,44 +177,13 @@ func perSecond(d *results.Document, total int64) (value float64, ok bool) {
 	return float64(total) / seconds, !d.Lockstep() && seconds > 0
 }
 
-// addLatencies adds the percentiles of all times. Phases of the warm-up and those whose length zkbench sets have no percentiles, nor have
-// response times of a load beyond the capacity.
-func addLatencies(d *results.Document, metrics values) error {
-	times := map[string]results.Histogram{herdSpreadPhase: d.Herd.Spread}
-	if d.Connect != nil {
-		times[connectPhase] = d.Connect.Each
+// p99 returns the 99th percentile of times that have no other metric.
+func p99(h results.Histogram) (value float64, ok bool) {
+	decoded, err := h.Decode()
+	if err != nil || decoded.TotalCount() == 0 {
+		return 0, false
 	}
-	for phase, h := range d.Histograms {
-		untimed := d.Lockstep() && slices.Contains(d.UntimedPhases, phase) || phase == results.ResponsePhase && d.BeyondCapacity()
-		if !untimed && !strings.HasPrefix(phase, results.WarmUpPrefix) {
-			times[phase] = h
-		}
-	}
-	return metrics.addTimes("", times)
-}
-
-// addTimes adds the percentiles of phases that have samples. Of those with a single percentile in the list, it adds this one.
-func (v values) addTimes(prefix string, times map[string]results.Histogram) error {
-	for phase, h := range times {
-		decoded, err := h.Decode()
-		switch {
-		case err != nil:
-			return err
-		case decoded.TotalCount() == 0:
-		case phase == connectPhase, phase == herdSpreadPhase:
-			v.set(Quantile(phase, 99), float64(decoded.ValueAtPercentile(99)))
-		default:
-			v.addPercentiles(prefix+phase, decoded)
-		}
-	}
-	return nil
-}
-
-func (v values) addPercentiles(phase string, h *hdrhistogram.Histogram) {
-	for _, p := range percentiles() {
-		v.set(Quantile(phase, p), float64(h.ValueAtPercentile(p)))
-	}
-	v.set(maximumName(phase), float64(h.Max()))
+	return float64(decoded.ValueAtPercentile(99)), true
 }
 
 // lost returns what users lost under a name, with or without faults.
@@ -127,47 +196,25 @@ func lost(d *results.Document, name string) (amount float64, known bool) {
 	return float64(n), known
 }
 
-func fencedPerOp(d *results.Document) (float64, bool) {
-	amount, known := lost(d, lossFenced)
-	value, ok := perOp(d, int64(amount))
-	return value, known && ok
+// ofFailure makes a metric of a part of the failure.
+func ofFailure(part func(*results.Failure) int64) func(*results.Document) (float64, bool) {
+	return func(d *results.Document) (float64, bool) {
+		if d.Failure == nil {
+			return 0, false
+		}
+		return float64(part(d.Failure)), true
+	}
 }
 
-func failedOperations(d *results.Document) (float64, bool) {
-	if d.Failure == nil {
-		return 0, false
+// arrivals makes a metric of a number of arrivals of an open load, as operations per second.
+func arrivals(part func(*results.Open) int64) func(*results.Document) (float64, bool) {
+	return func(d *results.Document) (float64, bool) {
+		seconds := d.Window.Length().Seconds()
+		if d.Open == nil || seconds == 0 {
+			return 0, false
+		}
+		return float64(d.Batch) * float64(part(d.Open)) / seconds, true
 	}
-	return perOp(d, d.Failure.FailedOperations)
-}
-
-func ofFailure(d *results.Document, part func(*results.Failure) int64) (float64, bool) {
-	if d.Failure == nil {
-		return 0, false
-	}
-	return float64(part(d.Failure)), true
-}
-
-// arrivals returns a number of arrivals of an open load as operations per second.
-func arrivals(d *results.Document, part func(*results.Open) int64) (perSecond float64, ok bool) {
-	seconds := d.Window.Length().Seconds()
-	if d.Open == nil || seconds == 0 {
-		return 0, false
-	}
-	return float64(d.Batch) * float64(part(d.Open)) / seconds, true
-}
-
-func backlogMaximum(d *results.Document) (float64, bool) {
-	if d.Open == nil || d.Window.Length() == 0 {
-		return 0, false
-	}
-	return float64(d.Open.BacklogMax), true
-}
-
-func heapPerWatch(d *results.Document) (float64, bool) {
-	if d.Heap == nil {
-		return 0, false
-	}
-	return d.Heap.PerWatch()
 }
 
 // finished returns how much of the load was done; ok is false for one without a limit.
@@ -176,4 +223,92 @@ func finished(d *results.Document) (share float64, ok bool) {
 		return float64(d.Unfinished.Done) / float64(max(d.WholeLoad(), 1)), d.Scenario.AtMost > 0
 	}
 	return 1, d.Scenario.AtMost > 0
+}
+
+// recoveries returns the median and the maximum of the times until a recovery; ok is false without faults. A fault without a
+// recovery counts as the longest of all: as long as the load went on after the first such fault, or as long as the longest
+// recovery, whichever is longer.
+func recoveries(d *results.Document) (median, longest float64, ok bool) {
+	f := d.Failure
+	if f == nil {
+		return 0, 0, false
+	}
+	h, err := f.Recovery.Decode()
+	all := f.Recovery.Samples + f.Unrecovered
+	if err != nil || all == 0 {
+		return 0, 0, false
+	}
+	longest = float64(h.Max())
+	if f.Unrecovered > 0 {
+		longest = max(longest, float64(f.LongestUnrecovered))
+	}
+	rank := (all + 1) / 2
+	if rank > f.Recovery.Samples {
+		return longest, longest, true
+	}
+	return float64(h.ValueAtPercentile(100 * float64(rank) / float64(f.Recovery.Samples))), longest, true
+}
+
+// StagePhase returns the phase whose durations stages have.
+func StagePhase(d *results.Document) string {
+	if d.Scenario.Mode == results.OpenMode {
+		return results.ResponsePhase
+	}
+	return d.Phases[0]
+}
+
+// OfStage returns the metrics of one stage, by the names that they have for a whole window.
+func OfStage(d *results.Document, s results.Stage) (map[string]results.Metric, error) {
+	values := map[string]float64{HerdMax: float64(s.LargestHerd)}
+	if length := (s.End - s.Start).Seconds(); length > 0 {
+		values[OpsPerSecond] = float64(s.Operations) / length
+	}
+	if s.Operations > 0 {
+		values[NotificationsPerOp] = float64(s.Notifications) / float64(s.Operations)
+	}
+	if d.Scenario.Mode == results.OpenMode {
+		values[BacklogMax] = float64(s.BacklogMax)
+	}
+	h, err := s.Latency.Decode()
+	if err == nil && h.TotalCount() > 0 && !BacksUp(d, s) {
+		for _, p := range []float64{50, 99} {
+			values[Quantile(StagePhase(d), p)] = float64(h.ValueAtPercentile(p))
+		}
+	}
+	return withUnits(values), err
+}
+
+// BacksUp reports whether arrivals of a stage may be among those that clients could not serve, so that it has no response times.
+func BacksUp(d *results.Document, s results.Stage) bool {
+	return d.BeyondCapacity() && s.End > d.Open.LastEmpty
+}
+
+// Aggregated is the median of a metric over the repeats, with the extremes.
+type Aggregated struct {
+	Value, Min, Max float64
+	Unit            string
+}
+
+// Aggregate returns the median of each metric over the repeats that have it. Of violations and lost items it returns the sum,
+// and of the time for which clients were blocked the maximum: the median would hide what happened in one repeat of three.
+func Aggregate(group []*results.Document) map[string]Aggregated {
+	values, units := map[string][]float64{}, map[string]string{}
+	for _, d := range group {
+		for name, m := range d.Metrics {
+			values[name], units[name] = append(values[name], m.Value), m.Unit
+		}
+	}
+	out := map[string]Aggregated{}
+	for name, v := range values {
+		slices.Sort(v)
+		a := Aggregated{Value: paired.Median(v), Min: v[0], Max: v[len(v)-1], Unit: units[name]}
+		switch Named(name).repeats {
+		case bySum:
+			a.Value = list.Sum(v)
+		case byLargest:
+			a.Value = a.Max
+		}
+		out[name] = a
+	}
+	return out
 }

@@ -21,7 +21,7 @@ func FloorOperations() []string {
 var byName = sync.OnceValue(func() map[string]Descriptor { //nolint:gochecknoglobals // made once, and never changed
 	out := map[string]Descriptor{}
 	for _, m := range append(fixed(), capacityMetric()) {
-		m.Head = cmp.Or(m.Head, m.Name)
+		m.Head, m.Title = cmp.Or(m.Head, m.Name), cmp.Or(m.Title, inWords(m.Name))
 		out[m.Name] = m
 	}
 	return out
@@ -37,7 +37,7 @@ func Named(name string) Descriptor {
 			return m
 		}
 	}
-	return Descriptor{Name: name, Title: inWords(name)}
+	return Descriptor{Name: name, Title: name}
 }
 
 // Names returns every metric that a measurement of a recipe can have, by its phases, shares and losses.
@@ -63,8 +63,10 @@ func OfFaults() []string {
 	return list.Map(failureMetrics(), func(m Descriptor) string { return m.Name })
 }
 
-// inWords writes a name as words.
-func inWords(name string) string { return strings.ReplaceAll(name, "-", " ") }
+// inWords writes a name as words: "failed writes per operation".
+func inWords(name string) string {
+	return strings.NewReplacer("-", " ", "/op", " per operation", "/s", " per second").Replace(strings.TrimSuffix(name, timeSuffix))
+}
 
 // The endings of names of times.
 const (
@@ -100,7 +102,7 @@ func ofTimes(name string) (Descriptor, bool) {
 	which := of[len(phase)+1:]
 	m := Descriptor{
 		Name: name, Help: meaning(phase) + ": " + which + ".", Unit: "ns", Head: phase + " " + which, Title: inWords(phase) + ", " + which,
-		axis: "ms", Kind: KindTime, Extreme: p == 100, Phase: phase, Percentile: p,
+		Kind: KindTime, Extreme: p == 100, Phase: phase, Percentile: p,
 	}
 	if phase == results.ResponsePhase || phase == results.ServicePhase {
 		m.Part = OpenLoad
@@ -188,6 +190,19 @@ func ofFloor(name string) (Descriptor, bool) {
 // OfFloor reports whether the metric is in multiples of the floor.
 func (m Descriptor) OfFloor() bool { return strings.HasSuffix(m.Name, floorSuffix) }
 
+// MeasuredBy reports whether the background has one of its metrics: those of a kind of requests exist if it sends such requests.
+func MeasuredBy(l results.BackgroundLoad, metric string) bool {
+	name := strings.TrimPrefix(strings.TrimPrefix(metric, alonePrefix), backgroundPrefix)
+	switch {
+	case strings.HasPrefix(name, "read"):
+		return l.Reads > 0
+	case strings.HasPrefix(name, "write"):
+		return l.Writes > 0
+	default:
+		return true
+	}
+}
+
 // Names of the background's metrics: background-read-p99-ns is of the window, background-alone-read-p99-ns of the time before.
 const (
 	backgroundPrefix = "background-"
@@ -231,6 +246,7 @@ func ofBackground(name string) (Descriptor, bool) {
 		return Descriptor{}, false
 	}
 	m, isTime := ofTimes(name)
+	title := cmp.Or(m.Title, inWords(name))
 	slower, isSlowdown := strings.CutSuffix(rest, slowdownSuffix)
 	switch {
 	case isTime:
@@ -247,19 +263,12 @@ func ofBackground(name string) (Descriptor, bool) {
 	default:
 		return Descriptor{}, false
 	}
-	m.Name, m.Part, m.Title = name, BackgroundPart, backgroundTitle(name, m)
+	m.Name, m.Part, m.Title = name, BackgroundPart, title
 	if m.Ensemble = strings.HasPrefix(name, alonePrefix); m.Ensemble {
 		m.Worse = NeitherIsWorse
 	}
 	m.Head = "bg " + strings.NewReplacer("-p50"+slowdownSuffix, " ×alone", "-p", " p", timeSuffix, "").Replace(rest)
 	return m, true
-}
-
-func backgroundTitle(name string, m Descriptor) string {
-	if m.Kind == KindTime {
-		return m.Title
-	}
-	return strings.ReplaceAll(inWords(name), "/s", " per second")
 }
 
 // Slowdown returns the two times whose ratio the metric is, in the window and before the load; ok is false if it is none.

@@ -17,15 +17,10 @@ const (
 	WritesPerOp           = "writes/op"
 	FailedWritesPerOp     = "failed-writes/op"
 	BytesPerOp            = "bytes/op"
-	HerdMean              = "herd-mean"
-	HerdP99               = "herd-p99"
 	HerdMax               = "herd-max"
-	HerdSpreadP99         = "herd-spread-p99-ns"
-	NotificationPeak10ms  = "notification-peak-10ms"
 	SpuriousWakeupsPerOp  = "spurious-wakeups/op"
 	Violations            = "violations"
 	HeapPerWatch          = "heap-bytes/watch"
-	ConnectP99            = "connect-p99-ns"
 	Finished              = "finished" // 1 for a load that was done before the scenario's at-most
 	OfferedPerSecond      = "offered/s"
 	AchievedPerSecond     = "achieved/s"
@@ -46,7 +41,7 @@ const (
 	Capacity              = "capacity" // of rules about the largest load at which an objective holds; no single measurement has it
 )
 
-// Times that are recorded apart from phases.
+// Phases of times that are recorded apart from those of the recipe.
 const (
 	connectPhase    = "connect"
 	recoveryPhase   = "recovery"
@@ -60,66 +55,73 @@ func fixed() []Descriptor { return slices.Concat(costs(), herds(), openMetrics()
 func costs() []Descriptor {
 	return []Descriptor{
 		{
-			Name: OpsPerSecond, Help: "Operations completed in the window, per second.", Unit: "1/s", Head: "ops/s",
+			Name: OpsPerSecond, Help: "Operations completed in the window, per second.", Unit: "1/s",
 			Title: "operations per second", Kind: KindRate, Worse: LessIsWorse,
 			of: func(d *results.Document) (float64, bool) { return perSecond(d, d.Window.Operations) },
 		},
 		{
 			Name: NotificationsPerOp, Help: "Watch events that the clients receive, per operation.", Unit: "per op",
-			Head: "notif/op", Title: "notifications per operation", Formula: true, Exact: true,
+			Head: "notif/op", Formula: true, Exact: true,
 			of: func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.Notified()) },
 		},
 		{
-			Name: RequestsPerOp, Help: "Requests of the recipe, per operation.", Unit: "per op", Head: "req/op",
-			Title: "requests per operation", Formula: true, Exact: true,
-			of: func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.TotalRequests()) },
+			Name: RequestsPerOp, Help: "Requests of the recipe, per operation.", Unit: "per op", Head: "req/op", Formula: true,
+			Exact: true,
+			of:    func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.TotalRequests()) },
 		},
 		{
 			Name: RequestsPerSecond,
 			Help: "Requests of all clients together, per second: the cost of polling, which sends more the longer it waits.",
-			Unit: "1/s", Head: "req/s", Title: "requests per second", Kind: KindRate, Worse: NeitherIsWorse,
+			Unit: "1/s", Head: "req/s", Kind: KindRate, Worse: NeitherIsWorse,
 			of: func(d *results.Document) (float64, bool) { return perSecond(d, d.Counts.TotalRequests()) },
 		},
 		{
 			Name: WritesPerOp, Help: "Requests that cost a quorum round, failed ones included, per operation.", Unit: "per op",
-			Title: "writes per operation", Formula: true, Exact: true,
+			Formula: true, Exact: true,
 			of: func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.Writes) },
 		},
 		{
 			Name: FailedWritesPerOp,
 			Help: "Writes that an error answers, per operation. They cost a quorum round like any other write.", Unit: "per op",
-			Head: "failed/op", Title: "failed writes per operation", Formula: true, Exact: true,
+			Head: "failed/op", Formula: true, Exact: true,
 			of: func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.FailedWrites) },
 		},
 		{
 			Name: SpuriousWakeupsPerOp, Help: "Notifications except the last one before the end of each wait, per operation.",
-			Unit: "per op", Head: "spurious/op", Title: "spurious wakeups per operation", Exact: true,
+			Unit: "per op", Head: "spurious/op", Exact: true,
 			of: func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.SpuriousWakes) },
 		},
 		{
 			Name: BytesPerOp, Help: "Bytes of requests, replies and notifications, per operation.", Unit: "bytes per op",
-			Title: "bytes per operation", Kind: KindSize,
-			of: func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.BytesIn+d.Counts.BytesOut) },
+			Kind: KindSize,
+			of:   func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.BytesIn+d.Counts.BytesOut) },
 		},
 		{
 			Name: HeapPerWatch,
 			Help: "Growth of the heaps of all servers while the clients line up, per watch that was added meanwhile.",
 			Unit: "bytes per watch", Head: "heap/watch", Title: "heap per watch", axis: "bytes", Kind: KindSize,
-			format: table.Bytes, of: heapPerWatch,
+			format: table.Bytes,
+			of:     func(d *results.Document) (float64, bool) { return d.Heap.PerWatch() },
 		},
 		{
-			Name: ConnectP99, Help: "Time from asking for a session until it is established, of all clients before the load.",
-			Unit: "ns", Title: "connect, p99", axis: "ms", Kind: KindTime, Phase: connectPhase, Percentile: 99,
+			Name: "connect-p99-ns", Help: "Time from asking for a session until it is established, of all clients before the load.",
+			Unit: "ns", Title: "connect, p99", Kind: KindTime, Phase: connectPhase, Percentile: 99,
+			of: func(d *results.Document) (float64, bool) {
+				if d.Connect == nil {
+					return 0, false
+				}
+				return p99(d.Connect.Each)
+			},
 		},
 		{
 			Name: Finished, Help: "Share of the load's operations that were done before the scenario's at-most.", Unit: "share",
-			Head: "finished", Title: "finished", axis: "%", Kind: KindShare, Worse: LessIsWorse, Part: LimitedLoad,
+			Kind: KindShare, Worse: LessIsWorse, Part: LimitedLoad,
 			of: finished,
 		},
 		{
-			Name: Violations, Help: "Breaches of the recipe's promise.", Unit: "violations", Head: "violations",
-			Title: "violations", Kind: KindLoss, Exact: true, repeats: bySum,
-			of: func(d *results.Document) (float64, bool) { return float64(d.Breaches()), true },
+			Name: Violations, Help: "Breaches of the recipe's promise.", Unit: "violations", Kind: KindLoss, Exact: true,
+			repeats: bySum,
+			of:      func(d *results.Document) (float64, bool) { return float64(d.Breaches()), true },
 		},
 	}
 }
@@ -127,12 +129,14 @@ func costs() []Descriptor {
 func herds() []Descriptor {
 	return []Descriptor{
 		{
-			Name: HerdMean, Help: "Mean size of the herds, over all transactions that cause notifications.", Unit: "notifications",
-			Title: "herd mean", Exact: true, of: func(d *results.Document) (float64, bool) { return d.Herd.Mean(), true },
+			Name: "herd-mean", Help: "Mean size of the herds, over all transactions that cause notifications.", Unit: "notifications",
+			Exact: true,
+			of:    func(d *results.Document) (float64, bool) { return d.Herd.Mean(), true },
 		},
 		{
-			Name: HerdP99, Help: "Size that 99 % of the herds do not exceed.", Unit: "notifications", Title: "herd p99",
-			Exact: true, format: table.Whole, of: func(d *results.Document) (float64, bool) { return float64(d.Herd.Quantile(0.99)), true },
+			Name: "herd-p99", Help: "Size that 99 % of the herds do not exceed.", Unit: "notifications", Exact: true,
+			format: table.Whole,
+			of:     func(d *results.Document) (float64, bool) { return float64(d.Herd.Quantile(0.99)), true },
 		},
 		{
 			Name: HerdMax, Help: "Size of the largest herd.", Unit: "notifications", Head: "herd max", Title: "largest herd",
@@ -141,12 +145,13 @@ func herds() []Descriptor {
 		},
 		{
 			// A short spread is a higher load, and in a long one the last clients wait.
-			Name: HerdSpreadP99, Help: "Time from the first to the last arrival of a herd's notifications.", Unit: "ns",
-			Title: "herd spread, p99", axis: "ms", Kind: KindTime, Worse: NeitherIsWorse, Phase: herdSpreadPhase, Percentile: 99,
+			Name: "herd-spread-p99-ns", Help: "Time from the first to the last arrival of a herd's notifications.", Unit: "ns",
+			Title: "herd spread, p99", Kind: KindTime, Worse: NeitherIsWorse, Phase: herdSpreadPhase, Percentile: 99,
+			of: func(d *results.Document) (float64, bool) { return p99(d.Herd.Spread) },
 		},
 		{
-			Name: NotificationPeak10ms, Help: "Largest number of notifications within 10 ms.", Unit: "notifications",
-			Title: "notification peak 10ms", Kind: KindSize, format: table.Whole,
+			Name: "notification-peak-10ms", Help: "Largest number of notifications within 10 ms.", Unit: "notifications",
+			Kind: KindSize, format: table.Whole,
 			of: func(d *results.Document) (float64, bool) { return float64(d.Herd.Peak10ms), true },
 		},
 	}
@@ -155,22 +160,24 @@ func herds() []Descriptor {
 func openMetrics() []Descriptor {
 	return []Descriptor{
 		{
-			Name: OfferedPerSecond, Help: "Operations that were due in the window, per second.", Unit: "1/s",
-			Title: "offered per second", Kind: KindRate, Worse: NeitherIsWorse, Part: OpenLoad,
-			of: func(d *results.Document) (float64, bool) {
-				return arrivals(d, func(o *results.Open) int64 { return o.Arrivals })
-			},
+			Name: OfferedPerSecond, Help: "Operations that were due in the window, per second.", Unit: "1/s", Kind: KindRate,
+			Worse: NeitherIsWorse, Part: OpenLoad,
+			of: arrivals(func(o *results.Open) int64 { return o.Arrivals }),
 		},
 		{
-			Name: AchievedPerSecond, Help: "Operations that were served in the window, per second.", Unit: "1/s",
-			Head: "achieved/s", Title: "achieved per second", Kind: KindRate, Worse: LessIsWorse, Part: OpenLoad,
-			of: func(d *results.Document) (float64, bool) {
-				return arrivals(d, func(o *results.Open) int64 { return o.Completed })
-			},
+			Name: AchievedPerSecond, Help: "Operations that were served in the window, per second.", Unit: "1/s", Kind: KindRate,
+			Worse: LessIsWorse, Part: OpenLoad,
+			of: arrivals(func(o *results.Open) int64 { return o.Completed }),
 		},
 		{
 			Name: BacklogMax, Help: "Largest number of arrivals that were due and waited for a client.", Unit: "arrivals",
-			Head: "backlog max", Title: "backlog max", Kind: KindBacklog, Extreme: true, Part: OpenLoad, of: backlogMaximum,
+			Head: "backlog max", Kind: KindBacklog, Extreme: true, Part: OpenLoad,
+			of: func(d *results.Document) (float64, bool) {
+				if d.Open == nil {
+					return 0, false
+				}
+				return float64(d.Open.BacklogMax), true
+			},
 		},
 	}
 }
@@ -179,43 +186,40 @@ func failureMetrics() []Descriptor {
 	return slices.Concat([]Descriptor{
 		{
 			Name: RecoveryP50, Help: "Median of the times from a fault to the next operation of a client other than its victims.",
-			Unit: "ns", Head: "recovery p50", Title: "recovery, p50", axis: "ms", Kind: KindTime, Part: FaultyLoad,
-			Phase: recoveryPhase, Percentile: 50,
-			of: func(d *results.Document) (float64, bool) { p50, _, ok := recoveries(d); return p50, ok },
+			Unit: "ns", Head: "recovery p50", Title: "recovery, p50", Kind: KindTime, Part: FaultyLoad, Phase: recoveryPhase,
+			Percentile: 50,
+			of:         func(d *results.Document) (float64, bool) { p50, _, ok := recoveries(d); return p50, ok },
 		},
 		{
 			Name: RecoveryMax, Help: "Longest time from a fault to the next operation of a client other than its victims.",
-			Unit: "ns", Head: "recovery max", Title: "recovery, max", axis: "ms", Kind: KindTime, Extreme: true, Part: FaultyLoad,
+			Unit: "ns", Head: "recovery max", Title: "recovery, max", Kind: KindTime, Extreme: true, Part: FaultyLoad,
 			Phase: recoveryPhase, Percentile: 100,
 			of: func(d *results.Document) (float64, bool) { _, longest, ok := recoveries(d); return longest, ok },
 		},
 		{
 			Name: Unavailable, Help: "Longest stretch of the window in which no client completed an operation.", Unit: "ns",
-			Head: "unavailable", Title: "unavailable", axis: "ms", Kind: KindTime, Extreme: true, Part: FaultyLoad,
-			of: func(d *results.Document) (float64, bool) {
-				return ofFailure(d, func(f *results.Failure) int64 { return int64(f.Unavailable) })
-			},
+			Head: "unavailable", Kind: KindTime, Extreme: true, Part: FaultyLoad,
+			of: ofFailure(func(f *results.Failure) int64 { return int64(f.Unavailable) }),
 		},
 		{
 			Name: FailedOperationsPerOp, Help: "Operations that ended in an error, per completed operation.", Unit: "per op",
-			Head: "failed ops/op", Title: "operations failed per operation", Kind: KindLoss, format: table.Count, Part: FaultyLoad,
-			of: failedOperations,
+			Head: "failed ops/op", Kind: KindLoss, format: table.Count, Part: FaultyLoad,
+			of: func(d *results.Document) (float64, bool) {
+				if d.Failure == nil {
+					return 0, false
+				}
+				return perOp(d, d.Failure.FailedOperations)
+			},
 		},
 		{
 			Name: RequestsPeak, Help: "Largest number of requests that the clients sent in any one second of the window.",
-			Unit: "requests in a second", Head: "peak req/s", Title: "requests peak per second", Kind: KindSize,
-			format: table.Whole, Part: FaultyLoad,
-			of: func(d *results.Document) (float64, bool) {
-				return ofFailure(d, func(f *results.Failure) int64 { return f.PeakRequests })
-			},
+			Unit: "requests in a second", Head: "peak req/s", Kind: KindSize, format: table.Whole, Part: FaultyLoad,
+			of: ofFailure(func(f *results.Failure) int64 { return f.PeakRequests }),
 		},
 		{
 			Name: BytesPeak, Help: "Largest number of bytes that the clients received in any one second of the window.",
-			Unit: "bytes in a second", Head: "peak bytes/s", Title: "bytes peak per second", Kind: KindSize, format: table.Bytes,
-			Part: FaultyLoad,
-			of: func(d *results.Document) (float64, bool) {
-				return ofFailure(d, func(f *results.Failure) int64 { return f.PeakBytesIn })
-			},
+			Unit: "bytes in a second", Head: "peak bytes/s", Kind: KindSize, format: table.Bytes, Part: FaultyLoad,
+			of: ofFailure(func(f *results.Failure) int64 { return f.PeakBytesIn }),
 		},
 	}, Losses())
 }
@@ -227,7 +231,7 @@ const lossFenced = "fenced"
 func Losses() []Descriptor {
 	counted := func(name, head, unit, help string) Descriptor {
 		return Descriptor{
-			Name: name, Help: help, Unit: unit, Head: head, Title: inWords(name), Kind: KindLoss, repeats: bySum, Part: FaultyLoad,
+			Name: name, Help: help, Unit: unit, Head: head, Kind: KindLoss, repeats: bySum, Part: FaultyLoad,
 			Loss: name, of: func(d *results.Document) (float64, bool) { return lost(d, name) },
 		}
 	}
@@ -239,15 +243,19 @@ func Losses() []Descriptor {
 		counted(Orphans, "orphans", "znodes", "Znodes that no client will remove."),
 		{
 			Name: Blocked, Help: "Longest time that a live client waited for one that had failed.", Unit: "ns", Head: "blocked",
-			Title: "blocked", axis: "ms", Kind: KindTime, Extreme: true, repeats: byLargest, Part: FaultyLoad, Loss: Blocked,
+			Kind: KindTime, Extreme: true, repeats: byLargest, Part: FaultyLoad, Loss: Blocked,
 			of: func(d *results.Document) (float64, bool) { return lost(d, Blocked) },
 		},
 		counted(TornReads, "torn", "uses", "Uses of values that belong to different updates."),
 		{
 			Name: FencedPerOp,
 			Help: "Operations that overlapped a later holder's and that a check of the fencing token stops, per completed operation.",
-			Unit: "per op", Head: "fenced/op", Title: "fenced per operation", Kind: KindLoss, format: table.Count, Part: FaultyLoad,
-			Loss: lossFenced, of: fencedPerOp,
+			Unit: "per op", Head: "fenced/op", Kind: KindLoss, format: table.Count, Part: FaultyLoad, Loss: lossFenced,
+			of: func(d *results.Document) (float64, bool) {
+				amount, known := lost(d, lossFenced)
+				value, ok := perOp(d, int64(amount))
+				return value, known && ok
+			},
 		},
 	}
 }
@@ -256,6 +264,6 @@ func Losses() []Descriptor {
 func capacityMetric() Descriptor {
 	return Descriptor{
 		Name: Capacity, Help: "Largest load at which an objective holds, of a report of `zkbench capacity`.",
-		Unit: "operations per second or clients", Title: "capacity", Kind: KindBacklog, Worse: LessIsWorse,
+		Unit: "operations per second or clients", Kind: KindBacklog, Worse: LessIsWorse,
 	}
 }

@@ -5,6 +5,7 @@
 package metric
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
@@ -18,8 +19,8 @@ type Descriptor struct {
 	Name  string // such as "requests/op"
 	Help  string // one sentence
 	Unit  string // of the value in a document
-	Title string // in words, for the axis of a figure
-	Head  string // of a table's column; the name if it is empty in the list
+	Title string // in words, for the axis of a figure; the list has those that are not the name in words
+	Head  string // of a table's column; the list has those that are not the name
 	Kind  Kind
 	Worse Direction // NeitherIsWorse if neither more nor less of it is better
 	Part  Part      // of the load, without which no measurement has the metric
@@ -37,7 +38,7 @@ type Descriptor struct {
 	Phase      string
 	Percentile float64
 
-	axis    string // the unit on an axis, if the title does not say it
+	axis    string // the unit on an axis, if neither the title nor the kind says it
 	format  func(float64) string
 	repeats repeats
 	of      func(*results.Document) (value float64, measured bool)
@@ -100,14 +101,11 @@ func (m Descriptor) HasDirection() bool { return m.Worse != NeitherIsWorse }
 // MoreIsBetter reports whether a larger value is better.
 func (m Descriptor) MoreIsBetter() bool { return m.Worse == LessIsWorse }
 
-// OfHerds reports whether the metric depends on which notifications have the same cause, which servers before 3.9 do not say.
-func (m Descriptor) OfHerds() bool { return strings.HasPrefix(m.Name, "herd-") }
-
-// OfRecovery reports whether the metric is about the time until a recovery, which is a lower bound if the load ends before.
-func (m Descriptor) OfRecovery() bool { return m.Phase == recoveryPhase }
-
 // Responds reports whether the metric is a response time of an open load.
 func (m Descriptor) Responds() bool { return m.Phase == results.ResponsePhase }
+
+// LargestCount is more than any count for one operation or in one second can be. A limit beyond it has no effect.
+const LargestCount = 1e12
 
 // Highest returns the largest value that the metric can have.
 func (m Descriptor) Highest() float64 {
@@ -153,17 +151,17 @@ func (m Descriptor) Format(value float64) string {
 
 // Axis returns the label of an axis, and the factor from a value in a document to one on the axis.
 func (m Descriptor) Axis() (label string, factor float64) {
-	label, factor = m.Title, 1
+	unit, factor := "", 1.0
 	switch m.Kind {
 	case KindTime:
-		factor = 1e-6
+		unit, factor = "ms", 1e-6
 	case KindShare:
-		factor = 100
+		unit, factor = "%", 100
 	}
-	if m.axis != "" {
-		label += ", " + m.axis
+	if unit = cmp.Or(m.axis, unit); unit == "" {
+		return m.Title, factor
 	}
-	return label, factor
+	return m.Title + ", " + unit, factor
 }
 
 // WithUnit returns the name of a metric that may be written without the unit of times, such as acquire-p50.

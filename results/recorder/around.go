@@ -52,7 +52,7 @@ func (e *faultExcerpt) document(window stretch) *results.FaultExcerpt {
 	return &results.FaultExcerpt{Timeline: t, Operations: within(stretch{t.Start, t.End}, e.operations.items)}
 }
 
-// thinned is a list of at most results.MaxDots items if it is bounded. When there would be more, it drops every other one, and from then
+// thinned is a list of at most MaxDots items if it is bounded. When there would be more, it drops every other one, and from then
 // on takes half as many.
 type thinned[T any] struct {
 	bounded bool

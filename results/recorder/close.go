@@ -45,7 +45,9 @@ func (r *Recorder) Close(d *results.Document, f Facts) error {
 	if d.Failure, err = r.failures.document(); err != nil {
 		return err
 	}
-	d.Losses = r.failures.losses()
+	if losses := r.failures.doc.Losses; !r.config.Faulty && len(losses) > 0 {
+		d.Losses = losses
+	}
 	if err := errors.Join(r.fillOpen(d, f), r.fillStages(d)); err != nil {
 		return err
 	}
@@ -64,7 +66,6 @@ func (r *Recorder) CloseFailed(d *results.Document) {
 	d.Violations, d.MoreViolations = r.violations, r.moreViolations
 }
 
-// fillFacts fills in the facts, the window and the counts.
 func (r *Recorder) fillFacts(d *results.Document, f Facts) {
 	r.CloseFailed(d)
 	w := r.window
@@ -77,7 +78,6 @@ func (r *Recorder) fillFacts(d *results.Document, f Facts) {
 	d.Expected = results.Expected{Costs: f.Costs}
 }
 
-// fillDistributions fills in the histograms of the phases and the herds.
 func (r *Recorder) fillDistributions(d *results.Document) error {
 	d.Histograms = map[string]results.Histogram{}
 	for _, part := range []struct {
@@ -104,7 +104,6 @@ func (r *Recorder) grouping() *herds {
 	return r.herds[exact]
 }
 
-// fillHerds fills in the herds, the series and the surroundings of the largest herd.
 func (r *Recorder) fillHerds(d *results.Document) (err error) {
 	found, name, ungrouped := r.grouping(), results.GroupedByZxid, r.unnamed
 	if found.grouping == guessed {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // MaxFaults is the largest number of faults that a document lists; others are only counted.
@@ -59,26 +60,20 @@ func (r *Recorder) FaultBegan(at time.Duration, kind, target string, victims []i
 	if !f.window.isOpen() {
 		return noFault
 	}
-	victims = slices.Sorted(slices.Values(victims))
-	fault := results.Fault{At: at, Kind: kind, Target: target, Victims: append([]int{}, slices.Compact(victims)...), Recovery: -1}
+	fault := results.Fault{At: at, Kind: kind, Target: target, Victims: append([]int{}, list.Distinct(victims)...), Recovery: -1}
 	if f.faults == 0 {
 		f.around = f.excerptAround(at, &r.recent)
 	}
 	r.stalls.fault = at
-	return f.add(fault)
-}
-
-// add lists or counts a fault, and returns its id.
-func (f *failures) add(fault results.Fault) (id int) {
 	id = f.faults
 	f.faults++
-	f.began[id%MaxFaults] = fault.At
+	f.began[id%MaxFaults] = at
 	if id < MaxFaults {
 		f.doc.Faults = append(f.doc.Faults, fault)
 	} else {
 		f.doc.MoreFaults++
 	}
-	one := unresolved{id: id, at: fault.At, all: len(fault.Victims) >= f.clients}
+	one := unresolved{id: id, at: at, all: len(fault.Victims) >= f.clients}
 	if !one.all {
 		one.victims = fault.Victims
 	}
@@ -86,7 +81,7 @@ func (f *failures) add(fault results.Fault) (id int) {
 	return id
 }
 
-// FaultEnded records that a fault was undone. It ignores a fault that is not among the last results.MaxFaults.
+// FaultEnded records that a fault was undone. It ignores a fault that is not among the last MaxFaults.
 func (r *Recorder) FaultEnded(id int, at time.Duration) {
 	r.advance(at)
 	f := &r.failures
@@ -137,14 +132,6 @@ func (r *Recorder) Damage(loss string, amount int64) {
 
 // Uncounted removes a loss from the document, because nothing has looked for it.
 func (r *Recorder) Uncounted(loss string) { delete(r.failures.doc.Losses, loss) }
-
-// losses returns what was lost without faults; nil if there are faults, or nothing that could be lost without.
-func (f *failures) losses() map[string]int64 {
-	if f.faulty || len(f.doc.Losses) == 0 {
-		return nil
-	}
-	return f.doc.Losses
-}
 
 // unavailableUntil ends a stretch in which no operation was completed.
 func (f *failures) unavailableUntil(at time.Duration) {

@@ -43,10 +43,11 @@ type Totals struct {
 	FailedRequests   int64 // those of them that a server answered with an error
 }
 
-// slot is one second, counted from the start of the measurement. Its P99 is set when its digest takes another second.
+// slot is one second, counted from the start of the measurement. Its P99 is computed when it is asked for.
 type slot struct {
 	second int64
 	Second
+	latencies *hdrhistogram.Histogram // nil before the first one
 }
 
 // lengths returns an empty distribution with that many digits.
@@ -56,30 +57,22 @@ func lengths(digits int) *hdrhistogram.Histogram {
 
 // p99 returns the smallest length that at least 99 % do not exceed; 0 without any.
 func p99(h *hdrhistogram.Histogram) time.Duration {
-	n := h.TotalCount()
-	if n == 0 {
+	if h == nil || h.TotalCount() == 0 {
 		return 0
 	}
+	n := h.TotalCount()
 	return time.Duration(h.ValueAtPercentile(100 * float64(rank99(n)) / float64(n)))
 }
 
 // rank99 returns the place of the p99 among so many sorted lengths, from 1 on.
 func rank99(n int64) int64 { return (99*n + 99) / 100 }
 
-// digest is the distribution of the latencies of one second.
-type digest struct {
-	second    int64
-	latencies *hdrhistogram.Histogram
-}
-
-// seconds keeps the latest minute, and the distributions of its last seconds, which take most of the memory. The one more of both
-// is the second that is not over.
+// seconds keeps the latest minute. The one slot more is the second that is not over.
 type seconds struct {
-	begun   bool
-	first   int64 // the second of the first event
-	slots   [minuteSeconds + 1]slot
-	digests [liveSeconds + 1]digest
-	totals  Totals
+	begun  bool
+	first  int64 // the second of the first event
+	slots  [minuteSeconds + 1]slot
+	totals Totals
 }
 
 // at returns the slot of a moment, which it clears if it held an earlier second; nil if the moment is too long ago.
@@ -96,30 +89,13 @@ func (l *seconds) at(t time.Duration) *slot {
 		return nil
 	}
 	if s.second < second {
-		l.begin(second)
-		*s = slot{second: second}
+		if s.latencies != nil {
+			s.latencies.Reset()
+		}
+		*s = slot{second: second, latencies: s.latencies}
 	}
 	return s
 }
-
-// begin prepares the digest of a new second. The second that it held until now keeps its p99.
-func (l *seconds) begin(second int64) {
-	d := l.digest(second)
-	switch {
-	case d.latencies == nil:
-		d.latencies = lengths(2)
-	case d.second > second:
-		return
-	default:
-		if old := &l.slots[d.second%int64(len(l.slots))]; old.second == d.second {
-			old.P99 = p99(d.latencies)
-		}
-		d.latencies.Reset()
-	}
-	d.second = second
-}
-
-func (l *seconds) digest(second int64) *digest { return &l.digests[second%int64(len(l.digests))] }
 
 func (l *seconds) operation(at time.Duration) {
 	l.totals.Operations++
@@ -133,9 +109,10 @@ func (l *seconds) sample(took stretch) {
 	if s == nil {
 		return
 	}
-	if d := l.digest(s.second); d.second == s.second {
-		_ = d.latencies.RecordValue(int64(min(took.length(), time.Hour)))
+	if s.latencies == nil {
+		s.latencies = lengths(2)
 	}
+	_ = s.latencies.RecordValue(int64(min(took.length(), time.Hour)))
 }
 
 // notification records a notification, and how large its herd is by now.
@@ -172,7 +149,7 @@ func (r *Recorder) LastSeconds(now time.Duration) LastSeconds {
 	if start == end {
 		return LastSeconds{}
 	}
-	out := LastSeconds{Length: time.Duration(end-start) * time.Second}
+	out, all := LastSeconds{Length: time.Duration(end-start) * time.Second}, lengths(2)
 	for _, s := range r.seconds.slots {
 		if s.second < start || s.second >= end {
 			continue
@@ -181,11 +158,8 @@ func (r *Recorder) LastSeconds(now time.Duration) LastSeconds {
 		out.Notifications += s.Notifications
 		out.FailedRequests += s.FailedRequests
 		out.LargestHerd = max(out.LargestHerd, s.LargestHerd)
-	}
-	all := lengths(2)
-	for _, d := range r.seconds.digests {
-		if d.latencies != nil && d.second >= start && d.second < end {
-			all.Merge(d.latencies)
+		if s.latencies != nil {
+			all.Merge(s.latencies)
 		}
 	}
 	out.P99 = p99(all)
@@ -203,9 +177,7 @@ func (r *Recorder) LastMinute(now time.Duration) []Second {
 			out = append(out, Second{})
 			continue
 		}
-		if d := r.seconds.digest(second); d.second == second {
-			s.P99 = p99(d.latencies)
-		}
+		s.P99 = p99(s.latencies)
 		out = append(out, s.Second)
 	}
 	return out

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // MaxViolations is the largest number of violations that a document lists; others are only counted.
@@ -87,10 +88,10 @@ func New(c Config) *Recorder {
 		measured:   map[string]*results.LiveHistogram{},
 		notified:   map[string]int64{},
 		nextSweep:  never,
-		stalls:     newStalls(c.Open, c.Collective || len(c.Stages) > 0),
 		violations: []results.Violation{},
 	}
-	r.window.stages = newStages(c.Stages)
+	r.window.stages = list.Map(c.Stages, func(planned time.Duration) stage { return stage{planned: planned} })
+	r.stalls = newStalls(c, &r.window)
 	r.failures = newFailures(c, &r.window)
 	r.herds = []*herds{newHerds(exact, herdGrace, &r.window, &r.series)}
 	if !NamesTransactions(c.Version) {
@@ -142,7 +143,7 @@ func (r *Recorder) Span(phase string, id int, start, end time.Duration) {
 
 // completed records a completed operation of a client.
 func (r *Recorder) completed(id int, s stretch) {
-	r.series.operation(s.end)
+	r.series.at(s.end).operations++
 	r.seconds.operation(s.end)
 	r.failures.operation(id, s)
 	if r.window.contains(s.end) {
@@ -177,7 +178,7 @@ func live(histograms map[string]*results.LiveHistogram, phase string) *results.L
 // Notification records a watch event that a client received.
 func (r *Recorder) Notification(n Notification) {
 	r.advance(n.At)
-	r.series.notification(n.At)
+	r.series.at(n.At).notifications++
 	if c := r.client(n.Client); n.At > c.notified {
 		c.notified, c.earlier = n.At, c.notified
 	}
@@ -237,14 +238,15 @@ func (r *Recorder) Read(b results.BystanderRead) {
 // Memory records how many bytes of the zkbench process are in memory.
 func (r *Recorder) Memory(at time.Duration, resident int64) {
 	r.advance(at)
-	r.series.memory(at, resident)
+	bin := r.series.at(at)
+	bin.memory = max(bin.memory, resident)
 }
 
 // Passed completes the herds of all transactions up to a zxid. The caller has already recorded all notifications of
 // these transactions, to every session.
 func (r *Recorder) Passed(zxid int64) { r.herds[exact].passed(zxid) }
 
-// Violation records a breach of the recipe's promise. The document lists the first results.MaxViolations breaches, and
+// Violation records a breach of the recipe's promise. The document lists the first MaxViolations breaches, and
 // the number of further ones.
 func (r *Recorder) Violation(v results.Violation) {
 	if len(r.violations) == MaxViolations {
@@ -258,8 +260,8 @@ func (r *Recorder) Violation(v results.Violation) {
 func (r *Recorder) OpenWindow(at time.Duration) {
 	r.advance(at)
 	r.closeHerds()
+	r.stalls.endGap(at)
 	r.window.open(at)
-	r.stalls.open(at)
 	r.timeline.open(at, r.config.WindowLength)
 	r.failures.completed = at
 }
@@ -270,8 +272,8 @@ func (r *Recorder) CloseWindow(at time.Duration) {
 	r.advance(at)
 	r.closeHerds()
 	r.failures.unavailableUntil(at)
+	r.stalls.endGap(at)
 	r.window.close(at)
-	r.stalls.close(at)
 }
 
 // Freeze begins a stretch in which zkbench pauses the servers to measure their heaps. Reads that are due in this

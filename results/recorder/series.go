@@ -80,22 +80,12 @@ func (s *series) double() {
 	s.width *= 2
 }
 
-func (s *series) operation(at time.Duration) { s.at(at).operations++ }
-
 // sample records a duration of the first phase in the bin in which it ended.
 func (s *series) sample(took stretch) {
 	bin := s.at(took.end)
 	bin.samples++
 	bin.time += took.length()
 }
-
-// memory records the resident size of the process.
-func (s *series) memory(at time.Duration, bytes int64) {
-	bin := s.at(at)
-	bin.memory = max(bin.memory, bytes)
-}
-
-func (s *series) notification(at time.Duration) { s.at(at).notifications++ }
 
 // read records a bystander's read in the bin in which it was due.
 func (s *series) read(b results.BystanderRead) {

@@ -15,15 +15,6 @@ type stage struct {
 	latency results.LiveHistogram
 }
 
-// newStages returns the stages of a window, given how long they last.
-func newStages(lengths []time.Duration) []stage {
-	stages := make([]stage, len(lengths))
-	for i, planned := range lengths {
-		stages[i].planned = planned
-	}
-	return stages
-}
-
 // record lets f record an event in the stage in which a moment lies, if the load has stages and the moment is in the window. The last
 // stage lasts until the window ends.
 func (w *window) record(at time.Duration, f func(*stage)) {

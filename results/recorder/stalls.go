@@ -30,8 +30,7 @@ const (
 type stalls struct {
 	arriving   bool // operations arrive: the load is open
 	uneven     bool // quiet stretches are usual: clients complete rounds together, or the load has stages
-	opened     bool // the window is open
-	window     stretch
+	window     *window
 	begun      time.Duration // the first completion, or the window's start; never before it
 	last       time.Duration // the latest completion, or the window's start
 	meanwhile  serverReads   // under way since last
@@ -48,20 +47,8 @@ type candidate struct {
 	fault time.Duration // when a fault last began or ended before its end; its end if one was in effect
 }
 
-func newStalls(arriving, uneven bool) stalls {
-	return stalls{arriving: arriving, uneven: uneven, gaps: lengths(3), begun: never, fault: never}
-}
-
-// open begins the window.
-func (s *stalls) open(at time.Duration) {
-	s.endGap(at)
-	s.window.start, s.opened = at, true
-}
-
-// close ends the window, and the gap that is open.
-func (s *stalls) close(at time.Duration) {
-	s.endGap(at)
-	s.window.end, s.opened = at, false
+func newStalls(c Config, w *window) stalls {
+	return stalls{arriving: c.Open, uneven: c.Collective || len(c.Stages) > 0, window: w, gaps: lengths(3), begun: never, fault: never}
 }
 
 // endGap ends the current gap, unless it is empty, and begins the next.
@@ -74,7 +61,7 @@ func (s *stalls) endGap(at time.Duration) {
 		return
 	}
 	_ = s.gaps.RecordValue(int64(min(gap.length(), time.Hour)))
-	if s.opened && gap.length() > stallFloor {
+	if s.window.isOpen() && gap.length() > stallFloor {
 		s.keep(candidate{gap, slices.Clone(s.meanwhile), gap.end, s.fault})
 	}
 	s.last, s.meanwhile = at, s.meanwhile[:0]
@@ -98,7 +85,7 @@ func (s *stalls) keep(c candidate) {
 func (s *stalls) read(b results.BystanderRead) {
 	back := b.At + b.Response
 	sent := back - b.Service
-	if s.opened && back > s.last {
+	if s.window.isOpen() && back > s.last {
 		s.meanwhile.add(b)
 	}
 	for i := len(s.candidates) - 1; i >= 0 && s.candidates[i].end > sent; i-- {

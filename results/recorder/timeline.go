@@ -136,21 +136,16 @@ func (m *middle) advance(now time.Duration) {
 	}
 }
 
-// all returns the excerpts that are kept, the planned one first.
-func (m *middle) all() []*excerpt {
-	if m.planned == nil {
-		return m.excerpts
-	}
-	return append([]*excerpt{m.planned}, m.excerpts...)
-}
-
 // timeline returns the second in the middle of the window if the planned excerpt has it, else the part of the excerpt whose middle
 // is nearest to that of the window. A window of up to a second is kept whole.
 func (m *middle) timeline(w stretch) results.Timeline {
 	exact := w.center() - results.TimelineLength/2
-	nearest := m.planned
+	nearest, kept := m.planned, m.excerpts
+	if nearest != nil {
+		kept = append([]*excerpt{nearest}, kept...)
+	}
 	if nearest == nil || exact < nearest.start || nearest.end < exact+results.TimelineLength {
-		nearest = slices.MinFunc(m.all(), func(a, b *excerpt) int {
+		nearest = slices.MinFunc(kept, func(a, b *excerpt) int {
 			return cmp.Compare((a.center() - w.center()).Abs(), (b.center() - w.center()).Abs())
 		})
 	}

@@ -133,7 +133,7 @@ func TestFindingsOfBackgrounds(t *testing.T) {
 		d := beside(t)
 		tt.change(d)
 		compute(t, d)
-		if got := strings.Join(doubts.Of(d).Invalid, "; "); got != tt.want {
+		if got := strings.Join(doubts.Invalid(d), "; "); got != tt.want {
 			t.Errorf("%s: invalid %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -156,7 +156,7 @@ func TestBackgroundFallsBehind(t *testing.T) {
 			d := beside(t)
 			requests := map[string]*results.BackgroundRequests{"reads": &d.Background.During.Read, "writes": &d.Background.During.Write}[kind]
 			requests.Due, requests.Answered = tt.due, tt.answered
-			text := strings.Join(doubts.Of(d).Warnings, "; ")
+			text := strings.Join(doubts.Warnings(d), "; ")
 			if got := strings.Contains(text, "did not keep up beside the load") && strings.Contains(text, kind); got != tt.want {
 				t.Errorf("%s, %s: warnings %q", tt.name, kind, text)
 			}

@@ -4,6 +4,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/summary"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -13,9 +14,13 @@ type column struct {
 	metric string
 }
 
-// header returns the column's head.
 func (c column) header() table.Column {
 	return table.Column{Title: metric.Named(c.metric).Head, Right: true, Need: c.need}
+}
+
+// cells returns what a row has in some columns.
+func cells(r summary.Row, columns []column) []any {
+	return list.Map(columns, func(c column) any { return Show(r, c.metric) })
 }
 
 // columns returns the columns after the number of clients and the variant, from left to right. The first phases of a recipe

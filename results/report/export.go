@@ -25,10 +25,13 @@ func WriteMarkdown(w io.Writer, rows []summary.Row) error {
 
 // WriteCSV writes a line for each row, for scripts and notebooks. Metrics have their names and units, and are empty where a row has none.
 func WriteCSV(w io.Writer, rows []summary.Row) error {
-	names := fields(rows)
+	metrics := Metrics(rows)
+	names := append([]string{
+		"scenario", "recipe", "variant", "kind", "engine", "size", "clients", "rate", "background", "faults", "repeats", "mark", "doubts",
+	}, metrics...)
 	t := table.New(table.Left(names...)...)
 	for _, r := range rows {
-		record := recordOf(r)
+		record := recordOf(r, metrics)
 		t.Row(list.Map(names, func(name string) any {
 			switch v := record[name].(type) {
 			case nil:
@@ -47,23 +50,8 @@ func WriteCSV(w io.Writer, rows []summary.Row) error {
 // WriteJSON writes a list with an object for each row. Its members are the columns of [WriteCSV]; a metric that a row lacks
 // is null.
 func WriteJSON(w io.Writer, rows []summary.Row) error {
-	names := fields(rows)
-	return table.WriteJSON(w, list.Map(rows, func(r summary.Row) map[string]any {
-		record := recordOf(r)
-		for _, name := range names {
-			if _, ok := record[name]; !ok {
-				record[name] = nil
-			}
-		}
-		return record
-	}))
-}
-
-// fields returns the names in records: what a row is about, and the metrics that any row has.
-func fields(rows []summary.Row) []string {
-	return append([]string{
-		"scenario", "recipe", "variant", "kind", "engine", "size", "clients", "rate", "background", "faults", "repeats", "mark", "doubts",
-	}, Metrics(rows)...)
+	metrics := Metrics(rows)
+	return table.WriteJSON(w, list.Map(rows, func(r summary.Row) map[string]any { return recordOf(r, metrics) }))
 }
 
 // Metrics returns the metrics that any row has, sorted.
@@ -71,16 +59,22 @@ func Metrics(rows []summary.Row) []string {
 	return list.Distinct(slices.Concat(list.Map(rows, func(r summary.Row) []string { return slices.Collect(maps.Keys(r.Metrics)) })...))
 }
 
-// recordOf returns the row as scripts read it. Doubts are what speaks against its numbers; its mark is the gravest.
-func recordOf(r summary.Row) map[string]any {
+// recordOf returns what a row is about and some metrics, as scripts read them. Doubts are what speaks against its numbers; its mark is the
+// gravest.
+func recordOf(r summary.Row, metrics []string) map[string]any {
+	d := r.Repeats[0]
 	record := map[string]any{
-		"scenario": r.Scenario, "recipe": r.Recipe, "variant": r.Variant, "kind": r.Kind, "engine": r.Engine,
-		"size": r.Size, "clients": r.Clients, "rate": r.Rate, "background": r.Background,
-		"faults": append([]string{}, list.Map(r.Faults, results.FaultLoad.String)...), "repeats": r.Repeats, "mark": r.Mark,
+		"scenario": r.Scenario, "recipe": r.Recipe, "variant": r.Variant, "kind": r.Kind, "engine": d.Environment.Engine,
+		"size": r.Size, "clients": r.Clients, "rate": r.Rate, "background": d.Scenario.Background.String(),
+		"faults": append([]string{}, list.Map(d.Scenario.Faults, results.FaultLoad.String)...), "repeats": len(r.Repeats), "mark": r.Mark,
 		"doubts": append([]string{}, r.Warnings...),
 	}
-	for name, m := range r.Metrics {
-		record[name] = table.Number(m.Value)
+	for _, name := range metrics {
+		if m, ok := r.Metrics[name]; ok {
+			record[name] = table.Number(m.Value)
+		} else {
+			record[name] = nil
+		}
 	}
 	return record
 }

@@ -145,14 +145,14 @@ func TestOutages(t *testing.T) {
 				Failure: &results.Failure{Faults: make([]results.Fault, 1)}, Oracle: results.Oracle{Checked: true},
 			}
 			o.happen(d)
-			f := doubts.Of(d)
+			invalid, warnings := doubts.Invalid(d), doubts.Warnings(d)
 			explained := slices.Contains(strings.Fields(o.by), string(kind))
-			said := strings.Join(f.Invalid, "; ")
+			said := strings.Join(invalid, "; ")
 			if explained {
-				said = strings.Join(f.Warnings, "; ")
+				said = strings.Join(warnings, "; ")
 			}
-			if (len(f.Invalid) == 0) != explained || !strings.Contains(said, o.name) {
-				t.Errorf("%s with %s: invalid %q, warnings %q", o.name, kind, f.Invalid, f.Warnings)
+			if (len(invalid) == 0) != explained || !strings.Contains(said, o.name) {
+				t.Errorf("%s with %s: invalid %q, warnings %q", o.name, kind, invalid, warnings)
 			}
 		}
 	}
@@ -175,8 +175,7 @@ func TestFindingsOfFaults(t *testing.T) {
 	} {
 		d := faultyRun(t)
 		tt.change(d)
-		f := doubts.Of(d)
-		invalid, warnings := strings.Join(f.Invalid, "; "), strings.Join(f.Warnings, "; ")
+		invalid, warnings := strings.Join(doubts.Invalid(d), "; "), strings.Join(doubts.Warnings(d), "; ")
 		absent, not := strings.CutPrefix(tt.warn, "!")
 		if (invalid == "") != (tt.invalid == "") || !strings.Contains(invalid, tt.invalid) || strings.Contains(warnings, absent) == not {
 			t.Errorf("%s: invalid %q, warnings %q", tt.name, invalid, warnings)

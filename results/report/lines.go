@@ -12,33 +12,33 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// backgroundLine describes the background of a table's measurements; empty without one.
-func backgroundLine(rows []summary.Row) string {
-	if rows[0].Background == "" {
-		return ""
+// notes returns the lines below a table: the floor, the response times that are missing, the background, and what happened to a faulty
+// scenario's measurements.
+func notes(rows []summary.Row) []string {
+	s, lines := rows[0].Repeats[0].Scenario, floorLine(rows)
+	if slices.ContainsFunc(rows, func(r summary.Row) bool { return r.Any((*results.Document).BeyondCapacity) }) {
+		lines = append(lines, beyond+": the rate is beyond the capacity of so many clients. Arrivals waited for a client during the whole "+
+			"second half of the window, or were not served within its length after it, so that their response times grow with its length.")
 	}
-	return "background (bg): " + rows[0].Background + "; ×alone: in multiples of the same before the load"
-}
-
-// faultsLine describes what happened to a faulty scenario's measurements, such as "faults: kill leader at 5s"; empty without
-// faults. The formulas of variants hold for loads without faults.
-func faultsLine(rows []summary.Row) string {
-	if len(rows[0].Faults) == 0 {
-		return ""
+	if s.Background != nil {
+		lines = append(lines, fmt.Sprintf("background (bg): %s; ×alone: in multiples of the same before the load", s.Background))
 	}
-	text := fmt.Sprintf("faults: %s; counts contain recoveries, so that they are not compared with formulas", results.FaultsText(rows[0].Faults))
-	if slices.ContainsFunc(rows, func(r summary.Row) bool { return r.Unrecovered > 0 }) {
-		text += "; ≥: the load ended before a recovery"
+	if s.Faulty() {
+		text := fmt.Sprintf("faults: %s; counts contain recoveries, so that they are not compared with formulas", results.FaultsText(s.Faults))
+		if slices.ContainsFunc(rows, func(r summary.Row) bool { return r.AtLeast(metric.RecoveryMax) }) {
+			text += "; ≥: the load ended before a recovery"
+		}
+		lines = append(lines, text)
 	}
-	return text
+	return lines
 }
 
 // spreadMark is the ratio between the extremes of a table's floors beyond which the table shows the extremes.
 const spreadMark = 1.5
 
 // floorLine describes the floor of a table's measurements, such as "floor, on the idle ensemble: write 1.10 ms, handoff
-// 1.30 ms (1.10 ms to 3.40 ms)"; empty if no measurement has a floor.
-func floorLine(rows []summary.Row) string {
+// 1.30 ms (1.10 ms to 3.40 ms)"; it returns nil if no measurement has a floor.
+func floorLine(rows []summary.Row) []string {
 	var parts []string
 	for _, operation := range metric.FloorOperations() {
 		if text := floorOf(rows, metric.Floor(operation)); text != "" {
@@ -46,9 +46,9 @@ func floorLine(rows []summary.Row) string {
 		}
 	}
 	if len(parts) == 0 {
-		return ""
+		return nil
 	}
-	return "floor, on the idle ensemble: " + strings.Join(parts, ", ")
+	return []string{"floor, on the idle ensemble: " + strings.Join(parts, ", ")}
 }
 
 // floorOf returns the median of the rows' floors, with the extremes if these are far apart.
@@ -69,13 +69,4 @@ func floorOf(rows []summary.Row, metric string) string {
 		return table.Latency(paired.Median(medians))
 	}
 	return fmt.Sprintf("%s (%s to %s)", table.Latency(paired.Median(medians)), table.Latency(least), table.Latency(most))
-}
-
-// beyondLine explains the response times that are missing in a table; empty without any.
-func beyondLine(rows []summary.Row) string {
-	if !slices.ContainsFunc(rows, func(r summary.Row) bool { return r.Beyond }) {
-		return ""
-	}
-	return beyond + ": the rate is beyond the capacity of so many clients. Arrivals waited for a client during the whole second half of " +
-		"the window, or were not served within its length after it, so that their response times grow with its length."
 }

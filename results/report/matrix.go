@@ -1,22 +1,24 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/table"
 )
 
 // Matrix is what each variant has made of each fault: one measurement in each cell.
 type Matrix struct {
-	Faults []string // the columns, in their order
-	cells  map[string]map[string]string
-	rows   []string // variants, in alphabetical order
+	Faults []string                     // the columns, in their order
+	cells  map[string]map[string]string // by variant and fault
 }
 
 // NewMatrix returns a matrix without rows.
@@ -29,8 +31,6 @@ func (m *Matrix) Add(fault string, d *results.Document) {
 	variant := d.Recipe + "/" + d.Variant
 	if m.cells[variant] == nil {
 		m.cells[variant] = map[string]string{}
-		m.rows = append(m.rows, variant)
-		slices.Sort(m.rows)
 	}
 	m.cells[variant][fault] = cellOf(d)
 }
@@ -85,7 +85,7 @@ func (m *Matrix) Write(w io.Writer, width int) error {
 // present returns the faults of which there are measurements.
 func (m *Matrix) present() []string {
 	return slices.DeleteFunc(slices.Clone(m.Faults), func(fault string) bool {
-		return !slices.ContainsFunc(m.rows, func(v string) bool { return m.cells[v][fault] != "" })
+		return !slices.ContainsFunc(slices.Collect(maps.Values(m.cells)), func(row map[string]string) bool { return row[fault] != "" })
 	})
 }
 
@@ -93,18 +93,9 @@ func (m *Matrix) present() []string {
 func (m *Matrix) table(faults []string) *table.Table {
 	t := table.New(append(table.Left("variant"), table.Right(faults...)...)...)
 	recipe := ""
-	for _, variant := range m.rows {
-		cells := []any{variant}
-		filled := false
-		for _, fault := range faults {
-			cell := m.cells[variant][fault]
-			filled = filled || cell != ""
-			if cell == "" {
-				cell = table.Missing
-			}
-			cells = append(cells, cell)
-		}
-		if !filled {
+	for _, variant := range slices.Sorted(maps.Keys(m.cells)) {
+		row := m.cells[variant]
+		if !slices.ContainsFunc(faults, func(fault string) bool { return row[fault] != "" }) {
 			continue
 		}
 		if of, _, _ := strings.Cut(variant, "/"); of != recipe {
@@ -113,7 +104,8 @@ func (m *Matrix) table(faults []string) *table.Table {
 			}
 			recipe = of
 		}
-		t.Row(cells...)
+		cells := list.Map(faults, func(fault string) any { return cmp.Or(row[fault], table.Missing) })
+		t.Row(append([]any{variant}, cells...)...)
 	}
 	return t
 }

@@ -84,7 +84,7 @@ func WriteOverviewMarkdown(w io.Writer, rows []summary.Row) error {
 func Pairings(rows []summary.Row) []Pairing {
 	var out []Pairing
 	for _, rows := range byScenario(rows) {
-		pair, err := claim.ParsePair(rows[0].Pair)
+		pair, err := claim.ParsePair(rows[0].Repeats[0].Scenario.Overview)
 		if err != nil {
 			continue
 		}
@@ -141,7 +141,7 @@ func gain(name string, naive, optimized summary.Row) Gain {
 	switch {
 	case !measured || !also:
 		return g
-	case slices.ContainsFunc(metric.Shares(naive.Phases), func(s results.Share) bool { return s.Metric() == name }):
+	case slices.ContainsFunc(metric.Shares(naive.Repeats[0].Phases), func(s results.Share) bool { return s.Metric() == name }):
 		g.Text = fmt.Sprintf("%s → %s %s", table.Percentage(a.Value), table.Percentage(b.Value), name)
 		return g
 	case a.Value == 0 || b.Value == 0:

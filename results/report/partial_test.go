@@ -27,12 +27,13 @@ func partialRun(t *testing.T) *results.Document {
 // Tables mark a partial measurement, and say how long it was.
 func TestPartialIsShown(t *testing.T) {
 	d := partialRun(t)
-	if want := "the measurement was interrupted after 5s of 1h0m0s"; !slices.ContainsFunc(doubts.Of(d).Warnings, func(w string) bool { return strings.HasPrefix(w, want) }) {
-		t.Errorf("warnings %q, want %q", doubts.Of(d).Warnings, want)
+	if want := "the measurement was interrupted after 5s of 1h0m0s"; !slices.ContainsFunc(doubts.Warnings(d), func(w string) bool { return strings.HasPrefix(w, want) }) {
+		t.Errorf("warnings %q, want %q", doubts.Warnings(d), want)
 	}
 	whole := recordertest.ClosedRun(t, 5*time.Second)
 	rows := summary.Of([]*results.Document{d, whole})
-	if len(rows) != 2 || rows[0].Partial == rows[1].Partial {
+	partial := func(d *results.Document) bool { return d.Partial }
+	if len(rows) != 2 || rows[0].Any(partial) == rows[1].Any(partial) {
 		t.Fatalf("rows %+v, want one that is partial", rows)
 	}
 	var text strings.Builder
@@ -65,7 +66,7 @@ func TestUnfinishedRow(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows := summary.Of([]*results.Document{finished, unfinished})
-	if len(rows) != 1 || len(rows[0].Metrics) != 2 || !strings.Contains(rows[0].Unfinished, "did 3 of ") {
+	if len(rows) != 1 || len(rows[0].Metrics) != 2 || !rows[0].Unfinished() || !strings.Contains(doubts.Progress(unfinished), "did 3 of ") {
 		t.Fatalf("rows = %+v, want one without numbers", rows)
 	}
 }

@@ -3,8 +3,10 @@ package report
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/summary"
 	"github.com/zkbench/zkbench/results/table"
@@ -21,33 +23,42 @@ func stageTable(rows []summary.Row) *table.Table {
 	if !oneCount {
 		header = append(table.Right("clients"), header...)
 	}
-	for _, c := range columns {
-		header = append(header, c.header())
-	}
-	t := table.New(header...)
+	t := table.New(append(header, list.Map(columns, column.header)...)...)
 	for i, r := range rows {
 		if i > 0 {
 			t.Rule()
 		}
 		label := r.Variant + mark(r)
-		for _, s := range r.Stages {
-			line := []any{label, fmt.Sprintf("%s to %s", s.From, s.To), s.Load}
+		var from time.Duration
+		var before results.StageLoad
+		for stage, load := range r.Repeats[0].Scenario.Stages {
+			line := []any{label, fmt.Sprintf("%s to %s", from, from+load.For), loadText(load, before)}
 			if !oneCount {
 				line = append([]any{r.Clients}, line...)
 			}
-			r.Metrics = s.Metrics
-			for _, c := range columns {
-				line = append(line, Show(r, c.metric))
-			}
-			t.Row(line...)
+			r.Metrics = r.Stages[stage]
+			t.Row(append(line, cells(r, columns)...)...)
+			from, before = from+load.For, load
 		}
 	}
 	return t
 }
 
+// loadText names the load of a stage that follows another one: "100/s", or "100 to 400/s" for a ramp.
+func loadText(l, before results.StageLoad) string {
+	unit := "/s"
+	if l.Clients > 0 {
+		unit = " " + table.Plural(l.Clients, "client")
+	}
+	if l.Ramp {
+		return fmt.Sprintf("%d to %d%s", before.Level(), l.Level(), unit)
+	}
+	return fmt.Sprint(l.Level(), unit)
+}
+
 // stageColumns returns the columns of a table of stages. An open load has response times and a backlog.
 func stageColumns(r summary.Row) []column {
-	phase := r.Phases[0]
+	phase := r.Repeats[0].Phases[0]
 	columns := []column{{0, metric.OpsPerSecond}}
 	if r.Rate > 0 {
 		phase = results.ResponsePhase

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/summary"
@@ -37,61 +38,48 @@ func WriteTable(w io.Writer, rows []summary.Row, width int) error {
 			rendered, _ := stages.Text(width)
 			fmt.Fprintf(w, "\nstages, from the beginning of the window\n\n%s\n", rendered)
 		}
-		for _, line := range []string{floorLine(rows), beyondLine(rows), backgroundLine(rows), faultsLine(rows)} {
-			if line != "" {
-				fmt.Fprintln(w, table.Wrap(line, width))
-			}
+		for _, line := range notes(rows) {
+			fmt.Fprintln(w, table.Wrap(line, width))
 		}
 	}
 	return nil
 }
 
-// heading returns the line above the table of one scenario's rows.
 func heading(rows []summary.Row) string {
-	first := rows[0]
-	return fmt.Sprintf("%s on %s, %smedian of %s", first.Scenario, serversText(first), sizeText(first), repeatsOf(rows))
+	size := ""
+	if rows[0].Size > 1 {
+		size = fmt.Sprintf("size %d, ", rows[0].Size)
+	}
+	counts := list.Distinct(list.Map(rows, func(r summary.Row) int { return len(r.Repeats) }))
+	most := counts[len(counts)-1]
+	repeats := fmt.Sprintf("%d %s", most, table.Plural(most, "repeat"))
+	if len(counts) > 1 { // the run was interrupted
+		repeats = fmt.Sprintf("%d to %s", counts[0], repeats)
+	}
+	return fmt.Sprintf("%s on %s, %smedian of %s", rows[0].Scenario, serversText(rows[0]), size, repeats)
 }
 
-// serversText describes the servers.
 func serversText(r summary.Row) string {
-	if r.InMemory {
-		return r.Engine + " with transaction logs in memory"
+	e := r.Repeats[0].Environment
+	if grouping.InMemory(e) {
+		return e.Engine + " with transaction logs in memory"
 	}
-	return r.Engine
-}
-
-// sizeText describes the size if it is more than 1.
-func sizeText(r summary.Row) string {
-	if r.Size <= 1 {
-		return ""
-	}
-	return fmt.Sprintf("size %d, ", r.Size)
-}
-
-// repeatsOf describes the number of repeats. It differs between rows if the run was interrupted.
-func repeatsOf(rows []summary.Row) string {
-	least, most := rows[0].Repeats, rows[0].Repeats
-	for _, r := range rows {
-		least, most = min(least, r.Repeats), max(most, r.Repeats)
-	}
-	if least < most {
-		return fmt.Sprintf("%d to %d repeats", least, most)
-	}
-	return fmt.Sprintf("%d %s", most, table.Plural(most, "repeat"))
+	return e.Engine
 }
 
 // byScenario returns the rows of each table.
 func byScenario(rows []summary.Row) [][]summary.Row {
 	return list.GroupBy(rows, func(r summary.Row) string {
-		stages := list.Map(r.Stages, func(s summary.StageRow) string { return fmt.Sprint(s.From, s.To, s.Load) })
-		return fmt.Sprintf("%q %q %d %q %q %q", r.Scenario, serversText(r), r.Size, results.FaultsText(r.Faults), r.Background, stages)
+		s := r.Repeats[0].Scenario
+		return fmt.Sprintf("%q %q %d %q %q %q", s.Name, serversText(r), s.Size, s.Faults, s.Background, s.Stages)
 	})
 }
 
 // tableOf returns the table of one scenario's rows, without the columns that have no values.
 func tableOf(rows []summary.Row) *table.Table {
-	all := columns(rows[0].Phases)
-	if len(rows[0].Faults) > 0 {
+	first := rows[0].Repeats[0]
+	all := columns(first.Phases)
+	if first.Scenario.Faulty() {
 		all = failureFirst(all)
 	} else {
 		all = append(all, lossColumns()...)
@@ -100,46 +88,42 @@ func tableOf(rows []summary.Row) *table.Table {
 	if isOpen {
 		all = openFirst(all)
 	}
-	polls := slices.ContainsFunc(rows, func(r summary.Row) bool { return r.Polls })
-	present := slices.DeleteFunc(all, func(c column) bool {
-		return c.metric == metric.RequestsPerSecond && !polls || !slices.ContainsFunc(rows, func(r summary.Row) bool { _, ok := r.Metrics[c.metric]; return ok })
-	})
+	measured := Metrics(rows)
+	if !slices.ContainsFunc(rows, polls) {
+		measured = slices.DeleteFunc(measured, func(name string) bool { return name == metric.RequestsPerSecond })
+	}
+	present := list.Where(all, func(c column) bool { return slices.Contains(measured, c.metric) })
 	header := table.Right("clients")
 	if isOpen {
 		header = append(header, table.Right("rate")...)
 	}
-	header = append(header, table.Left("variant")...)
-	for _, c := range present {
-		header = append(header, c.header())
-	}
-	t := table.New(header...)
+	t := table.New(slices.Concat(header, table.Left("variant"), list.Map(present, column.header))...)
 	for i, r := range rows {
 		if i > 0 && (rows[i-1].Clients != r.Clients || rows[i-1].Rate != r.Rate) {
 			t.Rule()
 		}
 		line := []any{r.Clients}
-		if isOpen {
-			line = append(line, rateText(r))
+		switch {
+		case isOpen && len(r.Stages) > 0: // the rate is the largest one
+			line = append(line, fmt.Sprintf("≤ %d", r.Rate))
+		case isOpen:
+			line = append(line, fmt.Sprint(r.Rate))
 		}
-		line = append(line, label(r))
-		for _, c := range present {
-			line = append(line, Show(r, c.metric))
-		}
-		t.Row(line...)
+		t.Row(slices.Concat(line, []any{label(r)}, cells(r, present))...)
 	}
 	return t
 }
 
-// rateText returns the rate, or the largest one of a load in stages.
-func rateText(r summary.Row) string {
-	if len(r.Stages) > 0 {
-		return fmt.Sprintf("≤ %d", r.Rate)
-	}
-	return fmt.Sprint(r.Rate)
+// polls reports whether the variant states costs, and no bound of its requests, as those that poll: their rate says more than their
+// number per operation.
+func polls(r summary.Row) bool {
+	costs := r.Repeats[0].Expected.Costs
+	_, bounded := costs[metric.RequestsPerOp]
+	return len(costs) > 0 && !bounded
 }
 
 // label returns the variant, marked if its numbers must not be used.
-func label(r summary.Row) string { return r.Recipe + "/" + r.Variant + mark(r) }
+func label(r summary.Row) string { return r.Name() + mark(r) }
 
 // Show formats a metric as tables do; a missing one is a dash. Sizes of guessed herds are preceded by ~, and times that may be longer
 // by ≥.
@@ -148,11 +132,11 @@ func Show(r summary.Row, name string) string {
 	m := metric.Named(name)
 	text := m.Format(value.Value)
 	switch {
-	case !ok && r.Beyond && m.Responds():
+	case !ok && m.Responds() && r.Any((*results.Document).BeyondCapacity):
 		return beyond
 	case !ok:
 		return table.Missing
-	case m.OfHerds() && r.Guessed:
+	case r.Any(func(d *results.Document) bool { return metric.Guessed(d, name) }):
 		return "~" + text
 	case r.AtLeast(name):
 		return "≥" + text

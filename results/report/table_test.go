@@ -19,7 +19,10 @@ func TestOneTableForEachEngine(t *testing.T) {
 	var rows []summary.Row
 	for _, clients := range []int{1, 10} {
 		for _, engine := range []string{"container", "process"} {
-			rows = append(rows, summary.Row{Scenario: "s", Recipe: "lock", Variant: "znode", Clients: clients, Engine: engine, Repeats: 1})
+			rows = append(rows, summary.Of([]*results.Document{{
+				Scenario: results.Scenario{Name: "s"}, Recipe: "lock", Variant: "znode", Clients: clients,
+				Environment: results.Environment{Engine: engine},
+			}})...)
 		}
 	}
 	var out strings.Builder
@@ -71,8 +74,8 @@ func TestSummarize(t *testing.T) {
 	if got := row.Metrics["violations"].Value; got != 2 {
 		t.Errorf("violations = %g; a breach in two repeats of three is two, not their median", got)
 	}
-	if row.Repeats != 3 || strings.Join(row.Warnings, ",") != "w,invalid: i" || row.Mark != "INVALID" {
-		t.Errorf("repeats %d, warnings %q; want 3 and each once", row.Repeats, row.Warnings)
+	if len(row.Repeats) != 3 || strings.Join(row.Warnings, ",") != "w,invalid: i" || row.Mark != "INVALID" {
+		t.Errorf("repeats %d, warnings %q; want 3 and each once", len(row.Repeats), row.Warnings)
 	}
 }
 
@@ -115,7 +118,7 @@ func TestSizesAreKeptApart(t *testing.T) {
 	}
 	docs[0].Scenario.Size, docs[1].Scenario.Size, docs[2].Scenario.Size = 1000, 1, 1
 	rows := summary.Of(docs)
-	if len(rows) != 2 || rows[0].Repeats != 2 || rows[0].Size != 1 || rows[1].Size != 1000 {
+	if len(rows) != 2 || len(rows[0].Repeats) != 2 || rows[0].Size != 1 || rows[1].Size != 1000 {
 		t.Fatalf("rows = %+v, want one of size 1 with two repeats and one of size 1000", rows)
 	}
 	var out bytes.Buffer

@@ -32,7 +32,7 @@ func writeDisturbances(w io.Writer, docs []*results.Document) {
 			continue
 		}
 		for _, f := range found {
-			fmt.Fprintf(w, "warning: %s (%s)\n", f.Text, labelOf(d))
+			fmt.Fprintf(w, "warning: %s (%s)\n", f.Text, nameOf(d))
 		}
 		printed += len(found)
 	}
@@ -54,11 +54,10 @@ func WriteBreaches(w io.Writer, docs []*results.Document) bool {
 	return true
 }
 
-// writeViolations prints the first violations of each measurement.
 func writeViolations(w io.Writer, docs []*results.Document) {
 	for _, d := range docs {
 		for _, v := range d.Violations[:min(len(d.Violations), 3)] {
-			fmt.Fprintf(w, "  %s: at %s %s\n", labelOf(d), v.At, v.Text)
+			fmt.Fprintf(w, "  %s: at %s %s\n", nameOf(d), v.At, v.Text)
 		}
 	}
 }
@@ -92,7 +91,9 @@ func WriteVerdict(w io.Writer, docs []*results.Document) {
 	if equal := len(list.Where(docs, doubts.EqualsFormulas)); equal > 0 {
 		fmt.Fprintf(w, "the counts of %d of %d measurements equal the variants' formulas to the last one\n", equal, len(docs))
 	}
-	writeProgress(w, docs)
+	for _, d := range list.Where(docs, func(d *results.Document) bool { return d.Unfinished != nil }) {
+		fmt.Fprintf(w, "%s: %s\n", nameOf(d), doubts.Progress(d))
+	}
 	writeFindings(w, "INVALID", docs, func(d *results.Document) []string { return d.Invalid })
 	WriteWarnings(w, docs)
 	writeOracle(w, docs)
@@ -108,13 +109,8 @@ func WriteWarnings(w io.Writer, docs []*results.Document) {
 // WriteEngine warns of times that are not those of an ensemble, and of times that contain no disk accesses.
 func WriteEngine(w io.Writer, docs []*results.Document) {
 	writeEmbedded(w, docs)
-	writeTxnLog(w, docs)
-}
-
-// writeProgress prints how far each load came that was not finished.
-func writeProgress(w io.Writer, docs []*results.Document) {
-	for _, d := range list.Where(docs, func(d *results.Document) bool { return d.Unfinished != nil }) {
-		fmt.Fprintf(w, "%s: %s\n", labelOf(d), doubts.Progress(d))
+	if slices.ContainsFunc(docs, func(d *results.Document) bool { return grouping.InMemory(d.Environment) }) {
+		fmt.Fprintln(w, "TRANSACTION LOGS IN MEMORY: no write waited for a disk: compare times only with those of other servers of this kind")
 	}
 }
 
@@ -139,13 +135,6 @@ func writeEmbedded(w io.Writer, docs []*results.Document) {
 	fmt.Fprintf(w, "EMBEDDED: counts are exact, but times are those of %s inside zkbench%s: do not compare them with an ensemble's\n", servers, delays)
 }
 
-// writeTxnLog warns of times that contain no disk accesses.
-func writeTxnLog(w io.Writer, docs []*results.Document) {
-	if slices.ContainsFunc(docs, func(d *results.Document) bool { return grouping.InMemory(d.Environment) }) {
-		fmt.Fprintln(w, "TRANSACTION LOGS IN MEMORY: no write waited for a disk: compare times only with those of other servers of this kind")
-	}
-}
-
 // writeOracle prints how many measurements the servers' own counters confirm.
 func writeOracle(w io.Writer, docs []*results.Document) {
 	checked := list.Where(docs, func(d *results.Document) bool { return d.Oracle.Checked && d.Oracle.Agrees() })
@@ -157,7 +146,8 @@ func writeOracle(w io.Writer, docs []*results.Document) {
 	}
 }
 
-func labelOf(d *results.Document) string {
+// nameOf names a measurement: "lock/znode, 50 clients, repeat 1".
+func nameOf(d *results.Document) string {
 	rate := ""
 	if d.Rate > 0 {
 		rate = fmt.Sprintf(", %d/s", d.Rate)
@@ -167,21 +157,19 @@ func labelOf(d *results.Document) string {
 
 // writeFindings prints each distinct finding with the number of measurements that have it, or with the only one.
 func writeFindings(w io.Writer, kind string, docs []*results.Document, findings func(*results.Document) []string) {
-	var order []string
-	where := map[string][]string{}
-	for _, d := range docs {
-		for _, f := range findings(d) {
-			if where[f] == nil {
-				order = append(order, f)
-			}
-			where[f] = append(where[f], labelOf(d))
-		}
+	type finding struct {
+		text string
+		of   *results.Document
 	}
-	for _, f := range order {
-		measurements := where[f][0]
-		if n := len(where[f]); n > 1 {
+	var all []finding
+	for _, d := range docs {
+		all = append(all, list.Map(findings(d), func(text string) finding { return finding{text, d} })...)
+	}
+	for _, equal := range list.GroupBy(all, func(f finding) string { return f.text }) {
+		measurements := nameOf(equal[0].of)
+		if n := len(equal); n > 1 {
 			measurements = fmt.Sprintf("%d of %d measurements", n, len(docs))
 		}
-		fmt.Fprintf(w, "%s: %s (%s)\n", kind, f, measurements)
+		fmt.Fprintf(w, "%s: %s (%s)\n", kind, equal[0].text, measurements)
 	}
 }

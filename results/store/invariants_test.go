@@ -47,7 +47,7 @@ func TestInvariants(t *testing.T) {
 		"failure.peak_requests is 15, of 14":    func(d *results.Document) { d.Failure = &results.Failure{PeakRequests: 15} },
 		"open.given_up 1, of 0 open.arrivals":   func(d *results.Document) { d.Open = &results.Open{GivenUp: 1} },
 		"stages end at 2ms, and the window":     func(d *results.Document) { d.Stages = []results.Stage{{Start: ms, End: 2 * ms}} },
-		"latencies of stages are other ones":    func(d *results.Document) { d.Stages = []results.Stage{{Latency: d.Herd.Spread}} },
+		"stages have 10 latencies, and":         func(d *results.Document) { d.Stages = []results.Stage{{Latency: d.Herd.Spread}} },
 		"1 of them are neither answered nor":    func(d *results.Document) { d.Background = unanswered() },
 		"oracle.background_writes is 0, and 1 ": func(d *results.Document) { d.Background = unanswered() },
 	} {

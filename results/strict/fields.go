@@ -24,12 +24,11 @@ type Nested func(value *yaml.Node, name string) Mistakes
 
 // Read passes the only document of a text to read, and returns all mistakes as one error, each with the file and its line.
 func Read(file string, text []byte, read func(root *yaml.Node) Mistakes) error {
-	root, err := Document(text)
-	m := Mistake{}
-	if errors.As(err, &m) {
-		return Mistakes{m}.in(file)
+	root, mistakes := Document(text)
+	if len(mistakes) == 0 {
+		mistakes = read(root)
 	}
-	return read(root).in(file)
+	return mistakes.in(file)
 }
 
 // ReadLine reads a mapping as a command line has it, with or without braces around it. example is one for the message about a text
@@ -39,11 +38,11 @@ func ReadLine(text, example string, read func(root *yaml.Node) Mistakes) error {
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		braced = "{" + text + "}"
 	}
-	root, err := Document([]byte(braced))
-	if err != nil {
+	root, mistakes := Document([]byte(braced))
+	if len(mistakes) > 0 {
 		return fmt.Errorf("wants fields such as `%s`, not %q", example, text)
 	}
-	if mistakes := read(root); len(mistakes) > 0 {
+	if mistakes = read(root); len(mistakes) > 0 {
 		return mistakes
 	}
 	return nil

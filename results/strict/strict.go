@@ -24,9 +24,6 @@ type Mistake struct {
 	Text  string
 }
 
-// Error returns the text without the line.
-func (m Mistake) Error() string { return m.Text }
-
 // Mistakes are all errors in a value.
 type Mistakes []Mistake
 
@@ -53,7 +50,7 @@ func (d *duration) UnmarshalYAML(node *yaml.Node) error {
 }
 
 // Document returns the root of the only document in a text; nil if there is none.
-func Document(text []byte) (*yaml.Node, error) {
+func Document(text []byte) (*yaml.Node, Mistakes) {
 	var first, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	err := decoder.Decode(&first)
@@ -61,78 +58,54 @@ func Document(text []byte) (*yaml.Node, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, Mistake{Text: strings.TrimPrefix(err.Error(), "yaml: ")}
+		return nil, Mistakes{{Text: strings.TrimPrefix(err.Error(), "yaml: ")}}
 	}
 	if err := decoder.Decode(&second); !errors.Is(err, io.EOF) {
-		return nil, Mistake{Line: second.Line, Text: "wants one document: the text after the first `---` or `...` would be ignored; put it into another file"}
+		const more = "wants one document: the text after the first `---` or `...` would be ignored; put it into another file"
+		return nil, Mistakes{{Line: second.Line, Text: more}}
 	}
 	return first.Content[0], nil
 }
 
-// kind is how a value must be written.
-type kind int
-
-const (
-	text    kind = iota // any spelling, but not empty
-	whole               // a whole number in decimal digits
-	decimal             // a number in decimal digits; a fraction and an exponent are optional
-	truth               // true or false
-)
+// form is how a value must be written, and the mistake of one that is written otherwise.
+type form struct{ pattern, mistake string }
 
 // Decode stores a value in the variable that into points to. The error is Mistakes, unless the value has another structure
 // than the variable.
 func Decode(node *yaml.Node, into any) error {
-	wanted := text
+	var wanted form // any text that is not empty
 	switch at := into.(type) {
 	case *time.Duration:
 		into = (*duration)(at)
 	case *int, **int, *[]int, *uint64:
-		wanted = whole
+		wanted = form{`^-?(0|[1-9][0-9]*)$`, "%s is not a whole number in plain decimal digits, such as 10"}
 	case *float64:
-		wanted = decimal
+		wanted = form{`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`, "%s is not a number in plain decimal digits, such as 0.5"}
 	case *bool:
-		wanted = truth
+		wanted = form{`^(true|false)$`, "%s is neither true nor false"}
 	}
-	if mistakes := check(node, wanted); len(mistakes) > 0 {
+	if mistakes := wanted.check(node); len(mistakes) > 0 {
 		return mistakes
 	}
 	return node.Decode(into)
 }
 
-func check(node *yaml.Node, wanted kind) Mistakes {
-	var mistakes Mistakes
+// check returns the mistakes in a value, or in the elements of a list.
+func (f form) check(node *yaml.Node) (mistakes Mistakes) {
 	switch node.Kind {
 	case yaml.AliasNode:
-		return check(node.Alias, wanted)
+		return f.check(node.Alias)
 	case yaml.ScalarNode:
-		if problem := problemOf(node, wanted); problem != "" {
-			return Mistakes{{Line: node.Line, Text: problem}}
+		if node.ShortTag() == "!!null" {
+			return Mistakes{{Line: node.Line, Text: "the value is missing"}}
+		}
+		if !regexp.MustCompile(f.pattern).MatchString(node.Value) {
+			return Mistakes{{Line: node.Line, Text: fmt.Sprintf(f.mistake, node.Value)}}
 		}
 	case yaml.SequenceNode:
 		for _, element := range node.Content {
-			mistakes = append(mistakes, check(element, wanted)...)
+			mistakes = append(mistakes, f.check(element)...)
 		}
 	}
 	return mistakes
-}
-
-func problemOf(node *yaml.Node, wanted kind) string {
-	switch {
-	case node.ShortTag() == "!!null":
-		return "the value is missing"
-	case wanted == whole && !isWhole(node.Value):
-		return fmt.Sprintf("%s is not a whole number in plain decimal digits, such as 10", node.Value)
-	case wanted == decimal && !isDecimal(node.Value):
-		return fmt.Sprintf("%s is not a number in plain decimal digits, such as 0.5", node.Value)
-	case wanted == truth && node.Value != "true" && node.Value != "false":
-		return node.Value + " is neither true nor false"
-	default:
-		return ""
-	}
-}
-
-func isWhole(value string) bool { return regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`).MatchString(value) }
-
-func isDecimal(value string) bool {
-	return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`).MatchString(value)
 }

@@ -5,8 +5,8 @@
 package summary
 
 import (
-	"cmp"
 	"maps"
+	"slices"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
@@ -15,97 +15,78 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 )
 
-// Row summarizes the repeats of one variant with one number of clients.
+// Row summarizes the repeats of one variant under one load.
 type Row struct {
-	Scenario string
-	Recipe   string
-	Variant  string
-	Kind     string
-	Phases   []string
-	Clients  int
-	Rate     int // operations per second that an open load offers
-	Size     int // of the recipe's data, for each client
-	Repeats  int
-	Engine   string
-	InMemory bool   // the transaction log is in a memory file system
-	Pair     string // of the scenario; see claim.ParsePair
+	grouping.Key
+	Repeats  []*results.Document // their scenarios and conditions are the same
 	Metrics  map[string]metric.Aggregated
-	Warnings []string // reasons why the numbers must not be used begin with "invalid: "
-	Mark     string   // see [doubts.Mark]
-	Partial  bool     // a measurement was interrupted
-	Guessed  bool     // notifications do not name the transaction that caused them
-	Faults   []results.FaultLoad
-	// Background is the load of the background in the notation of the flag --background; empty without one.
-	Background string
-	// Stages are the parts of a load that changes within the window.
-	Stages []StageRow
-	// Unrecovered is the number of faults after which the load ended without a recovery. The true times until a recovery are
-	// then at least the measured ones.
-	Unrecovered int64
-	// Beyond reports whether an open load was beyond the capacity in at least one repeat.
-	Beyond bool
-	// Unfinished says how far the first of the repeats came that was ended before its load was done; see [doubts.Progress].
-	// The row then has no other metrics than [metric.Finished] and [metric.Violations].
-	Unfinished string
-	// KnownBroken says which promise the variant is known to break; see [results.Document.KnownBroken].
-	KnownBroken string
-	// BreachExpected reports whether the scenario expects the variant to break its promise.
-	BreachExpected bool
-
-	Polls bool // the variant states no bound of its requests, so that their rate tells more than their number per operation
+	Warnings []string                       // reasons why the numbers must not be used begin with "invalid: "
+	Mark     string                         // see [doubts.Mark]
+	Stages   []map[string]metric.Aggregated // the metrics of each stage of the scenario
 }
 
-// reasons returns all reasons and warnings against the numbers of a measurement.
-func reasons(d *results.Document) []string {
-	return append(list.Map(d.Invalid, func(reason string) string { return "invalid: " + reason }), d.Warnings...)
-}
-
-// Of returns one row for each group of repeats.
+// Of returns one row for each group of repeats. If one repeat was not finished, the others are those that were fast: the row then has no
+// other metrics than [metric.Finished] and [metric.Violations]. If one was beyond the capacity, the response times of the others are no
+// estimate of what a user would wait.
 func Of(docs []*results.Document) (rows []Row) {
 	for _, group := range grouping.Repeats(docs) {
-		d := group[0]
 		row := Row{
-			Scenario: d.Scenario.Name, Recipe: d.Recipe, Variant: d.Variant, Kind: d.Kind, Phases: d.Phases, Clients: d.Clients, Rate: d.Rate,
-			Size: d.Scenario.Size, Repeats: len(group), Engine: d.Environment.Engine, InMemory: grouping.InMemory(d.Environment), Pair: d.Scenario.Overview,
-			Metrics: metric.Aggregate(group), Mark: doubts.Mark(group), Faults: d.Scenario.Faults,
-			Background: background(d.Scenario), Stages: stageRows(group), KnownBroken: d.KnownBroken, BreachExpected: d.BreachExpected(),
+			Key: grouping.KeyOf(group[0]), Repeats: group, Metrics: metric.Aggregate(group), Mark: doubts.Mark(group), Stages: stages(group),
 		}
-		row.Polls = polls(d)
 		for _, d := range group {
-			row.Partial = row.Partial || d.Partial
-			if d.Failure != nil {
-				row.Unrecovered += d.Failure.Unrecovered
-			}
-			row.Beyond = row.Beyond || d.BeyondCapacity()
-			row.Guessed = row.Guessed || d.Herd.Grouping == results.GroupedByPathAndTime
-			row.Unfinished = cmp.Or(row.Unfinished, doubts.Progress(d))
-			row.Warnings = list.AppendNew(row.Warnings, reasons(d)...)
+			row.Warnings = list.AppendNew(row.Warnings, list.Map(d.Invalid, func(reason string) string { return "invalid: " + reason })...)
+			row.Warnings = list.AppendNew(row.Warnings, d.Warnings...)
 		}
-		row.dropUnbounded()
-		if row.Unfinished != "" {
-			row.Metrics = keepFinished(row.Metrics)
+		if row.Any((*results.Document).BeyondCapacity) {
+			dropResponse(row.Metrics)
+		}
+		if row.Unfinished() {
+			maps.DeleteFunc(row.Metrics, func(name string, _ metric.Aggregated) bool {
+				return name != metric.Finished && name != metric.Violations
+			})
 		}
 		rows = append(rows, row)
 	}
 	return rows
 }
 
-// polls reports whether the variant states costs, and no bound of its requests, as those that poll.
-func polls(d *results.Document) bool {
-	_, bounded := d.Expected.Costs[metric.RequestsPerOp]
-	return len(d.Expected.Costs) > 0 && !bounded
-}
-
-// dropUnbounded drops the response times of a load that was beyond the capacity in one repeat. Those of the other repeats are no
-// estimate of what a user would wait.
-func (r *Row) dropUnbounded() {
-	if r.Beyond {
-		dropResponse(r.Metrics)
+// stages returns the metrics of each stage, over the measurements that were not interrupted before it.
+func stages(group []*results.Document) (out []map[string]metric.Aggregated) {
+	for i := range group[0].Scenario.Stages {
+		var repeats []*results.Document
+		backsUp := false
+		for _, d := range group {
+			if i >= len(d.Stages) {
+				continue
+			}
+			backsUp = backsUp || metric.BacksUp(d, d.Stages[i])
+			if m, err := metric.OfStage(d, d.Stages[i]); err == nil {
+				repeats = append(repeats, &results.Document{Metrics: m})
+			}
+		}
+		out = append(out, metric.Aggregate(repeats))
+		if backsUp {
+			dropResponse(out[i])
+		}
 	}
+	return out
 }
 
 func dropResponse(metrics map[string]metric.Aggregated) {
 	maps.DeleteFunc(metrics, func(name string, _ metric.Aggregated) bool { return metric.Named(name).Responds() })
+}
+
+// Any reports whether at least one of the repeats is of a kind.
+func (r Row) Any(is func(*results.Document) bool) bool { return slices.ContainsFunc(r.Repeats, is) }
+
+// Unfinished reports whether a repeat was ended before its load was done.
+func (r Row) Unfinished() bool {
+	return r.Any(func(d *results.Document) bool { return d.Unfinished != nil })
+}
+
+// AtLeast reports whether the true value of a metric may be larger, because the load of a repeat ended before a recovery did.
+func (r Row) AtLeast(name string) bool {
+	return r.Any(func(d *results.Document) bool { return metric.AtLeast(d, name) })
 }
 
 // MostClients returns the largest number of clients of any row; 0 without rows. Claims are about this number unless they
@@ -117,29 +98,4 @@ func MostClients(rows []Row) int {
 // HighestRate returns the largest rate of any row; 0 without open loads.
 func HighestRate(rows []Row) int {
 	return list.Largest(list.Map(rows, func(r Row) int { return r.Rate }))
-}
-
-// keepFinished removes all metrics but those that an unfinished measurement has. If one repeat was not finished, the others are
-// those that were fast: their medians would flatter the variant.
-func keepFinished(metrics map[string]metric.Aggregated) map[string]metric.Aggregated {
-	out := map[string]metric.Aggregated{}
-	for _, name := range []string{metric.Finished, metric.Violations} {
-		if m, ok := metrics[name]; ok {
-			out[name] = m
-		}
-	}
-	return out
-}
-
-// background returns the load of the background in the notation of the flag --background; empty without one.
-func background(s results.Scenario) string {
-	if s.Background == nil {
-		return ""
-	}
-	return s.Background.String()
-}
-
-// AtLeast reports whether the true value of a metric may be larger, because the load of a repeat ended before a recovery did.
-func (r Row) AtLeast(name string) bool {
-	return metric.Named(name).OfRecovery() && r.Unrecovered > 0
 }

@@ -105,7 +105,6 @@ func (t *Table) Markdown() string { return t.writer(t.indices(), 0).RenderMarkdo
 // fill each cell of a line.
 func (t *Table) CSV() string { return t.writer(t.indices(), 0).RenderCSV() }
 
-// indices returns the indices of all columns.
 func (t *Table) indices() []int {
 	out := make([]int, len(t.columns))
 	for i := range out {

@@ -1,0 +1,75 @@
+package metric
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// Percentile is a metric that is a percentile of times, or such a percentile in multiples of the floor.
+type Percentile struct {
+	results.Histogram         // the times
+	Phase             string  // of the times
+	Of                float64 // such as 99
+}
+
+// PercentileOf returns the times that a metric is a percentile of; ok is false if it is none, or was not measured.
+func PercentileOf(d *results.Document, metric string) (p Percentile, ok bool) {
+	m := Named(metric)
+	h, there := times(d)[m.Phase]
+	return Percentile{Histogram: h, Phase: m.Phase, Of: m.Percentile}, there && m.Percentile < 100
+}
+
+// Scarce reports whether there are too few samples for the percentile to leave out one of them.
+func (p Percentile) Scarce() bool { return p.Samples < p.Least() }
+
+// Least returns how many samples there must be so that the percentile leaves out one of them.
+func (p Percentile) Least() int64 { return SamplesOf(p.Of) }
+
+// SamplesOf returns how many samples there must be so that one of them lies beyond a percentile.
+func SamplesOf(percentile float64) int64 { return int64(math.Round(100 / (100 - percentile))) }
+
+// Hides reports whether clients starve, and the waits that had not ended could change the percentile. One such wait changes the tail,
+// and many change any percentile. Only the times of the recipe's phases lack these waits: the response times of an open load contain
+// the arrivals that were served after the window.
+func Hides(d *results.Document, p Percentile) bool {
+	isTail := p.Of > 90
+	return d.Starves() && slices.Contains(d.Phases, p.Phase) && (isTail || 10*int64(d.Window.StarvingWaits) > p.Samples)
+}
+
+// OfHerds reports whether the metric depends on which notifications have the same cause.
+func (m Descriptor) OfHerds() bool { return strings.HasPrefix(m.Name, "herd-") }
+
+// Guessed reports whether the metric is a guess, because servers before 3.9 do not say which notifications have the same cause.
+func Guessed(d *results.Document, metric string) bool {
+	return d.Herd.Grouping == results.GroupedByPathAndTime && Named(metric).OfHerds()
+}
+
+// AtLeast reports whether the true value of a metric may be larger, because the load ended before a recovery did.
+func AtLeast(d *results.Document, metric string) bool {
+	return d.Failure != nil && d.Failure.Unrecovered > 0 && Named(metric).Phase == recoveryPhase
+}
+
+// AgainstCount returns -1, 0 or 1 if a metric is less than, equal to or more than an exact value. It compares averages as the
+// whole numbers from which they were computed, so that rounding makes no difference.
+func AgainstCount(d *results.Document, metric string, want float64) int {
+	ops := float64(d.Window.Operations)
+	return cmp.Compare(math.Round(d.Metrics[metric].Value*ops), math.Round(want*ops))
+}
+
+// cutSteps is the number of steps of each client that the two edges of a window may cut. Their requests are counted, and
+// the operations to which these belong are not.
+const cutSteps = 2
+
+// Exceeds reports whether a metric is over an upper bound. An average may be over it by the steps that the two edges of the
+// window cut, except under a load of a number of operations, whose window begins and ends at rest.
+func Exceeds(d *results.Document, metric string, bound float64) bool {
+	if metric == HerdMax || d.Scenario.Operations > 0 {
+		return d.Metrics[metric].Value > bound
+	}
+	ops := float64(d.Window.Operations)
+	return d.Metrics[metric].Value*ops > bound*(ops+float64(cutSteps*d.Batch*d.Clients))
+}
