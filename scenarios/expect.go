@@ -69,10 +69,11 @@ func expected(name string, docs []*results.Document, recipes []variants.Recipe) 
 	}
 }
 
-// isLoadOf reports whether a document was measured under the scenario's own load, whatever was asked for beside it.
+// isLoadOf reports whether a document was measured under the scenario's own load, whatever was asked for beside it. What only the run
+// decides is left out, such as whether a driver is among its variants.
 func (s *Scenario) isLoadOf(ran results.Scenario) bool {
 	load := func(r results.Scenario) results.Scenario {
-		r.Question, r.Overview, r.Repeats, r.Seed, r.BystanderRate, r.Heap = "", "", 0, 0, 0, false
+		r.Question, r.Overview, r.Repeats, r.Seed, r.BystanderRate, r.Heap, r.Tunnelled = "", "", 0, 0, 0, false, false
 		return r
 	}
 	own := s.Scenario

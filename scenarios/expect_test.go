@@ -34,6 +34,19 @@ func TestExpectationsBesideABackground(t *testing.T) {
 	}
 }
 
+// The claims of a scenario with drivers hold for its documents, which say that requests passed through zkbench once more.
+func TestExpectationsOfDrivers(t *testing.T) {
+	s, err := Load("lock-libraries", catalog.Recipes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &results.Document{Scenario: s.Scenario}
+	d.Scenario.Tunnelled = true
+	if claims, notes := Expectations([]*results.Document{d}, catalog.Recipes()); len(claims) == 0 || len(notes) > 0 {
+		t.Errorf("%d claims, notes %q", len(claims), notes)
+	}
+}
+
 // What a container run is held to does not depend on what lies before it.
 func TestExpectationsOfSeveralRuns(t *testing.T) {
 	s, err := Load("lock-contention", catalog.Recipes())

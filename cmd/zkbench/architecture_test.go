@@ -93,7 +93,7 @@ scenarios/drivers:        scenarios variants ensemble results/list
 scenarios/runner:         scenarios drivers faults variants ensemble ensemble/dial ensemble/namespace ensemble/wire
 scenarios/runner:         results results/list results/metric results/doubts results/recorder results/report
 scenarios/exporter:       runner
-scenarios/progress:       runner results/screen results/table
+scenarios/progress:       runner results/list results/screen results/table
 scenarios/search:         scenarios runner variants results results/metric results/store results/capacity
 scenarios/campaign:       scenarios ensemble ensemble/auto ensemble/container ensemble/process
 scenarios/campaign:       results results/list results/store results/outcome results/gate

@@ -77,7 +77,7 @@ func TestSaturatedRun(t *testing.T) {
 // The runs of a campaign get the background as it was given.
 func TestCampaignPassesTheBackground(t *testing.T) {
 	cmd := &cobra.Command{Use: "gate"}
-	f := bindLoad(cmd)
+	f := bindLoad(cmd, false)
 	if err := cmd.ParseFlags([]string{"--background", "reads: 1, writes: 2"}); err != nil {
 		t.Fatal(err)
 	}

@@ -23,10 +23,8 @@ func baselineCommand(a *app) *cobra.Command {
 		Long: `Store the counts that variants cost: requests, writes, failed writes and
 notifications per operation, and the largest herd. Where a variant's formulas
 are exact, as in lockstep, the gate demands equal counts. In other modes the
-stored counts are the formulas' upper bounds.
-
-There is one file for each scenario. The files are small and sorted, so that a
-repository can keep them and a diff shows what changed.`,
+stored counts are the formulas' upper bounds. There is one small, sorted file
+for each scenario, so that a repository can keep them.`,
 		Example: "  zkbench run lock-drain --ensemble embedded && zkbench baseline save",
 	}
 	var dir string

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -39,61 +40,49 @@ slowdowns within this resolution if scenario, load, machine and servers are the
 same. On a noisy machine, small slowdowns therefore go undetected.`,
 		Example: `  zkbench calibrate lock-contention --clients 20
   zkbench calibrate lock-contention queue-contention --ensemble process`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fmt.Errorf("which scenario? there are: %s", strings.Join(scenarios.Names(), ", "))
-			}
-			return nil
-		},
 		RunE: func(cmd *cobra.Command, args []string) error { return a.calibrate(cmd, args, f) },
 	}
-	f.bind(cmd)
-	cmd.Flags().StringSliceVar(&f.metrics, "metrics", nil, "metrics to calibrate\n(default: those of the gate)")
+	takeScenarios(cmd, math.MaxInt)
+	f.bind(a, cmd, "metrics to calibrate\n(default: those of the gate)")
 	return cmd
 }
 
 func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
-	if err := checkEmpty(cmd); err != nil {
-		return err
-	}
-	rules := gate.DefaultPairRules(time.Now())
-	rules.Rule.ScreenPairs, rules.Metrics = f.pairs, list.Map(f.metrics, metric.WithUnit)
-	if err := rules.Validate(); err != nil {
+	if err := f.complete(); err != nil {
 		return usage(err)
 	}
-	if f.pairs < gate.CalibrationPairs {
+	if pairs := f.rules.Rule.ScreenPairs; pairs < gate.CalibrationPairs {
 		return usage(fmt.Errorf("--pairs %d gives no 95 %% interval: use at least %d, and preferably as many as `zkbench gate --run`",
-			f.pairs, gate.CalibrationPairs))
+			pairs, gate.CalibrationPairs))
 	}
-	if f.out != "" && len(names) > 1 {
+	if f.series.Folder != "" && len(names) > 1 {
 		return usage(errors.New("--out is for one scenario: pairs of several would be mixed"))
 	}
-	cache, err := f.cacheFile()
-	if err != nil {
-		return err
+	if err := os.MkdirAll(filepath.Dir(f.cache), 0o755); err != nil {
+		return ofFlag("cache", f.cache, err)
 	}
-	if err := checkReplaceable("cache", cache); err != nil {
+	if err := checkFile("cache", f.cache); err != nil {
 		return err
 	}
 	for _, name := range names {
-		if err := a.calibrateOne(cmd, name, f, rules, cache); err != nil {
+		if err := a.calibrateOne(cmd, name, f); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(a.stdout, "\nstored in %s, valid for %d days\n", cache, gate.CalibrationDays)
+	fmt.Fprintf(a.stdout, "\nstored in %s, valid for %d days\n", f.cache, gate.CalibrationDays)
 	return nil
 }
 
 // calibrateOne measures one scenario, prints its resolution and stores it.
-func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags, rules gate.PairRules, cache string) error {
+func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags) error {
 	var entries []gate.Resolution
-	err := a.withSeries(cmd, name, &f, func(ctx context.Context, s *campaign.Series) error {
-		pairs, err := s.Measure(ctx, f.pairs, rules.CheckPair)
+	err := a.withSeries(cmd, name, f, func(ctx context.Context, s *campaign.Series) error {
+		pairs, err := s.Measure(ctx, f.rules.Rule.ScreenPairs, f.rules.CheckPair)
 		if err != nil {
 			return err
 		}
-		rules.Now = time.Now()
-		if entries, err = gate.Calibrate(gate.Pairs{Screen: pairs}, rules); err != nil {
+		f.rules.Now = time.Now()
+		if entries, err = gate.Calibrate(gate.Pairs{Screen: pairs}, f.rules); err != nil {
 			return exitError{outcome.CodeInvalid, errors.Join(append(s.Unreadable, err)...)}
 		}
 		return nil
@@ -101,7 +90,7 @@ func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags, rules g
 	if err != nil {
 		return err
 	}
-	known, err := gate.ReadCalibration(cache)
+	known, err := gate.ReadCalibration(f.cache)
 	if err != nil {
 		return err
 	}
@@ -110,60 +99,56 @@ func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags, rules g
 		t.Row(e.Scenario, e.Variant, e.Clients, e.Metric, fmt.Sprintf("%.3f", e.Resolution))
 	}
 	fmt.Fprintln(a.stdout, t)
-	return known.Keep(cache, entries)
+	return known.Keep(f.cache, entries)
 }
 
 // pairFlags are the flags of `zkbench gate --run` and `zkbench calibrate`.
 type pairFlags struct {
-	base, head     string
-	pairs, confirm int
-	metrics        []string
-	seed           uint64
-	out            string
-	cache          string
-	load           scenarios.Overrides
-	ensemble       ensembleFlags
+	series   campaign.Series // as the flags say; prepareSeries completes it
+	rules    gate.PairRules
+	cache    string
+	ensemble ensembleFlags
 }
 
 // defaultCampaigns is the folder for pairs of runs.
 const defaultCampaigns = "results/campaigns"
 
-func (f *pairFlags) bind(cmd *cobra.Command) {
+func (f *pairFlags) bind(a *app, cmd *cobra.Command, metrics string) {
+	f.series.Progress, f.rules = a.stderr, gate.DefaultPairRules(time.Now())
 	flags := cmd.Flags()
-	flags.IntVar(&f.pairs, "pairs", 10, "pairs of runs to measure")
-	flags.Uint64Var(&f.seed, "order-seed", 0, "seed of the order within pairs (default random)")
-	flags.StringVar(&f.out, "out", "", "folder for runs (default "+defaultCampaigns+"/…)")
+	flags.IntVar(&f.rules.Rule.ScreenPairs, "pairs", 10, "pairs of runs to measure")
+	flags.StringSliceVar(&f.rules.Metrics, "metrics", nil, metrics)
+	flags.Uint64Var(&f.series.Seed, "order-seed", 0, "seed of the order within pairs (default random)")
+	flags.StringVar(&f.series.Folder, "out", "", "folder for runs (default "+defaultCampaigns+"/…)")
 	flags.StringVar(&f.cache, "cache", "", "`file` with calibrations\n(default in the user's cache folder)")
-	f.load = bindLoad(cmd)
-	f.ensemble.bind(cmd)
+	f.series.Load = bindLoad(cmd, false)
+	f.ensemble.bind(a, cmd)
 }
 
-// cacheFile returns the path of the file with calibrations.
-func (f *pairFlags) cacheFile() (string, error) {
-	if f.cache != "" {
-		return f.cache, nil
+// complete checks the rules, and sets what was not given and is the same for all scenarios.
+func (f *pairFlags) complete() error {
+	f.rules.Metrics = list.Map(f.rules.Metrics, metric.WithUnit)
+	if err := f.rules.Validate(); err != nil || f.cache != "" {
+		return err
 	}
 	dir, err := os.UserCacheDir()
 	if err != nil {
-		return "", usage(fmt.Errorf("%w: name a file for calibrations with --cache", err))
+		return fmt.Errorf("%w: name a file for calibrations with --cache", err)
 	}
-	return filepath.Join(dir, "zkbench", "calibration.json"), nil
+	f.cache = filepath.Join(dir, "zkbench", "calibration.json")
+	return nil
 }
 
 // withSeries prepares a series of pairs and its ensemble, calls measure, and takes the ensemble down.
 func (a *app) withSeries(
-	cmd *cobra.Command, scenario string, f *pairFlags, measure func(context.Context, *campaign.Series) error,
+	cmd *cobra.Command, scenario string, f pairFlags, measure func(context.Context, *campaign.Series) error,
 ) (err error) {
-	s, err := a.newSeries(cmd, scenario, f)
-	if err != nil {
+	s, ctx := &f.series, cmd.Context()
+	if err := prepareSeries(cmd, scenario, &f); err != nil {
 		return err
 	}
-	ctx, opts := cmd.Context(), f.ensemble.options(a.stderr)
-	if !cmd.Flags().Changed("name") {
-		opts.Name = fmt.Sprintf("gate-%d", os.Getpid())
-	}
-	starts := func(engine ensemble.Engine) (done func()) { return a.started.starts(engine, opts.Name) }
-	where, down, err := campaign.Share(ctx, f.ensemble.choice(), opts, starts)
+	starts := func(engine ensemble.Engine) (done func()) { return a.started.starts(engine, f.ensemble.Name) }
+	where, down, err := campaign.Share(ctx, f.ensemble.Choice, f.ensemble.Options, starts)
 	if errors.Is(err, campaign.ErrNoEnsemble) {
 		return usage(err)
 	}
@@ -192,36 +177,39 @@ func failedSeries(err error) error {
 	}
 }
 
-// newSeries checks flags and files, and returns a series without an ensemble.
-func (a *app) newSeries(cmd *cobra.Command, scenario string, f *pairFlags) (*campaign.Series, error) {
+// prepareSeries checks flags and files, and completes the series of a scenario, except for its ensemble.
+func prepareSeries(cmd *cobra.Command, scenario string, f *pairFlags) error {
 	if err := f.ensemble.check(); err != nil {
-		return nil, err
+		return err
 	}
+	s := &f.series
 	loaded, err := scenarios.Load(scenario, catalog.Recipes())
 	if err == nil {
-		loaded, err = override(loaded, f.load, catalog.Recipes())
+		err = override(&loaded, s.Load, catalog.Recipes())
 	}
 	if err == nil {
-		err = checkMetrics(*loaded.RecipeAmong(catalog.Recipes()), f.metrics)
+		err = checkMetrics(*loaded.RecipeAmong(catalog.Recipes()), f.rules.Metrics)
+	}
+	if err == nil {
+		s.Base, err = executable(s.Base)
+	}
+	if err == nil {
+		s.Head, err = executable(s.Head)
 	}
 	if err != nil {
-		return nil, usage(err)
+		return usage(err)
 	}
 	if !cmd.Flags().Changed("order-seed") {
-		f.seed = rand.Uint64()
+		s.Seed = rand.Uint64()
 	}
-	folder := cmp.Or(f.out, filepath.Join(defaultCampaigns, newRun()))
-	s := &campaign.Series{Scenario: scenario, Load: f.load, Folder: folder, Seed: f.seed, Progress: a.stderr}
-	if s.Base, err = executable(f.base); err == nil {
-		s.Head, err = executable(f.head)
+	if !cmd.Flags().Changed("name") {
+		f.ensemble.Name = fmt.Sprintf("gate-%d", os.Getpid())
 	}
-	if err != nil {
-		return nil, err
-	}
+	s.Scenario, s.Folder = scenario, cmp.Or(s.Folder, filepath.Join(defaultCampaigns, newRun()))
 	if entries, err := os.ReadDir(s.Folder); err == nil && len(entries) > 0 {
-		return nil, usage(fmt.Errorf("--out %s is not empty: choose another folder", s.Folder))
+		return usage(fmt.Errorf("--out %s is not empty: choose another folder", s.Folder))
 	}
-	return s, checkFolder("out", s.Folder)
+	return checkFolder("out", s.Folder)
 }
 
 // executable returns the path of a build of zkbench; this one if it is empty.
@@ -231,7 +219,7 @@ func executable(name string) (string, error) {
 	}
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", usage(fmt.Errorf("%w: name an executable zkbench, such as ./old-zkbench", err))
+		return "", fmt.Errorf("%w: name an executable zkbench, such as ./old-zkbench", err)
 	}
 	return path, nil
 }
@@ -241,7 +229,7 @@ func executable(name string) (string, error) {
 func checkMetrics(recipe variants.Recipe, metrics []string) error {
 	known := scenarios.MetricNames(recipe)
 	for _, name := range metrics {
-		m := metric.Named(metric.WithUnit(name))
+		m := metric.Named(name)
 		ofTimes := m.Kind == metric.KindTime && slices.Contains(known, metric.Quantile(m.Phase, 99))
 		if !slices.Contains(known, m.Name) && !ofTimes {
 			return fmt.Errorf("--metrics: recipe %s has no metric %q%s", recipe.Name, name, strict.Nearest(m.Name, known))

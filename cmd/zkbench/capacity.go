@@ -22,16 +22,11 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// capacityFlags are the flags of `zkbench capacity`.
 type capacityFlags struct {
-	ensemble  ensembleFlags
-	load      scenarios.Overrides
-	out       string
-	objective string
-	by        string
-	first     int
-	most      int
-	json      string
+	search.Trials
+	objective, json string
+	load            scenarios.Overrides
+	ensemble        ensembleFlags
 }
 
 func capacityCommand(a *app) *cobra.Command {
@@ -43,39 +38,35 @@ func capacityCommand(a *app) *cobra.Command {
 holds in all repeats: the rate of operations that arrive (--by rate, in open
 mode), or the number of clients that loop (--by clients, in closed mode).
 
-A search doubles or halves the load until it has one that holds and one that
-fails, and halves the distance until they are within 5 %. The largest load that
-held is then run again, and must hold again; a load that is 10 % larger must
-fail. Both are repeated if the machine changed its speed meanwhile. There is no
-capacity, and the exit code is 5, if the trials contradict each other, if no
-load or every load meets the objective, or if the numbers of three trials in a
-row must not be used.
+The largest load that held is run again, and must hold again; a load that is
+10 % larger must fail. There is no capacity, and the exit code is 5, if the
+trials contradict each other, if no load or every load meets the objective, or
+if the numbers of three trials in a row must not be used. docs/load.md explains
+the search.
 
 The results of the last trial of each load are kept in a folder, which 'zkbench
 plot' draws and 'zkbench gate --rules' holds to limits.`,
 		Example: `  zkbench capacity lock-contention --objective 'response-p99 < 100ms'
   zkbench capacity lock-uncontended --objective 'acquire-p99 < 9ms' --by clients
   zkbench capacity ./mine.yaml --objective 'response-p99 < 50ms' --json out.json`,
-		Args: cobra.ExactArgs(1),
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return scenarios.Names(), cobra.ShellCompDirectiveDefault
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.capacity(cmd, args[0], f) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.capacity(cmd, args[0], &f) },
 	}
-	f.load = bindLoad(cmd)
-	bindSeries(cmd, f.load)
+	takeScenarios(cmd, 1)
+	f.Save, f.Log, f.load = save, a.stderr, bindLoad(cmd, true)
 	flags := cmd.Flags()
 	flags.Lookup("clients").Usage = "number of clients of all trials by rate\n(default: the scenario's largest)"
 	flags.Lookup("repeats").Usage = "measurements of each trial"
 	flags.Lookup("seed").Usage = "seed of the variants' order and of arrivals"
 	flags.Lookup("duration").Usage = "length of each measurement\n(default: the scenario's, or 5s)"
 	flags.StringVar(&f.objective, "objective", "", "what must hold, such as 'response-p99 < 50ms'")
-	flags.StringVar(&f.by, "by", capacity.ByRate, "rate or clients")
-	flags.IntVar(&f.first, "first", 50, "the load of the first trial")
-	flags.IntVar(&f.most, "most", 0, "the largest load to try\n(default 50000/s, or 10000 clients)")
-	flags.StringVar(&f.out, "out", "", "folder for results (default: in "+defaultRuns+")")
+	flags.StringVar(&f.By, "by", capacity.ByRate, "rate or clients")
+	flags.IntVar(&f.First, "first", 50, "the load of the first trial")
+	flags.IntVar(&f.Most, "most", 0, "the largest load to try\n(default 50000/s, or 10000 clients)")
+	flags.StringVar(&f.Folder, "out", "", "folder for results (default: in "+defaultRuns+")")
 	flags.StringVar(&f.json, "json", "", "also write the capacities to this JSON `file`")
-	f.ensemble.bind(cmd)
+	allow(cmd, "by", []string{capacity.ByRate, capacity.ByClients})
+	f.ensemble.bind(a, cmd)
+	_ = cmd.MarkFlagRequired("objective")
 	for _, name := range searched() {
 		_ = flags.MarkHidden(name)
 	}
@@ -85,12 +76,9 @@ plot' draws and 'zkbench gate --rules' holds to limits.`,
 // searched returns the flags of the load that a search sets.
 func searched() []string { return []string{"rate", "mode", "operations", "at-most", "stage"} }
 
-func (a *app) capacity(cmd *cobra.Command, name string, f capacityFlags) error {
-	if err := checkEmpty(cmd); err != nil {
-		return err
-	}
-	t := &search.Trials{By: f.by, First: f.first, Save: save, Log: a.stderr}
-	if err := f.prepare(cmd, name, t); err != nil {
+func (a *app) capacity(cmd *cobra.Command, name string, f *capacityFlags) error {
+	t := &f.Trials
+	if err := f.prepare(cmd, name); err != nil {
 		return usage(err)
 	}
 	where, err := a.resolve(cmd.Context(), f.ensemble)
@@ -107,7 +95,7 @@ func (a *app) capacity(cmd *cobra.Command, name string, f capacityFlags) error {
 	if err := removeFormer("json", f.json); err != nil {
 		return err
 	}
-	t.Folder = where.folder(f.out)
+	t.Folder = where.folder(t.Folder)
 	if err := checkOut(t.Folder); err != nil {
 		return err
 	}
@@ -115,46 +103,36 @@ func (a *app) capacity(cmd *cobra.Command, name string, f capacityFlags) error {
 	return errors.Join(a.finish(t, report, f.json), err)
 }
 
-// search prepares the ensemble and finds the capacities on it.
+// search finds the capacities on the ensemble that the flags mean.
 func (a *app) search(ctx context.Context, t *search.Trials, largest scenarios.Scenario, where site) (r capacity.Report, err error) {
-	e, err := a.openTarget(ctx, []scenarios.Scenario{largest}, where)
-	if err != nil {
-		return r, err
-	}
-	defer func() { err = errors.Join(err, e.close(context.WithoutCancel(ctx))) }()
-	if err := t.Scenario.Unable(scenarios.AbilityNow(e.Ensemble, where.engine)); err != nil {
-		return r, usage(err)
-	}
-	if _, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckConnections(s, e.Servers()) }); err != nil {
-		return r, usage(err)
-	}
-	shown := progress.New(a.stderr)
-	defer shown.Close()
-	t.Runner, t.Begin = newRunner(e, shown, nil), shown.Begin
-	r, err = t.Run(ctx)
-	return r, e.explain(failedRun(err))
+	err = a.withTarget(ctx, []scenarios.Scenario{largest}, where, nil, func(on *runner.Runner, shown *progress.Progress) error {
+		if _, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckConnections(s, on.Ensemble.Servers()) }); err != nil {
+			return usage(err)
+		}
+		t.Runner, t.Begin = on, shown.Begin
+		r, err = t.Run(ctx)
+		return err
+	})
+	return r, err
 }
 
 // prepare checks the flags, and reads the objective and the scenario.
-func (f *capacityFlags) prepare(cmd *cobra.Command, name string, t *search.Trials) (err error) {
-	if f.objective == "" {
-		return errors.New("--objective is missing: what must hold, such as 'response-p99 < 50ms'?")
-	}
-	if t.Objective, err = capacity.ParseObjective(f.objective); err != nil {
+func (f *capacityFlags) prepare(cmd *cobra.Command, name string) (err error) {
+	if f.Objective, err = capacity.ParseObjective(f.objective); err != nil {
 		return fmt.Errorf("--objective %w", err)
 	}
 	if err := f.checkLoads(cmd.Flags().Changed); err != nil {
 		return err
 	}
-	t.Most = f.most
 	recipes := catalog.Recipes()
-	if t.Scenario, err = scenarios.Load(name, recipes); err != nil {
+	if f.Scenario, err = scenarios.Load(name, recipes); err != nil {
 		return err
 	}
-	if t.Scenario, err = override(t.Pace(t.Scenario), f.load, recipes); err != nil {
+	f.Scenario = f.Pace(f.Scenario)
+	if err := override(&f.Scenario, f.load, recipes); err != nil {
 		return err
 	}
-	return t.Check(recipes)
+	return f.Check(recipes)
 }
 
 // The largest loads that are tried unless --most says otherwise, and the largest that it may say. A load that is a tenth larger must
@@ -167,24 +145,21 @@ const (
 
 // checkLoads checks the flags that say which loads are tried, and those that would.
 func (f *capacityFlags) checkLoads(given func(flag string) bool) error {
-	if err := oneOf("--by", f.by, []string{capacity.ByRate, capacity.ByClients}); err != nil {
-		return err
-	}
 	if slices.ContainsFunc(searched(), given) {
 		return errors.New("--rate, --mode, --operations, --at-most and --stage are set by the search: " +
 			"choose --by rate or --by clients, and --first")
 	}
-	if f.by == capacity.ByClients && given("clients") {
+	if f.By == capacity.ByClients && given("clients") {
 		return errors.New("--clients is set by the search with --by clients: use --first and --most")
 	}
-	if f.most == 0 {
-		f.most = map[string]int{capacity.ByRate: mostRate, capacity.ByClients: mostClients}[f.by]
+	if f.Most == 0 {
+		f.Most = map[string]int{capacity.ByRate: mostRate, capacity.ByClients: mostClients}[f.By]
 	}
-	if f.most > largestLoad {
-		return fmt.Errorf("--most wants at most %d, not %d", largestLoad, f.most)
+	if f.Most > largestLoad {
+		return fmt.Errorf("--most wants at most %d, not %d", largestLoad, f.Most)
 	}
-	if f.first < 1 || f.most < f.first {
-		return fmt.Errorf("--first wants at least 1, and --most at least as much, not %d and %d", f.first, f.most)
+	if f.First < 1 || f.Most < f.First {
+		return fmt.Errorf("--first wants at least 1, and --most at least as much, not %d and %d", f.First, f.Most)
 	}
 	return nil
 }

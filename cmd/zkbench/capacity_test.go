@@ -91,7 +91,7 @@ func TestCapacityMistakes(t *testing.T) {
 		name, want string
 		args       []string
 	}{
-		{"no objective", "what must hold", nil},
+		{"no objective", `required flag(s) "objective" not set`, nil},
 		{"no limit", "METRIC < LIMIT", []string{"--objective", "response-p99"}},
 		{"unknown metric", `did you mean "response-p99-ns"`, []string{"--objective", "respons-p99 < 5ms"}},
 		{"a phase of an open load", "measured only in open loads", []string{"--by", "clients", "--objective", "response-p99 < 5ms"}},

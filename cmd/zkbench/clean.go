@@ -15,7 +15,6 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// cleanFlags are the flags of `zkbench clean`.
 type cleanFlags struct {
 	servers string
 	dryRun  bool
@@ -39,44 +38,26 @@ Exit codes: 0 nothing is left to remove; 1 something could not be removed;
 		Example: `  zkbench clean --servers zk1:2181,zk2:2181,zk3:2181 --dry-run
   zkbench clean --servers zk1:2181,zk2:2181,zk3:2181
   zkbench clean --servers zk1:2181/app /zkbench-20260102T030405Z-ab12`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkEmpty(cmd); err != nil {
-				return err
-			}
-			return a.clean(cmd.Context(), f, args)
-		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.clean(cmd.Context(), f, args) },
 	}
 	cmd.Flags().StringVar(&f.servers, "servers", "", "host:port,host:port,…[/chroot]")
 	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be removed, and remove nothing")
+	_ = cmd.MarkFlagRequired("servers")
 	return cmd
-}
-
-// parse returns the servers and the chroot, which may be empty.
-func (f cleanFlags) parse() (servers []ensemble.Server, base string, err error) {
-	if f.servers == "" {
-		return nil, "", errors.New("--servers host:port,… is missing")
-	}
-	where, err := external.Parse(f.servers)
-	if err != nil {
-		return nil, "", err
-	}
-	for i, addr := range where.Addresses {
-		servers = append(servers, ensemble.Server{ID: i + 1, Name: addr, Addr: addr})
-	}
-	return servers, where.Chroot, nil
 }
 
 // clean removes the roots of runs that have ended.
 func (a *app) clean(ctx context.Context, f cleanFlags, names []string) error {
-	servers, base, err := f.parse()
+	where, err := external.Parse(f.servers)
 	if err != nil {
 		return usage(err)
 	}
+	base := where.Chroot
 	named, err := rootsNamed(base, names)
 	if err != nil {
 		return usage(err)
 	}
-	c, err := namespace.Connect(ctx, servers)
+	c, err := namespace.Connect(ctx, where.Servers())
 	if err != nil {
 		return fmt.Errorf("cannot use --servers %s: %w", f.servers, err)
 	}
@@ -174,10 +155,7 @@ func (a *app) printLeftovers(ctx context.Context, servers []ensemble.Server, bas
 		return
 	}
 	defer c.Conn.Close()
-	paths, err := c.List(ctx, base)
-	if err != nil {
-		return
-	}
+	paths, _ := c.List(ctx, base)
 	seen := map[namespace.State]int{}
 	for _, path := range paths {
 		f, there, err := c.Glance(ctx, path)

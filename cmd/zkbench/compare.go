@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/zkbench/zkbench/results/compare"
 	"github.com/zkbench/zkbench/results/grouping"
@@ -20,11 +19,9 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// compareFlags are the flags of `zkbench compare`.
 type compareFlags struct {
-	base   string
-	format string
-	sides  sidesFlags
+	base, format string
+	sides        sidesFlags
 }
 
 // sidesFlags are the flags of commands that compare runs.
@@ -33,27 +30,24 @@ type sidesFlags struct {
 	across  []string
 }
 
-// bind declares the flags.
-func (f *sidesFlags) bind(flags *pflag.FlagSet) {
-	flags.StringSliceVar(&f.metrics, "metrics", nil,
+func (f *sidesFlags) bind(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&f.metrics, "metrics", nil,
 		"names or patterns of metrics (default: ops/s,\ntwo medians, requests, writes, notifications, herds)")
-	flags.StringSliceVar(&f.across, "across", nil,
+	cmd.Flags().StringSliceVar(&f.across, "across", nil,
 		"a difference to compare across (repeatable):\n"+strings.Join(texts(compare.Subjects()), ", "))
+	allow(cmd, "across", compare.Subjects())
 }
 
-// check returns the mistakes in the flags.
-func (f sidesFlags) check() error {
-	errs := list.Map(f.across, func(s string) error { return oneOf("--across", s, texts(compare.Subjects())) })
+// check returns the mistakes in the flags, and arguments that name one run twice.
+func (f sidesFlags) check(args []string) error {
+	errs := []error{twice(args, "name two different runs")}
 	for _, pattern := range f.metrics {
 		if _, err := path.Match(pattern, ""); err != nil {
-			errs = append(errs, usage(fmt.Errorf("--metrics: %q is not a pattern: %w", pattern, err)))
+			errs = append(errs, fmt.Errorf("--metrics: %q is not a pattern: %w", pattern, err))
 		}
 	}
-	return errors.Join(errs...)
+	return usage(errors.Join(errs...))
 }
-
-// otherRuns is what to do about a run that is given twice.
-const otherRuns = "name two different runs"
 
 // options returns what the flags select.
 func (f sidesFlags) options() compare.Options {
@@ -106,24 +100,19 @@ The exit code reports whether there was something to compare, not the outcome.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.base, "base", "", "`variant` of a run to compare the others with\n(default: the overview's naive one, or the first)")
-	f.sides.bind(flags)
+	f.sides.bind(cmd)
 	flags.StringVar(&f.format, "format", table.Formats()[0], strings.Join(table.Formats(), ", "))
+	allow(cmd, "format", table.Formats())
 	return cmd
-}
-
-// check returns the mistakes in flags and arguments.
-func (f compareFlags) check(args []string) error {
-	err := errors.Join(oneOf("--format", f.format, table.Formats()), f.sides.check(), twice(args, otherRuns))
-	if f.base != "" && len(args) > 1 {
-		err = errors.Join(err, usage(errors.New("--base names a variant of a single run; of several runs, the first one is the base")))
-	}
-	return err
 }
 
 // compare prints the comparison of results. Results that can be read and not be compared are a usage error.
 func (a *app) compare(args []string, f compareFlags) error {
-	if err := f.check(args); err != nil {
+	if err := f.sides.check(args); err != nil {
 		return err
+	}
+	if f.base != "" && len(args) > 1 {
+		return usage(errors.New("--base names a variant of a single run; of several runs, the first one is the base"))
 	}
 	sides, err := a.readSides(args)
 	if err != nil {
@@ -161,11 +150,10 @@ func (a *app) readSides(args []string) ([]compare.Side, error) {
 
 // pathsOf returns the files that match a pattern. An existing file, or a pattern without matches, is returned as it is.
 func pathsOf(arg string) []string {
-	if _, err := os.Stat(arg); !errors.Is(err, fs.ErrNotExist) {
-		return []string{arg}
-	}
-	if matches, err := filepath.Glob(arg); err == nil && len(matches) > 0 {
-		return matches
+	if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) {
+		if matches, _ := filepath.Glob(arg); len(matches) > 0 {
+			return matches
+		}
 	}
 	return []string{arg}
 }

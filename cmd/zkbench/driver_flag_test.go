@@ -34,7 +34,7 @@ func TestDriverFlag(t *testing.T) {
 			t.Fatal(err)
 		}
 		before := s.Selected(*s.RecipeAmong(a.recipes()))
-		if err = a.addDrivers(&s); err != nil {
+		if err = a.change(&s, runFlags{}); err != nil {
 			if !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %v, want %q", name, err, want)
 			}

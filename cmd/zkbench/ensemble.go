@@ -1,11 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +15,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/container"
 	"github.com/zkbench/zkbench/ensemble/external"
 	"github.com/zkbench/zkbench/ensemble/process"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -31,7 +32,16 @@ or 'down' finds what a crash left behind by its label, and removes it.
 started. 'status' shows such a server, and 'heal' restores it.`,
 	}
 	addCommands(cmd, upCommand(a), downCommand(a), statusCommand(a), logsCommand(a),
-		killCommand(a), pauseCommand(a), partitionCommand(a), healCommand(a), imageCommand(a))
+		faultCommand(a, ensemble.Kill, "Kill a server, as a crash does",
+			`Kill a server of an ensemble at once, as a crash does. Its data stays.`),
+		faultCommand(a, ensemble.Pause, "Stop a server without ending its connections",
+			`Stop a server of an ensemble without ending its connections, as a long garbage
+collection does. Its client port takes connections and answers nothing.`),
+		faultCommand(a, ensemble.Partition, "Cut a server off from the other servers",
+			`Cut a server off from the other servers, while clients still reach it. The
+servers notice within 10 s (syncLimit x tickTime); then it stops serving. Only
+containers can be cut off: local processes share one network.`),
+		healCommand(a), imageCommand(a))
 	return cmd
 }
 
@@ -43,83 +53,63 @@ func upCommand(a *app) *cobra.Command {
 		Example: "  zkbench ensemble up\n  zkbench ensemble up --ensemble process --ports 2181,2182,2183",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.check(); err != nil {
+			if err := cmp.Or(f.check(), usage(checkPorts(f.Ports))); err != nil {
 				return err
 			}
-			opts := f.options(a.stderr)
-			opts.Lifetime = ensemble.Kept
-			if cmd.Flags().Changed("ports") {
-				var err error
-				if opts.Ports, err = portNumbers(f.ports); err != nil {
-					return err
-				}
-			}
-			return a.up(cmd.Context(), f.choice(), opts)
+			return a.up(cmd.Context(), f)
 		},
 	}
-	f.bindEngine(cmd, []string{"auto", string(ensemble.Container), string(ensemble.Process)})
-	cmd.Flags().StringSliceVar(&f.ports, "ports", nil, "client ports, one per server (default free ones)")
+	f.bindEngine(a, cmd, []string{"auto", string(ensemble.Container), string(ensemble.Process)})
+	cmd.Flags().IntSliceVar(&f.Ports, "ports", nil, "client ports, one per server (default free ones)")
 	return cmd
 }
 
-// portNumbers parses --ports. The error names all mistakes.
-func portNumbers(values []string) ([]int, error) {
-	var ports []int
-	var bad []string
-	for _, text := range values {
-		text = strings.TrimSpace(text)
-		port, err := strconv.Atoi(text)
-		if err != nil || port < 1 || text != strconv.Itoa(port) { // 010 is refused: other tools read it as 8
-			bad = append(bad, strconv.Quote(text))
-		}
-		ports = append(ports, port)
-	}
+func checkPorts(ports []int) error {
+	beyond := func(port int) bool { return port < 1 || port > 65535 }
 	switch {
-	case len(values) == 0:
-		return nil, usage(errors.New("--ports is empty"))
-	case len(bad) > 0:
-		return nil, usage(fmt.Errorf("--ports wants whole numbers of at least 1, separated by commas, not %s", strings.Join(bad, ", ")))
+	case len(ports) == 0: // free ones are found
+		return nil
 	case len(ports) != ensemble.Size:
-		return nil, usage(fmt.Errorf("--ports wants %d ports, one for each server, not %d", ensemble.Size, len(ports)))
+		return fmt.Errorf("--ports wants %d ports, one for each server, not %d", ensemble.Size, len(ports))
+	case slices.ContainsFunc(ports, beyond) || len(list.Distinct(ports)) < len(ports):
+		return fmt.Errorf("--ports wants %d different ports from 1 to 65535, not %s", ensemble.Size, joined(ports, ", "))
 	}
-	for i, port := range ports {
-		if port > 65535 || slices.Contains(ports[:i], port) {
-			return nil, usage(fmt.Errorf("--ports wants %d different ports of at most 65535, not %d", ensemble.Size, port))
-		}
-	}
-	return ports, nil
+	return nil
 }
 
-// releaser is an ensemble that stays up when its lock is released.
-type releaser interface{ Release() error }
-
-func (a *app) up(ctx context.Context, choice auto.Choice, opts ensemble.Options) error {
-	done := a.started.starts(ensemble.Container, opts.Name) // or processes: `ensemble down` removes both
-	defer done()
-	e, err := auto.Open(ctx, choice, opts)
+func (a *app) up(ctx context.Context, f ensembleFlags) error {
+	defer a.started.starts(ensemble.Container, f.Name)() // or processes: `ensemble down` removes both
+	f.Lifetime = ensemble.Kept
+	e, err := auto.Open(ctx, f.Choice, f.Options)
 	if err != nil {
 		return err
 	}
-	if r, ok := e.(releaser); ok {
+	if r, ok := e.(interface{ Release() error }); ok { // the ensemble stays up
 		defer r.Release() //nolint:errcheck // the lock ends with the process at the latest
 	}
-	return a.printStatus(ctx, e, opts.Name)
+	return a.printStatus(ctx, e, f.Name)
 }
 
-func downCommand(a *app) *cobra.Command {
-	var f ensembleFlags
+// onEnsemble makes a command about the ensemble that --name names.
+func onEnsemble(use, short string, run func(ctx context.Context, f ensembleFlags) error) (*cobra.Command, *ensembleFlags) {
+	f := new(ensembleFlags)
 	cmd := &cobra.Command{
-		Use:   "down",
-		Short: "End an ensemble, or remove what a crash left of one",
-		Args:  noArguments,
+		Use: use, Short: short, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := ensemble.CheckName(f.name); err != nil {
+			if err := ensemble.CheckName(f.Name); err != nil {
 				return usage(err)
 			}
-			return a.down(cmd.Context(), f.name)
+			return run(cmd.Context(), *f)
 		},
 	}
 	f.bindName(cmd)
+	return cmd, f
+}
+
+func downCommand(a *app) *cobra.Command {
+	cmd, _ := onEnsemble("down", "End an ensemble, or remove what a crash left of one", func(ctx context.Context, f ensembleFlags) error {
+		return a.down(ctx, f.Name)
+	})
 	return cmd
 }
 
@@ -173,41 +163,35 @@ func others(ctx context.Context, name string) string {
 }
 
 func statusCommand(a *app) *cobra.Command {
-	var f ensembleFlags
-	cmd := &cobra.Command{
-		Use:   "status",
-		Short: "Show role, address, sessions and watches of each server",
-		Args:  noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			e, err := find(cmd.Context(), f)
-			if err != nil {
-				return err
-			}
-			return a.printStatus(cmd.Context(), e, f.name)
-		},
-	}
-	f.bindName(cmd)
-	cmd.Flags().StringVar(&f.servers, "servers", "", "show these servers instead: host:port,…")
+	const short = "Show role, address, sessions and watches of each server"
+	cmd, f := onEnsemble("status", short, func(ctx context.Context, f ensembleFlags) error {
+		e, err := find(ctx, f)
+		if err != nil {
+			return err
+		}
+		return a.printStatus(ctx, e, f.Name)
+	})
+	cmd.Flags().StringVar(&f.Servers, "servers", "", "show these servers instead: host:port,…")
 	return cmd
 }
 
 // find returns an ensemble that is up, without locking it.
 func find(ctx context.Context, f ensembleFlags) (ensemble.Ensemble, error) {
-	if f.servers != "" {
-		return external.Attach(ctx, f.servers)
+	if f.Servers != "" {
+		return external.Attach(ctx, f.Servers)
 	}
-	if err := ensemble.CheckName(f.name); err != nil {
+	if err := ensemble.CheckName(f.Name); err != nil {
 		return nil, usage(err)
 	}
 	if container.Available(ctx) == nil {
-		e, err := container.Find(ctx, f.name)
+		e, err := container.Find(ctx, f.Name)
 		if !errors.Is(err, ensemble.ErrNotUp) {
 			return e, err
 		}
 	}
-	e, err := process.Find(f.name)
+	e, err := process.Find(f.Name)
 	if errors.Is(err, ensemble.ErrNotUp) {
-		return nil, notUp(ctx, f.name)
+		return nil, notUp(ctx, f.Name)
 	}
 	return e, err
 }
@@ -235,24 +219,21 @@ func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble, name string)
 	}
 	errs := []error{err}
 	for _, s := range e.Servers() {
-		missing := func(role string) {
-			t.Row(s.Name, role, table.Missing, s.Addr, table.Missing, table.Missing, table.Missing)
-		}
+		role := "unreachable"
 		if fault, ok := faults.Faults[s.Name]; ok {
-			missing(fault.Condition())
-			continue
-		}
-		status, err := ensemble.Probe(ctx, s)
-		if err != nil {
+			role = fault.Condition()
+		} else {
+			status, err := ensemble.Probe(ctx, s)
+			if err == nil {
+				t.Row(s.Name, status.Role, status.Version, s.Addr, known(status.Sessions), known(status.Znodes), known(status.Watches))
+				continue
+			}
 			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
 			if errors.Is(err, ensemble.ErrNotServing) {
-				missing("not serving")
-			} else {
-				missing("unreachable")
+				role = "not serving"
 			}
-			continue
 		}
-		t.Row(s.Name, status.Role, status.Version, s.Addr, known(status.Sessions), known(status.Znodes), known(status.Watches))
+		t.Row(s.Name, role, table.Missing, s.Addr, table.Missing, table.Missing, table.Missing)
 	}
 	fmt.Fprintln(a.stdout, t)
 	return errors.Join(errs...)
@@ -266,24 +247,17 @@ func known(n int64) string {
 }
 
 func logsCommand(a *app) *cobra.Command {
-	var f ensembleFlags
 	var lines int
-	cmd := &cobra.Command{
-		Use:   "logs",
-		Short: "Print the last lines of each server's log",
-		Args:  noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if lines < 1 {
-				return usage(fmt.Errorf("--lines wants at least 1, not %d", lines))
-			}
-			e, err := find(cmd.Context(), f)
-			if err != nil {
-				return err
-			}
-			return e.Logs(cmd.Context(), a.stdout, lines)
-		},
-	}
-	f.bindName(cmd)
+	cmd, _ := onEnsemble("logs", "Print the last lines of each server's log", func(ctx context.Context, f ensembleFlags) error {
+		if lines < 1 {
+			return usage(fmt.Errorf("--lines wants at least 1, not %d", lines))
+		}
+		e, err := find(ctx, f)
+		if err != nil {
+			return err
+		}
+		return e.Logs(ctx, a.stdout, lines)
+	})
 	cmd.Flags().IntVar(&lines, "lines", 20, "lines per server")
 	return cmd
 }

@@ -22,11 +22,37 @@ type breakable interface {
 	Release() error
 }
 
+// breakableCommand lets a command use a kept ensemble whose servers can be broken. The ensemble is locked meanwhile, except with --force.
+func breakableCommand(cmd *cobra.Command, use func(ctx context.Context, e breakable, name string, args []string) error) *cobra.Command {
+	var f ensembleFlags
+	f.bindName(cmd)
+	force := cmd.Flags().Bool("force", false, "also while a run uses the ensemble")
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		found, err := find(cmd.Context(), f)
+		if err != nil {
+			return err
+		}
+		e, ok := found.(breakable)
+		if !ok {
+			return fmt.Errorf("the servers of ensemble %q cannot be made to fail", f.Name)
+		}
+		if !*force {
+			switch err := e.Lock(); {
+			case errors.Is(err, ensemble.ErrBusy):
+				return fmt.Errorf("a run uses ensemble %q: wait for it, or add --force", f.Name)
+			case err != nil:
+				return err
+			}
+			defer func() { err = errors.Join(err, e.Release()) }()
+		}
+		return use(cmd.Context(), e, f.Name, args)
+	}
+	return cmd
+}
+
 // faultCommand makes the command for one fault.
 func faultCommand(a *app, fault ensemble.ServerFault, short, long string) *cobra.Command {
-	var f ensembleFlags
-	var force bool
-	cmd := &cobra.Command{
+	return breakableCommand(&cobra.Command{
 		Use:   string(fault) + " <server|leader|follower>",
 		Short: short,
 		Long: long + `
@@ -34,105 +60,28 @@ func faultCommand(a *app, fault ensemble.ServerFault, short, long string) *cobra
 'leader' and 'follower' mean the servers that have these roles now; of several
 followers it is the first. 'zkbench ensemble heal' undoes the fault.
 
-The ensemble must have been started by 'zkbench ensemble up'. While a run uses
-it, the command is refused without --force: a fault that the run's scenario does
-not have makes the run invalid.`,
+While a run uses the ensemble, the command is refused without --force: a fault
+that the run's scenario does not have makes the run invalid.`,
 		Example: fmt.Sprintf("  zkbench ensemble %[1]s leader\n  zkbench ensemble %[1]s zoo2 --name mine", fault),
-		Args:    oneServer,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBreakable(cmd.Context(), f, force, func(e breakable) error {
-				return a.breakServer(cmd.Context(), e, f.name, args[0], fault)
-			})
-		},
-	}
-	f.bindName(cmd)
-	bindForce(cmd, &force)
-	return cmd
-}
-
-func bindForce(cmd *cobra.Command, force *bool) {
-	cmd.Flags().BoolVar(force, "force", false, "also while a run uses the ensemble")
-}
-
-func killCommand(a *app) *cobra.Command {
-	return faultCommand(a, ensemble.Kill, "Kill a server, as a crash does",
-		`Kill a server of an ensemble at once, as a crash does. Its data stays.`)
-}
-
-func pauseCommand(a *app) *cobra.Command {
-	return faultCommand(a, ensemble.Pause, "Stop a server without ending its connections",
-		`Stop a server of an ensemble without ending its connections, as a long garbage
-collection does. Its client port takes connections and answers nothing.`)
-}
-
-func partitionCommand(a *app) *cobra.Command {
-	return faultCommand(a, ensemble.Partition, "Cut a server off from the other servers",
-		`Cut a server off from the other servers, while clients still reach it. The
-servers notice within 10 s (syncLimit x tickTime); then it stops serving. Only
-containers can be cut off: local processes share one network.`)
+		Args:    arguments(1, 1, "it wants one server: a name such as zoo1, leader or follower"),
+	}, func(ctx context.Context, e breakable, name string, args []string) error {
+		return a.breakServer(ctx, e, name, args[0], fault)
+	})
 }
 
 func healCommand(a *app) *cobra.Command {
-	var f ensembleFlags
-	var force bool
-	cmd := &cobra.Command{
+	return breakableCommand(&cobra.Command{
 		Use:   "heal [server]",
 		Short: "Undo kill, pause and partition",
 		Long: `Undo the faults of one server or of all servers: start those that were killed or
 have crashed, continue paused ones, and connect those that were cut off. Then
 wait until one server leads and all others follow.
 
-The ensemble must have been started by 'zkbench ensemble up'. While a run uses
-it, the command is refused without --force: it would undo faults that the run's
-scenario has.`,
+While a run uses the ensemble, the command is refused without --force: it would
+undo faults that the run's scenario has.`,
 		Example: "  zkbench ensemble heal\n  zkbench ensemble heal zoo2 --name mine",
-		Args:    atMostOneServer,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBreakable(cmd.Context(), f, force, func(e breakable) error {
-				return a.heal(cmd.Context(), e, f.name, args)
-			})
-		},
-	}
-	f.bindName(cmd)
-	bindForce(cmd, &force)
-	return cmd
-}
-
-func oneServer(cmd *cobra.Command, args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("%s wants one server: a name such as zoo1, leader or follower", cmd.CommandPath())
-	}
-	return nil
-}
-
-func atMostOneServer(cmd *cobra.Command, args []string) error {
-	if len(args) > 1 {
-		return fmt.Errorf("%s wants one server at most: a name such as zoo1; without a name it heals all", cmd.CommandPath())
-	}
-	return nil
-}
-
-// withBreakable calls use with the kept ensemble. The ensemble is locked meanwhile, unless force is set.
-func withBreakable(ctx context.Context, f ensembleFlags, force bool, use func(breakable) error) (err error) {
-	found, err := find(ctx, f)
-	if err != nil {
-		return err
-	}
-	e, ok := found.(breakable)
-	if !ok {
-		return fmt.Errorf("the servers of ensemble %q cannot be made to fail", f.name)
-	}
-	if force {
-		return use(e)
-	}
-	switch err := e.Lock(); {
-	case errors.Is(err, ensemble.ErrBusy):
-		return fmt.Errorf("a run uses ensemble %q: wait for it, or add --force", f.name)
-	case err != nil:
-		return err
-	}
-	defer func() { err = errors.Join(err, e.Release()) }()
-	return use(e)
+		Args:    arguments(0, 1, "it wants one server at most: a name such as zoo1; without a name it heals all"),
+	}, a.heal)
 }
 
 // breakServer causes the fault on the server that whom means now.
@@ -151,7 +100,8 @@ func (a *app) breakServer(ctx context.Context, e breakable, name, whom string, f
 	if already, ok := faults[s.Name]; ok {
 		return fmt.Errorf("%s is already %s: `%s` restores it", s.Name, already.Condition(), ensemble.HealCommand(name))
 	}
-	if fault == ensemble.Kill && !othersRun(e.Servers(), faults, s) {
+	runs := func(other ensemble.Server) bool { return other != s && faults[other.Name] != ensemble.Kill }
+	if fault == ensemble.Kill && !slices.ContainsFunc(e.Servers(), runs) {
 		return fmt.Errorf("%s is the last server that runs: `%s` ends the ensemble", s.Name, ensemble.DownCommand(name))
 	}
 	if err := e.Break(ctx, s, fault); err != nil {
@@ -160,11 +110,6 @@ func (a *app) breakServer(ctx context.Context, e breakable, name, whom string, f
 	done := map[ensemble.ServerFault]string{ensemble.Kill: "killed", ensemble.Pause: "paused", ensemble.Partition: "cut off"}[fault]
 	fmt.Fprintf(a.stdout, "%s %s%s: `%s` restores it\n", done, s.Name, role, ensemble.HealCommand(name))
 	return nil
-}
-
-// othersRun reports whether a server besides s has not been killed.
-func othersRun(servers []ensemble.Server, faults map[string]ensemble.ServerFault, s ensemble.Server) bool {
-	return slices.ContainsFunc(servers, func(other ensemble.Server) bool { return other != s && faults[other.Name] != ensemble.Kill })
 }
 
 // resolveServer returns the server with a name or a role. role is the role in parentheses if the server was found by it.

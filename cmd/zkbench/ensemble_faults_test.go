@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/ensemble/container"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/process"
@@ -42,7 +43,7 @@ func vandal(name string) int {
 }
 
 func pauseUntilInterrupted(ctx context.Context, a app, name string) (err error) {
-	where, err := a.resolve(ctx, ensembleFlags{engine: "auto", name: name})
+	where, err := a.resolve(ctx, ensembleFlags{auto.Choice{Engine: "auto"}, ensemble.Options{Name: name, Progress: a.stderr}})
 	if err != nil {
 		return err
 	}
@@ -159,7 +160,7 @@ func (e keptByHand) checkWaysOut() {
 		if err := run.Wait(); !errors.As(err, &exit) || exit.ExitCode() != outcome.CodeInterrupted {
 			e.Errorf("%s: %v, want exit code %d", way.name, err, outcome.CodeInterrupted)
 		}
-		found, err := find(e.Context(), ensembleFlags{name: e.name})
+		found, err := find(e.Context(), ensembleFlags{Options: ensemble.Options{Name: e.name}})
 		if err == nil {
 			err = ensemble.CheckFaults(e.Context(), found)
 		}

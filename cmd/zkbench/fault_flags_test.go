@@ -16,7 +16,7 @@ import (
 func scenarioOf(t *testing.T, name string, args ...string) (scenarios.Scenario, error) {
 	t.Helper()
 	cmd := &cobra.Command{Use: "run"}
-	f := bindLoad(cmd)
+	f := bindLoad(cmd, false)
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +24,8 @@ func scenarioOf(t *testing.T, name string, args ...string) (scenarios.Scenario, 
 	if err != nil {
 		return s, err
 	}
-	return override(s, f, catalog.Recipes())
+	err = override(&s, f, catalog.Recipes())
+	return s, err
 }
 
 func TestFaultFlags(t *testing.T) {
@@ -106,7 +107,7 @@ func TestFaultCompletion(t *testing.T) {
 // The runs of a campaign get the flags as they were given.
 func TestCampaignPassesFaults(t *testing.T) {
 	cmd := &cobra.Command{Use: "gate"}
-	f := bindLoad(cmd)
+	f := bindLoad(cmd, false)
 	if err := cmd.ParseFlags([]string{"--clients", "1,2", "--fault", "kill: any, at: 1s", "--fault", "none", "--roam"}); err != nil {
 		t.Fatal(err)
 	}

@@ -25,18 +25,17 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// gateFlags are the flags of `zkbench gate`.
 type gateFlags struct {
-	rules, baseline                   string
-	json, junit, markdown, benchmarks string
-	require                           []string
-	selfTest                          bool
-	scenario                          string
-	pairs                             pairFlags
+	rules, baseline string
+	outputs         map[string]*string // files to write, by flag
+	require         []string
+	selfTest        bool
+	scenario        string
+	pairs           pairFlags
 }
 
 func gateCommand(a *app) *cobra.Command {
-	f := gateFlags{}
+	var f gateFlags
 	cmd := &cobra.Command{
 		Use:   "gate [RESULT…]",
 		Short: "Check results: pass, regression or inconclusive",
@@ -50,10 +49,9 @@ agree with the servers' own counters. If a scenario ran unchanged, its own
 claims (expect:) are checked. --rules adds your claims, and --baseline checks
 the counts that 'zkbench baseline save' has stored.
 
-With --run, another build is measured beside this one: pairs of runs on one
-ensemble, in random order within each pair. Differences in the first pairs are
-measured again in further pairs, and only those that both stages show are
-regressions. docs/statistics.md has the tests and what they can detect.
+With --run, another build is measured beside this one, in pairs of runs on one
+ensemble. What differs is measured again in further pairs; only what both stages
+show is a regression. docs/statistics.md has the tests and what they can detect.
 
 Exit codes, first that applies: 4 a recipe broke its promise; 1 could not run;
 5 invalid, inconclusive, or no results; 3 regression; 0 pass. Mistakes in flags
@@ -64,23 +62,26 @@ and files are 2.`,
   zkbench gate out/capacity --rules objectives.yaml
   zkbench gate --run lock-contention --base-binary ./zkbench-main --clients 20
   zkbench gate --self-test`,
+		// The files of an earlier gate go before any other check.
+		Args: func(_ *cobra.Command, args []string) error { return f.clearOutputs(args) },
 		RunE: func(cmd *cobra.Command, args []string) error { return a.gate(cmd, args, f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.rules, "rules", "", "YAML `file` with claims to check")
 	flags.StringVar(&f.baseline, "baseline", "", "`folder` with baselines of counts")
 	flags.StringSliceVar(&f.require, "require", nil, "scenarios that must have a result")
-	flags.StringVar(&f.json, "json", "", "write the verdict to this JSON `file`")
-	flags.StringVar(&f.junit, "junit", "", "write it to this JUnit XML `file`")
-	flags.StringVar(&f.markdown, "markdown", "", "write it to this Markdown `file`")
-	flags.StringVar(&f.benchmarks, "benchfmt", "", "write the metrics to this `file` for benchstat")
+	f.outputs = map[string]*string{
+		"json":     flags.String("json", "", "write the verdict to this JSON `file`"),
+		"junit":    flags.String("junit", "", "write it to this JUnit XML `file`"),
+		"markdown": flags.String("markdown", "", "write it to this Markdown `file`"),
+		"benchfmt": flags.String("benchfmt", "", "write the metrics to this `file` for benchstat"),
+	}
 	flags.BoolVar(&f.selfTest, "self-test", false, "check the gate with synthetic results")
 	flags.StringVar(&f.scenario, "run", "", "measure this `scenario` with both builds")
-	flags.StringVar(&f.pairs.base, "base-binary", "", "the build to compare with, for --run")
-	flags.StringVar(&f.pairs.head, "head-binary", "", "the build to check (default this one)")
-	flags.IntVar(&f.pairs.confirm, "confirm", 20, "pairs that confirm a difference")
-	flags.StringSliceVar(&f.pairs.metrics, "metrics", nil, "metrics to compare (default throughput and,\nof the first phase, p50 and p90)")
-	f.pairs.bind(cmd)
+	f.pairs.bind(a, cmd, "metrics to compare (default throughput and,\nof the first phase, p50 and p90)")
+	flags.IntVar(&f.pairs.rules.Rule.ConfirmPairs, "confirm", 20, "pairs that confirm a difference")
+	flags.StringVar(&f.pairs.series.Base, "base-binary", "", "the build to compare with, for --run")
+	flags.StringVar(&f.pairs.series.Head, "head-binary", "", "the build to check (default this one)")
 	return cmd
 }
 
@@ -96,7 +97,7 @@ func (f gateFlags) check(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s: for --run only", strings.Join(pairsOnly, ", "))
 	case f.scenario != "" && len(args) > 0:
 		return errors.New("--run measures the results that it checks: give no results")
-	case f.scenario != "" && f.pairs.base == "":
+	case f.scenario != "" && f.pairs.series.Base == "":
 		return errors.New("--run needs --base-binary, the build to compare with")
 	case f.scenario != "" && len(f.baseline+f.rules)+len(f.require) > 0:
 		return errors.New("--run compares two builds: use --rules, --baseline and --require in a separate call")
@@ -112,25 +113,32 @@ func inCI() bool {
 	return isSet("CI") || isSet("GITHUB_ACTIONS")
 }
 
-// outputs returns the files to write by flag.
-func (f gateFlags) outputs() map[string]string {
-	return map[string]string{"json": f.json, "junit": f.junit, "markdown": f.markdown, "benchfmt": f.benchmarks}
-}
-
 // clearOutputs removes the files of an earlier gate, which a reader could otherwise take for the verdict of this one if it
 // fails.
-func (f gateFlags) clearOutputs(inputs []string) error {
-	for flag, path := range f.outputs() {
-		if path != "" && slices.ContainsFunc(inputs, func(input string) bool { return sameFile(input, path) }) {
-			return usage(fmt.Errorf("--%s %s is also an input: choose another file", flag, path))
-		}
-		for other, same := range f.outputs() {
-			if path != "" && flag < other && filepath.Clean(path) == filepath.Clean(same) {
-				return usage(fmt.Errorf("--%s and --%s would write to one file: choose two files", flag, other))
-			}
-		}
+func (f gateFlags) clearOutputs(args []string) error {
+	inputs := []string{f.rules, f.pairs.series.Base, f.pairs.series.Head, f.pairs.cache}
+	for _, arg := range args {
+		inputs = append(append(inputs, arg), gate.Files(arg)...)
 	}
-	for flag, path := range f.outputs() {
+	sameFile := func(a, b string) bool {
+		x, errX := os.Stat(a)
+		y, errY := os.Stat(b)
+		return errX == nil && errY == nil && os.SameFile(x, y)
+	}
+	used := map[string]string{} // flags by the file that they write
+	for flag, path := range f.outputs {
+		if *path == "" {
+			continue
+		}
+		if slices.ContainsFunc(inputs, func(input string) bool { return sameFile(input, *path) }) {
+			return usage(fmt.Errorf("--%s %s is also an input: choose another file", flag, *path))
+		}
+		if other := used[filepath.Clean(*path)]; other != "" {
+			return usage(fmt.Errorf("--%s and --%s would write to one file: choose two files", flag, other))
+		}
+		used[filepath.Clean(*path)] = flag
+	}
+	for path, flag := range used {
 		if err := removeFormer(flag, path); err != nil {
 			return err
 		}
@@ -138,32 +146,22 @@ func (f gateFlags) clearOutputs(inputs []string) error {
 	return nil
 }
 
-// sameFile reports whether two paths lead to one existing file.
-func sameFile(a, b string) bool {
-	x, errX := os.Stat(a)
-	y, errY := os.Stat(b)
-	return errX == nil && errY == nil && os.SameFile(x, y)
-}
-
 func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
-	inputs := []string{f.rules, f.pairs.base, f.pairs.head, f.pairs.cache}
-	for _, arg := range args {
-		inputs = append(append(inputs, arg), gate.Files(arg)...)
-	}
-	if err := errors.Join(f.clearOutputs(inputs), checkEmpty(cmd), usage(f.check(cmd, args))); err != nil {
-		return err
+	if err := f.check(cmd, args); err != nil {
+		return usage(err)
 	}
 	if f.selfTest {
 		return a.selfTest()
 	}
-	rules, err := f.read(time.Now())
+	rules, err := f.read()
 	if err != nil {
 		return usage(err)
 	}
 	var evidence gate.Evidence
 	var notes []string
 	if f.scenario != "" {
-		evidence, notes, err = a.measurePairs(cmd, &f, &rules.Paired)
+		evidence, notes, err = a.measurePairs(cmd, f.scenario, &f.pairs)
+		rules.Paired = f.pairs.rules
 		if err != nil && len(evidence.Head()) == 0 {
 			return err
 		}
@@ -180,8 +178,8 @@ func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
 }
 
 // read reads rules and baselines, and returns the mistakes in all of them.
-func (f gateFlags) read(now time.Time) (gate.Rules, error) {
-	rules := gate.Rules{Paired: gate.DefaultPairRules(now), Required: f.require, VariantsOf: variantsOf, Names: gateNames()}
+func (f gateFlags) read() (gate.Rules, error) {
+	rules := gate.Rules{Required: f.require, VariantsOf: variantsOf, Names: gateNames()}
 	var errs []error
 	if f.rules != "" {
 		text, err := os.ReadFile(f.rules)
@@ -195,8 +193,8 @@ func (f gateFlags) read(now time.Time) (gate.Rules, error) {
 		rules.Baselines, err = gate.ReadBaselines(f.baseline)
 		errs = append(errs, err)
 	}
-	for flag, path := range f.outputs() {
-		errs = append(errs, checkFile(flag, path))
+	for flag, path := range f.outputs {
+		errs = append(errs, checkFile(flag, *path))
 	}
 	return rules, errors.Join(errs...)
 }
@@ -234,24 +232,18 @@ func variantsOf(d *results.Document) []string {
 }
 
 // measurePairs measures pairs of runs of a scenario. After a failure, it returns the evidence so far.
-func (a *app) measurePairs(cmd *cobra.Command, f *gateFlags, rules *gate.PairRules) (evidence gate.Evidence, notes []string, err error) {
-	rules.Rule.ScreenPairs, rules.Rule.ConfirmPairs = f.pairs.pairs, f.pairs.confirm
-	rules.Metrics = list.Map(f.pairs.metrics, metric.WithUnit)
-	if err := rules.Validate(); err != nil {
-		return evidence, nil, usage(err)
+func (a *app) measurePairs(cmd *cobra.Command, scenario string, f *pairFlags) (evidence gate.Evidence, notes []string, err error) {
+	if err = f.complete(); err == nil {
+		f.rules.Calibration, err = gate.ReadCalibration(f.cache)
 	}
-	cache, err := f.pairs.cacheFile()
 	if err != nil {
-		return evidence, nil, err
-	}
-	if rules.Calibration, err = gate.ReadCalibration(cache); err != nil {
 		return evidence, nil, usage(err)
 	}
-	err = a.withSeries(cmd, f.scenario, &f.pairs, func(ctx context.Context, s *campaign.Series) error {
+	err = a.withSeries(cmd, scenario, *f, func(ctx context.Context, s *campaign.Series) error {
 		if s.SameBuild() {
 			notes = append(notes, "both sides are the same build (an A/A comparison)")
 		}
-		pairs, err := s.Compare(ctx, *rules)
+		pairs, err := s.Compare(ctx, f.rules)
 		evidence = gate.Evidence{Pairs: &pairs, Unreadable: s.Unreadable}
 		return err
 	})
@@ -302,12 +294,11 @@ func (a *app) deliver(report gate.Report, evidence gate.Evidence, f gateFlags) e
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
 		errs = append(errs, report.WriteAnnotations(a.stdout))
 	}
-	for _, output := range []struct {
-		path  string
-		write func(path string) error
-	}{{f.json, report.WriteJSON}, {f.junit, report.WriteJUnit}, {f.markdown, report.WriteMarkdown}, {f.benchmarks, evidence.WriteBenchfmt}} {
-		if output.path != "" {
-			errs = append(errs, output.write(output.path))
+	for flag, write := range map[string]func(path string) error{
+		"json": report.WriteJSON, "junit": report.WriteJUnit, "markdown": report.WriteMarkdown, "benchfmt": evidence.WriteBenchfmt,
+	} {
+		if path := *f.outputs[flag]; path != "" {
+			errs = append(errs, write(path))
 		}
 	}
 	if report.Code != outcome.CodePass {

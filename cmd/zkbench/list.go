@@ -24,15 +24,16 @@ func listCommand(a *app) *cobra.Command {
 		ValidArgs: sections,
 		Args:      cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
+			chosen := sections
 			if len(args) == 1 {
-				if err := oneOf("list", args[0], sections); err != nil {
-					return err
-				}
-				return show[args[0]]()
+				chosen = args
 			}
-			for i, section := range sections {
+			for i, section := range chosen {
 				if i > 0 {
 					fmt.Fprintln(a.stdout)
+				}
+				if err := oneOf("list", section, sections); err != nil {
+					return err
 				}
 				if err := show[section](); err != nil {
 					return err

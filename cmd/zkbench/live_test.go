@@ -98,7 +98,7 @@ func checkNewestRun(t *testing.T, engine string) {
 func plotNewest(t *testing.T) int {
 	t.Helper()
 	_, stderr, code := command(t.Context(), "plot", "--format", "png")
-	files, err := filepath.Glob(filepath.Join(defaultPlots, "*.png"))
+	files, err := filepath.Glob(filepath.Join("plots/out", "*.png"))
 	if err != nil || len(files) == 0 {
 		t.Errorf("no plots (%v): %s", err, stderr)
 	}

@@ -15,20 +15,14 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// bindLoad declares the flags that change a scenario's load. They are read once a scenario is loaded.
-func bindLoad(cmd *cobra.Command) scenarios.Overrides {
+// bindLoad declares the flags that change a scenario's load. They are read once a scenario is loaded. With series, there are also those
+// that say how often and in which order a load is measured.
+func bindLoad(cmd *cobra.Command, series bool) scenarios.Overrides {
 	given := scenarios.Overrides{}
-	bindFields(cmd, given, func(field results.Field) bool { return !field.Series })
-	return given
-}
-
-// bindSeries declares the flags that say how often and in which order a load is measured.
-func bindSeries(cmd *cobra.Command, given scenarios.Overrides) {
-	bindFields(cmd, given, func(field results.Field) bool { return field.Series })
-}
-
-func bindFields(cmd *cobra.Command, given scenarios.Overrides, which func(results.Field) bool) {
-	for _, field := range list.Where(scenarios.FlagFields(), which) {
+	for _, field := range scenarios.FlagFields() {
+		if field.Series && !series {
+			continue
+		}
 		flag := cmd.Flags().VarPF(fieldFlag{field, given}, field.FlagName(), "", field.Help)
 		if flag.Value.Type() == "bool" {
 			flag.NoOptDefVal = "true"
@@ -39,6 +33,14 @@ func bindFields(cmd *cobra.Command, given scenarios.Overrides, which func(result
 			}
 		}
 	}
+	return given
+}
+
+// takeScenarios lets a command take scenarios, or one of the groups in their place, and completes their names.
+func takeScenarios(cmd *cobra.Command, most int, groups ...string) {
+	names := append(groups, scenarios.Names()...)
+	cmd.Args = arguments(1, most, "which scenario? there are: "+strings.Join(names, ", ")+"; or name a YAML file")
+	cmd.ValidArgsFunction = cobra.FixedCompletions(names, cobra.ShellCompDirectiveDefault)
 }
 
 // completions returns texts of a field that has fields of its own.
@@ -89,11 +91,11 @@ func (f fieldFlag) Type() string {
 }
 
 // override changes a scenario by the flags that were given, and checks the result.
-func override(s scenarios.Scenario, given scenarios.Overrides, recipes []variants.Recipe) (scenarios.Scenario, error) {
+func override(s *scenarios.Scenario, given scenarios.Overrides, recipes []variants.Recipe) error {
 	if err := s.Override(given); err != nil {
-		return s, err
+		return err
 	}
-	return s, checked(s, recipes)
+	return checked(*s, recipes)
 }
 
 // checked returns every mistake in a scenario, by the flags that change its fields.

@@ -80,7 +80,7 @@ func TestUsageErrors(t *testing.T) {
 		{"two unknown scenarios", []string{"run", "lock-drian", "nonsense"}, "nonsense"},
 		{"no such file", []string{"run", missing}, "no such file"},
 		{"unknown variant", []string{"run", "lock-drain", "--variants", "predecessor-wach"}, `did you mean "predecessor-watch"?`},
-		{"observe nothing", []string{"observe"}, "--servers host:port,… is missing"},
+		{"observe nothing", []string{"observe"}, `required flag(s) "servers" not set`},
 		{"observe with an argument", []string{"observe", "a:1"}, "takes no arguments"},
 		{"observe no address", []string{"observe", "--servers", "here"}, "--servers wants host:port"},
 		{"observe for no time", []string{"observe", "--servers", "a:1", "--for", "0s"}, "--for wants a time above zero"},
@@ -141,8 +141,8 @@ func TestUsageErrors(t *testing.T) {
 		{"a scenario twice", []string{"run", "lock-drain", "lock-drain"}, "given twice"},
 		{"a page without a file", []string{"report", "--html", ""}, "--html is empty"},
 		{"an unknown format of a report", []string{"report", "--format", "cvs"}, "--format cannot be"},
-		{"a format of an overview", []string{"report", "--overview", "--format", "csv"}, "does not go with --overview"},
-		{"a page and a table", []string{"report", "--html", "x.html", "--markdown"}, "goes with neither"},
+		{"a format of an overview", []string{"report", "--overview", "--format", "csv"}, "[format overview] were all set"},
+		{"a page and a table", []string{"report", "--html", "x.html", "--markdown"}, "[html markdown] were all set"},
 		{"no folder for the page", []string{"report", "--html", missing + "/x.html"}, "there is no folder"},
 		{"a run twice, to plot", []string{"plot", "x", "./x"}, "is given twice"},
 		{"a comparison of one run", []string{"plot", "--across", "zokeeper"}, `did you mean "zookeeper"?`},
@@ -171,7 +171,7 @@ func TestUsageErrors(t *testing.T) {
 		{"a run of what is required", []string{"gate", "--run", "lock-drain", "--base-binary", "x", "--require", "y"}, "in a separate call"},
 		{"a build to compare with, and nothing to run", []string{"gate", "--base-binary", "x"}, "--base-binary: for --run only"},
 		{"results and a run", []string{"gate", "x.json", "--run", "lock-drain"}, "give no results"},
-		{"pairs by a metric that no measurement has", []string{"gate", "--run", "lock-drain", "--base-binary", "true", "--metrics", "acquires-p50"}, `no metric "acquires-p50"; did you mean "acquire-p50-ns"?`},
+		{"pairs by a metric that no measurement has", []string{"gate", "--run", "lock-drain", "--base-binary", "true", "--metrics", "acquires-p50"}, `no metric "acquires-p50-ns"; did you mean "acquire-p50-ns"?`},
 		{"pairs by a count", []string{"gate", "--run", "lock-drain", "--base-binary", "true", "--metrics", "herd-max"}, "herd-max is not a time or a rate"},
 		{"nothing to compare with", []string{"gate", "--run", "lock-drain"}, "needs --base-binary"},
 		{"a run and a baseline", []string{"gate", "--run", "lock-drain", "--base-binary", "x", "--baseline", "y"}, "in a separate call"},
@@ -188,6 +188,10 @@ func TestUsageErrors(t *testing.T) {
 		{"a calibration without an interval", []string{"calibrate", "lock-contention", "--pairs", "5"}, "use at least 6"},
 		{"unknown baseline command", []string{"baseline", "sav"}, `did you mean "save"?`},
 		{"no baseline command", []string{"baseline"}, "needs one of"},
+		{"no ensemble to end", []string{"ensemble", "down", "--name", ""}, "--name is empty"},
+		{"an image and a release", []string{"ensemble", "up", "--image", "x", "--zookeeper-home", "y"}, "[image zookeeper-home] were all set"},
+		{"a port that no server can have", []string{"ensemble", "up", "--ports", "0,1,2"}, "from 1 to 65535"},
+		{"a port in another base", []string{"ensemble", "up", "--ports", "010,11,12"}, "plain decimal digits"},
 		{"bad ports", []string{"ensemble", "up", "--ports", "x"}, `"x"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -348,5 +352,8 @@ func TestCompletion(t *testing.T) {
 	}
 	if stdout, _, _ := command(t.Context(), "__complete", "run", "lock-d"); !strings.Contains(stdout, "lock-drain") {
 		t.Errorf("scenarios are not completed: %q", stdout)
+	}
+	if stdout, _, _ := command(t.Context(), "__complete", "run", "--ensemble", "pro"); !strings.Contains(stdout, "process") {
+		t.Errorf("the values of a flag are not completed: %q", stdout)
 	}
 }

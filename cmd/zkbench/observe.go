@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -26,7 +27,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
-// observeFlags are the flags of `zkbench observe`.
 type observeFlags struct {
 	servers string
 	listen  []string
@@ -48,12 +48,12 @@ that wait for a notification that cannot come. The clients may use any library.
 
 Point the application at the addresses that the command prints. It observes
 until Ctrl-C or the end of --for, then prints its report and cuts the
-connections. Before that, end the application or give it the servers' own
-addresses, too: it cannot connect to those of this command any more.
+connections: end the application before that, or give it the servers' own
+addresses, too.
 
-A part of it can be marked: the report and the document are of the time from
-the last request for ` + observe.BeginMark + ` to the next one for ` + observe.EndMark + `, such as
-exists, or from SIGUSR1 to SIGUSR2. These znodes need not exist.
+The report is of the time from the last request for ` + observe.BeginMark + `, such as
+exists, to the next one for ` + observe.EndMark + `, or from SIGUSR1 to SIGUSR2, if there
+are such marks. These znodes need not exist.
 
 --out keeps a document that plot, report, compare and gate read. Its operations
 are successful writes, and its clients the most sessions at a time.
@@ -67,9 +67,6 @@ Exit codes: 0 observed; 1 could not run; 2 usage; 5 there is no document for
   zkbench observe --servers zk1:2181 --for 1m --out results/observed/nightly`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkEmpty(cmd); err != nil {
-				return err
-			}
 			return a.observe(cmd.Context(), f, cmd.Flags().Changed("for"))
 		},
 	}
@@ -80,18 +77,12 @@ Exit codes: 0 observed; 1 could not run; 2 usage; 5 there is no document for
 	flags.StringVar(&f.json, "json", "", "`file` for the report as JSON")
 	flags.StringVar(&f.out, "out", "", "folder for a document that plot and gate read")
 	flags.StringVar(&f.name, "name", "application", "name of the application there")
+	_ = cmd.MarkFlagRequired("servers")
 	return cmd
 }
 
-// applicationName matches what --name may be: a part of a file's name.
-var applicationName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`)
-
 // check returns the mistakes in the flags.
 func (f *observeFlags) check(bounded bool) (external.Target, error) {
-	if f.servers == "" {
-		return external.Target{}, usage(errors.New("--servers host:port,… is missing: the servers that the application uses " +
-			"(`zkbench ensemble status` lists those that zkbench has started)"))
-	}
 	target, err := external.Parse(f.servers)
 	if err != nil {
 		return target, usage(err)
@@ -99,7 +90,7 @@ func (f *observeFlags) check(bounded bool) (external.Target, error) {
 	if bounded && f.length <= 0 {
 		return target, usage(fmt.Errorf("--for wants a time above zero, not %s", f.length))
 	}
-	if !applicationName.MatchString(f.name) {
+	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`).MatchString(f.name) { // a part of a file's name
 		return target, usage(fmt.Errorf("--name wants letters, digits, dots and dashes, not %q", f.name))
 	}
 	if n := len(f.listen); n > 0 && n != len(target.Addresses) {
@@ -110,13 +101,10 @@ func (f *observeFlags) check(bounded bool) (external.Target, error) {
 			return target, err
 		}
 	}
-	if err := checkFile("json", f.json); err != nil {
+	if err := checkFile("json", f.json); err != nil || f.out == "" {
 		return target, err
 	}
-	if f.out != "" {
-		return target, checkOut(f.out)
-	}
-	return target, nil
+	return target, checkOut(f.out)
 }
 
 // listenAddress returns the address of a flag to listen on: on loopback unless a host is given.
@@ -144,16 +132,13 @@ type observation struct {
 	chosen   ensemble.Description
 }
 
-// mostMarks is how many signals may wait to be handled.
-const mostMarks = 16
-
 // observe runs the command. Without a limit, an interrupt is the end that the user wants.
 func (a *app) observe(ctx context.Context, f observeFlags, bounded bool) error {
 	target, err := f.check(bounded)
 	if err != nil {
 		return err
 	}
-	marks := make(chan os.Signal, mostMarks)
+	marks := make(chan os.Signal, 16) // as many may wait to be handled
 	signal.Notify(marks, syscall.SIGUSR1, syscall.SIGUSR2)
 	defer signal.Stop(marks)
 	o, err := a.startObserving(ctx, f, target)
@@ -195,26 +180,22 @@ func (a *app) startObserving(ctx context.Context, f observeFlags, target externa
 // describeTarget returns what the servers say of themselves. It fails if none can be reached. The version is empty if they do not say it.
 func describeTarget(ctx context.Context, target external.Target) (ensemble.Description, error) {
 	var errs []error
-	d := ensemble.Description{Engine: ensemble.External}
-	for _, addr := range target.Addresses {
-		server := ensemble.Server{Addr: addr}
-		found, err := ensemble.DescribeServers(ctx, ensemble.External, []ensemble.Server{server})
-		if err == nil {
+	for _, server := range target.Servers() {
+		if found, err := ensemble.DescribeServers(ctx, ensemble.External, []ensemble.Server{server}); err == nil {
 			return found, nil
 		}
 		dialing, cancel := context.WithTimeout(ctx, ensemble.SessionTimeout)
-		conn, dialErr := server.Dial(dialing)
+		conn, err := server.Dial(dialing)
 		cancel()
-		if dialErr != nil {
-			errs = append(errs, dialErr)
-			continue
+		if err == nil {
+			conn.Close()
 		}
-		conn.Close()
+		errs = append(errs, err)
 	}
-	if len(errs) == len(target.Addresses) {
-		return d, fmt.Errorf("no server can be reached: %w", errors.Join(errs...))
+	if slices.Contains(errs, nil) {
+		return ensemble.Description{}, nil
 	}
-	return d, nil
+	return ensemble.Description{}, fmt.Errorf("no server can be reached: %w", errors.Join(errs...))
 }
 
 // watch shows what is observed until the end of --for or of the context. It reports whether the context ended it.

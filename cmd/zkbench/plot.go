@@ -12,13 +12,10 @@ import (
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// defaultPlots is the folder for figures.
-const defaultPlots = "plots/out"
-
-// plotFlags are the flags of `zkbench plot`.
 type plotFlags struct {
 	out     string
 	formats []string
@@ -31,20 +28,13 @@ func plotCommand(a *app) *cobra.Command {
 		Use:   "plot [RESULT…]",
 		Short: "Draw a run, or compare runs in figures",
 		Long: `Draw what a run measured. A RESULT is a run's folder or single files of it;
-without one, the newest run in ` + defaultRuns + ` is drawn.
-
-The figures of a scenario follow its claims and what its recipe measures: the
-costs of an operation beside the formulas, throughput, what users get (such as
-stale reads and lost items), latencies, multiples of the floor, herd sizes, two
-variants' notifications one by one, and recoveries from faults. Of measurements
-of more than 10 s there are figures over time; and of open loads at three or
-more rates, the response times against the rate. What does not differ is not
-drawn, and listed. docs/plots.md explains all figures.
+without one, the newest run in ` + defaultRuns + ` is drawn. The figures of a
+scenario follow its claims and what its recipe measures. What does not differ is
+not drawn, and listed. docs/plots.md explains all figures.
 
 With two or more runs, each variant is compared with itself in the first run,
-the base, under the rules of 'zkbench compare': both sides' values, and ratios
-with their intervals. A RESULT is then a folder or a quoted pattern, such as
-'old-*'.
+the base, under the rules of 'zkbench compare'. A RESULT is then a folder or a
+quoted pattern, such as 'old-*'.
 
 Results whose numbers must not be used are not drawn.`,
 		Example: `  zkbench plot
@@ -54,23 +44,16 @@ Results whose numbers must not be used are not drawn.`,
 		RunE: func(_ *cobra.Command, args []string) error { return a.plot(args, f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.out, "out", defaultPlots, "folder for the figures")
+	flags.StringVar(&f.out, "out", "plots/out", "folder for the figures")
 	flags.StringSliceVar(&f.formats, "format", plots.Formats(), "png, svg, or png,svg")
-	f.sides.bind(flags)
+	f.sides.bind(cmd)
+	allow(cmd, "format", plots.Formats())
 	return cmd
 }
 
 // plot draws a run, or the comparison of several.
 func (a *app) plot(args []string, f plotFlags) error {
-	if len(f.formats) == 0 {
-		return usage(errors.New("--format is empty: png, svg, or png,svg"))
-	}
-	for _, format := range f.formats {
-		if err := oneOf("--format", format, plots.Formats()); err != nil {
-			return err
-		}
-	}
-	if err := errors.Join(f.sides.check(), twice(args, otherRuns)); err != nil {
+	if err := f.sides.check(args); err != nil {
 		return err
 	}
 	sides, err := a.readSides(args)
@@ -81,17 +64,19 @@ func (a *app) plot(args []string, f plotFlags) error {
 		return err
 	}
 	sides = oneSideOfEachRun(sides)
-	var docs []*results.Document
-	for _, s := range sides {
-		docs = append(docs, s.Docs...)
-	}
+	docs := slices.Concat(list.Map(sides, func(s compare.Side) []*results.Document { return s.Docs })...)
 	if len(sides) > 1 {
 		return a.plotComparison(sides, docs, f)
 	}
 	if len(f.sides.across)+len(f.sides.metrics) > 0 {
 		return usage(errors.New("--across and --metrics are about the comparison of two runs: name both"))
 	}
-	return a.plotRun(docs, f)
+	figures, notDrawn, err := plots.Figures(docs)
+	if err != nil {
+		return err
+	}
+	a.noteLeftOut(docs)
+	return a.writeFigures(figures, notDrawn, f)
 }
 
 // oneSideOfEachRun joins sides that have a run in common, such as several files of one run.
@@ -110,16 +95,6 @@ func oneSideOfEachRun(sides []compare.Side) []compare.Side {
 		}
 	}
 	return out
-}
-
-// plotRun draws the figures of one run.
-func (a *app) plotRun(docs []*results.Document, f plotFlags) error {
-	figures, notDrawn, err := plots.Figures(docs)
-	if err != nil {
-		return err
-	}
-	a.noteLeftOut(docs)
-	return a.writeFigures(figures, notDrawn, f)
 }
 
 // plotComparison draws the comparison of several runs. Results that can be read and not be compared are a usage error.
@@ -144,12 +119,12 @@ func (a *app) plotComparison(sides []compare.Side, docs []*results.Document, f p
 // noteLeftOut names the results that are in no figure.
 func (a *app) noteLeftOut(docs []*results.Document) {
 	for _, d := range docs {
-		switch {
-		case d.Drawable():
-		case d.KnownBroken != "":
-			fmt.Fprintf(a.stderr, "left out, because its variant is known to be broken: %s\n", d.Filename())
-		default:
-			fmt.Fprintf(a.stderr, "left out, because its numbers must not be used: %s\n", d.Filename())
+		why := "its numbers must not be used"
+		if d.KnownBroken != "" {
+			why = "its variant is known to be broken"
+		}
+		if !d.Drawable() {
+			fmt.Fprintf(a.stderr, "left out, because %s: %s\n", why, d.Filename())
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/zkbench/zkbench/plots/page"
 	"github.com/zkbench/zkbench/results"
@@ -41,31 +40,21 @@ With --format csv or json, each variant under each load is one row, with all its
 metrics, for scripts and notebooks; docs/report.md has examples.
 
 With --overview, pairs of variants are shown instead: the costs of both at the
-largest number of clients, what the second one gains, and what it changes. The
+largest number of clients, and what the second one gains and changes. The
 scenario's field overview: selects the pair and the metrics.
 
-With --html, everything is written as one page for a browser: the answer of each
-scenario, tables that sort, all figures with their values, and what is known of
-each variant. The page needs nothing else, so that it can be handed on. With two
-or more runs, the page also compares them under the rules of 'zkbench compare'.`,
+With --html, everything is written as one page for a browser, which needs
+nothing else. With two or more runs, the page also compares them under the rules
+of 'zkbench compare'.`,
 		Example: `  zkbench report
   zkbench report --format csv > rows.csv
   zkbench report --html report.html
   zkbench report --html report.html results/runs/OLD results/runs/NEW
   zkbench report results/runs/20260102T030405Z-ab12 --overview
   zkbench run all && zkbench report --markdown`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			others := given(cmd, func(f *pflag.Flag) bool { return slices.Contains([]string{"html", "overview", "markdown"}, f.Name) })
-			switch page, isText := cmd.Flags().Changed("html"), format == table.Formats()[0]; {
-			case page && (overview || markdown || !isText):
-				return usage(errors.New("--html writes a page with everything, and goes with neither --overview, --markdown nor --format"))
-			case !isText && len(others) > 0:
-				return usage(fmt.Errorf("--format is that of the tables, and does not go with %s", strings.Join(others, ", ")))
-			case page:
+		RunE: func(_ *cobra.Command, args []string) error {
+			if html != "" {
 				return a.writePage(args, html)
-			}
-			if err := oneOf("--format", format, table.Formats()); err != nil {
-				return err
 			}
 			docs, err := a.readResults(args)
 			if err != nil {
@@ -77,8 +66,14 @@ or more runs, the page also compares them under the rules of 'zkbench compare'.`
 				return report.WriteOverviewMarkdown(a.stdout, rows)
 			case overview:
 				return report.WriteOverview(a.stdout, rows, a.width())
+			case format == "json":
+				return report.WriteJSON(a.stdout, rows)
+			case format == "csv":
+				return report.WriteCSV(a.stdout, rows)
+			case format == "markdown":
+				return a.printMarkdown(docs, rows)
 			default:
-				return a.writeRows(docs, rows, format)
+				return a.printTables(docs, rows)
 			}
 		},
 	}
@@ -86,27 +81,21 @@ or more runs, the page also compares them under the rules of 'zkbench compare'.`
 	cmd.Flags().BoolVar(&markdown, "markdown", false, "show the overview as a Markdown table")
 	cmd.Flags().StringVar(&format, "format", table.Formats()[0], strings.Join(table.Formats(), ", "))
 	cmd.Flags().StringVar(&html, "html", "", "write a page for a browser to this `file`")
+	allow(cmd, "format", table.Formats())
+	cmd.MarkFlagsMutuallyExclusive("html", "format", "overview")
+	cmd.MarkFlagsMutuallyExclusive("html", "format", "markdown")
 	return cmd
 }
 
-// writeRows prints the rows of results in one of the formats. Text and Markdown have the findings below the tables.
-func (a *app) writeRows(docs []*results.Document, rows []summary.Row, format string) error {
-	switch format {
-	case "json":
-		return report.WriteJSON(a.stdout, rows)
-	case "csv":
-		return report.WriteCSV(a.stdout, rows)
-	case "markdown":
-		var findings strings.Builder
-		report.WriteVerdict(&findings, docs)
-		err := report.WriteMarkdown(a.stdout, rows)
-		for line := range strings.Lines(findings.String()) {
-			fmt.Fprint(a.stdout, "- ", strings.TrimLeft(line, " "))
-		}
-		return err
-	default:
-		return a.printTables(docs, rows)
+// printMarkdown prints the rows of results as a table, and the findings as a list.
+func (a *app) printMarkdown(docs []*results.Document, rows []summary.Row) error {
+	var findings strings.Builder
+	report.WriteVerdict(&findings, docs)
+	err := report.WriteMarkdown(a.stdout, rows)
+	for line := range strings.Lines(findings.String()) {
+		fmt.Fprint(a.stdout, "- ", strings.TrimLeft(line, " "))
 	}
+	return err
 }
 
 // readResults reads results, or the newest run if none are named.
@@ -188,11 +177,8 @@ func (a *app) overviewOfSeveral(rows []summary.Row) error {
 	if !slices.ContainsFunc(rows, another) {
 		return nil
 	}
-	if err := report.WriteOverview(a.stdout, rows, a.width()); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintln(a.stdout)
-	return err
+	defer fmt.Fprintln(a.stdout)
+	return report.WriteOverview(a.stdout, rows, a.width())
 }
 
 // verdict returns an error with the exit code for broken or invalid measurements.
@@ -240,10 +226,7 @@ func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenari
 
 // writePage writes a page about runs to a file, and prints its name and size.
 func (a *app) writePage(args []string, path string) error {
-	if path == "" {
-		return usage(errors.New("--html is empty: name a file, such as report.html"))
-	}
-	if err := errors.Join(twice(args, otherRuns), checkFile("html", path)); err != nil {
+	if err := errors.Join(twice(args, "name two different runs"), checkFile("html", path)); err != nil {
 		return err
 	}
 	sides, err := a.readSides(args)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,9 +34,13 @@ type app struct {
 func run(ctx context.Context, a app) int {
 	accepted := false
 	root := rootCommand(&a)
-	root.PersistentPreRun = func(*cobra.Command, []string) { accepted = true }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		err := cmp.Or(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups(), checkValues(cmd))
+		accepted = err == nil
+		return err
+	}
 	err := root.ExecuteContext(ctx)
-	if err != nil && !accepted { // cobra refused the command line
+	if err != nil && !accepted {
 		err = usage(err)
 	}
 	code, text := exitCode(ctx, err), ""
@@ -91,12 +96,22 @@ them, too, and prints what is left and how to remove it.`,
 	return root
 }
 
-// noArguments returns an error that names the arguments, which cobra's own would only count.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return fmt.Errorf("%s takes no arguments, but got %q", cmd.CommandPath(), args)
+// arguments checks how many arguments there are. The error says which the command takes, where those of cobra only count them.
+func arguments(least, most int, takes string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			got := ""
+			if len(args) > 0 {
+				got = fmt.Sprintf(" got %q", args)
+			}
+			return fmt.Errorf("%s%s: %s", cmd.CommandPath(), got, takes)
+		}
+		return nil
 	}
-	return nil
+}
+
+func noArguments(cmd *cobra.Command, args []string) error {
+	return arguments(0, 0, "it takes no arguments")(cmd, args)
 }
 
 // addCommands adds commands to one that does nothing itself.
@@ -116,6 +131,17 @@ func texts[T ~string](words []T) []string {
 	return list.Map(words, func(word T) string { return string(word) })
 }
 
+// allowed is the annotation of a flag with the values that it may have.
+const allowed = "allowed"
+
+// allow restricts a flag to some values, which are also offered as completions.
+func allow[T ~string](cmd *cobra.Command, flag string, values []T) {
+	if err := errors.Join(cmd.Flags().SetAnnotation(flag, allowed, texts(values)),
+		cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(texts(values), cobra.ShellCompDirectiveNoFileComp))); err != nil {
+		panic(err) // the flag is bound where this is called
+	}
+}
+
 // oneOf checks the value of a flag or argument.
 func oneOf(what, value string, values []string) error {
 	if slices.Contains(values, value) {
@@ -127,14 +153,16 @@ func oneOf(what, value string, values []string) error {
 // width returns the number of columns of the terminal.
 func (a *app) width() int { return screen.Width(a.stdout) }
 
-// decimal is the value of a whole-number flag that accepts decimal digits only. The flag library reads 010 as 8.
+// decimal is the value of a flag of one or several whole numbers that accepts decimal digits only. The flag library reads 010 as 8.
 type decimal struct{ pflag.Value }
 
 // Set implements pflag.Value.
 func (d decimal) Set(text string) error {
-	digits := strings.TrimPrefix(text, "-")
-	if strings.Trim(digits, "0123456789") != "" || len(digits) > 1 && digits[0] == '0' {
-		return errors.New("must be a whole number in plain decimal digits, such as 10")
+	for number := range strings.SplitSeq(text, ",") {
+		digits := strings.TrimPrefix(number, "-")
+		if strings.Trim(digits, "0123456789") != "" || len(digits) > 1 && digits[0] == '0' {
+			return errors.New("must be a whole number in plain decimal digits, such as 10")
+		}
 	}
 	return d.Value.Set(text)
 }
@@ -142,8 +170,8 @@ func (d decimal) Set(text string) error {
 // onlyDecimals makes all whole-number flags of a command and its subcommands decimal.
 func onlyDecimals(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if kind := f.Value.Type(); kind == "int" || kind == "uint64" {
-			f.Value = decimal{f.Value}
+		if slices.Contains([]string{"int", "uint64", "intSlice"}, f.Value.Type()) {
+			f.Value, f.DefValue = decimal{f.Value}, strings.Trim(f.DefValue, "[]") // a help text would show an empty list
 		}
 	})
 	for _, below := range cmd.Commands() {
@@ -162,17 +190,25 @@ func given(cmd *cobra.Command, which func(*pflag.Flag) bool) []string {
 	return names
 }
 
-// checkEmpty returns an error if flags were given with an empty value: a script whose variable is unset does not ask for
-// the default.
-func checkEmpty(cmd *cobra.Command) error {
+// checkValues returns an error if flags were given with a value that is not allowed, or is empty: a script whose variable is unset does
+// not ask for the default.
+func checkValues(cmd *cobra.Command) (err error) {
 	empty := given(cmd, func(flag *pflag.Flag) bool {
+		values := []string{flag.Value.String()}
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			return len(list.GetSlice()) == 0 || slices.Contains(list.GetSlice(), "")
+			values = list.GetSlice()
+		} else if flag.Value.Type() != "string" {
+			return false
 		}
-		return flag.Value.Type() == "string" && flag.Value.String() == ""
+		for _, value := range values {
+			if words := flag.Annotations[allowed]; words != nil && value != "" {
+				err = cmp.Or(err, oneOf("--"+flag.Name, value, words))
+			}
+		}
+		return len(values) == 0 || slices.Contains(values, "")
 	})
 	if len(empty) > 0 {
-		return usage(fmt.Errorf("%s is empty: is a variable unset?", strings.Join(empty, ", ")))
+		return fmt.Errorf("%s is empty: is a variable unset?", strings.Join(empty, ", "))
 	}
-	return nil
+	return err
 }

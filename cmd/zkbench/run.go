@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +27,6 @@ import (
 // defaultRuns is the folder that has a folder for each run.
 const defaultRuns = "results/runs"
 
-// runFlags are the flags of `zkbench run`.
 type runFlags struct {
 	ensemble   ensembleFlags
 	load       scenarios.Overrides
@@ -45,52 +44,34 @@ func runCommand(a *app) *cobra.Command {
 		Long: `Run scenarios, by name or from a YAML file, and compare their variants; 'all'
 runs every scenario that comes with zkbench, and 'fault-matrix' every variant
 under every fault. The flags of the load (--clients, --duration, …) override the
-scenario's fields. If the scenario runs unchanged, its claims (expect:) are
-checked, too.
+scenario's fields. A scenario that runs unchanged is held to its claims
+(expect:).
 
-With --fault, something fails during the load: a server (kill, pause, partition:
-leader, follower, any or zoo1), a session (expire), a connection (cut) or a
-client (stop, deaf: any, holder, waiter, idle or client 0). It happens 'at' a
-time after the warm-up, 'every' so often, and 'for' how long. A schedule that
-cannot happen is refused before the run.
+--fault makes a server (kill, pause, partition: leader, follower, any or zoo1),
+a session (expire), a connection (cut) or a client (stop, deaf: any, holder,
+waiter, idle or client 0) fail: 'at' a time after the warm-up, 'every' so often,
+'for' how long. --background adds sessions that read and write at fixed rates.
+docs/scenarios.md has all fields.
 
-With --background, other sessions read and write at fixed rates, first alone and
-then beside the load: the recipe runs on a busy ensemble, and the result shows
-what it costs the others.
+Each measurement is stored in a JSON file, which 'zkbench plot' draws. A run
+that is interrupted in a window of more than a minute keeps what it has of it.
 
-The variants run on the same ensemble, shuffled again in each repeat. Each
-measurement is stored in a JSON file. 'zkbench plot' draws the results. If a run
-is interrupted in a window of more than a minute, it stores what it has of it.
-
-Without --servers, zkbench starts three servers and takes them down afterwards.
-If 'zkbench ensemble up' has started an ensemble, it is used instead and stays
-up. If neither containers nor local processes can be started, zkbench falls back
-to a server of its own: its counts are exact, but its latencies are not those of
-an ensemble.`,
+Without --servers, zkbench uses the ensemble that 'zkbench ensemble up' has
+started, or starts three servers and takes them down afterwards. Without
+containers and local processes, it falls back to a server of its own: its counts
+are exact, but its latencies are not those of an ensemble.`,
 		Example: `  zkbench run lock-contention
   zkbench run lock-contention --variants znode --clients 200 --hold 5ms
   zkbench run lock-drain --ensemble embedded
   zkbench run lock-contention --fault 'kill: leader, at: 1s, for: 1s'
-  zkbench run lock-contention --fault 'cut: any, after: create, every: 100ms'
   zkbench run lock-contention --background 'reads: 500, writes: 100'
   zkbench run lock-contention --clients 50 --repeats 1 --duration 1h
   zkbench run all --quick
-  zkbench run ./my-scenario.yaml --servers zk1:2181,zk2:2181,zk3:2181
-  zkbench run lock-drain --servers zk1:2181,zk2:2181,zk3:2181/bench`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return fmt.Errorf("which scenario? there are: all, %s, %s; or name a YAML file",
-					scenarios.MatrixName, strings.Join(scenarios.Names(), ", "))
-			}
-			return nil
-		},
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return append(scenarios.Names(), allScenarios, scenarios.MatrixName), cobra.ShellCompDirectiveDefault
-		},
+  zkbench run ./my-scenario.yaml --servers zk1:2181,zk2:2181,zk3:2181/bench`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runScenarios(cmd, args, f) },
 	}
-	f.load = bindLoad(cmd)
-	bindSeries(cmd, f.load)
+	takeScenarios(cmd, math.MaxInt, allScenarios, scenarios.MatrixName)
+	f.load = bindLoad(cmd, true)
 	flags := cmd.Flags()
 	flags.StringVar(&f.out, "out", "", "folder for results (default: in "+defaultRuns+")")
 	flags.StringVar(&f.prometheus, "prometheus", "",
@@ -98,7 +79,7 @@ an ensemble.`,
 	flags.StringArrayVar(&f.drivers, "driver", nil, "compare a library of your own, too: a `program`\n"+
 		"with its clients, and its arguments, such as\n'./my_lock.py fair'; see docs/drivers.md")
 	flags.BoolVar(&f.quick, "quick", false, "a rehearsal: few clients, short loads")
-	f.ensemble.bind(cmd)
+	f.ensemble.bind(a, cmd)
 	return cmd
 }
 
@@ -106,15 +87,11 @@ an ensemble.`,
 const allScenarios = "all"
 
 func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error {
-	if err := checkEmpty(cmd); err != nil {
-		return err
-	}
 	if err := a.useDrivers(f.drivers, names); err != nil {
 		return usage(err)
 	}
-	selected, err := a.selected(names, &f)
-	loaded := list.Where(selected, func(s scenarios.Scenario) bool { return s.Name != "" })
-	scenarioNames := list.Map(loaded, func(s scenarios.Scenario) string { return "scenario " + s.Name })
+	selected, err := a.selected(names, f)
+	scenarioNames := list.Map(selected, func(s scenarios.Scenario) string { return "scenario " + s.Name })
 	if err := errors.Join(err, twice(scenarioNames, "its results would overwrite each other")); err != nil {
 		return usage(err)
 	}
@@ -169,35 +146,37 @@ func (a *app) export(ctx context.Context, addr string) (*exporter.Exporter, erro
 }
 
 // selected loads scenarios by their names, and changes them by the flags that were given.
-func (a *app) selected(names []string, f *runFlags) ([]scenarios.Scenario, error) {
-	var selected []scenarios.Scenario
-	var errs []error
-	add := func(s scenarios.Scenario, err error) {
-		if err == nil && f.quick {
-			s.Quick()
-		}
-		if err == nil {
-			s, err = override(s, f.load, a.recipes())
-		}
-		if err == nil && len(a.drivers) > 0 {
-			err = a.addDrivers(&s)
-		}
-		errs = append(errs, err)
-		selected = append(selected, s)
-	}
+func (a *app) selected(names []string, f runFlags) (selected []scenarios.Scenario, err error) {
 	switch {
 	case slices.Equal(names, []string{scenarios.MatrixName}):
-		for _, s := range scenarios.Matrix(a.recipes()) {
-			add(s, nil)
-		}
-		return selected, errors.Join(errs...)
+		selected, names = scenarios.Matrix(a.recipes()), nil
 	case slices.Equal(names, []string{allScenarios}):
 		names = scenarios.Names()
 	}
 	for _, name := range names {
-		add(scenarios.Load(name, a.recipes()))
+		s, loadErr := scenarios.Load(name, a.recipes())
+		if err = errors.Join(err, loadErr); loadErr == nil {
+			selected = append(selected, s)
+		}
 	}
-	return selected, errors.Join(errs...)
+	for i := range selected {
+		err = errors.Join(err, a.change(&selected[i], f))
+	}
+	return selected, err
+}
+
+// change changes a scenario by the flags that were given.
+func (a *app) change(s *scenarios.Scenario, f runFlags) error {
+	if f.quick {
+		s.Quick()
+	}
+	if err := override(s, f.load, a.recipes()); err != nil || len(a.drivers) == 0 {
+		return err
+	}
+	if err := a.drivers.Compare(s, catalog.Recipes()); err != nil {
+		return fmt.Errorf("--driver: %w", err)
+	}
+	return checked(*s, a.recipes())
 }
 
 // useDrivers takes the drivers that the command line gives beside the names of scenarios: from now on, they are variants of all recipes
@@ -222,13 +201,6 @@ func (a *app) useDrivers(commands, names []string) error {
 func (a *app) recipes() []variants.Recipe { return a.drivers.AddTo(catalog.Recipes()) }
 
 // addDrivers adds the drivers that the command line gives to the variants that a scenario compares.
-func (a *app) addDrivers(s *scenarios.Scenario) error {
-	if err := a.drivers.Compare(s, catalog.Recipes()); err != nil {
-		return fmt.Errorf("--driver: %w", err)
-	}
-	return checked(*s, a.recipes())
-}
-
 // admit returns an error if a scenario has faults that an engine cannot cause, or needs more files or memory on it than this
 // process may use.
 func (a *app) admit(selected []scenarios.Scenario, where site) error {
@@ -248,9 +220,7 @@ func (a *app) admit(selected []scenarios.Scenario, where site) error {
 
 // newRun returns a name for a run: the time and a random suffix.
 func newRun() string {
-	var tail [2]byte
-	_, _ = rand.Read(tail[:]) // never fails
-	return time.Now().UTC().Format("20060102T150405Z") + "-" + hex.EncodeToString(tail[:])
+	return fmt.Sprintf("%s-%04x", time.Now().UTC().Format("20060102T150405Z"), rand.N(1<<16))
 }
 
 // isGroup reports whether the names on the command line stand for a group of scenarios.
@@ -262,39 +232,33 @@ func isGroup(names []string) bool {
 func (a *app) measure(
 	ctx context.Context, selected []scenarios.Scenario, out string, where site, metrics *exporter.Exporter,
 ) (docs []*results.Document, err error) {
-	e, err := a.openTarget(ctx, selected, where)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, e.close(context.WithoutCancel(ctx))) }()
-	for _, s := range selected {
-		if err := errors.Join(s.Unable(scenarios.AbilityNow(e.Ensemble, where.engine)), runner.CheckConnections(s, e.Servers())); err != nil {
-			return nil, usage(err)
+	err = a.withTarget(ctx, selected, where, metrics, func(r *runner.Runner, shown *progress.Progress) error {
+		for _, s := range selected {
+			if err := runner.CheckConnections(s, r.Ensemble.Servers()); err != nil {
+				return usage(err)
+			}
 		}
-	}
-	shown := progress.New(a.stderr)
-	defer shown.Close()
-	runner := newRunner(e, shown, metrics)
-	runner.Recipes = a.recipes()
-	runner.Partial = func(d *results.Document) error {
-		docs = append(docs, d)
-		return save(d, out)
-	}
-	for _, s := range selected {
-		runner.Save = func(d *results.Document) error {
+		keep := func(d *results.Document) error {
 			docs = append(docs, d)
-			if err := save(d, out); err != nil {
+			return save(d, out)
+		}
+		r.Partial = keep
+		for _, s := range selected {
+			r.Save = func(d *results.Document) error {
+				if err := keep(d); err != nil {
+					return err
+				}
+				a.soFar(docs, s, shown)
+				return nil
+			}
+			shown.Begin(s.Name)
+			if err := r.RunScenario(ctx, s); err != nil {
 				return err
 			}
-			a.soFar(docs, s, shown)
-			return nil
 		}
-		shown.Begin(s.Name)
-		if err := runner.RunScenario(ctx, s); err != nil {
-			return docs, e.explain(failedRun(err))
-		}
-	}
-	return docs, nil
+		return nil
+	})
+	return docs, err
 }
 
 // failedRun adds the exit code for a broken recipe to the error of a scenario in which no operation completed any more, or

@@ -42,35 +42,22 @@ func awaitSecond(signals <-chan os.Signal, cancel context.CancelCauseFunc, a app
 		cancel(errInterrupted)
 		stopping()
 	}
-	restoreOrThird(signals, a)
+	ctx, done := context.WithTimeout(context.Background(), restoreTimeout)
+	go func() {
+		a.started.restore(ctx)
+		done()
+	}()
+	go func() {
+		for <-signals == syscall.SIGHUP {
+		}
+		done()
+	}()
+	<-ctx.Done()
 	fmt.Fprintf(a.stderr, "exited at once%s\n", a.started.left())
 }
 
 // restoreTimeout bounds what an impatient user waits for. A server takes less than a second.
 const restoreTimeout = 15 * time.Second
-
-// restoreOrThird restores what this process has broken and would leave behind. A third signal ends that.
-func restoreOrThird(signals <-chan os.Signal, a app) {
-	ctx, cancel := context.WithTimeout(context.Background(), restoreTimeout)
-	defer cancel()
-	restored := make(chan struct{})
-	go func() {
-		a.started.restore(ctx)
-		close(restored)
-	}()
-	for {
-		select {
-		case <-restored:
-			return
-		case <-ctx.Done():
-			return
-		case signal := <-signals:
-			if signal != syscall.SIGHUP {
-				return
-			}
-		}
-	}
-}
 
 // started lists what zkbench would leave behind if it exited at once. It may be used concurrently.
 type started struct {

@@ -27,7 +27,6 @@ import (
 	"github.com/zkbench/zkbench/variants/simulation"
 )
 
-// simulateFlags are the flags of `zkbench simulate`.
 type simulateFlags struct {
 	seeds  int
 	from   uint64
@@ -36,12 +35,6 @@ type simulateFlags struct {
 	out    string
 	worker bool
 }
-
-// The defaults of `zkbench simulate`.
-const (
-	defaultSeeds     = 100
-	defaultSimulated = "simulated"
-)
 
 func simulateCommand(a *app) *cobra.Command {
 	var f simulateFlags
@@ -53,18 +46,15 @@ requests and replies, outages, expired sessions, clients that die, stand still
 or hear nothing. A seed decides everything about a run, which takes some
 milliseconds. Without arguments, all variants run that are written in Go.
 
-A run fails if the variant breaks its promise, if a client waits for ever or
-makes requests for ever although all faults are over, or if something is left
-behind. Then zkbench looks for the smallest plan that fails in the same way,
-tells its story, and keeps the plan in a file, with which the run can be
-repeated.`,
+A run fails if the variant breaks its promise, if a client waits or makes
+requests for ever although all faults are over, or if something is left behind.
+Then zkbench looks for the smallest plan that fails in the same way, tells its
+story, and keeps the plan in a file for --plan.`,
 		Example: `  zkbench simulate lock
   zkbench simulate --for 10m
   zkbench simulate lock/writelock          a variant known to be broken
   zkbench simulate --plan simulated/lock-writelock-hang.json`,
-		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-			return subjects(), cobra.ShellCompDirectiveNoFileComp
-		},
+		ValidArgsFunction: cobra.FixedCompletions(subjects(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.worker {
 				simulation.Serve(os.Stdin, os.Stdout, catalog.Named) // does not return
@@ -72,13 +62,15 @@ repeated.`,
 			return a.simulate(cmd, args, f)
 		},
 	}
-	cmd.Flags().IntVar(&f.seeds, "seeds", defaultSeeds, "seeds of each variant")
+	cmd.Flags().IntVar(&f.seeds, "seeds", 100, "seeds of each variant")
 	cmd.Flags().Uint64Var(&f.from, "from", 0, "the first seed")
 	cmd.Flags().DurationVar(&f.length, "for", 0, "how long to try seeds, in place of --seeds")
 	cmd.Flags().StringVar(&f.plan, "plan", "", "file with a plan, which is run 10 times in place of seeds")
-	cmd.Flags().StringVar(&f.out, "out", defaultSimulated, "folder for the plans of failures")
+	cmd.Flags().StringVar(&f.out, "out", "simulated", "folder for the plans of failures")
 	cmd.Flags().BoolVar(&f.worker, "worker", false, "do the jobs on standard input")
 	_ = cmd.Flags().MarkHidden("worker")
+	cmd.MarkFlagsMutuallyExclusive("for", "seeds", "plan")
+	cmd.MarkFlagsMutuallyExclusive("from", "plan")
 	return cmd
 }
 
@@ -97,10 +89,8 @@ func (a *app) simulate(cmd *cobra.Command, args []string, f simulateFlags) error
 	switch {
 	case f.seeds < 1, f.length < 0:
 		return usage(errors.New("--seeds must be positive, and --for not negative"))
-	case f.length > 0 && cmd.Flags().Changed("seeds"):
-		return usage(errors.New("--for takes the place of --seeds: give one of them"))
-	case f.plan != "" && (len(args) > 0 || f.length > 0 || cmd.Flags().Changed("seeds") || cmd.Flags().Changed("from")):
-		return usage(errors.New("--plan names the variant and the run: give neither variants nor seeds"))
+	case f.plan != "" && len(args) > 0:
+		return usage(errors.New("--plan names the variant: give none"))
 	}
 	own, err := os.Executable()
 	if err != nil {
@@ -174,8 +164,12 @@ func (s *simulating) run(ctx context.Context) error {
 
 // jobs gives each variant a seed before any has the next one.
 func (s *simulating) jobs(begun time.Time) iter.Seq[simulation.Job] {
+	more := func() bool { return s.next < s.flags.from+uint64(s.flags.seeds) }
+	if s.flags.length > 0 {
+		more = func() bool { return time.Since(begun) < s.flags.length }
+	}
 	return func(yield func(simulation.Job) bool) {
-		for s.next = s.flags.from; s.more(begun); s.next++ {
+		for s.next = s.flags.from; more(); s.next++ {
 			for _, v := range s.variants {
 				if !yield(simulation.Job{Plan: simulation.NewPlan(v.recipe, v.variant, s.next)}) {
 					return
@@ -183,13 +177,6 @@ func (s *simulating) jobs(begun time.Time) iter.Seq[simulation.Job] {
 			}
 		}
 	}
-}
-
-func (s *simulating) more(begun time.Time) bool {
-	if s.flags.length > 0 {
-		return time.Since(begun) < s.flags.length
-	}
-	return s.next < s.flags.from+uint64(s.flags.seeds)
 }
 
 // take counts what a run has shown.
@@ -227,22 +214,19 @@ func (s *simulating) show(p *progress.Progress, begun time.Time) {
 	p.Count(s.done, s.flags.seeds*len(s.variants), "runs")
 }
 
-// table has one line for each variant.
+// table has a row for each variant, with what it has forgone below its name.
 func (s *simulating) table() *table.Table {
-	columns := append(table.Left("variant"), table.Right("runs", "faults", "broken", "longest step")...)
-	columns = append(columns, table.Left("forgone")...)
-	columns[len(columns)-1].Fill = true
-	t := table.New(columns...)
+	t := table.New(append(table.Left("variant, and what it has forgone"), table.Right("runs", "faults", "broken", "max step")...)...)
 	for _, v := range s.variants {
-		var lost []string
+		name := v.recipe.Name + "/" + v.variant.Name
 		for _, loss := range slices.Sorted(maps.Keys(v.lost)) {
 			amount := table.Grouped(v.lost[loss])
 			if loss.IsLongest() {
 				amount = table.Latency(float64(v.lost[loss]))
 			}
-			lost = append(lost, fmt.Sprintf("%s %s", loss, amount))
+			name += fmt.Sprintf("\n  %s %s", loss, amount)
 		}
-		t.Row(v.recipe.Name+"/"+v.variant.Name, v.runs, v.faults, v.broken, table.Latency(float64(v.longest)), strings.Join(lost, ", "))
+		t.Row(name, v.runs, v.faults, v.broken, table.Latency(float64(v.longest)))
 	}
 	return t
 }

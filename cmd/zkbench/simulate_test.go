@@ -7,9 +7,12 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/table"
+	"github.com/zkbench/zkbench/variants/simulation"
 )
 
 // A variant that is known to be broken is found out: its story is told, and the plan that is kept fails again.
@@ -59,6 +62,24 @@ func TestStory(t *testing.T) {
 	golden.Compare(t, filepath.Join("testdata", "story.txt"), []byte(times.ReplaceAllString(stdout, "T")))
 }
 
+// The table of all variants fits a terminal.
+func TestSimulateTable(t *testing.T) {
+	all, err := selectSimulated(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, v := range all {
+		v.runs, v.faults, v.longest = 100_000, 1_000_000, simulation.Duration(100*time.Second)
+		for _, loss := range v.variant.Forgoes {
+			v.lost[loss] = 1_000_000
+		}
+	}
+	text, dropped := (&simulating{variants: all}).table().Text(80)
+	if table.Width(text) > 80 || len(dropped) > 0 || !strings.Contains(text, "\n  items-lost ") {
+		t.Errorf("%d columns without %v:\n%s", table.Width(text), dropped, text)
+	}
+}
+
 // Mistakes in the command line are named before anything runs.
 func TestSimulateUsage(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "plan.json")
@@ -66,14 +87,15 @@ func TestSimulateUsage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, args := range map[string][]string{
-		`"nosuch" names no recipe`:        {"nosuch"},
-		`"lock/kazoo" names no recipe`:    {"lock/kazoo"},
-		"--seeds must be positive":        {"--seeds", "0"},
-		"give one of them":                {"--for", "5s", "--seeds", "3"},
-		"no such file":                    {"--plan", "testdata/missing.json"},
-		"from 1 to 16 clients, not 99":    {"--plan", broken},
-		"give neither variants nor seeds": {"lock", "--plan", broken},
-		"--for not negative":              {"--for", "-1s"},
+		`"nosuch" names no recipe`:     {"nosuch"},
+		`"lock/kazoo" names no recipe`: {"lock/kazoo"},
+		"--seeds must be positive":     {"--seeds", "0"},
+		"[for seeds] were all set":     {"--for", "5s", "--seeds", "3"},
+		"[from plan] were all set":     {"--from", "5", "--plan", broken},
+		"no such file":                 {"--plan", "testdata/missing.json"},
+		"from 1 to 16 clients, not 99": {"--plan", broken},
+		"--plan names the variant":     {"lock", "--plan", broken},
+		"--for not negative":           {"--for", "-1s"},
 	} {
 		_, stderr, code := command(t.Context(), append([]string{"simulate"}, args...)...)
 		if code != outcome.CodeUsage || !strings.Contains(stderr, want) {

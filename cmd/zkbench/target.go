@@ -18,7 +18,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/scenarios/progress"
 	"github.com/zkbench/zkbench/scenarios/runner"
-	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // site is where the flags tell a run to measure. Nothing has been started there.
@@ -30,7 +29,7 @@ type site struct {
 
 // resolve returns the site that the flags mean on this machine.
 func (a *app) resolve(ctx context.Context, f ensembleFlags) (site, error) {
-	engine, err := auto.Resolve(ctx, f.choice(), f.options(a.stderr))
+	engine, err := auto.Resolve(ctx, f.Choice, f.Options)
 	return site{f, engine, newRun()}, err
 }
 
@@ -38,7 +37,7 @@ func (a *app) resolve(ctx context.Context, f ensembleFlags) (site, error) {
 func (w site) folder(given string) string { return cmp.Or(given, filepath.Join(defaultRuns, w.run)) }
 
 // ability returns what can fail there.
-func (w site) ability() faults.Ability { return scenarios.AbilityOf(w.engine, w.voters) }
+func (w site) ability() faults.Ability { return scenarios.AbilityOf(w.engine, w.Voters) }
 
 // target is the ensemble that a run measures on.
 type target struct {
@@ -51,7 +50,7 @@ type target struct {
 
 // openTarget prepares the ensemble that a run measures on. Until it is closed, a second signal prints what would be left.
 func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w site) (target, error) {
-	opts := w.options(a.stderr)
+	opts := w.Options
 	for _, s := range selected {
 		sessions := 0
 		if s.Background != nil {
@@ -59,10 +58,10 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w s
 		}
 		opts.Clients = max(opts.Clients, slices.Max(s.Clients)+sessions)
 	}
-	done := a.started.starts(w.engine, w.name)
+	done := a.started.starts(w.engine, w.Name)
 	e, err := a.servers, error(nil)
 	if e == nil {
-		e, err = auto.Start(ctx, w.choice(), w.engine, opts, func(next ensemble.Engine) error {
+		e, err = auto.Start(ctx, w.Choice, w.engine, opts, func(next ensemble.Engine) error {
 			return a.admit(selected, site{w.ensembleFlags, next, w.run})
 		})
 	}
@@ -70,7 +69,13 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w s
 		done()
 		return target{}, asUsage(err)
 	}
-	t := target{site: w, Ensemble: e, stays: outlives(e), list: serverList(e, w.ensembleFlags)}
+	t := target{site: w, Ensemble: e, stays: !e.Owned(), list: w.Servers}
+	if kept, ok := e.(interface{ Attached() bool }); ok && kept.Attached() {
+		t.stays = true
+	}
+	if t.list == "" {
+		t.list = strings.Join(list.Map(e.Servers(), func(s ensemble.Server) string { return s.Addr }), ",")
+	}
 	restored := a.started.breaks(t)
 	t.done = func() { restored(); done() }
 	base := ensemble.ChrootOf(e)
@@ -88,11 +93,31 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w s
 	return t, nil
 }
 
-// newRunner returns what runs scenarios on a target, and shows and exports their progress.
-func newRunner(t target, p *progress.Progress, metrics *exporter.Exporter) *runner.Runner {
+// withTarget prepares the ensemble for scenarios, calls use with what runs them there, and closes the ensemble. The runner's progress is
+// shown and exported.
+func (a *app) withTarget(
+	ctx context.Context, selected []scenarios.Scenario, where site, metrics *exporter.Exporter,
+	use func(*runner.Runner, *progress.Progress) error,
+) (err error) {
+	t, err := a.openTarget(ctx, selected, where)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, t.close(context.WithoutCancel(ctx))) }()
+	for _, s := range selected {
+		if err := s.Unable(scenarios.AbilityNow(t.Ensemble, where.engine)); err != nil {
+			return usage(err)
+		}
+	}
+	shown := progress.New(a.stderr)
+	defer shown.Close()
+	return t.explain(failedRun(use(a.newRunner(t, shown, metrics), shown)))
+}
+
+func (a *app) newRunner(t target, p *progress.Progress, metrics *exporter.Exporter) *runner.Runner {
 	return &runner.Runner{
 		Ensemble:    t.Ensemble,
-		Recipes:     catalog.Recipes(),
+		Recipes:     a.recipes(),
 		Environment: runner.DescribeMachine(versionText()),
 		Run:         t.run,
 		Temporary:   !t.stays,
@@ -113,11 +138,11 @@ func (t target) close(ctx context.Context) error {
 	_, canBreak := t.Ensemble.(ensemble.Breaker)
 	switch err := t.Close(ctx); {
 	case err != nil && t.stays && canBreak:
-		return fmt.Errorf("%w\n`%s` restores the servers", err, ensemble.HealCommand(t.name))
+		return fmt.Errorf("%w\n`%s` restores the servers", err, ensemble.HealCommand(t.Name))
 	case err != nil && t.stays:
 		return err
 	case err != nil:
-		return fmt.Errorf("take down ensemble %q: %w\n`%s` removes what is left", t.name, err, ensemble.DownCommand(t.name))
+		return fmt.Errorf("take down ensemble %q: %w\n`%s` removes what is left", t.Name, err, ensemble.DownCommand(t.Name))
 	}
 	t.done()
 	return nil
@@ -149,26 +174,12 @@ func (s *started) breaks(t target) (done func()) {
 		return func() {}
 	}
 	return s.add(item{
-		what: fmt.Sprintf("broken servers in ensemble %q", t.name), command: ensemble.HealCommand(t.name),
+		what: fmt.Sprintf("broken servers in ensemble %q", t.Name), command: ensemble.HealCommand(t.Name),
 		restore: func(ctx context.Context) error {
-			if _, err := b.RestoreAll(ctx, t.Servers()); t.stays {
+			if _, err := b.RestoreAll(ctx, t.Ensemble.Servers()); t.stays {
 				return err
 			}
 			return nil // the ensemble itself is among the things that are left
 		},
 	})
-}
-
-// outlives reports whether an ensemble stays up after a run.
-func outlives(e ensemble.Ensemble) bool {
-	found, ok := e.(interface{ Attached() bool })
-	return !e.Owned() || ok && found.Attached()
-}
-
-// serverList returns an ensemble's addresses as --servers takes them.
-func serverList(e ensemble.Ensemble, f ensembleFlags) string {
-	if f.servers != "" {
-		return f.servers
-	}
-	return strings.Join(list.Map(e.Servers(), func(s ensemble.Server) string { return s.Addr }), ",")
 }

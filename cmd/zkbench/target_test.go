@@ -41,7 +41,7 @@ func TestRunTellsLeftovers(t *testing.T) {
 // What runs a scenario, also for the trial of a capacity, shows the load and the sessions of a crowd.
 func TestRunnersShowProgress(t *testing.T) {
 	var out bytes.Buffer
-	r := newRunner(target{}, progress.New(&out), nil)
+	r := new(app).newRunner(target{}, progress.New(&out), nil)
 	r.Progress(0, 1, "lock/znode, 5,000 clients, repeat 1")
 	r.Connecting(64, 5000)
 	r.Live(runner.Live{Elapsed: time.Minute, Planned: time.Hour + 2*time.Second, LastSeconds: recorder.LastSeconds{Length: 10 * time.Second}})

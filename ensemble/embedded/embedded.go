@@ -46,7 +46,7 @@ func Up(opts ensemble.Options) (*Ensemble, error) {
 	}
 	e := Of(server)
 	e.lock = lock
-	fmt.Fprintf(opts.Progress, "embedded servers: %d; counts are exact, and latencies are not those of an ensemble\n", len(e.Members()))
+	fmt.Fprintf(opts.Progress, "embedded servers: %d; counts are exact, latencies are not those of an ensemble\n", len(e.Members()))
 	return e, nil
 }
 

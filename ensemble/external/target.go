@@ -8,12 +8,23 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/zkbench/zkbench/ensemble"
 )
 
 // Target is a parsed connect string: the servers, and the znode that replaces the root on all of them.
 type Target struct {
 	Addresses []string // host:port, as given
 	Chroot    string   // an absolute path without a slash at its end; empty for the root itself
+}
+
+// Servers returns the servers in the order of the connect string.
+func (t Target) Servers() []ensemble.Server {
+	var servers []ensemble.Server
+	for i, addr := range t.Addresses {
+		servers = append(servers, ensemble.Server{ID: i + 1, Name: addr, Addr: addr})
+	}
+	return servers
 }
 
 // Parse parses a connect string like ZooKeeper's own clients do: "host:port,host:port/chroot". The chroot follows the last

@@ -16,16 +16,12 @@ import (
 var ErrNoEnsemble = errors.New("neither containers nor processes can be started, " +
 	"and times of the embedded server are not those of an ensemble: install what is missing, or choose --ensemble embedded")
 
-// Starts is called before servers are started, and its result once they are down.
-type Starts func(ensemble.Engine) (done func())
-
-// Down takes an ensemble down.
-type Down func(context.Context) error
-
 // Share prepares the ensemble that all runs of a series use: a new one, or a running one that the choice and the name in the options
 // select. It returns the flags by which a run finds the ensemble, and a function that takes a new ensemble down. On the embedded engine,
-// each run starts its own servers.
-func Share(ctx context.Context, c auto.Choice, opts ensemble.Options, starts Starts) (where []string, down Down, err error) {
+// each run starts its own servers. starts is called before servers are started, and its result once they are down.
+func Share(
+	ctx context.Context, c auto.Choice, opts ensemble.Options, starts func(ensemble.Engine) (done func()),
+) (where []string, down func(context.Context) error, err error) {
 	stay := func(context.Context) error { return nil }
 	if c.Servers != "" { // opened here too, because errors of the runs are only in their logs
 		e, err := auto.Open(ctx, c, opts)
@@ -44,7 +40,12 @@ func Share(ctx context.Context, c auto.Choice, opts ensemble.Options, starts Sta
 		}
 		return embedded(opts), stay, nil
 	}
-	switch err := kept(ctx, engine, opts.Name); {
+	if engine == ensemble.Container {
+		_, err = container.Find(ctx, opts.Name)
+	} else {
+		_, err = process.Find(opts.Name)
+	}
+	switch {
 	case err == nil: // started by `zkbench ensemble up`, and stays up
 		where = on(engine, opts.Name)
 		if opts.TxnLog != "" { // each run checks where the ensemble keeps its logs
@@ -78,8 +79,8 @@ func embedded(opts ensemble.Options) []string {
 // start starts an ensemble that outlives the runs. It returns the engine that the ensemble came up on and a function that takes it down.
 // If the start fails, the engine has already removed its servers.
 func start(
-	ctx context.Context, c auto.Choice, engine ensemble.Engine, opts ensemble.Options, starts Starts,
-) (used ensemble.Engine, down Down, err error) {
+	ctx context.Context, c auto.Choice, engine ensemble.Engine, opts ensemble.Options, starts func(ensemble.Engine) (done func()),
+) (used ensemble.Engine, down func(context.Context) error, err error) {
 	opts.Lifetime = ensemble.Kept
 	fmt.Fprintf(opts.Progress, "starting an ensemble for all runs; if zkbench is killed, `%s` removes it\n", ensemble.DownCommand(opts.Name))
 	done := starts(engine)
@@ -91,8 +92,13 @@ func start(
 	if _, isProcess := e.(*process.Ensemble); isProcess {
 		engine = ensemble.Process
 	}
-	down = func(ctx context.Context) error {
-		if err := takeDown(ctx, engine, opts.Name); err != nil {
+	down = func(ctx context.Context) (err error) {
+		if engine == ensemble.Container {
+			_, err = container.Down(ctx, opts.Name)
+		} else {
+			_, err = process.Down(opts.Name)
+		}
+		if err != nil {
 			return fmt.Errorf("take down ensemble %q: %w\n`%s` removes what is left", opts.Name, err, ensemble.DownCommand(opts.Name))
 		}
 		done()
@@ -104,25 +110,4 @@ func start(
 		}
 	}
 	return engine, down, nil
-}
-
-// kept returns nil if an ensemble of that name is up on the engine, [ensemble.ErrNotUp] if there is none, and other errors if this is
-// unknown.
-func kept(ctx context.Context, engine ensemble.Engine, name string) (err error) {
-	if engine == ensemble.Container {
-		_, err = container.Find(ctx, name)
-	} else {
-		_, err = process.Find(name)
-	}
-	return err
-}
-
-// takeDown takes down the ensemble of that name on the engine.
-func takeDown(ctx context.Context, engine ensemble.Engine, name string) (err error) {
-	if engine == ensemble.Container {
-		_, err = container.Down(ctx, name)
-	} else {
-		_, err = process.Down(name)
-	}
-	return err
 }

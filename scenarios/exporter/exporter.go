@@ -8,7 +8,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -51,15 +50,12 @@ func Start(ctx context.Context, address string) (*Exporter, error) {
 // URL returns where the metrics are served.
 func (e *Exporter) URL() string { return e.url }
 
-// closeTimeout bounds how long a scrape that is under way is waited for.
-const closeTimeout = time.Second
-
-// Close ends the server and waits for its goroutines.
+// Close ends the server and waits for its goroutines. A scrape that is under way has a second.
 func (e *Exporter) Close() {
 	if e == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if err := e.server.Shutdown(ctx); err != nil {
 		_ = e.server.Close()
@@ -87,35 +83,6 @@ func (e *Exporter) Show(l runner.Live) {
 	e.live = l
 }
 
-// metric is one number of a measurement.
-type metric struct {
-	name, help string
-	kind       prometheus.ValueType
-	of         func(runner.Live) float64
-}
-
-// metrics returns the numbers of a measurement.
-func metrics() []metric {
-	count := func(name, help string, of func(runner.Totals) int64) metric {
-		return metric{name, help, prometheus.CounterValue, func(l runner.Live) float64 { return float64(of(l.Totals)) }}
-	}
-	return []metric{
-		count("zkbench_operations_total", "Completed operations, warm-up included.",
-			func(t runner.Totals) int64 { return t.Operations }),
-		count("zkbench_failed_operations_total", "Operations that ended in an error, as only a fault may cause.",
-			func(t runner.Totals) int64 { return t.FailedOperations }),
-		count("zkbench_notifications_total", "Notifications that the clients received.",
-			func(t runner.Totals) int64 { return t.Notifications }),
-		count("zkbench_requests_total", "Requests that the clients sent, housekeeping excluded.",
-			func(t runner.Totals) int64 { return t.Requests }),
-		count("zkbench_failed_requests_total",
-			"Requests that a server answered with an error, such as creates that another client was faster with.",
-			func(t runner.Totals) int64 { return t.FailedRequests }),
-		{"zkbench_largest_herd_notifications", "The most notifications that one transaction caused in the last 10 seconds.",
-			prometheus.GaugeValue, func(l runner.Live) float64 { return float64(l.LargestHerd) }},
-	}
-}
-
 // Describe implements [prometheus.Collector]. It names no metrics, as the measurement under way decides which there are.
 func (e *Exporter) Describe(chan<- *prometheus.Desc) {}
 
@@ -123,23 +90,31 @@ func (e *Exporter) Describe(chan<- *prometheus.Desc) {}
 func (e *Exporter) Collect(out chan<- prometheus.Metric) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	l := e.live
-	names := []string{"scenario", "recipe", "variant", "clients", "rate", "repeat"}
-	values := []string{l.Scenario, l.Recipe, l.Variant, strconv.Itoa(l.Clients), strconv.Itoa(l.Rate), strconv.Itoa(l.Repeat)}
-	send := func(m metric, value float64, names, values []string) {
-		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(m.name, m.help, names, nil), m.kind, value, values...)
+	l, labels := e.live, prometheus.Labels{}
+	send := func(kind prometheus.ValueType, value float64, name, help string) {
+		out <- prometheus.MustNewConstMetric(prometheus.NewDesc(name, help, nil, labels), kind, value)
 	}
-	gauge := func(name, help string) metric { return metric{name: name, help: help, kind: prometheus.GaugeValue} }
-	send(gauge("zkbench_measurements_done", "Measurements of the scenario under way that are complete."), float64(e.done), nil, nil)
-	send(gauge("zkbench_measurements_planned", "Measurements of the scenario under way."), float64(e.total), nil, nil)
+	count := func(value int64, name, help string) { send(prometheus.CounterValue, float64(value), name, help) }
+	gauge := func(value float64, name, help string) { send(prometheus.GaugeValue, value, name, help) }
+	gauge(float64(e.done), "zkbench_measurements_done", "Measurements of the scenario under way that are complete.")
+	gauge(float64(e.total), "zkbench_measurements_planned", "Measurements of the scenario under way.")
 	if l.Scenario == "" { // none has begun
 		return
 	}
-	for _, m := range metrics() {
-		send(m, m.of(l), names, values)
+	labels = prometheus.Labels{
+		"scenario": l.Scenario, "recipe": l.Recipe, "variant": l.Variant,
+		"clients": strconv.Itoa(l.Clients), "rate": strconv.Itoa(l.Rate), "repeat": strconv.Itoa(l.Repeat),
 	}
+	count(l.Totals.Operations, "zkbench_operations_total", "Completed operations, warm-up included.")
+	count(l.Totals.FailedOperations, "zkbench_failed_operations_total", "Operations that ended in an error, as only a fault may cause.")
+	count(l.Totals.Notifications, "zkbench_notifications_total", "Notifications that the clients received.")
+	count(l.Totals.Requests, "zkbench_requests_total", "Requests that the clients sent, housekeeping excluded.")
+	count(l.Totals.FailedRequests, "zkbench_failed_requests_total",
+		"Requests that a server answered with an error, such as creates that another client was faster with.")
+	gauge(float64(l.LargestHerd), "zkbench_largest_herd_notifications",
+		"The most notifications that one transaction caused in the last 10 seconds.")
 	if l.P99 > 0 {
-		send(gauge("zkbench_phase_p99_seconds", "The p99 of the recipe's first phase in the last 10 seconds."), l.P99.Seconds(),
-			slices.Concat(names, []string{"phase"}), slices.Concat(values, []string{l.Phase}))
+		labels["phase"] = l.Phase
+		gauge(l.P99.Seconds(), "zkbench_phase_p99_seconds", "The p99 of the recipe's first phase in the last 10 seconds.")
 	}
 }

@@ -34,10 +34,10 @@ func (o *Observer) Document(run, name string, started time.Time, e results.Envir
 		Schema: results.Schema, Run: run, Started: started.UTC().Truncate(time.Millisecond),
 		Scenario: results.Scenario{
 			Name: scenarioName, Question: "What does an application do to its ensemble?", Mode: results.ObservedMode,
-			Size: 1, Repeats: 1, Clients: []int{w.mostSessions}, Variants: []string{name},
+			Size: 1, Repeats: 1, Clients: []int{w.MostSessions}, Variants: []string{name},
 		},
 		Recipe: recipeName, Variant: name, Kind: results.Application,
-		Phases: []string{phaseWrite, phaseRead}, Operation: phaseWrite, Batch: 1, Clients: w.mostSessions, Repeat: 1,
+		Phases: []string{phaseWrite, phaseRead}, Operation: phaseWrite, Batch: 1, Clients: w.MostSessions, Repeat: 1,
 		Waiting: []string{}, UntimedPhases: []string{}, Shares: []results.Share{}, Environment: e,
 		Warnings: []string{}, Invalid: []string{}, Violations: []results.Violation{},
 	}

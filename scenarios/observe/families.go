@@ -2,22 +2,9 @@ package observe
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
-)
-
-// The variants that an observer recognizes by how their znodes are used, and those that are better.
-const (
-	lockChildrenWatch    = "lock/children-watch"
-	lockPredecessorWatch = "lock/predecessor-watch"
-	lockWriteLock        = "lock/writelock"
-	lockZnode            = "lock/znode"
-	queueListAndDelete   = "queue/list-and-delete"
-	queueCachedList      = "queue/cached-list"
-	queueAllWatch        = "blockingqueue/all-watch"
-	queueTicket          = "blockingqueue/ticket"
 )
 
 const (
@@ -47,40 +34,24 @@ type family struct {
 	selfDelete int64
 }
 
-// families holds them by folded path.
+// families holds them by folded path. When there are too many, those that look least like a recipe are forgotten.
 type families struct {
-	by       map[string]*family
-	creators map[string]int64 // the sessions that have created sequential znodes
-	order    []string
+	ranked[string, family]
+	creators latest[string, int64] // the sessions that have created sequential znodes
 }
 
 func newFamilies() families {
-	return families{by: map[string]*family{}, creators: map[string]int64{}}
+	return families{creators: latest[string, int64]{most: mostChildren, by: map[string]int64{}}, ranked: ranked[string, family]{
+		by: map[string]*family{}, most: mostFamilies,
+		fresh: func(path string) *family { return &family{path: path} }, dropped: func(*family) {},
+		compare: func(a, b *family) int {
+			return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.path, b.path))
+		},
+	}}
 }
 
-// of returns the family of a directory or znode. When there are too many, the half that looks least like a recipe is forgotten.
-func (fs *families) of(path string) *family {
-	key := fold(path)
-	f := fs.by[key]
-	if f == nil {
-		if len(fs.by) == mostFamilies {
-			all := fs.sorted()
-			for _, f := range all[len(all)/2:] {
-				delete(fs.by, f.path)
-			}
-		}
-		f = &family{path: key}
-		fs.by[key] = f
-	}
-	return f
-}
-
-// sorted returns the families, the busiest first.
-func (fs *families) sorted() []*family {
-	return slices.SortedFunc(maps.Values(fs.by), func(a, b *family) int {
-		return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.path, b.path))
-	})
-}
+// at returns the family of a directory or znode.
+func (fs *families) at(path string) *family { return fs.of(fold(path)) }
 
 // exchanged takes a request into account.
 func (fs *families) exchanged(s *session, e wire.Exchange) {
@@ -93,7 +64,7 @@ func (fs *families) exchanged(s *session, e wire.Exchange) {
 	fs.changed(s, e.Op, e.Path, e.Code)
 	switch e.Op {
 	case wire.OpGetChildren, wire.OpGetChildren2:
-		if f := fs.of(e.Path); e.Armed {
+		if f := fs.at(e.Path); e.Armed {
 			f.childWatches++
 		} else {
 			f.listed++
@@ -101,13 +72,13 @@ func (fs *families) exchanged(s *session, e wire.Exchange) {
 	case wire.OpExists, wire.OpGetData:
 		switch {
 		case e.Asked && isSequential(e.Path):
-			f := fs.of(parentOf(e.Path))
+			f := fs.at(parentOf(e.Path))
 			f.siblings++
 			if e.Op == wire.OpExists {
 				f.byExists++
 			}
 		case e.Armed:
-			fs.of(e.Path).selfWatch++
+			fs.at(e.Path).selfWatch++
 		}
 	}
 }
@@ -125,47 +96,37 @@ func (fs *families) changed(s *session, op wire.Opcode, path string, code wire.C
 func (fs *families) created(s *session, path string, code wire.Code) {
 	switch {
 	case code == wire.OK && isSequential(path):
-		f := fs.of(parentOf(path))
+		f := fs.at(parentOf(path))
 		f.made++
 		f.children = fold(path)
-		fs.remember(path, s.id)
+		fs.creators.add(path, s.id)
 	case code == wire.OK:
-		fs.of(path).taken++
+		fs.at(path).taken++
 	case code == wire.NodeExists:
-		fs.of(path).lostTakes++
+		fs.at(path).lostTakes++
 	}
 }
 
 func (fs *families) deleted(s *session, path string, code wire.Code) {
 	if !isSequential(path) {
 		if code == wire.OK {
-			fs.of(path).selfDelete++
+			fs.at(path).selfDelete++
 		}
 		return
 	}
-	f := fs.of(parentOf(path))
+	f := fs.at(parentOf(path))
 	switch {
 	case code == wire.NoNode:
 		f.lostDeletes++
 	case code != wire.OK:
-	case fs.creators[path] == s.id:
+	case fs.creators.by[path] == s.id:
 		f.ownDeletes++
 	default:
 		f.otherDeletes++
 	}
 	if code == wire.OK {
-		delete(fs.creators, path)
+		delete(fs.creators.by, path)
 	}
-}
-
-// remember keeps the session that has created a znode. Of too many, the oldest is forgotten.
-func (fs *families) remember(path string, id int64) {
-	if len(fs.order) == mostChildren {
-		delete(fs.creators, fs.order[0])
-		fs.order = fs.order[1:]
-	}
-	fs.creators[path] = id
-	fs.order = append(fs.order, path)
 }
 
 // looks returns what the znodes are used like, the busiest first.
@@ -187,18 +148,18 @@ func (f *family) look() (l Look, ok bool) {
 	own := f.ownDeletes > f.otherDeletes
 	switch {
 	case own && enough(f.made, f.childWatches, f.ownDeletes) && f.childWatches >= f.siblings:
-		return Look{f.path, lockChildrenWatch, lockPredecessorWatch, "every waiter watches " + f.path}, true
+		return Look{f.path, "lock/children-watch", "lock/predecessor-watch", "every waiter watches " + f.path}, true
 	case own && enough(f.made, f.byExists, f.ownDeletes) && 2*f.byExists > f.siblings:
-		return Look{f.path, lockWriteLock, lockPredecessorWatch,
+		return Look{f.path, "lock/writelock", "lock/predecessor-watch",
 			"each waiter watches one znode such as " + f.children + " with exists, which waits for ever if that has just gone"}, true
 	case own && enough(f.made, f.siblings, f.ownDeletes):
-		return Look{f.path, lockPredecessorWatch, "", "each waiter watches one znode such as " + f.children}, true
+		return Look{f.path, "lock/predecessor-watch", "", "each waiter watches one znode such as " + f.children}, true
 	case enough(f.lostTakes, f.selfWatch, f.taken):
-		return Look{f.path, lockZnode, lockPredecessorWatch, "every waiter watches " + f.path + " and tries to create it"}, true
+		return Look{f.path, "lock/znode", "lock/predecessor-watch", "every waiter watches " + f.path + " and tries to create it"}, true
 	case !own && enough(f.otherDeletes, f.childWatches):
-		return Look{f.path, queueAllWatch, queueTicket, "every consumer watches " + f.path}, true
+		return Look{f.path, "blockingqueue/all-watch", "blockingqueue/ticket", "every consumer watches " + f.path}, true
 	case !own && enough(f.otherDeletes, f.listed):
-		return Look{f.path, queueListAndDelete, queueCachedList, "every consumer lists " + f.path + " for each item"}, true
+		return Look{f.path, "queue/list-and-delete", "queue/cached-list", "every consumer lists " + f.path + " for each item"}, true
 	default:
 		return Look{}, false
 	}

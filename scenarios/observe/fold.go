@@ -12,6 +12,8 @@ const (
 	idDigits       = 6
 	guidForm       = "********-****-****-****-************"
 	hexDigits      = "0123456789abcdefABCDEF" // also of GUIDs
+
+	lettersAndDigits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
 
 // fold replaces in a path what differs from znode to znode: sequence numbers, GUIDs, ids in hexadecimal, and names that are numbers.
@@ -21,7 +23,7 @@ func fold(path string) string {
 	out.Grow(len(path))
 	for i := 0; i < len(path); {
 		rest := path[i:]
-		n := runLength(rest)
+		n := len(rest) - len(strings.TrimLeft(rest, lettersAndDigits))
 		switch {
 		case isGUID(rest):
 			n = len(guidForm)
@@ -56,27 +58,11 @@ func foldRun(run string, name bool) string {
 	}
 }
 
-func digitsIn(s string) int {
-	return len(s) - len(strings.Map(func(r rune) rune {
-		if '0' <= r && r <= '9' {
-			return -1
-		}
-		return r
-	}, s))
-}
-
-// runLength returns how many letters and digits a text begins with.
-func runLength(s string) int {
-	for i := range len(s) {
-		if !isLetterOrDigit(s[i]) {
-			return i
-		}
+func digitsIn(s string) (n int) {
+	for _, digit := range "0123456789" {
+		n += strings.Count(s, string(digit))
 	}
-	return len(s)
-}
-
-func isLetterOrDigit(b byte) bool {
-	return '0' <= b && b <= '9' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z'
+	return n
 }
 
 // isName reports whether a part of a path is the whole name of a znode.
@@ -87,7 +73,7 @@ func isName(path string, start, length int) bool {
 
 // isGUID reports whether a text begins with a GUID.
 func isGUID(s string) bool {
-	if len(s) < len(guidForm) || len(s) > len(guidForm) && isLetterOrDigit(s[len(guidForm)]) {
+	if len(s) < len(guidForm) || len(s) > len(guidForm) && strings.IndexByte(lettersAndDigits, s[len(guidForm)]) >= 0 {
 		return false
 	}
 	for i := range len(guidForm) {

@@ -1,8 +1,10 @@
 package observe
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
@@ -22,6 +24,7 @@ const (
 
 // cause is a request that changed something.
 type cause struct {
+	at      time.Duration
 	session int64
 	op      wire.Opcode
 	path    string
@@ -52,64 +55,38 @@ func (c cause) describe(path string) string {
 }
 
 // causes keeps the latest transactions.
-type causes struct {
-	by    map[int64]cause
-	order []dated // by time
-}
-
-type dated struct {
-	at   time.Duration
-	zxid int64
-}
-
-func (c *causes) add(now time.Duration, zxid int64, of cause) {
-	if len(c.order) == mostCauses {
-		delete(c.by, c.order[0].zxid)
-		c.order = c.order[1:]
-	}
-	c.by[zxid] = of
-	c.order = append(c.order, dated{now, zxid})
-}
+type causes struct{ latest[int64, cause] }
 
 // forget removes the transactions up to a time.
 func (c *causes) forget(until time.Duration) {
-	for len(c.order) > 0 && c.order[0].at <= until {
-		delete(c.by, c.order[0].zxid)
-		c.order = c.order[1:]
+	for len(c.order) > 0 && c.by[c.order[0]].at <= until {
+		c.dropFirst()
 	}
 }
 
 // herd is the notifications of one transaction, and what their receivers sent next.
 type herd struct {
+	Herd              // without its cause
 	zxid        int64 // 0 if it is not known
-	path        string
 	typ         wire.EventType
 	first, last time.Duration
-	size        int // notifications
-	sessions    int
-	effects     map[effectKey]*Effect
 	window      *window
-
-	cause      cause
-	causeKnown bool
 }
 
-// effectKey groups the requests that follow a herd.
-type effectKey struct {
-	op     wire.Opcode
-	failed bool
-}
-
-// follow books a request of a receiver.
-func (h *herd) follow(e wire.Exchange) {
-	k := effectKey{e.Op, e.Code != wire.OK}
-	f := h.effects[k]
-	if f == nil {
-		f = &Effect{Operation: e.Op.String(), Failed: k.failed}
-		h.effects[k] = f
+// report returns a herd that is complete, with its cause if that is known.
+func (h *herd) report(c *cause) Herd {
+	out := h.Herd
+	out.Event, out.Spread, out.Effects = h.typ.String(), h.last-h.first, slices.Clone(h.Effects)
+	if h.zxid > 0 {
+		out.Zxid = fmt.Sprintf("%#x", h.zxid)
 	}
-	f.Count++
-	f.BytesIn += e.BytesIn
+	if c != nil {
+		out.Cause, out.By = c.describe(h.Path), sessionName(c.session)
+	}
+	slices.SortFunc(out.Effects, func(a, b Effect) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Operation, b.Operation))
+	})
+	return out
 }
 
 // openHerds holds the herds that may still grow.
@@ -133,13 +110,13 @@ func (hs *openHerds) add(now time.Duration, s *session, n wire.Notification) *he
 		h = nil
 	}
 	if h == nil {
-		h = &herd{zxid: max(n.Zxid, 0), path: n.Path, typ: n.Type, first: now, effects: map[effectKey]*Effect{}}
+		h = &herd{Herd: Herd{Path: n.Path, Effects: []Effect{}}, zxid: max(n.Zxid, 0), typ: n.Type, first: now}
 		hs.open[key] = h
 	}
-	h.size++
+	h.Notifications++
 	h.last = now
 	if s.herd != h {
-		h.sessions++
+		h.Sessions++
 	}
 	return h
 }

@@ -2,12 +2,9 @@ package observe
 
 import (
 	"cmp"
-	"maps"
-	"slices"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/list"
 )
 
 const (
@@ -26,62 +23,65 @@ type kindKey struct {
 
 // herdKind is all herds of one kind.
 type herdKind struct {
-	key     kindKey
-	sizes   sizes
-	largest *herd
+	HerdKind // without its median
+	key      kindKey
+	sizes    sizes
 }
 
-// herdKinds groups herds by their cause. When there are too many kinds, the half with the smaller herds is only summed up.
+// herdKinds groups herds by their cause. When there are too many kinds, those with the smaller herds are only summed up.
 type herdKinds struct {
-	by    map[kindKey]*herdKind
+	ranked[kindKey, herdKind]
 	sizes sizes // of all herds
 	gone  int64 // herds of kinds that are only in sizes
 }
 
-func newHerdKinds() herdKinds { return herdKinds{by: map[kindKey]*herdKind{}, sizes: sizes{}} }
+func newHerdKinds() *herdKinds {
+	hk := &herdKinds{sizes: sizes{}}
+	hk.ranked = ranked[kindKey, herdKind]{
+		by: map[kindKey]*herdKind{}, most: mostKinds,
+		fresh:   func(key kindKey) *herdKind { return &herdKind{key: key, sizes: sizes{}} },
+		dropped: func(k *herdKind) { hk.gone += k.Count },
+		compare: func(a, b *herdKind) int {
+			return cmp.Or(cmp.Compare(b.Largest.Notifications, a.Largest.Notifications), cmp.Compare(b.Count, a.Count),
+				cmp.Compare(a.key.path, b.key.path), cmp.Compare(a.key.cause, b.key.cause), cmp.Compare(a.key.typ, b.key.typ))
+		},
+	}
+	return hk
+}
 
-// add takes a herd that is complete.
-func (hk *herdKinds) add(h *herd) {
-	hk.sizes[h.size]++
-	key := kindKey{typ: h.typ, path: fold(h.path)}
-	if h.causeKnown {
-		op, path := h.cause.of(h.path)
+// add takes a herd that is complete, and its cause if that is known.
+func (hk *herdKinds) add(h *herd, c *cause) {
+	key := kindKey{typ: h.typ, path: fold(h.Path)}
+	if c != nil {
+		op, path := c.of(h.Path)
 		key.known, key.op, key.cause = true, op, fold(path)
 	}
-	k := hk.by[key]
-	if k == nil {
-		if len(hk.by) == mostKinds {
-			hk.prune()
+	k := hk.of(key)
+	k.Count++
+	k.Notifications += int64(h.Notifications)
+	k.sizes[h.Notifications]++
+	hk.sizes[h.Notifications]++
+	if h.Notifications > k.Largest.Notifications {
+		k.Largest = h.report(c)
+	}
+}
+
+// report returns the kinds with the largest herds, and the number of herds of others.
+func (hk *herdKinds) report() (kinds []HerdKind, others int64) {
+	kinds, others = []HerdKind{}, hk.gone
+	for i, k := range hk.sorted() {
+		if i >= reportedKinds {
+			others += k.Count
+			continue
 		}
-		k = &herdKind{key: key, sizes: sizes{}}
-		hk.by[key] = k
+		k.P50 = k.sizes.herd().Quantile(0.5)
+		kinds = append(kinds, k.HerdKind)
 	}
-	k.sizes[h.size]++
-	if k.largest == nil || h.size > k.largest.size {
-		k.largest = h
-	}
-}
-
-func (hk *herdKinds) prune() {
-	all := hk.sorted()
-	for _, k := range all[len(all)/2:] {
-		hk.gone += k.sizes.count()
-		delete(hk.by, k.key)
-	}
-}
-
-// sorted returns the kinds, those with the largest herds first.
-func (hk *herdKinds) sorted() []*herdKind {
-	return slices.SortedFunc(maps.Values(hk.by), func(a, b *herdKind) int {
-		return cmp.Or(cmp.Compare(b.largest.size, a.largest.size), cmp.Compare(b.sizes.count(), a.sizes.count()),
-			cmp.Compare(a.key.path, b.key.path), cmp.Compare(a.key.cause, b.key.cause), cmp.Compare(a.key.typ, b.key.typ))
-	})
+	return kinds, others
 }
 
 // sizes counts herds by their size. It has at most as many entries as there were watches at a time.
 type sizes map[int]int64
-
-func (s sizes) count() int64 { return list.Sum(slices.Collect(maps.Values(s))) }
 
 // herd returns the herds as a document has them.
 func (s sizes) herd() results.Herd { return results.Herd{Sizes: results.HerdSizes(s)} }

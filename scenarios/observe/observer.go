@@ -50,7 +50,7 @@ func New(epoch time.Time, version string) *Observer {
 
 func newObserver(clock func() time.Duration, version string) *Observer {
 	o := &Observer{clock: clock, version: version, sessions: map[int64]*session{}, parents: map[string]bool{}}
-	o.causes.by = map[int64]cause{}
+	o.causes.latest = latest[int64, cause]{most: mostCauses, by: map[int64]cause{}}
 	o.herds = openHerds{named: recorder.NamesTransactions(version), open: map[recorder.HerdKey]*herd{}}
 	o.begin(clock())
 	return o
@@ -78,10 +78,15 @@ func (o *Observer) look(now time.Duration) {
 
 // closed takes a herd that is complete.
 func (o *Observer) closed(h *herd) {
-	h.cause, h.causeKnown = o.causes.by[h.zxid]
-	if h.window != nil && h.window == o.window { // not of a window that a mark has replaced
-		h.window.herd(h)
+	if h.window == nil || h.window != o.window { // of a window that a mark has replaced
+		return
 	}
+	var known *cause
+	if c, ok := o.causes.by[h.zxid]; ok {
+		known = &c
+	}
+	o.window.kinds.add(h, known)
+	o.window.passed = max(o.window.passed, h.zxid)
 }
 
 // Begin begins a window. What the observer has seen before is forgotten, except what is still open.
@@ -110,9 +115,9 @@ func (o *Observer) begin(now time.Duration) {
 }
 
 func (o *Observer) end(now time.Duration) {
-	if o.window.open {
+	if o.window.Open {
 		o.herds.closeUntil(never, o.closed)
-		o.window.waits = o.waits(now)
+		o.addWaits(&o.window.Report, now)
 		o.window.close(now)
 	}
 }
@@ -129,7 +134,7 @@ func (o *Observer) Connected(id int64, _ bool, timeout time.Duration) {
 func (o *Observer) session(id int64) *session {
 	s := o.sessions[id]
 	if s == nil {
-		s = &session{id: id, slot: o.takeSlot(), woken: map[*pathStats]bool{}, waits: map[string]time.Duration{}}
+		s = &session{id: id, slot: o.takeSlot(), woken: map[*PathReport]bool{}, waits: map[string]time.Duration{}}
 		o.sessions[id] = s
 		o.window.sessions(len(o.sessions))
 	}
@@ -182,13 +187,16 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 	s := o.session(id)
 	written := e.Op.IsWrite() && e.Code == wire.OK
 	if written {
-		o.causes.add(now, e.Zxid, cause{id, e.Op, e.Path, e.Parts})
+		o.causes.add(e.Zxid, cause{now, id, e.Op, e.Path, e.Parts})
 	}
 	s.follow(e)
-	o.learn(s, e)
+	if e.Op == wire.OpGetData && e.Path == configPath && e.Code == wire.OK && !s.learned {
+		s.learned = true
+		o.learned++
+	}
 	o.sequential(e)
 	s.await(now, e, o.parents)
-	if o.window.open && e.Op != wire.OpCloseSession {
+	if o.window.Open && e.Op != wire.OpCloseSession {
 		o.window.exchanged(now, s, e)
 	}
 	if written {
@@ -198,14 +206,6 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 
 // configPath is the znode in which servers keep their own addresses. It has this path for clients with a chroot, too.
 const configPath = "/zookeeper/config"
-
-// learn counts a session whose client reads the servers' own addresses.
-func (o *Observer) learn(s *session, e wire.Exchange) {
-	if e.Op == wire.OpGetData && e.Path == configPath && e.Code == wire.OK && !s.learned {
-		s.learned = true
-		o.learned++
-	}
-}
 
 // mostParents bounds how many parents of sequential znodes are known. When there are more, all are forgotten, and found again by the next
 // creates.
@@ -229,11 +229,11 @@ func (o *Observer) Notified(id int64, n wire.Notification) {
 	s := o.session(id)
 	delete(s.waits, n.Path) // the watch has fired
 	h := o.herds.add(now, s, n)
-	if h != nil && o.window.open {
+	if h != nil && o.window.Open {
 		h.window = o.window
 	}
 	s.herd, s.notified = h, n.At
-	if o.window.open {
+	if o.window.Open {
 		o.window.notified(now, s, n)
 	}
 }

@@ -2,7 +2,6 @@ package observe
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
@@ -11,98 +10,96 @@ import (
 // mostPaths bounds how many folded paths have numbers of their own. When there are more, those of the less busy half move to the rest.
 const mostPaths = 1000
 
-// pathStats is what happened to the znodes of one folded path.
-type pathStats struct {
-	PathReport // without its operations
-	operations map[wire.Opcode]*OperationReport
+// paths holds the statistics of folded paths, and the sum of those that have none of their own.
+type paths struct {
+	ranked[string, PathReport]
+	rest *PathReport // nil without any
+}
+
+func newPaths() *paths {
+	ps := &paths{}
+	ps.ranked = ranked[string, PathReport]{
+		by: map[string]*PathReport{}, most: mostPaths, fresh: newPathReport, dropped: func(p *PathReport) { ps.rest = ps.rest.plus(p) },
+		compare: func(a, b *PathReport) int {
+			return cmp.Or(cmp.Compare(b.requests()+b.Fired, a.requests()+a.Fired), cmp.Compare(a.Path, b.Path))
+		},
+	}
+	return ps
+}
+
+func newPathReport(path string) *PathReport {
+	return &PathReport{Path: path, Operations: []OperationReport{}}
+}
+
+// report returns the busiest paths, and the sum of the others, which is nil without any.
+func (ps *paths) report() (listed []PathReport, others *PathReport) {
+	listed = []PathReport{}
+	if ps.rest != nil {
+		others = others.plus(ps.rest)
+	}
+	for i, p := range ps.sorted() {
+		if i >= reportedPaths {
+			others = others.plus(p)
+			continue
+		}
+		own := *newPathReport(p.Path).plus(p)
+		own.sort()
+		listed = append(listed, own)
+	}
+	if others != nil {
+		others.sort()
+	}
+	return listed, others
 }
 
 // requests returns the number of requests.
-func (p *pathStats) requests() (n int64) {
-	for _, o := range p.operations {
+func (p *PathReport) requests() (n int64) {
+	for _, o := range p.Operations {
 		n += o.Count
 	}
 	return n
 }
 
-// paths holds the statistics of paths, and the sum of those that have none of their own.
-type paths struct {
-	by   map[string]*pathStats
-	rest *pathStats
-	gone int64 // folded paths that were moved to the rest
-}
-
-func newPaths() *paths {
-	return &paths{by: map[string]*pathStats{}, rest: newPathStats("")}
-}
-
-func newPathStats(path string) *pathStats {
-	return &pathStats{PathReport: PathReport{Path: path}, operations: map[wire.Opcode]*OperationReport{}}
-}
-
-// of returns the statistics of a path.
-func (ps *paths) of(path string) *pathStats {
-	key := fold(path)
-	p := ps.by[key]
+// plus adds what happened to other znodes, and returns the sum.
+func (p *PathReport) plus(other *PathReport) *PathReport {
 	if p == nil {
-		if len(ps.by) == mostPaths {
-			ps.prune()
-		}
-		p = newPathStats(key)
-		ps.by[key] = p
+		p = newPathReport("")
 	}
+	for _, theirs := range other.Operations {
+		o := p.operation(theirs.Operation)
+		o.Count += theirs.Count
+		o.BytesIn += theirs.BytesIn
+		o.BytesOut += theirs.BytesOut
+		for code, n := range theirs.Failed {
+			o.Failed[code] += n
+		}
+	}
+	p.WatchesSet += other.WatchesSet
+	p.Fired += other.Fired
+	p.Unfollowed += other.Unfollowed
 	return p
 }
 
-// prune moves the less busy half to the rest.
-func (ps *paths) prune() {
-	all := ps.sorted()
-	for _, p := range all[len(all)/2:] {
-		ps.rest.add(p)
-		delete(ps.by, p.Path)
-		ps.gone++
-	}
-}
-
-// sorted returns the statistics of all paths, the busiest first.
-func (ps *paths) sorted() []*pathStats {
-	return slices.SortedFunc(maps.Values(ps.by), func(a, b *pathStats) int {
-		return cmp.Or(cmp.Compare(b.requests()+b.Fired, a.requests()+a.Fired), cmp.Compare(a.Path, b.Path))
+// sort sorts the operations, the most frequent first.
+func (p *PathReport) sort() {
+	slices.SortFunc(p.Operations, func(a, b OperationReport) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Operation, b.Operation))
 	})
 }
 
-// add adds what happened to other znodes.
-func (p *pathStats) add(o *pathStats) {
-	for op, theirs := range o.operations {
-		p.operation(op).add(theirs)
-	}
-	p.WatchesSet += o.WatchesSet
-	p.Fired += o.Fired
-	p.Unfollowed += o.Unfollowed
-}
-
 // operation returns the statistics of a kind of request.
-func (p *pathStats) operation(op wire.Opcode) *OperationReport {
-	o := p.operations[op]
-	if o == nil {
-		o = &OperationReport{Operation: op.String(), Failed: map[string]int64{}}
-		p.operations[op] = o
+func (p *PathReport) operation(name string) *OperationReport {
+	i := slices.IndexFunc(p.Operations, func(o OperationReport) bool { return o.Operation == name })
+	if i < 0 {
+		i = len(p.Operations)
+		p.Operations = append(p.Operations, OperationReport{Operation: name, Failed: map[string]int64{}})
 	}
-	return o
-}
-
-func (o *OperationReport) add(other *OperationReport) {
-	o.Count += other.Count
-	o.BytesIn += other.BytesIn
-	o.BytesOut += other.BytesOut
-	for code, n := range other.Failed {
-		o.Failed[code] += n
-	}
+	return &p.Operations[i]
 }
 
 // exchanged counts a request.
-func (p *pathStats) exchanged(e wire.Exchange) {
-	o := p.operation(e.Op)
+func (p *PathReport) exchanged(e wire.Exchange) {
+	o := p.operation(e.Op.String())
 	o.Count++
 	o.BytesIn += e.BytesIn
 	o.BytesOut += e.BytesOut
@@ -115,7 +112,7 @@ func (p *pathStats) exchanged(e wire.Exchange) {
 }
 
 // notified counts a notification to a session. The one before it was of no use if no successful write of the session followed.
-func (p *pathStats) notified(s *session) {
+func (p *PathReport) notified(s *session) {
 	p.Fired++
 	if len(s.woken) == mostPaths { // a reader that never writes, of paths that do not fold
 		clear(s.woken)

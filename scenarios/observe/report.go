@@ -126,117 +126,32 @@ func (o *Observer) Report() Report {
 	defer o.mu.Unlock()
 	w := o.window
 	traffic, herds := w.counts.Traffic(), w.kinds.sizes.herd()
-	r := Report{
-		Length: w.length(now), Open: w.open, Sessions: len(o.sessions), MostSessions: w.mostSessions,
-		Expired: w.expired, Learned: o.learned, StuckEnded: w.stuckEnded,
-		Requests: traffic.Requests, Failed: traffic.FailedRequests, Notifications: w.counts.TotalNotifications(),
-		BytesIn: traffic.BytesIn, BytesOut: w.counts.BytesOut,
-		HerdP50: herds.Quantile(0.5), HerdMax: herds.Max(), HerdGuessed: !o.herds.named,
-		Looks: w.families.looks(), Incidents: slices.Clone(w.incidents), IncidentCounts: maps.Clone(w.incidentCounts),
-	}
+	r := w.Report
+	r.Length, r.Sessions, r.Learned, r.Looks = w.end-w.start, len(o.sessions), o.learned, w.families.looks()
+	r.Requests, r.Failed, r.Notifications = traffic.Requests, traffic.FailedRequests, w.counts.TotalNotifications()
+	r.BytesIn, r.BytesOut = traffic.BytesIn, w.counts.BytesOut
 	r.Writes, r.FailedWrites = w.counts.Writes()
+	r.HerdP50, r.HerdMax, r.HerdGuessed = herds.Quantile(0.5), herds.Max(), !o.herds.named
 	r.Herds, r.OtherHerds = w.kinds.report()
 	r.Paths, r.OtherPaths = w.paths.report()
-	r.addWaits(w.waits)
-	if w.open {
-		r.addWaits(o.waits(now))
-		r.Recent = w.record.LastSeconds(now)
+	r.Incidents, r.IncidentCounts = slices.Clone(w.Incidents), maps.Clone(w.IncidentCounts)
+	if w.Open {
+		o.addWaits(&r, now)
+		r.Length, r.Recent = now-w.start, w.record.LastSeconds(now)
 	}
 	return r
 }
 
-// waits is what is known of watches that cannot fire.
-type waits struct {
-	stuck []Waiter // those of the longest waits first
-	left  int
-}
-
-// waits returns the watches that cannot fire.
-func (o *Observer) waits(now time.Duration) (found waits) {
+// addWaits adds the watches that cannot fire to a report, those of the longest waits first.
+func (o *Observer) addWaits(r *Report, now time.Duration) {
+	var stuck []Waiter
 	for _, s := range o.sessions {
-		found.left += s.left
-		found.stuck = append(found.stuck, s.stuck(now)...)
+		r.LeftWatches += s.left
+		stuck = append(stuck, s.stuck(now)...)
 	}
-	slices.SortFunc(found.stuck, func(a, b Waiter) int { return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(a.Path, b.Path)) })
-	return found
-}
-
-// addWaits adds the first of them to a report.
-func (r *Report) addWaits(w waits) {
-	r.MoreStuck = max(len(w.stuck)-reportedWaiters, 0)
-	r.Stuck = append([]Waiter{}, w.stuck[:len(w.stuck)-r.MoreStuck]...)
-	r.LeftWatches = w.left
+	slices.SortFunc(stuck, func(a, b Waiter) int { return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(a.Path, b.Path)) })
+	r.MoreStuck = max(len(stuck)-reportedWaiters, 0)
+	r.Stuck = append([]Waiter{}, stuck[:len(stuck)-r.MoreStuck]...)
 }
 
 func sessionName(id int64) string { return fmt.Sprintf("%#x", uint64(id)) }
-
-// report returns the kinds with the largest herds, and the number of herds of others.
-func (hk *herdKinds) report() (kinds []HerdKind, others int64) {
-	kinds, others = []HerdKind{}, hk.gone
-	for i, k := range hk.sorted() {
-		if i >= reportedKinds {
-			others += k.sizes.count()
-			continue
-		}
-		one := HerdKind{Count: k.sizes.count(), P50: k.sizes.herd().Quantile(0.5), Largest: k.largest.report()}
-		for size, n := range k.sizes {
-			one.Notifications += int64(size) * n
-		}
-		kinds = append(kinds, one)
-	}
-	return kinds, others
-}
-
-func (h *herd) report() Herd {
-	out := Herd{
-		Event: h.typ.String(), Path: h.path, Notifications: h.size, Sessions: h.sessions, Spread: h.last - h.first, Effects: []Effect{},
-	}
-	if h.zxid > 0 {
-		out.Zxid = fmt.Sprintf("%#x", h.zxid)
-	}
-	if h.causeKnown {
-		out.Cause, out.By = h.cause.describe(h.path), sessionName(h.cause.session)
-	}
-	for _, e := range h.effects {
-		out.Effects = append(out.Effects, *e)
-	}
-	slices.SortFunc(out.Effects, func(a, b Effect) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Operation, b.Operation))
-	})
-	return out
-}
-
-// report returns the busiest paths, and the sum of the others.
-func (ps *paths) report() (listed []PathReport, others *PathReport) {
-	listed = []PathReport{}
-	rest := newPathStats("")
-	rest.add(ps.rest)
-	left := ps.gone > 0
-	for i, p := range ps.sorted() {
-		if i < reportedPaths {
-			listed = append(listed, p.report())
-			continue
-		}
-		rest.add(p)
-		left = true
-	}
-	if left {
-		sum := rest.report()
-		others = &sum
-	}
-	return listed, others
-}
-
-func (p *pathStats) report() PathReport {
-	out := p.PathReport
-	out.Operations = []OperationReport{}
-	for _, o := range p.operations {
-		one := *o
-		one.Failed = maps.Clone(o.Failed)
-		out.Operations = append(out.Operations, one)
-	}
-	slices.SortFunc(out.Operations, func(a, b OperationReport) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Operation, b.Operation))
-	})
-	return out
-}

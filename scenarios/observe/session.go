@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
@@ -14,9 +15,9 @@ type session struct {
 	id   int64
 	slot int
 
-	herd     *herd               // of the latest notification; nil before the first one
-	notified time.Duration       // when that arrived
-	woken    map[*pathStats]bool // the paths of notifications that no successful write of the session has followed yet
+	herd     *herd                // of the latest notification; nil before the first one
+	notified time.Duration        // when that arrived
+	woken    map[*PathReport]bool // the paths of notifications that no successful write of the session has followed yet
 	// waits has, by path, since when a watch is set on a sequential znode that was gone already when exists set it. The servers never give a
 	// sequential name twice, unless the parent is made anew, so that the watch does not fire.
 	waits map[string]time.Duration
@@ -30,7 +31,14 @@ func (s *session) follow(e wire.Exchange) {
 	if s.herd == nil || e.Sent < s.notified || e.Sent-s.notified > followed {
 		return
 	}
-	s.herd.follow(e)
+	h, operation, failed := s.herd, e.Op.String(), e.Code != wire.OK
+	i := slices.IndexFunc(h.Effects, func(f Effect) bool { return f.Operation == operation && f.Failed == failed })
+	if i < 0 {
+		i = len(h.Effects)
+		h.Effects = append(h.Effects, Effect{Operation: operation, Failed: failed})
+	}
+	h.Effects[i].Count++
+	h.Effects[i].BytesIn += e.BytesIn
 }
 
 // stuckAfter is how long a session must have done nothing about a watch that cannot fire.

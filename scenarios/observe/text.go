@@ -16,77 +16,48 @@ import (
 
 // Text returns the report for a terminal of so many columns.
 func (r Report) Text(connections proxy.Stats, columns int) string {
-	w := &sections{columns: columns}
-	w.say("observed %s: %s", seconds(r.Length), r.summary())
+	var parts []string // with an empty line between two of them
+	say := func(text string) { parts = append(parts, table.Wrap(text, columns)) }
+	section := func(title string, items []string, others ...string) {
+		if items = append(items, others...); len(items) > 0 {
+			say(title + "\n- " + strings.Join(items, "\n- "))
+		}
+	}
+	more := func(n int64, format string) (line []string) {
+		if n > 0 {
+			line = []string{fmt.Sprintf(format, table.Grouped(n))}
+		}
+		return line
+	}
+	summary := fmt.Sprintf("observed %s: %s", seconds(r.Length), r.summary())
 	if r.Requests == 0 && connections.Connections == 0 {
-		w.say("no client has connected: point the application at the addresses of this command instead of the servers'")
+		summary += "\nno client has connected: point the application at the addresses of this command instead of the servers'"
 	}
-	w.herds(r)
-	w.paths(r)
-	w.waiters(r)
-	w.section("what it looks like", list.Map(r.Looks, func(l Look) string { return l.text(max(r.MostSessions, 1)) }))
-	w.section("connections", incidentLines(r, connections))
-	return w.String()
-}
-
-// sections collects the paragraphs and lists of a report.
-type sections struct {
-	strings.Builder
-	columns int
-}
-
-// say adds a paragraph.
-func (w *sections) say(format string, args ...any) {
-	w.WriteString(table.Wrap(fmt.Sprintf(format, args...), w.columns) + "\n")
-}
-
-// title begins a part of the report.
-func (w *sections) title(format string, args ...any) {
-	w.WriteString("\n")
-	w.say(format, args...)
-}
-
-// section adds a list with a title, and nothing if it has no items.
-func (w *sections) section(title string, items []string) {
-	if len(items) > 0 {
-		w.title("%s", title)
+	say(summary)
+	herds := "largest herds, cause first"
+	if r.HerdGuessed {
+		herds = "largest herds, guessed by path and time where the servers do not name the transaction (before ZooKeeper 3.9)"
 	}
-	for _, item := range items {
-		w.say("- %s", item)
+	section(herds, list.Map(r.Herds, HerdKind.String), more(r.OtherHerds, "%s herds with other causes")...)
+	if len(r.Paths) > 0 {
+		say("by path (* is a number or an id that differs from znode to znode)")
+		rendered, dropped := pathTable(r).Text(columns)
+		parts[len(parts)-1] += "\n" + rendered
+		if len(dropped) > 0 {
+			parts[len(parts)-1] += "\n" + table.Wrap("(no room for: "+strings.Join(dropped, ", ")+")", columns)
+		}
 	}
-}
-
-func (w *sections) herds(r Report) {
-	w.section(herdTitle(r), list.Map(r.Herds, HerdKind.String))
-	if r.OtherHerds > 0 {
-		w.say("- %s herds with other causes", table.Grouped(r.OtherHerds))
+	section("stuck: exists has set a watch on a sequential znode that is gone; no notification will come",
+		list.Map(r.Stuck, Waiter.String), more(int64(r.MoreStuck), "and %s more")...)
+	for _, line := range slices.Concat(
+		more(r.StuckEnded, "stuck sessions that have ended: %s, after exists had set a watch on a sequential znode that was gone"),
+		more(int64(r.LeftWatches), "watches on sequential znodes that are gone, whose sessions went on: %s, which the servers keep"),
+	) {
+		say(line)
 	}
-}
-
-func (w *sections) paths(r Report) {
-	if len(r.Paths) == 0 {
-		return
-	}
-	w.title("by path (* is a number or an id that differs from znode to znode)")
-	rendered, dropped := pathTable(r).Text(w.columns)
-	w.WriteString(rendered + "\n")
-	if len(dropped) > 0 {
-		w.say("(no room for: %s)", strings.Join(dropped, ", "))
-	}
-}
-
-func (w *sections) waiters(r Report) {
-	const stuck = "stuck: exists has set a watch on a sequential znode that is gone; no notification will come"
-	w.section(stuck, list.Map(r.Stuck, Waiter.String))
-	if r.MoreStuck > 0 {
-		w.say("- and %d more", r.MoreStuck)
-	}
-	if n := r.StuckEnded; n > 0 {
-		w.title("stuck sessions that have ended: %d, after exists had set a watch on a sequential znode that was gone", n)
-	}
-	if n := r.LeftWatches; n > 0 {
-		w.title("watches on sequential znodes that are gone, whose sessions went on: %d, which the servers keep", n)
-	}
+	section("what it looks like", list.Map(r.Looks, func(l Look) string { return l.text(max(r.MostSessions, 1)) }))
+	section("connections", incidentLines(r, connections))
+	return strings.Join(parts, "\n\n") + "\n"
 }
 
 // summary returns the line about the whole window.
@@ -95,7 +66,7 @@ func (r Report) summary() string {
 	if r.Requests == 0 {
 		return sessions + ", and no request: the application is idle, or uses the servers directly"
 	}
-	parts := []string{sessions, table.Count(perSecond(r.Requests, r.Length)) + " requests/s", share(r.Writes, r.Requests) + " of them writes"}
+	parts := []string{sessions, table.Count(float64(r.Requests)/max(r.Length.Seconds(), 1e-9)) + " requests/s", share(r.Writes, r.Requests) + " of them writes"}
 	if r.Writes > 0 {
 		parts = append(parts, share(r.FailedWrites, r.Writes)+" of the writes failed")
 	}
@@ -110,18 +81,7 @@ func (r Report) summary() string {
 
 func share(part, whole int64) string { return table.Percentage(float64(part) / float64(whole)) }
 
-func perSecond(n int64, length time.Duration) float64 {
-	return float64(n) / max(length.Seconds(), 1e-9)
-}
-
 func seconds(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
-
-func herdTitle(r Report) string {
-	if r.HerdGuessed {
-		return "largest herds, guessed by path and time where the servers do not name the transaction (before ZooKeeper 3.9)"
-	}
-	return "largest herds, cause first"
-}
 
 // String describes the largest herd of a kind, and how many there were.
 func (k HerdKind) String() string {

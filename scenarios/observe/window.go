@@ -20,27 +20,20 @@ const (
 
 // window is what happened in the stretch that is reported.
 type window struct {
+	Report     // what is counted as it happens, and at the end what can then be said of waits
 	start, end time.Duration
-	open       bool
-
-	counts         wire.Counts
-	mostSessions   int
-	expired        int64
-	stuckEnded     int64 // sessions that ended while they were stuck
-	waits          waits // at the end; of no use while the window is open
-	paths          *paths
-	kinds          herdKinds
-	families       families
-	incidents      []proxy.Incident
-	incidentCounts map[proxy.IncidentKind]int64
-	record         *recorder.Recorder
-	passed         int64 // herds of all transactions up to it are complete
+	counts     wire.Counts
+	paths      *paths
+	kinds      *herdKinds
+	families   families
+	record     *recorder.Recorder
+	passed     int64 // herds of all transactions up to it are complete
 }
 
 func newWindow(now time.Duration, version string) *window {
 	w := &window{
-		start: now, open: true,
-		paths: newPaths(), kinds: newHerdKinds(), families: newFamilies(), incidentCounts: map[proxy.IncidentKind]int64{},
+		Report: Report{Open: true, IncidentCounts: map[proxy.IncidentKind]int64{}},
+		start:  now, paths: newPaths(), kinds: newHerdKinds(), families: newFamilies(),
 	}
 	w.record = recorder.New(recorder.Config{Phase: phaseWrite, Operation: phaseWrite, Version: version, MayRest: true})
 	w.record.Traffic(now, recorder.Traffic{})
@@ -50,14 +43,14 @@ func newWindow(now time.Duration, version string) *window {
 
 // sessions notes how many sessions there are.
 func (w *window) sessions(alive int) {
-	if w.open {
-		w.mostSessions = max(w.mostSessions, alive)
+	if w.Open {
+		w.MostSessions = max(w.MostSessions, alive)
 	}
 }
 
 // tick moves the time series on, and completes the recorder's herds of transactions before the oldest one whose herd may still grow.
 func (w *window) tick(now time.Duration, oldest int64) {
-	if w.open {
+	if w.Open {
 		w.record.Traffic(now, recorder.Traffic(w.counts.Traffic()))
 		w.record.Passed(min(w.passed, oldest-1))
 	}
@@ -67,23 +60,18 @@ func (w *window) tick(now time.Duration, oldest int64) {
 func (w *window) close(now time.Duration) {
 	w.tick(now, math.MaxInt64)
 	w.record.CloseWindow(now)
-	w.open, w.end = false, now
-}
-
-// length returns how long the window has been open.
-func (w *window) length(now time.Duration) time.Duration {
-	if w.open {
-		return now - w.start
-	}
-	return w.end - w.start
+	w.Open, w.end = false, now
 }
 
 // exchanged counts a request.
 func (w *window) exchanged(now time.Duration, s *session, e wire.Exchange) {
-	w.count(e)
-	w.paths.of(e.Path).exchanged(e)
+	w.counts.Requests[e.Op]++
+	w.counts.BytesIn += e.BytesIn
+	w.counts.BytesOut += e.BytesOut
+	w.paths.of(fold(e.Path)).exchanged(e)
 	w.families.exchanged(s, e)
 	if e.Code != wire.OK {
+		w.counts.Failed[e.Op]++
 		return
 	}
 	phase := phaseRead
@@ -93,16 +81,6 @@ func (w *window) exchanged(now time.Duration, s *session, e wire.Exchange) {
 	w.record.Span(phase, s.slot, now-(e.Reply-e.Sent), now)
 }
 
-// count counts a request and its reply.
-func (w *window) count(e wire.Exchange) {
-	w.counts.Requests[e.Op]++
-	w.counts.BytesIn += e.BytesIn
-	w.counts.BytesOut += e.BytesOut
-	if e.Code != wire.OK {
-		w.counts.Failed[e.Op]++
-	}
-}
-
 // notificationSize is the size of a notification without its path: the length, the header, the type, the state and the path's length.
 const notificationSize = 4 + 16 + 4 + 4 + 4
 
@@ -110,37 +88,31 @@ const notificationSize = 4 + 16 + 4 + 4 + 4
 func (w *window) notified(now time.Duration, s *session, n wire.Notification) {
 	w.counts.CountNotification(n.Type)
 	w.counts.BytesIn += notificationSize + int64(len(n.Path))
-	w.paths.of(n.Path).notified(s)
+	w.paths.of(fold(n.Path)).notified(s)
 	w.record.Notification(recorder.Notification{At: now, Client: s.slot, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path})
-}
-
-// herd takes a herd that is complete.
-func (w *window) herd(h *herd) {
-	w.kinds.add(h)
-	w.passed = max(w.passed, h.zxid)
 }
 
 // over counts the end of a session.
 func (w *window) over(expired, stuck bool) {
-	if !w.open {
+	if !w.Open {
 		return
 	}
 	if expired {
-		w.expired++
+		w.Expired++
 	}
 	if stuck {
-		w.stuckEnded++
+		w.StuckEnded++
 	}
 }
 
 // happened keeps an incident.
 func (w *window) happened(i proxy.Incident) {
-	if !w.open {
+	if !w.Open {
 		return
 	}
-	w.incidentCounts[i.Kind]++
-	if len(w.incidents) == mostIncidents {
-		w.incidents = w.incidents[1:]
+	w.IncidentCounts[i.Kind]++
+	if len(w.Incidents) == mostIncidents {
+		w.Incidents = w.Incidents[1:]
 	}
-	w.incidents = append(w.incidents, i)
+	w.Incidents = append(w.Incidents, i)
 }

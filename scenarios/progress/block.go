@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/screen"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios/runner"
@@ -20,22 +21,25 @@ const (
 // track is a quantity of a live block. The sparkline is scaled to its own peak.
 type track struct {
 	label string
-	now   string // of the last seconds
-	of    func(runner.Second) (value float64, measured bool)
+	now   string                      // of the last seconds
+	of    func(runner.Second) float64 // negative if it was not measured
 	show  func(float64) string
 }
 
 // tracks returns the quantities of a block, with their values of the last seconds.
 func tracks(l runner.Live) []track {
-	count := func(of func(runner.Second) int64) func(runner.Second) (float64, bool) {
-		return func(s runner.Second) (float64, bool) { return float64(of(s)), true }
+	p99 := func(s runner.Second) float64 {
+		if s.P99 > 0 {
+			return float64(s.P99)
+		}
+		return -1
 	}
 	return []track{
-		{"ops/s", table.Count(l.PerSecond(l.Operations)), count(func(s runner.Second) int64 { return s.Operations }), table.Count},
-		{"p99", p99Of(l), func(s runner.Second) (float64, bool) { return float64(s.P99), s.P99 > 0 }, table.Latency},
-		{"notif/s", table.Count(l.PerSecond(l.Notifications)), count(func(s runner.Second) int64 { return s.Notifications }), table.Count},
-		{"herd", fmt.Sprint(l.LargestHerd), count(func(s runner.Second) int64 { return int64(s.LargestHerd) }), table.Whole},
-		{"failed/s", table.Count(l.PerSecond(l.FailedRequests)), count(func(s runner.Second) int64 { return s.FailedRequests }), table.Count},
+		{"ops/s", table.Count(l.PerSecond(l.Operations)), func(s runner.Second) float64 { return float64(s.Operations) }, table.Count},
+		{"p99", p99Of(l), p99, table.Latency},
+		{"notif/s", table.Count(l.PerSecond(l.Notifications)), func(s runner.Second) float64 { return float64(s.Notifications) }, table.Count},
+		{"herd", fmt.Sprint(l.LargestHerd), func(s runner.Second) float64 { return float64(s.LargestHerd) }, table.Whole},
+		{"failed/s", table.Count(l.PerSecond(l.FailedRequests)), func(s runner.Second) float64 { return float64(s.FailedRequests) }, table.Count},
 	}
 }
 
@@ -60,16 +64,8 @@ func liveBlock(what string, l runner.Live, columns int) []string {
 // line returns the label, the value of the last seconds, the sparkline and, if there is room, the peak.
 func (t track) line(seconds []runner.Second, columns int) string {
 	room := max(min(columns-labelColumns-valueColumns-2, minute), 0)
-	var values []float64
-	peak := 0.0
-	for _, s := range seconds {
-		value, measured := t.of(s)
-		if !measured {
-			value = -1
-		}
-		peak = max(peak, value)
-		values = append(values, value)
-	}
+	values := list.Map(seconds, t.of)
+	peak := list.Largest(values)
 	line := fmt.Sprintf("%-*s%*s  %s", labelColumns, t.label, valueColumns, t.now, sparkline(values, peak, room))
 	if columns >= labelColumns+valueColumns+2+minute+peakColumns {
 		line += fmt.Sprintf("  max %s", t.show(peak))

@@ -103,18 +103,17 @@ func (p *Progress) Show(l runner.Live) {
 		return
 	}
 	if p.out.Size != nil {
-		p.draw(l)
+		columns, rows := p.out.Size()
+		lines := liveBlock(p.place()+" "+p.what, l, columns-1)
+		p.out.Draw(lines[:min(max(rows-1, 1), len(lines))]) // as many as there is room for
 		return
 	}
 	left, known := l.Remaining()
-	if due := int(l.Elapsed / lineInterval); due > p.lines && (!known || left >= liveShortest) {
+	if due := int(l.Elapsed / lineInterval); due > p.lines && (!known || left >= time.Second) { // it is not over at once
 		p.lines = due
 		fmt.Fprintf(p.out, "%s %s %s\n", p.name, p.place(), liveText(l))
 	}
 }
-
-// liveShortest is how much of a measurement must remain, if that is known, for a line about it where there is no terminal.
-const liveShortest = time.Second
 
 // liveText returns the last seconds in words.
 func liveText(l runner.Live) string {
@@ -137,13 +136,6 @@ func p99Of(l runner.Live) string {
 		return table.Missing
 	}
 	return table.Latency(float64(l.P99))
-}
-
-// draw replaces the block of a terminal by as many lines as there is room for.
-func (p *Progress) draw(l runner.Live) {
-	columns, rows := p.out.Size()
-	lines := liveBlock(p.place()+" "+p.what, l, columns-1)
-	p.out.Draw(lines[:min(max(rows-1, 1), len(lines))])
 }
 
 // Connecting shows how many sessions of the measurement under way are established.

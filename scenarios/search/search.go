@@ -182,29 +182,25 @@ func (t *Trials) try(ctx context.Context, v *variant, trial capacity.Trial) erro
 		}
 		return nil
 	}
-	err = undecided(t.Runner.RunScenario(ctx, s))
+	err = t.Runner.RunScenario(ctx, s)
+	if left := new(runner.LeftError); errors.As(err, &left) && errors.Is(err, errDecided) {
+		err = left // the trial is over, but not its znodes
+	} else if errors.Is(err, errDecided) {
+		err = nil
+	}
 	if trial.Purpose == capacity.Confirm {
 		t.confirm(v.name, repeats)
 	}
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(t.Log, "%s at %d (%s): %s, %s\n", v.name, trial.Load, trial.Purpose, trial.Outcome, t.reason(trial))
+	why := trial.Why
+	if trial.Outcome == capacity.Holds {
+		why = fmt.Sprintf("worst %s %s", metric.Named(t.Objective.Metric).Short(), why)
+	}
+	fmt.Fprintf(t.Log, "%s at %d (%s): %s, %s\n", v.name, trial.Load, trial.Purpose, trial.Outcome, why)
 	v.Report(trial)
 	return store.WriteSealed(t.File(), t.report())
-}
-
-// undecided returns the error of a trial, unless the trial was only ended early. Znodes that it has left are an error in any case.
-func undecided(err error) error {
-	left := new(runner.LeftError)
-	switch {
-	case !errors.Is(err, errDecided):
-		return err
-	case errors.As(err, &left):
-		return left
-	default:
-		return nil
-	}
 }
 
 // scenario returns the scenario with the variant and the load of a trial. Each trial of one load has another seed: with that of the first,
@@ -251,12 +247,4 @@ func removeTrial(folder string, s scenarios.Scenario, load int) error {
 func (t *Trials) confirm(variant string, repeats []*results.Document) {
 	earlier := func(d *results.Document) bool { return d.Variant == variant }
 	t.Confirmed = append(slices.DeleteFunc(t.Confirmed, earlier), repeats...)
-}
-
-// reason returns why a trial has its outcome, and says which of the values it is.
-func (t *Trials) reason(trial capacity.Trial) string {
-	if trial.Outcome != capacity.Holds {
-		return trial.Why
-	}
-	return fmt.Sprintf("worst %s %s", metric.Named(t.Objective.Metric).Short(), trial.Why)
 }

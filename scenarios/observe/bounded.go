@@ -1,0 +1,60 @@
+package observe
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/zkbench/zkbench/results/list"
+)
+
+// ranked holds so many values by key. When there are more, those of the lower half are dropped.
+type ranked[K comparable, V any] struct {
+	most    int
+	compare func(a, b *V) int // the first ranks highest
+	fresh   func(K) *V
+	dropped func(*V)
+	by      map[K]*V
+}
+
+// of returns the value of a key, which is added if it is new.
+func (r *ranked[K, V]) of(key K) *V {
+	if v := r.by[key]; v != nil {
+		return v
+	}
+	if len(r.by) == r.most {
+		for _, k := range r.keys()[r.most/2:] {
+			r.dropped(r.by[k])
+			delete(r.by, k)
+		}
+	}
+	v := r.fresh(key)
+	r.by[key] = v
+	return v
+}
+
+func (r *ranked[K, V]) keys() []K {
+	return slices.SortedFunc(maps.Keys(r.by), func(a, b K) int { return r.compare(r.by[a], r.by[b]) })
+}
+
+// sorted returns the values, the highest first.
+func (r *ranked[K, V]) sorted() []*V { return list.Map(r.keys(), func(k K) *V { return r.by[k] }) }
+
+// latest holds values by key, of too many the newest.
+type latest[K comparable, V any] struct {
+	most  int
+	by    map[K]V
+	order []K
+}
+
+func (l *latest[K, V]) add(key K, v V) {
+	if len(l.order) == l.most {
+		l.dropFirst()
+	}
+	l.by[key] = v
+	l.order = append(l.order, key)
+}
+
+func (l *latest[K, V]) dropFirst() {
+	delete(l.by, l.order[0])
+	l.order = l.order[1:]
+}
