@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,7 +39,7 @@ func bindLoad(cmd *cobra.Command, series bool) scenarios.Overrides {
 
 // takeScenarios lets a command take scenarios, or one of the groups in their place, and completes their names.
 func takeScenarios(cmd *cobra.Command, most int, groups ...string) {
-	names := append(groups, scenarios.Names()...)
+	names := slices.Concat(groups, scenarios.Names())
 	cmd.Args = arguments(1, most, "which scenario? there are: "+strings.Join(names, ", ")+"; or name a YAML file")
 	cmd.ValidArgsFunction = cobra.FixedCompletions(names, cobra.ShellCompDirectiveDefault)
 }

@@ -176,7 +176,7 @@ func (s *started) breaks(t target) (done func()) {
 	return s.add(item{
 		what: fmt.Sprintf("broken servers in ensemble %q", t.Name), command: ensemble.HealCommand(t.Name),
 		restore: func(ctx context.Context) error {
-			if _, err := b.RestoreAll(ctx, t.Ensemble.Servers()); t.stays {
+			if _, err := b.RestoreAll(ctx, t.Servers()); t.stays {
 				return err
 			}
 			return nil // the ensemble itself is among the things that are left

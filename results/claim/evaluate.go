@@ -119,8 +119,7 @@ func (m Measured) variants(c Claim) []string {
 	for _, r := range m.Rows {
 		knownBroken := r.Any(func(d *results.Document) bool { return d.KnownBroken != "" })
 		shown := r.Any((*results.Document).BreachExpected) && (r.Unfinished() || c.Metric == metric.Violations)
-		applies := !shown && !(knownBroken && c.IsTime())
-		if applies && r.Variant != c.Of {
+		if !shown && (!knownBroken || !c.IsTime()) && r.Variant != c.Of {
 			variants = list.AppendNew(variants, r.Variant)
 		}
 	}

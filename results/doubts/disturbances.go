@@ -78,7 +78,8 @@ func meanwhile(d *results.Document, s results.Stall) string {
 	if len(s.SlowestReads) == 0 {
 		return ""
 	}
-	reads := slices.SortedStableFunc(slices.Values(s.SlowestReads), func(a, b results.ServerRead) int { return cmp.Compare(b.Longest, a.Longest) })
+	byLength := func(a, b results.ServerRead) int { return cmp.Compare(b.Longest, a.Longest) }
+	reads := slices.SortedStableFunc(slices.Values(s.SlowestReads), byLength)
 	slowest := reads[0].Longest
 	if slowest < slowRead {
 		return fmt.Sprintf("meanwhile no read took longer than %s on any server", show(slowest))

@@ -182,7 +182,8 @@ func Moved(f *results.Floor) string {
 	for _, operation := range []string{results.FloorHandoff, results.FloorWrite} {
 		before, after, err := f.Medians(operation)
 		if err == nil && min(before, after) > 0 && max(before, after) > floorMoveMark*min(before, after) {
-			return fmt.Sprintf("one %s on the idle ensemble took %s before the load and %s after it", operation, table.Latency(before), table.Latency(after))
+			return fmt.Sprintf("one %s on the idle ensemble took %s before the load and %s after it",
+				operation, table.Latency(before), table.Latency(after))
 		}
 	}
 	return ""

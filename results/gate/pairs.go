@@ -229,9 +229,10 @@ func (c comparison) check(r PairRules) (checks []Check, notes []string) {
 		return []Check{base}, nil
 	}
 	for _, metric := range r.metrics(c.docs[0]) {
-		one, rule, note := base, r.forMetric(metric), ""
+		one, rule := base, r.forMetric(metric)
 		one.Metric = metric + " ratio"
-		if rule.Resolution, note = r.resolution(c.docs[0], metric); note != "" {
+		resolution, note := r.resolution(c.docs[0], metric)
+		if rule.Resolution = resolution; note != "" {
 			notes = append(notes, note)
 		}
 		one.Limit = number(max(rule.MinEffect, rule.Resolution))

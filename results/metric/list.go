@@ -99,9 +99,8 @@ func costs() []Descriptor {
 		{
 			Name: HeapPerWatch,
 			Help: "Growth of the heaps of all servers while the clients line up, per watch that was added meanwhile.",
-			Unit: "bytes per watch", Head: "heap/watch", Title: "heap per watch", axis: "bytes", Kind: KindSize,
-			format: table.Bytes,
-			of:     func(d *results.Document) (float64, bool) { return d.Heap.PerWatch() },
+			Unit: "bytes per watch", Head: "heap/watch", Title: "heap per watch", axis: "bytes", Kind: KindSize, format: table.Bytes,
+			of: func(d *results.Document) (float64, bool) { return d.Heap.PerWatch() },
 		},
 		{
 			Name: "connect-p99-ns", Help: "Time from asking for a session until it is established, of all clients before the load.",
@@ -115,8 +114,7 @@ func costs() []Descriptor {
 		},
 		{
 			Name: Finished, Help: "Share of the load's operations that were done before the scenario's at-most.", Unit: "share",
-			Kind: KindShare, Worse: LessIsWorse, Part: LimitedLoad,
-			of: finished,
+			Kind: KindShare, Worse: LessIsWorse, Part: LimitedLoad, of: finished,
 		},
 		{
 			Name: Violations, Help: "Breaches of the recipe's promise.", Unit: "violations", Kind: KindLoss, Exact: true,

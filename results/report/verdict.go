@@ -65,9 +65,11 @@ func writeViolations(w io.Writer, docs []*results.Document) {
 // writeKnownBroken prints what each variant that is known to be broken was caught at, and in how many of its measurements.
 func writeKnownBroken(w io.Writer, docs []*results.Document) {
 	known := list.Where(docs, func(d *results.Document) bool { return d.KnownBroken != "" })
-	for _, all := range list.GroupBy(known, func(d *results.Document) [2]string { return [2]string{grouping.KeyOf(d).Name(), d.KnownBroken} }) {
+	why := func(d *results.Document) [2]string { return [2]string{grouping.KeyOf(d).Name(), d.KnownBroken} }
+	for _, all := range list.GroupBy(known, why) {
 		caught := list.Where(all, func(d *results.Document) bool { return d.Breaches() > 0 })
-		fmt.Fprintf(w, "known broken: %s: %s (caught in %d of %d measurements)\n", grouping.KeyOf(all[0]).Name(), all[0].KnownBroken, len(caught), len(all))
+		fmt.Fprintf(w, "known broken: %s: %s (caught in %d of %d measurements)\n",
+			grouping.KeyOf(all[0]).Name(), all[0].KnownBroken, len(caught), len(all))
 		writeViolations(w, slices.DeleteFunc(caught, (*results.Document).Broken))
 	}
 }

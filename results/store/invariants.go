@@ -51,7 +51,8 @@ func checkWindow(d *results.Document, p *problems) {
 	p.unless(u.Done < of || u.Done == of && d.Scenario.Duration > 0, "unfinished.done is %d, of %d", u.Done, of)
 	p.unless(u.Requests >= d.Counts.TotalRequests(),
 		"unfinished.requests is %d, of %d counts.total_requests", u.Requests, d.Counts.TotalRequests())
-	p.unless(u.Notifications >= d.Counts.Notified(), "unfinished.notifications is %d, of %d counts.notified", u.Notifications, d.Counts.Notified())
+	p.unless(u.Notifications >= d.Counts.Notified(),
+		"unfinished.notifications is %d, of %d counts.notified", u.Notifications, d.Counts.Notified())
 }
 
 func checkCounts(d *results.Document, p *problems) {
@@ -167,7 +168,8 @@ func checkArrivals(d *results.Document, p *problems) {
 		return
 	}
 	for path, n := range map[string]int64{
-		"histograms.response": d.Histograms[results.ResponsePhase].All(), "histograms.service": d.Histograms[results.ServicePhase].All(), "open.lateness": o.Lateness.All(),
+		"histograms.response": d.Histograms[results.ResponsePhase].All(), "histograms.service": d.Histograms[results.ServicePhase].All(),
+		"open.lateness": o.Lateness.All(),
 	} {
 		p.unless(n == o.Served, "open.served is %d, and %s has %d", o.Served, path, n)
 	}

@@ -66,7 +66,8 @@ func (r Report) summary() string {
 	if r.Requests == 0 {
 		return sessions + ", and no request: the application is idle, or uses the servers directly"
 	}
-	parts := []string{sessions, table.Count(float64(r.Requests)/max(r.Length.Seconds(), 1e-9)) + " requests/s", share(r.Writes, r.Requests) + " of them writes"}
+	perSecond := table.Count(float64(r.Requests) / max(r.Length.Seconds(), 1e-9))
+	parts := []string{sessions, perSecond + " requests/s", share(r.Writes, r.Requests) + " of them writes"}
 	if r.Writes > 0 {
 		parts = append(parts, share(r.FailedWrites, r.Writes)+" of the writes failed")
 	}
