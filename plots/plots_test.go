@@ -16,6 +16,7 @@ import (
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
@@ -97,7 +98,7 @@ func TestSeries(t *testing.T) {
 	naive, optimized := withSeries(t, "children-watch", "naive"), withSeries(t, "predecessor-watch", "optimized")
 	dir, _ := draw(t, []*results.Document{naive, optimized}, "svg")
 	const name = "lock-contention-container-series-n4.svg"
-	compareFile(t, dir, name, filepath.Join("testdata", "series", name))
+	compareFiles(t, dir, "series", name)
 
 	cold := withSeries(t, "children-watch", "naive")
 	cold.Window.Start, cold.Window.End = 0, 20*time.Second
@@ -156,9 +157,7 @@ func withFailure(t *testing.T, variant, kind string) *results.Document {
 func TestFailures(t *testing.T) {
 	naive, optimized := withFailure(t, "children-watch", "naive"), withFailure(t, "predecessor-watch", "optimized")
 	dir, _ := draw(t, []*results.Document{naive, optimized}, "svg")
-	for _, name := range []string{"lock-contention-container-failure-n20-children-watch.svg", "lock-contention-container-series-n20.svg"} {
-		compareFile(t, dir, name, filepath.Join("testdata", "failure", name))
-	}
+	compareFiles(t, dir, "failure", "lock-contention-container-failure-n20-children-watch.svg", "lock-contention-container-series-n20.svg")
 	_, names := draw(t, []*results.Document{optimized}, "svg")
 	if !slices.Contains(names, "lock-contention-container-failure-n20-predecessor-watch.svg") {
 		t.Errorf("without a naive variant: %v", names)
@@ -182,9 +181,8 @@ func TestTimelineWithFaults(t *testing.T) {
 		d.Scenario.Faults = []results.FaultLoad{{Kind: "expire", Whom: "any", At: 100 * time.Millisecond}}
 		d.Failure = &results.Failure{Faults: []results.Fault{{At: 100 * ms, Kind: "expire", Target: "any", Recovery: -1}}}
 	}
-	const name = "lock-contention-container-timeline-n4-children-watch.svg"
 	dir, _ := draw(t, docs, "svg")
-	compareFile(t, dir, name, filepath.Join("testdata", "failure", name))
+	compareFiles(t, dir, "failure", "lock-contention-container-timeline-n4-children-watch.svg")
 }
 
 func run(t *testing.T) []*results.Document {
@@ -200,51 +198,45 @@ func run(t *testing.T) []*results.Document {
 	return docs
 }
 
+func figures(t *testing.T, docs []*results.Document) ([]plots.Figure, []plots.NotDrawn) {
+	t.Helper()
+	drawn, not, err := plots.Figures(docs)
+	noError(t, err)
+	return drawn, not
+}
+
 func draw(t *testing.T, docs []*results.Document, formats ...string) (dir string, names []string) {
 	t.Helper()
-	figures, _, err := plots.Figures(docs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return write(t, figures, formats...)
+	drawn, _ := figures(t, docs)
+	return write(t, drawn, formats...)
 }
 
 func write(t *testing.T, figures []plots.Figure, formats ...string) (dir string, names []string) {
 	t.Helper()
 	dir = t.TempDir()
-	files, err := plots.WriteAll(figures, dir, formats)
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(plots.WriteAll(figures, dir, formats))(t)
 	for _, f := range files {
 		names = append(names, filepath.Base(f))
 	}
 	return dir, names
 }
 
-// compareFile compares a figure with its golden file.
-func compareFile(t *testing.T, dir, name, want string) {
+// compareFiles compares figures with their golden files, which are in that folder of testdata.
+func compareFiles(t *testing.T, dir, golds string, names ...string) {
 	t.Helper()
-	got, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range names {
+		golden.Compare(t, filepath.Join("testdata", golds, name), must(os.ReadFile(filepath.Join(dir, name)))(t))
 	}
-	golden.Compare(t, want, got)
 }
 
 // Every figure is drawn as it was when somebody last looked at it.
 func TestFigures(t *testing.T) {
 	dir, names := draw(t, run(t), "svg")
-	want, err := filepath.Glob("testdata/*.svg")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(filepath.Glob("testdata/*.svg"))(t)
 	if !golden.Updating() && len(names) != len(want) {
 		t.Errorf("%d figures, want %d: %v", len(names), len(want), names)
 	}
-	for _, name := range names {
-		compareFile(t, dir, name, filepath.Join("testdata", name))
-	}
+	compareFiles(t, dir, "", names...)
 }
 
 func TestFormats(t *testing.T) {
@@ -255,10 +247,7 @@ func TestFormats(t *testing.T) {
 			continue
 		}
 		drawn++
-		file, err := os.Open(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must(os.Open(filepath.Join(dir, name)))(t)
 		config, err := png.DecodeConfig(file)
 		file.Close()
 		if err != nil || config.Width < 800 || config.Height < 400 {
@@ -276,10 +265,7 @@ func TestFormats(t *testing.T) {
 // figure returns the figure of a name.
 func figure(t *testing.T, docs []*results.Document, name string) plots.Figure {
 	t.Helper()
-	figures, _, err := plots.Figures(docs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	figures, _ := figures(t, docs)
 	i := slices.IndexFunc(figures, func(f plots.Figure) bool { return f.Name == "lock-contention-container-"+name })
 	if i < 0 {
 		t.Fatalf("no figure %s among %d", name, len(figures))
@@ -331,14 +317,8 @@ func TestPhasesOfEveryRecipe(t *testing.T) {
 				}
 			}
 			m.Complete(t, d)
-			figures, _, err := plots.Figures([]*results.Document{d})
-			if err != nil {
-				t.Fatal(err)
-			}
-			text := ""
-			for _, f := range figures {
-				text += f.Inline()
-			}
+			figures, _ := figures(t, []*results.Document{d})
+			text := strings.Join(list.Map(figures, plots.Figure.Inline), "")
 			drawn := func(phase string) bool {
 				return strings.Contains(text, ">"+phase+", ms<") || strings.Contains(text, ">"+phase+", ms (log scale)<")
 			}
@@ -390,7 +370,7 @@ func TestKnee(t *testing.T) {
 	if len(names) != 1 {
 		t.Fatalf("drew %v, want the knee alone", names)
 	}
-	compareFile(t, dir, names[0], filepath.Join("testdata", "knee", names[0]))
+	compareFiles(t, dir, "knee", names...)
 	if text := figure(t, docs, "knee").Inline(); !strings.Contains(text, "<title>predecessor-watch, 50/s: ") {
 		t.Error("the knee does not say the rate of a point")
 	}
@@ -405,5 +385,21 @@ func wellFormed(text string) error {
 		} else if err != nil {
 			return err
 		}
+	}
+}
+
+// must returns a value, and ends the test if there was an error instead.
+func must[T any](value T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		noError(t, err)
+		return value
+	}
+}
+
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

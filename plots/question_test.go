@@ -1,7 +1,6 @@
 package plots_test
 
 import (
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,9 +23,9 @@ func TestWhatDoesNotDifferIsNotDrawn(t *testing.T) {
 			d.Metrics[metric.RequestsPerOp] = results.Metric{Value: 3, Unit: "per op"}
 		}
 	}
-	_, notDrawn, err := plots.Figures(docs)
-	if err != nil || len(notDrawn) != 1 || !slices.Contains(notDrawn[0].Same, "writes/op 2.00") {
-		t.Errorf("not drawn: %v, %v; want writes/op 2.00 among them", notDrawn, err)
+	_, notDrawn := figures(t, docs)
+	if len(notDrawn) != 1 || !slices.Contains(notDrawn[0].Same, "writes/op 2.00") {
+		t.Errorf("not drawn: %v; want writes/op 2.00 among them", notDrawn)
 	}
 	costs := figure(t, docs, "costs").Inline()
 	if strings.Contains(costs, ">writes per operation<") || !strings.Contains(costs, ">requests per operation<") {
@@ -41,35 +40,23 @@ func TestFiguresFollowTheQuestion(t *testing.T) {
 		metric.RequestsPerSecond: "throughput", metric.Finished: "outcomes", metric.FencedPerOp: "outcomes", "background-reads/s": "throughput", "background-read-p50-ns": "latencies", "background-read-p50-slowdown": "latencies",
 	}
 	for metric, name := range asked {
-		docs := run(t)
-		for i, d := range docs {
-			d.Scenario.Asks = []string{metric}
-			d.Metrics[metric] = results.Metric{Value: float64(i+1) * 1e6}
-		}
-		before := map[string]string{}
-		for _, is := range []bool{false, true} {
-			if !is {
-				for _, d := range docs {
-					delete(d.Metrics, metric)
-				}
-			} else {
-				for i, d := range docs {
+		drawn := func(is bool) (text string) {
+			docs := run(t)
+			for i, d := range docs {
+				d.Scenario.Asks = []string{metric}
+				if delete(d.Metrics, metric); is {
 					d.Metrics[metric] = results.Metric{Value: float64(i+1) * 1e6}
 				}
 			}
-			figures, _, err := plots.Figures(docs)
-			if err != nil {
-				t.Fatal(err)
+			all, _ := figures(t, docs)
+			i := slices.IndexFunc(all, func(f plots.Figure) bool { return f.Name == "lock-contention-container-"+name })
+			if i >= 0 {
+				text = all[i].Inline()
 			}
-			for _, f := range figures {
-				if strings.HasSuffix(f.Name, name) && is && f.Inline() == before[f.Name] {
-					t.Errorf("%s is not in the figure %s", metric, name)
-				}
-				before[f.Name] = f.Inline()
-			}
+			return text
 		}
-		if before["lock-contention-container-"+name] == "" {
-			t.Errorf("%s: no figure %s", metric, name)
+		if with := drawn(true); with == "" || with == drawn(false) {
+			t.Errorf("%s is not in the figure %s", metric, name)
 		}
 	}
 }
@@ -149,10 +136,7 @@ func TestInline(t *testing.T) {
 	for _, d := range docs {
 		d.Scenario.Name = `a & "b" ]]> <i>`
 	}
-	figures, _, err := plots.Figures(append(docs, run(t)...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	figures, _ := figures(t, append(docs, run(t)...))
 	style, spots := plots.InlineStyle(), 0
 	for _, f := range figures {
 		text := f.Inline()
@@ -197,26 +181,19 @@ func TestCompared(t *testing.T) {
 		}
 		sides = append(sides, side)
 	}
-	c, err := compare.Runs(sides, compare.Options{Metrics: []string{"handoff-p50-ns", metric.NotificationsPerOp}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(compare.Runs(sides, compare.Options{Metrics: []string{"handoff-p50-ns", metric.NotificationsPerOp}}))(t)
 	docs := slices.Concat(sides[0].Docs, sides[1].Docs)
 	figures, notDrawn := plots.Compared(c, docs)
 	dir, names := write(t, figures, "svg")
 	if want := []string{"lock-contention-compared-1-values.svg", "lock-contention-compared-1-ratios.svg"}; !slices.Equal(names, want) || len(notDrawn) > 0 {
 		t.Fatalf("drew %v and not %v, want %v", names, notDrawn, want)
 	}
-	for _, name := range names {
-		compareFile(t, dir, name, filepath.Join("testdata", "compared", name))
-	}
+	compareFiles(t, dir, "compared", names...)
 
 	for _, d := range sides[1].Docs {
 		d.Environment.ZooKeeper = "3.8.4"
 	}
-	if c, err = compare.Runs(sides, compare.Options{Metrics: []string{"handoff-p50-ns"}}); err != nil {
-		t.Fatal(err)
-	}
+	c = must(compare.Runs(sides, compare.Options{Metrics: []string{"handoff-p50-ns"}}))(t)
 	if figures, notDrawn = plots.Compared(c, docs); len(figures) > 0 || len(notDrawn) != 1 || !strings.Contains(notDrawn[0].String(), "no handoff-p50-ns: measured under different conditions: ZooKeeper") {
 		t.Errorf("%d figures of two versions of ZooKeeper, not drawn: %v", len(figures), notDrawn)
 	}
@@ -231,10 +208,7 @@ func TestTwoPairsHaveTimelines(t *testing.T) {
 	for _, d := range docs {
 		d.Scenario.Overview = "predecessor-watch against d by ops/s"
 	}
-	figures, notDrawn, err := plots.Figures(docs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	figures, notDrawn := figures(t, docs)
 	var drawn []string
 	for _, f := range figures {
 		if _, upper, is := strings.Cut(f.Name, "timeline-n4-"); is {
@@ -268,7 +242,7 @@ func TestPairs(t *testing.T) {
 	if !slices.Contains(names, "overview.svg") {
 		t.Fatalf("drew %v, want the overview among them", names)
 	}
-	compareFile(t, dir, "overview.svg", filepath.Join("testdata", "compared", "overview.svg"))
+	compareFiles(t, dir, "compared", "overview.svg")
 	if _, names = draw(t, docs[:4], "svg"); slices.Contains(names, "overview.svg") {
 		t.Error("an overview of two scenarios was drawn")
 	}

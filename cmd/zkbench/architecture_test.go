@@ -113,10 +113,7 @@ func TestOneFilePerCommand(t *testing.T) {
 		want = append(want, cmd.Name())
 	}
 	want = append(want, "ensemble_faults") // the commands of `ensemble` that break servers
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(filepath.Glob("*.go"))(t)
 	var got []string
 	for _, file := range files {
 		if !strings.HasSuffix(file, "_test.go") {
@@ -154,10 +151,7 @@ func TestImportDirections(t *testing.T) {
 			allowed[pkg] = append(allowed[pkg], strings.Fields(words)...)
 		}
 	}
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must(exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output())(t)
 	seen := map[string]bool{}
 	for line := range strings.Lines(string(out)) {
 		f := strings.Fields(line)
@@ -185,10 +179,7 @@ func TestImportDirections(t *testing.T) {
 
 // A document can be read without a terminal, a picture or a process.
 func TestDocumentsNeedLittle(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", module+"results").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must(exec.CommandContext(t.Context(), "go", "list", "-deps", module+"results").Output())(t)
 	for pkg := range strings.Lines(string(out)) {
 		pkg = strings.TrimSpace(pkg)
 		ours := slices.Contains([]string{module + "results", module + "results/list", "github.com/HdrHistogram/hdrhistogram-go"}, pkg)

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/outcome"
-	"github.com/zkbench/zkbench/scenarios/campaign"
 )
 
 // The way of a campaign with real processes, each with an embedded server of its own. What it finds depends on the machine;
@@ -20,10 +18,7 @@ import (
 func TestCampaign(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv(asBinary, "1")
-	own, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must(os.Executable())(t)
 	load := []string{"--ensemble", "embedded", "--name", testName("pairs"), "--clients", "2", "--variants", "counted", "--operations", "20", "--warm-up", "0s",
 		"--pairs", "6", "--cache", "cache/c.json"}
 	stdout, stderr, code := command(t.Context(), append([]string{"gate", "--run", "doublebarrier-rounds", "--base-binary", own, "--confirm", "7", "--out", "c", "--json", "g.json"}, load...)...)
@@ -38,9 +33,8 @@ func TestCampaign(t *testing.T) {
 	if _, err := os.Stat("c/campaign.json"); err != nil {
 		t.Error(err)
 	}
-	if _, stderr, code := command(t.Context(), append([]string{"gate", "--run", "doublebarrier-rounds", "--base-binary", own, "--out", "c"}, load...)...); code != outcome.CodeUsage || !strings.Contains(stderr, "not empty") {
-		t.Errorf("over other results: exit code %d, %s", code, stderr)
-	}
+	says(t, outcome.CodeUsage, "not empty",
+		append([]string{"gate", "--run", "doublebarrier-rounds", "--base-binary", own, "--out", "c"}, load...)...)
 	stdout, stderr, code = command(t.Context(), append([]string{"calibrate", "doublebarrier-rounds", "--out", "d"}, load...)...)
 	if code == outcome.CodeInvalid && strings.Contains(stderr, "out of CPU") {
 		t.Skip("a control group that throttles cannot be calibrated")
@@ -75,39 +69,17 @@ func TestCutShort(t *testing.T) {
 
 // Without a real ensemble, the embedded server is used only if the command line names it.
 func TestCampaignDoesNotFallBack(t *testing.T) {
-	own, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must(os.Executable())(t)
 	t.Chdir(t.TempDir())
 	t.Setenv(asBinary, "1") // should one fall back after all, its runs must be short ones, and not this test again
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("JAVA_HOME", "")
 	t.Setenv("ZOOKEEPER_HOME", t.TempDir())
 	for _, args := range [][]string{{"gate", "--run", "lock-contention", "--base-binary", own}, {"calibrate", "lock-contention"}} {
-		_, stderr, code := command(t.Context(), append(args, "--cache", "c.json", "--clients", "1", "--variants", "znode", "--operations", "1", "--warm-up", "0s", "--pairs", "6")...)
-		if code != outcome.CodeUsage || !strings.Contains(stderr, "or choose --ensemble embedded") {
-			t.Errorf("%v: exit code %d, %s", args, code, stderr)
-		}
+		says(t, outcome.CodeUsage, "or choose --ensemble embedded", append(args,
+			"--cache", "c.json", "--clients", "1", "--variants", "znode", "--operations", "1", "--warm-up", "0s", "--pairs", "6")...)
 	}
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
-	}
-}
-
-// The errors that end a series have exit codes of their own.
-func TestFailedSeries(t *testing.T) {
-	for _, tt := range []struct {
-		err  error
-		want int
-	}{
-		{nil, outcome.CodePass},
-		{errors.New("no such file"), outcome.CodeFailed},
-		{fmt.Errorf("%w: see head.log", campaign.ErrBroken), outcome.CodeBroken},
-		{fmt.Errorf("%w: no such metric", campaign.ErrHopeless), outcome.CodeInvalid},
-	} {
-		if code := exitCode(t.Context(), failedSeries(tt.err)); code != tt.want {
-			t.Errorf("%v: exit code %d, want %d", tt.err, code, tt.want)
-		}
 	}
 }

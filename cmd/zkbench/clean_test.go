@@ -25,10 +25,7 @@ func TestRunsNameRoots(t *testing.T) {
 // session opens a session on a server; ended by the test, or with it.
 func session(t *testing.T, addr string) namespace.Client {
 	t.Helper()
-	c, err := namespace.Connect(t.Context(), []ensemble.Server{{Addr: addr}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(namespace.Connect(t.Context(), []ensemble.Server{{Addr: addr}}))(t)
 	t.Cleanup(c.Conn.Close)
 	return c
 }
@@ -44,14 +41,10 @@ func TestClean(t *testing.T) {
 			paths = append(paths, "/app", chroot)
 		}
 		for _, path := range append(paths, chroot+"/zkbench-mine", chroot+"/data", chroot+old, chroot+old+"/m1") {
-			if err := c.CreateZnode(t.Context(), path, 0); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, c.CreateZnode(t.Context(), path, 0))
 		}
 		for path, owner := range map[string]namespace.Client{chroot + left: gone, chroot + used: c} {
-			if err := owner.Create(t.Context(), path, 30*time.Second); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, owner.Create(t.Context(), path, 30*time.Second))
 		}
 		ensembletest.End(t, gone.Conn, c.Conn, chroot+left+"/owner")
 		servers := server.Addr() + chroot
@@ -70,11 +63,7 @@ func TestClean(t *testing.T) {
 			{[]string{old[1:]}, outcome.CodePass, []string{old + ": not there"}, []string{used}},
 		} {
 			stdout, stderr, code := command(t.Context(), append([]string{"clean", "--servers", servers}, tt.args...)...)
-			for _, want := range tt.says {
-				if !strings.Contains(stdout+stderr, want) {
-					t.Errorf("%v: %q is missing in\n%s%s", tt.args, want, stdout, stderr)
-				}
-			}
+			hasAll(t, stdout+stderr, tt.says...)
 			if code != tt.code {
 				t.Errorf("%v: exit code %d, want %d: %s", tt.args, code, tt.code, stderr)
 			}
@@ -101,9 +90,7 @@ func TestCleanFails(t *testing.T) {
 	t.Parallel()
 	server := ensembletest.Embedded(t, embedded.Config{})
 	c := session(t, server.Addr())
-	if _, err := c.Conn.Create("/zkbench-20260102T030405Z-0001", []byte("x"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
+	must(c.Conn.Create("/zkbench-20260102T030405Z-0001", []byte("x"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)))(t)
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -118,11 +105,6 @@ func TestCleanFails(t *testing.T) {
 		{"no such chroot", []string{"clean", "--servers", server.Addr() + "/none"}, outcome.CodeFailed, "there is no znode /none"},
 		{"an ephemeral znode that is named so", []string{"clean", "--servers", server.Addr(), "/zkbench-20260102T030405Z-0001"}, outcome.CodeFailed, "is in use"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			_, stderr, code := command(t.Context(), tt.args...)
-			if code != tt.code || !strings.Contains(stderr, tt.want) {
-				t.Errorf("exit code %d, want %d; said %q, want %q in it", code, tt.code, stderr, tt.want)
-			}
-		})
+		t.Run(tt.name, func(t *testing.T) { says(t, tt.code, tt.want, tt.args...) })
 	}
 }

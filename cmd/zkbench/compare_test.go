@@ -21,16 +21,13 @@ func closedDocument(t *testing.T, run, scenario, variant string, repeat, repeats
 	t.Helper()
 	const operations = 5
 	total := int64(requests * operations)
-	d := &results.Document{
-		Schema: results.Schema, Run: run, Started: time.Unix(0, 0), Recipe: "lock", Variant: variant, Kind: "naive", Clients: 5, Repeat: repeat,
-		Scenario:    results.Scenario{Name: scenario, Mode: "closed", Size: 1, Operations: 1, Clients: []int{5}, Repeats: repeats, BystanderRate: 1},
-		Environment: results.Environment{Engine: "container", Servers: []string{"a:1"}, SessionTimeout: time.Second},
-		Phases:      []string{"handoff"}, Operation: "handoff", Batch: 1, Waiting: []string{}, UntimedPhases: []string{}, Shares: []results.Share{},
-		Counts:   results.Counts{Requests: map[string]int64{"exists": total}, Failed: map[string]int64{}},
-		Expected: results.Expected{Costs: map[string]results.Cost{}},
-		Oracle:   results.Oracle{Checked: true},
-		Warnings: []string{}, Invalid: []string{},
-	}
+	d := recordertest.Described()
+	d.Run, d.Started, d.Variant, d.Clients, d.Repeat = run, time.Unix(0, 0), variant, 5, repeat
+	d.Scenario = results.Scenario{Name: scenario, Mode: "closed", Size: 1, Operations: 1, Repeats: repeats, BystanderRate: 1}
+	d.Scenario.Clients = []int{5}
+	d.Phases, d.Operation, d.Waiting, d.UntimedPhases = []string{"handoff"}, "handoff", []string{}, []string{}
+	d.Counts = results.Counts{Requests: map[string]int64{"exists": total}, Failed: map[string]int64{}}
+	d.Expected, d.Oracle = results.Expected{Costs: map[string]results.Cost{}}, results.Oracle{Checked: true}
 	end := time.Duration(total) * 10 * time.Millisecond
 	m := recordertest.Measurement{Window: recordertest.Stretch{End: end}}
 	for client := range operations {
@@ -43,16 +40,12 @@ func closedDocument(t *testing.T, run, scenario, variant string, repeat, repeats
 // writeRun leaves a run's folder: two variants in turns, in which each operation takes so many requests.
 func writeRun(t *testing.T, dir, scenario string, first, step, repeats int, requests float64) {
 	t.Helper()
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.MkdirAll(dir, 0o755))
 	for i := range repeats {
 		for j, variant := range []string{"znode", "predecessor-watch"} {
 			d := closedDocument(t, dir, scenario, variant, i+1, repeats, requests)
 			d.Started = d.Started.Add(time.Duration(first+step*i)*time.Minute + time.Duration(j)*time.Second)
-			if err := store.Write(d, dir); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, store.Write(d, dir))
 		}
 	}
 }
@@ -86,11 +79,7 @@ func TestCompare(t *testing.T) {
 			if code != outcome.CodePass || stderr != "" {
 				t.Fatalf("exit code %d: %s", code, stderr)
 			}
-			for _, want := range tt.want {
-				if !strings.Contains(stdout, want) {
-					t.Errorf("%q is missing in\n%s", want, stdout)
-				}
-			}
+			hasAll(t, stdout, tt.want...)
 		})
 	}
 	stdout, _, _ := command(t.Context(), "compare", "old", "new", "--format", "json")
@@ -110,16 +99,8 @@ func TestCompareRefuses(t *testing.T) {
 	writeRun(t, "a", "a", 0, 1, 1, 4)
 	writeRun(t, "b", "b", 0, 1, 1, 4)
 	writeRun(t, "cut", "a", 0, 1, 1, 4)
-	files, err := store.Files("cut")
-	if err == nil {
-		err = os.Truncate(files[0], 100)
-	}
-	if err == nil {
-		err = os.Mkdir("empty", 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Truncate(must(store.Files("cut"))(t)[0], 100))
+	noError(t, os.Mkdir("empty", 0o755))
 	for _, tt := range []struct {
 		name string
 		args []string

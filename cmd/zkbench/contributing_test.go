@@ -151,18 +151,13 @@ func copyModule(t *testing.T) string {
 
 func (m moduleCopy) read(t *testing.T, file string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(m.dir, file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(filepath.Join(m.dir, file)))(t)
 	return string(text)
 }
 
 func (m moduleCopy) write(t *testing.T, file, text string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(m.dir, file), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(filepath.Join(m.dir, file), []byte(text), 0o644))
 }
 
 // edit makes all edits but one.
@@ -264,24 +259,15 @@ func TestPackageCommentsNameEveryVariant(t *testing.T) {
 // packageComment returns the comment of the package that has a recipe's code.
 func packageComment(t *testing.T, recipe variants.Recipe) string {
 	t.Helper()
-	names, err := fs.Glob(recipe.Code, "*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	code, err := fs.ReadFile(recipe.Code, names[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must(fs.Glob(recipe.Code, "*.go"))(t)
+	code := must(fs.ReadFile(recipe.Code, names[0]))(t)
 	files, _ := filepath.Glob("../../variants/*/" + names[0])
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err != nil || string(text) != string(code) {
 			continue
 		}
 		dir := filepath.Dir(file)
-		text, err := os.ReadFile(filepath.Join(dir, filepath.Base(dir)+".go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(filepath.Join(dir, filepath.Base(dir)+".go")))(t)
 		comment, _, _ := strings.Cut(string(text), "\npackage ")
 		return comment
 	}
@@ -295,10 +281,7 @@ func TestSourcesSayHowTheyAreMeant(t *testing.T) {
 	form := regexp.MustCompile(`^(as written|as written, but [^:]+|ours): \S`)
 	for _, recipe := range catalog.Recipes() {
 		for _, v := range recipe.All() {
-			source, err := sourceOf(recipe.Code, v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			source := must(sourceOf(recipe.Code, v))(t)
 			if !form.MatchString(source) {
 				t.Errorf("%s/%s: the source is %q: it must begin with \"as written: \", \"as written, but …: \" or \"ours: \"", recipe.Name, v.Name, source)
 			}

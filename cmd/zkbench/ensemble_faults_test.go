@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -99,11 +98,7 @@ func (e keptByHand) says(code int, wants []string, args ...string) {
 	e.Helper()
 	all := append([]string{"ensemble"}, append(args, "--name", e.name)...)
 	stdout, stderr, got := command(context.WithoutCancel(e.Context()), all...)
-	for _, want := range wants {
-		if !strings.Contains(stdout+stderr, want) {
-			e.Errorf("%q is missing", want)
-		}
-	}
+	hasAll(e.T, stdout+stderr, wants...)
 	if got != code || e.Failed() {
 		e.Fatalf("%v: exit code %d, want %d\n%s\n%s", args, got, code, stdout, stderr)
 	}
@@ -152,9 +147,7 @@ func (e keptByHand) checkWaysOut() {
 		e.says(outcome.CodeFailed, []string{"a run uses ensemble", "--force"}, "heal")
 		e.says(outcome.CodeFailed, []string{"zoo1 is paused"}, "status")
 		for _, signal := range way.signals {
-			if err := run.Process.Signal(signal); err != nil {
-				e.Fatal(err)
-			}
+			noError(e, run.Process.Signal(signal))
 		}
 		var exit *exec.ExitError
 		if err := run.Wait(); !errors.As(err, &exit) || exit.ExitCode() != outcome.CodeInterrupted {
@@ -173,10 +166,7 @@ func (e keptByHand) checkWaysOut() {
 
 // startVandal starts a run that has paused a server when startVandal returns.
 func (e keptByHand) startVandal(stubborn bool) *exec.Cmd {
-	own, err := os.Executable()
-	if err != nil {
-		e.Fatal(err)
-	}
+	own := must(os.Executable())(e)
 	cmd := exec.CommandContext(e.Context(), own)
 	cmd.Env = append(os.Environ(), asVandal+"="+e.name)
 	if stubborn {
@@ -189,13 +179,8 @@ func (e keptByHand) startVandal(stubborn bool) *exec.Cmd {
 			e.Log(said)
 		}
 	})
-	stdout, err := cmd.StdoutPipe()
-	if err != nil {
-		e.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		e.Fatal(err)
-	}
+	stdout := must(cmd.StdoutPipe())(e)
+	noError(e, cmd.Start())
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "paused\n" {
 		e.Fatalf("the run said %q, %v: %v", line, err, cmd.Wait())
 	}

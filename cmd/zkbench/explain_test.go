@@ -21,11 +21,7 @@ func TestEveryVariantIsExplained(t *testing.T) {
 				t.Errorf("%s: exit code %d: %s", name, code, stderr)
 				continue
 			}
-			for _, want := range []string{"Source: ", "Bad at: ", "requests", "largest herd"} {
-				if !strings.Contains(stdout, want) {
-					t.Errorf("%s: the explanation lacks %q", name, want)
-				}
-			}
+			hasAll(t, stdout, "Source: ", "Bad at: ", "requests", "largest herd")
 			if !steps.MatchString(stdout) {
 				t.Errorf("%s: the algorithm is not told in numbered steps:\n%s", name, stdout)
 			}
@@ -43,14 +39,9 @@ func TestExplain(t *testing.T) {
 		{"stale/read", "Recipes: "},
 		{"capacity", "More is better."},
 	} {
-		stdout, stderr, code := command(t.Context(), "explain", tt.name)
-		if code != 0 || !strings.Contains(stdout, tt.want) {
-			t.Errorf("explain %s: exit code %d, %s; want %q in\n%s", tt.name, code, stderr, tt.want, stdout)
-		}
+		prints(t, 0, tt.want, "explain", tt.name)
 	}
-	if stdout, _, _ := command(t.Context(), "__complete", "explain", "lock/z"); !strings.Contains(stdout, "lock/znode") {
-		t.Errorf("variants are not completed: %q", stdout)
-	}
+	prints(t, 0, "lock/znode", "__complete", "explain", "lock/z")
 }
 
 // A variant that does not promise everything says so, and in words.

@@ -19,10 +19,7 @@ import (
 
 func scrape(t *testing.T, url string) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := must(http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody))(t)
 	reply, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -45,10 +42,7 @@ func TestMetricsAddress(t *testing.T) {
 	if _, err := listenAddress("prometheus", "here"); err == nil || exitCode(t.Context(), err) != outcome.CodeUsage {
 		t.Errorf("an address without a port: %v", err)
 	}
-	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	taken := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	t.Chdir(t.TempDir())
 	_, stderr, code := command(t.Context(), "run", "lock-drain", "--ensemble", "embedded", "--prometheus", taken.Addr().String(), "--name", testName("taken"))
@@ -62,10 +56,7 @@ func TestMetricsAddress(t *testing.T) {
 func TestMetricsOfAnInterruptedRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := ensembletest.Embedded(t, embedded.Config{})
-	probe, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	probe := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	addr := probe.Addr().String()
 	probe.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -103,11 +94,8 @@ func TestMetricsOfAnInterruptedRun(t *testing.T) {
 
 func judgePart(t *testing.T, out, stdout string) {
 	t.Helper()
-	for _, want := range []string{"lock/predecessor-watch PARTIAL", "partial results in " + out + ": 1 measurement", "was interrupted after"} {
-		if !strings.Contains(strings.Join(strings.Fields(stdout), " "), want) {
-			t.Errorf("said %q, want %q in it", stdout, want)
-		}
-	}
+	hasAll(t, strings.Join(strings.Fields(stdout), " "),
+		"lock/predecessor-watch PARTIAL", "partial results in "+out+": 1 measurement", "was interrupted after")
 	docs, err := store.ReadAll([]string{out})
 	if err != nil || len(docs) != 1 || !docs[0].Partial {
 		t.Fatalf("kept %v (%v)", docs, err)

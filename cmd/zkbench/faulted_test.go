@@ -16,22 +16,17 @@ import (
 
 // A promise that is broken because a client fails ends in the exit code for that, and the report names what was broken.
 func TestBrokenUnderFaults(t *testing.T) {
-	s, err := scenarioOf(t, "lock-contention", "--fault", "expire: holder, every: 300ms", "--clients", "4", "--hold", "1ms", "--duration", "2s", "--warm-up", "0s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(scenarioOf(t, "lock-contention", "--fault", "expire: holder, every: 300ms", "--clients", "4", "--hold", "1ms",
+		"--duration", "2s", "--warm-up", "0s"))(t)
 	recipes := catalog.Recipes()
 	lock := &recipes[slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == s.Recipe })]
 	lock.Variants = []variants.Variant{withOneToken(lock.Variants[0])}
 	s.Variants, s.Repeats = nil, 1
 	dir := planted(t, s, recipes)
-	docs, err := store.ReadAll([]string{dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := must(store.ReadAll([]string{dir}))(t)
 	var out bytes.Buffer
 	a := app{stdout: &out, stderr: &out, started: &started{}}
-	err = a.report(docs, runFlags{out: dir}, nil)
+	err := a.report(docs, runFlags{out: dir}, nil)
 	if code := exitCode(t.Context(), err); code != outcome.CodeBroken || !strings.Contains(out.String(), "was granted fencing token") {
 		t.Errorf("exit code %d (%v), want %d with what was broken in\n%s", code, err, outcome.CodeBroken, out.String())
 	}

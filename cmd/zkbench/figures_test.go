@@ -13,10 +13,8 @@ import (
 func TestFiguresAndPageOfRuns(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, run := range []string{"old", "new"} {
-		_, stderr, code := command(t.Context(), "run", "lock-drain", "--clients", "2,6", "--repeats", "1", "--ensemble", "embedded", "--name", testName("figures"), "--out", run)
-		if code != 0 {
-			t.Fatalf("exit code %d: %s", code, stderr)
-		}
+		prints(t, outcome.CodePass, "", "run", "lock-drain", "--clients", "2,6", "--repeats", "1", "--ensemble", "embedded", "--out", run,
+			"--name", testName("figures"))
 	}
 	files, err := filepath.Glob("old/*_n2_*.json")
 	if err != nil || len(files) < 2 {
@@ -34,12 +32,7 @@ func TestFiguresAndPageOfRuns(t *testing.T) {
 		{"a page", []string{"report", "old", "--html", "one.html"}, []string{"one.html ("}, "one.html"},
 		{"a page of two runs", []string{"report", "old", "new", "--html", "two.html"}, []string{"two.html ("}, "two.html"},
 	} {
-		stdout, stderr, code := command(t.Context(), tt.args...)
-		for _, want := range tt.want {
-			if code != 0 || !strings.Contains(stdout, want) {
-				t.Errorf("%s: exit code %d, %q, %q; want %q", tt.name, code, stdout, stderr, want)
-			}
-		}
+		hasAll(t, prints(t, outcome.CodePass, "", tt.args...), tt.want...)
 		if info, err := os.Stat(tt.file); err != nil || info.Size() < 1000 {
 			t.Errorf("%s: %v", tt.name, err)
 		}
@@ -48,7 +41,5 @@ func TestFiguresAndPageOfRuns(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), "The runs compared") || !strings.Contains(string(text), "Source:") && !strings.Contains(string(text), "lock/znode (naive)") {
 		t.Errorf("the page of two runs has no comparison, or does not explain the variants: %v", err)
 	}
-	if _, stderr, code := command(t.Context(), "plot", "old", "--across", "zookeeper"); code != outcome.CodeUsage || !strings.Contains(stderr, "name both") {
-		t.Errorf("--across with one run: exit code %d, %q", code, stderr)
-	}
+	says(t, outcome.CodeUsage, "name both", "plot", "old", "--across", "zookeeper")
 }

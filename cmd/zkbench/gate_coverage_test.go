@@ -16,10 +16,7 @@ func loaded(t *testing.T) []scenarios.Scenario {
 	t.Helper()
 	var out []scenarios.Scenario
 	for _, name := range scenarios.Names() {
-		s, err := scenarios.Load(name, catalog.Recipes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must(scenarios.Load(name, catalog.Recipes()))(t)
 		out = append(out, s)
 	}
 	return out
@@ -65,10 +62,7 @@ func missingRows(b gate.Baseline, variant string, s scenarios.Scenario) []int {
 
 // A new variant is held to its counts by `make gate`, or this test says what is left to do.
 func TestBaselinesCoverEveryVariant(t *testing.T) {
-	baselines, err := gate.ReadBaselines("../../" + defaultBaselines)
-	if err != nil {
-		t.Fatal(err)
-	}
+	baselines := must(gate.ReadBaselines("../../" + defaultBaselines))(t)
 	for _, step := range uncovered(catalog.Recipes(), loaded(t), baselines) {
 		t.Error(step)
 	}

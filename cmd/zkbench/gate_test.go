@@ -33,10 +33,8 @@ import (
 // drained measures a small drain in the working directory and returns the run's folder.
 func drained(t *testing.T) string {
 	t.Helper()
-	_, stderr, code := command(t.Context(), "run", "lock-drain", "--clients", "4", "--repeats", "1", "--ensemble", "embedded", "--out", "run", "--name", testName("gate"))
-	if code != 0 {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
+	prints(t, outcome.CodePass, "", "run", "lock-drain", "--clients", "4", "--repeats", "1", "--ensemble", "embedded", "--out", "run",
+		"--name", testName("gate"))
 	return "run"
 }
 
@@ -44,54 +42,35 @@ func drained(t *testing.T) string {
 func TestGateFailsClosed(t *testing.T) {
 	outsideCI(t)
 	t.Chdir(t.TempDir())
-	if stdout, _, code := command(t.Context(), "gate"); code != outcome.CodeInvalid {
-		t.Errorf("without any run: exit code %d\n%s", code, stdout)
-	}
+	prints(t, outcome.CodeInvalid, "", "gate")
 	dir := drained(t)
 	for _, args := range [][]string{{"gate", dir}, {"baseline", "save", dir}, {"gate", dir, "--baseline", defaultBaselines}} {
-		if stdout, stderr, code := command(t.Context(), args...); code != outcome.CodePass {
-			t.Fatalf("%v: exit code %d: %s\n%s", args, code, stderr, stdout)
-		}
+		prints(t, outcome.CodePass, "", args...)
 	}
 	files, err := store.Files(dir)
 	if err != nil || len(files) < 3 {
 		t.Fatalf("files %v, %v", files, err)
 	}
-	whole, err := os.ReadFile(files[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must(os.ReadFile(files[0]))(t)
 	demand := func(what string) {
-		t.Helper()
-		for _, args := range [][]string{{"gate", dir}, {"gate", dir, "--baseline", defaultBaselines}} {
-			if stdout, _, code := command(t.Context(), args...); code != outcome.CodeInvalid {
-				t.Errorf("%s, %v: exit code %d\n%s", what, args, code, stdout)
-			}
-		}
+		t.Run(what, func(t *testing.T) {
+			prints(t, outcome.CodeInvalid, "", "gate", dir)
+			prints(t, outcome.CodeInvalid, "", "gate", dir, "--baseline", defaultBaselines)
+		})
 	}
 	for _, metric := range []string{metric.NotificationsPerOp, metric.HerdMax, metric.Violations, metric.BytesPerOp} {
 		var d results.Document
-		if err := json.Unmarshal(whole, &d); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal(whole, &d))
 		delete(d.Metrics, metric)
-		if err := store.WriteJSON(files[0], d); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, store.WriteJSON(files[0], d))
 		demand("without " + metric)
 	}
-	if err := os.WriteFile(files[0], whole[:len(whole)/2], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(files[0], whole[:len(whole)/2], 0o644))
 	demand("a truncated file")
-	if err := os.Remove(files[0]); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(files[0]))
 	demand("a missing file")
 	for _, file := range files[1:] {
-		if err := os.Remove(file); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Remove(file))
 	}
 	demand("an empty folder")
 }
@@ -108,16 +87,10 @@ func TestGateMissesWhatWasNotRun(t *testing.T) {
 		{[]string{"gate", dir, "--require", "lock-drain,queue-drain"}, outcome.CodeInvalid},
 		{[]string{"gate", dir, "--require", "lock-drain", "--require", "queue-drain"}, outcome.CodeInvalid},
 	} {
-		if stdout, _, code := command(t.Context(), tt.args...); code != tt.want {
-			t.Errorf("%v: exit code %d, want %d\n%s", tt.args, code, tt.want, stdout)
-		}
+		prints(t, tt.want, "", tt.args...)
 	}
-	if err := os.Remove(filepath.Join(dir, "lock-drain_lock-znode_n4_r1.json")); err != nil {
-		t.Fatal(err)
-	}
-	if stdout, _, code := command(t.Context(), "gate", dir); code != outcome.CodeInvalid || !strings.Contains(stdout, "znode with 4 clients has 0 of 1 repeats") {
-		t.Errorf("without a variant: exit code %d\n%s", code, stdout)
-	}
+	noError(t, os.Remove(filepath.Join(dir, "lock-drain_lock-znode_n4_r1.json")))
+	prints(t, outcome.CodeInvalid, "znode with 4 clients has 0 of 1 repeats", "gate", dir)
 }
 
 // The newest run is the one that started last, whatever has been done in which since; where nobody looks, it has to be named.
@@ -126,29 +99,17 @@ func TestGateOfTheNewestRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	newest := filepath.Join(defaultRuns, "20260102T030405Z-ab12")
 	for _, dir := range []string{newest, filepath.Join(defaultRuns, "20251231T235959Z-ffff"), filepath.Join(defaultRuns, "zzz")} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.MkdirAll(dir, 0o755))
 	}
-	if err := os.Rename(drained(t), filepath.Join(defaultRuns, "new")); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.Remove(newest), os.Rename(filepath.Join(defaultRuns, "new"), newest)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Rename(drained(t), filepath.Join(defaultRuns, "new")))
+	noError(t, errors.Join(os.Remove(newest), os.Rename(filepath.Join(defaultRuns, "new"), newest)))
 	touched := filepath.Join(defaultRuns, "20251231T235959Z-ffff", "plot.png")
-	if err := os.WriteFile(touched, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if stdout, _, code := command(t.Context(), "gate"); code != outcome.CodePass || !strings.Contains(stdout, "checked "+newest+", measured at 20") {
-		t.Errorf("exit code %d\n%s", code, stdout)
-	}
+	noError(t, os.WriteFile(touched, nil, 0o644))
+	prints(t, outcome.CodePass, "checked "+newest+", measured at 20", "gate")
 	for _, name := range []string{"CI", "GITHUB_ACTIONS"} {
 		outsideCI(t)
 		t.Setenv(name, "true")
-		if _, stderr, code := command(t.Context(), "gate"); code != outcome.CodeUsage || !strings.Contains(stderr, "which RESULT?") {
-			t.Errorf("with %s: exit code %d, %s", name, code, stderr)
-		}
+		says(t, outcome.CodeUsage, "which RESULT?", "gate")
 	}
 }
 
@@ -156,29 +117,19 @@ func TestGateOfTheNewestRun(t *testing.T) {
 func TestGateRemovesEarlierVerdicts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"g.json", "g.xml", "r.yaml"} {
-		if err := os.WriteFile(name, []byte("x"), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(name, []byte("x"), 0o644))
 	}
-	if _, stderr, code := command(t.Context(), "gate", "x", "--rules", "r.yaml", "--json", "g.json", "--junit", "g.xml"); code != outcome.CodeUsage {
-		t.Errorf("exit code %d, %s", code, stderr)
-	}
+	says(t, outcome.CodeUsage, "", "gate", "x", "--rules", "r.yaml", "--json", "g.json", "--junit", "g.xml")
 	if left, err := filepath.Glob("g.*"); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
-	if _, stderr, code := command(t.Context(), "gate", "x", "--rules", "r.yaml", "--json", "./r.yaml"); code != outcome.CodeUsage || !strings.Contains(stderr, "is also an input") {
-		t.Errorf("exit code %d, %s", code, stderr)
-	}
+	says(t, outcome.CodeUsage, "is also an input", "gate", "x", "--rules", "r.yaml", "--json", "./r.yaml")
 	if _, err := os.Stat("r.yaml"); err != nil {
 		t.Error(err)
 	}
 	result := filepath.Join("d", "a_n1_r1.json")
-	if err := errors.Join(os.Mkdir("d", 0o755), os.WriteFile(result, nil, 0o644)); err != nil {
-		t.Fatal(err)
-	}
-	if _, stderr, code := command(t.Context(), "gate", "d", "--json", result); code != outcome.CodeUsage || !strings.Contains(stderr, "is also an input") {
-		t.Errorf("over a result in a folder: exit code %d, %s", code, stderr)
-	}
+	noError(t, errors.Join(os.Mkdir("d", 0o755), os.WriteFile(result, nil, 0o644)))
+	says(t, outcome.CodeUsage, "is also an input", "gate", "d", "--json", result)
 	if _, err := os.Stat(result); err != nil {
 		t.Error(err)
 	}
@@ -194,9 +145,7 @@ func TestMakeGate(t *testing.T) {
 	}
 	fake := filepath.Join(t.TempDir(), "zkbench")
 	script := "#!/bin/sh\nif [ $1 = gate ]; then echo judged \"$@\"; exit 0; fi\necho its last words\nexit $FAKE_CODE\n"
-	if err := os.WriteFile(fake, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(fake, []byte(script), 0o755))
 	for code, judged := range map[int]bool{0: true, 1: false, 2: false, 3: true, 4: false, 5: true, 130: false} {
 		cmd := exec.CommandContext(t.Context(), "make", "-C", "../..", "-o", "build", "gate", "ZKBENCH="+fake)
 		cmd.Env = append(os.Environ(), fmt.Sprintf("FAKE_CODE=%d", code), "MAKEFLAGS=")
@@ -261,9 +210,7 @@ func plant(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario, recipes []va
 		Progress: func(int, int, string) {},
 		Save:     func(d *results.Document) error { return store.Write(d, dir) },
 	}
-	if err := runner.RunScenario(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, runner.RunScenario(t.Context(), s))
 }
 
 // unguarded returns the recipes with a lock that, in its first measurement, lets so many clients in at once.
@@ -300,9 +247,7 @@ func TestGateOnABrokenRehearsal(t *testing.T) {
 	s.Name, s.Question, s.Recipe, s.Clients, s.Repeats = "broken", "is a rehearsal read?", "lock", []int{3}, 1
 	s.Variants, s.WarmUp, s.Duration = []string{"predecessor-watch", "znode"}, 0, 1500*time.Millisecond
 	dir := planted(t, s, unguarded(3))
-	if _, err := os.Stat(filepath.Join(dir, "broken_lock-predecessor-watch_n3_r0.json")); err != nil {
-		t.Fatal(err)
-	}
+	must(os.Stat(filepath.Join(dir, "broken_lock-predecessor-watch_n3_r0.json")))(t)
 	e := gate.Read([]string{dir})
 	r := gate.Evaluate(e, gate.Rules{})
 	if len(e.Unreadable) > 0 || len(e.Documents) != 3 || r.Code != outcome.CodeBroken {
@@ -318,48 +263,30 @@ func TestGateOnABrokenRehearsal(t *testing.T) {
 // The real plant: somebody replaces the optimized lock by the one with a herd.
 func TestGateCatchesAHerd(t *testing.T) {
 	t.Parallel()
-	baselines, err := filepath.Abs("../../" + defaultBaselines)
-	if err != nil {
-		t.Fatal(err)
-	}
-	drain, err := scenarios.Load("lock-drain", catalog.Recipes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	baselines := must(filepath.Abs("../../" + defaultBaselines))(t)
+	drain := must(scenarios.Load("lock-drain", catalog.Recipes()))(t)
 	drain.Repeats = 1
 	herd := plantedInMemory(t, drain, swapped(true))
 	for _, args := range [][]string{{"gate", herd}, {"gate", herd, "--baseline", baselines}} {
-		if stdout, _, code := command(t.Context(), args...); code != outcome.CodeRegression || !strings.Contains(stdout, "predecessor-watch") {
-			t.Errorf("%v: exit code %d\n%s", args, code, stdout)
-		}
+		prints(t, outcome.CodeRegression, "predecessor-watch", args...)
 	}
 	// If the formulas stay what they were, the numbers are void before anybody compares them.
-	if stdout, _, code := command(t.Context(), "gate", plantedInMemory(t, drain, swapped(false)), "--baseline", baselines); code != outcome.CodeInvalid {
-		t.Errorf("formulas that do not fit: exit code %d\n%s", code, stdout)
-	}
+	prints(t, outcome.CodeInvalid, "", "gate", plantedInMemory(t, drain, swapped(false)), "--baseline", baselines)
 	// A free-running load has bounds, which are the same whatever becomes of the code.
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Variants, s.Clients, s.Operations, s.Repeats = "mine", "lock", []string{"predecessor-watch"}, []int{8}, 20, 1
 	s.Hold = time.Millisecond
 	own := t.TempDir()
-	if _, stderr, code := command(t.Context(), "baseline", "save", plantedInMemory(t, s, catalog.Recipes()), "--dir", own); code != outcome.CodePass {
-		t.Fatalf("baseline: exit code %d: %s", code, stderr)
-	}
-	if stdout, _, code := command(t.Context(), "gate", plantedInMemory(t, s, swapped(false)), "--baseline", own); code != outcome.CodeRegression {
-		t.Errorf("a free load: exit code %d\n%s", code, stdout)
-	}
+	says(t, outcome.CodePass, "", "baseline", "save", plantedInMemory(t, s, catalog.Recipes()), "--dir", own)
+	prints(t, outcome.CodeRegression, "", "gate", plantedInMemory(t, s, swapped(false)), "--baseline", own)
 }
 
 func TestGateRulesAndOutputs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("GITHUB_ACTIONS", "true")
 	dir := drained(t)
-	write := func(name, text string) {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("rules.yaml", "- {scenario: lock-*, check: children-watch herd-max <= 1}\n- {scenario: lock-drain, check: violations == 0}\n")
+	const rules = "- {scenario: lock-*, check: children-watch herd-max <= 1}\n- {scenario: lock-drain, check: violations == 0}\n"
+	noError(t, os.WriteFile("rules.yaml", []byte(rules), 0o644))
 	stdout, _, code := command(t.Context(), "gate", dir, "--rules", "rules.yaml", "--json", "g.json", "--junit", "g.xml", "--markdown", "g.md", "--benchfmt", "g.txt")
 	if code != outcome.CodeRegression || strings.Count(stdout, "::error title=regression%3A lock-drain n=4 children-watch herd-max <= 1::it is 3%2C against 1") > 1 || !strings.Contains(stdout, "::error title=regression") {
 		t.Errorf("exit code %d\n%s", code, stdout)
@@ -374,21 +301,11 @@ func TestGateRulesAndOutputs(t *testing.T) {
 func TestBaselineSave(t *testing.T) {
 	t.Chdir(t.TempDir())
 	dir := drained(t)
-	stdout, stderr, code := command(t.Context(), "baseline", "save", dir)
-	if want := fmt.Sprintf("lock-drain.json: %d rows", drainVariants(t)); code != outcome.CodePass || !strings.Contains(stdout, want) {
-		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
-	}
+	prints(t, outcome.CodePass, fmt.Sprintf("lock-drain.json: %d rows", drainVariants(t)), "baseline", "save", dir)
 	file := filepath.Join(defaultBaselines, "lock-drain.json")
-	saved, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(strings.Replace(string(saved), `"herd-max": 3`, `"herd-max": 2`, 1)), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if stdout, stderr, code := command(t.Context(), "baseline", "save", dir); code != outcome.CodePass {
-		t.Errorf("over another baseline: exit code %d: %s%s", code, stdout, stderr)
-	}
+	saved := must(os.ReadFile(file))(t)
+	noError(t, os.WriteFile(file, []byte(strings.Replace(string(saved), `"herd-max": 3`, `"herd-max": 2`, 1)), 0o644))
+	prints(t, outcome.CodePass, "", "baseline", "save", dir)
 	if again, err := os.ReadFile(file); err != nil || string(again) != string(saved) {
 		t.Errorf("saved over another baseline (%v):\n%s\nwant\n%s", err, again, saved)
 	}

@@ -24,10 +24,7 @@ func servers(t *testing.T) string {
 	t.Helper()
 	var addrs []string
 	for _, s := range live.Get(t).Servers() {
-		conn, err := ensemble.Connect(t.Context(), s, wire.NewLedger(time.Now()), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must(ensemble.Connect(t.Context(), s, wire.NewLedger(time.Now()), nil))(t)
 		if err := ensemble.Fence(conn); err != nil {
 			t.Error(err)
 		}
@@ -63,10 +60,7 @@ func TestLiveRunAndPlot(t *testing.T) {
 // drainVariants returns how many variants the scenario lock-drain has.
 func drainVariants(t *testing.T) int {
 	t.Helper()
-	s, err := scenarios.Load("lock-drain", catalog.Recipes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(scenarios.Load("lock-drain", catalog.Recipes()))(t)
 	return len(s.Variants)
 }
 
@@ -74,10 +68,7 @@ func drainVariants(t *testing.T) int {
 func checkNewestRun(t *testing.T, engine string) {
 	t.Helper()
 	var a app
-	docs, err := a.readResults(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	docs := must(a.readResults(nil))(t)
 	rows := summary.Of(docs)
 	if want := 2 * drainVariants(t); len(rows) != want {
 		t.Fatalf("%d rows, want %d: each variant for each of 2 numbers of clients", len(rows), want)
@@ -115,7 +106,5 @@ func TestLiveProcessEngine(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, fmt.Sprintf("counters confirm %[1]d of %[1]d measurements", drainVariants(t))) {
 		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
 	}
-	if stdout, _, code := command(t.Context(), "ensemble", "down", "--name", name); code != 0 || !strings.Contains(stdout, "was up") {
-		t.Errorf("the run left its ensemble: exit code %d, %s", code, stdout)
-	}
+	prints(t, 0, "was up", "ensemble", "down", "--name", name)
 }

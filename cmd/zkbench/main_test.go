@@ -19,6 +19,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/scenarios/campaign"
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
@@ -42,6 +43,34 @@ func command(ctx context.Context, args ...string) (stdout, stderr string, code i
 	var out, err bytes.Buffer
 	code = run(ctx, app{stdout: &out, stderr: &err, args: args, started: &started{}, everyLibrary: true})
 	return out.String(), err.String(), code
+}
+
+// prints runs a command line, which must end with a code and print a text, and returns all that it printed.
+func prints(t *testing.T, code int, want string, args ...string) (stdout string) {
+	t.Helper()
+	stdout, stderr, got := command(t.Context(), args...)
+	if got != code || !strings.Contains(stdout, want) {
+		t.Errorf("%v: exit code %d, want %d; said %q, printed\n%s\nwant %q in it", args, got, code, stderr, stdout, want)
+	}
+	return stdout
+}
+
+// says runs a command line, which must end with a code and say a text on its standard error.
+func says(t *testing.T, code int, want string, args ...string) {
+	t.Helper()
+	if _, stderr, got := command(t.Context(), args...); got != code || !strings.Contains(stderr, want) {
+		t.Errorf("%v: exit code %d, want %d; said %q, want %q in it", args, got, code, stderr, want)
+	}
+}
+
+// hasAll fails the test for each text that is not in what was said.
+func hasAll(t *testing.T, said string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(said, text) {
+			t.Errorf("%q is missing in\n%s", text, said)
+		}
+	}
 }
 
 // inMemory runs one command line, which measures on a server in memory in virtual time. Its goroutines end before it returns.
@@ -194,12 +223,7 @@ func TestUsageErrors(t *testing.T) {
 		{"a port in another base", []string{"ensemble", "up", "--ports", "010,11,12"}, "plain decimal digits"},
 		{"bad ports", []string{"ensemble", "up", "--ports", "x"}, `"x"`},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			_, stderr, code := command(t.Context(), tt.args...)
-			if code != outcome.CodeUsage || !strings.Contains(stderr, tt.want) {
-				t.Errorf("exit code %d, want %d; said %q, want %q in it", code, outcome.CodeUsage, stderr, tt.want)
-			}
-		})
+		t.Run(tt.name, func(t *testing.T) { says(t, outcome.CodeUsage, tt.want, tt.args...) })
 	}
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
 		t.Errorf("mistakes left %v behind (%v)", left, err)
@@ -218,18 +242,13 @@ func TestFileLimitIsChecked(t *testing.T) {
 		{"run", "lock-drain", "--clients", fmt.Sprint(clients)},
 		{"capacity", "lock-contention", "--by", "clients", "--first", "90000", "--most", "90000", "--objective", "acquire-p99 < 5ms"},
 	} {
-		_, stderr, code := command(t.Context(), append(args, "--ensemble", "embedded")...)
-		if code != outcome.CodeUsage || !strings.Contains(stderr, "ulimit -n") {
-			t.Errorf("%v: exit code %d, want %d; said %q", args, code, outcome.CodeUsage, stderr)
-		}
+		says(t, outcome.CodeUsage, "ulimit -n", append(args, "--ensemble", "embedded")...)
 	}
 }
 
 func TestFailures(t *testing.T) {
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("cut_n1_r1.json", []byte(`{"schema"`), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile("cut_n1_r1.json", []byte(`{"schema"`), 0o644))
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -240,12 +259,7 @@ func TestFailures(t *testing.T) {
 		{"nobody there", []string{"run", "lock-drain", "--servers", "127.0.0.1:1"}, "connection refused"},
 		{"no release there", []string{"run", "lock-drain", "--ensemble", "process", "--zookeeper-home", "."}, "unpacked ZooKeeper release"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			_, stderr, code := command(t.Context(), tt.args...)
-			if code != outcome.CodeFailed || !strings.Contains(stderr, tt.want) {
-				t.Errorf("exit code %d, want %d; said %q, want %q in it", code, outcome.CodeFailed, stderr, tt.want)
-			}
-		})
+		t.Run(tt.name, func(t *testing.T) { says(t, outcome.CodeFailed, tt.want, tt.args...) })
 	}
 	if left, err := filepath.Glob("results/runs/*"); err != nil || len(left) > 0 {
 		t.Errorf("failed runs left %v behind (%v)", left, err)
@@ -256,6 +270,7 @@ func TestExitCodes(t *testing.T) {
 	broken := exitError{outcome.CodeBroken, errors.New("broken")}
 	invalid := exitError{outcome.CodeInvalid, errors.New("invalid")}
 	other := errors.New("other")
+	violation := []results.Violation{{}}
 	for _, tt := range []struct {
 		name string
 		err  error
@@ -272,6 +287,18 @@ func TestExitCodes(t *testing.T) {
 		{"a run that failed", failedRun(other), 1},
 		{"a run that failed after a breach", failedRun(&runner.BrokenError{Document: &results.Document{}, Err: other}), 4},
 		{"everything", errors.Join(exitError{outcome.CodeRegression, other}, invalid, other, broken), 4},
+		{"sound documents", verdict([]*results.Document{{}, {}}), 0},
+		{"invalid", verdict([]*results.Document{{}, {Invalid: []string{"x"}}}), 5},
+		{"broken", verdict([]*results.Document{{Violations: violation}, {}}), 4},
+		{"known broken", verdict([]*results.Document{{Violations: violation, KnownBroken: "x", Variant: "a"}}), 4},
+		{"broken as expected", verdict([]*results.Document{
+			{Violations: violation, KnownBroken: "x", Variant: "a", Scenario: results.Scenario{Broken: []string{"b", "a"}}},
+		}), 0},
+		{"broken and invalid", verdict([]*results.Document{{Invalid: []string{"x"}}, {Violations: violation}}), 4},
+		{"a series that went well", failedSeries(nil), 0},
+		{"a series with an error", failedSeries(errors.New("no such file")), 1},
+		{"a series with a broken promise", failedSeries(fmt.Errorf("%w: see head.log", campaign.ErrBroken)), 4},
+		{"a series without hope", failedSeries(fmt.Errorf("%w: no such metric", campaign.ErrHopeless)), 5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := exitCode(t.Context(), tt.err); got != tt.want {
@@ -283,26 +310,6 @@ func TestExitCodes(t *testing.T) {
 	cancel(errInterrupted)
 	if got := exitCode(ctx, context.Canceled); got != outcome.CodeInterrupted {
 		t.Errorf("interrupted: exit code %d, want %d", got, outcome.CodeInterrupted)
-	}
-}
-
-func TestVerdict(t *testing.T) {
-	violation := []results.Violation{{}}
-	for _, tt := range []struct {
-		name string
-		docs []*results.Document
-		want int
-	}{
-		{"sound", []*results.Document{{}, {}}, 0},
-		{"invalid", []*results.Document{{}, {Invalid: []string{"x"}}}, 5},
-		{"broken", []*results.Document{{Violations: violation}, {}}, 4},
-		{"known broken", []*results.Document{{Violations: violation, KnownBroken: "x", Variant: "a"}}, 4},
-		{"broken as expected", []*results.Document{{Violations: violation, KnownBroken: "x", Variant: "a", Scenario: results.Scenario{Broken: []string{"b", "a"}}}}, 0},
-		{"broken and invalid", []*results.Document{{Invalid: []string{"x"}}, {Violations: violation}}, 4},
-	} {
-		if got := exitCode(t.Context(), verdict(tt.docs)); got != tt.want {
-			t.Errorf("%s: exit code %d, want %d", tt.name, got, tt.want)
-		}
 	}
 }
 
@@ -345,13 +352,24 @@ func TestTexts(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
-		stdout, _, code := command(t.Context(), "completion", shell)
-		if code != 0 || !strings.Contains(stdout, "zkbench") {
-			t.Errorf("completion %s: exit code %d", shell, code)
-		}
+		prints(t, outcome.CodePass, "zkbench", "completion", shell)
 	}
-	if stdout, _, _ := command(t.Context(), "__complete", "run", "lock-d"); !strings.Contains(stdout, "lock-drain") {
-		t.Errorf("scenarios are not completed: %q", stdout)
+	prints(t, outcome.CodePass, "lock-drain", "__complete", "run", "lock-d")
+}
+
+// must returns a value, and ends the test if there was an error instead.
+func must[T any](value T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		noError(t, err)
+		return value
+	}
+}
+
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 	if stdout, _, _ := command(t.Context(), "__complete", "run", "--ensemble", "pro"); !strings.Contains(stdout, "process") {
 		t.Errorf("the values of a flag are not completed: %q", stdout)

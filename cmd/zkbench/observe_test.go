@@ -43,6 +43,16 @@ func (b *lockedBuffer) String() string {
 	return b.text.String()
 }
 
+func awaitText(t *testing.T, said *lockedBuffer, text string) {
+	t.Helper()
+	ensembletest.Await(t, func() string {
+		if now := said.String(); !strings.Contains(now, text) {
+			return fmt.Sprintf("%q is not in %s", text, now)
+		}
+		return ""
+	})
+}
+
 // observed runs `zkbench observe` in front of a server while use does something there, interrupts it, and returns what it printed.
 func observed(t *testing.T, use func(address string, said *lockedBuffer), args ...string) (stdout, stderr string, code int) {
 	t.Helper()
@@ -87,15 +97,11 @@ func TestObserveAnApplication(t *testing.T) {
 		}
 		checkReportFile(t, report)
 	}
-	for _, want := range []string{
+	hasAll(t, strings.ReplaceAll(stdout, "\n", " "),
 		"largest herds, cause first", "by session 0x", "NodeChildrenChanged of /zkbench-", "within 50 ms: ", "no write followed",
 		"every waiter watches /zkbench-", "lock/children-watch; lock/predecessor-watch would need at most 5 requests and 1 notification per operation",
 		"zkbench explain lock/predecessor-watch", "four-letter commands, forwarded and not decoded",
-	} {
-		if !strings.Contains(strings.ReplaceAll(stdout, "\n", " "), want) {
-			t.Errorf("the report does not say %q:\n%s", want, stdout)
-		}
-	}
+	)
 	for _, args := range [][]string{{"plot", "one"}, {"report", "one"}, {"gate", "one"}, {"compare", "one", "two"}} {
 		stdout, stderr, code := command(t.Context(), args...)
 		if code != outcome.CodePass {
@@ -109,17 +115,12 @@ func TestObserveAnApplication(t *testing.T) {
 
 func checkReportFile(t *testing.T, path string) {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(path))(t)
 	var r struct {
 		observe.Report
 		Connections proxy.Stats `json:"connections"`
 	}
-	if err := json.Unmarshal(text, &r); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(text, &r))
 	if r.HerdMax < 2 || r.HerdMax > 5 || r.MostSessions < 5 || r.Connections.Connections < 5 || len(r.Looks) == 0 {
 		t.Errorf("%s: herds of at most %d, %d sessions, connections %+v, looks like %+v", path, r.HerdMax, r.MostSessions, r.Connections, r.Looks)
 	}
@@ -146,32 +147,18 @@ func TestObserveNothing(t *testing.T) {
 func TestObserveAStuckClient(t *testing.T) {
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	stdout, stderr, code := observed(t, func(address string, said *lockedBuffer) {
-		conn, err := ensemble.Connect(t.Context(), ensemble.Server{Addr: address}, wire.NewLedger(time.Now()), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must(ensemble.Connect(t.Context(), ensemble.Server{Addr: address}, wire.NewLedger(time.Now()), nil))(t)
 		defer conn.Close()
 		create := func(path string, flags int32) string {
-			made, err := conn.Create(path, nil, flags, zk.WorldACL(zk.PermAll))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return made
+			return must(conn.Create(path, nil, flags, zk.WorldACL(zk.PermAll)))(t)
 		}
 		create("/lock", 0)
 		gone := create("/lock/x-", zk.FlagEphemeral|zk.FlagSequence)
-		if err := conn.Delete(gone, -1); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, conn.Delete(gone, -1))
 		if _, _, _, err := conn.ExistsW(gone); err != nil {
 			t.Fatal(err)
 		}
-		ensembletest.Await(t, func() string {
-			if !strings.Contains(said.String(), "waits for /lock/x-0000000000, which is gone") {
-				return "not reported as stuck: " + said.String()
-			}
-			return ""
-		})
+		awaitText(t, said, "waits for /lock/x-0000000000, which is gone")
 	}, "--servers", addr)
 	if code != outcome.CodePass || strings.Count(stderr, "stuck:") != 1 || !strings.Contains(stdout, "stuck sessions that have ended: 1") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
@@ -182,10 +169,7 @@ func TestObserveAStuckClient(t *testing.T) {
 func TestObserveBetweenSignals(t *testing.T) {
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	use := func(t *testing.T, address string, n int) {
-		conn, err := ensemble.Connect(t.Context(), ensemble.Server{Addr: address}, wire.NewLedger(time.Now()), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must(ensemble.Connect(t.Context(), ensemble.Server{Addr: address}, wire.NewLedger(time.Now()), nil))(t)
 		defer conn.Close()
 		for range n {
 			if _, _, err := conn.Exists("/"); err != nil {
@@ -194,15 +178,8 @@ func TestObserveBetweenSignals(t *testing.T) {
 		}
 	}
 	signal := func(said *lockedBuffer, s syscall.Signal, sign string) {
-		if err := syscall.Kill(os.Getpid(), s); err != nil {
-			t.Fatal(err)
-		}
-		ensembletest.Await(t, func() string {
-			if !strings.Contains(said.String(), sign) {
-				return "the signal is not reported: " + said.String()
-			}
-			return ""
-		})
+		noError(t, syscall.Kill(os.Getpid(), s))
+		awaitText(t, said, sign)
 	}
 	stdout, _, code := observed(t, func(address string, said *lockedBuffer) {
 		use(t, address, 3)
@@ -218,17 +195,11 @@ func TestObserveBetweenSignals(t *testing.T) {
 
 // Servers that cannot be reached, and addresses that are taken, are errors at once; an interrupt of --for is one at the end.
 func TestObserveErrors(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
 	taken := listener.Addr().String()
 	defer listener.Close()
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
-	ports, err := ensemble.FreePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ports := must(ensemble.FreePorts(1))(t)
 	for _, tt := range []struct {
 		args []string
 		code int
@@ -237,9 +208,7 @@ func TestObserveErrors(t *testing.T) {
 		{[]string{"--servers", fmt.Sprintf("127.0.0.1:%d", ports[0])}, outcome.CodeFailed, "no server can be reached"},
 		{[]string{"--servers", addr, "--listen", taken}, outcome.CodeUsage, "address already in use"},
 	} {
-		if _, stderr, code := command(t.Context(), append([]string{"observe"}, tt.args...)...); code != tt.code || !strings.Contains(stderr, tt.want) {
-			t.Errorf("%v: exit code %d, want %d: %s", tt.args, code, tt.code, stderr)
-		}
+		says(t, tt.code, tt.want, append([]string{"observe"}, tt.args...)...)
 	}
 	_, stderr, code := observed(t, func(string, *lockedBuffer) {}, "--servers", addr, "--for", "1h", "--listen", "0.0.0.0:0")
 	if code != outcome.CodeInterrupted || !strings.Contains(stderr, "is not on loopback") {

@@ -16,13 +16,9 @@ func TestOutputsAreCheckedFirst(t *testing.T) {
 	outsideCI(t)
 	t.Chdir(t.TempDir())
 	for _, dir := range []string{"dir", "other"} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Mkdir(dir, 0o755))
 	}
-	if err := os.WriteFile("file", nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile("file", nil, 0o644))
 	long := strings.Repeat("x", 300)
 	nearly := strings.Repeat("x", 250) // there is room for the name, but not for the file that is renamed to it
 	run := []string{"run", "lock-drain", "--ensemble", "embedded", "--clients", "1"}
@@ -55,10 +51,7 @@ func TestOutputsAreCheckedFirst(t *testing.T) {
 	} {
 		name := strings.NewReplacer(long, "300 characters", nearly, "250 characters").Replace(tt.command[0] + " --" + tt.flag + " " + tt.value)
 		t.Run(name, func(t *testing.T) {
-			_, stderr, code := command(t.Context(), append(tt.command, "--"+tt.flag, tt.value)...)
-			if code != outcome.CodeUsage || !strings.Contains(stderr, tt.want) {
-				t.Errorf("exit code %d, want %d; said %q, want %q in it", code, outcome.CodeUsage, stderr, tt.want)
-			}
+			says(t, outcome.CodeUsage, tt.want, append(tt.command, "--"+tt.flag, tt.value)...)
 		})
 	}
 	if left, err := os.ReadDir("."); err != nil || len(left) != 3 {

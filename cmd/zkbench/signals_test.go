@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,10 +23,7 @@ import (
 // Each signal that asks zkbench to end makes it end in good order: results are whole, and no znode is left.
 func TestSignals(t *testing.T) {
 	t.Parallel()
-	own, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	own := must(os.Executable())(t)
 	// What this process ignores, as when it runs under nohup itself, its children would ignore, too; what it catches they do not.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP)
@@ -50,17 +48,9 @@ func TestSignals(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "sh", "-c", tt.shell, own,
 				"run", "lock-drain", "--servers", server.Addr(), "--variants", "znode", "--clients", "3", "--repeats", "100000", "--out", "out")
 			cmd.Dir, cmd.Env = dir, append(os.Environ(), asBinary+"=1")
-			stderr, err := cmd.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			stdout, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			stderr := must(cmd.StderrPipe())(t)
+			stdout := must(cmd.StdoutPipe())(t)
+			noError(t, cmd.Start())
 			said := bufio.NewScanner(stderr)
 			awaitMeasurement(t, said)
 			for i, s := range tt.signals {
@@ -77,8 +67,13 @@ func TestSignals(t *testing.T) {
 				}
 			}
 			if !tt.hangUp {
-				go func() { _, _ = io.Copy(io.Discard, stdout) }()
-				for said.Scan() { // to the end
+				go func() {
+					for said.Scan() { // to the end
+					}
+				}()
+				printed, err := io.ReadAll(stdout)
+				if err != nil || !strings.Contains(string(printed), "partial results in out") {
+					t.Errorf("printed %s, %v", printed, err)
 				}
 			}
 			var exit *exec.ExitError
@@ -91,6 +86,7 @@ func TestSignals(t *testing.T) {
 			if left := ensembletest.Znodes(t, server.Servers()[0]); len(left) > 0 {
 				t.Errorf("left: %v", left)
 			}
+			says(t, outcome.CodeUsage, "already holds results", "run", "lock-drain", "--servers", server.Addr(), "--out", filepath.Join(dir, "out"))
 		})
 	}
 }
@@ -104,6 +100,29 @@ func awaitMeasurement(t *testing.T, said *bufio.Scanner) {
 		}
 	}
 	t.Fatal("it ended before it measured")
+}
+
+// awaiting waits for signals in the background, and returns what closes when the wait is over.
+func awaiting(t *testing.T, said io.Writer, list *started) (ctx context.Context, signals chan os.Signal, returned chan struct{}) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	signals, returned = make(chan os.Signal), make(chan struct{})
+	go func() {
+		awaitSecond(signals, cancel, app{stderr: said, started: list})
+		close(returned)
+	}()
+	return ctx, signals, returned
+}
+
+// send sends signals to a wait that must not be over before the last one.
+func send(t *testing.T, signals chan<- os.Signal, returned <-chan struct{}, all ...os.Signal) {
+	t.Helper()
+	for _, signal := range all {
+		select {
+		case signals <- signal:
+		case <-returned:
+			t.Fatalf("before %s the wait was over", signal)
+		}
+	}
 }
 
 // Only a second signal that asks zkbench to end makes it leave at once, and then it names what is left, and how that is
@@ -122,20 +141,8 @@ func TestSecondSignal(t *testing.T) {
 			return err
 		}})
 	}
-	ctx, cancel := context.WithCancelCause(t.Context())
-	signals := make(chan os.Signal)
-	returned := make(chan struct{})
-	go func() {
-		awaitSecond(signals, cancel, app{stderr: &said, started: list})
-		close(returned)
-	}()
-	for _, signal := range []os.Signal{syscall.SIGHUP, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGHUP} {
-		select {
-		case signals <- signal:
-		case <-returned:
-			t.Fatalf("at %s it left at once", signal)
-		}
-	}
+	ctx, signals, returned := awaiting(t, &said, list)
+	send(t, signals, returned, syscall.SIGHUP, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGHUP)
 	if !errors.Is(context.Cause(ctx), errInterrupted) {
 		t.Error("the first signal did not end the work")
 	}
@@ -145,11 +152,8 @@ func TestSecondSignal(t *testing.T) {
 	case signals <- os.Interrupt:
 	}
 	<-returned
-	for _, want := range []string{"`zkbench ensemble down --name mine`", "`zkbench clean --servers a:1,b:2`", "/zkbench-x", "to restore: `zkbench ensemble heal --name dead`"} {
-		if !strings.Contains(said.String(), want) {
-			t.Errorf("%s is missing in\n%s", want, said.String())
-		}
-	}
+	hasAll(t, said.String(), "`zkbench ensemble down --name mine`", "`zkbench clean --servers a:1,b:2`", "/zkbench-x",
+		"to restore: `zkbench ensemble heal --name dead`")
 	if strings.Contains(said.String(), "over") || strings.Contains(said.String(), "mended") {
 		t.Errorf("what was taken down or restored is said to be left:\n%s", said.String())
 	}
@@ -168,23 +172,10 @@ func TestThirdSignal(t *testing.T) {
 		<-ctx.Done()
 		return ctx.Err()
 	}})
-	_, cancel := context.WithCancelCause(t.Context())
-	signals := make(chan os.Signal)
-	returned := make(chan struct{})
-	go func() {
-		awaitSecond(signals, cancel, app{stderr: &said, started: list})
-		close(returned)
-	}()
-	signals <- os.Interrupt
-	signals <- os.Interrupt
+	_, signals, returned := awaiting(t, &said, list)
+	send(t, signals, returned, os.Interrupt, os.Interrupt)
 	<-begun
-	for _, signal := range []os.Signal{syscall.SIGHUP, syscall.SIGTERM} {
-		select {
-		case signals <- signal:
-		case <-returned:
-			t.Fatalf("before %s it gave the servers up", signal)
-		}
-	}
+	send(t, signals, returned, syscall.SIGHUP, syscall.SIGTERM)
 	<-returned
 	if !strings.Contains(said.String(), "to restore: `zkbench ensemble heal --name mine`") {
 		t.Errorf("said %q", said.String())

@@ -23,22 +23,17 @@ func TestSimulateFindsABrokenVariant(t *testing.T) {
 	if code != outcome.CodeBroken || !strings.Contains(stdout, "HANG: no step has been completed") || !strings.Contains(stderr, "lock/writelock, seed ") {
 		t.Fatalf("exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
 	}
-	stdout, stderr, code = command(t.Context(), "simulate", "--plan", filepath.Join(out, "lock-writelock-hang.json"))
-	if code != outcome.CodeBroken || !strings.Contains(stdout, "of 10 runs.") {
-		t.Errorf("again: exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
-	}
+	prints(t, outcome.CodeBroken, "of 10 runs.", "simulate", "--plan", filepath.Join(out, "lock-writelock-hang.json"))
 }
 
 // A sound variant passes, and the next seed is shown. A plan that does not fail is said to be that.
 func TestSimulateSoundVariants(t *testing.T) {
 	t.Setenv(asBinary, "1")
-	stdout, stderr, code := command(t.Context(), "simulate", "lock/znode", "barrier", "--seeds", "3", "--from", "7")
-	if code != outcome.CodePass || !strings.Contains(stdout, "9 runs in ") || !strings.Contains(stdout, "the next seed is --from 10") {
-		t.Errorf("exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
-	}
-	stdout, stderr, code = command(t.Context(), "simulate", "--plan", "../../variants/simulation/testdata/doublebarrier-counted.json")
-	if code != outcome.CodePass || stdout != "The plan failed in 0 of 10 runs.\n" {
-		t.Errorf("a plan that does not fail: exit code %d, stdout\n%s\nstderr\n%s", code, stdout, stderr)
+	stdout := prints(t, outcome.CodePass, "9 runs in ", "simulate", "lock/znode", "barrier", "--seeds", "3", "--from", "7")
+	hasAll(t, stdout, "the next seed is --from 10")
+	const plan, want = "../../variants/simulation/testdata/doublebarrier-counted.json", "The plan failed in 0 of 10 runs.\n"
+	if stdout := prints(t, outcome.CodePass, want, "simulate", "--plan", plan); stdout != want {
+		t.Errorf("a plan that does not fail: %s", stdout)
 	}
 }
 
@@ -83,9 +78,7 @@ func TestSimulateTable(t *testing.T) {
 // Mistakes in the command line are named before anything runs.
 func TestSimulateUsage(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "plan.json")
-	if err := os.WriteFile(broken, []byte(`{"recipe": "lock", "variant": "znode", "clients": 99}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(broken, []byte(`{"recipe": "lock", "variant": "znode", "clients": 99}`), 0o600))
 	for want, args := range map[string][]string{
 		`"nosuch" names no recipe`:     {"nosuch"},
 		`"lock/kazoo" names no recipe`: {"lock/kazoo"},
@@ -97,9 +90,6 @@ func TestSimulateUsage(t *testing.T) {
 		"--plan names the variant":     {"lock", "--plan", broken},
 		"--for not negative":           {"--for", "-1s"},
 	} {
-		_, stderr, code := command(t.Context(), append([]string{"simulate"}, args...)...)
-		if code != outcome.CodeUsage || !strings.Contains(stderr, want) {
-			t.Errorf("%v: exit code %d, %s, want %q", args, code, stderr, want)
-		}
+		says(t, outcome.CodeUsage, want, append([]string{"simulate"}, args...)...)
 	}
 }

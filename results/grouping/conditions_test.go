@@ -2,6 +2,7 @@ package grouping_test
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,10 @@ import (
 // measured is a document with something in every condition.
 func measured() *results.Document {
 	return &results.Document{
-		Scenario: results.Scenario{Name: "lock-drain", Mode: "lockstep", Repeats: 3, Seed: 1},
+		Scenario: results.Scenario{
+			Name: "lock-drain", Mode: "lockstep", Repeats: 3, Seed: 1, Background: &results.BackgroundLoad{Reads: 1000, Bytes: 10},
+			Stages: []results.StageLoad{{For: 2 * time.Second, Clients: 1}, {For: 3 * time.Second, Clients: 10}},
+		},
 		Environment: results.Environment{
 			Engine: "container", ZooKeeper: "3.9.3", Image: "zookeeper", Servers: []string{"a:1", "b:1", "c:1"},
 			ServerConfig: map[string]string{"tickTime": "2000", "clientPort": "1"}, TxnLog: "/a (ext4 on /dev/vda)",
@@ -36,6 +40,8 @@ func TestDiffering(t *testing.T) {
 		"load think":          func(d *document) { d.Scenario.Think = time.Second },
 		"load heap":           func(d *document) { d.Scenario.Heap = true },
 		"load bystander-rate": func(d *document) { d.Scenario.BystanderRate = 7 },
+		"load background":     func(d *document) { d.Scenario.Background.Bytes = 20 },
+		"load stages":         func(d *document) { slices.Reverse(d.Scenario.Stages) },
 		"load faults": func(d *document) {
 			d.Scenario.Faults = []results.FaultLoad{{Kind: "kill", Whom: "leader", At: time.Second}}
 		},
@@ -95,7 +101,7 @@ func TestTransactionLogsInMemory(t *testing.T) {
 		"":                                    false,
 	} {
 		d := measured()
-		d.Environment.TxnLog = txnLog
+		d.Environment.TxnLog, d.Scenario.Stages = txnLog, nil
 		var out bytes.Buffer
 		if err := report.WriteTable(&out, summary.Of([]*results.Document{d}), 80); err != nil {
 			t.Fatal(err)
@@ -129,9 +135,9 @@ func TestSameConditions(t *testing.T) {
 			t.Errorf("%s: unlike in %v", name, grouping.Differing([]*document{a}, []*document{b}))
 		}
 	}
-	b := measured()
-	b.Scenario.Name = "lock-contention"
-	if grouping.Same(measured(), b) {
-		t.Error("two scenarios were taken for one")
+	b, without := measured(), measured()
+	b.Scenario.Name, without.Scenario.Background = "lock-contention", nil
+	if grouping.Same(measured(), b) || grouping.Same(measured(), without) {
+		t.Error("two scenarios, or two backgrounds, were taken for one")
 	}
 }

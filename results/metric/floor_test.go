@@ -1,6 +1,7 @@
 package metric_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,11 +19,7 @@ func half(t *testing.T, read, write, handoff time.Duration, rounds int) map[stri
 	t.Helper()
 	out := map[string]results.Histogram{}
 	for operation, took := range map[string]time.Duration{results.FloorRead: read, results.FloorWrite: write, results.FloorHandoff: handoff} {
-		var values []time.Duration
-		for range rounds {
-			values = append(values, took)
-		}
-		h, err := results.NewHistogram(values)
+		h, err := results.NewHistogram(slices.Repeat([]time.Duration{took}, rounds))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,11 +91,9 @@ func TestFloorMoved(t *testing.T) {
 		{"handoffs faster", half(t, ms, ms, 900*time.Microsecond, 10), "one handoff"},
 		{"writes slower", half(t, ms, 9*ms, 2*ms, 10), "one write on the idle ensemble took 1.00 ms before the load and 9.00 ms after it"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			f := results.Floor{Before: quiet, After: tt.after}
-			if got := doubts.Moved(&f); (got != "") != (tt.want != "") || !strings.Contains(got, tt.want) {
-				t.Errorf("%q, want %q", got, tt.want)
-			}
-		})
+		f := results.Floor{Before: quiet, After: tt.after}
+		if got := doubts.Moved(&f); (got != "") != (tt.want != "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }

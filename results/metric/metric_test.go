@@ -2,6 +2,7 @@ package metric_test
 
 import (
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -55,18 +56,16 @@ func TestMetricNamed(t *testing.T) {
 			m{Name: "background-alone-reads/s", Kind: metric.KindRate, Worse: metric.NeitherIsWorse, Part: metric.BackgroundPart, Ensemble: true}, "1500000",
 			"background alone reads per second",
 		},
-		{
-			m{Name: "background-backlog-max", Kind: metric.KindBacklog, Extreme: true, Part: metric.BackgroundPart}, "1500000", "background backlog max",
-		},
+		{m{Name: "background-backlog-max", Kind: metric.KindBacklog, Extreme: true, Part: metric.BackgroundPart}, "1500000", "background backlog max"},
 	} {
 		t.Run(tt.want.Name, func(t *testing.T) {
 			got := metric.Named(tt.want.Name)
-			facts := m{
+			facts := m{ // without its functions, which cannot be compared
 				Name: got.Name, Kind: got.Kind, Worse: got.Worse, Part: got.Part, Exact: got.Exact, Formula: got.Formula, Extreme: got.Extreme, Ensemble: got.Ensemble,
 				Loss: got.Loss, Phase: got.Phase, Percentile: got.Percentile,
 			}
-			if want := tt.want; !same(facts, want) {
-				t.Errorf("%+v, want %+v", facts, want)
+			if !reflect.DeepEqual(facts, tt.want) {
+				t.Errorf("%+v, want %+v", facts, tt.want)
 			}
 			if shown := got.Format(1.5e6); shown != tt.shown {
 				t.Errorf("shown as %s, want %s", shown, tt.shown)
@@ -76,12 +75,6 @@ func TestMetricNamed(t *testing.T) {
 			}
 		})
 	}
-}
-
-// same compares descriptors, which have functions and therefore cannot be compared with ==.
-func same(a, b metric.Descriptor) bool {
-	return a.Name == b.Name && a.Kind == b.Kind && a.Worse == b.Worse && a.Part == b.Part && a.Exact == b.Exact && a.Formula == b.Formula &&
-		a.Extreme == b.Extreme && a.Ensemble == b.Ensemble && a.Loss == b.Loss && a.Phase == b.Phase && a.Percentile == b.Percentile
 }
 
 // Each metric says what it is, and has its line in the documentation.

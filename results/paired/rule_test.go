@@ -9,12 +9,6 @@ import (
 	"github.com/zkbench/zkbench/results/paired"
 )
 
-func TestDefaultRuleCanFire(t *testing.T) {
-	if err := paired.DefaultRule().Validate(); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestValidateRefusesWhatCannotFire(t *testing.T) {
 	for want, change := range map[string]func(*paired.Rule){
 		"screen: 4 pairs can reach p = 0.062 at best, which is not below 0.05: take at least 5":       func(r *paired.Rule) { r.ScreenPairs = 4 },

@@ -16,12 +16,12 @@ import (
 
 // failure computes a document's failure from lists of everything, without the surroundings of the first fault.
 func (r raw) failure(t *testing.T) *results.Failure {
-	if !r.config.Faulty {
+	if !r.Config.Faulty {
 		return nil
 	}
 	out := &results.Failure{Faults: []results.Fault{}, Losses: map[string]int64{}}
 	var recoveries []time.Duration
-	for _, f := range r.faults {
+	for _, f := range r.Faults {
 		one := results.Fault{At: f.Start, Kind: f.Kind, Target: f.Target, Victims: append([]int{}, slices.Sorted(slices.Values(f.Victims))...), Recovery: -1}
 		if f.End > 0 {
 			one.Length = f.End - f.Start
@@ -37,28 +37,28 @@ func (r raw) failure(t *testing.T) *results.Failure {
 	}
 	out.Recovery = histogram(t, recoveries)
 	for _, gap := range r.gaps() {
-		if gap.Start >= r.window.Start {
-			out.Unavailable = max(out.Unavailable, gap.length())
+		if gap.Start >= r.Window.Start {
+			out.Unavailable = max(out.Unavailable, lengthOf(gap))
 		}
 	}
 	in := func(times []time.Duration) (n int64) {
 		for _, at := range times {
-			if r.window.contains(at) {
+			if contains(r.Window, at) {
 				n++
 			}
 		}
 		return n
 	}
-	out.FailedOperations, out.Rejoins = in(r.failed), in(r.rejoined)
+	out.FailedOperations, out.Rejoins = in(r.Failed), in(r.Rejoined)
 	return out
 }
 
 // recovery returns when the first operation ended that shows that others can proceed after a fault.
 func (r raw) recovery(f recordertest.Fault) (at time.Duration, ok bool) {
-	for _, s := range r.spans {
-		all, waits := len(f.Victims) == r.config.Clients, slices.Contains(r.config.Waiting, r.config.Operation)
+	for _, s := range r.Spans {
+		all, waits := len(f.Victims) == r.Config.Clients, slices.Contains(r.Config.Waiting, r.Config.Operation)
 		counts := (all || !slices.Contains(f.Victims, s.Client)) && (s.Start >= f.Start || waits && !all)
-		if s.Phase == r.config.Operation && s.End >= f.Start && counts && (!ok || s.End < at) {
+		if s.Phase == r.Config.Operation && s.End >= f.Start && counts && (!ok || s.End < at) {
 			at, ok = s.End, true
 		}
 	}
@@ -67,26 +67,26 @@ func (r raw) recovery(f recordertest.Fault) (at time.Duration, ok bool) {
 
 // end returns the time of the latest event.
 func (r raw) end() time.Duration {
-	end := r.window.End
-	for _, s := range r.spans {
+	end := r.Window.End
+	for _, s := range r.Spans {
 		end = max(end, s.End)
 	}
-	for _, n := range r.notifications {
+	for _, n := range r.Notifications {
 		end = max(end, n.At)
 	}
-	for _, b := range r.reads {
+	for _, b := range r.Reads {
 		end = max(end, b.At+b.Response)
 	}
-	for _, f := range r.faults {
+	for _, f := range r.Faults {
 		end = max(end, f.Start, f.End)
 	}
-	return max(end, slices.Max(append(slices.Concat(r.failed, r.rejoined), 0)))
+	return max(end, slices.Max(append(slices.Concat(r.Failed, r.Rejoined), 0)))
 }
 
 // afterFault reports whether a fault was in effect during a stretch, or up to a second before it.
 func (r raw) afterFault(gap stretch) bool {
-	return slices.ContainsFunc(r.faults, func(f recordertest.Fault) bool {
-		return gap.overlaps(stretch{f.Start, max(f.Start, f.End) + s + 1})
+	return slices.ContainsFunc(r.Faults, func(f recordertest.Fault) bool {
+		return overlaps(gap, between(f.Start, max(f.Start, f.End)+s+1))
 	})
 }
 
@@ -102,12 +102,12 @@ func (l *load) compareFailure(t *testing.T, d *results.Document) {
 	d.Failure.Around = nil
 	l.comparePeaks(t, d.Failure, want)
 	equal(t, "failure", *d.Failure, *want)
-	if len(l.faults) == 0 {
+	if len(l.Faults) == 0 {
 		equal(t, "around no fault", around, (*results.FaultExcerpt)(nil))
 		return
 	}
-	from := max(l.faults[0].Start-s, l.window.Start)
-	to := min(from+10*s, l.window.End)
+	from := max(l.Faults[0].Start-s, l.Window.Start)
+	to := min(from+10*s, l.Window.End)
 	if first := want.Faults[0]; first.Recovered() {
 		to = min(to, first.At+first.Recovery+s)
 	}
@@ -118,8 +118,8 @@ func (l *load) compareFailure(t *testing.T, d *results.Document) {
 	}
 	equal(t, "around the first fault", around.Timeline, cut)
 	var operations []results.TimelineDot
-	for _, s := range l.spans {
-		if s.Phase == l.config.Operation && from <= s.End && s.End <= to {
+	for _, s := range l.Spans {
+		if s.Phase == l.Config.Operation && from <= s.End && s.End <= to {
 			operations = append(operations, results.TimelineDot{At: s.End - from, Client: s.Client})
 		}
 	}
@@ -142,12 +142,12 @@ func (l *load) comparePeaks(t *testing.T, got, want *results.Failure) {
 func TestVictimsMatter(t *testing.T) {
 	for seed := range uint64(20) {
 		l := newLoad(seed)
-		faults := slices.Clone(l.faults)
-		for i := range l.faults {
-			l.faults[i].Victims = nil
+		faults := slices.Clone(l.Faults)
+		for i := range l.Faults {
+			l.Faults[i].Victims = nil
 		}
 		broken := l.record(t, l.document(), recorder.Facts{SessionTimeout: s}).Failure
-		if l.faults = faults; broken != nil && !reflect.DeepEqual(broken.Recovery, l.failure(t).Recovery) {
+		if l.Faults = faults; broken != nil && !reflect.DeepEqual(broken.Recovery, l.failure(t).Recovery) {
 			return
 		}
 	}
@@ -157,8 +157,8 @@ func TestVictimsMatter(t *testing.T) {
 // faulty is a measurement of three clients, with a window from 1 s to 11 s.
 func faulty(faults ...recordertest.Fault) raw {
 	return raw{
-		config: recorder.Config{Operation: "release", Clients: 3, Faulty: true, Losses: []string{metric.Orphans}, WindowLength: 10 * s},
-		window: stretch{s, 11 * s}, faults: faults,
+		Config: recorder.Config{Operation: "release", Clients: 3, Faulty: true, Losses: []string{metric.Orphans}, WindowLength: 10 * s},
+		Window: between(s, 11*s), Faults: faults,
 	}
 }
 
@@ -186,10 +186,10 @@ func TestRecovery(t *testing.T) {
 	} {
 		r := faulty(recordertest.Fault{Kind: "expire", Target: "holder", Victims: tt.victims, Start: 2 * s})
 		if tt.waits {
-			r.config.Waiting = []string{r.config.Operation}
+			r.Config.Waiting = []string{r.Config.Operation}
 		}
 		for at, client := range tt.completions {
-			r.spans = append(r.spans, span{"release", client, at - s, at})
+			r.Spans = append(r.Spans, took("release", client, at-s, at))
 		}
 		f := r.record(t, &results.Document{}, recorder.Facts{}).Failure
 		if f.Faults[0].Recovery != tt.want || f.Unavailable != tt.unavailable || (f.Unrecovered == 1) != (tt.want == none) || f.Recovery.Samples+f.Unrecovered != 1 {
@@ -214,10 +214,7 @@ func TestFaultsOutsideOfTheWindow(t *testing.T) {
 	r.Damage(metric.ItemsLost, 1)
 	r.Damage(metric.Blocked, 5)
 	r.Damage(metric.Blocked, 3)
-	d := &results.Document{}
-	if err := r.Close(d, recorder.Facts{}); err != nil {
-		t.Fatal(err)
-	}
+	d := closed(t, r, &results.Document{}, recorder.Facts{})
 	equal(t, "failure", *d.Failure, results.Failure{
 		Faults: []results.Fault{}, Unavailable: s, Losses: map[string]int64{metric.ItemsLost: 3, metric.Blocked: 5},
 		Missed: 1, // of a fault that was due in the window
@@ -237,10 +234,7 @@ func TestManyFaults(t *testing.T) {
 	}
 	r.FaultEnded(0, many*s)
 	r.CloseWindow((many + 1) * s)
-	d := &results.Document{}
-	if err := r.Close(d, recorder.Facts{}); err != nil {
-		t.Fatal(err)
-	}
+	d := closed(t, r, &results.Document{}, recorder.Facts{})
 	f := d.Failure
 	if len(f.Faults) != recorder.MaxFaults || f.MoreFaults != 50 || f.Recovery.Samples != many || f.Unrecovered != 0 {
 		t.Errorf("%d faults, %d more, %d recoveries, %d without", len(f.Faults), f.MoreFaults, f.Recovery.Samples, f.Unrecovered)
@@ -257,7 +251,7 @@ func TestExcerptIsThinned(t *testing.T) {
 	for _, n := range []int{recorder.MaxDots, recorder.MaxDots + 1, 5 * recorder.MaxDots} {
 		r := faulty(recordertest.Fault{Kind: "expire", Target: "any", Start: 2 * s})
 		for i := range n {
-			r.notifications = append(r.notifications, recorder.Notification{At: 2*s + time.Duration(i)*time.Microsecond, Zxid: 1, Type: "NodeDeleted"})
+			r.Notifications = append(r.Notifications, recorder.Notification{At: 2*s + time.Duration(i)*time.Microsecond, Zxid: 1, Type: "NodeDeleted"})
 		}
 		dots := r.record(t, &results.Document{}, recorder.Facts{}).Failure.Around.Timeline.Notifications
 		step := dots[1].At - dots[0].At
@@ -288,7 +282,7 @@ func TestStallsAfterFaults(t *testing.T) {
 		r := faulty(tt.fault)
 		for at := s; at < 11*s; at += 10 * ms {
 			if at <= 5*s || at >= 8*s {
-				r.spans = append(r.spans, span{"release", 0, at - ms, at})
+				r.Spans = append(r.Spans, took("release", 0, at-ms, at))
 			}
 		}
 		stalls := r.record(t, &results.Document{}, recorder.Facts{SessionTimeout: s}).Stalls

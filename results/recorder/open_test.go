@@ -11,37 +11,34 @@ import (
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
-// openDocument records arrivals of an open load with a window from the first to the eleventh time.Second.
-func openDocument(t *testing.T, givenUp int64, record func(r *recorder.Recorder, closeWindow func())) *results.Document {
+// openDocument records arrivals of an open load with a window from the first to the eleventh second.
+func openDocument(t *testing.T, givenUp int64, inWindow func(r *recorder.Recorder), after ...func(r *recorder.Recorder)) *results.Document {
 	t.Helper()
-	r := recorder.New(recorder.Config{Operation: "step", Clients: 1, Open: true, WindowLength: 10 * time.Second})
+	r := recorder.New(recorder.Config{Operation: "step", Clients: 1, Open: true, WindowLength: 10 * s})
 	r.Backlog(0, recorder.Backlog{})
-	closed := false
-	r.OpenWindow(time.Second)
-	record(r, func() { r.CloseWindow(11 * time.Second); closed = true })
-	if !closed {
-		r.CloseWindow(11 * time.Second)
+	r.OpenWindow(s)
+	inWindow(r)
+	r.CloseWindow(11 * s)
+	for _, record := range after {
+		record(r)
 	}
 	d := &results.Document{Batch: 1, Rate: 1, Scenario: results.Scenario{Mode: results.OpenMode}}
-	if err := r.Close(d, recorder.Facts{GivenUp: givenUp, SessionTimeout: time.Second}); err != nil {
-		t.Fatal(err)
-	}
-	return d
+	return closed(t, r, d, recorder.Facts{GivenUp: givenUp, SessionTimeout: s})
 }
 
 // An arrival belongs to the window if it was due there, whenever it was served.
 func TestArrivalsBelongToTheWindowInWhichTheyWereDue(t *testing.T) {
-	d := openDocument(t, 0, func(r *recorder.Recorder, closeWindow func()) {
-		r.Served(recorder.Served{Due: time.Second / 2, Begun: 2 * time.Second, Done: 3 * time.Second}) // due in the warm-up
-		r.Served(recorder.Served{Due: 4 * time.Second, Begun: 4 * time.Second, Done: 5 * time.Second}) // in the window
-		r.Served(recorder.Served{Due: 6 * time.Second, Begun: 8 * time.Second, Done: 9 * time.Second}) // has waited
-		r.Backlog(11*time.Second, recorder.Backlog{Most: 3, LastEmpty: 10 * time.Second})              // waits for a client
-		closeWindow()
-		r.Served(recorder.Served{Due: 10 * time.Second, Begun: 12 * time.Second, Done: 13 * time.Second}) // served after the window
-		r.Served(recorder.Served{Due: 12 * time.Second, Begun: 12 * time.Second, Done: 14 * time.Second}) // due after the window
-		r.Backlog(14*time.Second, recorder.Backlog{Most: 9, LastEmpty: 14 * time.Second})                 // after the window
+	d := openDocument(t, 0, func(r *recorder.Recorder) {
+		r.Served(recorder.Served{Due: s / 2, Begun: 2 * s, Done: 3 * s}) // due in the warm-up
+		r.Served(recorder.Served{Due: 4 * s, Begun: 4 * s, Done: 5 * s}) // in the window
+		r.Served(recorder.Served{Due: 6 * s, Begun: 8 * s, Done: 9 * s}) // has waited
+		r.Backlog(11*s, recorder.Backlog{Most: 3, LastEmpty: 10 * s})    // waits for a client
+	}, func(r *recorder.Recorder) {
+		r.Served(recorder.Served{Due: 10 * s, Begun: 12 * s, Done: 13 * s}) // served after the window
+		r.Served(recorder.Served{Due: 12 * s, Begun: 12 * s, Done: 14 * s}) // due after the window
+		r.Backlog(14*s, recorder.Backlog{Most: 9, LastEmpty: 14 * s})       // after the window
 	})
-	want := results.Open{Arrivals: 3, Served: 3, Completed: 3, BacklogMax: 3, LastEmpty: 10 * time.Second, Lateness: d.Open.Lateness}
+	want := results.Open{Arrivals: 3, Served: 3, Completed: 3, BacklogMax: 3, LastEmpty: 10 * s, Lateness: d.Open.Lateness}
 	if *d.Open != want {
 		t.Errorf("open is %+v, want %+v", *d.Open, want)
 	}
@@ -58,7 +55,7 @@ func TestArrivalsBelongToTheWindowInWhichTheyWereDue(t *testing.T) {
 	if most := d.Series.Backlog[len(d.Series.Backlog)-1]; most != 9 {
 		t.Errorf("the series ends with a backlog of %d, want 9", most)
 	}
-	reported := int((11*time.Second - d.Series.Start) / d.Series.Bin)
+	reported := int((11*s - d.Series.Start) / d.Series.Bin)
 	if b := d.Series.Backlog; b[reported] != 3 || slices.Min(b[reported+1:]) != 9 { // the late report counts for all bins before it
 		t.Errorf("the backlog over time is %v, want 3 at 11 s, and 9 from there on", b)
 	}
@@ -71,10 +68,10 @@ func TestLoadBeyondTheCapacity(t *testing.T) {
 		lastEmpty time.Duration
 		givenUp   int64
 		beyond    bool
-	}{{2 * time.Second, 7, true}, {6*time.Second - 1, 7, true}, {6 * time.Second, 0, false}, {11 * time.Second, 0, false}, {11 * time.Second, 1, true}} {
-		d := openDocument(t, tt.givenUp, func(r *recorder.Recorder, _ func()) {
-			r.Served(recorder.Served{Due: 4 * time.Second, Begun: 4 * time.Second, Done: 5 * time.Second})
-			r.Backlog(11*time.Second, recorder.Backlog{Most: 7, LastEmpty: tt.lastEmpty})
+	}{{2 * s, 7, true}, {6*s - 1, 7, true}, {6 * s, 0, false}, {11 * s, 0, false}, {11 * s, 1, true}} {
+		d := openDocument(t, tt.givenUp, func(r *recorder.Recorder) {
+			r.Served(recorder.Served{Due: 4 * s, Begun: 4 * s, Done: 5 * s})
+			r.Backlog(11*s, recorder.Backlog{Most: 7, LastEmpty: tt.lastEmpty})
 		})
 		_, has := d.Metrics["response-p99-ns"]
 		if d.BeyondCapacity() != tt.beyond || has == tt.beyond {
@@ -86,39 +83,26 @@ func TestLoadBeyondTheCapacity(t *testing.T) {
 	}
 }
 
-// A generator that begins arrivals late is a doubt, and makes the numbers invalid if its delay is a large share of them.
+// A generator that begins arrivals late is a doubt, and makes the numbers invalid if its delay is a large share of them. Two late
+// arrivals of 100 are a p99, and of fewer arrivals none is computed.
 func TestLateGenerator(t *testing.T) {
 	for _, tt := range []struct {
-		late              time.Duration
+		arrivals, late    time.Duration // how many, and how many of them are late
+		by                time.Duration // of a second
 		warnings, invalid int
-	}{{50 * time.Millisecond, 0, 0}, {150 * time.Millisecond, 1, 0}, {300 * time.Millisecond, 0, 1}} {
-		d := openDocument(t, 0, func(r *recorder.Recorder, _ func()) {
-			for i := range time.Duration(100) {
-				due := time.Second + i*time.Second/20
-				r.Served(recorder.Served{Due: due, Begun: due + tt.late, Done: due + time.Second, Lateness: tt.late})
-			}
-		})
-		late, invalid := countPrefix(d.Warnings, "zkbench began arrivals late"), countPrefix(d.Invalid, "zkbench began arrivals late")
-		if late != tt.warnings || invalid != tt.invalid {
-			t.Errorf("late by %s of a time.Second: %d warnings and %d reasons, want %d and %d", tt.late, late, invalid, tt.warnings, tt.invalid)
-		}
-	}
-}
-
-// Two late arrivals of 100 are a p99, and of fewer arrivals none is computed.
-func TestFewLateArrivals(t *testing.T) {
-	for n, want := range map[time.Duration]int{99: 0, 100: 1} {
-		d := openDocument(t, 0, func(r *recorder.Recorder, _ func()) {
-			for i := range n {
-				due, late := time.Second+i*time.Second/20, time.Duration(0)
-				if i < 2 {
-					late = 900 * time.Millisecond
+	}{{100, 100, 50 * ms, 0, 0}, {100, 100, 150 * ms, 1, 0}, {100, 100, 300 * ms, 0, 1}, {99, 2, 900 * ms, 0, 0}, {100, 2, 900 * ms, 0, 1}} {
+		d := openDocument(t, 0, func(r *recorder.Recorder) {
+			for i := range tt.arrivals {
+				due, late := s+i*s/20, time.Duration(0)
+				if i < tt.late {
+					late = tt.by
 				}
-				r.Served(recorder.Served{Due: due, Begun: due + late, Done: due + time.Second, Lateness: late})
+				r.Served(recorder.Served{Due: due, Begun: due + late, Done: due + s, Lateness: late})
 			}
 		})
-		if invalid := countPrefix(d.Invalid, "zkbench began arrivals late"); invalid != want {
-			t.Errorf("of %d arrivals, two were late: %d reasons, want %d", n, invalid, want)
+		warnings, invalid := countPrefix(d.Warnings, "zkbench began arrivals late"), countPrefix(d.Invalid, "zkbench began arrivals late")
+		if warnings != tt.warnings || invalid != tt.invalid {
+			t.Errorf("%+v: %d warnings and %d reasons", tt, warnings, invalid)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package recorder_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -35,7 +36,7 @@ func (l *load) exp(mean time.Duration) time.Duration {
 // resume returns the first moment from a time on that is in no pause.
 func (l *load) resume(at time.Duration) time.Duration {
 	for _, p := range l.pauses {
-		if p.contains(at) {
+		if contains(p, at) {
 			at = p.End + l.within(ms)
 		}
 	}
@@ -46,24 +47,24 @@ func (l *load) resume(at time.Duration) time.Duration {
 func newLoad(seed uint64) *load {
 	l := &load{Rand: rand.New(rand.NewPCG(seed, 0))}
 	length := 2*s + l.within(8*s)
-	l.window = stretch{l.within(s), s + l.within(length-s)}
-	l.config = recorder.Config{
+	l.Window = between(l.within(s), s+l.within(length-s))
+	l.Config = recorder.Config{
 		Phase: "acquire", Operation: "release", Waiting: []string{"acquire", "await"}, Collective: l.IntN(5) == 0,
 		Version: []string{"3.9.3", "3.8.0", ""}[l.IntN(3)], Clients: 1 + l.IntN(20),
 	}
 	if l.IntN(2) == 0 {
-		l.config.WindowLength = l.window.length() + l.within(100*ms) - 50*ms
+		l.Config.WindowLength = lengthOf(l.Window) + l.within(100*ms) - 50*ms
 	}
 	for range l.IntN(3) {
 		at := l.within(length)
-		l.pauses = append(l.pauses, stretch{at, at + l.within(3*s)})
+		l.pauses = append(l.pauses, between(at, at+l.within(3*s)))
 	}
 	slices.SortFunc(l.pauses, func(a, b stretch) int { return int(a.Start - b.Start) })
 	if l.IntN(4) == 0 {
-		at := l.window.Start + l.within(l.window.length())
-		l.frozen = stretch{at, at + l.within(s)}
+		at := l.Window.Start + l.within(lengthOf(l.Window))
+		l.Frozen = between(at, at+l.within(s))
 	}
-	for id := range l.config.Clients {
+	for id := range l.Config.Clients {
 		l.client(id, length)
 	}
 	l.herds(length)
@@ -71,7 +72,7 @@ func newLoad(seed uint64) *load {
 		l.bystander(server, length)
 	}
 	l.send(length)
-	if l.config.Faulty = l.IntN(3) > 0; l.config.Faulty {
+	if l.Config.Faulty = l.IntN(3) > 0; l.Config.Faulty {
 		l.fail()
 	}
 	return l
@@ -79,35 +80,36 @@ func newLoad(seed uint64) *load {
 
 // fail adds faults to the window, some of which hit every client, and some of which are never undone.
 func (l *load) fail() {
-	inWindow := func() time.Duration { return l.window.Start + l.within(l.window.length()) }
+	inWindow := func() time.Duration { return l.Window.Start + l.within(lengthOf(l.Window)) }
 	for range l.IntN(6) {
 		f := recordertest.Fault{Kind: "expire", Target: "any", Start: inWindow()}
-		f.Victims = l.Perm(l.config.Clients)[:l.IntN(l.config.Clients+1)]
+		f.Victims = l.Perm(l.Config.Clients)[:l.IntN(l.Config.Clients+1)]
 		if l.IntN(2) == 0 {
 			f.End = f.Start + l.within(3*s)
 		}
-		l.faults = append(l.faults, f)
+		l.Faults = append(l.Faults, f)
 	}
-	slices.SortFunc(l.faults, func(a, b recordertest.Fault) int { return cmp.Compare(a.Start, b.Start) })
+	slices.SortFunc(l.Faults, func(a, b recordertest.Fault) int { return cmp.Compare(a.Start, b.Start) })
 	for range l.IntN(20) {
-		l.failed, l.rejoined = append(l.failed, l.within(l.window.End+s)), append(l.rejoined, inWindow())
+		l.Failed, l.Rejoined = append(l.Failed, l.within(l.Window.End+s)), append(l.Rejoined, inWindow())
 	}
 }
 
 // send makes traffic in bursts, with samples about every 100 ms and at the edges of the window.
 func (l *load) send(until time.Duration) {
-	times := []time.Duration{0, l.window.Start, l.window.End}
+	times := []time.Duration{0, l.Window.Start, l.Window.End}
 	for at := l.exp(100 * ms); at < until; at += l.within(200*ms) + l.exp(20*ms) {
 		times = append(times, at)
 	}
 	slices.Sort(times)
+	l.Traffic = traffic{}
 	var so recorder.Traffic
-	for _, at := range slices.Compact(times) {
+	for _, at := range times {
 		if l.IntN(3) == 0 {
 			so.Requests += l.Int64N(1000)
 			so.BytesIn += l.Int64N(1_000_000)
 		}
-		l.traffic = append(l.traffic, traffic{at, so})
+		l.Traffic[at] = so
 	}
 }
 
@@ -118,33 +120,33 @@ func (l *load) client(id int, until time.Duration) {
 		acquired := l.resume(at + l.exp(wait))
 		release := acquired + l.exp(hold)
 		done := l.resume(release + l.exp(ms))
-		l.spans = append(l.spans, span{"acquire", id, at, acquired}, span{"hold", id, acquired, release}, span{"release", id, release, done})
+		l.Spans = append(l.Spans, took("acquire", id, at, acquired), took("hold", id, acquired, release), took("release", id, release, done))
 		at = done + l.exp(ms)
 	}
 }
 
 // herds makes transactions notify some of the clients each. Several transactions may be on their way at once.
 func (l *load) herds(until time.Duration) {
-	names := l.config.Version == "3.9.3" || l.config.Version == "" && l.IntN(2) == 0
+	names := l.Config.Version == "3.9.3" || l.Config.Version == "" && l.IntN(2) == 0
 	last := map[int64]time.Duration{}
 	zxid := int64(0)
 	for at := l.exp(20 * ms); at < until; at += l.exp(20 * ms) {
 		zxid++
 		spread := l.exp(10 * ms)
 		path := fmt.Sprintf("/lock/%d", l.IntN(3))
-		for _, id := range l.Perm(l.config.Clients)[:1+l.IntN(l.config.Clients)] {
+		for _, id := range l.Perm(l.Config.Clients)[:1+l.IntN(l.Config.Clients)] {
 			n := recorder.Notification{At: at + l.within(spread+1), Client: id, Zxid: -1, Type: []string{"NodeDeleted", "NodeChildrenChanged"}[l.IntN(2)], Path: path}
 			if names && l.IntN(50) > 0 {
 				n.Zxid = zxid
 			}
-			l.notifications = append(l.notifications, n)
+			l.Notifications = append(l.Notifications, n)
 			last[zxid] = max(last[zxid], n.At)
 		}
 	}
-	l.passed = map[time.Duration]int64{}
+	l.Passed = map[time.Duration]int64{}
 	for arrived, passed := time.Duration(0), int64(1); passed <= zxid; passed++ {
 		if arrived = max(arrived, last[passed]); l.IntN(3) == 0 {
-			l.passed[arrived] = passed
+			l.Passed[arrived] = passed
 		}
 	}
 }
@@ -153,7 +155,7 @@ func (l *load) herds(until time.Duration) {
 func (l *load) bystander(server int, until time.Duration) {
 	for at := time.Duration(0); at < until; at += 10 * ms {
 		service := l.resume(at) - at + l.exp(ms) + 1
-		l.reads = append(l.reads, results.BystanderRead{At: at, Service: service, Response: service + l.exp(ms), Server: server})
+		l.Reads = append(l.Reads, results.BystanderRead{At: at, Service: service, Response: service + l.exp(ms), Server: server})
 	}
 }
 
@@ -167,7 +169,7 @@ func TestRecorderAgreesWithLists(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			l := newLoad(seed)
 			d := l.record(t, l.document(), recorder.Facts{
-				Oracle:         results.Oracle{Why: "no server", ClientNotifications: int64(len(l.notifications))},
+				Oracle:         results.Oracle{Why: "no server", ClientNotifications: int64(len(l.Notifications))},
 				SessionTimeout: s, Counts: l.counts(),
 			})
 			equal(t, "what contradicts itself", store.CheckInvariants(d), error(nil))
@@ -183,13 +185,8 @@ func TestRecorderAgreesWithLists(t *testing.T) {
 
 // counts returns the counts of the window's traffic.
 func (l *load) counts() results.Counts {
-	var of []recorder.Traffic
-	for _, one := range l.traffic {
-		if l.window.contains(one.At) {
-			of = append(of, one.Traffic)
-		}
-	}
-	first, last := of[0], of[len(of)-1]
+	times := slices.DeleteFunc(slices.Collect(maps.Keys(l.Traffic)), func(at time.Duration) bool { return !contains(l.Window, at) })
+	first, last := l.Traffic[slices.Min(times)], l.Traffic[slices.Max(times)]
 	requests := last.Requests - first.Requests
 	return results.Counts{Requests: map[string]int64{"getData": requests}, BytesIn: last.BytesIn - first.BytesIn}
 }
@@ -197,17 +194,17 @@ func (l *load) counts() results.Counts {
 // document returns what is known of a measurement before it begins.
 func (l *load) document() *results.Document {
 	d := &results.Document{
-		Schema: results.Schema, Run: "r", Started: time.Unix(1, 0), Recipe: "lock", Variant: "a", Kind: "naive", Clients: l.config.Clients, Repeat: 1,
-		Scenario:    results.Scenario{Name: "lock", Mode: "closed", Size: 1, Clients: []int{l.config.Clients}, Repeats: 1, BystanderRate: 100},
-		Environment: results.Environment{Engine: "embedded", Servers: []string{"a:1"}, ZooKeeper: l.config.Version},
-		Phases:      []string{"acquire", "hold", "release", "await"}, Operation: l.config.Operation, Batch: 1, Waiting: l.config.Waiting,
+		Schema: results.Schema, Run: "r", Started: time.Unix(1, 0), Recipe: "lock", Variant: "a", Kind: "naive", Clients: l.Config.Clients, Repeat: 1,
+		Scenario:    results.Scenario{Name: "lock", Mode: "closed", Size: 1, Clients: []int{l.Config.Clients}, Repeats: 1, BystanderRate: 100},
+		Environment: results.Environment{Engine: "embedded", Servers: []string{"a:1"}, ZooKeeper: l.Config.Version},
+		Phases:      []string{"acquire", "hold", "release", "await"}, Operation: l.Config.Operation, Batch: 1, Waiting: l.Config.Waiting,
 	}
-	if l.config.WindowLength > 0 {
-		d.Scenario.Duration = min(l.config.WindowLength, l.window.length())
+	if l.Config.WindowLength > 0 {
+		d.Scenario.Duration = min(l.Config.WindowLength, lengthOf(l.Window))
 	} else {
 		d.Scenario.Operations = 100
 	}
-	if l.config.Faulty {
+	if l.Config.Faulty {
 		d.Scenario.Faults = []results.FaultLoad{{Kind: "expire", Whom: "any"}}
 	}
 	return d
@@ -233,7 +230,7 @@ func (l *load) compareCounts(t *testing.T, d *results.Document) {
 	equal(t, "notifications by type", d.Counts.Notifications, types)
 	equal(t, "notified", d.Counts.Notified(), int64(len(sorted)))
 	equal(t, "spurious wake-ups", d.Counts.SpuriousWakes, int64(len(sorted))-l.usefulWakes())
-	equal(t, "herds", d.Herd, l.herd(t, l.config.Version != "3.9.3"))
+	equal(t, "herds", d.Herd, l.herd(t, l.Config.Version != "3.9.3"))
 }
 
 // compareStalls checks that the stalls are found with their reads. A recorder knows the lengths of gaps to three digits: where a tenth
@@ -271,10 +268,10 @@ func (l *load) compareTimelines(t *testing.T, d *results.Document) {
 	t.Helper()
 	sortTimeline(&d.Timeline)
 	equal(t, "timeline", d.Timeline, l.cut(d.Timeline.Start, d.Timeline.End))
-	center, length := (l.window.Start+l.window.End)/2, d.Timeline.End-d.Timeline.Start
+	center, length := (l.Window.Start+l.Window.End)/2, d.Timeline.End-d.Timeline.Start
 	off := ((d.Timeline.Start+d.Timeline.End)/2 - center).Abs()
-	if length != min(s, l.window.length()) || l.config.WindowLength > 0 && off > 1 || off > max(125*ms, l.window.length()/8) {
-		t.Errorf("timeline from %s to %s, of a window from %s to %s", d.Timeline.Start, d.Timeline.End, l.window.Start, l.window.End)
+	if length != min(s, lengthOf(l.Window)) || l.Config.WindowLength > 0 && off > 1 || off > max(125*ms, lengthOf(l.Window)/8) {
+		t.Errorf("timeline from %s to %s, of a window from %s to %s", d.Timeline.Start, d.Timeline.End, l.Window.Start, l.Window.End)
 	}
 	if (d.AroundHerd == nil) != (len(d.Herd.Sizes) == 0) {
 		t.Fatalf("around the largest of herds %v: %v", d.Herd.Sizes, d.AroundHerd)
@@ -290,11 +287,11 @@ func (l *load) compareTimelines(t *testing.T, d *results.Document) {
 
 // aroundHerd returns the second around the first notification of the herd that is the first to reach the largest size.
 func (l *load) aroundHerd() stretch {
-	found, _, _ := herds(l.inWindow(), l.config.Version != "3.9.3")
+	found, _, _ := herds(l.inWindow(), l.Config.Version != "3.9.3")
 	largest := slices.MinFunc(found, func(a, b *herd) int {
 		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.last, b.last))
 	})
-	return stretch{max(largest.first-500*ms, l.window.Start), min(largest.first+500*ms, l.window.End)}
+	return between(max(largest.first-500*ms, l.Window.Start), min(largest.first+500*ms, l.Window.End))
 }
 
 func (l *load) compareSeries(t *testing.T, d *results.Document) {
@@ -306,7 +303,7 @@ func (l *load) compareSeries(t *testing.T, d *results.Document) {
 	}
 	var released, acquired int64
 	var waited, waitedInBins time.Duration
-	for _, s := range l.spans {
+	for _, s := range l.Spans {
 		switch s.Phase {
 		case "release":
 			released++
@@ -320,7 +317,7 @@ func (l *load) compareSeries(t *testing.T, d *results.Document) {
 		waitedInBins += d.Series.Time[i]
 	}
 	equal(t, "acquires and their time that are not in the series", []any{acquired, waited - waitedInBins}, []any{int64(0), time.Duration(0)})
-	equal(t, "operations and notifications of the series", []int64{operations, notifications}, []int64{released, int64(len(l.notifications))})
+	equal(t, "operations and notifications of the series", []int64{operations, notifications}, []int64{released, int64(len(l.Notifications))})
 	if largest := slices.Max(d.Series.LargestHerd); largest < d.Herd.Max() {
 		t.Errorf("the largest herd is %d, and in the series %d", d.Herd.Max(), largest)
 	}

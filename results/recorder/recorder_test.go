@@ -11,19 +11,19 @@ import (
 	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
 )
 
-// note is a notification in few words.
-func note(at time.Duration, client int, zxid int64) recorder.Notification {
-	return recorder.Notification{At: at, Client: client, Zxid: zxid, Type: "NodeDeleted", Path: "/lock"}
-}
+var note = recordertest.Note
 
 // observe records what happened, with a window from 10 ms to 110 ms.
 func observe(t *testing.T, version string, r raw) *results.Document {
 	t.Helper()
-	r.window = stretch{10 * ms, 110 * ms}
-	r.config = recorder.Config{Operation: "release", Waiting: []string{"acquire"}, Version: version}
-	d := &results.Document{Environment: results.Environment{ZooKeeper: version}, Waiting: r.config.Waiting, Shares: []results.Share{{Phase: "stale", Of: "read"}}}
+	r.Window = between(10*ms, 110*ms)
+	r.Config = recorder.Config{Operation: "release", Waiting: []string{"acquire"}, Version: version}
+	d := &results.Document{
+		Environment: results.Environment{ZooKeeper: version}, Waiting: r.Config.Waiting, Shares: []results.Share{{Phase: "stale", Of: "read"}},
+	}
 	return r.record(t, d, recorder.Facts{})
 }
 
@@ -47,12 +47,8 @@ func TestHerds(t *testing.T) {
 		{"a peak is any 10 ms, not a fixed grid", []recorder.Notification{note(19*ms, 0, 1), note(20*ms, 1, 2), note(28*ms, 2, 3), note(30*ms, 3, 4)}, "zxid", 1, 1, 3, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h := observe(t, "", raw{notifications: tt.notifications}).Herd
-			spreads, err := h.Spread.Decode()
-			if err != nil {
-				t.Fatal(err)
-			}
-			spread := time.Duration(spreads.Max()).Round(ms)
+			h := observe(t, "", raw{Notifications: tt.notifications}).Herd
+			spread := longest(t, h.Spread).Round(ms)
 			if h.Grouping != tt.grouping || h.Mean() != tt.mean || h.Max() != tt.most || h.Peak10ms != tt.peak || spread != tt.spread {
 				t.Errorf("grouping %s, mean %g, max %d, peak %d, spread %s; want %s, %g, %d, %d, %s", h.Grouping, h.Mean(), h.Max(),
 					h.Peak10ms, spread, tt.grouping, tt.mean, tt.most, tt.peak, tt.spread)
@@ -69,10 +65,7 @@ func TestNotificationAtTheEndOfTheWindow(t *testing.T) {
 	r.Notification(note(20*ms, 0, 1))
 	r.CloseWindow(110 * ms)
 	r.Notification(note(110*ms, 0, 2))
-	d := &results.Document{}
-	if err := r.Close(d, recorder.Facts{}); err != nil {
-		t.Fatal(err)
-	}
+	d := closed(t, r, &results.Document{}, recorder.Facts{})
 	if len(d.Herd.Sizes) != 1 || d.Herd.Sizes[0].Count != 1 || d.Counts.Notified() != 1 {
 		t.Errorf("herds %+v of %d notifications, want one of one", d.Herd.Sizes, d.Counts.Notified())
 	}
@@ -100,7 +93,7 @@ func TestNotificationsWithoutCause(t *testing.T) {
 		{"none, of old servers", "3.8.0", nil, "zxid", 0, 0, ""},
 		{"all known", "3.9.3", known, "zxid", 2, 0, ""},
 	} {
-		d := observe(t, tt.version, raw{notifications: tt.notifications})
+		d := observe(t, tt.version, raw{Notifications: tt.notifications})
 		if h := d.Herd; h.Grouping != tt.grouping || h.Max() != tt.most || h.Ungrouped != tt.ungrouped {
 			t.Errorf("%s: %+v, want %s, %d, %d", tt.name, h, tt.grouping, tt.most, tt.ungrouped)
 		}
@@ -127,9 +120,9 @@ func TestHerdsAreCompletedInTime(t *testing.T) {
 		{"a later one passed", map[time.Duration]int64{20 * s: 8}, 21 * s, 1},
 		{"silent for a minute", nil, 85 * s, 1},
 	} {
-		r := raw{window: stretch{0, 100 * s}, passed: tt.passed, config: recorder.Config{Version: "3.9.3", Operation: "release"}}
-		r.notifications = []recorder.Notification{note(10*s, 0, 7), note(tt.second, 1, 7)}
-		r.spans = []span{{"release", 0, 83 * s, 84 * s}} // the clock moves on
+		r := raw{Window: between(0, 100*s), Passed: tt.passed, Config: recorder.Config{Version: "3.9.3", Operation: "release"}}
+		r.Notifications = []recorder.Notification{note(10*s, 0, 7), note(tt.second, 1, 7)}
+		r.Spans = []span{took("release", 0, 83*s, 84*s)} // the clock moves on
 		if got := r.record(t, &results.Document{}, recorder.Facts{}).Herd.Max(); got != tt.most {
 			t.Errorf("%s: a herd of %d, want %d", tt.name, got, tt.most)
 		}
@@ -144,25 +137,25 @@ func TestAroundHerd(t *testing.T) {
 	for _, tt := range []struct {
 		name          string
 		notifications []recorder.Notification
-		want          *stretch
+		want          stretch
 		dots          int
 	}{
-		{"none", nil, nil, 0},
-		{"the first of the largest", quick, &stretch{4500 * ms, 5500 * ms}, 3},
-		{"one that is slow", slow, &stretch{6 * s, 7 * s}, 2},
-		{"at the window's start", []recorder.Notification{note(1100*ms, 0, 1)}, &stretch{1 * s, 1600 * ms}, 1},
-		{"at the window's end", []recorder.Notification{note(8900*ms, 0, 1), note(9100*ms, 1, 1)}, &stretch{8400 * ms, 9 * s}, 1},
+		{"none", nil, stretch{}, 0},
+		{"the first of the largest", quick, between(4500*ms, 5500*ms), 3},
+		{"one that is slow", slow, between(6*s, 7*s), 2},
+		{"at the window's start", []recorder.Notification{note(1100*ms, 0, 1)}, between(1*s, 1600*ms), 1},
+		{"at the window's end", []recorder.Notification{note(8900*ms, 0, 1), note(9100*ms, 1, 1)}, between(8400*ms, 9*s), 1},
 	} {
-		r := raw{window: stretch{1 * s, 9 * s}, notifications: tt.notifications, config: recorder.Config{Version: "3.9.3"}}
+		r := raw{Window: between(1*s, 9*s), Notifications: tt.notifications, Config: recorder.Config{Version: "3.9.3"}}
 		got := r.record(t, &results.Document{}, recorder.Facts{}).AroundHerd
-		if (got == nil) != (tt.want == nil) || got != nil && (stretch{got.Start, got.End} != *tt.want || len(got.Notifications) != tt.dots) {
+		if (got == nil) != (tt.want == stretch{}) || got != nil && (between(got.Start, got.End) != tt.want || len(got.Notifications) != tt.dots) {
 			t.Errorf("%s: %+v, want %v with %d notifications", tt.name, got, tt.want, tt.dots)
 		}
 	}
 }
 
 func TestSpuriousWakes(t *testing.T) {
-	wait := func(client int, start, end time.Duration) span { return span{"acquire", client, start, end} }
+	wait := func(client int, start, end time.Duration) span { return took("acquire", client, start, end) }
 	for _, tt := range []struct {
 		name          string
 		notifications []recorder.Notification
@@ -178,7 +171,7 @@ func TestSpuriousWakes(t *testing.T) {
 		{"notified at the very end alone", []recorder.Notification{note(25*ms, 0, 2)}, []span{wait(0, 15*ms, 25*ms)}, 1},
 		{"woken before the window, turn in it", []recorder.Notification{note(9*ms, 0, 1)}, []span{wait(0, 5*ms, 12*ms)}, 0},
 	} {
-		d := observe(t, "", raw{notifications: tt.notifications, spans: tt.waits})
+		d := observe(t, "", raw{Notifications: tt.notifications, Spans: tt.waits})
 		if d.Counts.SpuriousWakes != tt.want {
 			t.Errorf("%s: %d spurious wake-ups, want %d", tt.name, d.Counts.SpuriousWakes, tt.want)
 		}
@@ -186,8 +179,8 @@ func TestSpuriousWakes(t *testing.T) {
 }
 
 func TestLatenciesBelongToTheWindowTheyEndIn(t *testing.T) {
-	of := func(start, end time.Duration) span { return span{"acquire", 0, start, end} }
-	d := observe(t, "", raw{spans: []span{of(0, 5*ms), of(5*ms, 15*ms), of(20*ms, 40*ms), of(100*ms, 120*ms)}})
+	of := func(start, end time.Duration) span { return took("acquire", 0, start, end) }
+	d := observe(t, "", raw{Spans: []span{of(0, 5*ms), of(5*ms, 15*ms), of(20*ms, 40*ms), of(100*ms, 120*ms)}})
 	if n := d.Histograms["acquire"].Samples; n != 2 {
 		t.Errorf("%d samples in the window, want 2", n)
 	}
@@ -205,7 +198,7 @@ func TestLatenciesBelongToTheWindowTheyEndIn(t *testing.T) {
 // A share relates what ended in the window to what ended in the window, and is zero only where there was something to
 // count.
 func TestShares(t *testing.T) {
-	of := func(phase string, end time.Duration) span { return span{phase, 0, end - ms, end} }
+	of := func(phase string, end time.Duration) span { return took(phase, 0, end-ms, end) }
 	for _, tt := range []struct {
 		name  string
 		spans []span
@@ -218,7 +211,7 @@ func TestShares(t *testing.T) {
 		{"one of four", []span{of("read", 20*ms), of("stale", 20*ms), of("read", 30*ms), of("read", 31*ms), of("read", 32*ms)}, 0.25},
 		{"all", []span{of("read", 20*ms), of("stale", 20*ms)}, 1},
 	} {
-		m, there := observe(t, "", raw{spans: tt.spans}).Metrics["stale/read"]
+		m, there := observe(t, "", raw{Spans: tt.spans}).Metrics["stale/read"]
 		if there != (tt.want >= 0) || there && (m.Value != tt.want || m.Unit != "per read") {
 			t.Errorf("%s: stale/read = %+v (measured: %t), want %g", tt.name, m, there, tt.want)
 		}
@@ -226,7 +219,7 @@ func TestShares(t *testing.T) {
 }
 
 func TestNothingIsClampedSilently(t *testing.T) {
-	d := observe(t, "", raw{spans: []span{{"acquire", 0, -2 * time.Hour, 20 * ms}}})
+	d := observe(t, "", raw{Spans: []span{took("acquire", 0, -2*time.Hour, 20*ms)}})
 	reason := "1 acquire latencies were over an hour"
 	if d.Histograms["acquire"].Dropped != 1 || !slices.Contains(d.Invalid, reason) {
 		t.Errorf("dropped %d, invalid %q; want 1 and %q", d.Histograms["acquire"].Dropped, d.Invalid, reason)
@@ -235,7 +228,7 @@ func TestNothingIsClampedSilently(t *testing.T) {
 
 // Waits that outlast the window are in no percentile. Old ones are counted as starving.
 func TestStarvation(t *testing.T) {
-	wait := func(client int, start, end time.Duration) span { return span{"acquire", client, start, end} }
+	wait := func(client int, start, end time.Duration) span { return took("acquire", client, start, end) }
 	var fair, unfair []span
 	for i := range 50 {
 		at := time.Duration(i) * ms
@@ -253,7 +246,7 @@ func TestStarvation(t *testing.T) {
 		{"one client has it all", unfair, 50, 100 * ms, true},
 		{"begun after the window", []span{wait(0, 111*ms, 120*ms)}, 0, 0, false},
 	} {
-		d := observe(t, "", raw{spans: tt.spans})
+		d := observe(t, "", raw{Spans: tt.spans})
 		w := d.Window
 		if w.UnfinishedWaits != tt.unfinished || w.OldestWait != tt.oldest || d.Starves() != tt.starves {
 			t.Errorf("%s: %+v; want %d unfinished, the oldest %s, starving %v", tt.name, w, tt.unfinished, tt.oldest, tt.starves)
@@ -264,7 +257,7 @@ func TestStarvation(t *testing.T) {
 // The slowest read of each server is that of the window, and counts from when it was sent: what zkbench itself was late
 // is not the server's fault. The reports that were passed in are left alone.
 func TestSlowestReadIsOfTheWindow(t *testing.T) {
-	r := raw{window: stretch{1 * s, 2 * s}, reads: []results.BystanderRead{
+	r := raw{Window: between(1*s, 2*s), Reads: []results.BystanderRead{
 		{Server: 1, At: 500 * ms, Service: 300 * ms, Response: 300 * ms},
 		{Server: 1, At: 1500 * ms, Service: 2 * ms, Response: 200 * ms},
 		{Server: 2, At: 1900 * ms, Service: 700 * ms, Response: 701 * ms}, // is back after the window
@@ -285,9 +278,9 @@ func TestSlowestReadIsOfTheWindow(t *testing.T) {
 
 // Reads that are due while zkbench stops the servers are in no part of the document.
 func TestFrozenReadsAreLeftOut(t *testing.T) {
-	r := raw{frozen: stretch{40 * ms, 60 * ms}}
+	r := raw{Frozen: between(40*ms, 60*ms)}
 	for _, at := range []time.Duration{39 * ms, 40 * ms, 50 * ms, 60 * ms, 61 * ms} {
-		r.reads = append(r.reads, results.BystanderRead{At: at, Service: 5 * ms, Response: 5 * ms})
+		r.Reads = append(r.Reads, results.BystanderRead{At: at, Service: 5 * ms, Response: 5 * ms})
 	}
 	d := observe(t, "", r)
 	if n, shown := d.Histograms["bystander"].Samples, len(d.Timeline.Bystander); n != 2 || shown != 2 {
@@ -308,9 +301,7 @@ func TestViolations(t *testing.T) {
 			rec.CloseFailed(d)
 		} else {
 			rec.CloseWindow(s)
-			if err := rec.Close(d, recorder.Facts{}); err != nil {
-				t.Fatal(err)
-			}
+			closed(t, rec, d, recorder.Facts{})
 		}
 		if len(d.Violations) != recorder.MaxViolations || d.Violations[99].Text != "99" || d.MoreViolations != 7 {
 			t.Errorf("failed %t: %d violations and %d more", failed, len(d.Violations), d.MoreViolations)
@@ -322,7 +313,7 @@ func TestViolations(t *testing.T) {
 }
 
 func TestFactsReachTheDocument(t *testing.T) {
-	r := raw{window: stretch{0, s}, config: recorder.Config{Operation: "release"}, spans: []span{{"release", 0, 0, ms}}}
+	r := raw{Window: between(0, s), Config: recorder.Config{Operation: "release"}, Spans: []span{took("release", 0, 0, ms)}}
 	d := &results.Document{Clients: 1, Scenario: results.Scenario{Operations: 1}}
 	r.record(t, d, recorder.Facts{
 		Counts:         results.Counts{Requests: map[string]int64{"create": 3}, Writes: 3},
@@ -393,16 +384,11 @@ func BenchmarkNotification(b *testing.B) {
 func TestTimelineOfAWindowCutShort(t *testing.T) {
 	const length = 100 * s
 	for _, took := range []time.Duration{7 * s, 14 * s, 49 * s, 91 * s, length, length + 460*ms} {
-		rec := recorder.New(recorder.Config{Operation: "release", Version: "3.9.3", WindowLength: length})
-		rec.OpenWindow(s)
-		for at := s; at <= s+took; at += 20 * ms {
-			rec.Notification(note(at, 0, int64(at)))
+		r := raw{Window: between(s, s+took), Config: recorder.Config{WindowLength: length}}
+		for at := s; at <= r.Window.End; at += 20 * ms {
+			r.Notifications = append(r.Notifications, note(at, 0, int64(at)))
 		}
-		rec.CloseWindow(s + took)
-		d := &results.Document{}
-		if err := rec.Close(d, recorder.Facts{}); err != nil {
-			t.Fatal(err)
-		}
+		d := r.record(t, &results.Document{}, recorder.Facts{})
 		off, accepted := (d.Timeline.Start+d.Timeline.End)/2-(s+took/2), max(125*ms, took/8)
 		if took >= length {
 			accepted = 0

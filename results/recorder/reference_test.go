@@ -16,62 +16,47 @@ const (
 	s  = time.Second
 )
 
-// span is one timed phase.
-type span struct {
-	Phase      string
-	Client     int
-	Start, End time.Duration
+type (
+	span    = recordertest.Span
+	stretch = recordertest.Stretch
+	raw     recordertest.Measurement
+)
+
+func between(start, end time.Duration) stretch { return stretch{Start: start, End: end} }
+
+func took(phase string, client int, start, end time.Duration) span {
+	return span{Phase: phase, Client: client, Start: start, End: end}
 }
 
-// stretch is a span of time.
-type stretch struct{ Start, End time.Duration }
+func lengthOf(s stretch) time.Duration { return s.End - s.Start }
 
-func (s stretch) length() time.Duration { return s.End - s.Start }
+func overlaps(s, o stretch) bool { return s.Start < o.End && o.Start < s.End }
 
-func (s stretch) overlaps(o stretch) bool { return s.Start < o.End && o.Start < s.End }
-
-func (s stretch) contains(at time.Duration) bool { return s.Start <= at && at <= s.End }
-
-// raw is everything that happened in a measurement, in any order.
-type raw struct {
-	config        recorder.Config
-	window        stretch
-	frozen        stretch
-	spans         []span
-	notifications []recorder.Notification
-	reads         []results.BystanderRead
-	passed        map[time.Duration]int64 // what Passed is told, and when
-	faults        []recordertest.Fault
-	failed        []time.Duration // when a step ended in an error
-	rejoined      []time.Duration
-	traffic       []traffic
-}
-
-// replay feeds a recorder with a measurement in order of time, and opens and closes the window.
-func (r raw) replay() *recorder.Recorder { return r.measurement().Replay() }
-
-func (r raw) measurement() recordertest.Measurement {
-	m := recordertest.Measurement{
-		Config: r.config, Window: recordertest.Stretch(r.window), Frozen: recordertest.Stretch(r.frozen),
-		Notifications: r.notifications, Reads: r.reads, Passed: r.passed, Faults: r.faults, Failed: r.failed, Rejoined: r.rejoined,
-		Traffic: map[time.Duration]recorder.Traffic{},
-	}
-	for _, one := range r.traffic {
-		m.Traffic[one.At] = one.Traffic
-	}
-	for _, s := range r.spans {
-		m.Spans = append(m.Spans, recordertest.Span(s))
-	}
-	return m
-}
+func contains(s stretch, at time.Duration) bool { return s.Start <= at && at <= s.End }
 
 // record returns the document of a measurement.
 func (r raw) record(t *testing.T, d *results.Document, f recorder.Facts) *results.Document {
 	t.Helper()
-	if err := r.replay().Close(d, f); err != nil {
+	return closed(t, recordertest.Measurement(r).Replay(), d, f)
+}
+
+// closed returns the document after its recorder was closed.
+func closed(t *testing.T, r *recorder.Recorder, d *results.Document, f recorder.Facts) *results.Document {
+	t.Helper()
+	if err := r.Close(d, f); err != nil {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// longest returns the largest value of a histogram.
+func longest(t *testing.T, h results.Histogram) time.Duration {
+	t.Helper()
+	decoded, err := h.Decode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(decoded.Max())
 }
 
 // The functions below compute the parts of a document from lists of everything, which takes memory but no thought. They
@@ -82,13 +67,13 @@ func (r raw) histograms(t *testing.T) map[string]results.Histogram {
 	values := map[string][]time.Duration{}
 	book := func(phase string, end, took time.Duration) {
 		switch {
-		case r.window.contains(end):
+		case contains(r.Window, end):
 			values[phase] = append(values[phase], took)
-		case end < r.window.Start:
+		case end < r.Window.Start:
 			values["warm-up/"+phase] = append(values["warm-up/"+phase], took)
 		}
 	}
-	for _, s := range r.spans {
+	for _, s := range r.Spans {
 		book(s.Phase, s.End, s.End-s.Start)
 	}
 	for _, b := range r.unfrozen() {
@@ -113,14 +98,14 @@ func histogram(t *testing.T, values []time.Duration) results.Histogram {
 
 // unfrozen returns the reads that were not due while zkbench stopped the servers.
 func (r raw) unfrozen() []results.BystanderRead {
-	return slices.DeleteFunc(slices.Clone(r.reads), func(b results.BystanderRead) bool {
-		return r.frozen != (stretch{}) && r.frozen.contains(b.At)
+	return slices.DeleteFunc(slices.Clone(r.Reads), func(b results.BystanderRead) bool {
+		return r.Frozen != (stretch{}) && contains(r.Frozen, b.At)
 	})
 }
 
 // inWindow returns the notifications in the window, in order.
 func (r raw) inWindow() []recorder.Notification {
-	out := slices.DeleteFunc(slices.Clone(r.notifications), func(n recorder.Notification) bool { return !r.window.contains(n.At) })
+	out := slices.DeleteFunc(slices.Clone(r.Notifications), func(n recorder.Notification) bool { return !contains(r.Window, n.At) })
 	slices.SortStableFunc(out, func(a, b recorder.Notification) int { return cmp.Compare(a.At, b.At) })
 	return out
 }
@@ -128,20 +113,20 @@ func (r raw) inWindow() []recorder.Notification {
 // usefulWakes counts the waits that ended in the window after at least one notification, the last of which came in it.
 func (r raw) usefulWakes() int64 {
 	byClient := map[int][]time.Duration{}
-	for _, n := range r.notifications {
+	for _, n := range r.Notifications {
 		byClient[n.Client] = append(byClient[n.Client], n.At)
 	}
 	for _, times := range byClient {
 		slices.Sort(times)
 	}
 	var useful int64
-	for _, s := range r.spans {
-		if !slices.Contains(r.config.Waiting, s.Phase) || !r.window.contains(s.End) {
+	for _, s := range r.Spans {
+		if !slices.Contains(r.Config.Waiting, s.Phase) || !contains(r.Window, s.End) {
 			continue
 		}
 		times := byClient[s.Client]
 		i, _ := slices.BinarySearch(times, s.End)
-		if i > 0 && times[i-1] > s.Start && r.window.contains(times[i-1]) {
+		if i > 0 && times[i-1] > s.Start && contains(r.Window, times[i-1]) {
 			useful++
 		}
 	}
@@ -151,9 +136,9 @@ func (r raw) usefulWakes() int64 {
 // unfinished returns the ages of the waits that were going on when the window ended.
 func (r raw) unfinished() map[string][]time.Duration {
 	out := map[string][]time.Duration{}
-	for _, s := range r.spans {
-		if slices.Contains(r.config.Waiting, s.Phase) && s.Start <= r.window.End && s.End > r.window.End {
-			out[s.Phase] = append(out[s.Phase], r.window.End-s.Start)
+	for _, s := range r.Spans {
+		if slices.Contains(r.Config.Waiting, s.Phase) && s.Start <= r.Window.End && s.End > r.Window.End {
+			out[s.Phase] = append(out[s.Phase], r.Window.End-s.Start)
 		}
 	}
 	return out
@@ -239,7 +224,7 @@ func (r raw) cut(from, to time.Duration) results.Timeline {
 		}
 	}
 	for _, b := range r.unfrozen() {
-		if from <= b.At && b.At <= to && r.window.contains(b.At) {
+		if from <= b.At && b.At <= to && contains(r.Window, b.At) {
 			b.At -= from
 			t.Bystander = append(t.Bystander, b)
 		}
@@ -269,9 +254,11 @@ func (r raw) stalls(by judgement) []results.Stall {
 	out := []results.Stall{}
 	gaps := r.gaps()
 	for _, gap := range gaps {
-		inWindow := r.window.Start <= gap.Start && gap.length() > 500*ms && (r.frozen == stretch{} || !gap.overlaps(r.frozen))
-		if inWindow && r.standsOut(gap.length(), gaps, by) {
-			out = append(out, results.Stall{Start: gap.Start - r.window.Start, Length: gap.length(), SlowestReads: r.slowestReads(gap), AfterFault: r.afterFault(gap)})
+		inWindow := r.Window.Start <= gap.Start && lengthOf(gap) > 500*ms && (r.Frozen == stretch{} || !overlaps(gap, r.Frozen))
+		if inWindow && r.standsOut(lengthOf(gap), gaps, by) {
+			stall := results.Stall{Start: gap.Start - r.Window.Start, Length: lengthOf(gap)}
+			stall.SlowestReads, stall.AfterFault = r.slowestReads(gap), r.afterFault(gap)
+			out = append(out, stall)
 		}
 	}
 	return out
@@ -279,16 +266,16 @@ func (r raw) stalls(by judgement) []results.Stall {
 
 // gaps returns the times between two completions in warm-up and window, or between one and the window's edges.
 func (r raw) gaps() (gaps []stretch) {
-	ends := []time.Duration{r.window.Start, r.window.End}
-	for _, s := range r.spans {
-		if s.Phase == r.config.Operation && s.End <= r.window.End {
+	ends := []time.Duration{r.Window.Start, r.Window.End}
+	for _, s := range r.Spans {
+		if s.Phase == r.Config.Operation && s.End <= r.Window.End {
 			ends = append(ends, s.End)
 		}
 	}
 	slices.Sort(ends)
 	for i, end := range ends[1:] {
 		if end > ends[i] {
-			gaps = append(gaps, stretch{ends[i], end})
+			gaps = append(gaps, between(ends[i], end))
 		}
 	}
 	return gaps
@@ -298,18 +285,18 @@ func (r raw) standsOut(length time.Duration, gaps []stretch, by judgement) bool 
 	var rest []time.Duration
 	var filled time.Duration
 	for _, g := range gaps {
-		if float64(g.length()) < by.similar*float64(length) {
-			rest = append(rest, g.length())
+		if float64(lengthOf(g)) < by.similar*float64(length) {
+			rest = append(rest, lengthOf(g))
 		} else {
-			filled += g.length()
+			filled += lengthOf(g)
 		}
 	}
 	slices.Sort(rest)
 	of := (99*len(rest) + 99) / 100
-	if r.config.Collective {
+	if r.Config.Collective {
 		of = len(rest)
 	}
-	if of == 0 || 3*filled >= 2*(r.window.End-gaps[0].Start) || r.config.Collective && len(gaps) > len(rest)+1 {
+	if of == 0 || 3*filled >= 2*(r.Window.End-gaps[0].Start) || r.Config.Collective && len(gaps) > len(rest)+1 {
 		return false
 	}
 	return float64(length) > by.factor*float64(rest[of-1])
@@ -320,7 +307,7 @@ func (r raw) slowestReads(in stretch) []results.ServerRead {
 	slowest := map[int]time.Duration{}
 	for _, b := range r.unfrozen() {
 		back := b.At + b.Response
-		if (stretch{back - b.Service, back}).overlaps(in) {
+		if overlaps(between(back-b.Service, back), in) {
 			slowest[b.Server] = max(slowest[b.Server], b.Service)
 		}
 	}

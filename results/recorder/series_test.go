@@ -31,10 +31,7 @@ func TestSeries(t *testing.T) {
 	rec.CloseWindow(s + 410*ms)
 	rec.Notification(note(s+415*ms, 1, 9))
 	rec.Traffic(s+420*ms, recorder.Traffic{Requests: 111})
-	d := &results.Document{}
-	if err := rec.Close(d, recorder.Facts{}); err != nil {
-		t.Fatal(err)
-	}
+	d := closed(t, rec, &results.Document{}, recorder.Facts{})
 	equal(t, "series", *d.Series, results.Series{
 		Start: s, Bin: 100 * ms,
 		Operations: []int64{1, 1, 0, 0, 0}, Requests: []int64{3, 0, 7, 0, 1}, Notifications: []int64{0, 1, 2, 0, 1},
@@ -63,10 +60,7 @@ func TestSeriesDoubles(t *testing.T) {
 		}
 	}
 	rec.CloseWindow(last)
-	d := &results.Document{}
-	if err := rec.Close(d, recorder.Facts{}); err != nil {
-		t.Fatal(err)
-	}
+	d := closed(t, rec, &results.Document{}, recorder.Facts{})
 	series := d.Series
 	if series.Bin != 800*ms || len(series.Operations) != 313 || series.Start != 0 {
 		t.Fatalf("%d bins of %s from %s, want 313 of 800ms from 0", len(series.Operations), series.Bin, series.Start)
@@ -93,14 +87,15 @@ func TestSeriesDoubles(t *testing.T) {
 // A timeline is not far from the middle of a window whose length is known only at its end.
 func TestTimelineIsNearTheMiddle(t *testing.T) {
 	for range 300 {
-		r := raw{window: stretch{2 * s, 2*s + time.Duration(float64(time.Hour)*rand.Float64()*rand.Float64()*rand.Float64()*rand.Float64())}}
-		for at := time.Duration(0); at < r.window.End; at += max(10*ms, r.window.length()/1000) {
-			r.notifications = append(r.notifications, note(at, 0, 1))
+		r := raw{Window: between(2*s, 2*s+time.Duration(float64(time.Hour)*rand.Float64()*rand.Float64()*rand.Float64()*rand.Float64()))}
+		for at := time.Duration(0); at < r.Window.End; at += max(10*ms, lengthOf(r.Window)/1000) {
+			r.Notifications = append(r.Notifications, note(at, 0, 1))
 		}
 		got := r.record(t, &results.Document{}, recorder.Facts{}).Timeline
-		off := ((got.Start+got.End)/2 - (r.window.Start+r.window.End)/2).Abs()
-		if got.End-got.Start != min(s, r.window.length()) || got.Start < r.window.Start || got.End > r.window.End || off > max(125*ms, r.window.length()/16) {
-			t.Fatalf("from %s to %s in a window from %s to %s", got.Start, got.End, r.window.Start, r.window.End)
+		off := ((got.Start+got.End)/2 - (r.Window.Start+r.Window.End)/2).Abs()
+		outside := got.Start < r.Window.Start || got.End > r.Window.End
+		if got.End-got.Start != min(s, lengthOf(r.Window)) || outside || off > max(125*ms, lengthOf(r.Window)/16) {
+			t.Fatalf("from %s to %s in a window from %s to %s", got.Start, got.End, r.Window.Start, r.Window.End)
 		}
 	}
 }
@@ -116,9 +111,9 @@ func TestTimelineOfKnownWindow(t *testing.T) {
 		{600 * ms, 610 * ms, 0, 610 * ms},
 		{s, s + 10*ms, 5 * ms, s + 5*ms},
 	} {
-		r := raw{window: stretch{3 * s, 3*s + tt.length}, config: recorder.Config{WindowLength: tt.planned}}
-		for at := 3 * s; at < r.window.End; at += 10 * ms {
-			r.notifications = append(r.notifications, note(at, 0, 1))
+		r := raw{Window: between(3*s, 3*s+tt.length), Config: recorder.Config{WindowLength: tt.planned}}
+		for at := 3 * s; at < r.Window.End; at += 10 * ms {
+			r.Notifications = append(r.Notifications, note(at, 0, 1))
 		}
 		got := r.record(t, &results.Document{}, recorder.Facts{}).Timeline
 		equal(t, "timeline", got, r.cut(3*s+tt.start, 3*s+tt.end))

@@ -12,20 +12,17 @@ import (
 func stagedRecorder(open bool) *recorder.Recorder {
 	r := recorder.New(recorder.Config{
 		Phase: "acquire", Operation: "release", Clients: 3, Version: "3.9.3", Open: open,
-		WindowLength: 5 * time.Second, Stages: []time.Duration{2 * time.Second, 3 * time.Second},
+		WindowLength: 5 * s, Stages: []time.Duration{2 * s, 3 * s},
 	})
-	r.Span("acquire", 0, 0, time.Second/2)
-	r.OpenWindow(time.Second)
+	r.Span("acquire", 0, 0, s/2)
+	r.OpenWindow(s)
 	return r
 }
 
 func closedStages(t *testing.T, r *recorder.Recorder, mode results.Mode) []results.Stage {
 	t.Helper()
 	d := &results.Document{Batch: 1, Phases: []string{"acquire"}, Scenario: results.Scenario{Mode: mode}}
-	if err := r.Close(d, recorder.Facts{SessionTimeout: time.Second}); err != nil {
-		t.Fatal(err)
-	}
-	return d.Stages
+	return closed(t, r, d, recorder.Facts{SessionTimeout: s}).Stages
 }
 
 // What happens in the window belongs to the stage in which it ends, a herd to the one in which it begins. The last stage lasts as long
@@ -33,26 +30,26 @@ func closedStages(t *testing.T, r *recorder.Recorder, mode results.Mode) []resul
 func TestStages(t *testing.T) {
 	r := stagedRecorder(false)
 	record := func(at time.Duration, zxid int64) {
-		r.Span("acquire", 0, at-time.Millisecond, at)
+		r.Span("acquire", 0, at-ms, at)
 		r.Span("release", 0, at, at)
 		for client := range 2 {
 			r.Notification(recorder.Notification{At: at, Client: client, Zxid: zxid, Type: "NodeDeleted", Path: "/a"})
 		}
 	}
-	record(2*time.Second, 1)
-	record(3*time.Second, 2)
-	r.Notification(recorder.Notification{At: 3*time.Second + 1, Client: 2, Zxid: 2, Type: "NodeDeleted", Path: "/a"}) // of a herd that began earlier
-	record(4*time.Second, 3)
-	record(6*time.Second+time.Millisecond, 4)
-	r.CloseWindow(6*time.Second + 2*time.Millisecond)
-	record(7*time.Second, 5)
+	record(2*s, 1)
+	record(3*s, 2)
+	r.Notification(recorder.Notification{At: 3*s + 1, Client: 2, Zxid: 2, Type: "NodeDeleted", Path: "/a"}) // of a herd that began earlier
+	record(4*s, 3)
+	record(6*s+ms, 4)
+	r.CloseWindow(6*s + 2*ms)
+	record(7*s, 5)
 	got := closedStages(t, r, results.ClosedMode)
 	if len(got) != 2 {
 		t.Fatalf("%d stages, want 2", len(got))
 	}
 	for i, want := range []results.Stage{
-		{Start: time.Second, End: 3 * time.Second, Operations: 2, Notifications: 4, LargestHerd: 3},
-		{Start: 3 * time.Second, End: 6*time.Second + 2*time.Millisecond, Operations: 2, Notifications: 5, LargestHerd: 2},
+		{Start: s, End: 3 * s, Operations: 2, Notifications: 4, LargestHerd: 3},
+		{Start: 3 * s, End: 6*s + 2*ms, Operations: 2, Notifications: 5, LargestHerd: 2},
 	} {
 		want.Latency = got[i].Latency
 		if got[i] != want || got[i].Latency.Samples != 2 {
@@ -64,21 +61,18 @@ func TestStages(t *testing.T) {
 // An arrival of an open load belongs to the stage in which it was due, even if it was served later.
 func TestStagesOfArrivals(t *testing.T) {
 	r := stagedRecorder(true)
-	r.Served(recorder.Served{Due: 2 * time.Second, Begun: 4 * time.Second, Done: 5 * time.Second})
-	r.Backlog(5*time.Second, recorder.Backlog{Most: 7, LastEmpty: time.Second})
-	r.CloseWindow(6 * time.Second)
-	r.Served(recorder.Served{Due: 5 * time.Second, Begun: 8 * time.Second, Done: 9 * time.Second})
+	r.Served(recorder.Served{Due: 2 * s, Begun: 4 * s, Done: 5 * s})
+	r.Backlog(5*s, recorder.Backlog{Most: 7, LastEmpty: s})
+	r.CloseWindow(6 * s)
+	r.Served(recorder.Served{Due: 5 * s, Begun: 8 * s, Done: 9 * s})
 	got := closedStages(t, r, results.OpenMode)
 	for i, want := range []struct {
 		latency time.Duration
 		backlog int64
-	}{{3 * time.Second, 0}, {4 * time.Second, 7}} {
-		h, err := got[i].Latency.Decode()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if off := time.Duration(h.Max()) - want.latency; h.TotalCount() != 1 || off.Abs() > 10*time.Millisecond || got[i].BacklogMax != want.backlog {
-			t.Errorf("stage %d has %d response times up to %s and a backlog of %d, want %s and %d", i, h.TotalCount(), time.Duration(h.Max()), got[i].BacklogMax, want.latency, want.backlog)
+	}{{3 * s, 0}, {4 * s, 7}} {
+		took := longest(t, got[i].Latency)
+		if got[i].Latency.Samples != 1 || (took-want.latency).Abs() > 10*ms || got[i].BacklogMax != want.backlog {
+			t.Errorf("stage %d has times up to %s and is %+v, want one of %s, and a backlog of %d", i, took, got[i], want.latency, want.backlog)
 		}
 	}
 }
@@ -86,10 +80,10 @@ func TestStagesOfArrivals(t *testing.T) {
 // A window that is cut short has the stages that have begun, the last one as far as it has come.
 func TestStagesOfAWindowCutShort(t *testing.T) {
 	r := stagedRecorder(false)
-	r.Span("acquire", 0, time.Second, 2*time.Second)
-	r.CloseWindow(2 * time.Second)
+	r.Span("acquire", 0, s, 2*s)
+	r.CloseWindow(2 * s)
 	got := closedStages(t, r, results.ClosedMode)
-	if len(got) != 1 || got[0].End != 2*time.Second || got[0].Latency.Samples != 1 {
+	if len(got) != 1 || got[0].End != 2*s || got[0].Latency.Samples != 1 {
 		t.Errorf("stages %+v, want one until 2s with 1 sample", got)
 	}
 }

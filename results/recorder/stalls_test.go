@@ -20,7 +20,7 @@ type operations []span
 // client adds operations of one client, each of which begins after a break, until a time.
 func (o *operations) client(id int, from, until, takes, rest time.Duration) *operations {
 	for at := from + rest; at+takes <= until; at += takes + rest {
-		*o = append(*o, span{"release", id, at, at + takes})
+		*o = append(*o, took("release", id, at, at+takes))
 	}
 	return o
 }
@@ -51,7 +51,7 @@ func (o *operations) paused(at, length time.Duration) *operations {
 func (o *operations) line(n int, until, hold, releases time.Duration) *operations {
 	id := 0
 	for at := hold; at+releases <= until; at += hold + releases {
-		*o = append(*o, span{"release", id % n, at, at + releases})
+		*o = append(*o, took("release", id%n, at, at+releases))
 		id++
 	}
 	return o
@@ -63,7 +63,7 @@ func (o *operations) rounds(until, length, burst time.Duration) *operations {
 	for at := length; at <= until; at += length {
 		for id := range n {
 			end := at - burst + burst*time.Duration(id)/time.Duration(n)
-			*o = append(*o, span{"release", id, end - ms, end})
+			*o = append(*o, took("release", id, end-ms, end))
 		}
 	}
 	return o
@@ -71,14 +71,14 @@ func (o *operations) rounds(until, length, burst time.Duration) *operations {
 
 // load returns a measurement of the operations.
 func (o *operations) load(window stretch) raw {
-	return raw{config: recorder.Config{Operation: "release"}, window: window, spans: *o}
+	return raw{Config: recorder.Config{Operation: "release"}, Window: window, Spans: *o}
 }
 
 // Stalls are found even if they are most of the window, and slow loads that go on steadily have none. The window goes
 // from 2 s to 12 s; what is before it is warm-up.
 func TestStalls(t *testing.T) {
-	window := stretch{2 * s, 12 * s}
-	short := stretch{2 * s, 5 * s}
+	window := between(2*s, 12*s)
+	short := between(2*s, 5*s)
 	for _, tt := range []struct {
 		name   string
 		window stretch
@@ -124,22 +124,29 @@ func TestStalls(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) { wantStalls(t, tt.spans.load(tt.window), tt.want) })
 	}
 
-	other := new(operations).clients(1, 7*s, 2*ms, 0).paused(4*s, 5*s).load(window)
-	other.spans = append(other.spans, span{"acquire", 0, 5 * s, 6 * s})
-	t.Run("another phase goes on", func(t *testing.T) { wantStalls(t, other, []results.Stall{{Start: 2 * s, Length: 5 * s}}) })
-	bursts := new(operations).rounds(12*s, 1200*ms, 550*ms).load(window)
-	bursts.config.Collective = true
-	t.Run("rounds of 1 s with long bursts", func(t *testing.T) { wantStalls(t, bursts, nil) })
-	two := new(operations).clients(1, 11*s, ms, 0).paused(4*s, 300*ms).paused(6*s, 700*ms).load(window)
-	two.config.Collective = true
-	t.Run("a collective load with breaks of different lengths", func(t *testing.T) { wantStalls(t, two, nil) })
-	rounds := new(operations).rounds(8*s, 100*ms, 5*ms).paused(4*s, 4*s).load(window)
-	rounds.config.Collective = true
-	t.Run("rounds, paused", func(t *testing.T) { wantStalls(t, rounds, []results.Stall{{Start: 2 * s, Length: 4100 * ms}}) })
-	frozen := new(operations).clients(1, 7*s, 2*ms, 0).paused(4*s, 5*s).load(window)
-	frozen.frozen = stretch{4 * s, 9 * s}
-	t.Run("the servers were held up by zkbench", func(t *testing.T) { wantStalls(t, frozen, nil) })
+	paused := new(operations).clients(1, 7*s, 2*ms, 0).paused(4*s, 5*s)
+	for _, tt := range []struct {
+		name   string
+		spans  *operations
+		change func(r *raw)
+		want   []results.Stall
+	}{
+		{"another phase goes on", paused, func(r *raw) { r.Spans = append(r.Spans, took("acquire", 0, 5*s, 6*s)) },
+			[]results.Stall{{Start: 2 * s, Length: 5 * s}}},
+		{"the servers were held up by zkbench", paused, func(r *raw) { r.Frozen = between(4*s, 9*s) }, nil},
+		{"rounds of 1 s with long bursts", new(operations).rounds(12*s, 1200*ms, 550*ms), collective, nil},
+		{"a collective load with breaks of different lengths", new(operations).clients(1, 11*s, ms, 0).paused(4*s, 300*ms).paused(6*s, 700*ms),
+			collective, nil},
+		{"rounds, paused", new(operations).rounds(8*s, 100*ms, 5*ms).paused(4*s, 4*s), collective,
+			[]results.Stall{{Start: 2 * s, Length: 4100 * ms}}},
+	} {
+		r := tt.spans.load(window)
+		tt.change(&r)
+		t.Run(tt.name, func(t *testing.T) { wantStalls(t, r, tt.want) })
+	}
 }
+
+func collective(r *raw) { r.Config.Collective = true }
 
 func wantStalls(t *testing.T, r raw, want []results.Stall) {
 	t.Helper()
@@ -147,14 +154,12 @@ func wantStalls(t *testing.T, r raw, want []results.Stall) {
 	for _, s := range r.record(t, &results.Document{}, recorder.Facts{}).Stalls {
 		got = append(got, results.Stall{Start: s.Start.Round(100 * ms), Length: s.Length.Round(100 * ms)})
 	}
-	if !slices.EqualFunc(got, want, func(a, b results.Stall) bool { return a.Start == b.Start && a.Length == b.Length }) {
-		t.Errorf("stalls %v, want %v", got, want)
-	}
+	equal(t, "stalls", got, want)
 }
 
 // If the gaps that are like a stall were not left out, a stall among few operations would hide itself, and two would hide each other.
 func TestStallsDoNotHideThemselves(t *testing.T) {
-	l := new(operations).clients(1, 20*s, 2*ms, 198*ms).paused(4*s, 5*s).paused(12*s, 5*s).load(stretch{2 * s, 30 * s})
+	l := new(operations).clients(1, 20*s, 2*ms, 198*ms).paused(4*s, 5*s).paused(12*s, 5*s).load(between(2*s, 30*s))
 	wantStalls(t, l, []results.Stall{{Start: 2 * s, Length: 5200 * ms}, {Start: 10 * s, Length: 5200 * ms}})
 	if n := len(l.stalls(judgement{similar: 0.5, factor: 10})); n != 2 {
 		t.Errorf("the reference finds %d stalls, want 2", n)
@@ -170,10 +175,10 @@ func TestThinkingClientsDoNotStall(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))
 	for id := range 10 {
 		for at := time.Duration(random.ExpFloat64() * float64(s)); at < time.Minute; at += time.Duration(random.ExpFloat64() * float64(s)) {
-			spans = append(spans, span{"release", id, at, at + 2*ms})
+			spans = append(spans, took("release", id, at, at+2*ms))
 		}
 	}
-	wantStalls(t, spans.load(stretch{0, time.Minute}), nil)
+	wantStalls(t, spans.load(between(0, time.Minute)), nil)
 }
 
 // A stall is reported with the servers whose reads it delayed, and an empty list is not null.
@@ -204,8 +209,8 @@ func TestStallNamesServers(t *testing.T) {
 			[]string{"no operation completed for 5s, from 3s into the window, nor in 1 other stall: 5.6s in all"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := tt.spans.load(stretch{2 * s, 12 * s})
-			r.reads = tt.reads
+			r := tt.spans.load(between(2*s, 12*s))
+			r.Reads = tt.reads
 			d := r.record(t, &results.Document{}, recorder.Facts{Servers: []results.ServerReport{{Server: 2, Name: "zoo2"}}})
 			got := doubts.Delayed(d)
 			if !slices.Equal(got, tt.want) {
@@ -224,15 +229,15 @@ func TestSeriesOfWaitsIsNoStall(t *testing.T) {
 	var spans operations
 	for id := range 3 {
 		for at := time.Duration(0); at < 5*s; at += 20 * ms {
-			spans = append(spans, span{"acquire", id, at, at + 19*ms})
+			spans = append(spans, took("acquire", id, at, at+19*ms))
 		}
 		for at := 5 * s; at < 10*s; at += 20 * ms {
-			spans = append(spans, span{"release", id, at, at + 19*ms})
+			spans = append(spans, took("release", id, at, at+19*ms))
 		}
 	}
 	for _, series := range []bool{true, false} {
-		l := spans.load(stretch{0, 10 * s})
-		l.config.Series, l.config.Waiting = series, []string{"acquire"}
+		l := spans.load(between(0, 10*s))
+		l.Config.Series, l.Config.Waiting = series, []string{"acquire"}
 		if d := l.record(t, &results.Document{}, recorder.Facts{}); (len(d.Stalls) == 0) != series {
 			t.Errorf("series %t: stalls %v", series, d.Stalls)
 		}
@@ -250,11 +255,11 @@ func TestShortestCandidatesMakeRoom(t *testing.T) {
 		}
 		for range 50 {
 			at += 40 * ms
-			spans = append(spans, span{"release", 0, at - ms, at})
+			spans = append(spans, took("release", 0, at-ms, at))
 		}
 		at += pause
 	}
-	stalls := spans.load(stretch{0, at}).record(t, &results.Document{}, recorder.Facts{}).Stalls
+	stalls := spans.load(between(0, at)).record(t, &results.Document{}, recorder.Facts{}).Stalls
 	var longer int
 	for _, one := range stalls {
 		if one.Length > 800*ms {
@@ -291,10 +296,8 @@ func TestQuietStretchesOfOpenLoadsAreNoStalls(t *testing.T) {
 		}
 		serve(r, tt.due, 20*s)
 		r.CloseWindow(21 * s)
-		d := &results.Document{Batch: 1, Rate: 1, Scenario: results.Scenario{Mode: results.OpenMode}}
-		if err := r.Close(d, recorder.Facts{SessionTimeout: s}); err != nil {
-			t.Fatal(err)
-		}
+		open := &results.Document{Batch: 1, Rate: 1, Scenario: results.Scenario{Mode: results.OpenMode}}
+		d := closed(t, r, open, recorder.Facts{SessionTimeout: s})
 		if !slices.EqualFunc(d.Stalls, tt.want, func(a, b results.Stall) bool { return a.Start == b.Start && a.Length == b.Length }) {
 			t.Errorf("%s: stalls %v, want %v", tt.name, d.Stalls, tt.want)
 		}

@@ -1,8 +1,6 @@
 package report_test
 
 import (
-	"bytes"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,12 +8,8 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
-	"github.com/zkbench/zkbench/results/golden"
-	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
-	"github.com/zkbench/zkbench/results/report"
-	"github.com/zkbench/zkbench/results/summary"
 )
 
 // beside returns a document with a background whose requests took 2 ms in the time before the load, and 6 ms in the window.
@@ -31,10 +25,7 @@ func besideTimes(t *testing.T, factor int) *results.Document {
 	d.Scenario.Background = &results.BackgroundLoad{Reads: 1000 * factor, Writes: 500 * factor, Bytes: 10, Znodes: 3, Sessions: 2}
 	stretch := func(start, end, took time.Duration) results.BackgroundStretch {
 		requests := func(n int64) results.BackgroundRequests {
-			response, err := results.NewHistogram(slices.Repeat([]time.Duration{took}, int(n)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			response := must(results.NewHistogram(slices.Repeat([]time.Duration{took}, int(n))))(t)
 			return results.BackgroundRequests{Due: n, Answered: n, Response: response, Service: response}
 		}
 		length := int64(factor) * int64((end-start)/ms)
@@ -44,16 +35,8 @@ func besideTimes(t *testing.T, factor int) *results.Document {
 	d.Background = &results.Background{Alone: stretch(d.Window.Start-20*ms, d.Window.Start, 2*ms), During: &during}
 	d.Oracle.BackgroundWrites = 30 * int64(factor)
 	d.Oracle.ServerTransactions += 30 * int64(factor)
-	compute(t, d)
+	d.Metrics = must(metric.Compute(d))(t)
 	return d
-}
-
-func compute(t *testing.T, d *results.Document) {
-	t.Helper()
-	var err error
-	if d.Metrics, err = metric.Compute(d); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestBackgroundMetrics(t *testing.T) {
@@ -78,7 +61,7 @@ func TestBackgroundMetrics(t *testing.T) {
 	}
 	// A load without writes has no metrics of writes.
 	d.Scenario.Background.Writes = 0
-	compute(t, d)
+	d.Metrics = must(metric.Compute(d))(t)
 	for name := range d.Metrics {
 		if strings.HasPrefix(name, "background") && strings.Contains(name, "write") {
 			t.Errorf("without writes there is %s", name)
@@ -132,7 +115,7 @@ func TestFindingsOfBackgrounds(t *testing.T) {
 	} {
 		d := beside(t)
 		tt.change(d)
-		compute(t, d)
+		d.Metrics = must(metric.Compute(d))(t)
 		if got := strings.Join(doubts.Invalid(d), "; "); got != tt.want {
 			t.Errorf("%s: invalid %q, want %q", tt.name, got, tt.want)
 		}
@@ -164,16 +147,6 @@ func TestBackgroundFallsBehind(t *testing.T) {
 	}
 }
 
-// Measurements with another background, or none, are not repeats of each other.
-func TestBackgroundsAreKeptApart(t *testing.T) {
-	a, b, c := beside(t), beside(t), beside(t)
-	b.Scenario.Background.Bytes = 20
-	c.Scenario.Background = nil
-	if grouping.Same(a, b) || grouping.Same(a, c) || !grouping.Same(a, beside(t)) {
-		t.Error("backgrounds do not count as conditions")
-	}
-}
-
 func TestTableOfBackgrounds(t *testing.T) {
 	metrics := func(f float64) map[string]float64 {
 		return map[string]float64{
@@ -186,11 +159,5 @@ func TestTableOfBackgrounds(t *testing.T) {
 	for _, d := range docs {
 		d.Scenario.Background = &results.BackgroundLoad{Reads: 1000, Writes: 500, Bytes: 10, Znodes: 3, Sessions: 2}
 	}
-	for width, name := range map[int]string{80: "table-background-80.txt", 200: "table-background-200.txt"} {
-		var out bytes.Buffer
-		if err := report.WriteTable(&out, summary.Of(docs), width); err != nil {
-			t.Fatal(err)
-		}
-		golden.Compare(t, filepath.Join("testdata", name), out.Bytes())
-	}
+	compareTables(t, "table-background", docs, 80, 200)
 }

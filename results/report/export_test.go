@@ -29,9 +29,8 @@ func exported() []summary.Row {
 func TestFormats(t *testing.T) {
 	var text, markdown, csv, json bytes.Buffer
 	s := exported()
-	if err := errors.Join(report.WriteTable(&text, s, 80), report.WriteMarkdown(&markdown, s), report.WriteCSV(&csv, s), report.WriteJSON(&json, s)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(report.WriteTable(&text, s, 80), report.WriteMarkdown(&markdown, s)))
+	noError(t, errors.Join(report.WriteCSV(&csv, s), report.WriteJSON(&json, s)))
 	golden.Compare(t, "testdata/report.txt", text.Bytes())
 	golden.Compare(t, "testdata/report.md", markdown.Bytes())
 	golden.Compare(t, "testdata/report.csv", csv.Bytes())

@@ -2,7 +2,6 @@ package report_test
 
 import (
 	"bytes"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,11 +9,9 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
-	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
-	"github.com/zkbench/zkbench/results/report"
 	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/results/summary"
 )
@@ -51,6 +48,10 @@ func faultyRun(t *testing.T) *results.Document {
 func TestFailureMetrics(t *testing.T) {
 	d := faultyRun(t)
 	recordertest.Sound(t, d)
+	text := must(store.Seal(d))(t)
+	if again := must(store.Seal(must(store.Decode(text))(t)))(t); !bytes.Equal(text, again) {
+		t.Errorf("read back as %s, want %s", again, text)
+	}
 	ops := float64(d.Window.Operations)
 	for metric, want := range map[string]results.Metric{
 		metric.RecoveryMax:           {Value: float64(950 * ms), Unit: "ns"}, // no recovery from the last one until the load ended
@@ -102,15 +103,9 @@ func TestUnrecoveredFaultsAreTheLongest(t *testing.T) {
 		{"none with", nil, 2, time.Second, time.Second, time.Second},
 		{"all with", []time.Duration{ms, 2 * ms, 3 * ms}, 0, 0, 2 * ms, 3 * ms},
 	} {
-		recovery, err := results.NewHistogram(tt.recovered)
-		if err != nil {
-			t.Fatal(err)
-		}
+		recovery := must(results.NewHistogram(tt.recovered))(t)
 		d := &results.Document{Failure: &results.Failure{Recovery: recovery, Unrecovered: tt.unrecovered, LongestUnrecovered: tt.waited}}
-		metrics, err := metric.Compute(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		metrics := must(metric.Compute(d))(t)
 		near := func(metric string, want time.Duration) bool {
 			return time.Duration(metrics[metric].Value).Round(100*time.Microsecond) == want
 		}
@@ -198,26 +193,8 @@ func TestLossesWithoutFaults(t *testing.T) {
 	if _, there := d.Metrics[metric.Unavailable]; there || d.Failure != nil {
 		t.Errorf("without faults: failure %+v, metrics %v", d.Failure, d.Metrics)
 	}
-	var out bytes.Buffer
-	if err := report.WriteTable(&out, summary.Of([]*results.Document{d}), 200); err != nil || !strings.Contains(out.String(), "torn") {
-		t.Errorf("%v: no column of torn reads in\n%s", err, out.String())
-	}
-}
-
-// A document with faults is read back as it was written.
-func TestFailureIsKept(t *testing.T) {
-	d := faultyRun(t)
-	text, err := store.Seal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := store.Decode(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := store.Seal(read)
-	if err != nil || !bytes.Equal(text, again) {
-		t.Errorf("%v: %s, want %s", err, again, text)
+	if text := shown(t, summary.Of([]*results.Document{d}), 200); !strings.Contains(text, "torn") {
+		t.Errorf("no column of torn reads in\n%s", text)
 	}
 }
 
@@ -252,11 +229,5 @@ func TestTableOfFaults(t *testing.T) {
 	}
 	docs[0].Failure.Unrecovered = 1
 	docs[2].Scenario.Faults = []results.FaultLoad{{Kind: "expire", Whom: "any", At: time.Second}}
-	for width, name := range map[int]string{80: "table-faults-80.txt", 200: "table-faults-200.txt", 240: "table-faults-240.txt"} {
-		var out bytes.Buffer
-		if err := report.WriteTable(&out, summary.Of(docs), width); err != nil {
-			t.Fatal(err)
-		}
-		golden.Compare(t, filepath.Join("testdata", name), out.Bytes())
-	}
+	compareTables(t, "table-faults", docs, 80, 200, 240)
 }

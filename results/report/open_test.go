@@ -1,17 +1,11 @@
 package report_test
 
 import (
-	"bytes"
-	"fmt"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/grouping"
-	"github.com/zkbench/zkbench/results/report"
-	"github.com/zkbench/zkbench/results/summary"
 )
 
 // openDocument is the result of an open load of 50 clients. With a factor of 0, it is beyond the capacity.
@@ -38,13 +32,7 @@ func TestOpenTable(t *testing.T) {
 		openDocument("znode", "naive", 100, 1, 2), openDocument("predecessor-watch", "optimized", 100, 1, 1),
 		openDocument("znode", "naive", 200, 1, 9), openDocument("znode", "naive", 200, 2, 0), openDocument("predecessor-watch", "optimized", 200, 1, 3),
 	}
-	for _, width := range []int{80, 120} {
-		var out bytes.Buffer
-		if err := report.WriteTable(&out, summary.Of(docs), width); err != nil {
-			t.Fatal(err)
-		}
-		golden.Compare(t, filepath.Join("testdata", fmt.Sprintf("table-open-%d.txt", width)), out.Bytes())
-	}
+	compareTables(t, "table-open", docs, 80, 120)
 }
 
 // Arrivals that were given up have no response time, with or without faults; those that a client still serves when it waits in vain,

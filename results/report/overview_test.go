@@ -68,9 +68,7 @@ func TestOverview(t *testing.T) {
 	docs[0].Invalid = []string{"a reason"}
 	rows := summary.Of(docs)
 	var text, markdown bytes.Buffer
-	if err := errors.Join(report.WriteOverview(&text, rows, 80), report.WriteOverviewMarkdown(&markdown, rows)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(report.WriteOverview(&text, rows, 80), report.WriteOverviewMarkdown(&markdown, rows)))
 	golden.Compare(t, filepath.Join("testdata", "overview.txt"), text.Bytes())
 	golden.Compare(t, filepath.Join("testdata", "overview.md"), markdown.Bytes())
 }

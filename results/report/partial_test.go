@@ -10,7 +10,6 @@ import (
 	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
-	"github.com/zkbench/zkbench/results/report"
 	"github.com/zkbench/zkbench/results/summary"
 )
 
@@ -36,9 +35,8 @@ func TestPartialIsShown(t *testing.T) {
 	if len(rows) != 2 || rows[0].Any(partial) == rows[1].Any(partial) {
 		t.Fatalf("rows %+v, want one that is partial", rows)
 	}
-	var text strings.Builder
-	if err := report.WriteTable(&text, summary.Of([]*results.Document{d}), 120); err != nil || !strings.Contains(text.String(), "PARTIAL") {
-		t.Errorf("%v, a table without PARTIAL:\n%s", err, text.String())
+	if text := shown(t, summary.Of([]*results.Document{d}), 120); !strings.Contains(text, "PARTIAL") {
+		t.Errorf("a table without PARTIAL:\n%s", text)
 	}
 }
 
@@ -49,10 +47,7 @@ func unfinishedRun(t *testing.T) *results.Document {
 	d.Scenario.Duration, d.Scenario.Operations, d.Scenario.Size, d.Scenario.AtMost = 0, 20, 1, time.Minute
 	d.Unfinished = &results.Unfinished{Done: 3, Requests: d.Counts.TotalRequests() + 1, Notifications: d.Counts.Notified()}
 	d.Warnings = []string{}
-	var err error
-	if d.Metrics, err = metric.Compute(d); err != nil {
-		t.Fatal(err)
-	}
+	d.Metrics = must(metric.Compute(d))(t)
 	return d
 }
 
@@ -61,10 +56,7 @@ func TestUnfinishedRow(t *testing.T) {
 	finished, unfinished := unfinishedRun(t), unfinishedRun(t)
 	finished.Unfinished, finished.Repeat, finished.Scenario.Repeats = nil, 1, 2
 	unfinished.Repeat, unfinished.Scenario.Repeats = 2, 2
-	var err error
-	if finished.Metrics, err = metric.Compute(finished); err != nil {
-		t.Fatal(err)
-	}
+	finished.Metrics = must(metric.Compute(finished))(t)
 	rows := summary.Of([]*results.Document{finished, unfinished})
 	if len(rows) != 1 || len(rows[0].Metrics) != 2 || !rows[0].Unfinished() || !strings.Contains(doubts.Progress(unfinished), "did 3 of ") {
 		t.Fatalf("rows = %+v, want one without numbers", rows)

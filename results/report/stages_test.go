@@ -1,21 +1,12 @@
 package report_test
 
 import (
-	"bytes"
-	"fmt"
-	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/golden"
-	"github.com/zkbench/zkbench/results/grouping"
-	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
-	"github.com/zkbench/zkbench/results/report"
-	"github.com/zkbench/zkbench/results/summary"
 )
 
 // stagedRun returns a document of a closed load of 5 s in two stages.
@@ -38,18 +29,12 @@ func stagedRun(t *testing.T) *results.Document {
 // Below the table, each stage of each variant has a line of its own, with the medians of its repeats.
 func TestStagesTable(t *testing.T) {
 	var docs []*results.Document
+	slow := must(results.NewHistogram([]time.Duration{time.Second, 2 * time.Second}))(t)
+	fast := must(results.NewHistogram([]time.Duration{3 * ms, 4 * ms}))(t)
 	for _, variant := range []string{"znode", "predecessor-watch"} {
 		for repeat, backlog := range []int64{900, 1100, 1000} {
 			d := openDocument(variant, "naive", 400, repeat+1, 1)
 			d.Scenario.Stages = []results.StageLoad{{For: 4 * time.Second, Rate: 100}, {For: 6 * time.Second, Rate: 400, Ramp: true}}
-			slow, err := results.NewHistogram([]time.Duration{time.Second, 2 * time.Second})
-			if err != nil {
-				t.Fatal(err)
-			}
-			fast, err := results.NewHistogram([]time.Duration{3 * ms, 4 * ms})
-			if err != nil {
-				t.Fatal(err)
-			}
 			d.Stages = []results.Stage{
 				{End: 4 * time.Second, Operations: 400, Notifications: 200, LargestHerd: 3, Latency: fast},
 				{Start: 4 * time.Second, End: 10 * time.Second, Operations: 1500, Notifications: 15000, LargestHerd: 49, BacklogMax: backlog, Latency: slow},
@@ -58,26 +43,5 @@ func TestStagesTable(t *testing.T) {
 		}
 	}
 	docs[len(docs)-1].Open.LastEmpty = 4 * time.Second // beyond the capacity in the second stage
-	for _, width := range []int{80, 120} {
-		var out bytes.Buffer
-		if err := report.WriteTable(&out, summary.Of(docs), width); err != nil {
-			t.Fatal(err)
-		}
-		golden.Compare(t, filepath.Join("testdata", fmt.Sprintf("table-stages-%d.txt", width)), out.Bytes())
-	}
-}
-
-// The stages of a load are one of its conditions.
-func TestStagesAreACondition(t *testing.T) {
-	d, other := stagedRun(t), stagedRun(t)
-	if !grouping.Same(d, other) {
-		t.Error("two documents of the same stages differ in their conditions")
-	}
-	other.Scenario.Stages = []results.StageLoad{{For: 3 * time.Second, Clients: 1}, {For: 2 * time.Second, Clients: d.Clients}}
-	if grouping.Same(d, other) {
-		t.Error("two documents of different stages have the same conditions")
-	}
-	if text := strings.Join(list.Map(d.Scenario.Stages, results.StageLoad.String), "; "); !strings.HasPrefix(text, "for: 2s, clients: 1; for: 3s, clients: ") {
-		t.Errorf("the stages are %q", text)
-	}
+	compareTables(t, "table-stages", docs, 80, 120)
 }

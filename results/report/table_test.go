@@ -2,6 +2,7 @@ package report_test
 
 import (
 	"bytes"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/report"
 	"github.com/zkbench/zkbench/results/summary"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // Rows of two engines alternate in the order of tables, and stand in two tables all the same.
@@ -25,12 +27,8 @@ func TestOneTableForEachEngine(t *testing.T) {
 			}})...)
 		}
 	}
-	var out strings.Builder
-	if err := report.WriteTable(&out, rows, 80); err != nil {
-		t.Fatal(err)
-	}
-	if n := strings.Count(out.String(), "s on "); n != 2 {
-		t.Errorf("%d tables, want 2:\n%s", n, out.String())
+	if text := shown(t, rows, 80); strings.Count(text, "s on ") != 2 {
+		t.Errorf("want 2 tables:\n%s", text)
 	}
 }
 
@@ -95,18 +93,27 @@ func TestTable(t *testing.T) {
 		document("children-watch", "naive", 50, 1, metrics(0.25)),
 		document("predecessor-watch", "optimized", 50, 1, metrics(1)),
 	}
-	for _, width := range []int{80, 120, 200} {
-		var out bytes.Buffer
-		if err := report.WriteTable(&out, summary.Of(docs), width); err != nil {
-			t.Fatal(err)
+	compareTables(t, "table", docs, 80, 120, 200)
+}
+
+// compareTables compares the tables for several widths, into which they must fit, with golden files.
+func compareTables(t *testing.T, name string, docs []*results.Document, widths ...int) {
+	t.Helper()
+	for _, width := range widths {
+		text := shown(t, summary.Of(docs), width)
+		if n := table.Width(text); n > width {
+			t.Errorf("a line of %d columns in a table for %d", n, width)
 		}
-		for line := range strings.Lines(out.String()) {
-			if n := len([]rune(strings.TrimRight(line, "\n"))); n > width {
-				t.Errorf("a line of %d columns in a table for %d", n, width)
-			}
-		}
-		golden.Compare(t, filepath.Join("testdata", "table-"+map[int]string{80: "80", 120: "120", 200: "200"}[width]+".txt"), out.Bytes())
+		golden.Compare(t, filepath.Join("testdata", fmt.Sprintf("%s-%d.txt", name, width)), []byte(text))
 	}
+}
+
+// shown returns the tables of rows.
+func shown(t *testing.T, rows []summary.Row, width int) string {
+	t.Helper()
+	var out strings.Builder
+	noError(t, report.WriteTable(&out, rows, width))
+	return out.String()
 }
 
 // Measurements of different sizes share neither a row nor a table.
@@ -121,11 +128,7 @@ func TestSizesAreKeptApart(t *testing.T) {
 	if len(rows) != 2 || len(rows[0].Repeats) != 2 || rows[0].Size != 1 || rows[1].Size != 1000 {
 		t.Fatalf("rows = %+v, want one of size 1 with two repeats and one of size 1000", rows)
 	}
-	var out bytes.Buffer
-	if err := report.WriteTable(&out, rows, 80); err != nil {
-		t.Fatal(err)
-	}
-	if text := out.String(); strings.Count(text, "median of") != 2 || strings.Count(text, "size 1000, median of 1 repeat\n") != 1 {
+	if text := shown(t, rows, 80); strings.Count(text, "median of") != 2 || strings.Count(text, "size 1000, median of 1 repeat\n") != 1 {
 		t.Errorf("the tables do not tell the sizes apart:\n%s", text)
 	}
 }
@@ -138,16 +141,33 @@ func TestVerdict(t *testing.T) {
 	docs[1].Oracle = results.Oracle{Checked: true, ClientNotifications: 3, ServerNotifications: 4}
 	docs[1].Invalid = []string{"clients received 3 notifications, servers sent 4: -1"}
 	docs[0].Warnings, docs[1].Warnings = []string{"busy"}, []string{"busy"}
-	var kept bytes.Buffer
-	report.WriteVerdict(&kept, docs)
-	golden.Compare(t, filepath.Join("testdata", "verdict-invalid.txt"), kept.Bytes())
+	compareVerdict(t, "verdict-invalid.txt", docs)
 	docs[2].Violations = []results.Violation{{At: 3 * ms, Text: "client 1 acquired the lock while client 0 held it"}}
-	var broken bytes.Buffer
-	report.WriteVerdict(&broken, docs)
-	golden.Compare(t, filepath.Join("testdata", "verdict-broken.txt"), broken.Bytes())
+	compareVerdict(t, "verdict-broken.txt", docs)
 	docs[2].KnownBroken, docs[2].Scenario.Broken, docs[2].Scenario.Duration = "two clients may hold the lock", []string{"b"}, time.Second
 	docs[2].Unfinished = &results.Unfinished{Breach: "stuck after", Requests: 20, Notifications: 5}
-	var known bytes.Buffer
-	report.WriteVerdict(&known, docs)
-	golden.Compare(t, filepath.Join("testdata", "verdict-known-broken.txt"), known.Bytes())
+	compareVerdict(t, "verdict-known-broken.txt", docs)
+}
+
+func compareVerdict(t *testing.T, name string, docs []*results.Document) {
+	t.Helper()
+	var out bytes.Buffer
+	report.WriteVerdict(&out, docs)
+	golden.Compare(t, filepath.Join("testdata", name), out.Bytes())
+}
+
+// must returns a value, and ends the test if there was an error instead.
+func must[T any](value T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		noError(t, err)
+		return value
+	}
+}
+
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

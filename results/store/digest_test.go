@@ -16,10 +16,7 @@ import (
 
 // A text that says something else than what was written is refused; one that says the same in other words is not.
 func TestDecodeNoticesChanges(t *testing.T) {
-	text, err := store.Seal(recordertest.Whole(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(store.Seal(recordertest.Whole(t)))(t)
 	for _, tt := range []struct{ name, old, replacement, want string }{
 		{"whole", "", "", ""},
 		{"more white space", `"clients": 10`, "\n\t\"clients\" : 10 ", ""},
@@ -37,6 +34,8 @@ func TestDecodeNoticesChanges(t *testing.T) {
 		{"an inner part twice", `"delete": 10`, `"delete": 10, "delete": 10`, `has the key "delete" twice`},
 		{"another schema", `"schema": 1`, `"schema": 4`, "has schema 4, and this zkbench reads only schema 1: measure again"},
 		{"no schema", `"schema": 1`, `"scheme": 1`, "has no schema number"},
+		{"an inner part twice, in capitals", `"delete": 10`, `"delete": 10, "DELETE": 10`, "was changed after"},
+		{"a number without end", `"clients": 10`, `"clients": 1e999`, "was changed after"},
 		{"something after it", "\n}\n", "\n}\n{}", "is not complete JSON"},
 	} {
 		changed := strings.Replace(string(text), tt.old, tt.replacement, 1)
@@ -55,13 +54,7 @@ func TestDecodeOfMoreParts(t *testing.T) {
 		*results.Document
 		Later []int `json:"later"`
 	}{recordertest.Whole(t), []int{1}}
-	text, err := store.Seal(d)
-	if err == nil {
-		_, err = store.Decode(text)
-	}
-	if err != nil {
-		t.Error(err)
-	}
+	must(store.Decode(must(store.Seal(d))(t)))(t)
 }
 
 // Metrics that do not follow from the rest are refused even with a digest.
@@ -75,10 +68,7 @@ func TestDecodeComputesMetricsAgain(t *testing.T) {
 	} {
 		d := recordertest.Whole(t)
 		change(d.Metrics)
-		text, err := store.Seal(d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(store.Seal(d))(t)
 		if _, err := store.Decode(text); err == nil || !strings.Contains(err.Error(), "does not follow from its measurement") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -90,12 +80,9 @@ func TestDecodeAddsMetrics(t *testing.T) {
 	d := recordertest.Whole(t)
 	want := d.Metrics[metric.HerdMax]
 	delete(d.Metrics, metric.HerdMax)
-	text, err := store.Seal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d, err = store.Decode(text); err != nil || d.Metrics[metric.HerdMax] != want {
-		t.Errorf("%v, %v; want %v", d.Metrics[metric.HerdMax], err, want)
+	text := must(store.Seal(d))(t)
+	if got := must(store.Decode(text))(t).Metrics[metric.HerdMax]; got != want {
+		t.Errorf("%v, want %v", got, want)
 	}
 }
 
@@ -103,25 +90,16 @@ func TestDecodeAddsMetrics(t *testing.T) {
 func TestDecodeFindsVoidNumbers(t *testing.T) {
 	d := recordertest.Whole(t)
 	d.Health.Reconnects = 2
-	text, err := store.Seal(d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	read, err := store.Decode(text)
-	if err != nil || len(read.Invalid) != 1 || read.Sound() {
-		t.Errorf("%v, %v", read, err)
+	if read := must(store.Decode(must(store.Seal(d))(t)))(t); len(read.Invalid) != 1 || read.Sound() {
+		t.Errorf("%v", read)
 	}
 }
 
 func TestReadFileOfAnotherKind(t *testing.T) {
 	dir := t.TempDir()
 	huge := filepath.Join(dir, "huge.json")
-	if err := os.WriteFile(huge, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(huge, 1<<40); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(huge, nil, 0o644))
+	noError(t, os.Truncate(huge, 1<<40))
 	for path, want := range map[string]string{dir: "no regular file (d---", "/dev/zero": "no regular file", huge: "has 1099511627776 bytes"} {
 		if _, err := store.ReadFile(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
@@ -131,10 +109,7 @@ func TestReadFileOfAnotherKind(t *testing.T) {
 
 // FuzzDecode decodes texts as they are and with a digest of their own. What is accepted is accepted again after it was written.
 func FuzzDecode(f *testing.F) {
-	sealed, err := store.Seal(recordertest.Whole(f))
-	if err != nil {
-		f.Fatal(err)
-	}
+	sealed := must(store.Seal(recordertest.Whole(f)))(f)
 	f.Add(sealed)
 	f.Add([]byte(`{"schema":1,"histograms":{"acquire":{"samples":3,"hdr":"HISTFAAAAA"}}}`))
 	f.Add([]byte(`{"schema":1,"clients":1,"herd":{"sizes":[{"size":1,"count":null}]},"health":{"client_cpu":-1e999}}`))
@@ -154,13 +129,8 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if sealed, err = store.Seal(d); err != nil {
-			t.Fatal(err)
-		}
-		again, err := store.Decode(sealed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sealed = must(store.Seal(d))(t)
+		again := must(store.Decode(sealed))(t)
 		if other, err := store.Seal(again); err != nil || !bytes.Equal(other, sealed) {
 			t.Errorf("%v: %s, want %s", err, other, sealed)
 		}

@@ -26,6 +26,8 @@ func TestInvariants(t *testing.T) {
 		"histograms.bystander has 0 reads":  func(d *results.Document) { delete(d.Histograms, results.BystanderPhase) },
 		"connect.each has 0 samples":        func(d *results.Document) { d.Connect = &results.Connect{} },
 		"herd.sizes has 11 notifications":   func(d *results.Document) { d.Herd.Sizes[0].Count++ },
+		"herd.ungrouped is 0, and counts.n": func(d *results.Document) { d.Counts.Notifications["NodeDeleted"] += 2 },
+		"herd.ungrouped is 2, and counts.n": func(d *results.Document) { d.Herd.Ungrouped = 2 },
 		"herd.sizes has 10 herds":           func(d *results.Document) { d.Herd.Spread = results.Histogram{} },
 		"oracle.checked is false":           func(d *results.Document) { d.Oracle.Checked = false },
 		"oracle.resent_notifications is 11": func(d *results.Document) { d.Oracle.ResentNotifications = 11 },
@@ -63,6 +65,16 @@ func TestInvariants(t *testing.T) {
 // unanswered returns a background with a write that was never answered.
 func unanswered() *results.Background {
 	return &results.Background{During: &results.BackgroundStretch{Write: results.BackgroundRequests{Due: 1}}}
+}
+
+// What is in no herd was received all the same: both together are what the document counts.
+func TestUngroupedNotificationsAreAccountedFor(t *testing.T) {
+	d := recordertest.Whole(t)
+	d.Herd.Ungrouped = 2
+	d.Counts.Notifications["NodeDeleted"] += 2
+	if err := store.CheckInvariants(d); err != nil && strings.Contains(err.Error(), "herd.ungrouped") {
+		t.Error(err)
+	}
 }
 
 // A document that contradicts itself is not stored.

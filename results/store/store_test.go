@@ -16,12 +16,8 @@ import (
 func TestWriteAndRead(t *testing.T) {
 	dir := t.TempDir()
 	d := recordertest.Whole(t)
-	if err := store.Write(d, dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := store.WriteJSON(filepath.Join(dir, "summary.json"), []summary.Row{}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, store.Write(d, dir))
+	noError(t, store.WriteJSON(filepath.Join(dir, "summary.json"), []summary.Row{}))
 	docs, err := store.ReadAll([]string{dir})
 	if err != nil || len(docs) != 1 {
 		t.Fatalf("read %d documents, %v; want 1 and the summary beside it left alone", len(docs), err)
@@ -37,9 +33,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	for _, tt := range []struct{ name, path, want string }{
@@ -52,14 +46,28 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		{"without a digest", write("types.json", `{"schema": 1, "clients": "many"}`), "has no digest"},
 		{"an empty folder", t.TempDir(), "holds no results"},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			if _, err := store.ReadAll([]string{tt.path}); err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("error = %v, want it to say %q", err, tt.want)
-			}
-		})
+		if _, err := store.ReadAll([]string{tt.path}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: error = %v, want it to say %q", tt.name, err, tt.want)
+		}
 	}
 	_, err := store.ReadAll([]string{filepath.Join(dir, "cut.json"), filepath.Join(dir, "newer.json")})
 	if err == nil || !strings.Contains(err.Error(), "cut.json") || !strings.Contains(err.Error(), "newer.json") {
 		t.Errorf("error = %v, want every unreadable file in it", err)
+	}
+}
+
+// must returns a value, and ends the test if there was an error instead.
+func must[T any](value T, err error) func(t testing.TB) T {
+	return func(t testing.TB) T {
+		t.Helper()
+		noError(t, err)
+		return value
+	}
+}
+
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

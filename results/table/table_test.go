@@ -89,10 +89,3 @@ func TestFormats(t *testing.T) {
 		}
 	}
 }
-
-func TestWrapKeepsLinesApart(t *testing.T) {
-	got := table.Wrap("one two three\nfour\n", 8)
-	if want := "one two\nthree\nfour"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
