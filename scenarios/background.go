@@ -12,8 +12,6 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-const backgroundField = "background"
-
 // The limits of a background. A rate that the ensemble cannot answer is found before the load; these are against typing errors.
 const (
 	maxBackgroundBytes    = 1_000_000   // of a znode; a request of jute.maxbuffer, 1 MB, also has a path and headers
@@ -21,11 +19,6 @@ const (
 	maxBackgroundTree     = 200_000_000 // bytes of all znodes together, which every server keeps in memory
 	maxBackgroundSessions = 1000
 )
-
-// defaultBackground returns the values of fields that a background leaves out.
-func defaultBackground() results.BackgroundLoad {
-	return results.BackgroundLoad{Bytes: 1024, Znodes: 1000}
-}
 
 // parseBackground reads a background as a command line has it: "reads: 500, writes: 100", with or without braces around it.
 func parseBackground(text string) (load *results.BackgroundLoad, err error) {
@@ -38,7 +31,7 @@ func parseBackground(text string) (load *results.BackgroundLoad, err error) {
 
 // readBackground reads the block, and reports each value that makes no sense with its line.
 func readBackground(value *yaml.Node, name string) (*results.BackgroundLoad, strict.Mistakes) {
-	load := defaultBackground()
+	load := results.BackgroundLoad{Bytes: 1024, Znodes: 1000} // what a file may leave out
 	mistakes, lines := strict.Mapping(value, name, []strict.Field{
 		{Name: "reads", Wants: "a whole number", Value: &load.Reads},
 		{Name: "writes", Wants: "a whole number", Value: &load.Writes},
@@ -49,11 +42,7 @@ func readBackground(value *yaml.Node, name string) (*results.BackgroundLoad, str
 	if len(mistakes) > 0 {
 		return &load, mistakes
 	}
-	found := backgroundProblems(load)
-	if lines["sessions"] > 0 && load.Sessions == 0 {
-		found.add("sessions", "%s", wrongSessions(0))
-	}
-	for _, p := range found {
+	for _, p := range backgroundProblems(load, lines["sessions"] > 0) {
 		path := strings.Trim(name+"."+p.Field, ".")
 		mistakes = append(mistakes, strict.Mistake{
 			Line: cmp.Or(lines[p.Field], value.Line),
@@ -63,30 +52,27 @@ func readBackground(value *yaml.Node, name string) (*results.BackgroundLoad, str
 	return &load, mistakes
 }
 
-func wrongSessions(n int) string {
-	return fmt.Sprintf("wants 1 to %d, not %d; without the field, each server has one", maxBackgroundSessions, n)
-}
-
-// backgroundProblems returns what is wrong with a background. The field of a problem is that of the block.
-func backgroundProblems(l results.BackgroundLoad) problems {
-	var p problems
+// backgroundProblems returns what is wrong with a background. The field of a problem is that of the block. sessions says that their number
+// is given, even if it is 0.
+func backgroundProblems(l results.BackgroundLoad, sessions bool) (p problems) {
+	fewest := 0
+	if sessions {
+		fewest = 1
+	}
 	for _, f := range []struct {
-		name        string
-		value       int
-		least, most int
-		unit, why   string
+		name               string
+		value, least, most int
+		wants, why         string
 	}{
-		{"reads", l.Reads, 0, results.MaxBackgroundRate, " per second", ""},
-		{"writes", l.Writes, 0, results.MaxBackgroundRate, " per second", ""},
-		{"bytes", l.Bytes, 1, maxBackgroundBytes, "", ": servers refuse requests of more than 1 MB"},
-		{"znodes", l.Znodes, 1, maxBackgroundZnodes, "", ""},
+		{"reads", l.Reads, 0, results.MaxBackgroundRate, "0 to %d per second", ""},
+		{"writes", l.Writes, 0, results.MaxBackgroundRate, "0 to %d per second", ""},
+		{"bytes", l.Bytes, 1, maxBackgroundBytes, "1 to %d", ": servers refuse requests of more than 1 MB"},
+		{"znodes", l.Znodes, 1, maxBackgroundZnodes, "1 to %d", ""},
+		{"sessions", l.Sessions, fewest, maxBackgroundSessions, "1 to %d", "; without the field, each server has one"},
 	} {
 		if f.value < f.least || f.value > f.most {
-			p.add(f.name, "wants %d to %d%s, not %d%s", f.least, f.most, f.unit, f.value, f.why)
+			p.add(f.name, "wants "+f.wants+", not %d%s", f.most, f.value, f.why)
 		}
-	}
-	if l.Sessions < 0 || l.Sessions > maxBackgroundSessions {
-		p.add("sessions", "%s", wrongSessions(l.Sessions))
 	}
 	if l.Reads == 0 && l.Writes == 0 {
 		p.add("", "wants reads or writes per second, such as `reads: 500, writes: 100`")
@@ -102,8 +88,8 @@ func (s *Scenario) validateBackground(p *problems) {
 	if s.Background == nil {
 		return
 	}
-	for _, problem := range backgroundProblems(*s.Background) {
-		p.add(backgroundField, "%s", strings.TrimPrefix(problem.Field+" "+problem.Text, " "))
+	for _, problem := range backgroundProblems(*s.Background, false) {
+		p.add("background", "%s", strings.TrimPrefix(problem.Field+" "+problem.Text, " "))
 	}
 	if s.Heap {
 		p.add("heap", "cannot be measured beside a background, whose garbage it would contain")

@@ -7,19 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
-)
-
-// The fields of a file that concern failure.
-const (
-	faultsField         = "faults"
-	sessionTimeoutField = "session-timeout"
-	quorumLossField     = "quorum-loss"
 )
 
 // The session timeouts that a scenario can have. Servers with the usual tick of 2 s grant 4 s to 40 s, see [faults.Unable]. Those
@@ -28,19 +19,6 @@ const (
 	minSessionTimeout = 100 * time.Millisecond
 	maxSessionTimeout = 40 * time.Second
 )
-
-// faultLines returns the line of each fault in a file.
-func faultLines(root *yaml.Node) []int {
-	var lines []int
-	for i := 0; i+1 < len(root.Content); i += 2 {
-		if root.Content[i].Value == faultsField {
-			for _, f := range root.Content[i+1].Content {
-				lines = append(lines, f.Line)
-			}
-		}
-	}
-	return lines
-}
 
 // EffectiveSessionTimeout returns the session timeout that clients ask for.
 func (s *Scenario) EffectiveSessionTimeout() time.Duration {
@@ -65,16 +43,17 @@ func (s *Scenario) describeFailure() string {
 // validateFaults checks everything about failure that does not depend on the engine; see [faults.Unable] for that.
 func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 	if t := s.SessionTimeout; t != 0 && (t < minSessionTimeout || t > maxSessionTimeout) {
-		p.add(sessionTimeoutField, "wants %s to %s, not %s", minSessionTimeout, maxSessionTimeout, t)
+		p.add("session-timeout", "wants %s to %s, not %s", minSessionTimeout, maxSessionTimeout, t)
 	}
 	if s.Mode == Lockstep || recipe == nil || len(s.Clients) == 0 {
 		return // without these there are mistakes that hide what the faults would be
 	}
 	if s.Size > 1 && recipe.SizeIsBatch && recipe.Collective && len(s.Faults) > 0 {
-		p.add("size", "wants 1 in a load with faults: a client that joins again cannot know how far the others have come in a step of several operations")
+		p.add("size", "wants 1 in a load with faults: a client that joins again cannot know how far the others "+
+			"have come in a step of several operations")
 	}
 	if s.QuorumLoss && !faults.OfServers(s.Faults) {
-		p.add(quorumLossField, "means nothing without faults of servers")
+		p.add("quorum-loss", "means nothing without faults of servers")
 	}
 	terms := faults.Terms{
 		Window:         s.Duration,
@@ -88,6 +67,6 @@ func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 		QuorumLoss:     s.QuorumLoss,
 	}
 	for _, f := range faults.Check(s.Faults, terms) {
-		*p = append(*p, Problem{Field: faultsField, Fault: f.Index + 1, Text: fmt.Sprintf("`%s`: %s", s.Faults[f.Index], f.Text)})
+		*p = append(*p, Problem{Field: "faults", Fault: f.Index + 1, Text: fmt.Sprintf("`%s`: %s", s.Faults[f.Index], f.Text)})
 	}
 }

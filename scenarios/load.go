@@ -58,12 +58,15 @@ func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error
 		}
 		s.Complete()
 		s.Asks = s.metricsAsked()
-		lineOf := linesOf(root, lines)
-		unread := slices.Clone(mistakes)
+		unread := mistakes
 		for _, p := range s.Validate(recipes) {
 			// A field that could not be read already has its mistake.
 			if !slices.ContainsFunc(unread, func(m strict.Mistake) bool { return m.Field == p.Field }) {
-				mistakes = append(mistakes, strict.Mistake{Line: lineOf(p), Field: p.Field, Text: p.Field + ": " + p.Text})
+				line := lines[p.Field]
+				if p.Fault > 0 {
+					line = lineOf(p.Fault, root)
+				}
+				mistakes = append(mistakes, strict.Mistake{Line: line, Field: p.Field, Text: p.Field + ": " + p.Text})
 			}
 		}
 		return mistakes
@@ -71,13 +74,12 @@ func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error
 	return s, err
 }
 
-// linesOf returns a function that finds the line of a problem. lines has those of the fields.
-func linesOf(root *yaml.Node, lines map[string]int) func(Problem) int {
-	each := faultLines(root)
-	return func(p Problem) int {
-		if p.Fault > 0 {
-			return each[p.Fault-1]
+// lineOf returns the line of one of the faults in a file, from 1 on.
+func lineOf(fault int, root *yaml.Node) int {
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == "faults" {
+			return root.Content[i+1].Content[fault-1].Line
 		}
-		return lines[p.Field]
 	}
+	return 0
 }

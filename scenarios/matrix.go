@@ -91,12 +91,10 @@ func (f MatrixFault) scenario(recipe variants.Recipe) Scenario {
 	return s
 }
 
-// MatrixCell returns the recipe and the fault of a scenario of the matrix, and whether it is one.
-func MatrixCell(scenario string) (recipe, fault string, ok bool) {
-	rest, ok := strings.CutPrefix(scenario, MatrixName+"-")
-	if !ok {
-		return "", "", false
+// FaultOfMatrix returns the fault of a scenario of the matrix; empty if it is none.
+func FaultOfMatrix(scenario string) (fault string) {
+	if cell, ok := strings.CutPrefix(scenario, MatrixName+"-"); ok {
+		_, fault, _ = strings.Cut(cell, "-") // after the recipe
 	}
-	recipe, fault, ok = strings.Cut(rest, "-")
-	return recipe, fault, ok
+	return fault
 }

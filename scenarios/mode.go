@@ -1,48 +1,100 @@
 package scenarios
 
 import (
+	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
-	"github.com/zkbench/zkbench/variants"
 )
 
 // Mode is how a load is paced.
 type Mode = results.Mode
 
-// modeRules is what a mode asks of a scenario. Each mode has a file of its own.
-type modeRules interface {
-	// validate adds mistakes in the fields that pace the load, and the fields that mean nothing in this mode.
-	validate(s *Scenario, p *problems)
-	// takes reports whether a variant can run in this mode.
-	takes(v variants.Variant) bool
-	// describe says in words how the load of a valid scenario is paced.
-	describe(s *Scenario) string
+const (
+	// Closed lets every client loop at its own pace: it starts the next operation when the last one is done. The load ends after
+	// a duration or after a number of operations of each client.
+	Closed = results.ClosedMode
+	// Lockstep lets all clients line up and then leave one by one. Each step waits until every client has re-armed its watch,
+	// so that the counts are exact. The load ends when every client has had its turn.
+	Lockstep = results.LockstepMode
+	// Open begins operations at a rate, whether or not earlier ones are done. An arrival goes to a free client, else it waits in the
+	// backlog. So a slow ensemble does not slow down the load that measures it.
+	Open = results.OpenMode
+)
+
+// The ways in which operations arrive in an open load.
+const (
+	Constant = "constant" // at equal distances
+	Poisson  = "poisson"  // independently of each other, so that the distances are exponentially distributed
+)
+
+// maxRate is the largest number of operations per second that an open load may offer. One process begins fewer.
+const maxRate = 100_000
+
+// validateMode checks the fields that pace the load, and refuses those that mean nothing in its mode.
+func (s *Scenario) validateMode(p *problems) {
+	switch s.Mode {
+	case Closed:
+		if (s.Operations > 0) == (s.Duration > 0) && len(s.Stages) == 0 {
+			p.add("duration", "a closed load wants either a duration or a number of operations")
+		}
+		s.refuse(p, "can be measured in lockstep only, where all clients come to rest", "heap")
+	case Lockstep:
+		s.refuse(p, "means nothing in a lockstep run, which ends when all clients have had their turn",
+			"operations", "duration", "warm-up", "think")
+		s.refuse(p, "means nothing in a lockstep run, which needs every client and every server to work",
+			"faults", "roam", "quorum-loss")
+	case Open:
+		s.validateOpen(p)
+		return
+	default:
+		p.add("mode", "wants %s, %s or %s, not %q", Closed, Lockstep, Open, s.Mode)
+		return
+	}
+	s.refuse(p, fmt.Sprintf("means nothing in mode %s, whose clients begin an operation when the last one is done: set mode to %s",
+		s.Mode, Open), "rate")
+	s.refuse(p, fmt.Sprintf("means nothing in mode %s: set mode to %s", s.Mode, Open), "arrivals")
 }
 
-// namedRules are the rules of the mode of that name.
-type namedRules struct {
-	name Mode
-	modeRules
+func (s *Scenario) validateOpen(p *problems) {
+	if s.Duration <= 0 {
+		p.add("duration", "is missing: an open load lasts for a time, such as 10s")
+	}
+	s.refuse(p, "means nothing in an open load, which lasts for a duration", "operations")
+	s.refuse(p, "means nothing in an open load, which sets the pace by its rate", "think")
+	s.refuse(p, "means nothing in an open load, which never comes to rest", "heap")
+	if !slices.Contains([]string{"", Constant, Poisson}, s.Arrivals) {
+		p.add("arrivals", "wants %s or %s, not %q", Constant, Poisson, s.Arrivals)
+	}
+	if len(s.Rate) == 0 && len(s.Stages) == 0 {
+		p.add("rate", "is missing: how many operations per second arrive, such as [100, 200]?")
+	}
+	for i, rate := range s.Rate {
+		if rate < 1 || rate > maxRate {
+			p.add("rate", "wants 1 to %d operations per second, not %d", maxRate, rate)
+		}
+		if slices.Contains(s.Rate[:i], rate) {
+			p.add("rate", "has %d twice", rate)
+		}
+	}
 }
 
-// modes returns all modes. The first one is the default.
-func modes() []namedRules {
-	return []namedRules{{Closed, closedRules{}}, {Lockstep, lockstepRules{}}, {Open, openRules{}}}
-}
-
-// rulesOf returns the rules of a mode, and whether it exists. Those of the default stand in for a mode that does not.
-func rulesOf(m Mode) (rules modeRules, exists bool) {
-	all := modes()
-	i := slices.IndexFunc(all, func(r namedRules) bool { return r.name == m })
-	return all[max(i, 0)], i >= 0
-}
-
-// modeNames lists the modes for a message.
-func modeNames() string {
-	names := list.Map(modes(), func(r namedRules) string { return string(r.name) })
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+// describePace says in words how the load of a valid scenario is paced.
+func (s *Scenario) describePace() string {
+	switch {
+	case s.Mode == Lockstep:
+		return "in lockstep"
+	case len(s.Stages) > 0:
+		return s.describeStages()
+	case s.Mode == Open:
+		return fmt.Sprintf("%s operations per second (%s arrivals) for %s after %s of warm-up",
+			strings.Join(list.Map(s.Rate, strconv.Itoa), ", "), s.Arrivals, s.Duration, s.WarmUp)
+	case s.Operations > 0:
+		return fmt.Sprintf("%d operations of each client", s.Operations)
+	default:
+		return fmt.Sprintf("%s at the clients' own pace after %s of warm-up", s.Duration, s.WarmUp)
+	}
 }

@@ -82,10 +82,10 @@ func (s *Scenario) replace(given Overrides) {
 	by("mode", s.Mode != Open, "rate", "arrivals")
 	by("duration", true, "operations", "at-most")
 	by("operations", true, "duration")
-	by(stagesField, len(s.Stages) > 0, "duration", "operations", "at-most", "rate")
-	by(stagesField, len(s.Stages) > 0 && s.Mode == Closed, "clients")
-	by(faultsField, true, quorumLossField)
-	by(backgroundField, s.overviewUnmeasured(), "overview")
+	by("stages", len(s.Stages) > 0, "duration", "operations", "at-most", "rate")
+	by("stages", len(s.Stages) > 0 && s.Mode == Closed, "clients")
+	by("faults", true, "quorum-loss")
+	by("background", s.overviewUnmeasured(), "overview")
 }
 
 // overviewUnmeasured reports whether the overview is by a metric that the background does not have.
@@ -107,10 +107,7 @@ func set(f results.Field, texts []string) error {
 	case **results.BackgroundLoad:
 		var loads []*results.BackgroundLoad
 		err := setEach(f, &loads, last, parseBackground)
-		f.Clear()
-		for _, load := range loads {
-			*into = load
-		}
+		*into = append(loads, nil)[0] // nil for none
 		return err
 	case *[]int, *[]string:
 		return setPlain(f, &yaml.Node{Kind: yaml.SequenceNode, Content: list.Map(strings.Split(strings.Join(texts, ","), ","), word)})

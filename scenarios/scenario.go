@@ -96,9 +96,6 @@ func (s *Scenario) defaultSize(recipes []variants.Recipe) int {
 	return 1
 }
 
-// brokenField is the name of the field Broken in files.
-const brokenField = "broken"
-
 // KnownBroken returns which promise a variant is known to break, by itself or under this load; empty if it is known to break none.
 func (s *Scenario) KnownBroken(v variants.Variant) string {
 	if v.Broken == "" && s.ExpectsBreach(v) {
@@ -115,22 +112,22 @@ func variantNames(recipe variants.Recipe) []string {
 }
 
 // Selected returns the variants that the scenario compares, in the recipe's order. It leaves out those that cannot run in
-// its mode, and unless it names them those of libraries and those that are known to be broken. Without a list of variants, those whose breach the scenario expects run, too.
+// its mode, and unless it names them those of libraries and those that are known to be broken. Without a list of variants, those
+// whose breach the scenario expects run, too.
 func (s *Scenario) Selected(recipe variants.Recipe) []variants.Variant {
 	var out []variants.Variant
-	rules, _ := rulesOf(s.Mode)
 	for _, v := range recipe.All() {
 		named := slices.Contains(s.Variants, v.Name) || slices.Contains(s.Variants, recipe.Name+"/"+v.Name)
 		asked := named || len(s.Variants) == 0 && (s.ExpectsBreach(v) || v.Kind != variants.Library && v.Broken == "")
-		if asked && rules.takes(v) {
+		if asked && (s.Mode != Lockstep || v.HasLockstep()) { // one without formulas, such as one that polls, never comes to rest
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// HasDriver reports whether the scenario compares a variant whose clients are in a driver, so that the requests of all variants take the same
-// way.
+// HasDriver reports whether the scenario compares a variant whose clients are in a driver, so that the requests of all variants
+// take the same way.
 func (s *Scenario) HasDriver(recipe variants.Recipe) bool {
 	return slices.ContainsFunc(s.Selected(recipe), func(v variants.Variant) bool { return v.Driver != nil })
 }
@@ -146,8 +143,7 @@ func (s *Scenario) Measurements(recipes []variants.Recipe) int {
 
 // Load describes in words how the load is paced and what fails meanwhile.
 func (s *Scenario) Load() string {
-	rules, _ := rulesOf(s.Mode)
-	return rules.describe(s) + s.describeBackground() + s.describeFailure()
+	return s.describePace() + s.describeBackground() + s.describeFailure()
 }
 
 // The limits of a quick run, which shows that everything works but measures nothing.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
@@ -47,6 +48,25 @@ func TestMistakesAreAllReported(t *testing.T) {
 			}
 			golden.Compare(t, strings.TrimSuffix(file, ".yaml")+".txt", []byte(got))
 		})
+	}
+}
+
+// Every time in a scenario has limits.
+func TestTimesAreLimited(t *testing.T) {
+	for _, length := range []time.Duration{-1, maxLoad + 1} {
+		s := Default()
+		for _, f := range s.Fields() {
+			if d, ok := f.Value.(*time.Duration); ok {
+				*d = length
+			}
+		}
+		problems := s.Validate(nil)
+		for _, f := range s.Fields() {
+			_, isTime := f.Value.(*time.Duration)
+			if isTime && !slices.ContainsFunc(problems, func(p Problem) bool { return p.Field == f.Name }) {
+				t.Errorf("%s: %s is accepted", f.Name, length)
+			}
+		}
 	}
 }
 

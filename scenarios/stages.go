@@ -12,10 +12,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/strict"
-	"github.com/zkbench/zkbench/variants"
 )
-
-const stagesField = "stages"
 
 // The limits of stages. Each has a histogram of its own in the document.
 const (
@@ -75,25 +72,30 @@ func (s *Scenario) validateStages(p *problems) {
 	}
 	switch {
 	case s.Mode == Lockstep:
-		p.add(stagesField, "mean nothing in %s, where zkbench sets the pace: set mode to %s or %s", Lockstep, Closed, Open)
+		p.add("stages", "mean nothing in %s, where zkbench sets the pace: set mode to %s or %s", Lockstep, Closed, Open)
 		return
 	case s.Operations > 0:
 		p.add("operations", "means nothing beside stages, which last for a time")
 	case s.Duration != results.StagesLast(s.Stages):
-		p.add(stagesField, "last for %s together, and duration is %s: without a duration, the load lasts as long as its stages",
+		p.add("stages", "last for %s together, and duration is %s: without a duration, the load lasts as long as its stages",
 			results.StagesLast(s.Stages), s.Duration)
 	}
 	if len(s.Stages) > maxStages {
-		p.add(stagesField, "wants at most %d, not %d", maxStages, len(s.Stages))
+		p.add("stages", "wants at most %d, not %d", maxStages, len(s.Stages))
 	}
 	for i, stage := range s.Stages {
 		if why := s.wrongStage(i, stage); why != "" {
-			p.add(stagesField, "stage %d (%s): %s", i+1, stage, why)
+			p.add("stages", "stage %d (%s): %s", i+1, stage, why)
 		}
 	}
-	s.validateJoining(p)
+	if s.Mode == Closed && len(s.Stages) <= maxStages {
+		if most, from := s.mostJoining(); most >= CrowdOfStarts {
+			p.add("stages", "let %.0f clients join within one second, from %s on, and want fewer than %d: "+
+				"so many that begin at once lose their sessions", most, from, CrowdOfStarts)
+		}
+	}
 	if s.Mode == Open && len(s.Rate) > 0 {
-		p.add(rateField, "means nothing beside stages, each of which has a rate: leave one of the two out")
+		p.add("rate", "means nothing beside stages, each of which has a rate: leave one of the two out")
 	}
 	if most := s.HighestStage(); s.Mode == Closed && most > 0 && !slices.Equal(s.Clients, []int{most}) {
 		p.add("clients", "wants [%d], the largest number of a stage, or to be left out, not %v", most, s.Clients)
@@ -103,9 +105,9 @@ func (s *Scenario) validateStages(p *problems) {
 // wrongStage returns what is wrong with a stage; empty if it makes sense.
 func (s *Scenario) wrongStage(i int, stage results.StageLoad) string {
 	level, other, most := stage.Rate, stage.Clients, maxRate
-	wants, not := rateField, "clients"
+	wants, not := "rate", "clients"
 	if s.Mode == Closed {
-		level, other, most, wants, not = stage.Clients, stage.Rate, maxClients, "clients", rateField
+		level, other, most, wants, not = stage.Clients, stage.Rate, maxClients, "clients", "rate"
 	}
 	switch {
 	case stage.For < shortestStage || stage.For > maxLoad:
@@ -123,17 +125,6 @@ func (s *Scenario) wrongStage(i int, stage results.StageLoad) string {
 // CrowdOfStarts is the number of clients that lose their sessions if all begin within a second. The runner paces the first operations of
 // so many, and fewer than that may join within a second of a load in stages.
 const CrowdOfStarts = 5000
-
-// validateJoining limits how many clients join within a second, at once or by ramps.
-func (s *Scenario) validateJoining(p *problems) {
-	if s.Mode != Closed || len(s.Stages) > maxStages {
-		return
-	}
-	if most, from := s.mostJoining(); most >= CrowdOfStarts {
-		p.add(stagesField, "let %.0f clients join within one second, from %s on, and want fewer than %d: so many that begin at once lose their sessions",
-			most, from, CrowdOfStarts)
-	}
-}
 
 // mostJoining returns the largest number of clients that join within a second, and when that second begins.
 //
@@ -172,13 +163,6 @@ func (s *Scenario) joined(before time.Duration, including bool) (sum float64) {
 		begin += stage.For
 	}
 	return sum
-}
-
-// validateStagedRecipe refuses recipes whose clients cannot work while others pause.
-func (s *Scenario) validateStagedRecipe(p *problems, recipe variants.Recipe) {
-	if s.Mode == Closed && len(s.Stages) > 0 && recipe.Collective {
-		p.add(stagesField, "want clients that act by themselves, and in recipe %s clients depend on each other: measure several numbers of clients instead", recipe.Name)
-	}
 }
 
 // describeStages says in words how the load changes.

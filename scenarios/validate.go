@@ -43,17 +43,13 @@ func (p *problems) add(field, format string, args ...any) {
 	*p = append(*p, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
 }
 
-// limit adds the mistake of a duration that a load cannot have.
-func (p *problems) limit(field string, d time.Duration) {
-	most := maxLoad
-	if field == "hold" || field == "think" {
-		most = maxPause
+// limit adds the mistake of a value that a load cannot have.
+func limit[T int | time.Duration](p *problems, field string, value, most T) {
+	if value < 0 {
+		p.add(field, "cannot be negative (%v)", value)
 	}
-	if d < 0 {
-		p.add(field, "cannot be negative (%s)", d)
-	}
-	if d > most {
-		p.add(field, "wants at most %s, not %s", most, d)
+	if value > most {
+		p.add(field, "wants at most %v, not %v", most, value)
 	}
 }
 
@@ -75,14 +71,14 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	if len(s.Name) > maxName {
 		p.add("name", "wants at most %d characters, not %d: it is part of the names of files", maxName, len(s.Name))
 	}
-	if recipe := s.RecipeAmong(recipes); recipe != nil {
+	recipe := s.RecipeAmong(recipes)
+	if recipe != nil {
 		s.validateVariants(&p, *recipe)
-		s.validateClaims(&p, recipe)
 	} else {
 		names := list.Map(recipes, func(r variants.Recipe) string { return r.Name })
 		p.add("recipe", "there is no recipe %q%s", s.Recipe, strict.Nearest(s.Recipe, names))
-		s.validateClaims(&p, nil)
 	}
+	s.validateClaims(&p, recipe)
 	s.validateClients(&p)
 	for _, f := range []struct {
 		name  string
@@ -96,27 +92,38 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 		p.add("bystander-rate", "wants 1 to %d reads per second, not %d: bystanders must not become load",
 			maxBystanderRate, s.BystanderRate)
 	}
-	s.validateLoad(&p)
+	limit(&p, "duration", s.Duration, maxLoad)
+	limit(&p, "warm-up", s.WarmUp, maxLoad)
+	limit(&p, "hold", s.Hold, maxPause)
+	limit(&p, "think", s.Think, maxPause)
+	limit(&p, "at-most", s.AtMost, maxLoad)
+	s.validateStages(&p)
+	limit(&p, "operations", s.Operations, maxOperations)
+	s.validateMode(&p)
 	s.validateAtMost(&p, s.defaultSize(recipes))
 	s.validateBackground(&p)
-	s.validateFaults(&p, s.RecipeAmong(recipes))
+	s.validateFaults(&p, recipe)
 	s.validateProducts(&p, recipes)
 	return p
 }
 
+// variant adds a mistake unless a recipe has a variant of that name, and reports whether it has. given is how the field has it.
+func (p *problems) variant(field string, recipe variants.Recipe, given, name string) bool {
+	names := variantNames(recipe)
+	known := slices.Contains(names, name)
+	if !known {
+		p.add(field, "recipe %s has no variant %q%s", recipe.Name, given, strict.Nearest(name, names))
+	}
+	return known
+}
+
 func (s *Scenario) validateVariants(p *problems, recipe variants.Recipe) {
-	names, known := variantNames(recipe), true
+	known := true
 	for _, v := range s.Variants {
-		name := strings.TrimPrefix(v, s.Recipe+"/")
-		if !slices.Contains(names, name) {
-			p.add("variants", "recipe %s has no variant %q%s", s.Recipe, v, strict.Nearest(name, names))
-			known = false
-		}
+		known = p.variant("variants", recipe, v, strings.TrimPrefix(v, s.Recipe+"/")) && known
 	}
 	for _, v := range s.Broken {
-		if !slices.Contains(names, v) {
-			p.add(brokenField, "recipe %s has no variant %q%s", s.Recipe, v, strict.Nearest(v, names))
-		}
+		p.variant("broken", recipe, v, v)
 	}
 	if s.Size > 1 && s.HasDriver(recipe) {
 		p.add("size", "must be 1 with a driver, in which a client takes part once")
@@ -127,8 +134,13 @@ func (s *Scenario) validateVariants(p *problems, recipe variants.Recipe) {
 	if recipe.Threaded && s.Size > 1 && (s.Mode != Closed || len(s.Faults) > 0 || slices.Contains(s.Clients, 1)) {
 		p.add("size", "counts %s: it wants a closed load of at least 2 clients without faults", recipe.Size)
 	}
-	s.validateCollective(p, recipe)
-	s.validateStagedRecipe(p, recipe)
+	if s.Mode == Open && recipe.Collective {
+		p.add("mode", "%s wants clients that act by themselves, and in recipe %s each operation needs all clients", Open, recipe.Name)
+	}
+	if s.Mode == Closed && len(s.Stages) > 0 && recipe.Collective {
+		p.add("stages", "want clients that act by themselves, and in recipe %s clients depend on each other: "+
+			"measure several numbers of clients instead", recipe.Name)
+	}
 	if known && len(s.Selected(recipe)) == 0 {
 		p.add("variants", "none of them can run in %s", s.Mode)
 	}
@@ -137,10 +149,6 @@ func (s *Scenario) validateVariants(p *problems, recipe variants.Recipe) {
 // validateClaims checks the fields that name variants and metrics: expect and overview. Without a recipe, it checks only their
 // syntax.
 func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
-	check := claimCheck{Scenario: s, problems: p, recipe: recipe}
-	if recipe != nil {
-		check.names, check.metrics = variantNames(*recipe), MetricNames(*recipe)
-	}
 	for _, text := range s.Expect {
 		c, err := claim.Parse(text)
 		if why := c.Unfailing(); err == nil && why != "" {
@@ -148,82 +156,56 @@ func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
 		}
 		if err != nil {
 			p.add("expect", "%s", err)
-			continue
+		} else if recipe != nil {
+			s.validateNames(p, "expect", *recipe, []string{c.Metric}, c.Variant, c.Of)
 		}
-		check.metric("expect", c.Metric, c.Variant, c.Of)
-		check.variants("expect", c.Variant, c.Of)
 	}
-	if s.Overview != "" {
-		check.overview()
+	if s.Overview == "" {
+		return
 	}
-}
-
-// claimCheck checks the metrics and variants that a field of a scenario names. Without a recipe, it finds no fault in them.
-type claimCheck struct {
-	*Scenario
-	*problems
-	recipe         *variants.Recipe
-	names, metrics []string // of the recipe
-}
-
-// overview checks the pair of variants in the overview.
-func (c claimCheck) overview() {
-	const field = "overview"
-	pair, err := claim.ParsePair(c.Overview)
+	pair, err := claim.ParsePair(s.Overview)
 	if err != nil {
-		c.add(field, "%s", err)
-		return
-	}
-	for _, metric := range pair.Metrics {
-		c.metric(field, metric, pair.Optimized, pair.Naive)
-	}
-	c.variants(field, pair.Optimized, pair.Naive)
-	first, _, _ := strings.Cut(strings.ReplaceAll(pair.Change, ",", " "), " ")
-	if slices.Contains(c.metrics, first) {
-		c.add(field, `wants "and" between two metrics, not a comma before %s`, first)
+		p.add("overview", "%s", err)
+	} else if recipe != nil {
+		s.validateNames(p, "overview", *recipe, pair.Metrics, pair.Optimized, pair.Naive)
+		first, _, _ := strings.Cut(strings.ReplaceAll(pair.Change, ",", " "), " ")
+		if slices.Contains(MetricNames(*recipe), first) {
+			p.add("overview", `wants "and" between two metrics, not a comma before %s`, first)
+		}
 	}
 }
 
-// metric checks whether a metric is measured under the scenario's load, with these variants.
-func (c claimCheck) metric(field, name string, mentioned ...string) {
-	if c.recipe == nil {
-		return
-	}
-	part := metric.Named(name).Part
-	switch {
-	case !slices.Contains(c.metrics, name):
-		c.add(field, "recipe %s has no metric %q%s", c.Recipe, name, strict.Nearest(name, c.metrics))
-	case c.Mode != Open && part == metric.OpenLoad:
-		c.add(field, "%s is measured only in open loads, and this one is %s", name, c.Mode)
-	case part == metric.LimitedLoad && c.AtMost == 0:
-		c.add(field, "%s is measured only in scenarios with at-most, which this one lacks", name)
-	case len(c.Faults) == 0 && part == metric.FaultyLoad && !alwaysCounted(*c.recipe, name, mentioned):
-		c.add(field, "%s is measured only in scenarios with faults, and this one has none", name)
-	case c.Background == nil && part == metric.BackgroundPart:
-		c.add(field, "%s is measured only in scenarios with a background, and this one has none", name)
-	case part == metric.BackgroundPart && !metric.MeasuredBy(*c.Background, name):
-		c.add(field, "%s is measured only if the background sends such requests, and this one has %s", name, c.Background)
-	}
-}
-
-// variants checks whether the recipe has these variants. An empty name stands for none.
-func (c claimCheck) variants(field string, mentioned ...string) {
-	if c.recipe == nil {
-		return
+// validateNames checks whether the recipe has the metrics and the variants that a field mentions, and whether the metrics are measured
+// under the scenario's load. An empty name of a variant stands for none.
+func (s *Scenario) validateNames(p *problems, field string, recipe variants.Recipe, metrics []string, mentioned ...string) {
+	for _, name := range metrics {
+		part, known := metric.Named(name).Part, MetricNames(recipe)
+		switch {
+		case !slices.Contains(known, name):
+			p.add(field, "recipe %s has no metric %q%s", s.Recipe, name, strict.Nearest(name, known))
+		case s.Mode != Open && part == metric.OpenLoad:
+			p.add(field, "%s is measured only in open loads, and this one is %s", name, s.Mode)
+		case part == metric.LimitedLoad && s.AtMost == 0:
+			p.add(field, "%s is measured only in scenarios with at-most, which this one lacks", name)
+		case len(s.Faults) == 0 && part == metric.FaultyLoad && !alwaysCounted(recipe, name, mentioned):
+			p.add(field, "%s is measured only in scenarios with faults, and this one has none", name)
+		case s.Background == nil && part == metric.BackgroundPart:
+			p.add(field, "%s is measured only in scenarios with a background, and this one has none", name)
+		case part == metric.BackgroundPart && !metric.MeasuredBy(*s.Background, name):
+			p.add(field, "%s is measured only if the background sends such requests, and this one has %s", name, s.Background)
+		}
 	}
 	for _, name := range mentioned {
-		if name != "" && !slices.Contains(c.names, name) {
-			c.add(field, "recipe %s has no variant %q%s", c.Recipe, name, strict.Nearest(name, c.names))
+		if name != "" {
+			p.variant(field, recipe, name, name)
 		}
 	}
 }
 
-// alwaysCounted reports whether a metric is a loss that is counted without faults, too, with each variant that is mentioned, or
-// with all of them if none is.
+// alwaysCounted reports whether a metric is a loss that is counted without faults, too, with each variant that is mentioned.
 func alwaysCounted(recipe variants.Recipe, metric string, mentioned []string) bool {
 	return !slices.ContainsFunc(recipe.All(), func(v variants.Variant) bool {
-		concerns := len(mentioned) == 0 || slices.Contains(mentioned, v.Name)
-		return concerns && !v.ForgoneAlways(variants.Loss(metric))
+		return slices.Contains(mentioned, v.Name) && !v.ForgoneAlways(variants.Loss(metric))
 	})
 }
 
@@ -278,26 +260,5 @@ func (s *Scenario) validateAtMost(p *problems, defaultSize int) {
 		p.add("at-most", "cannot be combined with a background, whose requests are counted for the whole load")
 	case s.Heap:
 		p.add("at-most", "cannot be combined with heap, which is measured at the end of the load")
-	}
-}
-
-// validateLoad checks the fields that pace the load: first their limits, then what the mode asks of them.
-func (s *Scenario) validateLoad(p *problems) {
-	for _, f := range s.Fields() {
-		if d, ok := f.Value.(*time.Duration); ok && f.Name != sessionTimeoutField {
-			p.limit(f.Name, *d)
-		}
-	}
-	s.validateStages(p)
-	if s.Operations < 0 {
-		p.add("operations", "cannot be negative (%d)", s.Operations)
-	}
-	if s.Operations > maxOperations {
-		p.add("operations", "wants at most %d, not %d", maxOperations, s.Operations)
-	}
-	if rules, exists := rulesOf(s.Mode); exists {
-		rules.validate(s, p)
-	} else {
-		p.add("mode", "wants %s, not %q", modeNames(), s.Mode)
 	}
 }

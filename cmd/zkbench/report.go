@@ -160,7 +160,7 @@ func (a *app) printMatrix(docs []*results.Document) error {
 	columns := list.Map(scenarios.MatrixFaults(), func(f scenarios.MatrixFault) string { return f.Name })
 	m, found := report.NewMatrix(columns), false
 	for _, d := range docs {
-		if _, fault, ok := scenarios.MatrixCell(d.Scenario.Name); ok && slices.Contains(columns, fault) {
+		if fault := scenarios.FaultOfMatrix(d.Scenario.Name); slices.Contains(columns, fault) {
 			m.Add(fault, d)
 			found = true
 		}

@@ -50,7 +50,8 @@ type reply struct {
 	err    error
 }
 
-// Start starts a driver, whose program is in code, or is a file of the user's own. The context bounds the start only: Close ends the process.
+// Start starts a driver, whose program is in code, or is a file of the user's own. The context bounds the start only: Close ends
+// the process.
 func Start(ctx context.Context, code fs.FS, d variants.Driver) (*Process, error) {
 	platform, err := platformOf(d.Program)
 	if err != nil {
@@ -64,17 +65,12 @@ func Start(ctx context.Context, code fs.FS, d variants.Driver) (*Process, error)
 		file = filepath.Join(dir, path.Base(d.Program))
 	}
 	args := slices.Concat(platform.command, []string{file}, d.Args)
-	p := newProcess(path.Base(d.Program), dir, exec.CommandContext(context.WithoutCancel(ctx), args[0], args[1:]...))
-	if err := p.run(); err != nil {
-		return nil, errors.Join(fmt.Errorf("start %s: %w", p.name, err), os.RemoveAll(dir))
+	name := path.Base(d.Program)
+	p, err := run(name, dir, exec.CommandContext(context.WithoutCancel(ctx), args[0], args[1:]...))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", name, err), os.RemoveAll(dir))
 	}
 	return p, nil
-}
-
-func newProcess(name, dir string, command *exec.Cmd) *Process {
-	p := &Process{name: name, dir: dir, command: command, errors: &tail{}, ended: make(chan struct{}), replies: map[string]chan reply{}}
-	command.Stderr, command.SysProcAttr = p.errors, ensemble.ChildAttributes() // Ctrl-C must not end it before its clients have closed their sessions
-	return p
 }
 
 // unpack writes a program to a folder of its own.
@@ -92,25 +88,27 @@ func unpack(code fs.FS, program string) (dir string, err error) {
 	return dir, nil
 }
 
-// run starts the process, and reads its answers in the background.
-func (p *Process) run() (err error) {
-	if p.calls, err = p.command.StdinPipe(); err != nil {
-		return err
-	}
-	answers, err := p.command.StdoutPipe()
+// run starts a process, and reads its answers in the background.
+func run(name, dir string, command *exec.Cmd) (*Process, error) {
+	p := &Process{name: name, dir: dir, command: command, errors: &tail{}, ended: make(chan struct{}), replies: map[string]chan reply{}}
+	command.Stderr, command.SysProcAttr = p.errors, ensemble.ChildAttributes() // Ctrl-C must not end it before its sessions are closed
+	answers, err := command.StdoutPipe()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := p.command.Start(); err != nil {
-		return err
+	if p.calls, err = command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := command.Start(); err != nil {
+		return nil, err
 	}
 	go func() {
 		defer close(p.ended)
 		p.read(answers)
-		err := p.command.Wait()
-		p.fail(fmt.Errorf("%s has ended (%w)%s", p.name, cmp.Or(err, errors.New("exit status 0")), p.errors.text()))
+		err := command.Wait()
+		p.fail(fmt.Errorf("%s has ended (%w)%s", name, cmp.Or(err, errors.New("exit status 0")), p.errors.text()))
 	}()
-	return nil
+	return p, nil
 }
 
 // read hands each answer to the client that waits for it.
@@ -127,7 +125,8 @@ func (p *Process) read(answers io.Reader) {
 		case "closed":
 			p.answer(client+closing, reply{})
 		default:
-			p.fail(fmt.Errorf("%s wrote %q to standard output, which is only for answers, such as \"0.0 ok\": write to standard error instead", p.name, lines.Text()))
+			p.fail(fmt.Errorf("%s wrote %q to standard output, which is only for answers, such as \"0.0 ok\": "+
+				"write to standard error instead", p.name, lines.Text()))
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -187,7 +186,9 @@ func (p *Process) call(ctx context.Context, name, line string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	_ = p.send(line + "\n") // an error is that of a process that has ended, which answers all calls with the reason
+	p.writing.Lock()
+	_, _ = io.WriteString(p.calls, line+"\n") // an error is that of a process that has ended, which answers all calls with the reason
+	p.writing.Unlock()
 	select {
 	case r := <-answered:
 		return r.result, r.err
@@ -209,13 +210,6 @@ func (p *Process) expect(client string) (<-chan reply, error) {
 	answered := make(chan reply, 1)
 	p.replies[client] = answered
 	return answered, nil
-}
-
-func (p *Process) send(line string) error {
-	p.writing.Lock()
-	defer p.writing.Unlock()
-	_, err := io.WriteString(p.calls, line)
-	return err
 }
 
 // startTimeout is how long a driver may take until it answers, such as a JVM that compiles it on a busy machine.

@@ -70,8 +70,8 @@ func start(t *testing.T) *Process {
 	}
 	command := exec.CommandContext(context.WithoutCancel(t.Context()), os.Args[0])
 	command.Env = append(os.Environ(), asDriver+"=1")
-	p := newProcess("x.py", dir, command)
-	if err := p.run(); err != nil {
+	p, err := run("x.py", dir, command)
+	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -1,9 +1,9 @@
 package drivers
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -25,12 +25,9 @@ type Own struct {
 // longestName is how long the name of a driver's variant may be: the names of files contain it.
 const longestName = 80
 
-// unnamable matches text that cannot be in the name of a variant.
-var unnamable = regexp.MustCompile(`[^a-z0-9]+`)
-
-// OwnDriver returns the driver that a user gives as its file, or as its file and arguments with spaces between. The file is run where it is. If it is
-// executable, it is run as it is, and else as a Java or Python program; a file of these that is executable must begin with `#!` to be run as it is. It
-// is an error if that is not possible.
+// OwnDriver returns the driver that a user gives as its file, or as its file and arguments with spaces between. The file is run
+// where it is: as it is if it is executable, and else as a Java or Python program. An executable one of these must begin with `#!`
+// to be run as it is.
 func OwnDriver(command string) (Own, error) {
 	words := strings.Fields(command)
 	if _, err := os.Stat(command); err == nil { // a path with spaces
@@ -47,24 +44,21 @@ func OwnDriver(command string) (Own, error) {
 	if err != nil {
 		return Own{}, err
 	}
-	if info.IsDir() {
-		return Own{}, fmt.Errorf("%s is a folder, and no program", words[0])
-	}
-	own := Own{text: command, driver: variants.Driver{Program: file, Args: words[1:]}}
 	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	own.name = strings.Trim(unnamable.ReplaceAllString(strings.ToLower(strings.Join(append([]string{base}, words[1:]...), "-")), "-"), "-")
-	if own.name == "" {
-		return Own{}, fmt.Errorf("%s: the name of the program must have letters or digits, as the variant is named after it", words[0])
+	whole := strings.ToLower(strings.Join(append([]string{base}, words[1:]...), "-"))
+	name := strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(whole, "-"), "-")
+	switch _, unknown := platformOf(file); {
+	case info.IsDir():
+		err = fmt.Errorf("%s is a folder, and no program", words[0])
+	case name == "":
+		err = fmt.Errorf("%s: the name of the program must have letters or digits, as the variant is named after it", words[0])
+	case len(name) > longestName:
+		err = fmt.Errorf("%s: the variant is named after the program and its arguments, and %s is longer than %d characters: "+
+			"put the arguments into a script", words[0], name, longestName)
+	case unknown != nil:
+		err = fmt.Errorf("%s is neither executable, nor a Java or Python program", words[0])
 	}
-	if len(own.name) > longestName {
-		return Own{}, fmt.Errorf("%s: the variant is named after the program and its arguments, and %s is longer than %d characters: "+
-			"put the arguments into a script",
-			words[0], own.name, longestName)
-	}
-	if _, err := platformOf(file); err != nil {
-		return Own{}, fmt.Errorf("%s is neither executable, nor a Java or Python program", words[0])
-	}
-	return own, nil
+	return Own{name, command, variants.Driver{Program: file, Args: words[1:]}}, err
 }
 
 // AddTo adds the driver's variant to a recipe. A recipe that takes no drivers stays as it is. It is an error if the recipe has a
@@ -139,16 +133,6 @@ func runsAsItIs(file string) bool {
 	if _, err := platformByEnding(file); err != nil {
 		return true
 	}
-	return beginsWith(file, "#!")
-}
-
-func beginsWith(file, text string) bool {
-	f, err := os.Open(file)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	first := make([]byte, len(text))
-	_, err = io.ReadFull(f, first)
-	return err == nil && string(first) == text
+	text, err := os.ReadFile(file)
+	return err == nil && bytes.HasPrefix(text, []byte("#!"))
 }

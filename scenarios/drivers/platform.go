@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -77,8 +78,7 @@ func Missing(d variants.Driver) []string {
 			packages = append(packages, need.Package)
 		}
 	}
-	slices.Sort(packages)
-	return slices.Compact(packages)
+	return list.Distinct(packages)
 }
 
 func met(n variants.Need) bool {

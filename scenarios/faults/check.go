@@ -29,61 +29,55 @@ func Whom(k Kind, roles []string) []string {
 	}
 }
 
-// problemsOf returns the mistakes of a fault that depend on nothing else. [Parse] and [ReadList] report them.
-func problemsOf(f Fault) []string {
-	var out []string
-	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+// check returns the mistakes of a fault that depend on nothing else.
+func (r *reader) check() (mistakes []string) {
+	add := func(format string, args ...any) { mistakes = append(mistakes, fmt.Sprintf(format, args...)) }
+	if len(r.kinds) == 0 {
+		return []string{fmt.Sprintf("what fails? One of the fields %s is missing", joined(Kinds(), "or"))}
+	}
+	if len(r.kinds) > 1 {
+		return []string{joined(r.kinds, "and") + " are different faults: each wants a line of its own"}
+	}
 	for _, s := range []struct {
 		name  string
 		value time.Duration
-	}{{"at", f.At}, {"every", f.Every}, {"for", f.For}} {
+	}{{"at", r.At}, {"every", r.Every}, {"for", r.For}} {
 		if s.value > maxSpan {
 			add("%s wants at most %s, not %s", s.name, span(maxSpan), span(s.value))
 		}
 	}
-	if first(f) == 0 {
-		add("when? at or every is missing")
-	}
-	if f.Every > 0 {
-		checkEvery(f, add)
-	}
-	if f.For > 0 && !f.Kind.Lasts() {
-		add("for means nothing to %s, which happens at once", f.Kind)
-	}
-	checkOperation(f, add)
-	return out
-}
-
-func checkEvery(f Fault, add func(format string, args ...any)) {
 	least := minEvery
-	if f.Kind.OfServer() {
+	if r.Kind.OfServer() {
 		least = minServerEvery
 	}
 	switch {
-	case f.Every < least:
-		add("every wants at least %s for %s, not %s", span(least), f.Kind, span(f.Every))
-	case f.Kind.Lasts() && f.For == 0:
-		add("every wants for, too: without it, %s lasts to the end of the measurement and cannot happen again", f.Kind)
-	case f.For >= f.Every:
-		add("it lasts %s, but would happen again after %s", span(f.For), span(f.Every))
+	case first(r.Fault) == 0:
+		add("when? at or every is missing")
+	case r.Every == 0:
+	case r.Every < least:
+		add("every wants at least %s for %s, not %s", span(least), r.Kind, span(r.Every))
+	case r.Kind.Lasts() && r.For == 0:
+		add("every wants for, too: without it, %s lasts to the end of the measurement and cannot happen again", r.Kind)
+	case r.For >= r.Every:
+		add("it lasts %s, but would happen again after %s", span(r.For), span(r.Every))
 	}
-}
-
-func checkOperation(f Fault, add func(format string, args ...any)) {
-	if f.Before != "" && f.After != "" {
+	if r.For > 0 && !r.Kind.Lasts() {
+		add("for means nothing to %s, which happens at once", r.Kind)
+	}
+	if r.Before != "" && r.After != "" {
 		add("before and after exclude each other")
 	}
-	for _, o := range []struct{ name, value string }{{"before", f.Before}, {"after", f.After}} {
-		switch {
-		case o.value == "":
-		case f.Kind != Cut && f.Kind != Stop:
-			add("%s means nothing to %s: it is for cut and stop", o.name, f.Kind)
-		default:
-			if _, known := wire.OpcodeNamed(o.value); !known {
-				add("%s: there is no operation %q%s", o.name, o.value, strict.Nearest(o.value, wire.OpcodeNames()))
-			}
+	for _, o := range []struct{ name, value string }{{"before", r.Before}, {"after", r.After}} {
+		if o.value == "" {
+			continue
+		}
+		if _, known := wire.OpcodeNamed(o.value); r.Kind != Cut && r.Kind != Stop {
+			add("%s means nothing to %s: it is for cut and stop", o.name, r.Kind)
+		} else if !known {
+			add("%s: there is no operation %q%s", o.name, o.value, strict.Nearest(o.value, wire.OpcodeNames()))
 		}
 	}
+	return mistakes
 }
 
 // Terms are what a schedule must fit into.
@@ -146,8 +140,8 @@ func checkSessions(f Fault, t Terms, add func(format string, args ...any)) {
 		length = t.Window - first(f)
 	}
 	if t.Fixed && !t.Roam && f.Kind.OfServer() && (length >= t.SessionTimeout || f.For == 0 && t.Window == 0) {
-		add("the sessions of the server's clients end after %s, and no client of the recipe can join again: choose a shorter for, or roam, or a longer session-timeout",
-			span(t.SessionTimeout))
+		add("the sessions of the server's clients end after %s, and no client of the recipe can join again: "+
+			"choose a shorter for, or roam, or a longer session-timeout", span(t.SessionTimeout))
 	}
 }
 

@@ -21,7 +21,8 @@ type outage struct {
 // overlaps finds the mistakes that depend on which faults last while others happen.
 type overlaps struct {
 	terms    Terms
-	open     []outage // sorted by their ends
+	open     []outage    // sorted by their ends
+	losing   *Occurrence // that took the quorum away; nil while there is one
 	problems []Problem
 }
 
@@ -38,14 +39,16 @@ func (l *overlaps) begin(o Occurrence, end time.Duration) {
 	l.open = slices.Insert(l.open, at, outage{o, end})
 }
 
-// endBefore removes the first outage that is over before a time.
-func (l *overlaps) endBefore(t time.Duration) (end time.Duration, over bool) {
-	if len(l.open) == 0 || l.open[0].end >= t {
-		return 0, false
+// endBefore removes the outages that are over before a time. One that ends at that time still counts: a server needs a moment to join its
+// quorum.
+func (l *overlaps) endBefore(t time.Duration) {
+	for len(l.open) > 0 && l.open[0].end < t {
+		end := l.open[0].end
+		l.open = l.open[1:]
+		if l.losing != nil && l.hasQuorum() {
+			l.checkLoss(end)
+		}
 	}
-	end = l.open[0].end
-	l.open = l.open[1:]
-	return end, true
 }
 
 // occurrences returns the first occurrences of some of the faults.
@@ -70,9 +73,7 @@ func occurrences(schedule []Fault, window time.Duration, wanted func(Fault) bool
 func checkStops(schedule []Fault, t Terms) []Problem {
 	l := overlaps{terms: t}
 	for o := range occurrences(schedule, t.Window, func(f Fault) bool { return f.Kind == Stop }) {
-		for over := true; over; {
-			_, over = l.endBefore(o.Due)
-		}
+		l.endBefore(o.Due)
 		_, one := o.Client()
 		dead := func(other outage) bool { return other.Whom == o.Whom }
 		switch {

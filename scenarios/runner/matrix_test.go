@@ -31,10 +31,9 @@ func TestFaultMatrix(t *testing.T) {
 		for _, s := range ofClients {
 			t.Run(s.Name, func(t *testing.T) {
 				t.Parallel()
-				_, fault, _ := scenarios.MatrixCell(s.Name)
 				for _, d := range measureCell(t, s) {
 					mu.Lock()
-					matrix.Add(fault, d)
+					matrix.Add(scenarios.FaultOfMatrix(s.Name), d)
 					mu.Unlock()
 				}
 			})
