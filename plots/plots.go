@@ -1,4 +1,4 @@
-// Package plots draws results: a few figures in one style, which [kinds] lists.
+// Package plots draws results: a few figures in one style, which kinds lists.
 //
 // It takes one position: a picture must answer what its scenario asks, and must not say more than its numbers. The figures of a
 // scenario follow its claims and what its recipe measures. A figure in which nothing differs is not drawn, and the reader is told.

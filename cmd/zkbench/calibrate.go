@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -58,10 +59,11 @@ func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
 	if f.series.Folder != "" && len(names) > 1 {
 		return usage(errors.New("--out is for one scenario: pairs of several would be mixed"))
 	}
-	if err := os.MkdirAll(filepath.Dir(f.cache), 0o755); err != nil {
-		return ofFlag("cache", f.cache, err)
+	check := checkFile
+	if _, err := os.Stat(filepath.Dir(f.cache)); errors.Is(err, fs.ErrNotExist) { // it is made when there is something to store
+		check = checkFolder
 	}
-	if err := checkFile("cache", f.cache); err != nil {
+	if err := check("cache", f.cache); err != nil {
 		return err
 	}
 	for _, name := range names {

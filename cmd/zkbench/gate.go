@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -126,7 +127,8 @@ func (f gateFlags) clearOutputs(args []string) error {
 		return errX == nil && errY == nil && os.SameFile(x, y)
 	}
 	used := map[string]string{} // flags by the file that they write
-	for flag, path := range f.outputs {
+	for _, flag := range slices.Sorted(maps.Keys(f.outputs)) {
+		path := f.outputs[flag]
 		if *path == "" {
 			continue
 		}
@@ -138,8 +140,8 @@ func (f gateFlags) clearOutputs(args []string) error {
 		}
 		used[filepath.Clean(*path)] = flag
 	}
-	for path, flag := range used {
-		if err := removeFormer(flag, path); err != nil {
+	for _, flag := range slices.Sorted(maps.Keys(f.outputs)) {
+		if err := removeFormer(flag, *f.outputs[flag]); err != nil { // the path as it was given: a cleaned one may be another file
 			return err
 		}
 	}
@@ -294,11 +296,14 @@ func (a *app) deliver(report gate.Report, evidence gate.Evidence, f gateFlags) e
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
 		errs = append(errs, report.WriteAnnotations(a.stdout))
 	}
-	for flag, write := range map[string]func(path string) error{
-		"json": report.WriteJSON, "junit": report.WriteJUnit, "markdown": report.WriteMarkdown, "benchfmt": evidence.WriteBenchfmt,
+	for _, output := range []struct {
+		flag  string
+		write func(path string) error
+	}{
+		{"json", report.WriteJSON}, {"junit", report.WriteJUnit}, {"markdown", report.WriteMarkdown}, {"benchfmt", evidence.WriteBenchfmt},
 	} {
-		if path := *f.outputs[flag]; path != "" {
-			errs = append(errs, write(path))
+		if path := *f.outputs[output.flag]; path != "" {
+			errs = append(errs, output.write(path))
 		}
 	}
 	if report.Code != outcome.CodePass {

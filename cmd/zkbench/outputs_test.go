@@ -39,6 +39,7 @@ func TestOutputsAreCheckedFirst(t *testing.T) {
 		{gate, "json", "other", "is a folder"},
 		{gate, "json", "other/", "is a folder"},
 		{gate, "json", "none/file", "there is no folder"},
+		{gate, "json", "file/", "there is no folder"}, // and the file stays
 		{gate, "junit", long, "too long"},
 		{gate, "markdown", "/dev/null", "not a regular file"},
 		{gate, "benchfmt", nearly, "too long"},
@@ -46,6 +47,7 @@ func TestOutputsAreCheckedFirst(t *testing.T) {
 		{pairs, "out", "file/x", "not a directory"},
 		{calibrate, "out", long, "too long"},
 		{calibrate, "cache", "dir", "is a folder"},
+		{[]string{"calibrate", "nothing"}, "cache", "none/file", `no scenario "nothing"`},
 		{calibrate, "cache", long, "too long"},
 		{[]string{"ensemble", "up"}, "name", long, "at most 50 characters"},
 	} {

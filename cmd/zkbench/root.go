@@ -158,6 +158,7 @@ type decimal struct{ pflag.Value }
 
 // Set implements pflag.Value.
 func (d decimal) Set(text string) error {
+	text = strings.ReplaceAll(text, ", ", ",")
 	for number := range strings.SplitSeq(text, ",") {
 		digits := strings.TrimPrefix(number, "-")
 		if strings.Trim(digits, "0123456789") != "" || len(digits) > 1 && digits[0] == '0' {

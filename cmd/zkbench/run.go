@@ -200,7 +200,6 @@ func (a *app) useDrivers(commands, names []string) error {
 // recipes returns all recipes, with the drivers that the command line gives.
 func (a *app) recipes() []variants.Recipe { return a.drivers.AddTo(catalog.Recipes()) }
 
-// addDrivers adds the drivers that the command line gives to the variants that a scenario compares.
 // admit returns an error if a scenario has faults that an engine cannot cause, or needs more files or memory on it than this
 // process may use.
 func (a *app) admit(selected []scenarios.Scenario, where site) error {

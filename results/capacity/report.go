@@ -3,6 +3,7 @@ package capacity
 import (
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -167,8 +168,8 @@ func (r Report) CheckTrials(trials, confirmations []*results.Document) error {
 			missing[name]--
 		}
 	}
-	for name, n := range missing {
-		if n > 0 {
+	for _, name := range slices.Sorted(maps.Keys(missing)) {
+		if n := missing[name]; n > 0 {
 			return fmt.Errorf("%s: %d %s of a trial in the report are missing", name, n, table.Plural(n, "repeat"))
 		}
 	}

@@ -75,7 +75,7 @@ type Place struct {
 	Engine  string       `json:"engine"`
 	Value   table.Number `json:"value"` // median of the repeats
 	Repeats int          `json:"repeats"`
-	Mark    string       `json:"mark"` // see [results.Mark]
+	Mark    string       `json:"mark"` // see [doubts.Mark]
 }
 
 // Notes returns one line for each difference in the conditions, and for the measurements that only one side has.

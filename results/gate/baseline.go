@@ -91,7 +91,11 @@ func BaselinesOf(docs []*results.Document) (map[string]Baseline, error) {
 			out[d.Scenario.Name] = b
 		}
 	}
-	if len(out) == 0 && len(errs) == 0 {
+	switch {
+	case len(out)+len(errs) > 0:
+	case len(empty) == 0:
+		errs = append(errs, errors.New("there are no results to make a baseline of"))
+	default:
 		errs = append(errs, fmt.Errorf("no formula predicts the counts of any of the results: %s", strings.Join(empty, ", ")))
 	}
 	return out, errors.Join(errs...)
@@ -199,7 +203,7 @@ func readBaseline(file string) (Baseline, error) {
 		return b, err
 	}
 	if err := store.DecodeStrict(text, &b); err != nil {
-		return b, fmt.Errorf("%s is not a baseline: %w", file, err)
+		return b, fmt.Errorf("%s is not a baseline of this zkbench: %w: save it anew", file, err)
 	}
 	switch {
 	case b.Schema != BaselineSchema:

@@ -298,6 +298,15 @@ func TestReadOfASearch(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, outcome.CodeInvalid, "(confirm): 1 repeat of a trial"},
+		{"no trials", func(t *testing.T, dir string) {
+			files, err := store.Files(dir)
+			for _, file := range files {
+				err = errors.Join(err, os.Remove(file))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, outcome.CodeInvalid, "holds no results"},
 		{"a run beside it", func(t *testing.T, dir string) {
 			if err := store.Write(syntheticLockstep(1), dir); err != nil {
 				t.Fatal(err)
@@ -307,6 +316,9 @@ func TestReadOfASearch(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := searched(t, 70)
 			tt.change(t, dir)
+			if e := Read([]string{dir}); len(e.Capacities)+len(e.Unreadable) == 0 {
+				t.Error("the search was left out")
+			}
 			r := Evaluate(Read([]string{dir}), Rules{Assertions: []Assertion{capacityRule(t, rule+"60")}})
 			if r.Code != tt.want || !slices.ContainsFunc(r.Checks, func(c Check) bool { return strings.Contains(c.Why, tt.why) }) {
 				t.Errorf("exit code %d, want %d with %q: %+v", r.Code, tt.want, tt.why, r.Checks[0])

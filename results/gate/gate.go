@@ -173,14 +173,14 @@ func Read(paths []string) Evidence {
 		return !repeated
 	}
 	for _, path := range paths {
-		files := list.Where(Files(path), isNew)
 		if isFolderOfSearch(path) {
-			if isNew(path) {
+			if isNew(path) { // before its files, which are the folder itself if there are none
+				list.Where(Files(path), isNew)
 				e.addSearch(path)
 			}
 			continue
 		}
-		for _, file := range files {
+		for _, file := range list.Where(Files(path), isNew) {
 			if isCapacity(file) {
 				e.addCapacity(capacity.Read(file))
 			} else {

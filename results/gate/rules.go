@@ -21,7 +21,7 @@ type Assertion struct {
 	Source   Source
 	Scenario string // a pattern of path.Match
 
-	// Of claims about [results.Capacity] only: which of the capacities that a scenario may have.
+	// Of claims about [metric.Capacity] only: which of the capacities that a scenario may have.
 	Objective capacity.Objective
 	By        string // capacity.ByRate or capacity.ByClients
 }

@@ -50,16 +50,16 @@ func checkWindow(d *results.Document, p *problems) {
 	of := d.WholeLoad()
 	p.unless(u.Done < of || u.Done == of && d.Scenario.Duration > 0, "unfinished.done is %d, of %d", u.Done, of)
 	p.unless(u.Requests >= d.Counts.TotalRequests(),
-		"unfinished.requests is %d, of %d counts.total_requests", u.Requests, d.Counts.TotalRequests())
+		"unfinished.requests is %d, of %d counts.requests", u.Requests, d.Counts.TotalRequests())
 	p.unless(u.Notifications >= d.Counts.Notified(),
-		"unfinished.notifications is %d, of %d counts.notified", u.Notifications, d.Counts.Notified())
+		"unfinished.notifications is %d, of %d counts.notifications", u.Notifications, d.Counts.Notified())
 }
 
 func checkCounts(d *results.Document, p *problems) {
 	c := d.Counts
-	p.unless(c.Writes <= c.TotalRequests(), "counts.writes is %d, of %d total_requests", c.Writes, c.TotalRequests())
-	p.unless(c.FailedWrites <= c.TotalFailed(), "counts.failed_writes is %d, of %d total_failed", c.FailedWrites, c.TotalFailed())
-	p.unless(c.SpuriousWakes <= c.Notified(), "counts.spurious_wakeups is %d, of %d notified", c.SpuriousWakes, c.Notified())
+	p.unless(c.Writes <= c.TotalRequests(), "counts.writes is %d, of %d requests", c.Writes, c.TotalRequests())
+	p.unless(c.FailedWrites <= c.TotalFailed(), "counts.failed_writes is %d, of %d failed", c.FailedWrites, c.TotalFailed())
+	p.unless(c.SpuriousWakes <= c.Notified(), "counts.spurious_wakeups is %d, of %d notifications", c.SpuriousWakes, c.Notified())
 	if !d.CountsWhole() {
 		return // a reply in the window may belong to a request before the window
 	}
@@ -83,7 +83,7 @@ func checkHistograms(d *results.Document, p *problems) {
 func checkHerd(d *results.Document, p *problems) {
 	h := d.Herd
 	herds, members := h.Total()
-	p.unless(members+h.Ungrouped == d.Counts.Notified(), "herd.sizes has %d notifications, herd.ungrouped is %d, and counts.notified is %d",
+	p.unless(members+h.Ungrouped == d.Counts.Notified(), "herd.sizes has %d notifications, herd.ungrouped is %d, and counts.notifications is %d",
 		members, h.Ungrouped, d.Counts.Notified())
 	p.unless(herds == h.Spread.All(), "herd.sizes has %d herds, and herd.spread %d", herds, h.Spread.All())
 }
@@ -98,7 +98,7 @@ func checkOracle(d *results.Document, p *problems) {
 		"oracle.resent_notifications is %d, of %d", o.ResentNotifications, o.ClientNotifications)
 	p.unless(!o.Checked || !d.Health.LeaderChanged, "oracle.checked is true, although health.leader_changed is")
 	p.unless(c.Notified() <= o.ClientNotifications,
-		"counts.notified is %d, and oracle.client_notifications %d", c.Notified(), o.ClientNotifications)
+		"counts.notifications is %d, and oracle.client_notifications %d", c.Notified(), o.ClientNotifications)
 	p.unless(c.Writes <= o.ClientWrites && (c.Writes == o.ClientWrites || !d.CountsWhole()),
 		"counts.writes is %d, and oracle.client_writes %d", c.Writes, o.ClientWrites)
 }
@@ -111,7 +111,7 @@ func checkTimeline(d *results.Document, p *problems) {
 	dots, reads := int64(len(t.Notifications)), int64(len(t.Bystander))
 	whole, all := length == w.Length(), d.Histograms[results.BystanderPhase].All()
 	p.unless(dots == d.Counts.Notified() || dots < d.Counts.Notified() && !whole,
-		"timeline.notifications has %d, of %d counts.notified", dots, d.Counts.Notified())
+		"timeline.notifications has %d, of %d counts.notifications", dots, d.Counts.Notified())
 	p.unless(reads == all || reads < all && !whole, "timeline.bystander has %d, of %d in histograms.%s", reads, all, results.BystanderPhase)
 }
 
@@ -124,7 +124,7 @@ func checkSeries(d *results.Document, p *problems) {
 	}
 	operations, notifications, largest := list.Sum(s.Operations), list.Sum(s.Notifications), list.Largest(s.LargestHerd)
 	p.unless(operations >= d.Window.Operations, "series.operations has %d, of %d window.operations", operations, d.Window.Operations)
-	p.unless(notifications >= d.Counts.Notified(), "series.notifications has %d, of %d counts.notified", notifications, d.Counts.Notified())
+	p.unless(notifications >= d.Counts.Notified(), "series.notifications has %d, of %d counts.notifications", notifications, d.Counts.Notified())
 	p.unless(largest >= d.Herd.Max(), "series.largest_herd has at most %d, and herd.sizes %d", largest, d.Herd.Max())
 	if len(d.Phases) > 0 {
 		samples, of := list.Sum(s.Samples), d.Histograms[d.Phases[0]].All()
@@ -195,7 +195,7 @@ func checkStages(d *results.Document, p *problems) {
 	p.unless(sum.Operations == d.Window.Operations,
 		"stages have %d operations, and window.operations is %d", sum.Operations, d.Window.Operations)
 	p.unless(sum.Notifications == d.Counts.Notified(),
-		"stages have %d notifications, and counts.notified is %d", sum.Notifications, d.Counts.Notified())
+		"stages have %d notifications, and counts.notifications is %d", sum.Notifications, d.Counts.Notified())
 	p.unless(sum.LargestHerd == d.Herd.Max(), "stages have herds of at most %d, and herd.sizes of %d", sum.LargestHerd, d.Herd.Max())
 	latencies := list.Sum(list.Map(d.Stages, func(s results.Stage) int64 { return s.Latency.All() }))
 	whole := d.Histograms[metric.StagePhase(d)].All()

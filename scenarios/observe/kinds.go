@@ -26,6 +26,8 @@ type herdKind struct {
 	HerdKind // without its median
 	key      kindKey
 	sizes    sizes
+	largest  *herd // of which replies may still show effects
+	cause    *cause
 }
 
 // herdKinds groups herds by their cause. When there are too many kinds, those with the smaller herds are only summed up.
@@ -62,7 +64,7 @@ func (hk *herdKinds) add(h *herd, c *cause) {
 	k.sizes[h.Notifications]++
 	hk.sizes[h.Notifications]++
 	if h.Notifications > k.Largest.Notifications {
-		k.Largest = h.report(c)
+		k.Largest.Notifications, k.largest, k.cause = h.Notifications, h, c
 	}
 }
 
@@ -74,7 +76,7 @@ func (hk *herdKinds) report() (kinds []HerdKind, others int64) {
 			others += k.Count
 			continue
 		}
-		k.P50 = k.sizes.herd().Quantile(0.5)
+		k.P50, k.Largest = k.sizes.herd().Quantile(0.5), k.largest.report(k.cause)
 		kinds = append(kinds, k.HerdKind)
 	}
 	return kinds, others

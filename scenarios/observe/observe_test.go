@@ -317,6 +317,22 @@ func TestHerdThatGrowsSlowly(t *testing.T) {
 	}
 }
 
+// A reply that comes when its herd is complete still shows an effect of it: the request was sent right after the notification.
+func TestLateReplies(t *testing.T) {
+	s := newScene("3.9.3")
+	s.open(3)
+	s.do(1, wire.OpSetData, "/a")
+	s.fire(wire.NodeDataChanged, "/a", 2, 3)
+	sent := s.now
+	s.now += 3 * herdSilence
+	s.do(1, wire.OpSetData, "/b")
+	s.fire(wire.NodeDataChanged, "/b", 3)
+	s.Exchanged(2, wire.Exchange{Op: wire.OpGetData, Path: "/a", Sent: sent, Reply: s.now, Zxid: s.zxid})
+	if kinds := s.Report().Herds; len(kinds) == 0 || len(kinds[0].Largest.Effects) != 1 {
+		t.Errorf("kinds %+v: want one getData after the herd of /a", kinds)
+	}
+}
+
 // A reader that never writes is remembered for a bounded number of paths.
 func TestReaderOfManyPaths(t *testing.T) {
 	s := newScene("3.9.3")
