@@ -112,15 +112,15 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := a.admit(selected, where); err != nil {
 		return err
 	}
-	f.out = where.folder(f.out)
-	if err := checkOut(f.out); err != nil {
-		return err
-	}
 	metrics, err := a.export(cmd.Context(), f.prometheus)
 	if err != nil {
 		return err
 	}
 	defer metrics.Close()
+	f.out = where.folder(f.out)
+	if err := checkOut(f.out); err != nil { // last, as it makes the folder
+		return err
+	}
 	docs, err := a.measure(cmd.Context(), selected, f.out, where, metrics)
 	if reportErr := a.report(docs, f, err); err != nil || reportErr != nil {
 		return errors.Join(reportErr, err)
