@@ -23,9 +23,7 @@ import (
 func capacityRule(t *testing.T, fields string) Assertion {
 	t.Helper()
 	rules, err := ParseRules("r.yaml", []byte("- {"+fields+"}"), Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return rules[0]
 }
 
@@ -180,9 +178,7 @@ func TestOutputsOfCapacities(t *testing.T) {
 	rules := Rules{Assertions: []Assertion{syntheticLimit(410), syntheticLimit(395), capacityRule(t, "scenario: self-test, check: slow capacity >= 2, objective: response-p99 < 10ms")}}
 	r := Evaluate(Evidence{Capacities: []capacity.Report{twoCapacities()}}, rules)
 	var b bytes.Buffer
-	if err := r.WriteTable(&b, 120); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.WriteTable(&b, 120))
 	golden.Compare(t, filepath.Join("testdata", "capacities.txt"), b.Bytes())
 	golden.Compare(t, filepath.Join("testdata", "capacities.md"), write(t, r.WriteMarkdown))
 	golden.Compare(t, filepath.Join("testdata", "capacities.json"), write(t, r.WriteJSON))
@@ -197,9 +193,7 @@ func TestOutputsOfCapacities(t *testing.T) {
 func searched(t *testing.T, most int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, capacity.ConfirmFolder), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(filepath.Join(dir, capacity.ConfirmFolder), 0o755))
 	s := capacity.NewSearch(60, 100)
 	for trial, more := s.Next(); more; trial, more = s.Next() {
 		to := dir
@@ -208,25 +202,19 @@ func searched(t *testing.T, most int) (dir string) {
 		}
 		d := withClients(trial.Load, most)
 		trial.Outcome, trial.Why = objectiveOfSearched(t).Judge(d, trial.Purpose)
-		if err := store.Write(d, to); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, store.Write(d, to))
 		s.Report(trial)
 	}
 	r := capacity.Report{Schema: capacity.Schema, Scenario: "self-test", Engine: "container", By: capacity.ByClients, Objective: objectiveOfSearched(t).String(), Repeats: 1, First: 60, Most: 100}
 	r.Add(synthetic, s)
-	if err := store.WriteSealed(filepath.Join(dir, capacity.File), r); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, store.WriteSealed(filepath.Join(dir, capacity.File), r))
 	return dir
 }
 
 func objectiveOfSearched(t *testing.T) capacity.Objective {
 	t.Helper()
 	o, err := capacity.ParseObjective("wait-p50 < 5ms")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return o
 }
 
@@ -253,9 +241,7 @@ func TestReadOfASearch(t *testing.T) {
 			if err == nil {
 				err = os.WriteFile(files[0], []byte(change(string(text))), 0o644)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 		}
 	}
 	breach := func(name string) func(t *testing.T, dir string) {
@@ -265,16 +251,12 @@ func TestReadOfASearch(t *testing.T) {
 				t.Fatal(err)
 			}
 			d, err := store.Read(files[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			d.Violations = []results.Violation{{At: time.Millisecond, Text: "two holders"}}
 			if d.Metrics, err = metric.Compute(d); err == nil {
 				err = store.WriteSealed(files[0], d)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 		}
 	}
 	cut := func(text string) string { return text[:len(text)/2] }
@@ -294,23 +276,17 @@ func TestReadOfASearch(t *testing.T) {
 		{"a broken promise in a confirmation", breach(capacity.ConfirmFolder), outcome.CodeBroken, "two holders"},
 		{"a broken promise, and a cut report", func(t *testing.T, dir string) { breach("")(t, dir); edit(capacity.File, cut)(t, dir) }, outcome.CodeBroken, "two holders"},
 		{"no confirmation", func(t *testing.T, dir string) {
-			if err := os.RemoveAll(filepath.Join(dir, capacity.ConfirmFolder)); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.RemoveAll(filepath.Join(dir, capacity.ConfirmFolder)))
 		}, outcome.CodeInvalid, "(confirm): 1 repeat of a trial"},
 		{"no trials", func(t *testing.T, dir string) {
 			files, err := store.Files(dir)
 			for _, file := range files {
 				err = errors.Join(err, os.Remove(file))
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 		}, outcome.CodeInvalid, "holds no results"},
 		{"a run beside it", func(t *testing.T, dir string) {
-			if err := store.Write(syntheticLockstep(1), dir); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, store.Write(syntheticLockstep(1), dir))
 		}, outcome.CodeInvalid, "is of no trial"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -335,9 +311,7 @@ func TestWaysToNameAReport(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(other, text, 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, paths := range [][]string{{dir}, {dir, dir}, {file}, {other}, {dir, file, other}, {other, dir}} {
 		e := Read(paths)
 		if len(e.Capacities) != 1 || len(e.Documents) > 0 || len(e.Unreadable) > 0 {

@@ -18,6 +18,13 @@ import (
 	"github.com/zkbench/zkbench/results/store"
 )
 
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
 // Every set of outcomes, and the exit code by precedence: 4 > 1 > 5 > 3 > 0.
@@ -148,9 +155,7 @@ func TestAMissingFloorIsNoFault(t *testing.T) {
 	}
 	delete(one.Metrics, "wait-p50/floor")
 	claims, err := ParseRules("rules.yaml", []byte("- scenario: self-test\n  check: wait-p50/floor <= 3\n"), Names{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if r := Evaluate(Evidence{Documents: docs}, Rules{Assertions: claims}); r.Code != 5 {
 		t.Errorf("a claim about a floor that is not there: exit code %d", r.Code)
 	}
@@ -165,17 +170,13 @@ func breach(d *results.Document) {
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	d := syntheticLockstep(1)
-	if err := store.Write(d, dir); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, store.Write(d, dir))
 	if e := Read([]string{dir}); len(e.Documents) != 1 || len(e.Unreadable) != 0 || Evaluate(e, Rules{}).Code != 0 {
 		t.Errorf("a whole folder is read as %+v", e)
 	}
 	d.Scenario.Repeats = 2 // of which there is one, however often it is given
 	again := t.TempDir()
-	if err := store.Write(d, again); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, store.Write(d, again))
 	for _, paths := range [][]string{{again, again}, {again, filepath.Join(again, d.Filename())}, {again, again + "/."}} {
 		if e := Read(paths); len(e.Documents) != 1 || Evaluate(e, Rules{}).Code != 5 {
 			t.Errorf("%q: %d documents, want 1, and a missing repeat", paths, len(e.Documents))
@@ -190,18 +191,12 @@ func TestRead(t *testing.T) {
 	}
 	file := filepath.Join(dir, d.Filename())
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	d.Repeat, d.Scenario.Repeats = 2, 2
 	breach(d)
-	if err := store.Write(d, dir); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, store.Write(d, dir))
 	for _, length := range []int{0, 1, len(text) / 2, len(text) - 2} {
-		if err := os.WriteFile(file, text[:length], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(file, text[:length], 0o644))
 		if e := Read([]string{file}); Evaluate(e, Rules{}).Code != 5 {
 			t.Errorf("cut after %d bytes: %+v", length, e)
 		}
@@ -227,9 +222,7 @@ func TestReadAFolderThatLooksLikeAPattern(t *testing.T) {
 	breach(broken)
 	for name, d := range map[string]*results.Document{"out1": sound, "out[1]": broken} {
 		run := filepath.Join(dir, name)
-		if err := errors.Join(os.Mkdir(run, 0o755), store.Write(d, run)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, errors.Join(os.Mkdir(run, 0o755), store.Write(d, run)))
 	}
 	if r := Evaluate(Read([]string{filepath.Join(dir, "out[1]")}), Rules{}); r.Code != 4 {
 		t.Errorf("exit code %d, want 4", r.Code)

@@ -26,9 +26,7 @@ func withTails(t *testing.T, pairs [][2][]*results.Document, slowdown int) {
 				values[j] = time.Duration(factor) * time.Duration(1000+i) * time.Millisecond
 			}
 			h, err := results.NewHistogram(values)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			pair[side][0].Histograms["wait"] = h
 		}
 	}
@@ -188,12 +186,8 @@ func TestCalibration(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "zkbench", "calibration.json")
 	for range 2 { // the second time it replaces
 		c, err := ReadCalibration(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Keep(file, entries); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
+		noError(t, c.Keep(file, entries))
 	}
 	kept, err := ReadCalibration(file)
 	if err != nil || len(kept.Entries) != 3 {

@@ -13,9 +13,7 @@ import (
 func assertion(t *testing.T, text string) Assertion {
 	t.Helper()
 	c, err := claim.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return Assertion{Claim: c, Source: FromFile, Scenario: "self-*"}
 }
 
