@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
@@ -201,7 +203,7 @@ func run(t *testing.T) []*results.Document {
 func figures(t *testing.T, docs []*results.Document) ([]plots.Figure, []plots.NotDrawn) {
 	t.Helper()
 	drawn, not, err := plots.Figures(docs)
-	noError(t, err)
+	must.Do(t, err)
 	return drawn, not
 }
 
@@ -214,7 +216,7 @@ func draw(t *testing.T, docs []*results.Document, formats ...string) (dir string
 func write(t *testing.T, figures []plots.Figure, formats ...string) (dir string, names []string) {
 	t.Helper()
 	dir = t.TempDir()
-	files := must(plots.WriteAll(figures, dir, formats))(t)
+	files := must.Get(plots.WriteAll(figures, dir, formats))(t)
 	for _, f := range files {
 		names = append(names, filepath.Base(f))
 	}
@@ -225,14 +227,14 @@ func write(t *testing.T, figures []plots.Figure, formats ...string) (dir string,
 func compareFiles(t *testing.T, dir, golds string, names ...string) {
 	t.Helper()
 	for _, name := range names {
-		golden.Compare(t, filepath.Join("testdata", golds, name), must(os.ReadFile(filepath.Join(dir, name)))(t))
+		golden.Compare(t, filepath.Join("testdata", golds, name), must.Get(os.ReadFile(filepath.Join(dir, name)))(t))
 	}
 }
 
 // Every figure is drawn as it was when somebody last looked at it.
 func TestFigures(t *testing.T) {
 	dir, names := draw(t, run(t), "svg")
-	want := must(filepath.Glob("testdata/*.svg"))(t)
+	want := must.Get(filepath.Glob("testdata/*.svg"))(t)
 	if !golden.Updating() && len(names) != len(want) {
 		t.Errorf("%d figures, want %d: %v", len(names), len(want), names)
 	}
@@ -247,7 +249,7 @@ func TestFormats(t *testing.T) {
 			continue
 		}
 		drawn++
-		file := must(os.Open(filepath.Join(dir, name)))(t)
+		file := must.Get(os.Open(filepath.Join(dir, name)))(t)
 		config, err := png.DecodeConfig(file)
 		file.Close()
 		if err != nil || config.Width < 800 || config.Height < 400 {
@@ -385,21 +387,5 @@ func wellFormed(text string) error {
 		} else if err != nil {
 			return err
 		}
-	}
-}
-
-// must returns a value, and ends the test if there was an error instead.
-func must[T any](value T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		noError(t, err)
-		return value
-	}
-}
-
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
@@ -181,7 +183,7 @@ func TestCompared(t *testing.T) {
 		}
 		sides = append(sides, side)
 	}
-	c := must(compare.Runs(sides, compare.Options{Metrics: []string{"handoff-p50-ns", metric.NotificationsPerOp}}))(t)
+	c := must.Get(compare.Runs(sides, compare.Options{Metrics: []string{"handoff-p50-ns", metric.NotificationsPerOp}}))(t)
 	docs := slices.Concat(sides[0].Docs, sides[1].Docs)
 	figures, notDrawn := plots.Compared(c, docs)
 	dir, names := write(t, figures, "svg")
@@ -193,7 +195,7 @@ func TestCompared(t *testing.T) {
 	for _, d := range sides[1].Docs {
 		d.Environment.ZooKeeper = "3.8.4"
 	}
-	c = must(compare.Runs(sides, compare.Options{Metrics: []string{"handoff-p50-ns"}}))(t)
+	c = must.Get(compare.Runs(sides, compare.Options{Metrics: []string{"handoff-p50-ns"}}))(t)
 	if figures, notDrawn = plots.Compared(c, docs); len(figures) > 0 || len(notDrawn) != 1 || !strings.Contains(notDrawn[0].String(), "no handoff-p50-ns: measured under different conditions: ZooKeeper") {
 		t.Errorf("%d figures of two versions of ZooKeeper, not drawn: %v", len(figures), notDrawn)
 	}

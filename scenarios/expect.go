@@ -69,7 +69,7 @@ func expected(name string, docs []*results.Document, recipes []variants.Recipe) 
 	}
 }
 
-// isLoadOf reports whether a document was measured under the scenario's own load, whatever was asked for beside it. What only the run
+// isLoadOf reports whether a document was measured under the scenario's own load. What only the run
 // decides is left out, such as whether a driver is among its variants.
 func (s *Scenario) isLoadOf(ran results.Scenario) bool {
 	load := func(r results.Scenario) results.Scenario {

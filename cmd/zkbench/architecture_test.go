@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zkbench/zkbench/results/must"
 )
 
 const module = "github.com/zkbench/zkbench/"
@@ -65,6 +67,7 @@ results/table:
 results/screen:
 results/strict:
 results/golden:
+results/must:
 results/paired:           table
 results:                  list
 results/grouping:         results list
@@ -113,7 +116,7 @@ func TestOneFilePerCommand(t *testing.T) {
 		want = append(want, cmd.Name())
 	}
 	want = append(want, "ensemble_faults") // the commands of `ensemble` that break servers
-	files := must(filepath.Glob("*.go"))(t)
+	files := must.Get(filepath.Glob("*.go"))(t)
 	var got []string
 	for _, file := range files {
 		if !strings.HasSuffix(file, "_test.go") {
@@ -151,7 +154,7 @@ func TestImportDirections(t *testing.T) {
 			allowed[pkg] = append(allowed[pkg], strings.Fields(words)...)
 		}
 	}
-	out := must(exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output())(t)
+	out := must.Get(exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, module+"...").Output())(t)
 	seen := map[string]bool{}
 	for line := range strings.Lines(string(out)) {
 		f := strings.Fields(line)
@@ -184,7 +187,7 @@ func TestImportDirections(t *testing.T) {
 
 // A document can be read without a terminal, a picture or a process.
 func TestDocumentsNeedLittle(t *testing.T) {
-	out := must(exec.CommandContext(t.Context(), "go", "list", "-deps", module+"results").Output())(t)
+	out := must.Get(exec.CommandContext(t.Context(), "go", "list", "-deps", module+"results").Output())(t)
 	for pkg := range strings.Lines(string(out)) {
 		pkg = strings.TrimSpace(pkg)
 		ours := slices.Contains([]string{module + "results", module + "results/list", "github.com/HdrHistogram/hdrhistogram-go"}, pkg)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/outcome"
 )
@@ -18,7 +20,7 @@ import (
 func TestCampaign(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv(asBinary, "1")
-	own := must(os.Executable())(t)
+	own := must.Get(os.Executable())(t)
 	load := []string{"--ensemble", "embedded", "--name", testName("pairs"), "--clients", "2", "--variants", "counted", "--operations", "20", "--warm-up", "0s",
 		"--pairs", "6", "--cache", "cache/c.json"}
 	stdout, stderr, code := command(t.Context(), append([]string{"gate", "--run", "doublebarrier-rounds", "--base-binary", own, "--confirm", "7", "--out", "c", "--json", "g.json"}, load...)...)
@@ -69,7 +71,7 @@ func TestCutShort(t *testing.T) {
 
 // Without a real ensemble, the embedded server is used only if the command line names it.
 func TestCampaignDoesNotFallBack(t *testing.T) {
-	own := must(os.Executable())(t)
+	own := must.Get(os.Executable())(t)
 	t.Chdir(t.TempDir())
 	t.Setenv(asBinary, "1") // should one fall back after all, its runs must be short ones, and not this test again
 	t.Setenv("PATH", t.TempDir())

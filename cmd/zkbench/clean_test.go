@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -25,7 +27,7 @@ func TestRunsNameRoots(t *testing.T) {
 // session opens a session on a server; ended by the test, or with it.
 func session(t *testing.T, addr string) namespace.Client {
 	t.Helper()
-	c := must(namespace.Connect(t.Context(), []ensemble.Server{{Addr: addr}}))(t)
+	c := must.Get(namespace.Connect(t.Context(), []ensemble.Server{{Addr: addr}}))(t)
 	t.Cleanup(c.Conn.Close)
 	return c
 }
@@ -41,10 +43,10 @@ func TestClean(t *testing.T) {
 			paths = append(paths, "/app", chroot)
 		}
 		for _, path := range append(paths, chroot+"/zkbench-mine", chroot+"/data", chroot+old, chroot+old+"/m1") {
-			noError(t, c.CreateZnode(t.Context(), path, 0))
+			must.Do(t, c.CreateZnode(t.Context(), path, 0))
 		}
 		for path, owner := range map[string]namespace.Client{chroot + left: gone, chroot + used: c} {
-			noError(t, owner.Create(t.Context(), path, 30*time.Second))
+			must.Do(t, owner.Create(t.Context(), path, 30*time.Second))
 		}
 		ensembletest.End(t, gone.Conn, c.Conn, chroot+left+"/owner")
 		servers := server.Addr() + chroot
@@ -90,7 +92,7 @@ func TestCleanFails(t *testing.T) {
 	t.Parallel()
 	server := ensembletest.Embedded(t, embedded.Config{})
 	c := session(t, server.Addr())
-	must(c.Conn.Create("/zkbench-20260102T030405Z-0001", []byte("x"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)))(t)
+	must.Get(c.Conn.Create("/zkbench-20260102T030405Z-0001", []byte("x"), zk.FlagEphemeral, zk.WorldACL(zk.PermAll)))(t)
 	for _, tt := range []struct {
 		name string
 		args []string

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
@@ -40,12 +42,12 @@ func closedDocument(t *testing.T, run, scenario, variant string, repeat, repeats
 // writeRun leaves a run's folder: two variants in turns, in which each operation takes so many requests.
 func writeRun(t *testing.T, dir, scenario string, first, step, repeats int, requests float64) {
 	t.Helper()
-	noError(t, os.MkdirAll(dir, 0o755))
+	must.Do(t, os.MkdirAll(dir, 0o755))
 	for i := range repeats {
 		for j, variant := range []string{"znode", "predecessor-watch"} {
 			d := closedDocument(t, dir, scenario, variant, i+1, repeats, requests)
 			d.Started = d.Started.Add(time.Duration(first+step*i)*time.Minute + time.Duration(j)*time.Second)
-			noError(t, store.Write(d, dir))
+			must.Do(t, store.Write(d, dir))
 		}
 	}
 }
@@ -99,8 +101,8 @@ func TestCompareRefuses(t *testing.T) {
 	writeRun(t, "a", "a", 0, 1, 1, 4)
 	writeRun(t, "b", "b", 0, 1, 1, 4)
 	writeRun(t, "cut", "a", 0, 1, 1, 4)
-	noError(t, os.Truncate(must(store.Files("cut"))(t)[0], 100))
-	noError(t, os.Mkdir("empty", 0o755))
+	must.Do(t, os.Truncate(must.Get(store.Files("cut"))(t)[0], 100))
+	must.Do(t, os.Mkdir("empty", 0o755))
 	for _, tt := range []struct {
 		name string
 		args []string

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -151,13 +153,13 @@ func copyModule(t *testing.T) string {
 
 func (m moduleCopy) read(t *testing.T, file string) string {
 	t.Helper()
-	text := must(os.ReadFile(filepath.Join(m.dir, file)))(t)
+	text := must.Get(os.ReadFile(filepath.Join(m.dir, file)))(t)
 	return string(text)
 }
 
 func (m moduleCopy) write(t *testing.T, file, text string) {
 	t.Helper()
-	noError(t, os.WriteFile(filepath.Join(m.dir, file), []byte(text), 0o644))
+	must.Do(t, os.WriteFile(filepath.Join(m.dir, file), []byte(text), 0o644))
 }
 
 // edit makes all edits but one.
@@ -259,15 +261,15 @@ func TestPackageCommentsNameEveryVariant(t *testing.T) {
 // packageComment returns the comment of the package that has a recipe's code.
 func packageComment(t *testing.T, recipe variants.Recipe) string {
 	t.Helper()
-	names := must(fs.Glob(recipe.Code, "*.go"))(t)
-	code := must(fs.ReadFile(recipe.Code, names[0]))(t)
+	names := must.Get(fs.Glob(recipe.Code, "*.go"))(t)
+	code := must.Get(fs.ReadFile(recipe.Code, names[0]))(t)
 	files, _ := filepath.Glob("../../variants/*/" + names[0])
 	for _, file := range files {
 		if text, err := os.ReadFile(file); err != nil || string(text) != string(code) {
 			continue
 		}
 		dir := filepath.Dir(file)
-		text := must(os.ReadFile(filepath.Join(dir, filepath.Base(dir)+".go")))(t)
+		text := must.Get(os.ReadFile(filepath.Join(dir, filepath.Base(dir)+".go")))(t)
 		comment, _, _ := strings.Cut(string(text), "\npackage ")
 		return comment
 	}
@@ -281,7 +283,7 @@ func TestSourcesSayHowTheyAreMeant(t *testing.T) {
 	form := regexp.MustCompile(`^(as written|as written, but [^:]+|ours): \S`)
 	for _, recipe := range catalog.Recipes() {
 		for _, v := range recipe.All() {
-			source := must(sourceOf(recipe.Code, v))(t)
+			source := must.Get(sourceOf(recipe.Code, v))(t)
 			if !form.MatchString(source) {
 				t.Errorf("%s/%s: the source is %q: it must begin with \"as written: \", \"as written, but …: \" or \"ours: \"", recipe.Name, v.Name, source)
 			}

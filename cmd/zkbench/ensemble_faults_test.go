@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/ensemble/container"
@@ -147,7 +149,7 @@ func (e keptByHand) checkWaysOut() {
 		e.says(outcome.CodeFailed, []string{"a run uses ensemble", "--force"}, "heal")
 		e.says(outcome.CodeFailed, []string{"zoo1 is paused"}, "status")
 		for _, signal := range way.signals {
-			noError(e, run.Process.Signal(signal))
+			must.Do(e, run.Process.Signal(signal))
 		}
 		var exit *exec.ExitError
 		if err := run.Wait(); !errors.As(err, &exit) || exit.ExitCode() != outcome.CodeInterrupted {
@@ -166,7 +168,7 @@ func (e keptByHand) checkWaysOut() {
 
 // startVandal starts a run that has paused a server when startVandal returns.
 func (e keptByHand) startVandal(stubborn bool) *exec.Cmd {
-	own := must(os.Executable())(e)
+	own := must.Get(os.Executable())(e)
 	cmd := exec.CommandContext(e.Context(), own)
 	cmd.Env = append(os.Environ(), asVandal+"="+e.name)
 	if stubborn {
@@ -179,8 +181,8 @@ func (e keptByHand) startVandal(stubborn bool) *exec.Cmd {
 			e.Log(said)
 		}
 	})
-	stdout := must(cmd.StdoutPipe())(e)
-	noError(e, cmd.Start())
+	stdout := must.Get(cmd.StdoutPipe())(e)
+	must.Do(e, cmd.Start())
 	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "paused\n" {
 		e.Fatalf("the run said %q, %v: %v", line, err, cmd.Wait())
 	}

@@ -29,7 +29,10 @@ func explainCommand(a *app) *cobra.Command {
 steps, its cost as formulas of the number of clients N, its source and its
 weaknesses; a scenario and the question that it answers; or a metric: what it
 is, its unit, and which values are better.`,
-		Example:           "  zkbench explain lock\n  zkbench explain lock/predecessor-watch\n  zkbench explain lock-drain\n  zkbench explain acquire-p99",
+		Example: `  zkbench explain lock
+  zkbench explain lock/predecessor-watch
+  zkbench explain lock-drain
+  zkbench explain acquire-p99`,
 		Args:              arguments(1, 1, "explain what? `zkbench list` shows recipes, variants and scenarios"),
 		ValidArgsFunction: cobra.FixedCompletions(subjects(), cobra.ShellCompDirectiveNoFileComp),
 		RunE:              func(_ *cobra.Command, args []string) error { return a.explain(args[0]) },

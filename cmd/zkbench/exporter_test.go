@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results/gate"
@@ -19,7 +21,7 @@ import (
 
 func scrape(t *testing.T, url string) string {
 	t.Helper()
-	request := must(http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody))(t)
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody))(t)
 	reply, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -42,7 +44,7 @@ func TestMetricsAddress(t *testing.T) {
 	if _, err := listenAddress("prometheus", "here"); err == nil || exitCode(t.Context(), err) != outcome.CodeUsage {
 		t.Errorf("an address without a port: %v", err)
 	}
-	taken := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
+	taken := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	defer taken.Close()
 	t.Chdir(t.TempDir())
 	_, stderr, code := command(t.Context(), "run", "lock-drain", "--ensemble", "embedded", "--prometheus", taken.Addr().String(), "--name", testName("taken"))
@@ -56,7 +58,7 @@ func TestMetricsAddress(t *testing.T) {
 func TestMetricsOfAnInterruptedRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := ensembletest.Embedded(t, embedded.Config{})
-	probe := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
+	probe := must.Get((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))(t)
 	addr := probe.Addr().String()
 	probe.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())

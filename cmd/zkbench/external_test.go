@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -34,9 +36,9 @@ func TestServersAreTriedFirst(t *testing.T) {
 func TestRunBelowAChroot(t *testing.T) {
 	t.Chdir(t.TempDir())
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
-	conn := must(ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, wire.NewLedger(time.Now()), nil))(t)
+	conn := must.Get(ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, wire.NewLedger(time.Now()), nil))(t)
 	defer conn.Close()
-	must(conn.Create("/bench", nil, 0, zk.WorldACL(zk.PermAll)))(t)
+	must.Get(conn.Create("/bench", nil, 0, zk.WorldACL(zk.PermAll)))(t)
 	says(t, outcome.CodePass, "all znodes are below /bench/zkbench-",
 		"run", "lock-drain", "--clients", "2", "--repeats", "1", "--servers", addr+"/bench")
 	if names, _, err := conn.Children("/bench"); err != nil || len(names) > 0 {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/variants"
@@ -16,14 +18,14 @@ import (
 
 // A promise that is broken because a client fails ends in the exit code for that, and the report names what was broken.
 func TestBrokenUnderFaults(t *testing.T) {
-	s := must(scenarioOf(t, "lock-contention", "--fault", "expire: holder, every: 300ms", "--clients", "4", "--hold", "1ms",
+	s := must.Get(scenarioOf(t, "lock-contention", "--fault", "expire: holder, every: 300ms", "--clients", "4", "--hold", "1ms",
 		"--duration", "2s", "--warm-up", "0s"))(t)
 	recipes := catalog.Recipes()
 	lock := &recipes[slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == s.Recipe })]
 	lock.Variants = []variants.Variant{withOneToken(lock.Variants[0])}
 	s.Variants, s.Repeats = nil, 1
 	dir := planted(t, s, recipes)
-	docs := must(store.ReadAll([]string{dir}))(t)
+	docs := must.Get(store.ReadAll([]string{dir}))(t)
 	var out bytes.Buffer
 	a := app{stdout: &out, stderr: &out, started: &started{}}
 	err := a.report(docs, runFlags{out: dir}, nil)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
@@ -16,7 +18,7 @@ func loaded(t *testing.T) []scenarios.Scenario {
 	t.Helper()
 	var out []scenarios.Scenario
 	for _, name := range scenarios.Names() {
-		s := must(scenarios.Load(name, catalog.Recipes()))(t)
+		s := must.Get(scenarios.Load(name, catalog.Recipes()))(t)
 		out = append(out, s)
 	}
 	return out
@@ -62,7 +64,7 @@ func missingRows(b gate.Baseline, variant string, s scenarios.Scenario) []int {
 
 // A new variant is held to its counts by `make gate`, or this test says what is left to do.
 func TestBaselinesCoverEveryVariant(t *testing.T) {
-	baselines := must(gate.ReadBaselines("../../" + defaultBaselines))(t)
+	baselines := must.Get(gate.ReadBaselines("../../" + defaultBaselines))(t)
 	for _, step := range uncovered(catalog.Recipes(), loaded(t), baselines) {
 		t.Error(step)
 	}

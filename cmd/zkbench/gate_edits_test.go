@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -17,7 +19,7 @@ import (
 // drainedAsItStands measures lock-drain once, under the load that results/baselines has it with.
 func drainedAsItStands(t *testing.T) string {
 	t.Helper()
-	s := must(scenarios.Load("lock-drain", catalog.Recipes()))(t)
+	s := must.Get(scenarios.Load("lock-drain", catalog.Recipes()))(t)
 	s.Repeats = 1
 	return plantedInMemory(t, s, catalog.Recipes())
 }
@@ -25,12 +27,12 @@ func drainedAsItStands(t *testing.T) string {
 // A result that was edited ends in 5, and the gate names its file.
 func TestGateRefusesEditedResults(t *testing.T) {
 	t.Parallel()
-	baselines := must(filepath.Abs("../../" + defaultBaselines))(t)
+	baselines := must.Get(filepath.Abs("../../" + defaultBaselines))(t)
 	dir := drainedAsItStands(t)
 	prints(t, outcome.CodePass, "PASS", "gate", dir, "--baseline", baselines)
 	file := filepath.Join(dir, "lock-drain_lock-children-watch_n10_r1.json")
-	edited := bytes.Replace(must(os.ReadFile(file))(t), []byte(`"housekeeping": `), []byte(`"housekeeping": 1`), 1)
-	noError(t, os.WriteFile(file, edited, 0o644))
+	edited := bytes.Replace(must.Get(os.ReadFile(file))(t), []byte(`"housekeeping": `), []byte(`"housekeeping": 1`), 1)
+	must.Do(t, os.WriteFile(file, edited, 0o644))
 	stdout := prints(t, outcome.CodeInvalid, "", "gate", dir, "--baseline", baselines)
 	if !strings.Contains(strings.Join(strings.Fields(stdout), " "), "children-watch_n10_r1.json ") {
 		t.Errorf("the file is not named in\n%s", stdout)
@@ -42,7 +44,7 @@ func TestGateOfWhatIsNoFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	dir := drained(t)
 	odd := filepath.Join(dir, "lock-drain_lock-znode_n5_r1.json")
-	noError(t, syscall.Mkfifo(odd, 0o644))
+	must.Do(t, syscall.Mkfifo(odd, 0o644))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -71,7 +73,7 @@ func TestGateRefusesFilesThatDemandNothing(t *testing.T) {
 		{"- {scenario: lock-dran, check: requests/op < 5}", outcome.CodeInvalid, `did you mean "lock-drain"?`},
 		{"- {scenario: lock-drain, check: requests/op < 50}", outcome.CodePass, "PASS"},
 	} {
-		noError(t, os.WriteFile("f.yaml", []byte(tt.text), 0o644))
+		must.Do(t, os.WriteFile("f.yaml", []byte(tt.text), 0o644))
 		stdout, stderr, code := command(t.Context(), "gate", dir, "--rules", "f.yaml")
 		if said := strings.Join(strings.Fields(stdout+stderr), " "); code != tt.code || !strings.Contains(said, tt.says) {
 			t.Errorf("%s: exit code %d, want %d and %q\n%s%s", tt.text, code, tt.code, tt.says, stdout, stderr)

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -51,7 +53,7 @@ func TestGateFailsClosed(t *testing.T) {
 	if err != nil || len(files) < 3 {
 		t.Fatalf("files %v, %v", files, err)
 	}
-	whole := must(os.ReadFile(files[0]))(t)
+	whole := must.Get(os.ReadFile(files[0]))(t)
 	demand := func(what string) {
 		t.Run(what, func(t *testing.T) {
 			prints(t, outcome.CodeInvalid, "", "gate", dir)
@@ -60,17 +62,17 @@ func TestGateFailsClosed(t *testing.T) {
 	}
 	for _, metric := range []string{metric.NotificationsPerOp, metric.HerdMax, metric.Violations, metric.BytesPerOp} {
 		var d results.Document
-		noError(t, json.Unmarshal(whole, &d))
+		must.Do(t, json.Unmarshal(whole, &d))
 		delete(d.Metrics, metric)
-		noError(t, store.WriteJSON(files[0], d))
+		must.Do(t, store.WriteJSON(files[0], d))
 		demand("without " + metric)
 	}
-	noError(t, os.WriteFile(files[0], whole[:len(whole)/2], 0o644))
+	must.Do(t, os.WriteFile(files[0], whole[:len(whole)/2], 0o644))
 	demand("a truncated file")
-	noError(t, os.Remove(files[0]))
+	must.Do(t, os.Remove(files[0]))
 	demand("a missing file")
 	for _, file := range files[1:] {
-		noError(t, os.Remove(file))
+		must.Do(t, os.Remove(file))
 	}
 	demand("an empty folder")
 }
@@ -89,7 +91,7 @@ func TestGateMissesWhatWasNotRun(t *testing.T) {
 	} {
 		prints(t, tt.want, "", tt.args...)
 	}
-	noError(t, os.Remove(filepath.Join(dir, "lock-drain_lock-znode_n4_r1.json")))
+	must.Do(t, os.Remove(filepath.Join(dir, "lock-drain_lock-znode_n4_r1.json")))
 	prints(t, outcome.CodeInvalid, "znode with 4 clients has 0 of 1 repeats", "gate", dir)
 }
 
@@ -99,12 +101,12 @@ func TestGateOfTheNewestRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	newest := filepath.Join(defaultRuns, "20260102T030405Z-ab12")
 	for _, dir := range []string{newest, filepath.Join(defaultRuns, "20251231T235959Z-ffff"), filepath.Join(defaultRuns, "zzz")} {
-		noError(t, os.MkdirAll(dir, 0o755))
+		must.Do(t, os.MkdirAll(dir, 0o755))
 	}
-	noError(t, os.Rename(drained(t), filepath.Join(defaultRuns, "new")))
-	noError(t, errors.Join(os.Remove(newest), os.Rename(filepath.Join(defaultRuns, "new"), newest)))
+	must.Do(t, os.Rename(drained(t), filepath.Join(defaultRuns, "new")))
+	must.Do(t, errors.Join(os.Remove(newest), os.Rename(filepath.Join(defaultRuns, "new"), newest)))
 	touched := filepath.Join(defaultRuns, "20251231T235959Z-ffff", "plot.png")
-	noError(t, os.WriteFile(touched, nil, 0o644))
+	must.Do(t, os.WriteFile(touched, nil, 0o644))
 	prints(t, outcome.CodePass, "checked "+newest+", measured at 20", "gate")
 	for _, name := range []string{"CI", "GITHUB_ACTIONS"} {
 		outsideCI(t)
@@ -117,7 +119,7 @@ func TestGateOfTheNewestRun(t *testing.T) {
 func TestGateRemovesEarlierVerdicts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"g.json", "g.xml", "r.yaml"} {
-		noError(t, os.WriteFile(name, []byte("x"), 0o644))
+		must.Do(t, os.WriteFile(name, []byte("x"), 0o644))
 	}
 	says(t, outcome.CodeUsage, "", "gate", "x", "--rules", "r.yaml", "--json", "g.json", "--junit", "g.xml")
 	if left, err := filepath.Glob("g.*"); err != nil || len(left) > 0 {
@@ -128,7 +130,7 @@ func TestGateRemovesEarlierVerdicts(t *testing.T) {
 		t.Error(err)
 	}
 	result := filepath.Join("d", "a_n1_r1.json")
-	noError(t, errors.Join(os.Mkdir("d", 0o755), os.WriteFile(result, nil, 0o644)))
+	must.Do(t, errors.Join(os.Mkdir("d", 0o755), os.WriteFile(result, nil, 0o644)))
 	says(t, outcome.CodeUsage, "is also an input", "gate", "d", "--json", result)
 	if _, err := os.Stat(result); err != nil {
 		t.Error(err)
@@ -145,7 +147,7 @@ func TestMakeGate(t *testing.T) {
 	}
 	fake := filepath.Join(t.TempDir(), "zkbench")
 	script := "#!/bin/sh\nif [ $1 = gate ]; then echo judged \"$@\"; exit 0; fi\necho its last words\nexit $FAKE_CODE\n"
-	noError(t, os.WriteFile(fake, []byte(script), 0o755))
+	must.Do(t, os.WriteFile(fake, []byte(script), 0o755))
 	for code, judged := range map[int]bool{0: true, 1: false, 2: false, 3: true, 4: false, 5: true, 130: false} {
 		cmd := exec.CommandContext(t.Context(), "make", "-C", "../..", "-o", "build", "gate", "ZKBENCH="+fake)
 		cmd.Env = append(os.Environ(), fmt.Sprintf("FAKE_CODE=%d", code), "MAKEFLAGS=")
@@ -210,7 +212,7 @@ func plant(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario, recipes []va
 		Progress: func(int, int, string) {},
 		Save:     func(d *results.Document) error { return store.Write(d, dir) },
 	}
-	noError(t, runner.RunScenario(t.Context(), s))
+	must.Do(t, runner.RunScenario(t.Context(), s))
 }
 
 // unguarded returns the recipes with a lock that, in its first measurement, lets so many clients in at once.
@@ -247,7 +249,7 @@ func TestGateOnABrokenRehearsal(t *testing.T) {
 	s.Name, s.Question, s.Recipe, s.Clients, s.Repeats = "broken", "is a rehearsal read?", "lock", []int{3}, 1
 	s.Variants, s.WarmUp, s.Duration = []string{"predecessor-watch", "znode"}, 0, 1500*time.Millisecond
 	dir := planted(t, s, unguarded(3))
-	must(os.Stat(filepath.Join(dir, "broken_lock-predecessor-watch_n3_r0.json")))(t)
+	must.Get(os.Stat(filepath.Join(dir, "broken_lock-predecessor-watch_n3_r0.json")))(t)
 	e := gate.Read([]string{dir})
 	r := gate.Evaluate(e, gate.Rules{})
 	if len(e.Unreadable) > 0 || len(e.Documents) != 3 || r.Code != outcome.CodeBroken {
@@ -263,8 +265,8 @@ func TestGateOnABrokenRehearsal(t *testing.T) {
 // The real plant: somebody replaces the optimized lock by the one with a herd.
 func TestGateCatchesAHerd(t *testing.T) {
 	t.Parallel()
-	baselines := must(filepath.Abs("../../" + defaultBaselines))(t)
-	drain := must(scenarios.Load("lock-drain", catalog.Recipes()))(t)
+	baselines := must.Get(filepath.Abs("../../" + defaultBaselines))(t)
+	drain := must.Get(scenarios.Load("lock-drain", catalog.Recipes()))(t)
 	drain.Repeats = 1
 	herd := plantedInMemory(t, drain, swapped(true))
 	for _, args := range [][]string{{"gate", herd}, {"gate", herd, "--baseline", baselines}} {
@@ -286,7 +288,7 @@ func TestGateRulesAndOutputs(t *testing.T) {
 	t.Setenv("GITHUB_ACTIONS", "true")
 	dir := drained(t)
 	const rules = "- {scenario: lock-*, check: children-watch herd-max <= 1}\n- {scenario: lock-drain, check: violations == 0}\n"
-	noError(t, os.WriteFile("rules.yaml", []byte(rules), 0o644))
+	must.Do(t, os.WriteFile("rules.yaml", []byte(rules), 0o644))
 	stdout, _, code := command(t.Context(), "gate", dir, "--rules", "rules.yaml", "--json", "g.json", "--junit", "g.xml", "--markdown", "g.md", "--benchfmt", "g.txt")
 	if code != outcome.CodeRegression || strings.Count(stdout, "::error title=regression%3A lock-drain n=4 children-watch herd-max <= 1::it is 3%2C against 1") > 1 || !strings.Contains(stdout, "::error title=regression") {
 		t.Errorf("exit code %d\n%s", code, stdout)
@@ -303,8 +305,8 @@ func TestBaselineSave(t *testing.T) {
 	dir := drained(t)
 	prints(t, outcome.CodePass, fmt.Sprintf("lock-drain.json: %d rows", drainVariants(t)), "baseline", "save", dir)
 	file := filepath.Join(defaultBaselines, "lock-drain.json")
-	saved := must(os.ReadFile(file))(t)
-	noError(t, os.WriteFile(file, []byte(strings.Replace(string(saved), `"herd-max": 3`, `"herd-max": 2`, 1)), 0o644))
+	saved := must.Get(os.ReadFile(file))(t)
+	must.Do(t, os.WriteFile(file, []byte(strings.Replace(string(saved), `"herd-max": 3`, `"herd-max": 2`, 1)), 0o644))
 	prints(t, outcome.CodePass, "", "baseline", "save", dir)
 	if again, err := os.ReadFile(file); err != nil || string(again) != string(saved) {
 		t.Errorf("saved over another baseline (%v):\n%s\nwant\n%s", err, again, saved)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/process"
@@ -24,7 +26,7 @@ func servers(t *testing.T) string {
 	t.Helper()
 	var addrs []string
 	for _, s := range live.Get(t).Servers() {
-		conn := must(ensemble.Connect(t.Context(), s, wire.NewLedger(time.Now()), nil))(t)
+		conn := must.Get(ensemble.Connect(t.Context(), s, wire.NewLedger(time.Now()), nil))(t)
 		if err := ensemble.Fence(conn); err != nil {
 			t.Error(err)
 		}
@@ -60,7 +62,7 @@ func TestLiveRunAndPlot(t *testing.T) {
 // drainVariants returns how many variants the scenario lock-drain has.
 func drainVariants(t *testing.T) int {
 	t.Helper()
-	s := must(scenarios.Load("lock-drain", catalog.Recipes()))(t)
+	s := must.Get(scenarios.Load("lock-drain", catalog.Recipes()))(t)
 	return len(s.Variants)
 }
 
@@ -68,7 +70,7 @@ func drainVariants(t *testing.T) int {
 func checkNewestRun(t *testing.T, engine string) {
 	t.Helper()
 	var a app
-	docs := must(a.readResults(nil))(t)
+	docs := must.Get(a.readResults(nil))(t)
 	rows := summary.Of(docs)
 	if want := 2 * drainVariants(t); len(rows) != want {
 		t.Fatalf("%d rows, want %d: each variant for each of 2 numbers of clients", len(rows), want)

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
@@ -248,7 +250,7 @@ func TestFileLimitIsChecked(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	t.Chdir(t.TempDir())
-	noError(t, os.WriteFile("cut_n1_r1.json", []byte(`{"schema"`), 0o644))
+	must.Do(t, os.WriteFile("cut_n1_r1.json", []byte(`{"schema"`), 0o644))
 	for _, tt := range []struct {
 		name string
 		args []string
@@ -355,23 +357,4 @@ func TestCompletion(t *testing.T) {
 		prints(t, outcome.CodePass, "zkbench", "completion", shell)
 	}
 	prints(t, outcome.CodePass, "lock-drain", "__complete", "run", "lock-d")
-}
-
-// must returns a value, and ends the test if there was an error instead.
-func must[T any](value T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		noError(t, err)
-		return value
-	}
-}
-
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if stdout, _, _ := command(t.Context(), "__complete", "run", "--ensemble", "pro"); !strings.Contains(stdout, "process") {
-		t.Errorf("the values of a flag are not completed: %q", stdout)
-	}
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -115,12 +117,12 @@ func TestObserveAnApplication(t *testing.T) {
 
 func checkReportFile(t *testing.T, path string) {
 	t.Helper()
-	text := must(os.ReadFile(path))(t)
+	text := must.Get(os.ReadFile(path))(t)
 	var r struct {
 		observe.Report
 		Connections proxy.Stats `json:"connections"`
 	}
-	noError(t, json.Unmarshal(text, &r))
+	must.Do(t, json.Unmarshal(text, &r))
 	if r.HerdMax < 2 || r.HerdMax > 5 || r.MostSessions < 5 || r.Connections.Connections < 5 || len(r.Looks) == 0 {
 		t.Errorf("%s: herds of at most %d, %d sessions, connections %+v, looks like %+v", path, r.HerdMax, r.MostSessions, r.Connections, r.Looks)
 	}
@@ -147,14 +149,14 @@ func TestObserveNothing(t *testing.T) {
 func TestObserveAStuckClient(t *testing.T) {
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	stdout, stderr, code := observed(t, func(address string, said *lockedBuffer) {
-		conn := must(ensemble.Connect(t.Context(), ensemble.Server{Addr: address}, wire.NewLedger(time.Now()), nil))(t)
+		conn := must.Get(ensemble.Connect(t.Context(), ensemble.Server{Addr: address}, wire.NewLedger(time.Now()), nil))(t)
 		defer conn.Close()
 		create := func(path string, flags int32) string {
-			return must(conn.Create(path, nil, flags, zk.WorldACL(zk.PermAll)))(t)
+			return must.Get(conn.Create(path, nil, flags, zk.WorldACL(zk.PermAll)))(t)
 		}
 		create("/lock", 0)
 		gone := create("/lock/x-", zk.FlagEphemeral|zk.FlagSequence)
-		noError(t, conn.Delete(gone, -1))
+		must.Do(t, conn.Delete(gone, -1))
 		if _, _, _, err := conn.ExistsW(gone); err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +171,7 @@ func TestObserveAStuckClient(t *testing.T) {
 func TestObserveBetweenSignals(t *testing.T) {
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	use := func(t *testing.T, address string, n int) {
-		conn := must(ensemble.Connect(t.Context(), ensemble.Server{Addr: address}, wire.NewLedger(time.Now()), nil))(t)
+		conn := must.Get(ensemble.Connect(t.Context(), ensemble.Server{Addr: address}, wire.NewLedger(time.Now()), nil))(t)
 		defer conn.Close()
 		for range n {
 			if _, _, err := conn.Exists("/"); err != nil {
@@ -178,7 +180,7 @@ func TestObserveBetweenSignals(t *testing.T) {
 		}
 	}
 	signal := func(said *lockedBuffer, s syscall.Signal, sign string) {
-		noError(t, syscall.Kill(os.Getpid(), s))
+		must.Do(t, syscall.Kill(os.Getpid(), s))
 		awaitText(t, said, sign)
 	}
 	stdout, _, code := observed(t, func(address string, said *lockedBuffer) {
@@ -195,11 +197,11 @@ func TestObserveBetweenSignals(t *testing.T) {
 
 // Servers that cannot be reached, and addresses that are taken, are errors at once; an interrupt of --for is one at the end.
 func TestObserveErrors(t *testing.T) {
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))(t)
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	taken := listener.Addr().String()
 	defer listener.Close()
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
-	ports := must(ensemble.FreePorts(1))(t)
+	ports := must.Get(ensemble.FreePorts(1))(t)
 	for _, tt := range []struct {
 		args []string
 		code int

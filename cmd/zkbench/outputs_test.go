@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/store"
 )
@@ -16,9 +18,9 @@ func TestOutputsAreCheckedFirst(t *testing.T) {
 	outsideCI(t)
 	t.Chdir(t.TempDir())
 	for _, dir := range []string{"dir", "other"} {
-		noError(t, os.Mkdir(dir, 0o755))
+		must.Do(t, os.Mkdir(dir, 0o755))
 	}
-	noError(t, os.WriteFile("file", nil, 0o644))
+	must.Do(t, os.WriteFile("file", nil, 0o644))
 	long := strings.Repeat("x", 300)
 	nearly := strings.Repeat("x", 250) // there is room for the name, but not for the file that is renamed to it
 	run := []string{"run", "lock-drain", "--ensemble", "embedded", "--clients", "1"}

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
@@ -23,7 +25,7 @@ import (
 // Each signal that asks zkbench to end makes it end in good order: results are whole, and no znode is left.
 func TestSignals(t *testing.T) {
 	t.Parallel()
-	own := must(os.Executable())(t)
+	own := must.Get(os.Executable())(t)
 	// What this process ignores, as when it runs under nohup itself, its children would ignore, too; what it catches they do not.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP)
@@ -48,9 +50,9 @@ func TestSignals(t *testing.T) {
 			cmd := exec.CommandContext(t.Context(), "sh", "-c", tt.shell, own,
 				"run", "lock-drain", "--servers", server.Addr(), "--variants", "znode", "--clients", "3", "--repeats", "100000", "--out", "out")
 			cmd.Dir, cmd.Env = dir, append(os.Environ(), asBinary+"=1")
-			stderr := must(cmd.StderrPipe())(t)
-			stdout := must(cmd.StdoutPipe())(t)
-			noError(t, cmd.Start())
+			stderr := must.Get(cmd.StderrPipe())(t)
+			stdout := must.Get(cmd.StdoutPipe())(t)
+			must.Do(t, cmd.Start())
 			said := bufio.NewScanner(stderr)
 			awaitMeasurement(t, said)
 			for i, s := range tt.signals {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/table"
@@ -78,7 +80,7 @@ func TestSimulateTable(t *testing.T) {
 // Mistakes in the command line are named before anything runs.
 func TestSimulateUsage(t *testing.T) {
 	broken := filepath.Join(t.TempDir(), "plan.json")
-	noError(t, os.WriteFile(broken, []byte(`{"recipe": "lock", "variant": "znode", "clients": 99}`), 0o600))
+	must.Do(t, os.WriteFile(broken, []byte(`{"recipe": "lock", "variant": "znode", "clients": 99}`), 0o600))
 	for want, args := range map[string][]string{
 		`"nosuch" names no recipe`:     {"nosuch"},
 		`"lock/kazoo" names no recipe`: {"lock/kazoo"},

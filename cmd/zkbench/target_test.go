@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/namespace"
@@ -20,9 +22,9 @@ func TestRunTellsLeftovers(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	c, gone := session(t, server.Addr()), session(t, server.Addr())
 	for path, owner := range map[string]namespace.Client{"/zkbench-20260102T030405Z-0001": gone, "/zkbench-20260102T030405Z-0002": c} {
-		noError(t, owner.Create(t.Context(), path, 30*time.Second))
+		must.Do(t, owner.Create(t.Context(), path, 30*time.Second))
 	}
-	noError(t, c.CreateZnode(t.Context(), "/zkbench-20260102T030405Z-0003", 0))
+	must.Do(t, c.CreateZnode(t.Context(), "/zkbench-20260102T030405Z-0003", 0))
 	ensembletest.End(t, gone.Conn, c.Conn, "/zkbench-20260102T030405Z-0001/owner")
 	_, stderr, code := command(t.Context(), "run", "lock-drain", "--servers", server.Addr(), "--variants", "znode", "--clients", "2", "--repeats", "1")
 	if code != outcome.CodePass {

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
 )
@@ -72,10 +74,10 @@ func TestBaselines(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			baselines, err := BaselinesOf([]*results.Document{tt.of})
-			noError(t, err)
+			must.Do(t, err)
 			dir := t.TempDir()
 			for _, b := range baselines {
-				noError(t, b.Write(dir))
+				must.Do(t, b.Write(dir))
 			}
 			if baselines, err = ReadBaselines(dir); err != nil {
 				t.Fatal(err)
@@ -96,7 +98,7 @@ func TestBaselines(t *testing.T) {
 // A drain that was not run is told of; other loads take long, and nobody expects them every time.
 func TestBaselinesWithoutResults(t *testing.T) {
 	baselines, err := BaselinesOf([]*results.Document{syntheticLockstep(1)})
-	noError(t, err)
+	must.Do(t, err)
 	for name, mode := range map[string]results.Mode{"not-run": "lockstep", "too-long": "closed"} {
 		b := baselines["self-test"]
 		b.Scenario, b.Load.Mode = name, mode
@@ -154,7 +156,7 @@ func TestWhatIsNoBaseline(t *testing.T) {
 		"none.txt": ``,
 	} {
 		dir := t.TempDir()
-		noError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 		if b, err := ReadBaselines(dir); err == nil {
 			t.Errorf("%s is accepted: %+v", text, b)
 		}
@@ -184,7 +186,7 @@ func TestOverKeepsWhatIsNotMeasuredAgain(t *testing.T) {
 func TestABoundThatIsNone(t *testing.T) {
 	dir := t.TempDir()
 	b := Baseline{Schema: BaselineSchema, Scenario: "x", Rows: []BaselineRow{{Clients: 1, Variant: "a", Counts: map[string]float64{metric.RequestsPerOp: math.MaxFloat64}}}}
-	noError(t, b.Write(dir))
+	must.Do(t, b.Write(dir))
 	if _, err := ReadBaselines(dir); err == nil || !strings.Contains(err.Error(), "is no bound") {
 		t.Errorf("%v", err)
 	}

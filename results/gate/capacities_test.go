@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/claim"
@@ -23,7 +25,7 @@ import (
 func capacityRule(t *testing.T, fields string) Assertion {
 	t.Helper()
 	rules, err := ParseRules("r.yaml", []byte("- {"+fields+"}"), Names{})
-	noError(t, err)
+	must.Do(t, err)
 	return rules[0]
 }
 
@@ -178,7 +180,7 @@ func TestOutputsOfCapacities(t *testing.T) {
 	rules := Rules{Assertions: []Assertion{syntheticLimit(410), syntheticLimit(395), capacityRule(t, "scenario: self-test, check: slow capacity >= 2, objective: response-p99 < 10ms")}}
 	r := Evaluate(Evidence{Capacities: []capacity.Report{twoCapacities()}}, rules)
 	var b bytes.Buffer
-	noError(t, r.WriteTable(&b, 120))
+	must.Do(t, r.WriteTable(&b, 120))
 	golden.Compare(t, filepath.Join("testdata", "capacities.txt"), b.Bytes())
 	golden.Compare(t, filepath.Join("testdata", "capacities.md"), write(t, r.WriteMarkdown))
 	golden.Compare(t, filepath.Join("testdata", "capacities.json"), write(t, r.WriteJSON))
@@ -193,7 +195,7 @@ func TestOutputsOfCapacities(t *testing.T) {
 func searched(t *testing.T, most int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	noError(t, os.Mkdir(filepath.Join(dir, capacity.ConfirmFolder), 0o755))
+	must.Do(t, os.Mkdir(filepath.Join(dir, capacity.ConfirmFolder), 0o755))
 	s := capacity.NewSearch(60, 100)
 	for trial, more := s.Next(); more; trial, more = s.Next() {
 		to := dir
@@ -202,19 +204,19 @@ func searched(t *testing.T, most int) (dir string) {
 		}
 		d := withClients(trial.Load, most)
 		trial.Outcome, trial.Why = objectiveOfSearched(t).Judge(d, trial.Purpose)
-		noError(t, store.Write(d, to))
+		must.Do(t, store.Write(d, to))
 		s.Report(trial)
 	}
 	r := capacity.Report{Schema: capacity.Schema, Scenario: "self-test", Engine: "container", By: capacity.ByClients, Objective: objectiveOfSearched(t).String(), Repeats: 1, First: 60, Most: 100}
 	r.Add(synthetic, s)
-	noError(t, store.WriteSealed(filepath.Join(dir, capacity.File), r))
+	must.Do(t, store.WriteSealed(filepath.Join(dir, capacity.File), r))
 	return dir
 }
 
 func objectiveOfSearched(t *testing.T) capacity.Objective {
 	t.Helper()
 	o, err := capacity.ParseObjective("wait-p50 < 5ms")
-	noError(t, err)
+	must.Do(t, err)
 	return o
 }
 
@@ -241,7 +243,7 @@ func TestReadOfASearch(t *testing.T) {
 			if err == nil {
 				err = os.WriteFile(files[0], []byte(change(string(text))), 0o644)
 			}
-			noError(t, err)
+			must.Do(t, err)
 		}
 	}
 	breach := func(name string) func(t *testing.T, dir string) {
@@ -251,12 +253,12 @@ func TestReadOfASearch(t *testing.T) {
 				t.Fatal(err)
 			}
 			d, err := store.Read(files[0])
-			noError(t, err)
+			must.Do(t, err)
 			d.Violations = []results.Violation{{At: time.Millisecond, Text: "two holders"}}
 			if d.Metrics, err = metric.Compute(d); err == nil {
 				err = store.WriteSealed(files[0], d)
 			}
-			noError(t, err)
+			must.Do(t, err)
 		}
 	}
 	cut := func(text string) string { return text[:len(text)/2] }
@@ -276,17 +278,17 @@ func TestReadOfASearch(t *testing.T) {
 		{"a broken promise in a confirmation", breach(capacity.ConfirmFolder), outcome.CodeBroken, "two holders"},
 		{"a broken promise, and a cut report", func(t *testing.T, dir string) { breach("")(t, dir); edit(capacity.File, cut)(t, dir) }, outcome.CodeBroken, "two holders"},
 		{"no confirmation", func(t *testing.T, dir string) {
-			noError(t, os.RemoveAll(filepath.Join(dir, capacity.ConfirmFolder)))
+			must.Do(t, os.RemoveAll(filepath.Join(dir, capacity.ConfirmFolder)))
 		}, outcome.CodeInvalid, "(confirm): 1 repeat of a trial"},
 		{"no trials", func(t *testing.T, dir string) {
 			files, err := store.Files(dir)
 			for _, file := range files {
 				err = errors.Join(err, os.Remove(file))
 			}
-			noError(t, err)
+			must.Do(t, err)
 		}, outcome.CodeInvalid, "holds no results"},
 		{"a run beside it", func(t *testing.T, dir string) {
-			noError(t, store.Write(syntheticLockstep(1), dir))
+			must.Do(t, store.Write(syntheticLockstep(1), dir))
 		}, outcome.CodeInvalid, "is of no trial"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -311,7 +313,7 @@ func TestWaysToNameAReport(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(other, text, 0o644)
 	}
-	noError(t, err)
+	must.Do(t, err)
 	for _, paths := range [][]string{{dir}, {dir, dir}, {file}, {other}, {dir, file, other}, {other, dir}} {
 		e := Read(paths)
 		if len(e.Capacities) != 1 || len(e.Documents) > 0 || len(e.Unreadable) > 0 {

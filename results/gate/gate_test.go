@@ -11,19 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/store"
 )
-
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 var now = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 
@@ -155,7 +150,7 @@ func TestAMissingFloorIsNoFault(t *testing.T) {
 	}
 	delete(one.Metrics, "wait-p50/floor")
 	claims, err := ParseRules("rules.yaml", []byte("- scenario: self-test\n  check: wait-p50/floor <= 3\n"), Names{})
-	noError(t, err)
+	must.Do(t, err)
 	if r := Evaluate(Evidence{Documents: docs}, Rules{Assertions: claims}); r.Code != 5 {
 		t.Errorf("a claim about a floor that is not there: exit code %d", r.Code)
 	}
@@ -170,13 +165,13 @@ func breach(d *results.Document) {
 func TestRead(t *testing.T) {
 	dir := t.TempDir()
 	d := syntheticLockstep(1)
-	noError(t, store.Write(d, dir))
+	must.Do(t, store.Write(d, dir))
 	if e := Read([]string{dir}); len(e.Documents) != 1 || len(e.Unreadable) != 0 || Evaluate(e, Rules{}).Code != 0 {
 		t.Errorf("a whole folder is read as %+v", e)
 	}
 	d.Scenario.Repeats = 2 // of which there is one, however often it is given
 	again := t.TempDir()
-	noError(t, store.Write(d, again))
+	must.Do(t, store.Write(d, again))
 	for _, paths := range [][]string{{again, again}, {again, filepath.Join(again, d.Filename())}, {again, again + "/."}} {
 		if e := Read(paths); len(e.Documents) != 1 || Evaluate(e, Rules{}).Code != 5 {
 			t.Errorf("%q: %d documents, want 1, and a missing repeat", paths, len(e.Documents))
@@ -191,12 +186,12 @@ func TestRead(t *testing.T) {
 	}
 	file := filepath.Join(dir, d.Filename())
 	text, err := os.ReadFile(file)
-	noError(t, err)
+	must.Do(t, err)
 	d.Repeat, d.Scenario.Repeats = 2, 2
 	breach(d)
-	noError(t, store.Write(d, dir))
+	must.Do(t, store.Write(d, dir))
 	for _, length := range []int{0, 1, len(text) / 2, len(text) - 2} {
-		noError(t, os.WriteFile(file, text[:length], 0o644))
+		must.Do(t, os.WriteFile(file, text[:length], 0o644))
 		if e := Read([]string{file}); Evaluate(e, Rules{}).Code != 5 {
 			t.Errorf("cut after %d bytes: %+v", length, e)
 		}
@@ -222,7 +217,7 @@ func TestReadAFolderThatLooksLikeAPattern(t *testing.T) {
 	breach(broken)
 	for name, d := range map[string]*results.Document{"out1": sound, "out[1]": broken} {
 		run := filepath.Join(dir, name)
-		noError(t, errors.Join(os.Mkdir(run, 0o755), store.Write(d, run)))
+		must.Do(t, errors.Join(os.Mkdir(run, 0o755), store.Write(d, run)))
 	}
 	if r := Evaluate(Read([]string{filepath.Join(dir, "out[1]")}), Rules{}); r.Code != 4 {
 		t.Errorf("exit code %d, want 4", r.Code)

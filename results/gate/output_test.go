@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/jstemmer/go-junit-report/v2/junit"
 	"golang.org/x/perf/benchfmt"
 
@@ -28,7 +30,7 @@ func failing(t *testing.T) (Report, Evidence) {
 	t.Helper()
 	rules := Rules{Paired: DefaultPairRules(now)}
 	baselines, err := BaselinesOf([]*results.Document{syntheticLockstep(1)})
-	noError(t, err)
+	must.Do(t, err)
 	rules.Baselines = baselines
 	rules.Assertions = []Assertion{
 		assertion(t, "synthetic requests/op > 3"), assertion(t, "synthetic writes/op == 0"), assertion(t, "synthetic wait-p50 < 3ms"),
@@ -44,7 +46,7 @@ func TestTable(t *testing.T) {
 	r, _ := failing(t)
 	for _, width := range []int{80, 120} {
 		var b bytes.Buffer
-		noError(t, r.WriteTable(&b, width))
+		must.Do(t, r.WriteTable(&b, width))
 		lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
 		for _, line := range lines {
 			if n := len([]rune(line)); n > width {
@@ -63,9 +65,9 @@ func TestTable(t *testing.T) {
 func write(t *testing.T, to func(path string) error) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
-	noError(t, to(path))
+	must.Do(t, to(path))
 	text, err := os.ReadFile(path)
-	noError(t, err)
+	must.Do(t, err)
 	return text
 }
 
@@ -82,7 +84,7 @@ func TestJSON(t *testing.T) {
 			Screen  *struct{ Pairs int }
 		} `json:"checks"`
 	}
-	noError(t, json.Unmarshal(write(t, r.WriteJSON), &got))
+	must.Do(t, json.Unmarshal(write(t, r.WriteJSON), &got))
 	if got.Schema != 1 || got.Verdict != outcome.Violation || got.Code != 4 || len(got.Checks) != len(r.Checks) {
 		t.Errorf("%+v", got)
 	}
@@ -104,7 +106,7 @@ func TestJUnit(t *testing.T) {
 	r, _ := failing(t)
 	r.Notes = append(r.Notes, "\x1b[31mred", "]]> <&") // no XML may have the first, nor a CDATA section the second
 	var got, sum junit.Testsuites
-	noError(t, xml.Unmarshal(write(t, r.WriteJUnit), &got))
+	must.Do(t, xml.Unmarshal(write(t, r.WriteJUnit), &got))
 	for i, s := range got.Suites {
 		failures, errs := 0, 0
 		for _, c := range s.Testcases {
@@ -145,7 +147,7 @@ func TestJUnitSchema(t *testing.T) {
 		"two results":      {bytes.Replace(sound, []byte("<failure "), []byte(`<error message="" type="x"/><failure `), 1), false},
 	} {
 		path := filepath.Join(t.TempDir(), "junit.xml")
-		noError(t, os.WriteFile(path, tt.text, 0o600))
+		must.Do(t, os.WriteFile(path, tt.text, 0o600))
 		out, err := exec.CommandContext(t.Context(), "xmllint", "--noout", "--nonet", "--schema", "testdata/junit.xsd", path).CombinedOutput()
 		if (err == nil) != tt.valid {
 			t.Errorf("%s: %v\n%s\n%s", name, err, out, tt.text)
@@ -156,7 +158,7 @@ func TestJUnitSchema(t *testing.T) {
 func TestAnnotations(t *testing.T) {
 	r := NewReport([]Check{{Rule: "a", Scenario: "s,t:u", Outcome: outcome.Violation, Why: "50 %: two,\r\nat once"}, {Rule: "b", Outcome: outcome.Pass}}, nil)
 	var b bytes.Buffer
-	noError(t, r.WriteAnnotations(&b))
+	must.Do(t, r.WriteAnnotations(&b))
 	if want := "::error title=violation%3A s%2Ct%3Au a::50 %25: two,%0D%0Aat once\n"; b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
@@ -221,7 +223,7 @@ func TestBenchstat(t *testing.T) {
 		"counts": {e, []string{"-filter", ".unit:notifications/op"}, []string{"clients=50", "2.000"}},
 	} {
 		path := filepath.Join(t.TempDir(), "bench.txt")
-		noError(t, tt.e.WriteBenchfmt(path))
+		must.Do(t, tt.e.WriteBenchfmt(path))
 		out, err := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"tool", "benchstat"}, tt.args, []string{path})...).CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -148,7 +148,7 @@ type comparison struct {
 func (p Pairs) comparisons() []comparison {
 	docs := slices.Concat(grouping.Repeats(p.documents())...)
 	return list.Map(list.GroupBy(docs, pairKey), func(docs []*results.Document) comparison {
-		c := comparison{docs, inTurns(p.Screen, pairKey(docs[0])), inTurns(p.Confirm, pairKey(docs[0]))}
+		c := comparison{docs, pairsOf(p.Screen, pairKey(docs[0])), pairsOf(p.Confirm, pairKey(docs[0]))}
 		if slices.Equal(c.confirm, make(turns.Pairs, len(c.confirm))) {
 			c.confirm = nil
 		}
@@ -161,8 +161,8 @@ func pairKey(d *results.Document) grouping.Key {
 	return grouping.Key{Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Rate: d.Rate}
 }
 
-// inTurns returns the documents of pairs with a key.
-func inTurns(pairs [][2][]*results.Document, key grouping.Key) turns.Pairs {
+// pairsOf returns the documents of pairs with a key.
+func pairsOf(pairs [][2][]*results.Document, key grouping.Key) turns.Pairs {
 	return list.Map(pairs, func(pair [2][]*results.Document) (out turns.Pair) {
 		for side, docs := range pair {
 			if i := slices.IndexFunc(docs, func(d *results.Document) bool { return pairKey(d) == key }); i >= 0 {

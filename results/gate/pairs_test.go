@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/metric"
@@ -26,7 +28,7 @@ func withTails(t *testing.T, pairs [][2][]*results.Document, slowdown int) {
 				values[j] = time.Duration(factor) * time.Duration(1000+i) * time.Millisecond
 			}
 			h, err := results.NewHistogram(values)
-			noError(t, err)
+			must.Do(t, err)
 			pair[side][0].Histograms["wait"] = h
 		}
 	}
@@ -186,8 +188,8 @@ func TestCalibration(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "zkbench", "calibration.json")
 	for range 2 { // the second time it replaces
 		c, err := ReadCalibration(file)
-		noError(t, err)
-		noError(t, c.Keep(file, entries))
+		must.Do(t, err)
+		must.Do(t, c.Keep(file, entries))
 	}
 	kept, err := ReadCalibration(file)
 	if err != nil || len(kept.Entries) != 3 {

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/outcome"
@@ -13,7 +15,7 @@ import (
 func assertion(t *testing.T, text string) Assertion {
 	t.Helper()
 	c, err := claim.Parse(text)
-	noError(t, err)
+	must.Do(t, err)
 	return Assertion{Claim: c, Source: FromFile, Scenario: "self-*"}
 }
 

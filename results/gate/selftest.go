@@ -29,14 +29,14 @@ func (c SelfTestCase) Caught() bool { return c.Report.Code == c.Want }
 // SelfTest gives the gate evidence that it must reject and evidence that it must pass, in the same way as any evidence. A gate
 // that cannot fail is worse than none.
 func SelfTest(now time.Time) []SelfTestCase {
-	rules := Rules{Paired: DefaultPairRules(now), Baselines: must(BaselinesOf([]*results.Document{syntheticLockstep(1)}))}
+	rules := Rules{Paired: DefaultPairRules(now), Baselines: orPanic(BaselinesOf([]*results.Document{syntheticLockstep(1)}))}
 	silent, untrue := syntheticLockstep(1), syntheticLockstep(1)
 	silent.Health.Reconnects = 1
 	untrue.Metrics[metric.NotificationsPerOp] = results.Metric{Value: 0.5, Unit: "per op"}
 	slower, same := syntheticPairs(1.5, rules.Paired), syntheticPairs(1, rules.Paired)
 	slacker := syntheticCapacity(400)
 	slacker.Objective = "response-p99 < 500ms"
-	edited := bytes.Replace(must(store.Seal(syntheticCapacity(200))), []byte(`"capacity": `), []byte(`"capacity": 9`), 1)
+	edited := bytes.Replace(orPanic(store.Seal(syntheticCapacity(200))), []byte(`"capacity": `), []byte(`"capacity": 9`), 1)
 	atLeast300 := Rules{Assertions: []Assertion{syntheticLimit(300)}}
 	return []SelfTestCase{
 		{"a count regression", 3, Evaluate(asRead(syntheticLockstep(2)), rules)},
@@ -47,16 +47,16 @@ func SelfTest(now time.Time) []SelfTestCase {
 		{"an improvement", 0, Evaluate(asRead(syntheticLockstep(0)), rules)},
 		{"a metric unlike its counts", 5, Evaluate(asRead(untrue), rules)},
 		{"a reconnect kept quiet", 5, Evaluate(asRead(silent), rules)},
-		{"a capacity above its limit", 0, Evaluate(asReadCapacity(must(store.Seal(syntheticCapacity(400)))), atLeast300)},
-		{"a capacity below its limit", 3, Evaluate(asReadCapacity(must(store.Seal(syntheticCapacity(200)))), atLeast300)},
-		{"a capacity for another objective", 5, Evaluate(asReadCapacity(must(store.Seal(slacker))), atLeast300)},
+		{"a capacity above its limit", 0, Evaluate(asReadCapacity(orPanic(store.Seal(syntheticCapacity(400)))), atLeast300)},
+		{"a capacity below its limit", 3, Evaluate(asReadCapacity(orPanic(store.Seal(syntheticCapacity(200)))), atLeast300)},
+		{"a capacity for another objective", 5, Evaluate(asReadCapacity(orPanic(store.Seal(slacker))), atLeast300)},
 		{"a capacity that was edited", 5, Evaluate(asReadCapacity(edited), atLeast300)},
 	}
 }
 
 // asRead returns a document as evidence. Like a file, it passes through its text.
 func asRead(d *results.Document) Evidence {
-	d, err := store.Decode(must(store.Seal(d)))
+	d, err := store.Decode(orPanic(store.Seal(d)))
 	if err != nil {
 		return Evidence{Unreadable: []error{fmt.Errorf("the self-test case %w", err)}}
 	}
@@ -101,7 +101,7 @@ func syntheticClosed(ms float64) *results.Document {
 func syntheticDocument(mode results.Mode, operations int64, took time.Duration, notifications int) *results.Document {
 	n, length := int64(notifications), time.Duration(operations)*took
 	times := func(each time.Duration, samples int) results.Histogram {
-		return must(results.NewHistogram(slices.Repeat([]time.Duration{each}, samples)))
+		return orPanic(results.NewHistogram(slices.Repeat([]time.Duration{each}, samples)))
 	}
 	d := &results.Document{
 		Schema: results.Schema, Run: "self-test", Started: time.Unix(0, 0).UTC(), Recipe: synthetic, Variant: synthetic, Kind: "optimized",
@@ -127,13 +127,13 @@ func syntheticDocument(mode results.Mode, operations int64, took time.Duration, 
 	if n > 0 {
 		d.Herd.Sizes = results.HerdSizes(map[int]int64{1: n})
 	}
-	d.Metrics = must(metric.Compute(d))
+	d.Metrics = orPanic(metric.Compute(d))
 	doubts.Add(d)
 	return d
 }
 
-// must returns a value that has no error, because it does not depend on any input.
-func must[T any](value T, err error) T {
+// orPanic returns a value that has no error, because it does not depend on any input.
+func orPanic[T any](value T, err error) T {
 	if err != nil {
 		panic(fmt.Sprintf("a part of the self-test cannot be made: %v", err))
 	}
@@ -182,5 +182,5 @@ func syntheticCapacity(most int) capacity.Report {
 // syntheticLimit returns the rule that a synthetic capacity is at least a rate.
 func syntheticLimit(rate int) Assertion {
 	const rule = "- {scenario: self-test, check: %s capacity >= %d, objective: %s}"
-	return must(ParseRules("self-test", fmt.Appendf(nil, rule, synthetic, rate, syntheticObjective), Names{}))[0]
+	return orPanic(ParseRules("self-test", fmt.Appendf(nil, rule, synthetic, rate, syntheticObjective), Names{}))[0]
 }

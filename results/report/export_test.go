@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/metric"
@@ -29,8 +31,8 @@ func exported() []summary.Row {
 func TestFormats(t *testing.T) {
 	var text, markdown, csv, json bytes.Buffer
 	s := exported()
-	noError(t, errors.Join(report.WriteTable(&text, s, 80), report.WriteMarkdown(&markdown, s)))
-	noError(t, errors.Join(report.WriteCSV(&csv, s), report.WriteJSON(&json, s)))
+	must.Do(t, errors.Join(report.WriteTable(&text, s, 80), report.WriteMarkdown(&markdown, s)))
+	must.Do(t, errors.Join(report.WriteCSV(&csv, s), report.WriteJSON(&json, s)))
 	golden.Compare(t, "testdata/report.txt", text.Bytes())
 	golden.Compare(t, "testdata/report.md", markdown.Bytes())
 	golden.Compare(t, "testdata/report.csv", csv.Bytes())

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/metric"
@@ -48,8 +50,8 @@ func faultyRun(t *testing.T) *results.Document {
 func TestFailureMetrics(t *testing.T) {
 	d := faultyRun(t)
 	recordertest.Sound(t, d)
-	text := must(store.Seal(d))(t)
-	if again := must(store.Seal(must(store.Decode(text))(t)))(t); !bytes.Equal(text, again) {
+	text := must.Get(store.Seal(d))(t)
+	if again := must.Get(store.Seal(must.Get(store.Decode(text))(t)))(t); !bytes.Equal(text, again) {
 		t.Errorf("read back as %s, want %s", again, text)
 	}
 	ops := float64(d.Window.Operations)
@@ -103,9 +105,9 @@ func TestUnrecoveredFaultsAreTheLongest(t *testing.T) {
 		{"none with", nil, 2, time.Second, time.Second, time.Second},
 		{"all with", []time.Duration{ms, 2 * ms, 3 * ms}, 0, 0, 2 * ms, 3 * ms},
 	} {
-		recovery := must(results.NewHistogram(tt.recovered))(t)
+		recovery := must.Get(results.NewHistogram(tt.recovered))(t)
 		d := &results.Document{Failure: &results.Failure{Recovery: recovery, Unrecovered: tt.unrecovered, LongestUnrecovered: tt.waited}}
-		metrics := must(metric.Compute(d))(t)
+		metrics := must.Get(metric.Compute(d))(t)
 		near := func(metric string, want time.Duration) bool {
 			return time.Duration(metrics[metric].Value).Round(100*time.Microsecond) == want
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/report"
 	"github.com/zkbench/zkbench/results/table"
@@ -58,7 +60,7 @@ func TestMatrixFitsIntoItsWidth(t *testing.T) {
 	}
 	m.Add("kill-leader", underFault("lock-and-claim", nil))
 	var text strings.Builder
-	noError(t, m.Write(&text, 60))
+	must.Do(t, m.Write(&text, 60))
 	if table.Width(text.String()) > 60 {
 		t.Errorf("a line is too long:\n%s", &text)
 	}

@@ -73,7 +73,8 @@ func WriteOverviewMarkdown(w io.Writer, rows []summary.Row) error {
 	t := table.New(append(table.Left("scenario", "from", "to", "what changes"), table.Right("clients", "req/op", "notif/op", "herd max", "gain")...)...)
 	for _, p := range Pairings(rows) {
 		both := func(metric string) string { return Show(p.Naive, metric) + " → " + Show(p.Optimized, metric) }
-		t.Row("`"+p.Naive.Scenario+"`", "`"+p.Naive.Variant+"`"+mark(p.Naive), "`"+p.Optimized.Variant+"`"+mark(p.Optimized), p.Change, p.Naive.Clients,
+		from, to := "`"+p.Naive.Variant+"`"+mark(p.Naive), "`"+p.Optimized.Variant+"`"+mark(p.Optimized)
+		t.Row("`"+p.Naive.Scenario+"`", from, to, p.Change, p.Naive.Clients,
 			both(metric.RequestsPerOp), both(metric.NotificationsPerOp), both(metric.HerdMax), p.GainsText("; "))
 	}
 	_, err := fmt.Fprintln(w, t.Markdown())

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/golden"
@@ -68,7 +70,7 @@ func TestOverview(t *testing.T) {
 	docs[0].Invalid = []string{"a reason"}
 	rows := summary.Of(docs)
 	var text, markdown bytes.Buffer
-	noError(t, errors.Join(report.WriteOverview(&text, rows, 80), report.WriteOverviewMarkdown(&markdown, rows)))
+	must.Do(t, errors.Join(report.WriteOverview(&text, rows, 80), report.WriteOverviewMarkdown(&markdown, rows)))
 	golden.Compare(t, filepath.Join("testdata", "overview.txt"), text.Bytes())
 	golden.Compare(t, filepath.Join("testdata", "overview.md"), markdown.Bytes())
 }

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
@@ -29,8 +31,8 @@ func stagedRun(t *testing.T) *results.Document {
 // Below the table, each stage of each variant has a line of its own, with the medians of its repeats.
 func TestStagesTable(t *testing.T) {
 	var docs []*results.Document
-	slow := must(results.NewHistogram([]time.Duration{time.Second, 2 * time.Second}))(t)
-	fast := must(results.NewHistogram([]time.Duration{3 * ms, 4 * ms}))(t)
+	slow := must.Get(results.NewHistogram([]time.Duration{time.Second, 2 * time.Second}))(t)
+	fast := must.Get(results.NewHistogram([]time.Duration{3 * ms, 4 * ms}))(t)
 	for _, variant := range []string{"znode", "predecessor-watch"} {
 		for repeat, backlog := range []int64{900, 1100, 1000} {
 			d := openDocument(variant, "naive", 400, repeat+1, 1)

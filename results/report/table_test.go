@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/metric"
@@ -112,7 +114,7 @@ func compareTables(t *testing.T, name string, docs []*results.Document, widths .
 func shown(t *testing.T, rows []summary.Row, width int) string {
 	t.Helper()
 	var out strings.Builder
-	noError(t, report.WriteTable(&out, rows, width))
+	must.Do(t, report.WriteTable(&out, rows, width))
 	return out.String()
 }
 
@@ -154,20 +156,4 @@ func compareVerdict(t *testing.T, name string, docs []*results.Document) {
 	var out bytes.Buffer
 	report.WriteVerdict(&out, docs)
 	golden.Compare(t, filepath.Join("testdata", name), out.Bytes())
-}
-
-// must returns a value, and ends the test if there was an error instead.
-func must[T any](value T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		noError(t, err)
-		return value
-	}
-}
-
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
@@ -16,7 +18,7 @@ import (
 
 // A text that says something else than what was written is refused; one that says the same in other words is not.
 func TestDecodeNoticesChanges(t *testing.T) {
-	text := must(store.Seal(recordertest.Whole(t)))(t)
+	text := must.Get(store.Seal(recordertest.Whole(t)))(t)
 	for _, tt := range []struct{ name, old, replacement, want string }{
 		{"whole", "", "", ""},
 		{"more white space", `"clients": 10`, "\n\t\"clients\" : 10 ", ""},
@@ -54,7 +56,7 @@ func TestDecodeOfMoreParts(t *testing.T) {
 		*results.Document
 		Later []int `json:"later"`
 	}{recordertest.Whole(t), []int{1}}
-	must(store.Decode(must(store.Seal(d))(t)))(t)
+	must.Get(store.Decode(must.Get(store.Seal(d))(t)))(t)
 }
 
 // Metrics that do not follow from the rest are refused even with a digest.
@@ -68,7 +70,7 @@ func TestDecodeComputesMetricsAgain(t *testing.T) {
 	} {
 		d := recordertest.Whole(t)
 		change(d.Metrics)
-		text := must(store.Seal(d))(t)
+		text := must.Get(store.Seal(d))(t)
 		if _, err := store.Decode(text); err == nil || !strings.Contains(err.Error(), "does not follow from its measurement") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -80,8 +82,8 @@ func TestDecodeAddsMetrics(t *testing.T) {
 	d := recordertest.Whole(t)
 	want := d.Metrics[metric.HerdMax]
 	delete(d.Metrics, metric.HerdMax)
-	text := must(store.Seal(d))(t)
-	if got := must(store.Decode(text))(t).Metrics[metric.HerdMax]; got != want {
+	text := must.Get(store.Seal(d))(t)
+	if got := must.Get(store.Decode(text))(t).Metrics[metric.HerdMax]; got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 }
@@ -90,7 +92,7 @@ func TestDecodeAddsMetrics(t *testing.T) {
 func TestDecodeFindsVoidNumbers(t *testing.T) {
 	d := recordertest.Whole(t)
 	d.Health.Reconnects = 2
-	if read := must(store.Decode(must(store.Seal(d))(t)))(t); len(read.Invalid) != 1 || read.Sound() {
+	if read := must.Get(store.Decode(must.Get(store.Seal(d))(t)))(t); len(read.Invalid) != 1 || read.Sound() {
 		t.Errorf("%v", read)
 	}
 }
@@ -98,8 +100,8 @@ func TestDecodeFindsVoidNumbers(t *testing.T) {
 func TestReadFileOfAnotherKind(t *testing.T) {
 	dir := t.TempDir()
 	huge := filepath.Join(dir, "huge.json")
-	noError(t, os.WriteFile(huge, nil, 0o644))
-	noError(t, os.Truncate(huge, 1<<40))
+	must.Do(t, os.WriteFile(huge, nil, 0o644))
+	must.Do(t, os.Truncate(huge, 1<<40))
 	for path, want := range map[string]string{dir: "no regular file (d---", "/dev/zero": "no regular file", huge: "has 1099511627776 bytes"} {
 		if _, err := store.ReadFile(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
@@ -109,7 +111,7 @@ func TestReadFileOfAnotherKind(t *testing.T) {
 
 // FuzzDecode decodes texts as they are and with a digest of their own. What is accepted is accepted again after it was written.
 func FuzzDecode(f *testing.F) {
-	sealed := must(store.Seal(recordertest.Whole(f)))(f)
+	sealed := must.Get(store.Seal(recordertest.Whole(f)))(f)
 	f.Add(sealed)
 	f.Add([]byte(`{"schema":1,"histograms":{"acquire":{"samples":3,"hdr":"HISTFAAAAA"}}}`))
 	f.Add([]byte(`{"schema":1,"clients":1,"herd":{"sizes":[{"size":1,"count":null}]},"health":{"client_cpu":-1e999}}`))
@@ -129,8 +131,8 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		sealed = must(store.Seal(d))(t)
-		again := must(store.Decode(sealed))(t)
+		sealed = must.Get(store.Seal(d))(t)
+		again := must.Get(store.Decode(sealed))(t)
 		if other, err := store.Seal(again); err != nil || !bytes.Equal(other, sealed) {
 			t.Errorf("%v: %s, want %s", err, other, sealed)
 		}

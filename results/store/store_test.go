@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/results/must"
+
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/results/summary"
@@ -16,8 +18,8 @@ import (
 func TestWriteAndRead(t *testing.T) {
 	dir := t.TempDir()
 	d := recordertest.Whole(t)
-	noError(t, store.Write(d, dir))
-	noError(t, store.WriteJSON(filepath.Join(dir, "summary.json"), []summary.Row{}))
+	must.Do(t, store.Write(d, dir))
+	must.Do(t, store.WriteJSON(filepath.Join(dir, "summary.json"), []summary.Row{}))
 	docs, err := store.ReadAll([]string{dir})
 	if err != nil || len(docs) != 1 {
 		t.Fatalf("read %d documents, %v; want 1 and the summary beside it left alone", len(docs), err)
@@ -33,7 +35,7 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		noError(t, os.WriteFile(path, []byte(text), 0o644))
+		must.Do(t, os.WriteFile(path, []byte(text), 0o644))
 		return path
 	}
 	for _, tt := range []struct{ name, path, want string }{
@@ -53,21 +55,5 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 	_, err := store.ReadAll([]string{filepath.Join(dir, "cut.json"), filepath.Join(dir, "newer.json")})
 	if err == nil || !strings.Contains(err.Error(), "cut.json") || !strings.Contains(err.Error(), "newer.json") {
 		t.Errorf("error = %v, want every unreadable file in it", err)
-	}
-}
-
-// must returns a value, and ends the test if there was an error instead.
-func must[T any](value T, err error) func(t testing.TB) T {
-	return func(t testing.TB) T {
-		t.Helper()
-		noError(t, err)
-		return value
-	}
-}
-
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
