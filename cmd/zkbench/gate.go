@@ -51,7 +51,7 @@ claims (expect:) are checked. --rules adds your claims, and --baseline checks
 the counts that 'zkbench baseline save' has stored.
 
 With --run, another build is measured beside this one, in pairs of runs on one
-ensemble. What differs is measured again in further pairs; only what both stages
+ensemble. What differs is measured again in further pairs; only what both blocks
 show is a regression. docs/statistics.md has the tests and what they can detect.
 
 Exit codes, first that applies: 4 a recipe broke its promise; 1 could not run;

@@ -53,8 +53,8 @@ type Check struct {
 	Limit    *table.Number   `json:"limit"`
 	Outcome  outcome.Outcome `json:"outcome"`
 	Why      string          `json:"why"`
-	Screen   paired.Stage    `json:"screen,omitzero"` // of pairs
-	Confirm  paired.Stage    `json:"confirmation,omitzero"`
+	Screen   paired.Block    `json:"screen,omitzero"` // of pairs
+	Confirm  paired.Block    `json:"confirmation,omitzero"`
 
 	better bool // better than the baseline, which can be saved
 	narrow bool // a capacity so near its limit that another search may decide otherwise

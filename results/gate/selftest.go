@@ -145,15 +145,15 @@ func orPanic[T any](value T, err error) T {
 func syntheticPairs(slowdown float64, r PairRules) (p Pairs) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a self-test has to be the same each time
 	noise := func() float64 { return math.Exp(0.027 * random.NormFloat64()) }
-	stage := func(n int) (pairs [][2][]*results.Document) {
+	block := func(n int) (pairs [][2][]*results.Document) {
 		for range n {
 			pairs = append(pairs, [2][]*results.Document{{syntheticClosed(noise())}, {syntheticClosed(slowdown * noise())}})
 		}
 		return pairs
 	}
-	p.Screen = stage(r.Rule.ScreenPairs)
+	p.Screen = block(r.Rule.ScreenPairs)
 	if variants, _ := p.Flagged(r); len(variants) > 0 {
-		p.Confirm = stage(r.Rule.ConfirmPairs)
+		p.Confirm = block(r.Rule.ConfirmPairs)
 	}
 	return p
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// Rule decides in two stages. The screen has few pairs and a lenient level, so that it misses little. If it is flagged, a
+// Rule decides in two blocks. The screen has few pairs and a lenient level, so that it misses little. If it is flagged, a
 // confirmation with more, fresh pairs and a strict level follows. So a false alarm has to occur twice, and most changes cost
 // no more than the screen.
 type Rule struct {
@@ -59,21 +59,21 @@ func ratioFromOne(what string, ratio float64) error {
 	return nil
 }
 
-// Stage is the result of one block of pairs.
-type Stage struct {
+// Block is the result of one block of pairs.
+type Block struct {
 	Estimate
 	P       float64 `json:"p"`
 	Flagged bool    `json:"flagged"` // only if it has as many pairs as the rule asks for
 	Why     string  `json:"-"`       // with the numbers
 }
 
-// stage evaluates one block of pairs.
-func (r Rule) stage(logRatios []float64, pairs int, alpha float64) (s Stage, err error) {
+// block evaluates one block of pairs.
+func (r Rule) block(logRatios []float64, pairs int, alpha float64) (s Block, err error) {
 	if s.P, err = Greater(logRatios); err == nil && len(logRatios) > 0 {
 		s.Estimate, err = Summarize(logRatios)
 	}
 	if err != nil {
-		return Stage{}, err
+		return Block{}, err
 	}
 	if len(logRatios) != pairs {
 		s.Why = fmt.Sprintf("%d pairs instead of the %d decided on", len(logRatios), pairs)
@@ -113,25 +113,25 @@ type Decision struct {
 	Verdict      Verdict
 	Passed       bool // PASS, or NOISE whose confirmation rules out a slowdown beyond the margin
 	Why          string
-	Screen       Stage
-	Confirmation Stage // zero if the screen was not flagged
+	Screen       Block
+	Confirmation Block // zero if the screen was not flagged
 }
 
-// Decide returns the verdict for a screen and, if that is flagged, a confirmation, which is ignored otherwise. A stage with
+// Decide returns the verdict for a screen and, if that is flagged, a confirmation, which is ignored otherwise. A block with
 // fewer or more pairs than the rule asks for is INCONCLUSIVE.
 func (r Rule) Decide(screen, confirmation []float64) (Decision, error) {
 	if err := r.Validate(); err != nil {
 		return Decision{}, fmt.Errorf("rule: %w", err)
 	}
-	first, err := r.stage(screen, r.ScreenPairs, r.ScreenAlpha)
+	first, err := r.block(screen, r.ScreenPairs, r.ScreenAlpha)
 	if err != nil {
 		return Decision{}, fmt.Errorf("screen: %w", err)
 	}
 	d := Decision{Verdict: Inconclusive, Why: "screen: " + first.Why, Screen: first}
-	last, unflagged := first, Pass // the stage that decides, and its verdict if it is not flagged
+	last, unflagged := first, Pass // the block that decides, and its verdict if it is not flagged
 	complete := len(screen) == r.ScreenPairs
 	if first.Flagged {
-		if last, err = r.stage(confirmation, r.ConfirmPairs, r.ConfirmAlpha); err != nil {
+		if last, err = r.block(confirmation, r.ConfirmPairs, r.ConfirmAlpha); err != nil {
 			return Decision{}, fmt.Errorf("confirmation: %w", err)
 		}
 		d.Confirmation, d.Why, unflagged = last, "screen flagged; confirmation: "+last.Why, Noise
@@ -188,8 +188,8 @@ func (r Rule) Detectable(logRatios []float64) (float64, error) {
 	return math.Exp(slowdowns[int(math.Ceil(power*simulations))-1]), nil
 }
 
-// flaggedFrom returns a function that draws a stage without a slowdown. The function returns the log-ratio that, added to
-// every pair, would flag the stage: the lower confidence bound then exceeds zero, so that p is below alpha, and the median
+// flaggedFrom returns a function that draws a block without a slowdown. The function returns the log-ratio that, added to
+// every pair, would flag the block: the lower confidence bound then exceeds zero, so that p is below alpha, and the median
 // exceeds the threshold.
 func (r Rule) flaggedFrom(pairs int, alpha float64) func(*rand.Rand, []float64) float64 {
 	outside := cut(untiedNull(pairs), alpha)

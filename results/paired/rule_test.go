@@ -155,8 +155,8 @@ func TestReasonsHaveTheNumbers(t *testing.T) {
 func TestDecideRefusesWhatIsNoNumber(t *testing.T) {
 	bad := steady(10, 1.3)
 	bad[3] = math.NaN()
-	for _, stages := range [][2][]float64{{bad, nil}, {steady(10, 1.3), append(bad, bad...)}} {
-		if j, err := paired.DefaultRule().Decide(stages[0], stages[1]); err == nil || j.Verdict != "" || j.Passed {
+	for _, blocks := range [][2][]float64{{bad, nil}, {steady(10, 1.3), append(bad, bad...)}} {
+		if j, err := paired.DefaultRule().Decide(blocks[0], blocks[1]); err == nil || j.Verdict != "" || j.Passed {
 			t.Errorf("NaN is judged %+v", j)
 		}
 	}
