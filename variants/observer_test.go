@@ -1,11 +1,9 @@
 package variants_test
 
 import (
-	"errors"
+	"math"
 	"testing"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -29,47 +27,6 @@ func TestSpansEndWithALife(t *testing.T) {
 	}
 }
 
-// cutConn is a connection that is cut at its first request. Every later one finds no znode.
-type cutConn struct {
-	variants.Conn
-	cut    bool
-	second func() // called before the second request is answered
-}
-
-func (c *cutConn) answer() error {
-	if !c.cut {
-		c.cut = true
-		return zk.ErrConnectionClosed
-	}
-	c.second()
-	return zk.ErrNoNode
-}
-
-func (c *cutConn) Delete(string, int32) error               { return c.answer() }
-func (c *cutConn) Multi(...any) ([]zk.MultiResponse, error) { return nil, c.answer() }
-
-// A delete that is repeated and finds no znode has succeeded, unless it was sent again under a new session.
-func TestRepeatedDeletes(t *testing.T) {
-	for _, lose := range []bool{false, true} {
-		for what, give := range map[string]func(*variants.Session) error{
-			"Remove": func(s *variants.Session) error { return s.Remove(t.Context(), "/z") },
-			"Give": func(s *variants.Session) error {
-				return variants.FencedNode{Session: s, Path: "/z", Fence: "/f"}.Give(t.Context(), 1)
-			},
-		} {
-			lost := make(chan struct{})
-			err := give(variants.NewSession(&cutConn{second: func() {
-				if lose {
-					close(lost)
-				}
-			}}, lost))
-			if errors.Is(err, variants.ErrSessionLost) != lose || !lose && err != nil {
-				t.Errorf("%s of a session that is lost meanwhile (%v) returned %v", what, lose, err)
-			}
-		}
-	}
-}
-
 // Clients of a recipe that is fixed only for drivers can join again in Go, and not in a driver.
 func TestFixed(t *testing.T) {
 	driven := variants.Variant{Driver: &variants.Driver{}}
@@ -85,6 +42,33 @@ func TestFixed(t *testing.T) {
 	} {
 		if got := tt.recipe.IsFixed(tt.variant); got != tt.want {
 			t.Errorf("fixed %t, fixed for drivers %t, in a driver %t: %t, want %t", tt.recipe.Fixed, tt.recipe.DrivenFixed, tt.variant.Driver != nil, got, tt.want)
+		}
+	}
+}
+
+// Between pairs events of one client, and Across those of one value.
+func TestPairsOfEvents(t *testing.T) {
+	var between, across int
+	count := func(n *int) variants.Findings { return variants.Findings{Span: func(variants.Span) { *n++ }} }
+	all := variants.Observers{count(&between).Between("x", 1, 2), count(&across).Across("x", 1, 2)}
+	for i, e := range []variants.Event{{Client: 0, Kind: 1}, {Client: 1, Kind: 2}, {Client: 0, Kind: 1, Value: 7}, {Client: 0, Kind: 2, Value: 8}} {
+		e.At = time.Duration(i + 1)
+		all.Observe(e)
+	}
+	all.Complete()
+	if between != 1 || across != 1 {
+		t.Errorf("%d spans between and %d across, want 1 and 1", between, across)
+	}
+}
+
+func BenchmarkRecord(b *testing.B) {
+	l := variants.NewLog(time.Now(), 0, func() (seen, shown int64, next variants.Write) { return 0, 0, nil }, []variants.EventKind{1})
+	var taken []variants.Placed
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		l.Record(1, 42)
+		if i%1000 == 999 { // as the runner does now and then
+			taken = l.Take(taken[:0], math.MaxInt64)
 		}
 	}
 }
