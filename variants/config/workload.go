@@ -279,11 +279,11 @@ type blockages struct {
 	writer       int
 	failed, back time.Duration // when the writer's last life ended, and the present one began; 0 if there is nothing to report
 	reading      map[int]time.Duration
-	suspects     map[int]variants.Event // by reader: when the update was complete; the value is how long that took
+	pending      map[int]variants.Event // by reader: when the update was complete; the value is how long that took
 }
 
 func newBlockages(out variants.Findings) variants.Observer {
-	b := &blockages{out: out, writer: -1, reading: map[int]time.Duration{}, suspects: map[int]variants.Event{}}
+	b := &blockages{out: out, writer: -1, reading: map[int]time.Duration{}, pending: map[int]variants.Event{}}
 	return variants.ObserverFunc(b.observe)
 }
 
@@ -294,8 +294,8 @@ func (b *blockages) observe(e variants.Event) {
 	case reading:
 		b.reading[e.Client] = e.At
 	case heldUp:
-		if suspect, ok := b.suspects[e.Client]; ok {
-			b.out.Lose(suspect, variants.Blocked, suspect.Value, "client %d could not read until the writer was back", e.Client)
+		if loss, ok := b.pending[e.Client]; ok {
+			b.out.Lose(loss, variants.Blocked, loss.Value, "client %d could not read until the writer was back", e.Client)
 		}
 	case used:
 		b.forget(e.Client)
@@ -304,7 +304,7 @@ func (b *blockages) observe(e variants.Event) {
 	case updated:
 		for client, since := range b.reading {
 			if b.back > 0 && since < b.back {
-				b.suspects[client] = variants.Event{At: e.At, Value: int64(e.At - max(since, b.failed))}
+				b.pending[client] = variants.Event{At: e.At, Value: int64(e.At - max(since, b.failed))}
 			}
 		}
 		b.failed, b.back = 0, 0
@@ -313,7 +313,7 @@ func (b *blockages) observe(e variants.Event) {
 
 func (b *blockages) forget(client int) {
 	delete(b.reading, client)
-	delete(b.suspects, client)
+	delete(b.pending, client)
 }
 
 func (b *blockages) fail(e variants.Event) {

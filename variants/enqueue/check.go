@@ -33,13 +33,13 @@ func copies(out variants.Findings) variants.ObserverFunc {
 		case found:
 			i.copies++
 		case audited:
-			i.judge(out, e)
+			i.audited(out, e)
 		}
 	}
 }
 
-// judge reports what an audit has found. Copies of an item are damage, and a breach only of a variant that promises one.
-func (i *item) judge(out variants.Findings, e variants.Event) {
+// audited reports what an audit has found. Copies of an item are damage, and a breach only of a variant that promises one.
+func (i *item) audited(out variants.Findings, e variants.Event) {
 	switch {
 	case i.copies == 0 && i.done:
 		out.Lose(e, variants.ItemsLost, 1, "client %d enqueued item %d, which is not in the queue", e.Client, e.Value)

@@ -21,11 +21,11 @@ type Rules interface {
 
 // Fencing is an observer that holds clients to rules, as far as they could know. A session that has ended at the servers may have
 // a successor before its client can know. A resource that checks fencing tokens then refuses the old holder. So of two grants
-// that break the rules, that with the smaller token is suspect:
+// that break the rules, the breach of the one with the smaller token is pending:
 //
-//   - If the client's session turns out to be lost before its release has succeeded, or the client dies, the hold is counted as
-//     fenced.
-//   - Otherwise the rules are broken, which is certain when the release has succeeded or when all has ended.
+//   - It is dismissed, and the hold counted as fenced, if the client's session turns out to be lost before its release has
+//     succeeded, or if the client dies.
+//   - It is confirmed when the release has succeeded or when all has ended.
 //
 // A client that holds to the end although it could know that its session is lost breaks the promise in any case.
 type Fencing struct {
@@ -42,14 +42,14 @@ type hold struct {
 	releasing bool
 	fenced    bool
 	rival     int // the last other client that held it, too, or none
-	suspicion []variants.Violation
+	pending   []variants.Violation
 }
 
 // none is the rival of a client that holds alone.
 const none = -1
 
-// suspicionsKept bounds how many breaches of a client that holds on for long are reported.
-const suspicionsKept = 4
+// pendingKept bounds how many breaches of a client that holds on for long are reported.
+const pendingKept = 4
 
 // NewFencing returns an observer that has seen no event.
 func NewFencing(out variants.Findings, w Words, rules Rules) *Fencing {
@@ -64,15 +64,15 @@ func (f *Fencing) Observe(e variants.Event) {
 	case Releasing:
 		f.release(e)
 	case Released, Requested:
-		f.convict(e.Client)
+		f.confirm(e.Client)
 	case Deposed:
-		f.excuse(e)
+		f.dismiss(e)
 		delete(f.holds, e.Client)
 	case variants.SessionLost:
-		f.excuse(e)
+		f.dismiss(e)
 		f.lost[e.Client] = true
 	case variants.Died, variants.Rejoined:
-		f.excuse(e)
+		f.dismiss(e)
 		delete(f.holds, e.Client)
 		delete(f.lost, e.Client)
 	}
@@ -81,7 +81,7 @@ func (f *Fencing) Observe(e variants.Event) {
 // Complete implements [variants.Observer].
 func (f *Fencing) Complete() {
 	for _, client := range slices.Sorted(maps.Keys(f.holds)) {
-		f.convict(client)
+		f.confirm(client)
 	}
 }
 
@@ -108,7 +108,7 @@ func (f *Fencing) grant(e variants.Event) {
 		}
 	}
 	if before != nil {
-		f.convict(e.Client)
+		f.confirm(e.Client)
 	}
 	f.holds[e.Client] = h
 	switch exceed, breach := f.rules.Order(e); {
@@ -116,14 +116,14 @@ func (f *Fencing) grant(e variants.Event) {
 	case f.rules.Token(e) == exceed:
 		f.out.Breach(e, "%s", breach)
 	default:
-		f.suspect(h, e.Violation("%s", breach))
+		f.await(h, e.Violation("%s", breach))
 	}
 	if f.lost[e.Client] {
-		f.excuse(e)
+		f.dismiss(e)
 	}
 }
 
-// overlap suspects one of two holds. A client that already holds, or has the same token, is excused by nothing.
+// overlap finds one of two holds in breach. The breach is certain if both are of one client, or have one token.
 func (f *Fencing) overlap(e variants.Event, h, other *hold, breach string) {
 	newer, older := f.rules.Token(e), f.rules.Token(other.granted)
 	h.rival, other.rival = other.granted.Client, e.Client
@@ -131,36 +131,37 @@ func (f *Fencing) overlap(e variants.Event, h, other *hold, breach string) {
 	case e.Client == other.granted.Client, newer == older:
 		f.out.Breach(e, "%s", breach)
 	case newer < older:
-		f.suspect(h, e.Violation("%s", breach))
+		f.await(h, e.Violation("%s", breach))
 	default:
-		f.suspect(other, e.Violation("%s", breach))
+		f.await(other, e.Violation("%s", breach))
 		if f.lost[other.granted.Client] {
-			f.excuse(variants.Event{At: e.At, Client: other.granted.Client})
+			f.dismiss(variants.Event{At: e.At, Client: other.granted.Client})
 		}
 	}
 }
 
-func (f *Fencing) suspect(h *hold, v variants.Violation) {
-	if len(h.suspicion) < suspicionsKept {
-		h.suspicion = append(h.suspicion, v)
+// await keeps a breach until it is confirmed or dismissed.
+func (f *Fencing) await(h *hold, v variants.Violation) {
+	if len(h.pending) < pendingKept {
+		h.pending = append(h.pending, v)
 	}
 }
 
-// excuse drops what a client is suspected of: its session has ended.
-func (f *Fencing) excuse(e variants.Event) {
-	if h := f.holds[e.Client]; h != nil && len(h.suspicion) > 0 {
-		h.suspicion = nil
+// dismiss drops the pending breaches of a client, whose session has ended.
+func (f *Fencing) dismiss(e variants.Event) {
+	if h := f.holds[e.Client]; h != nil && len(h.pending) > 0 {
+		h.pending = nil
 		f.Fence(e, e.Client)
 	}
 }
 
-// convict reports what a client is suspected of: its session had not ended.
-func (f *Fencing) convict(client int) {
+// confirm reports the pending breaches of a client, whose session had not ended.
+func (f *Fencing) confirm(client int) {
 	h := f.holds[client]
 	if h == nil {
 		return
 	}
-	for _, v := range h.suspicion {
+	for _, v := range h.pending {
 		f.out.Violation(v)
 	}
 	delete(f.holds, client)

@@ -169,7 +169,7 @@ func (q *MarkAndRequeue) requeue(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	suspects, err := q.allMarked(ctx)
+	marked, err := q.allMarked(ctx)
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (q *MarkAndRequeue) requeue(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, item := range suspects {
+	for _, item := range marked {
 		if slices.Contains(alive, item.mark) {
 			continue
 		}

@@ -28,7 +28,7 @@ func newObserver(out variants.Findings) variants.Observer {
 const patience = 3
 
 // referee reports force before the grace is over, and holders that hold on for longer than they may. It is the rules by which two
-// holders at a time are judged.
+// holders at a time are checked.
 type referee struct {
 	holding.Growth
 	out     variants.Findings

@@ -14,7 +14,7 @@ func newObserver(out variants.Findings) variants.Observer {
 		holding.Spans(out, holding.PhaseAcquire, holding.PhaseHold, holding.PhaseRelease),
 		handoffs(out),
 		holding.NewFencing(out, holding.LockWords(), &exclusion{}),
-		&sharing{out: out, clients: map[int]*client{}, suspects: map[int]*suspect{}},
+		&sharing{out: out, clients: map[int]*client{}, pending: map[int]*wait{}},
 		holding.Vacancy(out, holding.LockWords()),
 	}
 }

@@ -15,17 +15,17 @@ import (
 //
 //   - A writer holds or releases the lock, or has released it since the reader's request.
 //   - An earlier operation of a client has failed as a writer, or ended with a life of the client, and may have left its znode
-//     behind. That ends when the client acquires the lock, which excuses those who waited by then.
-//   - A writer has requested the lock and has not recorded more. It excuses the reader if it then withdraws, and does not if
-//     it is granted a larger token than the reader. Until this is known the reader is suspect.
+//     behind. That ends when the client acquires the lock, and explains the waits until then.
+//   - A writer has requested the lock and has not recorded more. It explains the wait if it then withdraws, and does not if
+//     it is granted a larger token than the reader. Until this is known the breach is pending.
 //
 // The reader's own wait is certain: it is recorded where the session's handle has begun one.
 type sharing struct {
 	out      variants.Findings
 	clients  map[int]*client
-	place    int              // of the event in the history
-	released int              // the place at which a writer has released last, or what a writer had left behind was gone
-	suspects map[int]*suspect // by reader, the first one of each that is still open
+	place    int           // of the event in the history
+	released int           // the place at which a writer has released last, or what a writer had left behind was gone
+	pending  map[int]*wait // by reader, the first one of each that may be a breach
 }
 
 // client is what is known of a client.
@@ -37,10 +37,10 @@ type client struct {
 	leftover  bool // it may have a writer's znode from an operation that failed
 }
 
-// suspect is a reader's acquisition that only open requests of writers excuse.
-type suspect struct {
+// wait is a reader's wait, until its acquisition, that only open requests of writers may explain.
+type wait struct {
 	acquisition variants.Event
-	excuses     map[int]bool // by client
+	writers     map[int]bool // those that may explain it
 }
 
 // Observe implements [variants.Observer].
@@ -70,9 +70,9 @@ func (s *sharing) Observe(e variants.Event) {
 		s.abandon(e.Client, c)
 	case holding.Acquired:
 		if mode == Read {
-			s.judge(e, c)
+			s.check(e, c)
 		} else {
-			s.convict(e)
+			s.ruleOut(e)
 		}
 		if c.leftover { // it has just gone, and others may have waited for it, too
 			c.leftover, s.released = false, s.place
@@ -102,56 +102,56 @@ func (s *sharing) abandon(id int, c *client) {
 		return
 	}
 	c.leftover = true
-	for reader, suspect := range s.suspects {
-		if suspect.excuses[id] {
-			delete(s.suspects, reader)
+	for reader, wait := range s.pending {
+		if wait.writers[id] {
+			delete(s.pending, reader)
 		}
 	}
 }
 
-// judge looks for a writer that a reader may have waited for.
-func (s *sharing) judge(e variants.Event, c *client) {
-	if !c.waited || s.released >= c.requested || s.suspects[e.Client] != nil {
+// check looks for a writer that a reader may have waited for.
+func (s *sharing) check(e variants.Event, c *client) {
+	if !c.waited || s.released >= c.requested || s.pending[e.Client] != nil {
 		return
 	}
-	excuses := map[int]bool{}
+	writers := map[int]bool{}
 	for id, other := range s.clients {
 		writes := other.mode == Write && other.stage != holding.Withdrew && other.stage != holding.Released
 		switch {
 		case other.leftover, writes && other.stage != holding.Requested:
 			return
 		case writes:
-			excuses[id] = true
+			writers[id] = true
 		}
 	}
-	s.suspects[e.Client] = &suspect{e, excuses}
-	s.close(e.Client)
+	s.pending[e.Client] = &wait{e, writers}
+	s.confirm(e.Client)
 }
 
-// convict takes a writer that has acquired the lock from the excuses of readers with smaller tokens: it was behind them.
-// Readers with larger tokens are excused. That it acquires the lock only now is a breach of another kind.
-func (s *sharing) convict(e variants.Event) {
+// ruleOut takes a writer that has acquired the lock from those that may explain the waits of readers with smaller tokens: it was behind
+// them. The waits of readers with larger tokens are explained. That it acquires the lock only now is a breach of another kind.
+func (s *sharing) ruleOut(e variants.Event) {
 	_, token := unstamp(e.Value)
-	for _, reader := range slices.Sorted(maps.Keys(s.suspects)) {
-		suspect := s.suspects[reader]
-		if !suspect.excuses[e.Client] {
+	for _, reader := range slices.Sorted(maps.Keys(s.pending)) {
+		wait := s.pending[reader]
+		if !wait.writers[e.Client] {
 			continue
 		}
-		if _, before := unstamp(suspect.acquisition.Value); token < before {
-			delete(s.suspects, reader)
+		if _, before := unstamp(wait.acquisition.Value); token < before {
+			delete(s.pending, reader)
 			continue
 		}
-		delete(suspect.excuses, e.Client)
-		s.close(reader)
+		delete(wait.writers, e.Client)
+		s.confirm(reader)
 	}
 }
 
-// close reports a suspect that nothing excuses.
-func (s *sharing) close(reader int) {
-	suspect := s.suspects[reader]
-	if len(suspect.excuses) > 0 {
+// confirm reports a wait that nothing explains.
+func (s *sharing) confirm(reader int) {
+	wait := s.pending[reader]
+	if len(wait.writers) > 0 {
 		return
 	}
-	delete(s.suspects, reader)
-	s.out.Breach(suspect.acquisition, "client %d waited for the lock as a reader although no writer was ahead of it", reader)
+	delete(s.pending, reader)
+	s.out.Breach(wait.acquisition, "client %d waited for the lock as a reader although no writer was ahead of it", reader)
 }

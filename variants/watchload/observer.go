@@ -168,7 +168,7 @@ func (f *feeds) notify(t *topic, w *watcher, e variants.Event) {
 	}
 }
 
-// fail excuses a client that gave up: it need not be notified any more.
+// fail takes a client that gave up from those that must be notified.
 func (f *feeds) fail(e variants.Event) {
 	f.gone[e.Client] = true
 	for _, t := range f.topics {
