@@ -2,13 +2,15 @@
 //
 // It takes one position: of a driver, zkbench believes only that a call has returned. Requests are counted on their way to the servers,
 // and times are taken at the pipe. A driver is one process with all clients of a measurement, each with a session of its own, so that 50
-// clients of a Java library do not need 50 virtual machines. docs/drivers.md has the protocol.
+// clients of a Java library do not need 50 virtual machines. docs/drivers.md describes the protocol, which Driver.java and driver.py implement for
+// the programs of their languages.
 package drivers
 
 import (
 	"bufio"
 	"cmp"
 	"context"
+	"embed"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +34,7 @@ import (
 type Process struct {
 	name    string
 	command *exec.Cmd
-	dir     string // with the program; empty for a user's own
+	dir     string // with the program unless it is a user's own, and with what is compiled
 	errors  *tail
 	ended   chan struct{} // closed when the process has ended and nothing more is read
 
@@ -50,6 +52,11 @@ type reply struct {
 	err    error
 }
 
+// protocol has the files that the programs of a language share.
+//
+//go:embed *.java *.py
+var protocol embed.FS
+
 // Start starts a driver, whose program is in code, or is a file of the user's own. The context bounds the start only: Close ends
 // the process.
 func Start(ctx context.Context, code fs.FS, d variants.Driver) (*Process, error) {
@@ -57,35 +64,41 @@ func Start(ctx context.Context, code fs.FS, d variants.Driver) (*Process, error)
 	if err != nil {
 		return nil, err
 	}
-	file, dir := d.Program, ""
-	if !path.IsAbs(file) {
-		if dir, err = unpack(code, d.Program); err != nil {
-			return nil, err
-		}
-		file = filepath.Join(dir, path.Base(d.Program))
-	}
-	args := slices.Concat(platform.command, []string{file}, d.Args)
-	name := path.Base(d.Program)
-	p, err := run(name, dir, exec.CommandContext(context.WithoutCancel(ctx), args[0], args[1:]...))
+	dir, err := os.MkdirTemp("", "zkbench-driver-")
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start %s: %w", name, err), os.RemoveAll(dir))
+		return nil, err
+	}
+	p, err := start(ctx, platform, code, d, dir)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", path.Base(d.Program), err), os.RemoveAll(dir))
 	}
 	return p, nil
 }
 
-// unpack writes a program to a folder of its own.
-func unpack(code fs.FS, program string) (dir string, err error) {
-	text, err := fs.ReadFile(code, program)
+// start starts a driver in a folder of its own.
+func start(ctx context.Context, platform platform, code fs.FS, d variants.Driver, dir string) (*Process, error) {
+	file := d.Program
+	if !path.IsAbs(file) {
+		if err := unpack(code, path.Dir(file), dir); err != nil {
+			return nil, err
+		}
+		file = filepath.Join(dir, path.Base(file))
+	}
+	command, err := platform.prepare(ctx, file, dir)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if dir, err = os.MkdirTemp("", "zkbench-driver-"); err != nil {
-		return "", err
+	args := slices.Concat(command, d.Args)
+	return run(path.Base(d.Program), dir, exec.CommandContext(context.WithoutCancel(ctx), args[0], args[1:]...))
+}
+
+// unpack writes the programs of a recipe, and the protocol that they share, to a folder.
+func unpack(code fs.FS, programs, dir string) error {
+	own, err := fs.Sub(code, programs)
+	if err != nil {
+		return err
 	}
-	if err := os.WriteFile(filepath.Join(dir, path.Base(program)), text, 0o600); err != nil {
-		return "", errors.Join(err, os.RemoveAll(dir))
-	}
-	return dir, nil
+	return errors.Join(os.CopyFS(dir, own), os.CopyFS(dir, protocol))
 }
 
 // run starts a process, and reads its answers in the background.
@@ -212,7 +225,7 @@ func (p *Process) expect(client string) (<-chan reply, error) {
 	return answered, nil
 }
 
-// startTimeout is how long a driver may take until it answers, such as a JVM that compiles it on a busy machine.
+// startTimeout is how long a driver may take until it answers, such as a JVM on a busy machine.
 const startTimeout = time.Minute
 
 // Ping returns how long each of n calls that do nothing takes: what the pipe adds to every call. The driver may just have been started.

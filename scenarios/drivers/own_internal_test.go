@@ -1,12 +1,16 @@
 package drivers
 
 import (
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
 )
@@ -76,6 +80,19 @@ func TestNeedsOfOwnDriver(t *testing.T) {
 		if err != nil || (len(p.needs)+len(p.command) == 0) != tt.asItIs {
 			t.Errorf("executable %s: %+v, %v; want it run as it is: %t", tt.name, p, err, tt.asItIs)
 		}
+	}
+}
+
+// A Java program that does not compile is refused with the compiler's words.
+func TestOwnDriverThatDoesNotCompile(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("javac"); err != nil {
+		ensembletest.Require(t, fmt.Errorf("%w: %w", ensemble.ErrUnavailable, err))
+	}
+	file := script(t, t.TempDir(), "Lock.java", "class Lock extends Driver {}", 0o600)
+	_, err := Start(t.Context(), nil, variants.Driver{Program: file})
+	if err == nil || !strings.HasPrefix(err.Error(), "start Lock.java: compile it: exit status 1: ") || !strings.Contains(err.Error(), "cannot find symbol") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -1,10 +1,13 @@
 package drivers
 
 import (
+	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,6 +17,7 @@ import (
 
 // Jars of Debian packages. Their manifests name what they need themselves.
 const (
+	jars         = curatorJar + ":" + zooKeeperJar + ":" + lockJar + ":" + queueJar + ":" + silentLogJar
 	curatorJar   = "/usr/share/java/curator-recipes.jar"
 	zooKeeperJar = "/usr/share/java/zookeeper.jar"
 	lockJar      = "/usr/share/java/zookeeper-recipes-lock.jar"  // of libzookeeper-java, too
@@ -24,6 +28,7 @@ const (
 // platform is how the programs of one language are run.
 type platform struct {
 	command []string // before the program
+	compile bool     // the program is compiled, and run as the class of the file's name
 	needs   []variants.Need
 }
 
@@ -43,12 +48,10 @@ func platformOf(program string) (platform, error) {
 // platformByEnding returns the platform of a program of a language. The first of its needs is what runs it.
 func platformByEnding(program string) (platform, error) {
 	switch path.Ext(program) {
-	case ".java": // compiled when it is started
+	case ".java":
 		return platform{
-			command: []string{
-				"java", "-XX:+DisplayVMOutputToStderr", "-Xlog:disable", "-Xlog:all=warning:stderr", // standard output is for answers
-				"-cp", strings.Join([]string{curatorJar, zooKeeperJar, lockJar, queueJar, silentLogJar}, ":"),
-			},
+			command: []string{"java", "-XX:+DisplayVMOutputToStderr", "-Xlog:disable", "-Xlog:all=warning:stderr"}, // standard output is for answers
+			compile: true,
 			needs: []variants.Need{
 				{Path: "javac", Package: "default-jdk-headless"},
 				{Path: curatorJar, Package: "libcurator-recipes-java"},
@@ -67,6 +70,19 @@ func platformByEnding(program string) (platform, error) {
 	default:
 		return platform{}, fmt.Errorf("%s is neither a Java nor a Python program", program)
 	}
+}
+
+// prepare returns the command that runs a program. If it is to be compiled, prepare does that into a folder, with the files beside it that it
+// needs.
+func (p platform) prepare(ctx context.Context, file, dir string) ([]string, error) {
+	if !p.compile {
+		return append(p.command, file), nil
+	}
+	javac := exec.CommandContext(ctx, "javac", "-proc:none", "-d", dir, "-cp", jars, "-sourcepath", filepath.Dir(file), file)
+	if text, err := javac.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("compile it: %w: %s", err, bytes.TrimSpace(text))
+	}
+	return append(p.command, "-cp", dir+":"+jars, strings.TrimSuffix(filepath.Base(file), ".java")), nil
 }
 
 // Missing returns the Debian packages without which a driver cannot run here, sorted.

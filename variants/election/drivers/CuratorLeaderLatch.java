@@ -1,113 +1,42 @@
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
 import java.lang.reflect.Field;
-import java.util.HashMap;
-import java.util.Map;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import org.apache.curator.framework.CuratorFramework;
-import org.apache.curator.framework.CuratorFrameworkFactory;
 import org.apache.curator.framework.recipes.leader.LeaderLatch;
-import org.apache.curator.retry.RetryNTimes;
 
 /**
- * Candidates of the leader election of Apache Curator, LeaderLatch. Each client has a session of its own, and a latch for each term. The
- * epoch is the sequence number of the latch's znode, which Curator does not hand out: it is taken from the object, without a request.
+ * A candidate of the leader election of Apache Curator, LeaderLatch, with a latch for each term. The epoch is the sequence number of the
+ * latch's znode, which Curator does not hand out: it is taken from the object, without a request.
  */
-public class CuratorLeaderLatch {
-    /** The sequence number of a latch's znode. */
-    static String epoch(LeaderLatch leading) throws Exception {
+public class CuratorLeaderLatch extends CuratorDriver {
+    private String path;
+    private LeaderLatch latch;
+
+    @Override
+    void prepare(String path, int clients) {
+        this.path = path;
+    }
+
+    @Override
+    String call(String verb, String argument) throws Exception {
+        switch (verb) {
+            case "campaign" -> {
+                latch = new LeaderLatch(curator, path);
+                latch.start();
+                latch.await();
+                return epoch();
+            }
+            case "resign" -> latch.close();
+            default -> throw unknown(verb);
+        }
+        return "";
+    }
+
+    private String epoch() throws Exception {
         Field ourPath = LeaderLatch.class.getDeclaredField("ourPath");
         ourPath.setAccessible(true);
-        String path = (String) ((AtomicReference<?>) ourPath.get(leading)).get();
-        return Long.toString(Long.parseLong(path.substring(path.length() - 10)));
-    }
-
-    /** One client: its session, its latch, and the thread that does what it is told. */
-    static class Client {
-        final ExecutorService thread = Executors.newSingleThreadExecutor();
-        CuratorFramework curator;
-        String path;
-        LeaderLatch latch;
-
-        String call(String[] words) throws Exception {
-            switch (words[1]) {
-                case "ping":
-                    return "";
-                case "open":
-                    open(words[2], Integer.parseInt(words[4]));
-                    path = words[3];
-                    return "";
-                case "campaign":
-                    latch = new LeaderLatch(curator, path);
-                    latch.start();
-                    latch.await();
-                    return epoch(latch);
-                case "resign":
-                    latch.close();
-                    return "";
-                case "sync":
-                    sync(words[2]);
-                    return "";
-                default:
-                    throw new IllegalArgumentException("unknown verb " + words[1]);
-            }
-        }
-
-        void open(String address, int timeoutMillis) throws Exception {
-            curator = CuratorFrameworkFactory.builder()
-                    .connectString(address)
-                    .sessionTimeoutMs(timeoutMillis)
-                    .retryPolicy(new RetryNTimes(10, 100))
-                    .ensembleTracker(false) // it would find the servers' own addresses, and use them
-                    .build();
-            curator.start();
-            if (!curator.blockUntilConnected(30, TimeUnit.SECONDS)) {
-                throw new IllegalStateException("no session within 30 s");
-            }
-        }
-
-        void close(String id) {
-            try {
-                curator.close();
-            } finally {
-                answer(id + " closed");
-            }
-        }
-
-        void sync(String path) throws Exception {
-            CountDownLatch done = new CountDownLatch(1);
-            curator.sync().inBackground((client, event) -> done.countDown()).forPath(path);
-            done.await();
-        }
-    }
-
-    static synchronized void answer(String line) {
-        System.out.println(line);
-        System.out.flush();
+        return number((String) ((AtomicReference<?>) ourPath.get(latch)).get());
     }
 
     public static void main(String[] args) throws Exception {
-        Map<String, Client> clients = new HashMap<>();
-        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
-        for (String line; (line = in.readLine()) != null; ) {
-            String[] words = line.split(" ");
-            Client client = clients.computeIfAbsent(words[0], id -> new Client());
-            if (words[1].equals("close")) { // also while another call waits
-                new Thread(() -> client.close(words[0])).start();
-                continue;
-            }
-            client.thread.execute(() -> {
-                try {
-                    answer(words[0] + " ok " + client.call(words));
-                } catch (Throwable e) {
-                    answer(words[0] + " error " + e.toString().replace('\n', ' '));
-                }
-            });
-        }
-        System.exit(0); // zkbench has closed the pipe
+        run(CuratorLeaderLatch::new);
     }
 }

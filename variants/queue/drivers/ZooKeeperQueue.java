@@ -1,105 +1,31 @@
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.io.InputStreamReader;
-import java.util.HashMap;
 import java.util.HexFormat;
-import java.util.Map;
-import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.TimeUnit;
-import org.apache.zookeeper.Watcher.Event.KeeperState;
 import org.apache.zookeeper.ZooDefs.Ids;
-import org.apache.zookeeper.ZooKeeper;
 import org.apache.zookeeper.recipes.queue.DistributedQueue;
 
-/**
- * Clients of the queue that comes with ZooKeeper, DistributedQueue of its recipes. Each client has a session of its own. An item is taken by
- * poll.
- */
-public class ZooKeeperQueue {
-    static final HexFormat HEX = HexFormat.of();
+/** A client of the queue that comes with ZooKeeper, DistributedQueue of its recipes. An item is taken by poll. */
+public class ZooKeeperQueue extends ZooKeeperDriver {
+    private static final HexFormat HEX = HexFormat.of();
+    private DistributedQueue queue;
 
-    /** One client: its session, its end of the queue, and the thread that does what it is told. */
-    static class Client {
-        final ExecutorService thread = Executors.newSingleThreadExecutor();
-        ZooKeeper zooKeeper;
-        DistributedQueue queue;
-
-        String call(String[] words) throws Exception {
-            switch (words[1]) {
-                case "ping":
-                    return "";
-                case "open":
-                    open(words[2], Integer.parseInt(words[4]));
-                    queue = new DistributedQueue(zooKeeper, words[3], Ids.OPEN_ACL_UNSAFE);
-                    return "";
-                case "put":
-                    queue.offer(HEX.parseHex(words[2]));
-                    return "";
-                case "take":
-                    byte[] item = queue.poll();
-                    return item == null ? "" : HEX.formatHex(item);
-                case "sync":
-                    sync(words[2]);
-                    return "";
-                default:
-                    throw new IllegalArgumentException("unknown verb " + words[1]);
-            }
-        }
-
-        void open(String address, int timeoutMillis) throws Exception {
-            CountDownLatch connected = new CountDownLatch(1);
-            zooKeeper = new ZooKeeper(address, timeoutMillis, event -> {
-                if (event.getState() == KeeperState.SyncConnected) {
-                    connected.countDown();
-                }
-            });
-            if (!connected.await(30, TimeUnit.SECONDS)) {
-                throw new IOException("no session within 30 s");
-            }
-        }
-
-        void close(String id) {
-            try {
-                zooKeeper.close();
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            } finally {
-                answer(id + " closed");
-            }
-        }
-
-        void sync(String path) throws Exception {
-            CountDownLatch done = new CountDownLatch(1);
-            zooKeeper.sync(path, (code, synced, context) -> done.countDown(), null);
-            done.await();
-        }
+    @Override
+    void prepare(String path) {
+        queue = new DistributedQueue(zooKeeper, path, Ids.OPEN_ACL_UNSAFE);
     }
 
-    static synchronized void answer(String line) {
-        System.out.println(line);
-        System.out.flush();
+    @Override
+    String call(String verb, String item) throws Exception {
+        switch (verb) {
+            case "put" -> queue.offer(HEX.parseHex(item));
+            case "take" -> {
+                byte[] taken = queue.poll();
+                return taken == null ? "" : HEX.formatHex(taken);
+            }
+            default -> throw unknown(verb);
+        }
+        return "";
     }
 
     public static void main(String[] args) throws Exception {
-        Map<String, Client> clients = new HashMap<>();
-        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
-        for (String line; (line = in.readLine()) != null; ) {
-            String[] words = line.split(" ");
-            Client client = clients.computeIfAbsent(words[0], id -> new Client());
-            if (words[1].equals("close")) { // also while another call waits
-                new Thread(() -> client.close(words[0])).start();
-                continue;
-            }
-            client.thread.execute(() -> {
-                try {
-                    answer(words[0] + " ok " + client.call(words));
-                } catch (Throwable e) {
-                    answer(words[0] + " error " + e.toString().replace('\n', ' '));
-                }
-            });
-        }
-        System.exit(0); // zkbench has closed the pipe
+        run(ZooKeeperQueue::new);
     }
 }

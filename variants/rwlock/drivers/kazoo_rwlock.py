@@ -1,48 +1,15 @@
 """Clients of kazoo's read/write lock, kazoo.recipe.lock.ReadLock and WriteLock.
 
-Each client has a session of its own and one lock of each kind, which it uses again. The fencing token is the sequence number of the znode that
-holds the lock, which kazoo keeps in the lock's attribute node.
+Each has one lock of each kind, which it uses again. The fencing token is the sequence number of the znode that holds the lock, which kazoo keeps in
+the lock's attribute node.
 """
 
-import logging
-import queue
-import sys
-import threading
-
-from kazoo.client import KazooClient
-
-logging.getLogger("kazoo").addHandler(logging.NullHandler())
-output = threading.Lock()
+from driver import number, serve
+from kazoo_driver import KazooDriver
 
 
-def answer(line):
-    with output:
-        sys.stdout.write(line + "\n")
-        sys.stdout.flush()
-
-
-class Client(threading.Thread):
-    """One client: its session, its locks, and the thread that does what it is told."""
-
-    def __init__(self, name):
-        super().__init__(daemon=True)
-        self.id, self.calls = name, queue.Queue()
-        self.start()
-
-    def run(self):
-        while True:
-            verb, *args = self.calls.get()
-            try:
-                answer("%s ok %s" % (self.id, getattr(self, "do_" + verb.replace("-", "_"))(*args) or ""))
-            except Exception as e:  # of any kind: zkbench reports it
-                answer("%s error %s" % (self.id, repr(e).replace("\n", " ")))
-
-    def do_ping(self, _):
-        pass
-
-    def do_open(self, address, path, timeout_millis, _):
-        self.zk = KazooClient(hosts=address, timeout=int(timeout_millis) / 1000)
-        self.zk.start(timeout=30)
+class LockClient(KazooDriver):
+    def prepare(self, path, clients):
         self.read_lock, self.write_lock = self.zk.ReadLock(path), self.zk.WriteLock(path)
 
     def do_acquire_read(self):
@@ -54,32 +21,10 @@ class Client(threading.Thread):
     def acquire(self, lock):
         lock.acquire()
         self.held = lock
-        return str(int(lock.node[-10:]))
+        return number(lock.node)
 
     def do_release(self):
         self.held.release()
 
-    def do_sync(self, path):
-        self.zk.sync(path)
 
-    def close(self):
-        try:
-            self.zk.stop()
-            self.zk.close()
-        finally:
-            answer("%s closed" % self.id)
-
-
-def main():
-    clients = {}
-    for line in sys.stdin:
-        name, *call = line.split()
-        if name not in clients:
-            clients[name] = Client(name)
-        if call[0] == "close":  # also while another call waits
-            threading.Thread(target=clients[name].close, daemon=True).start()
-        else:
-            clients[name].calls.put(call)
-
-
-main()
+serve(LockClient)

@@ -1,0 +1,40 @@
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.retry.RetryNTimes;
+
+/** A client with a session of Apache Curator. */
+public abstract class CuratorDriver extends Driver {
+    CuratorFramework curator;
+
+    /** Prepares the client for its operations. The session exists. */
+    abstract void prepare(String path, int clients) throws Exception;
+
+    @Override
+    void open(String address, String path, int timeoutMillis, int clients) throws Exception {
+        curator = CuratorFrameworkFactory.builder()
+                .connectString(address)
+                .sessionTimeoutMs(timeoutMillis)
+                .retryPolicy(new RetryNTimes(10, 100))
+                .ensembleTracker(false) // it would find the servers' own addresses, and use them
+                .build();
+        curator.start();
+        if (!curator.blockUntilConnected(30, TimeUnit.SECONDS)) {
+            throw new IllegalStateException("no session within 30 s");
+        }
+        prepare(path, clients);
+    }
+
+    @Override
+    void sync(String path) throws Exception {
+        CountDownLatch done = new CountDownLatch(1);
+        curator.sync().inBackground((client, event) -> done.countDown()).forPath(path);
+        done.await();
+    }
+
+    @Override
+    void close() {
+        curator.close();
+    }
+}
