@@ -56,23 +56,13 @@ import (
 // ticket has two listings there, one of which is of every waiting consumer.
 //
 // Source: ours: ticket with a turn that ends by a write, as in the lock released-mark.
-type MarkedTicket struct {
-	turns
-	line line.Marking
-}
+type MarkedTicket struct{ turns }
 
 // NewMarkedTicket returns one client's view of a queue below an existing znode dir.
 func NewMarkedTicket(ctx context.Context, session *variants.Session, dir string) (*MarkedTicket, error) {
-	q := &MarkedTicket{line: line.NewMarking(session, path.Join(dir, ticketsDir), ticketMarker)}
-	t, err := openTurns(ctx, session, dir, q.line.Line)
-	if err != nil {
-		return nil, err
-	}
-	t.enter, t.await = q.line.Enter, q.line.AwaitTurn
-	t.end = func(mine line.Ticket) any { return q.line.GiveUp(mine) }
-	t.ended = q.line.GivenUp
-	q.turns = t
-	return q, nil
+	tickets := line.NewMarking(session, path.Join(dir, ticketsDir), ticketMarker)
+	t, err := openTurns(ctx, session, dir, tickets.Line, &tickets)
+	return &MarkedTicket{t}, err
 }
 
 func markedTicketVariant() variants.Variant {

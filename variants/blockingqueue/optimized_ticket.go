@@ -52,16 +52,26 @@ type Ticket struct{ turns }
 // NewTicket returns one client's view of a queue below an existing znode dir.
 func NewTicket(ctx context.Context, session *variants.Session, dir string) (*Ticket, error) {
 	tickets := line.New(session, path.Join(dir, ticketsDir), ticketMarker)
-	t, err := openTurns(ctx, session, dir, tickets)
-	if err != nil {
-		return nil, err
-	}
-	t.enter = func(ctx context.Context) (line.Ticket, error) { return tickets.Enter(ctx, nil, zk.FlagEphemeral) }
-	t.await = tickets.AwaitFirst
-	t.end = func(mine line.Ticket) any { return &zk.DeleteRequest{Path: tickets.Path(mine), Version: -1} }
-	t.ended = func(line.Ticket) {}
-	return &Ticket{t}, nil
+	t, err := openTurns(ctx, session, dir, tickets, deleting{tickets})
+	return &Ticket{t}, err
 }
+
+// deleting is a place that a consumer gives up by deleting its ticket.
+type deleting struct{ line.Line }
+
+func (d deleting) Enter(ctx context.Context) (line.Ticket, error) {
+	return d.Line.Enter(ctx, nil, zk.FlagEphemeral)
+}
+
+func (d deleting) AwaitTurn(ctx context.Context, mine line.Ticket) error {
+	return d.AwaitFirst(ctx, mine)
+}
+
+func (d deleting) GiveUp(mine line.Ticket) any {
+	return &zk.DeleteRequest{Path: d.Path(mine), Version: -1}
+}
+
+func (d deleting) GivenUp(line.Ticket) {}
 
 func ticketVariant() variants.Variant {
 	return variants.Variant{

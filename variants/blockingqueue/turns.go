@@ -11,25 +11,29 @@ import (
 // ticketsDir is the name of the znode below which the consumers stand in a line.
 const ticketsDir = "tickets"
 
-// turns is the common part of the variants whose consumers stand in a line. They differ in how a consumer enters the line, waits for
-// its turn and ends it.
+// turns is the common part of the variants whose consumers stand in a line.
 type turns struct {
 	*client
 	tickets line.Line
+	place   place
 	mine    *line.Ticket // nil while the client is not in the line
-	enter   func(ctx context.Context) (line.Ticket, error)
-	await   func(ctx context.Context, mine line.Ticket) error // returns when the client has its turn
-	end     func(mine line.Ticket) any                        // returns the write that ends a turn, for the claim's transaction
-	ended   func(mine line.Ticket)                            // is called when that write has taken effect
 }
 
-// openTurns returns a client of a queue below an existing znode dir, without the parts that differ.
-func openTurns(ctx context.Context, session *variants.Session, dir string, tickets line.Line) (turns, error) {
+// place is how a consumer enters the line, waits for its turn and ends it. The variants differ in it.
+type place interface {
+	Enter(ctx context.Context) (line.Ticket, error)
+	AwaitTurn(ctx context.Context, mine line.Ticket) error
+	GiveUp(mine line.Ticket) any // returns the write that ends a turn, for the claim's transaction
+	GivenUp(mine line.Ticket)    // is called when that write has taken effect
+}
+
+// openTurns returns a client of a queue below an existing znode dir.
+func openTurns(ctx context.Context, session *variants.Session, dir string, tickets line.Line, p place) (turns, error) {
 	c, err := open(ctx, session, dir)
 	if err != nil {
 		return turns{}, err
 	}
-	return turns{client: c, tickets: tickets}, session.Ensure(ctx, tickets.Dir, nil, 0)
+	return turns{client: c, tickets: tickets, place: p}, session.Ensure(ctx, tickets.Dir, nil, 0)
 }
 
 // Peek implements [Consumer].
@@ -43,7 +47,7 @@ func (q *turns) Peek(ctx context.Context) (Item, error) {
 
 func (q *turns) peek(ctx context.Context) (Item, error) {
 	if q.mine == nil {
-		mine, err := q.enter(ctx)
+		mine, err := q.place.Enter(ctx)
 		if err != nil {
 			return Item{}, err
 		}
@@ -59,7 +63,7 @@ func (q *turns) peek(ctx context.Context) (Item, error) {
 
 // wait waits for the client's turn, then for an item. Until the turn ends, no other consumer takes an item.
 func (q *turns) wait(ctx context.Context, mine line.Ticket) (Item, error) {
-	if err := q.await(ctx, mine); err != nil {
+	if err := q.place.AwaitTurn(ctx, mine); err != nil {
 		return Item{}, fmt.Errorf("wait in %s: %w", q.tickets.Dir, err)
 	}
 	for {
@@ -100,9 +104,9 @@ func (q *turns) Claim(ctx context.Context, item Item) (bool, error) {
 		if q.mine == nil {
 			return false, nil // it has withdrawn
 		}
-		taken, err := q.remove(ctx, item.place, q.end(*q.mine))
+		taken, err := q.remove(ctx, item.place, q.place.GiveUp(*q.mine))
 		if taken {
-			q.ended(*q.mine)
+			q.place.GivenUp(*q.mine)
 			q.mine = nil
 		}
 		return taken, err

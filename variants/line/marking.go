@@ -94,7 +94,7 @@ func (m *Marking) Leave(ctx context.Context, t Ticket) error {
 
 // GiveUp returns the write that marks a ticket, for a transaction of a client that does more in it than [Marking.Leave]. Only a
 // client that has its turn may send it. When it has taken effect, the client must call [Marking.GivenUp].
-func (m *Marking) GiveUp(t Ticket) *zk.SetDataRequest {
+func (m *Marking) GiveUp(t Ticket) any {
 	return &zk.SetDataRequest{Path: m.Path(t), Data: []byte(released), Version: -1}
 }
 
