@@ -30,10 +30,11 @@ func (s interrupted) Create(path string, data []byte, flags int32, acl []zk.ACL)
 // interruptedReadyRace is the view of a client with such a session.
 func interruptedReadyRace(t *testing.T, c *client, g doublebarrier.Group, word string, do func()) doublebarrier.Barrier {
 	t.Helper()
-	session := interrupted{c.conn, word, new(sync.Once), do}
-	b, err := doublebarrier.NewReadyRace(t.Context(), c.handle.Through(session), g)
+	session := c.handle.Through(interrupted{c.conn, word, new(sync.Once), do})
+	b, err := doublebarrier.NewReadyRace(t.Context(), session, g)
 	must(t, err)
-	return opened(c, b)
+	remember(t, b, session)
+	return b
 }
 
 // soon is a context that ends long before the test does.
@@ -72,20 +73,18 @@ func TestReadyRaceCancelledJustAsTheLastOneEnters(t *testing.T) {
 	})
 }
 
-// A round begins and ends between a client's look for ready and its registration. That client waits for the next round.
+// A round begins and ends between a client's look for ready and its registration. That client waits for the next round, although its watch
+// has fired.
 func TestReadyRaceOvertakenBeforeItRegisters(t *testing.T) {
 	inBubble(t, func(t *testing.T, v venue) {
 		cs := clients(t, v, 3)
 		g := doublebarrier.Group{Dir: directory(t, v), Size: 2}
 		others := barriersFor(t, g.Dir, doubleBarrierVariants[1], cs[:2]...)
-		over := make(chan struct{})
-		overtaken := interruptedReadyRace(t, cs[2], g, "/process-", func() {
+		overtaken := interruptedReadyRace(t, cs[2], g, "-member-", func() {
 			doubleBarrierEnter(t, others...)
 			doubleBarrierLeave(t, others...)
-			close(over)
 		})
-		entered := background(func() error { return overtaken.Enter(soon(t)) })
-		await(t, "the others did not go through the round", over)
+		entered := doubleBarrierWait(soon(t), t, overtaken, overtaken.Enter)
 		must(t, others[0].Enter(soon(t)))
 		doubleBarrierMustBeDone(t, "enter", entered)
 		doubleBarrierLeave(t, others[0], overtaken)

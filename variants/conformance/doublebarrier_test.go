@@ -178,20 +178,13 @@ func doubleBarrierAwaitTickets(t testing.TB, c *client, dir string, want int) {
 	}
 }
 
-// doubleBarrierTickets counts the participants' znodes, which ready-race has one level lower.
+// doubleBarrierTickets counts the participants' znodes.
 func doubleBarrierTickets(t testing.TB, c *client, dir string) (n int) {
 	t.Helper()
 	catchUp(t, c, dir)
-	names, _, err := c.conn.Children(dir)
-	if err != nil && !errors.Is(err, zk.ErrNoNode) { // a round may end meanwhile
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		switch {
-		case strings.Contains(name, "-member-"), strings.HasPrefix(name, "process-"):
+	for _, name := range children(t, c, dir) {
+		if strings.Contains(name, "-member-") {
 			n++
-		case strings.HasPrefix(name, "round-"):
-			n += doubleBarrierTickets(t, c, dir+"/"+name)
 		}
 	}
 	return n

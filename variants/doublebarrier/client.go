@@ -219,17 +219,23 @@ func (c *client) lookFor(ctx context.Context, path string) (exists bool, watch *
 	return exists, watch, variants.Attempted("look for "+path, err)
 }
 
-// awaitCreation waits for the creation of a znode. It looks again if the watch only counts as fired, after an outage, and returns true if
-// it finds the znode then.
-func (c *client) awaitCreation(ctx context.Context, path string, created *variants.Watch) (found bool, err error) {
+// awaitCreation waits for the creation of a znode that a listing has shown to be absent. It looks again if the watch has fired before the
+// wait, which may be for a creation from before the listing, or only counts as fired, after an outage. A look that finds the znode sets no
+// watch, which its deletion would fire in vain.
+func (c *client) awaitCreation(ctx context.Context, path string, created *variants.Watch) error {
 	for {
+		for created.Fired() {
+			found, _, err := c.session.Exists(ctx, path)
+			if err == nil && !found {
+				found, created, err = c.lookFor(ctx, path)
+			}
+			if err != nil || found {
+				return variants.Attempted("look for "+path, err)
+			}
+		}
 		event, err := c.session.AwaitEvent(ctx, created)
 		if err != nil || event.Type == zk.EventNodeCreated {
-			return false, err
-		}
-		found, created, err = c.lookFor(ctx, path)
-		if err != nil || found {
-			return found, err
+			return err
 		}
 	}
 }

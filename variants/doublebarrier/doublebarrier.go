@@ -7,20 +7,19 @@
 //
 //	variant         znodes                                                notifications  requests
 //	children-watch  <dir>/<guid>-member-<number>                          N(N+1)         N(N+3)
-//	ready-race      <dir>/round-<k>, and process-<name> and ready below   2N             7N+1
+//	ready-race      <dir>/<guid>-member-<number>, <dir>/ready             2N             7N+1
 //	ready-node      <dir>/<guid>-member-<number>, <dir>/ready             2N             7N+1
 //	counted         <dir>/<guid>-member-<number>, <dir>/anchor, ephemeral 2N-1           4N+1
 //
 // A barrier that is used again invites two mistakes. A fast client may be back, for the next round, before a slow one
 // has seen the last of this round go: the slow one must not take the new znode for one that it still has to wait for
 // (ZOOKEEPER-1011). And a fast client may leave before a slow one has seen that all had come: the slow one must not wait
-// for it to come. The variants tell rounds apart by the numbers of the znodes, ready-race by a directory for each round, and all by
-// what stays behind when a client leaves.
+// for it to come. The variants tell rounds apart by the numbers of the znodes, and by what stays behind when a client leaves.
 //
 // A client that dies after it has entered counts as entered as long as its session lasts: the round may begin with it. Then
 // the client is missing until it is back with a new session, or until another takes its place. The others wait as long as
-// their contexts let them. A client that is back while a round is under way waits for the next one. In children-watch and
-// ready-race it cannot always know, and may start too early: these variants keep their promise only as long as no client fails.
+// their contexts let them. A client that is back while a round is under way waits for the next one. In children-watch it cannot
+// always know, and may start too early: this variant keeps its promise only as long as no client fails.
 //
 // A member that is back deletes the znodes of its earlier session first (see [Group]), so that the group does not count it twice. A
 // request of that session may still be on its way, and reach the server later. A znode that it creates then counts until that session

@@ -17,7 +17,7 @@ import (
 //  1. To enter, look for <dir>/ready with a watch. If it exists, a round is under way: wait until that is over.
 //  2. Create an ephemeral, sequential znode in the directory.
 //  3. List the directory. If at least N-1 znodes have lower numbers than the client's own, create ready: all have entered.
-//  4. Otherwise wait for the watch.
+//  4. Otherwise wait for the watch. If it has fired already, look for <dir>/ready first: it may have been that of an earlier round.
 //  5. To leave, list the directory. The first time, take down the highest number: what comes later is of a later round.
 //  6. If there is no znode of this round, all have finished.
 //  7. If the client's own znode is the only one, delete it, and ready in the same multi: all have finished. The multi also
@@ -41,8 +41,8 @@ import (
 //	writes         N creates, 1 create of ready, N-1 deletes, 1 multi  =  2N+1
 //	notifications  N of ready, one of them to its creator, 1 of the highest, N-1 of the lowest  =  2N, or 1 alone
 //
-// In closed mode, a client may find ready in step 3 and so read it, or find that the znode to watch is gone. The lowest
-// may be notified by each of the others, if the highest is always the next to leave.
+// In closed mode, a client may find ready in step 3 and so read it, look for it once more in step 4, or find that the znode to
+// watch is gone. The lowest may be notified by each of the others, if the highest is always the next to leave.
 //
 // Bound: to enter and to leave, any algorithm needs one write of the last client and one notification of all others. If a client is
 // to be notified only when all have entered, the last one must first learn that it is the last, and then say so: two writes and a
@@ -53,17 +53,21 @@ import (
 // delete: ZooKeeper recipes page, Double Barriers.
 type ReadyNode struct {
 	client
+	race bool        // each client that finds enough tickets opens the barrier, as in [ReadyRace]
 	last line.Ticket // of the round, once the client has begun to leave; no name before
 }
 
 // NewReadyNode returns one client's view of a barrier.
 func NewReadyNode(ctx context.Context, session *variants.Session, group Group) (*ReadyNode, error) {
 	b := &ReadyNode{}
-	err := b.init(ctx, session, group, b)
-	if err == nil {
-		err = b.orient(ctx)
+	return b, b.join(ctx, session, group)
+}
+
+func (b *ReadyNode) join(ctx context.Context, session *variants.Session, group Group) error {
+	if err := b.init(ctx, session, group, b); err != nil {
+		return err
 	}
-	return b, err
+	return b.orient(ctx)
 }
 
 // orient finds the number of the client's next round. The directory's version is the number of rounds that are over. While
@@ -120,27 +124,29 @@ func (b *ReadyNode) enlist(ctx context.Context, created *variants.Watch) error {
 	if err != nil {
 		return err
 	}
-	ahead := slices.Index(line.Sorted(children, marker), b.ticket)
+	tickets := line.Sorted(children, marker)
+	last := b.ticket
+	if b.race && len(tickets) > 0 {
+		last = tickets[len(tickets)-1]
+	}
 	switch {
-	case ahead < 0:
+	case !slices.Contains(tickets, b.ticket):
 		return variants.ErrSessionLost
 	case slices.Contains(children, readyName):
 		return b.included(ctx)
-	case ahead >= b.group.Size-1:
-		return b.open(ctx)
+	case slices.Index(tickets, last) >= b.group.Size-1:
+		return b.open(ctx, last)
 	default:
-		if found, err := b.awaitCreation(ctx, b.ready(), created); err != nil || !found {
-			return err
-		}
-		return b.included(ctx)
+		return b.awaitCreation(ctx, b.ready(), created)
 	}
 }
 
-// open creates ready. If it exists, another client has created it, or an attempt whose reply was lost.
-func (b *ReadyNode) open(ctx context.Context) error {
-	_, err := b.session.Create(ctx, b.ready(), []byte(b.ticket.Name), 0)
+// open creates ready for all clients up to the last ticket. If it exists, it has been created since the client's own znode was there: the
+// round begins with this client.
+func (b *ReadyNode) open(ctx context.Context, last line.Ticket) error {
+	_, err := b.session.Create(ctx, b.ready(), []byte(last.Name), 0)
 	if errors.Is(err, zk.ErrNodeExists) {
-		return b.included(ctx)
+		return nil
 	}
 	return variants.Attempted("create "+b.ready(), err)
 }
