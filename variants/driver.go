@@ -11,16 +11,9 @@ import (
 type Driver struct {
 	Program string   // its file in the recipe's Code, such as "drivers/CuratorLock.java", or the absolute path of a user's own
 	Args    []string // for the program, such as which of its locks to use
-	Needs   []Need
 	// Notified reports whether a client that waits goes on only when it is notified, so that the runner can say at once that a load stands
 	// still. It is for variants that are known to be broken; other libraries may look again after some time.
 	Notified bool
-}
-
-// Need is something that a driver cannot run without.
-type Need struct {
-	Path    string // a file, or a program if it has no slash
-	Package string // of Debian, which has it
 }
 
 // WithDriver completes a variant whose participants are in a driver.

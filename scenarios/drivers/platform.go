@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/results/list"
@@ -17,19 +16,26 @@ import (
 
 // Jars of Debian packages. Their manifests name what they need themselves.
 const (
-	jars         = curatorJar + ":" + zooKeeperJar + ":" + lockJar + ":" + queueJar + ":" + silentLogJar
 	curatorJar   = "/usr/share/java/curator-recipes.jar"
 	zooKeeperJar = "/usr/share/java/zookeeper.jar"
 	lockJar      = "/usr/share/java/zookeeper-recipes-lock.jar"  // of libzookeeper-java, too
 	queueJar     = "/usr/share/java/zookeeper-recipes-queue.jar" // of libzookeeper-java, too
 	silentLogJar = "/usr/share/java/slf4j-nop.jar"               // for the libraries' log, which nothing reads
+
+	jars = curatorJar + ":" + zooKeeperJar + ":" + lockJar + ":" + queueJar + ":" + silentLogJar
 )
 
 // platform is how the programs of one language are run.
 type platform struct {
 	command []string // before the program
 	compile bool     // the program is compiled, and run as the class of the file's name
-	needs   []variants.Need
+	needs   []need
+}
+
+// need is something that a program cannot run without.
+type need struct {
+	path          string // of a file, or a program if it has no slash
+	debianPackage string // that has it
 }
 
 // platformOf returns the platform of a program: by the ending of its name, unless it is a user's own and can be run as it is.
@@ -52,19 +58,19 @@ func platformByEnding(program string) (platform, error) {
 		return platform{
 			command: []string{"java", "-XX:+DisplayVMOutputToStderr", "-Xlog:disable", "-Xlog:all=warning:stderr"}, // standard output is for answers
 			compile: true,
-			needs: []variants.Need{
-				{Path: "javac", Package: "default-jdk-headless"},
-				{Path: curatorJar, Package: "libcurator-recipes-java"},
-				{Path: zooKeeperJar, Package: "libzookeeper-java"},
-				{Path: silentLogJar, Package: "libslf4j-java"},
+			needs: []need{
+				{"javac", "default-jdk-headless"},
+				{curatorJar, "libcurator-recipes-java"},
+				{zooKeeperJar, "libzookeeper-java"},
+				{silentLogJar, "libslf4j-java"},
 			},
 		}, nil
 	case ".py":
 		return platform{
 			command: []string{"/usr/bin/python3"}, // Debian's own, which has Debian's packages
-			needs: []variants.Need{
-				{Path: "/usr/bin/python3", Package: "python3"},
-				{Path: "/usr/lib/python3/dist-packages/kazoo", Package: "python3-kazoo"},
+			needs: []need{
+				{"/usr/bin/python3", "python3"},
+				{"/usr/lib/python3/dist-packages/kazoo", "python3-kazoo"},
 			},
 		}, nil
 	default:
@@ -88,21 +94,20 @@ func (p platform) prepare(ctx context.Context, file, dir string) ([]string, erro
 // Missing returns the Debian packages without which a driver cannot run here, sorted.
 func Missing(d variants.Driver) []string {
 	p, _ := platformOf(d.Program) // a test checks that each program has one
-	var packages []string
-	for _, need := range slices.Concat(p.needs, d.Needs) {
-		if !met(need) {
-			packages = append(packages, need.Package)
-		}
-	}
-	return list.Distinct(packages)
+	return p.missing()
 }
 
-func met(n variants.Need) bool {
-	if strings.Contains(n.Path, "/") {
-		_, err := os.Stat(n.Path)
+func (p platform) missing() []string {
+	unmet := list.Where(p.needs, func(n need) bool { return !n.met() })
+	return list.Distinct(list.Map(unmet, func(n need) string { return n.debianPackage }))
+}
+
+func (n need) met() bool {
+	if strings.Contains(n.path, "/") {
+		_, err := os.Stat(n.path)
 		return err == nil
 	}
-	_, err := exec.LookPath(n.Path)
+	_, err := exec.LookPath(n.path)
 	return err == nil
 }
 
