@@ -1,7 +1,9 @@
+import java.lang.reflect.Method;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.RetryNTimes;
 
 /** A client with a session of Apache Curator. */
@@ -36,5 +38,15 @@ public abstract class CuratorDriver extends Driver {
     @Override
     void close() {
         curator.close();
+    }
+
+    /**
+     * The fencing token of a mutex that is held: the sequence number of its znode. Curator does not hand it out, so that it is taken from the
+     * object, without a request.
+     */
+    static String token(InterProcessMutex held) throws Exception {
+        Method lockPath = InterProcessMutex.class.getDeclaredMethod("getLockPath");
+        lockPath.setAccessible(true);
+        return number((String) lockPath.invoke(held));
     }
 }

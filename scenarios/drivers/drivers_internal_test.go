@@ -146,7 +146,7 @@ func TestDriverThatFails(t *testing.T) {
 	}
 }
 
-// Every driver is a program that can be found, of at most 80 lines, in a language that is known, with packages that have it.
+// Every driver is a program that can be found, of at most 60 lines, in a language that is known, with packages that have it.
 func TestEveryDriver(t *testing.T) {
 	for _, r := range catalog.Recipes() {
 		for _, v := range r.All() {
@@ -157,7 +157,7 @@ func TestEveryDriver(t *testing.T) {
 			if err != nil {
 				t.Errorf("%s/%s: %v", r.Name, v.Name, err)
 			}
-			if n := strings.Count(string(text), "\n"); n > 80 {
+			if n := strings.Count(string(text), "\n"); n > 60 {
 				t.Errorf("%s/%s: %s has %d lines", r.Name, v.Name, v.Driver.Program, n)
 			}
 			p, err := platformOf(v.Driver.Program)

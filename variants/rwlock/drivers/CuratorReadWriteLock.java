@@ -1,11 +1,7 @@
-import java.lang.reflect.Method;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
 
-/**
- * A client of the read/write lock of Apache Curator, InterProcessReadWriteLock. It has one lock, which it uses again. The fencing token is
- * the sequence number of the znode that holds the lock, which Curator does not hand out: it is taken from the object, without a request.
- */
+/** A client of the read/write lock of Apache Curator, InterProcessReadWriteLock. It has one lock, which it uses again. */
 public class CuratorReadWriteLock extends CuratorDriver {
     private InterProcessReadWriteLock lock;
     private InterProcessMutex held;
@@ -33,13 +29,7 @@ public class CuratorReadWriteLock extends CuratorDriver {
     private String acquire(InterProcessMutex wanted) throws Exception {
         wanted.acquire();
         held = wanted;
-        return token();
-    }
-
-    private String token() throws Exception {
-        Method lockPath = InterProcessMutex.class.getDeclaredMethod("getLockPath");
-        lockPath.setAccessible(true);
-        return number((String) lockPath.invoke(held));
+        return token(held);
     }
 
     public static void main(String[] args) throws Exception {
