@@ -7,30 +7,18 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/variants/doublebarrier"
 )
 
-// interrupted is a session in which something happens just before the first creation of a znode whose path contains a word.
-type interrupted struct {
-	*zk.Conn
-	word string
-	once *sync.Once
-	do   func()
-}
-
-func (s interrupted) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
-	if strings.Contains(path, s.word) {
-		s.once.Do(s.do)
-	}
-	return s.Conn.Create(path, data, flags, acl)
-}
-
-// interruptedReadyRace is the view of a client with such a session.
+// interruptedReadyRace is the view of a client to which something happens just before it first creates a znode whose path contains a word.
 func interruptedReadyRace(t *testing.T, c *client, g doublebarrier.Group, word string, do func()) doublebarrier.Barrier {
 	t.Helper()
-	session := c.handle.Through(interrupted{c.conn, word, new(sync.Once), do})
+	var once sync.Once
+	session := c.handle.Through(hooked{c.conn, func(op, path string) {
+		if op == "create" && strings.Contains(path, word) {
+			once.Do(do)
+		}
+	}})
 	b, err := doublebarrier.NewReadyRace(t.Context(), session, g)
 	must(t, err)
 	remember(t, b, session)

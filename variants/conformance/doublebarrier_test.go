@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -240,21 +239,6 @@ func barriersRefuseWhatMakesNoSense(t *testing.T, v venue, dir string, variant d
 	doubleBarrierMustBeClean(t, v, dir, b, b)
 }
 
-// meddled is a session in which something happens before the first listing after it has joined.
-type meddled struct {
-	*zk.Conn
-	joined *atomic.Bool
-	once   *sync.Once
-	do     func()
-}
-
-func (m meddled) Children(path string) ([]string, *zk.Stat, error) {
-	if m.joined.Load() {
-		m.once.Do(m.do)
-	}
-	return m.Conn.Children(path)
-}
-
 // Between the look for ready and the listing, another client may have cleared up and be the first of the next round: a
 // client that waited for that one to go would wait for ever.
 func TestReadyNodeSeesThatTheRoundIsOver(t *testing.T) {
@@ -265,11 +249,13 @@ func TestReadyNodeSeesThatTheRoundIsOver(t *testing.T) {
 		group := doublebarrier.Group{Dir: dir, Size: 2}
 		first := opened(cs[0], readyNode(t, cs[0].session(), group))
 		var entered <-chan error
-		session := meddled{cs[1].conn, new(atomic.Bool), new(sync.Once), func() {
-			entered = doubleBarrierWait(testContext(t), t, first, first.Enter)
-		}}
-		second := readyNode(t, cs[1].handle.Through(session), group)
-		session.joined.Store(true)
+		joined, once := false, sync.Once{}
+		second := readyNode(t, cs[1].handle.Through(hooked{cs[1].conn, func(op, _ string) {
+			if joined && op == "list" {
+				once.Do(func() { entered = doubleBarrierWait(testContext(t), t, first, first.Enter) })
+			}
+		}}), group)
+		joined = true
 		ctx, cancel := context.WithTimeout(testContext(t), 10*time.Second)
 		defer cancel()
 		must(t, second.Enter(ctx))
@@ -287,39 +273,35 @@ func readyNode(t testing.TB, session *variants.Session, group doublebarrier.Grou
 	return b
 }
 
-// cutOff is a session whose first listing after it has joined meets a lost connection, and in which something happens just
-// after the second.
-type cutOff struct {
+// listed is a session in which something happens just after each listing.
+type listed struct {
 	*zk.Conn
-	listings *atomic.Int64 // -1 before it joins
-	do       func()
+	after func()
 }
 
-func (c cutOff) Children(path string) ([]string, *zk.Stat, error) {
-	if c.listings.Add(1) == 1 {
-		return nil, nil, zk.ErrConnectionClosed
-	}
-	names, stat, err := c.Conn.Children(path)
-	if c.listings.Load() == 2 {
-		c.do()
-	}
+func (s listed) Children(path string) ([]string, *zk.Stat, error) {
+	names, stat, err := s.Conn.Children(path)
+	s.after()
 	return names, stat, err
 }
 
-// A client cannot rely on a watch from before an outage. When it looks again, all may have entered already: if it waited
-// for the deletion of ready, it would wait for itself.
-func TestReadyNodeSeesAfterAnOutageThatAllHaveEntered(t *testing.T) {
+// The last client enters between another one's listing and its wait, which the watch then tells. If that one looked for ready and
+// went on waiting, it would wait for itself.
+func TestReadyNodeSeesBeforeItWaitsThatAllHaveEntered(t *testing.T) {
 	inBubble(t, func(t *testing.T, v venue) {
 		cs := clients(t, v, 2)
 		group := doublebarrier.Group{Dir: directory(t, v), Size: 2}
 		last := readyNode(t, cs[0].session(), group)
-		session := cutOff{cs[1].conn, new(atomic.Int64), func() {
-			if err := last.Enter(testContext(t)); err != nil {
-				t.Error(err)
+		joined, once := false, sync.Once{}
+		first := readyNode(t, cs[1].handle.Through(listed{cs[1].conn, func() {
+			if joined {
+				once.Do(func() {
+					must(t, last.Enter(testContext(t)))
+					catchUp(t, cs[1], group.Dir) // after the notification
+				})
 			}
-		}}
-		session.listings.Store(-1)
-		first := readyNode(t, cs[1].handle.Through(session), group)
+		}}), group)
+		joined = true
 		ctx, cancel := context.WithTimeout(testContext(t), 10*time.Second)
 		defer cancel()
 		must(t, first.Enter(ctx))

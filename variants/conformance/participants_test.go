@@ -268,10 +268,20 @@ type broken func(variants.Conn) variants.Conn
 
 func honest(s variants.Conn) variants.Conn { return s }
 
-// hooked is a session in which something happens just before each operation.
+// hooked is a session in which something happens just before each operation of these.
 type hooked struct {
 	*zk.Conn
 	before func(op, path string)
+}
+
+func (h hooked) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
+	h.before("create", path)
+	return h.Conn.Create(path, data, flags, acl)
+}
+
+func (h hooked) Children(path string) ([]string, *zk.Stat, error) {
+	h.before("list", path)
+	return h.Conn.Children(path)
 }
 
 func (h hooked) Get(path string) ([]byte, *zk.Stat, error) {
