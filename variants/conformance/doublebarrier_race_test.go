@@ -61,22 +61,34 @@ func TestReadyRaceCancelledJustAsTheLastOneEnters(t *testing.T) {
 	})
 }
 
-// A round begins and ends between a client's look for ready and its registration. That client waits for the next round, although its watch
-// has fired.
+// A round begins, and may end, between a client's look for ready and its registration. That client waits for the next round, although its
+// watch has fired.
 func TestReadyRaceOvertakenBeforeItRegisters(t *testing.T) {
-	inBubble(t, func(t *testing.T, v venue) {
-		cs := clients(t, v, 3)
-		g := doublebarrier.Group{Dir: directory(t, v), Size: 2}
-		others := barriersFor(t, g.Dir, doubleBarrierVariants[1], cs[:2]...)
-		overtaken := interruptedReadyRace(t, cs[2], g, "-member-", func() {
-			doubleBarrierEnter(t, others...)
-			doubleBarrierLeave(t, others...)
+	for name, over := range map[string]bool{"begins": false, "ends": true} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, v venue) { overtakeReadyRace(t, v, over) })
 		})
-		entered := doubleBarrierWait(soon(t), t, overtaken, overtaken.Enter)
-		must(t, others[0].Enter(soon(t)))
-		doubleBarrierMustBeDone(t, "enter", entered)
-		doubleBarrierLeave(t, others[0], overtaken)
+	}
+}
+
+func overtakeReadyRace(t *testing.T, v venue, over bool) {
+	t.Helper()
+	cs := clients(t, v, 3)
+	g := doublebarrier.Group{Dir: directory(t, v), Size: 2}
+	others := barriersFor(t, g.Dir, doubleBarrierVariants[1], cs[:2]...)
+	overtaken := interruptedReadyRace(t, cs[2], g, "-member-", func() {
+		doubleBarrierEnter(t, others...)
+		if over {
+			doubleBarrierLeave(t, others...)
+		}
 	})
+	entered := doubleBarrierWait(soon(t), t, overtaken, overtaken.Enter)
+	if !over {
+		doubleBarrierLeave(t, others...)
+	}
+	must(t, others[0].Enter(soon(t)))
+	doubleBarrierMustBeDone(t, "enter", entered)
+	doubleBarrierLeave(t, others[0], overtaken)
 }
 
 // A member that is back before its earlier session has ended does not let the others wait for that session.
