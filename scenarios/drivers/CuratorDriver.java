@@ -41,8 +41,8 @@ public abstract class CuratorDriver extends Driver {
     }
 
     /**
-     * The fencing token of a mutex that is held: the sequence number of its znode. Curator does not hand it out, so that it is taken from the
-     * object, without a request.
+     * The fencing token of a mutex that is held: the sequence number of its znode. Curator does not hand it out, so that it is taken from
+     * the object, without a request.
      */
     static String token(InterProcessMutex held) throws Exception {
         Method lockPath = InterProcessMutex.class.getDeclaredMethod("getLockPath");

@@ -1,7 +1,7 @@
 """A driver: the clients of a library that zkbench measures, in one process.
 
-This file has the protocol, which docs/drivers.md of zkbench describes. A subclass of Client is one client, and does with the library what it is
-told.
+This file has the protocol, which docs/drivers.md of zkbench describes. A subclass of Client is one client, and does with the library what it
+is told.
 """
 
 import queue

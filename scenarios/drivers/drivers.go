@@ -2,8 +2,8 @@
 //
 // It takes one position: of a driver, zkbench believes only that a call has returned. Requests are counted on their way to the servers,
 // and times are taken at the pipe. A driver is one process with all clients of a measurement, each with a session of its own, so that 50
-// clients of a Java library do not need 50 virtual machines. docs/drivers.md describes the protocol, which Driver.java and driver.py implement for
-// the programs of their languages.
+// clients of a Java library do not need 50 virtual machines. docs/drivers.md describes the protocol, which Driver.java and driver.py
+// implement for the programs of their languages.
 package drivers
 
 import (

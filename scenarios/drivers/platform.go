@@ -78,8 +78,8 @@ func platformByEnding(program string) (platform, error) {
 	}
 }
 
-// prepare returns the command that runs a program. If it is to be compiled, prepare does that into a folder, with the files beside it that it
-// needs.
+// prepare returns the command that runs a program. If it is to be compiled, prepare does that into a folder, together with the files beside
+// it that it uses.
 func (p platform) prepare(ctx context.Context, file, dir string) ([]string, error) {
 	if !p.compile {
 		return append(p.command, file), nil

@@ -5,8 +5,8 @@ import org.apache.curator.framework.recipes.locks.InterProcessSemaphoreMutex;
 import org.apache.curator.framework.recipes.locks.Lease;
 
 /**
- * A client of an exclusive lock of Apache Curator: InterProcessMutex ("mutex") or InterProcessSemaphoreMutex ("semaphore"). It has one lock,
- * which it uses again.
+ * A client of an exclusive lock of Apache Curator: InterProcessMutex ("mutex") or InterProcessSemaphoreMutex ("semaphore"). It has one
+ * lock, which it uses again.
  */
 public class CuratorLock extends CuratorDriver {
     private final String kind;

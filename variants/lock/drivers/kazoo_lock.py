@@ -1,7 +1,7 @@
 """Clients of kazoo's exclusive lock, kazoo.recipe.lock.Lock.
 
-Each has one lock, which it uses again. The fencing token is the sequence number of the znode that holds the lock, which kazoo keeps in the lock's
-attribute node.
+Each has one lock, which it uses again. The fencing token is the sequence number of the znode that holds the lock, which kazoo keeps in the
+lock's attribute node.
 """
 
 from driver import number, serve
