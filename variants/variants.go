@@ -60,10 +60,6 @@ type Recipe struct {
 	// all of them then take the same number of steps.
 	Collective bool
 
-	// Serving reports whether, in a run with faults, participants serve each other beside their steps, so that these need not be
-	// equally many although the recipe is collective; see the field Faults of [Env].
-	Serving bool
-
 	// Size describes what a scenario's size counts, such as "topics that each client watches". It is empty if the recipe has
 	// no use for one. The formulas hold for every size, and name it S where they depend on it.
 	Size string
@@ -315,10 +311,6 @@ type Env struct {
 	Index   int // which one of them this is, from 0 on
 	Life    int // how often this one has joined before, see [Rejoined]
 	Size    int // how much of what the recipe works on there is for each of them, see [Recipe]; 0 means the recipe's default
-
-	// Faults reports whether clients may fail during the run. The step of a participant that only serves others then must not
-	// wait for steps of others, which may have died.
-	Faults bool
 
 	Completed int // how many steps this one has completed in its earlier lives
 

@@ -225,7 +225,7 @@ type rounds struct {
 
 // rounds returns the turns of a closed load with a number of steps of each client; zero means that they go on until end.
 func (m *measurement) rounds(operations int) *rounds {
-	r := newRounds(operations, m.recipe.Collective && (m.faults == nil || !m.recipe.Serving))
+	r := newRounds(operations, m.recipe.Collective)
 	if operations > 0 {
 		r.done = &m.done
 	}

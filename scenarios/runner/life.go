@@ -207,7 +207,7 @@ func (c *client) begin(ctx context.Context, v variants.Variant, at setting) erro
 		c.log.Record(variants.Rejoined, int64(c.number))
 	}
 	env := variants.Env{
-		Clients: at.clients, Index: c.id, Life: c.number, Completed: c.completed, Size: at.size, Faults: at.faults,
+		Clients: at.clients, Index: c.id, Life: c.number, Completed: c.completed, Size: at.size,
 		Session: session, Dial: c.dial(life, at), Driven: driven,
 		Root:   at.root,
 		Record: c.log.Record, RecordUnless: c.log.RecordUnless,

@@ -39,7 +39,7 @@ func TestLostSessionsAreReported(t *testing.T) {
 func losesItsSession(t *testing.T, v venue, variant variants.Variant, loser int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	c := newCompany(ctx, variant, variants.Env{Clients: 3, Root: directory(t, v), Faults: true, Hold: briefly})
+	c := newCompany(ctx, variant, variants.Env{Clients: 3, Root: directory(t, v), Hold: briefly})
 	cs := clients(t, v, 3)
 	c.prepare(t, cs[0])
 	c.joinAll(t, cs...)

@@ -102,17 +102,28 @@ func (c *Client) status(s *submission) string { return path.Join(c.at.status, pa
 
 // Result waits for the result of a task of the batch, by its index.
 func (c *Client) Result(ctx context.Context, task int) ([]byte, error) {
-	return run(ctx, c.session, func(ctx context.Context) ([]byte, error) {
+	for {
+		s, err := c.lookAt(ctx, task)
+		if err != nil {
+			return nil, err
+		}
+		if s.done {
+			return s.result, nil
+		}
+	}
+}
+
+// lookAt returns a task of the batch, by its index, after one wait for its result at most.
+func (c *Client) lookAt(ctx context.Context, task int) (*submission, error) {
+	return run(ctx, c.session, func(ctx context.Context) (*submission, error) {
 		if task < 0 || task >= len(c.batch) || c.batch[task].task == "" {
 			return nil, ErrNoBatch
 		}
 		s := c.batch[task]
-		for !s.done {
-			if err := c.advance(ctx, s); err != nil {
-				return nil, err
-			}
+		if s.done {
+			return s, nil
 		}
-		return s.result, nil
+		return s, c.advance(ctx, s)
 	})
 }
 

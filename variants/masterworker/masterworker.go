@@ -165,7 +165,6 @@ func Recipe() variants.Recipe {
 		Batch:       share,
 		CountFrom:   variants.FromStart,
 		Collective:  true,
-		Serving:     true,
 		Roles:       []string{roleMaster, roleWorker, roleSubmitter},
 		Losses:      []variants.Loss{variants.ItemsLost, variants.ItemsDoubled, variants.Orphans, variants.Blocked},
 		Orphans:     orphans,

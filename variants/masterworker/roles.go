@@ -160,13 +160,14 @@ func (p *participant) learns() bool {
 	return task != p.learned || watch == nil || watch.Fired()
 }
 
-// learn waits for the next result of the batch, and finishes the batch after the last one.
+// learn looks for the next result of the batch, and finishes the batch after the last one. It does not wait for a result that is not
+// there, as after a lost connection: the task may be one of this participant's own.
 func (p *participant) learn(ctx context.Context) error {
-	result, err := p.client.Result(ctx, p.learned)
-	if err != nil {
+	task, err := p.client.lookAt(ctx, p.learned)
+	if err != nil || !task.done {
 		return err
 	}
-	number, err := numberOf(result)
+	number, err := numberOf(task.result)
 	if err != nil {
 		return err
 	}

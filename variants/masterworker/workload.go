@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -62,10 +62,10 @@ const fewest = 3
 func prepare(ctx context.Context, env variants.Env) error { return Create(ctx, env.Session, env.Root) }
 
 // participant is a worker. The last one is also the client, the same way for every variant. The others are candidates for master,
-// the last one only if there are fewer than three. In a run without faults the first one is master.
+// the last one only if there are fewer than three. The first one is master until it fails.
 //
-// Without faults, a participant plays its roles in its steps alone, which are equally many for all. With faults it works and
-// assigns in the background, from when it joins until it leaves: how much it gets to do depends on which others are alive.
+// A participant plays its roles in its steps alone. A step of the client is one batch of tasks. A step of any other participant
+// lasts as long as the batch does, or for as long as its own session: whichever tasks it gets depends on which others are alive.
 type participant struct {
 	env       variants.Env
 	worker    *Worker
@@ -75,11 +75,10 @@ type participant struct {
 	client    *Client                               // nil for all but the last
 	window    int64                                 // how many tasks may be executed twice after an Assign that failed
 	hesitates bool                                  // as a master, because the tasks of a batch come one by one
-	rounds    *rounds                               // of all participants
-	service   *service                              // nil without faults
+	batches   *batches                              // of the client
+	taken     int64                                 // the number of the first batch in which it has not taken its part
 
 	assigns   atomic.Bool // the master is assigning
-	round     int         // how many steps have been begun
 	visiting  bool        // the worker executes the tasks that it was notified of
 	submitted int64       // tasks
 	learned   int         // of the present batch
@@ -89,6 +88,7 @@ type participant struct {
 var (
 	_ variants.Refresher = (*participant)(nil)
 	_ variants.Roled     = (*participant)(nil)
+	_ variants.Rounded   = (*participant)(nil)
 )
 
 // system has the parts of a variant other than its master.
@@ -106,9 +106,11 @@ func ours(window int64) system {
 
 // join makes a variant's Join out of its master's constructor and the rest of the system.
 func join[M Master](open func(context.Context, *variants.Session, string) (M, error), s system) variants.JoinFunc {
-	all := newRounds()
+	var runs sync.Map // of *batches, by root
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		p := &participant{env: env, window: s.window, hesitates: s.stepwise, rounds: all}
+		all, _ := runs.LoadOrStore(env.Root, &batches{present: newBatch(0)})
+		p := &participant{env: env, window: s.window, hesitates: s.stepwise, batches: all.(*batches)}
+		p.taken = p.batches.next()
 		if env.Index < env.Clients-1 || env.Clients < fewest {
 			p.candidate = NewCandidate(env.Session.Fork(), env.Root)
 		}
@@ -139,16 +141,12 @@ func (p *participant) join(ctx context.Context, s system) error {
 			return err
 		}
 	}
-	if p.env.Faults {
-		p.service = &service{session: p.env.Session.Background(), act: p.act, await: p.await}
-		p.service.start(ctx)
-	}
 	return nil
 }
 
 // Refresh implements [variants.Refresher]. All contend for mastership, and the master learns which workers there are.
 func (p *participant) Refresh(ctx context.Context) error {
-	for p.service == nil && p.leads() {
+	for p.leads() {
 		if err := p.lead(ctx); err != nil {
 			return err
 		}
@@ -156,34 +154,47 @@ func (p *participant) Refresh(ctx context.Context) error {
 	return nil
 }
 
+// Round implements [variants.Rounded].
+func (p *participant) Round() int64 { return p.taken }
+
 // Step implements [variants.Participant]: one batch of tasks.
 func (p *participant) Step(ctx context.Context) error {
-	p.round++
-	switch {
-	case p.service != nil:
-		return p.stepAside(ctx)
-	case p.client == nil:
-		round := p.rounds.enter(p.env, p.round)
-		defer round.ended.Done()
-		return p.serve(ctx, round)
+	step := p.serve
+	if p.client != nil {
+		step = p.commission
 	}
-	if err := p.submit(ctx, share*p.env.Clients); err != nil {
-		return fmt.Errorf("submit: %w", err)
+	err := step(ctx)
+	if err == nil {
+		p.taken++
 	}
-	for p.visiting || p.batch > 0 {
-		if err := p.play(ctx, ctx); err != nil {
-			return err
-		}
-	}
-	return p.rounds.end(ctx, p.env, p.round)
+	return err
 }
 
-// serve is the step of a participant that only serves: it ends with the round.
-func (p *participant) serve(ctx context.Context, round *round) error {
-	waiting, cancel := round.until(ctx)
+// commission is the step of the client. It ends when the others have ended theirs: in a lockstep run, the runner would otherwise take
+// one of them for a client that waits in vain.
+func (p *participant) commission(ctx context.Context) error {
+	err := variants.Attempted("submit", p.submit(ctx, share*p.env.Clients))
+	for err == nil && (p.visiting || p.batch > 0) {
+		err = p.play(ctx, ctx)
+	}
+	if err != nil {
+		return errors.Join(err, p.giveUp(ctx))
+	}
+	return p.batches.end(ctx)
+}
+
+// serve is the step of a participant that only serves: it ends with the batch, at once if that is over.
+func (p *participant) serve(ctx context.Context) error {
+	b := p.batches.enter(p.taken)
+	if b == nil {
+		return p.env.Session.Alive()
+	}
+	defer b.serving.Done()
+	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for p.visiting || !round.isOver() {
-		if err := p.play(ctx, waiting); err != nil && (ctx.Err() != nil || !round.isOver() || !errors.Is(err, context.Canceled)) {
+	defer context.AfterFunc(b.over, cancel)()
+	for p.visiting || b.over.Err() == nil {
+		if err := p.play(ctx, waiting); err != nil && (ctx.Err() != nil || waiting.Err() == nil || !errors.Is(err, context.Canceled)) {
 			return err
 		}
 	}
@@ -203,27 +214,6 @@ func (p *participant) play(ctx, waiting context.Context) error {
 	}
 }
 
-// stepAside is a step beside the service. That of a participant that only serves is a pause, so that its end does not depend on any
-// other participant.
-func (p *participant) stepAside(ctx context.Context) error {
-	const pause = 20 * time.Millisecond
-	if err := p.service.failure(); err != nil {
-		return fmt.Errorf("serve: %w", err)
-	}
-	if p.client == nil {
-		return p.env.Session.Sleep(ctx, pause)
-	}
-	if err := p.submit(ctx, share*p.env.Clients); err != nil {
-		return fmt.Errorf("submit: %w", errors.Join(err, p.giveUp(ctx)))
-	}
-	for p.batch > 0 {
-		if err := p.learn(ctx); err != nil {
-			return fmt.Errorf("learn: %w", errors.Join(err, p.giveUp(ctx)))
-		}
-	}
-	return nil
-}
-
 // await waits for anything that concerns the participant.
 func (p *participant) await(ctx context.Context) error {
 	watches := []*variants.Watch{p.worker.inbox.watch}
@@ -232,9 +222,6 @@ func (p *participant) await(ctx context.Context) error {
 		watches = append(watches, p.master.watches()...)
 	case p.candidate != nil:
 		watches = append(watches, p.candidate.watch)
-	}
-	if p.service != nil {
-		return p.service.session.AwaitAny(ctx, watches...)
 	}
 	if p.batch > 0 {
 		watch, _ := p.client.awaited()
@@ -264,10 +251,9 @@ func (p *participant) act(ctx context.Context) (bool, error) {
 }
 
 // hesitate lets a master be busy with something else when it is notified of the first of several tasks, for as long as the scenario
-// holds: in a lockstep run until the client has submitted all, so that it finds them in one listing. A master that serves beside its
-// steps begins before they do, and does not hold then.
+// holds: in a lockstep run until the client has submitted all, so that it finds them in one listing.
 func (p *participant) hesitate(ctx context.Context) error {
-	if !p.hesitates || p.master == nil || p.service != nil {
+	if !p.hesitates || p.master == nil {
 		return nil
 	}
 	return p.env.Hold(ctx, nil)
@@ -275,7 +261,6 @@ func (p *participant) hesitate(ctx context.Context) error {
 
 // Leave implements [variants.Participant].
 func (p *participant) Leave(ctx context.Context) error {
-	p.service.stop()
 	var err error
 	if p.client != nil {
 		p.env.Record(Withdrawn, 0)

@@ -199,7 +199,7 @@ func (c *client) does(what string) (before string) {
 func (c *client) env(l *life) variants.Env {
 	r := c.run
 	return variants.Env{
-		Clients: r.plan.Clients, Index: c.index, Life: int(l.number), Completed: c.completed, Size: r.recipe.UsualSize(), Faults: true,
+		Clients: r.plan.Clients, Index: c.index, Life: int(l.number), Completed: c.completed, Size: r.recipe.UsualSize(),
 		Session: l.session, Root: root,
 		Dial:   func(context.Context) (*variants.Session, func(), error) { return l.session.Fork(), func() {}, nil },
 		Record: func(kind variants.EventKind, value int64) { c.record(l, kind, value) },
@@ -297,15 +297,10 @@ func (c *client) lead(ctx context.Context, l *life) (over bool) {
 		over = c.run.await(ctx, c.run.done, l.session.Lost())
 	}
 	c.does("leaving")
-	switch {
-	case over:
+	if over {
 		if err := p.Leave(ctx); err != nil && !l.over() && ctx.Err() == nil {
 			c.run.find(Failed, "client %d could not leave although its session lives: %v", c.index, err)
 		}
-	case p != nil && c.run.recipe.Serving: // ends its service
-		ctx, cancel := context.WithCancel(ctx)
-		cancel()
-		_ = p.Leave(ctx)
 	}
 	return over
 }
