@@ -14,8 +14,8 @@ import (
 )
 
 // newBookMaster returns a master that lists tasks with a watch each time, and chooses workers at random.
-func newBookMaster(session *variants.Session, dir string) *master {
-	m := newMaster(session, dir, window)
+func newBookMaster(session *variants.Session, dir string, by mover) *master {
+	m := newMaster(session, dir, by, window)
 	m.tasks.always = true
 	m.random = newChoice()
 	return m
@@ -73,24 +73,11 @@ func (m *master) direct(ctx context.Context) error {
 
 // inherit assigns the tasks of one master before, and removes their directory.
 func (m *master) inherit(ctx context.Context) (int, error) {
-	dir := m.former[0]
-	tasks, err := list(ctx, m.session, dir)
-	if errors.Is(err, zk.ErrNoNode) { // another master has been faster
+	n, err := m.empty(ctx, m.former[0])
+	if err == nil {
 		m.former = m.former[1:]
-		return 0, nil
 	}
-	if err != nil {
-		return 0, err
-	}
-	n, err := m.assign(ctx, dir, tasks)
-	if err != nil {
-		return n, err
-	}
-	if err := m.session.Discard(ctx, dir); err != nil {
-		return n, err
-	}
-	m.former = m.former[1:]
-	return n, nil
+	return n, err
 }
 
 // ownTasks returns the directory in which clients create their tasks while a session's client is master.

@@ -13,8 +13,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// master is what the variants share: how tasks are found, to whom they go, and which workers there are. They differ in how a task is
-// moved, in how many are moved at once, and in how the tasks of a dead worker are moved.
+// master is what the variants share: how tasks are found, to whom they go, and which workers there are. They differ in how tasks are
+// moved, and in how many are moved at once.
 type master struct {
 	session *variants.Session
 	at      layout
@@ -25,9 +25,17 @@ type master struct {
 	random  *rand.Rand      // chooses the workers; nil if they take turns
 	former  []string        // directories of tasks of masters before, in which no client creates any more
 
-	outstanding int                                     // how many assignments may be outstanding
-	move        func(context.Context, assignment) error // no error if another master has assigned the task
-	bury        func(context.Context, string) (int, error)
+	outstanding int // how many assignments may be outstanding
+	mover       mover
+}
+
+// mover moves tasks for a master.
+type mover interface {
+	// move moves one task. It is no error if another master has assigned the task.
+	move(ctx context.Context, m *master, a assignment) error
+	// moveAll moves the tasks of a directory to the next workers and removes it, and returns how many tasks it has moved. The error is
+	// zk.ErrNotEmpty if there are further tasks.
+	moveAll(ctx context.Context, m *master, dir string, tasks []string) (int, error)
 }
 
 // assignment is one task on its way to one worker.
@@ -37,10 +45,24 @@ type assignment struct {
 	data []byte
 }
 
-func newMaster(session *variants.Session, dir string, outstanding int) *master {
+func newMaster(session *variants.Session, dir string, by mover, outstanding int) *master {
 	at := layoutOf(dir)
-	return &master{
-		session: session, at: at, tasks: inbox{session: session, dir: at.tasks}, outstanding: outstanding,
+	return &master{session: session, at: at, tasks: inbox{session: session, dir: at.tasks}, mover: by, outstanding: outstanding}
+}
+
+// takeOver assigns the tasks of workers that are gone again, and those of masters before, and lists the pending tasks with a watch.
+func (m *master) takeOver(ctx context.Context) error {
+	for {
+		_, err := m.muster(ctx)
+		for err == nil && len(m.former) > 0 && len(m.workers) > 0 {
+			_, err = m.inherit(ctx)
+		}
+		switch {
+		case err == nil:
+			return m.tasks.rearm(ctx)
+		case !m.workerLeft(ctx, err):
+			return err
+		}
 	}
 }
 
@@ -151,13 +173,33 @@ func (m *master) muster(ctx context.Context) (total int, err error) {
 		if slices.Contains(workers, name) {
 			continue
 		}
-		n, err := m.bury(ctx, path.Join(m.at.assign, name))
+		n, err := m.empty(ctx, path.Join(m.at.assign, name))
 		if total += n; err != nil {
 			return total, err
 		}
 	}
 	m.changed = watch
 	return total, nil
+}
+
+// empty assigns the tasks in a directory, and removes it: that of a dead worker, or of a master before. Another master that saw the
+// worker alive for longer may have added a task meanwhile.
+func (m *master) empty(ctx context.Context, dir string) (total int, err error) {
+	for {
+		tasks, err := list(ctx, m.session, dir)
+		switch {
+		case errors.Is(err, zk.ErrNoNode): // another master has been faster
+			return total, nil
+		case err != nil:
+			return total, err
+		case len(tasks) > 0 && len(m.workers) == 0:
+			return total, nil // until there is a worker
+		}
+		n, err := m.mover.moveAll(ctx, m, dir, tasks)
+		if total += n; !errors.Is(err, zk.ErrNotEmpty) {
+			return total, err
+		}
+	}
 }
 
 // next returns the worker that gets the next task: the one whose turn it is, or any.
@@ -196,7 +238,7 @@ func (m *master) give(ctx context.Context, a assignment) (bool, error) {
 	}
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
-	err = m.move(ctx, a)
+	err = m.mover.move(ctx, m, a)
 	return err == nil, err
 }
 

@@ -45,8 +45,7 @@ type Book struct{ *master }
 
 // NewBook takes over as master below dir, which [Create] has prepared.
 func NewBook(ctx context.Context, session *variants.Session, dir string) (Book, error) {
-	m := newBookMaster(session, dir)
-	m.move, m.bury = m.createThenDelete, m.buryOneByOne
+	m := newBookMaster(session, dir, twoSteps{})
 	return Book{m}, m.takeOver(ctx)
 }
 

@@ -10,7 +10,7 @@ import (
 //
 //  1. To take over, create tasks-<mid>, where mid is the master's session id, and write its path to master-path. The write has the
 //     version that a read after a sync has found, so that a master whose session ends meanwhile does not undo the write of the next.
-//  2. List the directory, and with it the tasks- directories of masters before. Assign the tasks in each as in step 4, and delete it.
+//  2. List the directory, and with it the tasks- directories of masters before. Assign the tasks in each as those of a worker that is gone.
 //  3. Otherwise take over, and list tasks-<mid> with a watch, as [BookMulti] does.
 //  4. For each task, ten at once, read it and choose a worker at random. In one multi, delete the task and create the assignment.
 //  5. A client reads master-path and its version for each task. In one multi, it checks the version and creates a persistent
@@ -21,7 +21,7 @@ import (
 //
 // Cost of a batch of 10 N tasks: as with [BookMulti], and 10N reads of master-path, 102N+2 requests, of which 50N are writes. The multi
 // with the check is one write, as the create is. A new master costs 5 requests more, and 2 for each
-// directory of a master before it, besides 2 for each task in it.
+// directory of a master before it, besides a read for each task in it.
 //
 // Bound: in the assign phase as with [BookMulti]. The submission needs 1 quorum write for any algorithm, and here 1 read before it. A
 // client that kept path and version would need that read only after a change of masters. The book's reads them for each task.
@@ -32,9 +32,8 @@ type BookChecked struct{ *master }
 
 // NewBookChecked takes over as master below dir, which [Create] has prepared.
 func NewBookChecked(ctx context.Context, session *variants.Session, dir string) (BookChecked, error) {
-	m := newBookMaster(session, dir)
+	m := newBookMaster(session, dir, oneStep{})
 	m.tasks.dir = ownTasks(session, dir)
-	m.move, m.bury = m.multi, m.buryAtOnce
 	if err := m.specify(ctx); err != nil {
 		return BookChecked{m}, err
 	}

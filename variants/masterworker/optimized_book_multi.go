@@ -29,8 +29,7 @@ type BookMulti struct{ *master }
 
 // NewBookMulti takes over as master below dir, which [Create] has prepared.
 func NewBookMulti(ctx context.Context, session *variants.Session, dir string) (BookMulti, error) {
-	m := newBookMaster(session, dir)
-	m.move, m.bury = m.multi, m.buryAtOnce
+	m := newBookMaster(session, dir, oneStep{})
 	return BookMulti{m}, m.takeOver(ctx)
 }
 

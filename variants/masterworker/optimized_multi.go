@@ -43,8 +43,8 @@ type Multi struct{ *master }
 
 // NewMulti takes over as master below dir, which [Create] has prepared.
 func NewMulti(ctx context.Context, session *variants.Session, dir string) (Multi, error) {
-	m, err := newOneStep(ctx, session, dir, 1)
-	return Multi{m}, err
+	m := newMaster(session, dir, oneStep{}, 1)
+	return Multi{m}, m.takeOver(ctx)
 }
 
 func multiVariant() variants.Variant {

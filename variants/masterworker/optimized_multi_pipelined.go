@@ -28,8 +28,8 @@ type MultiPipelined struct{ *master }
 
 // NewMultiPipelined takes over as master below dir, which [Create] has prepared.
 func NewMultiPipelined(ctx context.Context, session *variants.Session, dir string) (MultiPipelined, error) {
-	m, err := newOneStep(ctx, session, dir, window)
-	return MultiPipelined{m}, err
+	m := newMaster(session, dir, oneStep{}, window)
+	return MultiPipelined{m}, m.takeOver(ctx)
 }
 
 func multiPipelinedVariant() variants.Variant {

@@ -13,43 +13,30 @@ import (
 
 // newTwoSteps takes over as a master that moves a task in two steps.
 func newTwoSteps(ctx context.Context, session *variants.Session, dir string, outstanding int) (*master, error) {
-	m := newMaster(session, dir, outstanding)
-	m.move, m.bury = m.createThenDelete, m.buryOneByOne
+	m := newMaster(session, dir, twoSteps{}, outstanding)
 	if err := m.disambiguate(ctx); err != nil {
 		return m, err
 	}
 	return m, m.takeOver(ctx)
 }
 
-// createThenDelete moves a task in two steps. It may leave the task in both places, and so may be repeated.
-func (m *master) createThenDelete(ctx context.Context, a assignment) error {
+// twoSteps creates a task in its new place, and then deletes it from the former one. It implements [mover].
+type twoSteps struct{}
+
+// move implements [mover]. It may leave the task in both places, and so may be repeated.
+func (twoSteps) move(ctx context.Context, m *master, a assignment) error {
 	if err := m.session.Ensure(ctx, a.to, a.data, 0); err != nil {
 		return err
 	}
 	return m.session.Discard(ctx, a.from)
 }
 
-// buryOneByOne assigns the tasks of a dead worker again, as those that are pending are assigned, and removes its directory. A
-// master that saw the worker alive for longer may have added a task meanwhile.
-func (m *master) buryOneByOne(ctx context.Context, dir string) (total int, err error) {
-	for {
-		tasks, err := list(ctx, m.session, dir)
-		switch {
-		case errors.Is(err, zk.ErrNoNode):
-			return total, nil
-		case err != nil:
-			return total, err
-		case len(tasks) > 0 && len(m.workers) == 0:
-			return total, nil // until there is a worker
-		}
-		n, err := m.assign(ctx, dir, tasks)
-		if total += n; err != nil {
-			return total, err
-		}
-		if err := m.session.Discard(ctx, dir); !errors.Is(err, zk.ErrNotEmpty) {
-			return total, err
-		}
+func (twoSteps) moveAll(ctx context.Context, m *master, dir string, tasks []string) (int, error) {
+	n, err := m.assign(ctx, dir, tasks)
+	if err != nil {
+		return n, err
 	}
+	return n, m.session.Discard(ctx, dir)
 }
 
 // disambiguate begins where a master may have died between the two steps of a move, so that a task is in two places. The task is
