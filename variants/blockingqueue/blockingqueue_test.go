@@ -67,15 +67,8 @@ func TestSpans(t *testing.T) {
 
 // The producer puts an item for each of two consumers, which take them in the other order.
 func TestObserverMemory(t *testing.T) {
-	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
-		a, b := int64(2*i+1), int64(2*i+2)
-		return []variants.Event{
-			{Client: 0, Kind: requested}, {Client: 1, Kind: requested},
-			{Client: 2, Kind: putting, Value: a}, {Client: 2, Kind: put, Value: a},
-			{Client: 0, Kind: claiming, Value: a},
-			{Client: 2, Kind: putting, Value: b}, {Client: 1, Kind: claiming, Value: b},
-			{Client: 1, Kind: taken, Value: b}, {Client: 0, Kind: taken, Value: a},
-			{Client: 2, Kind: put, Value: b}, {Client: 2, Kind: draining}, {Client: 2, Kind: drained},
-		}
+	teller().ObserverMemory(t, Recipe(), func(i int) string {
+		return fmt.Sprintf("0-1:requested 2:putting+put:%[1]d 0:claiming:%[1]d 2:putting:%[2]d 1:claiming+taken:%[2]d 0:taken:%[1]d 2:put:%[2]d 2:draining+drained",
+			2*i+1, 2*i+2)
 	})
 }

@@ -3,6 +3,7 @@ package election
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 
@@ -135,12 +136,7 @@ func TestStepRecordsHowATermEnds(t *testing.T) {
 }
 
 func TestObserverMemory(t *testing.T) {
-	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
-		leader, next, epoch := i%10, (i+1)%10, int64(i)
-		return []variants.Event{
-			{Client: leader, Kind: holding.Requested}, {Client: leader, Kind: holding.Acquired, Value: epoch},
-			{Client: next, Kind: holding.Requested}, {Client: next, Kind: holding.Withdrew},
-			{Client: leader, Kind: holding.Releasing, Value: epoch}, {Client: leader, Kind: holding.Released, Value: epoch},
-		}
+	teller().ObserverMemory(t, Recipe(), func(i int) string {
+		return fmt.Sprintf("%[1]d:campaigning+elected:%[3]d %[2]d:campaigning+withdrew %[1]d:resigning+resigned:%[3]d", i%10, (i+1)%10, i)
 	})
 }

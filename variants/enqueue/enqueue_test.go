@@ -1,6 +1,7 @@
 package enqueue
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
@@ -77,11 +78,7 @@ func TestConsumable(t *testing.T) {
 }
 
 func TestObserverMemory(t *testing.T) {
-	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
-		id := int64(i)
-		return []variants.Event{
-			{Kind: enqueuingOnce, Value: -id - 1}, {Kind: variants.Died}, {Kind: variants.Rejoined, Value: id},
-			{Kind: enqueuingOnce, Value: id}, {Kind: enqueued, Value: id}, {Kind: found, Value: id}, {Kind: audited, Value: id},
-		}
+	teller().ObserverMemory(t, Recipe(), func(i int) string {
+		return fmt.Sprintf("0:enqueuing-once:%d 0:died 0:rejoined+enqueuing-once+enqueued+found+audited:%d", -i-1, i)
 	})
 }

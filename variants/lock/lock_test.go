@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
@@ -87,24 +88,14 @@ func TestSpans(t *testing.T) {
 }
 
 func TestObserverMemory(t *testing.T) {
-	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
-		client, token := i%10, int64(i)
-		return []variants.Event{
-			{Client: client, Kind: holding.Requested}, {Client: client, Kind: holding.Acquired, Value: token},
-			{Client: client, Kind: holding.Releasing, Value: token}, {Client: client, Kind: holding.Released, Value: token},
-		}
+	teller().ObserverMemory(t, Recipe(), func(i int) string {
+		return fmt.Sprintf("%d:requested+acquired+releasing+released:%d", i%10, i)
 	})
 }
 
 // Clients that die or lose their sessions again and again do not make the observer grow.
 func TestObserverMemoryOfLives(t *testing.T) {
-	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
-		client, other, token := i%10, (i+1)%10, int64(2*i)
-		return []variants.Event{
-			{Client: client, Kind: holding.Requested}, {Client: client, Kind: holding.Acquired, Value: token},
-			{Client: other, Kind: holding.Acquired, Value: token + 1}, {Client: client, Kind: variants.SessionLost},
-			{Client: client, Kind: holding.Deposed, Value: token}, {Client: client, Kind: variants.Rejoined},
-			{Client: other, Kind: variants.Died}, {Client: other, Kind: variants.Rejoined},
-		}
+	teller().ObserverMemory(t, Recipe(), func(i int) string {
+		return fmt.Sprintf("%[1]d:requested+acquired:%[3]d %[2]d:acquired:%[4]d %[1]d:lost+deposed+rejoined:%[3]d %[2]d:died+rejoined", i%10, (i+1)%10, 2*i, 2*i+1)
 	})
 }

@@ -3,6 +3,7 @@ package revocable
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -127,15 +128,9 @@ func TestStepRecordsHowAHoldEnds(t *testing.T) {
 }
 
 func TestObserverMemory(t *testing.T) {
-	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
-		holder, next, token := i%10, (i+1)%10, int64(i)
-		return []variants.Event{
-			{Client: holder, Kind: agreed, Value: int64(grace)},
-			{Client: holder, Kind: holding.Requested}, {Client: holder, Kind: holding.Acquired, Value: token},
-			{Client: next, Kind: holding.Requested}, {Client: holder, Kind: holding.Heeded, Value: token},
-			{Client: holder, Kind: holding.Releasing, Value: token}, {Client: holder, Kind: holding.Released, Value: token},
-			{Client: next, Kind: holding.Withdrew},
-		}
+	teller().ObserverMemory(t, Recipe(), func(i int) string {
+		return fmt.Sprintf("%[1]d:agreed:1 %[1]d:requested+acquired:%[3]d %[2]d:requested %[1]d:heeded+releasing+released:%[3]d %[2]d:withdrew",
+			i%10, (i+1)%10, i)
 	})
 }
 

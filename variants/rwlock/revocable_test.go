@@ -145,16 +145,10 @@ func TestPressed(t *testing.T) {
 }
 
 func TestRevocableObserverMemory(t *testing.T) {
-	variantstest.ObserverMemory(t, RevocableRecipe(), func(i int) []variants.Event {
-		writer := stamp(Write, int64(i))
-		holder, next := i%10, (i+1)%10
-		return []variants.Event{
-			{Client: holder, Kind: agreed, Value: int64(grace)},
-			{Client: holder, Kind: holding.Requested, Value: wanted(Write, i%3 == 0)}, {Client: holder, Kind: holding.Acquired, Value: writer},
-			{Client: next, Kind: holding.Requested, Value: wanted(Read, true)}, {Client: holder, Kind: holding.Heeded, Value: writer},
-			{Client: holder, Kind: holding.Releasing, Value: writer}, {Client: holder, Kind: holding.Released, Value: writer},
-			{Client: next, Kind: holding.Withdrew, Value: wanted(Read, true)},
-		}
+	revocableTeller().ObserverMemory(t, RevocableRecipe(), func(i int) string {
+		urgent := [3]string{":urgent"}[i%3]
+		return fmt.Sprintf("%[1]d:agreed:1 %[1]d:requested:w%[4]s %[1]d:acquired:w:%[3]d %[2]d:requested:r:urgent "+
+			"%[1]d:heeded+releasing+released:w:%[3]d %[2]d:withdrew:r:urgent", i%10, (i+1)%10, i, urgent)
 	})
 }
 

@@ -107,16 +107,9 @@ func TestReadersThatWait(t *testing.T) {
 }
 
 func TestObserverMemory(t *testing.T) {
-	variantstest.ObserverMemory(t, Recipe(), func(i int) []variants.Event {
-		writer, reader := stamp(Write, int64(2*i)), stamp(Read, int64(2*i+1))
-		return []variants.Event{
-			{Client: 0, Kind: holding.Requested, Value: stamp(Write, 0)}, {Client: 0, Kind: holding.Acquired, Value: writer},
-			{Client: 1, Kind: holding.Requested, Value: stamp(Read, 0)}, {Client: 2, Kind: holding.Requested, Value: stamp(Write, 0)},
-			{Client: 0, Kind: holding.Releasing, Value: writer}, {Client: 0, Kind: holding.Released, Value: writer},
-			{Client: 1, Kind: waited, Value: reader}, {Client: 1, Kind: holding.Acquired, Value: reader},
-			{Client: 2, Kind: holding.Withdrew, Value: stamp(Write, 0)},
-			{Client: 1, Kind: holding.Releasing, Value: reader}, {Client: 1, Kind: holding.Released, Value: reader},
-		}
+	teller().ObserverMemory(t, Recipe(), func(i int) string {
+		return fmt.Sprintf("0:requested+acquired:w:%[1]d 1:requested:r 2:requested:w 0:releasing+released:w:%[1]d "+
+			"1:waited+acquired:r:%[2]d 2:withdrew:w 1:releasing+released:r:%[2]d", 2*i, 2*i+1)
 	})
 }
 

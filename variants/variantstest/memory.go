@@ -8,6 +8,12 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
+// ObserverMemory does the same as the function of this name, with operations that are told as stories.
+func (w HistoryBuilder) ObserverMemory(t *testing.T, recipe variants.Recipe, operation func(i int) string) {
+	t.Helper()
+	ObserverMemory(t, recipe, func(i int) []variants.Event { return w.Build(t, operation(i)) })
+}
+
 // ObserverMemory gives 200,000 operations to a new observer of the recipe. The observer must find no breach, and its live
 // heap must not depend on how many operations it has seen. operation returns the events of operation i; ObserverMemory sets
 // their times, one microsecond apart. The test must not run in parallel with others.

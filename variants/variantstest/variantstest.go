@@ -17,7 +17,8 @@ import (
 )
 
 // HistoryBuilder makes histories of stories: of words "client:event" or "client:event:value". They are one millisecond apart,
-// or as much as Apart says, and "-" is a moment in which nothing happens.
+// or as much as Apart says, and "-" is a moment in which nothing happens. A word may have several clients and several events:
+// "0-2:requested+acquired:5" is short for "0:requested:5 1:requested:5 2:requested:5 0:acquired:5 1:acquired:5 2:acquired:5".
 // After "client:sees", the client has seen all that has happened. The first word's time is not zero, because no
 // event's is in a real run, and checks may use zero for never.
 type HistoryBuilder struct {
@@ -32,10 +33,9 @@ func (w HistoryBuilder) apart() time.Duration { return cmp.Or(w.Apart, time.Mill
 
 // Build returns the history of a story.
 func (w HistoryBuilder) Build(t testing.TB, story string) variants.History {
-	t.Helper()
 	var h variants.History
 	shown, before := map[string]int64{}, map[string]int64{}
-	for i, word := range strings.Fields(story) {
+	for i, word := range words(t, story) {
 		client, event, _ := strings.Cut(word, ":")
 		event, _, _ = strings.Cut(event, ":")
 		if event == "sees" {
@@ -57,8 +57,27 @@ func (w HistoryBuilder) Build(t testing.TB, story string) variants.History {
 	return h
 }
 
+// words returns the words of a story, each with one client and one event.
+func words(t testing.TB, story string) (all []string) {
+	for _, word := range strings.Fields(story) {
+		clients, rest, _ := strings.Cut(word, ":")
+		first, last, several := strings.Cut(clients, "-")
+		events, value, _ := strings.Cut(rest, ":")
+		if rest == "" || !several && !strings.Contains(events, "+") {
+			all = append(all, word)
+			continue
+		}
+		from, to := Number(t, first), Number(t, cmp.Or(last, first))
+		for event := range strings.SplitSeq(events, "+") {
+			for client := from; client <= to; client++ {
+				all = append(all, strings.TrimSuffix(strconv.FormatInt(client, 10)+":"+event+":"+value, ":"))
+			}
+		}
+	}
+	return all
+}
+
 func (w HistoryBuilder) event(t testing.TB, word string) variants.Event {
-	t.Helper()
 	parts := strings.Split(word, ":")
 	if len(parts) < 2 {
 		t.Fatalf("%q is not client:event", word)
@@ -82,9 +101,9 @@ func (w HistoryBuilder) event(t testing.TB, word string) variants.Event {
 
 // Number reads a number in a story.
 func Number(t testing.TB, text string) int64 {
-	t.Helper()
 	n, err := strconv.ParseInt(text, 0, 64)
 	if err != nil {
+		t.Helper()
 		t.Fatal(err)
 	}
 	return n
