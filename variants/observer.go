@@ -1,6 +1,10 @@
 package variants
 
-import "time"
+import (
+	"cmp"
+	"slices"
+	"time"
+)
 
 // Observer follows one measurement. It is given every event of all participants in the order of their places, see [Placed], and
 // reports spans and violations as soon as they are certain. It keeps only what is open, such as items in a queue, so that its
@@ -63,6 +67,18 @@ func StateOf[T any](clients map[int]*T, client int) *T {
 		clients[client] = state
 	}
 	return state
+}
+
+// KeysWhere returns some of the keys of a map, in order.
+func KeysWhere[K cmp.Ordered, V any](all map[K]V, wanted func(K, V) bool) []K {
+	var keys []K
+	for key, value := range all {
+		if wanted(key, value) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
 // Between reports the spans from each event of kind from to the same participant's next event of kind to, in one life.

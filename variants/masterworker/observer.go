@@ -130,7 +130,7 @@ func (d *delivery) depose(e variants.Event) {
 // bury takes the end of a client's life: what it executed is interrupted, and it learns no results.
 func (d *delivery) bury(e variants.Event) {
 	by := func(x variants.Event) bool { return x.Client == e.Client }
-	for _, number := range d.openWhere(func(t *task) bool { return slices.ContainsFunc(t.running, by) }) {
+	for _, number := range variants.KeysWhere(d.open, func(_ int64, t *task) bool { return slices.ContainsFunc(t.running, by) }) {
 		t := d.open[number]
 		for slices.ContainsFunc(t.running, by) {
 			d.end(t, variants.Event{At: e.At, Client: e.Client, Kind: Abandoned, Value: number})
@@ -140,21 +140,10 @@ func (d *delivery) bury(e variants.Event) {
 	d.giveUp(e, func(t *task) { t.withdrawn, t.forsaken, t.batch = true, true, d.batch })
 }
 
-// openWhere returns the numbers of some of the open tasks, in order.
-func (d *delivery) openWhere(wanted func(*task) bool) []int64 {
-	var numbers []int64
-	for number, t := range d.open {
-		if wanted(t) {
-			numbers = append(numbers, number)
-		}
-	}
-	slices.Sort(numbers)
-	return numbers
-}
-
 // giveUp marks the open tasks of a client that it has not learned the results of.
 func (d *delivery) giveUp(e variants.Event, mark func(*task)) {
-	for _, number := range d.openWhere(func(t *task) bool { return t.submitting.Client == e.Client && !t.withdrawn && !t.learned }) {
+	own := func(_ int64, t *task) bool { return t.submitting.Client == e.Client && !t.withdrawn && !t.learned }
+	for _, number := range variants.KeysWhere(d.open, own) {
 		t := d.open[number]
 		mark(t)
 		d.givenUp = append(d.givenUp, number)

@@ -16,7 +16,7 @@ func newObserver(out variants.Findings) variants.Observer {
 		out.Between(phaseJoin, joining, joined),
 		out.Between(phaseLeave, leaving, left),
 		out.Between(phaseFollow, following, viewed),
-		&roll{out: out, members: map[int64]*membership{}, latest: map[int]int64{}, current: map[int]int64{}, views: map[int]*clientView{}, born: map[int]int{}, settled: map[int]int64{}},
+		&roll{out: out, members: map[int64]*membership{}, clients: map[int]*client{}},
 	}
 }
 
@@ -30,13 +30,18 @@ func newObserver(out variants.Findings) variants.Observer {
 type roll struct {
 	out     variants.Findings
 	place   int // of the event in the history
-	clients int
+	size    int // of the group
 	members map[int64]*membership
-	latest  map[int]int64       // of each client, the last round that it began to join in
-	current map[int]int64       // of each client, the membership that it began last
-	views   map[int]*clientView // of the clients that live
-	born    map[int]int         // of each client, the place in the history at which its present life began; 0 for its first
-	settled map[int]int64       // of each client, the last round that it has seen through, in any of its lives
+	clients map[int]*client
+}
+
+// client is what is known of a client, in all its lives.
+type client struct {
+	view    *clientView // nil while it does not live
+	born    int         // the place in the history at which its present life began; 0 for its first
+	current *membership // that it began last; nil before the first
+	begun   int64       // how many rounds it has begun to join in
+	settled int64       // the last round that it has seen through
 }
 
 // membership is what is known of one membership, until every client has seen a later round through.
@@ -82,32 +87,32 @@ func (r *roll) Observe(e variants.Event) {
 	case variants.Deafened, variants.Hearing:
 		return
 	}
-	v := r.views[e.Client]
-	if v == nil || e.Kind == enrolled { // a new session may read what is older
-		v = &clientView{now: map[int64]bool{}, gone: map[int64]bool{}}
-		r.views[e.Client] = v
+	c := variants.StateOf(r.clients, e.Client)
+	if c.view == nil || e.Kind == enrolled { // a new session may read what is older
+		c.view = &clientView{now: map[int64]bool{}, gone: map[int64]bool{}}
 	}
+	v := c.view
 	switch e.Kind {
 	case enrolled:
-		r.clients = max(r.clients, int(e.Value))
+		r.size = max(r.size, int(e.Value))
 	case joining, joined, leaving, left, lost:
-		r.change(e)
+		r.change(c, e)
 	case following:
 		v.following = true
 	case gained:
-		r.gain(v, e)
+		r.gain(c, e)
 	case dropped:
 		r.drop(v, e)
 	case viewed:
 		v.following = false
 		r.look(v, e)
 	case settled:
-		r.settle(v, e)
+		r.settle(c, e)
 	}
 }
 
 // change takes what a client says of its own membership.
-func (r *roll) change(e variants.Event) {
+func (r *roll) change(c *client, e variants.Event) {
 	m := r.members[e.Value]
 	if m == nil {
 		m = &membership{overlooked: map[int]oversight{}}
@@ -115,14 +120,13 @@ func (r *roll) change(e variants.Event) {
 	}
 	switch e.Kind {
 	case joining:
-		m.joining, m.entering = r.place, spreading{start: e.At, left: r.clients}
-		r.current[e.Client] = e.Value
+		m.joining, m.entering = r.place, spreading{start: e.At, left: r.size}
 		round, _ := unstamp(e.Value)
-		r.latest[e.Client] = max(r.latest[e.Client], round)
+		c.current, c.begun = m, max(c.begun, round+1)
 	case joined:
 		m.joined, m.present = r.place, m.lost == nil
 	case leaving:
-		m.present, m.ending = false, spreading{start: e.At, left: r.clients - 1} // a client that leaves need not see that
+		m.present, m.ending = false, spreading{start: e.At, left: r.size - 1} // a client that leaves need not see that
 	case left:
 		m.left = r.place
 		for _, client := range slices.Sorted(maps.Keys(m.overlooked)) {
@@ -138,13 +142,12 @@ func (r *roll) change(e variants.Event) {
 // known reports whether a client has begun to join in the round: it joins in all rounds, one after another.
 func (r *roll) known(member int64) bool {
 	round, client := unstamp(member)
-	latest, any := r.latest[client]
-	return any && round <= latest
+	return round < variants.StateOf(r.clients, client).begun
 }
 
 // gain adds a membership to a client's view.
-func (r *roll) gain(v *clientView, e variants.Event) {
-	m := r.members[e.Value]
+func (r *roll) gain(c *client, e variants.Event) {
+	v, m := c.view, r.members[e.Value]
 	round, _ := unstamp(e.Value)
 	switch {
 	case !r.known(e.Value):
@@ -160,7 +163,7 @@ func (r *roll) gain(v *clientView, e variants.Event) {
 		v.newest, v.horizon = e.Value, m.joining
 	}
 	r.reportOversight(e.Value, e.Client)
-	if m.joining > r.born[e.Client] { // what was there before has been seen in a former life, or never will be
+	if m.joining > c.born { // what was there before has been seen in a former life, or never will be
 		r.spread(&m.entering, e)
 	}
 }
@@ -182,8 +185,8 @@ func (r *roll) drop(v *clientView, e variants.Event) {
 
 // seen reports whether a membership is in the view of any client that lives.
 func (r *roll) seen(member int64) bool {
-	for _, v := range r.views {
-		if v.now[member] {
+	for _, c := range r.clients {
+		if c.view != nil && c.view.now[member] {
 			return true
 		}
 	}
@@ -193,14 +196,12 @@ func (r *roll) seen(member int64) bool {
 // fail takes the end of a session or of a life, with which the client's membership ends. The client knows, while the servers
 // may still have its znode. A client that is dead has no view.
 func (r *roll) fail(e variants.Event) {
-	if current, any := r.current[e.Client]; any {
-		if m := r.members[current]; m != nil && m.left == 0 && m.lost == nil {
-			m.lose(e)
-		}
+	c := variants.StateOf(r.clients, e.Client)
+	if m := c.current; m != nil && m.left == 0 && m.lost == nil {
+		m.lose(e)
 	}
 	if e.EndsLife() {
-		delete(r.views, e.Client)
-		r.born[e.Client] = r.place
+		c.view, c.born = nil, r.place
 	}
 }
 
@@ -221,10 +222,10 @@ func (r *roll) spread(s *spreading, e variants.Event) {
 
 // look holds a whole view to what the group can have been at one moment.
 func (r *roll) look(v *clientView, e variants.Event) {
-	for _, member := range pick(v.now, func(member int64, _ bool) bool { return r.over(member, v.horizon) }) {
+	for _, member := range variants.KeysWhere(v.now, func(member int64, _ bool) bool { return r.over(member, v.horizon) }) {
 		r.out.Breach(e, "client %d sees %s, who had left before %s joined", e.Client, describe(member), describe(v.newest))
 	}
-	for _, member := range pick(r.members, func(member int64, m *membership) bool { return m.present && !v.now[member] }) {
+	for _, member := range variants.KeysWhere(r.members, func(member int64, m *membership) bool { return m.present && !v.now[member] }) {
 		m := r.members[member]
 		_, client := unstamp(member)
 		_, before := m.overlooked[e.Client]
@@ -259,31 +260,33 @@ func (r *roll) reportOversight(member int64, client int) {
 
 // settle holds a client to its own word that it has seen a round through: its view has no member of the rounds before, and
 // every member of this one, except those that have left since.
-func (r *roll) settle(v *clientView, e variants.Event) {
+func (r *roll) settle(c *client, e variants.Event) {
+	v := c.view
 	met := v.met(e.Value)
-	for client := range r.clients {
+	for client := range r.size {
 		if !met[client] {
 			r.out.Breach(e, "client %d has not seen %s when the round ends", e.Client, describe(stamp(e.Value, client, 0)))
 		}
 	}
 	before := func(member int64) bool { round, _ := unstamp(member); return round < e.Value }
-	for _, member := range pick(v.now, func(member int64, _ bool) bool { return before(member) && !r.late(member) }) {
+	for _, member := range variants.KeysWhere(v.now, func(member int64, _ bool) bool { return before(member) && !r.late(member) }) {
 		r.out.Breach(e, "client %d still sees %s when round %d ends", e.Client, describe(member), e.Value)
 	}
-	v.settled, v.settling = e.Value, r.place
-	r.settled[e.Client] = e.Value
+	v.settled, v.settling, c.settled = e.Value, r.place, e.Value
 	maps.DeleteFunc(v.gone, func(member int64, _ bool) bool { return before(member) && !r.late(member) })
 	r.forget()
 }
 
 // forget deletes the memberships of rounds before the last one that all clients have seen through: all are known to be over.
 func (r *roll) forget() {
-	if len(r.views) < r.clients {
-		return
+	through, living := int64(math.MaxInt64), 0
+	for _, c := range r.clients {
+		if c.view != nil {
+			through, living = min(through, c.settled), living+1
+		}
 	}
-	through := int64(math.MaxInt64)
-	for client := range r.views {
-		through = min(through, r.settled[client])
+	if living < r.size {
+		return
 	}
 	maps.DeleteFunc(r.members, func(member int64, m *membership) bool {
 		round, _ := unstamp(member)
@@ -296,7 +299,11 @@ func (r *roll) forget() {
 func (r *roll) late(member int64) bool {
 	m := r.members[member]
 	_, client := unstamp(member)
-	return m != nil && (m.lost != nil || r.born[client] > 0 && m.joining > r.born[client])
+	if m == nil {
+		return false
+	}
+	born := variants.StateOf(r.clients, client).born
+	return m.lost != nil || born > 0 && m.joining > born
 }
 
 // met returns the clients of which a view has or had a membership of the round, or of a later one.
@@ -316,25 +323,13 @@ func (v *clientView) met(round int64) map[int]bool {
 func (r *roll) Complete() {
 	for _, member := range slices.Sorted(maps.Keys(r.members)) {
 		m := r.members[member]
-		for _, client := range slices.Sorted(maps.Keys(r.views)) {
+		for _, client := range variants.KeysWhere(r.clients, func(_ int, c *client) bool { return c.view != nil }) {
 			r.reportOversight(member, client)
-			if v := r.views[client]; m.lost != nil && m.lost.Client != client && v.following && v.now[member] {
+			if v := r.clients[client].view; m.lost != nil && m.lost.Client != client && v.following && v.now[member] {
 				r.out.Breach(*m.lost, "client %d never noticed the loss of %s", client, describe(member))
 			}
 		}
 	}
-}
-
-// pick returns the wanted keys of a map, in order.
-func pick[V any](all map[int64]V, wanted func(int64, V) bool) []int64 {
-	var picked []int64
-	for key, value := range all {
-		if wanted(key, value) {
-			picked = append(picked, key)
-		}
-	}
-	slices.Sort(picked)
-	return picked
 }
 
 func describe(member int64) string {
