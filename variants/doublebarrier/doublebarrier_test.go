@@ -54,7 +54,7 @@ func TestCheck(t *testing.T) {
 		{"left one that has not even started", two + "0-1:arrived:0 0:started+finished+departed:0",
 			"participant 0 left round 0 before participant 1 had finished"},
 		{
-			"a death in another round excuses nothing", first + "1:departed:0 0-1:arrived+started:1 0:finished+departed:1 1:finished+departed:1 1:failed:2",
+			"a death in another round explains nothing", first + "1:departed:0 0-1:arrived+started:1 0:finished+departed:1 1:finished+departed:1 1:failed:2",
 			"participant 0 left round 1 before participant 1 had finished",
 		},
 		{"one that died long after it was left alone", two + "0-1:arrived+started:0 0:finished+departed:0 0:arrived:1 1:finished+failed:0", ""},
@@ -104,12 +104,12 @@ func TestCheckLives(t *testing.T) {
 				"0-1:finished:0 0:departed:0 2:finished+departed:0",
 			"participant 0 left round 0 before participant 2 had finished",
 		},
-		{"the death of one excuses no other", inside + "2:died:0 0:finished+departed:0 1:finished+departed:0",
+		{"the death of one says nothing of another", inside + "2:died:0 0:finished+departed:0 1:finished+departed:0",
 			"participant 0 left round 0 before participant 1 had finished"},
 	})
 }
 
-// Each barrier of several is held to the promise, and a participant that fails is excused in all of them.
+// Each barrier of several is held to the promise, and in none of them the others need to wait for a participant that fails.
 func TestCheckSeveralBarriers(t *testing.T) {
 	const (
 		two    = "0-1:joined:2 0-1:joined:2:1 "

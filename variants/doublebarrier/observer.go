@@ -84,19 +84,19 @@ type rounds struct {
 
 // round is what the participants have done in a round.
 type round struct {
-	did      [departed + 1]map[int]bool // by kind of event
-	late     map[int]bool               // those that have come back when the round had begun with them
-	excused  map[int]bool               // those that others need not wait for, as they have failed
-	past     int                        // how many will not take part in it any more
-	early    bool                       // one has started too early, so that the others cannot know when all have finished
-	suspects []suspect
+	did     [departed + 1]map[int]bool // by kind of event
+	late    map[int]bool               // those that have come back when the round had begun with them
+	failed  map[int]bool               // those that others need not wait for
+	past    int                        // how many will not take part in it any more
+	early   bool                       // one has started too early, so that the others cannot know when all have finished
+	pending []departure
 }
 
-// suspect is a participant that another one did not wait for when it left. A participant that fails in a round, be it
-// later, may have been dead for long, and the others need not wait for the dead. One that leaves the round was alive.
-type suspect struct {
-	participant int
-	left        variants.Event // of the other one
+// departure is one without a wait for another participant. If that participant fails in the round, be it later, it may have been
+// dead for long, and the others need not wait for the dead. If it leaves the round, it was alive.
+type departure struct {
+	participant int // that was not waited for
+	left        variants.Event
 }
 
 // member is where a participant is.
@@ -135,7 +135,7 @@ func (o *rounds) take(m *member, e variants.Event) {
 	}
 	r.did[e.Kind][e.Client] = true
 	if e.Kind == departed {
-		o.accuse(r, func(participant int) bool { return r.did[departed][participant] })
+		o.confirm(r, func(participant int) bool { return r.did[departed][participant] })
 		o.advance(m, e.Value+1)
 	}
 }
@@ -144,7 +144,7 @@ func (o *rounds) take(m *member, e variants.Event) {
 func (o *rounds) round(number int64) *round {
 	r := o.open[number]
 	if r == nil {
-		r = &round{late: map[int]bool{}, excused: map[int]bool{}}
+		r = &round{late: map[int]bool{}, failed: map[int]bool{}}
 		for kind := range r.did {
 			r.did[kind] = map[int]bool{}
 		}
@@ -166,19 +166,20 @@ func (o *rounds) advance(m *member, next int64) {
 	}
 }
 
-// fail excuses a participant in the rounds that it has not left.
+// fail takes the failure of a participant in the rounds that it has not left.
 func (o *rounds) fail(m *member, participant int) {
 	m.gone = true
 	for _, r := range o.open {
 		if r.did[arrived][participant] && !r.did[departed][participant] {
-			r.excuse(participant)
+			r.dismiss(participant)
 		}
 	}
 }
 
-func (r *round) excuse(participant int) {
-	r.excused[participant] = true
-	r.suspects = slices.DeleteFunc(r.suspects, func(s suspect) bool { return s.participant == participant })
+// dismiss notes that others need not wait, or did not need to wait, for a participant.
+func (r *round) dismiss(participant int) {
+	r.failed[participant] = true
+	r.pending = slices.DeleteFunc(r.pending, func(d departure) bool { return d.participant == participant })
 }
 
 // arrive notes that a participant comes to the round, or comes back to it.
@@ -187,7 +188,7 @@ func (r *round) arrive(participant int) {
 	case begun && r.did[arrived][participant]:
 		r.late[participant] = true
 	case !begun:
-		delete(r.excused, participant)
+		delete(r.failed, participant)
 	}
 }
 
@@ -205,7 +206,7 @@ func (o *rounds) start(r *round, e variants.Event) {
 		if m := o.members[other]; m != nil && m.entering && m.next <= e.Value { // for this round, as it missed the one that it came for
 			r.did[arrived][other] = true
 			if m.gone {
-				r.excuse(other)
+				r.dismiss(other)
 			}
 			continue
 		}
@@ -217,7 +218,7 @@ func (o *rounds) start(r *round, e variants.Event) {
 // outOfTurn reports a participant that starts or leaves a round when it must not.
 func (o *rounds) outOfTurn(r *round, e variants.Event, format string, args ...any) {
 	r.early = true
-	r.excuse(e.Client)
+	r.dismiss(e.Client)
 	o.out.Lose(e, variants.OutOfStep, 1, format, args...)
 }
 
@@ -228,25 +229,21 @@ func (o *rounds) depart(r *round, e variants.Event) {
 		return
 	}
 	for _, other := range o.missing(r.did[finished]) {
-		if m := variants.StateOf(o.members, other); !r.excused[other] && !m.gone && m.next <= e.Value {
-			r.suspects = append(r.suspects, suspect{other, e})
+		if m := variants.StateOf(o.members, other); !r.failed[other] && !m.gone && m.next <= e.Value {
+			r.pending = append(r.pending, departure{other, e})
 		}
 	}
 }
 
-// accuse reports the suspects that were alive for certain, and forgets them.
-func (o *rounds) accuse(r *round, alive func(participant int) bool) {
-	undecided := r.suspects[:0]
-	for _, s := range r.suspects {
-		switch {
-		case r.early:
-		case !alive(s.participant):
-			undecided = append(undecided, s)
-		default:
-			o.out.Lose(s.left, variants.OutOfStep, 1, "participant %d left round %d before participant %d had finished", s.left.Client, s.left.Value, s.participant)
+// confirm reports that a participant left too early for those of the others that were alive for certain.
+func (o *rounds) confirm(r *round, alive func(participant int) bool) {
+	r.pending = slices.DeleteFunc(r.pending, func(d departure) bool {
+		certain := r.early || alive(d.participant)
+		if certain && !r.early {
+			o.out.Lose(d.left, variants.OutOfStep, 1, "participant %d left round %d before participant %d had finished", d.left.Client, d.left.Value, d.participant)
 		}
-	}
-	r.suspects = undecided
+		return certain
+	})
 }
 
 // missing returns the participants of the group that are not in a set.
@@ -265,6 +262,6 @@ func (o *rounds) missing(set map[int]bool) (missing []int) {
 // Complete implements [variants.Observer]. A participant that has not failed by now was alive.
 func (o *rounds) Complete() {
 	for _, number := range slices.Sorted(maps.Keys(o.open)) {
-		o.accuse(o.open[number], func(int) bool { return true })
+		o.confirm(o.open[number], func(int) bool { return true })
 	}
 }

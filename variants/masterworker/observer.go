@@ -322,7 +322,7 @@ func (d *delivery) executed(t *task, x variants.Event) {
 	d.count()
 }
 
-// double counts a task that was executed again for a reason that excuses it. No variant promises that this never happens.
+// double counts a task that was executed again because of a failure. No variant promises that this never happens.
 func (d *delivery) double(e variants.Event) {
 	if d.out.Damage != nil {
 		d.out.Lose(e, variants.ItemsDoubled, 1, "worker %d executed task %d again", e.Client, e.Value)

@@ -22,7 +22,7 @@ type account struct {
 	first    variants.Event // the first decision
 	settled  bool           // there is one
 	founded  bool           // when the first decision was made, a site had voted to abort
-	excused  bool           // a site failed meanwhile, or was down: the transaction may be aborted for that
+	mayAbort bool           // a site failed meanwhile, or was down
 	lastVote time.Duration
 }
 
@@ -69,12 +69,12 @@ func (d *decisions) Observe(e variants.Event) {
 		}
 	case failed:
 		s.round, s.failed = e.Value, true
-		d.account(e.Value).excused = true
+		d.account(e.Value).mayAbort = true
 		d.closeAll()
 	case variants.SessionLost, variants.Died, variants.Rejoined:
 		s.down = true
 		for _, a := range d.accounts {
-			a.excused = true
+			a.mayAbort = true
 		}
 	}
 }
@@ -96,9 +96,9 @@ func (d *decisions) state(site int) *siteState {
 // account returns what is known of a transaction.
 func (d *decisions) account(round int64) *account {
 	if d.accounts[round] == nil {
-		a := &account{votes: map[int]Decision{}, excused: round < d.newest-kept} // it has been forgotten, with its votes
+		a := &account{votes: map[int]Decision{}, mayAbort: round < d.newest-kept} // it has been forgotten, with its votes
 		for _, s := range d.sites {
-			a.excused = a.excused || s.down
+			a.mayAbort = a.mayAbort || s.down
 		}
 		d.accounts[round] = a
 		d.newest = max(d.newest, round)
@@ -202,7 +202,7 @@ func (a *account) refused() bool {
 // groundless reports a transaction that was aborted before any site had voted to abort it, although none had failed meanwhile.
 func (d *decisions) groundless(round int64) {
 	a := d.accounts[round]
-	if _, first := unstamp(a.first.Value); !a.settled || first != Abort || a.excused || a.founded {
+	if _, first := unstamp(a.first.Value); !a.settled || first != Abort || a.mayAbort || a.founded {
 		return
 	}
 	if len(a.votes) == d.size && !a.refused() {

@@ -52,7 +52,7 @@ func TestCheck(t *testing.T) {
 			"site 0 committed transaction 0 before site 2 had voted"},
 		{"abort for nothing", two + "0-1:voted:2:commit 0-1:decided:2:abort",
 			"transaction 2 was aborted, although every site had voted to commit it"},
-		{"a failure in another transaction excuses nothing", two + "1:failed:1 0-1:voted:2:commit 0:decided:2:abort",
+		{"a failure in another transaction explains nothing", two + "1:failed:1 0-1:voted:2:commit 0:decided:2:abort",
 			"transaction 2 was aborted, although every site had voted to commit it"},
 		{"abort before the first vote to abort", two + "0:voted:2:commit 0:decided:2:abort 1:voted+decided:2:abort",
 			"transaction 2 was aborted before any site had voted to abort it"},
@@ -102,7 +102,7 @@ func TestCheckOfLives(t *testing.T) {
 		{"voted otherwise than before its death", two + "1:voted:0:commit 1:died " + again + "1:began:0 1:voted:0:abort",
 			"site 1 voted to abort transaction 0, after it had voted to commit it"},
 		{
-			"a failure long ago excuses nothing", two + "0:voted:0:commit 1:died 0:decided:0:abort " + again + "0-1:began:1 0-1:voted:1:commit 0-1:decided:1:abort",
+			"a failure long ago explains nothing", two + "0:voted:0:commit 1:died 0:decided:0:abort " + again + "0-1:began:1 0-1:voted:1:commit 0-1:decided:1:abort",
 			"transaction 1 was aborted, although every site had voted to commit it",
 		},
 	})
