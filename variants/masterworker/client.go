@@ -29,17 +29,24 @@ type Client struct {
 	// executed twice. It may be called concurrently.
 	Resubmitting func()
 
-	session *variants.Session
-	at      layout
-	id      string
-	number  int // of tasks submitted, or tried to
-	batch   []*submission
+	session  *variants.Session
+	at       layout
+	id       string
+	number   int // of tasks submitted, or tried to
+	batch    []*submission
+	protocol protocol
+}
 
-	put    func(ctx context.Context, tasks [][]byte) error        // submits a batch and sets the watches
-	create func(ctx context.Context, data []byte) (string, error) // creates one task, whose path it returns; nil for a batch at once
-	look   func(ctx context.Context, s *submission) error         // reads a status with a watch
-	read   func(ctx context.Context, s *submission) error         // reads one after a notification
-	clear  func(ctx context.Context) error                        // deletes the statuses of a batch that is done
+// protocol is how a client creates tasks and reads statuses.
+type protocol interface {
+	// put submits a batch and sets the watches.
+	put(ctx context.Context, c *Client, tasks [][]byte) error
+	// look reads a status with a watch.
+	look(ctx context.Context, c *Client, s *submission) error
+	// read reads a status after a notification.
+	read(ctx context.Context, c *Client, s *submission) error
+	// clear deletes the statuses of a batch that is done.
+	clear(ctx context.Context, c *Client) error
 }
 
 // submission is one task of a batch.
@@ -52,9 +59,7 @@ type submission struct {
 
 // NewClient returns a client of what [Create] has made below dir.
 func NewClient(session *variants.Session, dir string) *Client {
-	c := &Client{session: session, at: layoutOf(dir), id: rand.Text()}
-	c.put, c.look, c.read, c.clear = c.putAtOnce, c.getW, c.get, c.clearAtOnce
-	return c
+	return &Client{session: session, at: layoutOf(dir), id: rand.Text(), protocol: atOnce{}}
 }
 
 // Submit submits a batch of tasks, with [NewClient] all or none. If it fails, Finish withdraws what was submitted; if its context ended,
@@ -64,17 +69,19 @@ func (c *Client) Submit(ctx context.Context, tasks [][]byte) error {
 		if len(c.batch) > 0 {
 			return ErrOutstanding
 		}
-		return c.put(ctx, tasks)
+		return c.protocol.put(ctx, c, tasks)
 	})
 }
 
-// putAtOnce submits a batch in one multi, and then sets the watches.
-func (c *Client) putAtOnce(ctx context.Context, tasks [][]byte) error {
+// atOnce submits a batch in one multi, and deletes its statuses in another. It implements [protocol].
+type atOnce struct{}
+
+func (p atOnce) put(ctx context.Context, c *Client, tasks [][]byte) error {
 	if err := c.submit(ctx, tasks); err != nil {
 		return err
 	}
 	for _, s := range c.batch {
-		if err := c.look(ctx, s); err != nil {
+		if err := p.look(ctx, c, s); err != nil {
 			return err
 		}
 	}
@@ -139,23 +146,21 @@ func (c *Client) awaited() (*variants.Watch, int) {
 // advance waits for a notification of a status and reads it, or reads it with a watch if none is set.
 func (c *Client) advance(ctx context.Context, s *submission) error {
 	if s.watch == nil {
-		return c.look(ctx, s)
+		return c.protocol.look(ctx, c, s)
 	}
 	if err := c.session.Await(ctx, s.watch); err != nil {
 		return err
 	}
 	s.watch = nil
-	return c.read(ctx, s)
+	return c.protocol.read(ctx, c, s)
 }
 
-// get reads a status.
-func (c *Client) get(ctx context.Context, s *submission) error {
+func (atOnce) read(ctx context.Context, c *Client, s *submission) error {
 	data, stat, err := c.session.Get(ctx, c.status(s))
 	return c.take(s, data, stat, err)
 }
 
-// getW reads a status with a watch.
-func (c *Client) getW(ctx context.Context, s *submission) error {
+func (atOnce) look(ctx context.Context, c *Client, s *submission) error {
 	data, stat, watch, err := c.session.GetW(ctx, c.status(s))
 	s.watch = watch
 	return c.take(s, data, stat, err)
@@ -189,12 +194,11 @@ func (c *Client) finish(ctx context.Context) error {
 	case slices.ContainsFunc(c.batch, func(s *submission) bool { return !s.done }):
 		return c.withdraw(ctx)
 	default:
-		return c.clear(ctx)
+		return c.protocol.clear(ctx, c)
 	}
 }
 
-// clearAtOnce deletes the statuses of a batch in one multi.
-func (c *Client) clearAtOnce(ctx context.Context) error {
+func (atOnce) clear(ctx context.Context, c *Client) error {
 	var ops []any
 	for _, s := range c.batch {
 		ops = append(ops, &zk.DeleteRequest{Path: c.status(s), Version: -1})

@@ -19,31 +19,35 @@ import (
 //  3. When the watch fires, read the status.
 //  4. With all results, delete the statuses, ten at once. The book's text leaves them, and its example code deletes them.
 func NewBookClient(session *variants.Session, dir string) *Client {
-	c := &Client{session: session, at: layoutOf(dir)}
-	c.put, c.create, c.look, c.read, c.clear = c.putEach, c.createSequential, c.existsW, c.getCreated, c.clearEach
-	return c
+	return &Client{session: session, at: layoutOf(dir), protocol: oneByOne{}}
 }
 
 // NewCheckedClient returns a client as [NewBookClient] does, which creates a task below the path that the master specifies: it
 // reads master-path, and creates the task in a multi that checks that master-path still has the version read. If it has not, it
 // reads again.
 func NewCheckedClient(session *variants.Session, dir string) *Client {
-	c := NewBookClient(session, dir)
-	c.create = c.createChecked
-	return c
+	return &Client{session: session, at: layoutOf(dir), protocol: oneByOne{checked: true}}
 }
 
-// putEach submits a batch task by task, and sets the watches.
-func (c *Client) putEach(ctx context.Context, tasks [][]byte) error {
+// oneByOne creates tasks, and deletes their statuses, one by one. It implements [protocol].
+type oneByOne struct {
+	checked bool // creates a task below the path that the master specifies
+}
+
+func (p oneByOne) put(ctx context.Context, c *Client, tasks [][]byte) error {
 	for range tasks {
 		c.batch = append(c.batch, &submission{})
 	}
+	create := c.createSequential
+	if p.checked {
+		create = c.createChecked
+	}
 	return pipeline(ctx, window, len(tasks), func(i int) error {
 		var err error
-		if c.batch[i].task, err = c.create(ctx, tasks[i]); err != nil {
+		if c.batch[i].task, err = create(ctx, tasks[i]); err != nil {
 			return err
 		}
-		return c.look(ctx, c.batch[i])
+		return p.look(ctx, c, c.batch[i])
 	})
 }
 
@@ -98,20 +102,20 @@ func (c *Client) createChecked(ctx context.Context, data []byte) (string, error)
 // each directory, and the names of statuses and assignments must differ.
 func taskPrefix(dir string) string { return strings.Replace(path.Base(dir), "tasks", "task", 1) + "-" }
 
-// existsW watches a status that may not exist yet.
-func (c *Client) existsW(ctx context.Context, s *submission) error {
+// look implements [protocol]. The status may not exist yet.
+func (p oneByOne) look(ctx context.Context, c *Client, s *submission) error {
 	exists, _, watch, err := c.session.ExistsW(ctx, c.status(s))
 	if err != nil {
 		return variants.Attempted("watch "+c.status(s), err)
 	}
 	if s.watch = watch; exists {
-		return c.getCreated(ctx, s)
+		return p.read(ctx, c, s)
 	}
 	return nil
 }
 
-// getCreated reads a status that should exist. If it does not, the watch has fired without need.
-func (c *Client) getCreated(ctx context.Context, s *submission) error {
+// read implements [protocol]. If the status does not exist, the watch has fired without need.
+func (oneByOne) read(ctx context.Context, c *Client, s *submission) error {
 	data, _, err := c.session.Get(ctx, c.status(s))
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
@@ -123,8 +127,7 @@ func (c *Client) getCreated(ctx context.Context, s *submission) error {
 	return nil
 }
 
-// clearEach deletes the statuses of a batch one by one.
-func (c *Client) clearEach(ctx context.Context) error {
+func (oneByOne) clear(ctx context.Context, c *Client) error {
 	return pipeline(ctx, window, len(c.batch), func(i int) error { return c.session.Discard(ctx, c.status(c.batch[i])) })
 }
 
