@@ -15,14 +15,33 @@ type batches struct {
 // batch is one step of all participants.
 type batch struct {
 	number  int64
-	over    context.Context // ends when the client has the results
-	end     context.CancelFunc
+	over    chan struct{}  // closed when the client has the results
 	serving sync.WaitGroup // the steps of others that have begun
 }
 
-func newBatch(number int64) *batch {
-	over, end := context.WithCancel(context.Background())
-	return &batch{number: number, over: over, end: end}
+func newBatch(number int64) *batch { return &batch{number: number, over: make(chan struct{})} }
+
+// isOver reports whether the client has the results.
+func (b *batch) isOver() bool {
+	select {
+	case <-b.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// until returns a context that ends with ctx or with the batch.
+func (b *batch) until(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-b.over:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // next returns the number of the batch that is not over.
@@ -49,7 +68,7 @@ func (b *batches) end(ctx context.Context) error {
 	last := b.present
 	b.present = newBatch(last.number + 1)
 	b.mu.Unlock()
-	last.end()
+	close(last.over)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -190,10 +190,9 @@ func (p *participant) serve(ctx context.Context) error {
 		return p.env.Session.Alive()
 	}
 	defer b.serving.Done()
-	waiting, cancel := context.WithCancel(ctx)
+	waiting, cancel := b.until(ctx)
 	defer cancel()
-	defer context.AfterFunc(b.over, cancel)()
-	for p.visiting || b.over.Err() == nil {
+	for p.visiting || !b.isOver() {
 		if err := p.play(ctx, waiting); err != nil && (ctx.Err() != nil || waiting.Err() == nil || !errors.Is(err, context.Canceled)) {
 			return err
 		}
