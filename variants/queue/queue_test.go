@@ -189,7 +189,7 @@ func TestObserverMemoryWithDeaths(t *testing.T) {
 	const clients, everyNth = 8, 1000
 	var lives [clients]int64
 	for _, removes := range []bool{false, true} {
-		variantstest.ObserverMemory(t, recipeThatForgoesAll(), func(i int) []variants.Event {
+		variantstest.ObserverMemory(t, variantstest.Forgoing(Recipe()), func(i int) []variants.Event {
 			c := i % clients
 			id := int64(c)<<40 | lives[c]<<28 | int64(i/clients)
 			events := []variants.Event{
@@ -213,15 +213,4 @@ func TestObserverMemoryWithDeaths(t *testing.T) {
 			return events
 		})
 	}
-}
-
-// recipeThatForgoesAll returns the recipe with an observer that takes no damage for a violation.
-func recipeThatForgoesAll() variants.Recipe {
-	r := Recipe()
-	observer := r.NewObserver
-	r.NewObserver = func(out variants.Findings) variants.Observer {
-		out.Damage = func(variants.Damage) {}
-		return observer(out)
-	}
-	return r
 }

@@ -72,7 +72,7 @@ func TestCheckOfLives(t *testing.T) {
 	)
 	builder := teller()
 	builder.Verbatim = true
-	builder.Check(t, recipeThatForgoesAll(), []variantstest.Case{
+	builder.Check(t, variantstest.Forgoing(Recipe()), []variantstest.Case{
 		{"blocked until it is back", two + "0:voted:0:commit 1:died " + again + "1:began+prepared:0 1:voted:0:commit 0-1:decided:0:commit", ""},
 		{"it votes again", two + "0-1:voted:0:commit 1:died " + again + "1:began:0 1:voted+decided:0:commit 0:decided:0:commit", ""},
 		{"it decides again", two + "0-1:voted:0:commit 1:decided:0:commit 1:died " + again + "1:began:0 1:decided:0:commit 0:decided:0:commit", ""},
@@ -108,16 +108,6 @@ func TestCheckOfLives(t *testing.T) {
 	})
 }
 
-// recipeThatForgoesAll is the recipe with an observer whose findings have no damage in them.
-func recipeThatForgoesAll() variants.Recipe {
-	recipe := Recipe()
-	recipe.NewObserver = func(out variants.Findings) variants.Observer {
-		out.Damage = func(variants.Damage) {}
-		return newObserver(out)
-	}
-	return recipe
-}
-
 func TestBlocked(t *testing.T) {
 	const two = "0-1:joined:2 0-1:began+prepared:0 "
 	builder := teller()
@@ -143,7 +133,7 @@ func TestObserverMemory(t *testing.T) {
 // A site is dead for many transactions, again and again, and has each time voted just before.
 func TestObserverMemoryOfLives(t *testing.T) {
 	const lifetime = 1000
-	teller().ObserverMemory(t, recipeThatForgoesAll(), func(i int) string {
+	teller().ObserverMemory(t, variantstest.Forgoing(Recipe()), func(i int) string {
 		alone := fmt.Sprintf("0:began+prepared:%[1]d 0:voted:%[1]d:commit 0:decided:%[1]d:abort", i)
 		switch {
 		case i == 0:

@@ -32,6 +32,16 @@ func (w HistoryBuilder) Damage(t *testing.T, recipe variants.Recipe, cases []Cas
 	}
 }
 
+// Forgoing returns the recipe with an observer to which no damage is a violation.
+func Forgoing(recipe variants.Recipe) variants.Recipe {
+	newObserver := recipe.NewObserver
+	recipe.NewObserver = func(out variants.Findings) variants.Observer {
+		out.Damage = func(variants.Damage) {}
+		return newObserver(out)
+	}
+	return recipe
+}
+
 // RecordUnless returns a function for [variants.Env] that appends the kinds of events.
 func RecordUnless(kinds *[]variants.EventKind) func(<-chan struct{}, variants.EventKind, variants.EventKind, int64) {
 	return func(closed <-chan struct{}, kind, otherwise variants.EventKind, _ int64) {
