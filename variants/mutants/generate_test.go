@@ -88,7 +88,7 @@ func mutantSynced[C any](number int, retry mutantRetry[C], synced mutantSync[C])
 // Below variants, these files are a part of no algorithm: they play, judge and describe. Of its own directory, only some are.
 var (
 	others = regexp.MustCompile(`_test\.go$|^(simulation|planted|variantstest|mutants|catalog|conformance|holding)/|/drivers/|observer|workload|library_` +
-		`|check\.go$|^items/(doubt|finished|history|lives|worker)|^rwlock/sharing|^config/reading|^masterworker/(roles|rounds|service)`)
+		`|check\.go$|^items/(doubt|finished|history|lives|worker)|^rwlock/sharing|^config/reading|^masterworker/(roles|batches)`)
 	shared = regexp.MustCompile(`/|^(session|watch|monitor|exclusive|executor|fencednode|events)\.go$`)
 )
 
