@@ -10,10 +10,10 @@ import (
 
 // siteState is what is known of a site.
 type siteState struct {
-	round   int64 // the last transaction that it has begun, in any life
-	decided int64 // the last one that it has decided in its present life; -1 for none
-	failed  bool  // it has given up in its last transaction
-	down    bool  // it is dead or has lost its session, and has not joined again
+	round     int64 // the last transaction that it has begun, in any life
+	undecided int64 // the first one after those that it has decided in its present life
+	failed    bool  // it has given up in its last transaction
+	down      bool  // it is dead or has lost its session, and has not joined again
 }
 
 // account is what is known of a transaction that a site may still decide.
@@ -45,11 +45,11 @@ func newDecisions(out variants.Findings) *decisions {
 
 // Observe implements [variants.Observer].
 func (d *decisions) Observe(e variants.Event) {
-	s := d.state(e.Client)
+	s := variants.StateOf(d.sites, e.Client)
 	switch e.Kind {
 	case joined:
 		d.size = max(d.size, int(e.Value))
-		s.down, s.failed, s.decided = false, false, -1
+		s.down, s.failed, s.undecided = false, false, 0
 	case began:
 		s.round, s.failed = e.Value, false
 		d.account(e.Value)
@@ -86,13 +86,6 @@ func (d *decisions) Complete() {
 	}
 }
 
-func (d *decisions) state(site int) *siteState {
-	if d.sites[site] == nil {
-		d.sites[site] = &siteState{decided: -1}
-	}
-	return d.sites[site]
-}
-
 // account returns what is known of a transaction.
 func (d *decisions) account(round int64) *account {
 	if d.accounts[round] == nil {
@@ -123,11 +116,11 @@ func (d *decisions) decided(s *siteState, e variants.Event) {
 	if len(a.votes) > 0 {
 		d.out.Span(variants.Span{Phase: phaseOutcome, Client: e.Client, Start: a.lastVote, End: e.At})
 	}
-	if round <= s.decided {
+	if round < s.undecided {
 		d.out.Breach(e, "site %d decided transaction %d twice", e.Client, round)
 	}
 	d.settle(a, e, round, decision)
-	s.round, s.decided = round, round
+	s.round, s.undecided = round, round+1
 	d.closeAll()
 }
 
@@ -182,7 +175,7 @@ func (d *decisions) over(round int64) bool {
 			return false
 		}
 		elsewhere := (s.failed || s.down) && s.round != round
-		if s.round <= round && s.decided < round && !elsewhere {
+		if s.round <= round && s.undecided <= round && !elsewhere {
 			return false
 		}
 	}
