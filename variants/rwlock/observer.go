@@ -13,7 +13,7 @@ func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		holding.Spans(out, holding.PhaseAcquire, holding.PhaseHold, holding.PhaseRelease),
 		handoffs(out),
-		holding.NewFencing(out, holding.LockWords(), &exclusion{}),
+		holding.NewFencing(out, holding.LockWords(), &readWriteRules{}),
 		&sharing{out: out, clients: map[int]*client{}, pending: map[int]*wait{}},
 		holding.Vacancy(out, holding.LockWords()),
 	}
@@ -59,8 +59,8 @@ func handoffs(out variants.Findings) variants.Observer {
 	})
 }
 
-// exclusion is the rules of the lock: writers hold alone, and fencing tokens grow from each writer to the next.
-type exclusion struct {
+// readWriteRules are the rules of the lock: writers hold alone, and fencing tokens grow from each writer to the next.
+type readWriteRules struct {
 	largest [Write + 1]token // by mode, the largest granted so far
 }
 
@@ -70,13 +70,13 @@ type token struct {
 }
 
 // Token implements [holding.Rules].
-func (*exclusion) Token(granted variants.Event) int64 {
+func (*readWriteRules) Token(granted variants.Event) int64 {
 	_, value := unstamp(granted.Value)
 	return value
 }
 
 // Overlap implements [holding.Rules]. A client must not meet itself, a writer, and as a writer any other client.
-func (*exclusion) Overlap(granted, held variants.Event) string {
+func (*readWriteRules) Overlap(granted, held variants.Event) string {
 	mode, _ := unstamp(granted.Value)
 	other, _ := unstamp(held.Value)
 	if granted.Client != held.Client && mode == Read && other == Read {
@@ -87,7 +87,7 @@ func (*exclusion) Overlap(granted, held variants.Event) string {
 
 // Order implements [holding.Rules]. It compares the token of a reader with all earlier ones of writers, and that of a writer with
 // all earlier ones.
-func (x *exclusion) Order(granted variants.Event) (exceed int64, breach string) {
+func (x *readWriteRules) Order(granted variants.Event) (exceed int64, breach string) {
 	mode, value := unstamp(granted.Value)
 	before := x.largest[Write]
 	if mode == Write {
