@@ -16,16 +16,25 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-//go:embed *.yaml
+// embedded has a folder for each recipe, with a file for each question about it.
+//
+//go:embed questions
 var embedded embed.FS
 
 // Names returns the names of the embedded scenarios, sorted.
 func Names() []string {
-	files, err := embedded.ReadDir(".")
+	names := list.Map(filesOf("*"), func(file string) string { return strings.TrimSuffix(path.Base(file), ".yaml") })
+	slices.Sort(names)
+	return names
+}
+
+// filesOf returns the files of the embedded scenarios that have a name; * stands for any.
+func filesOf(name string) []string {
+	files, err := fs.Glob(embedded, "questions/*/"+name+".yaml")
 	if err != nil {
-		panic("the embedded scenarios cannot be listed: " + err.Error())
+		return nil // no scenario has such a name
 	}
-	return list.Map(files, func(f fs.DirEntry) string { return strings.TrimSuffix(f.Name(), ".yaml") })
+	return files
 }
 
 // Load returns the scenario of that name, or the scenario in a file if the argument looks like a path. The error lists every
@@ -38,11 +47,15 @@ func Load(nameOrPath string, recipes []variants.Recipe) (Scenario, error) {
 		}
 		return Parse(nameOrPath, text, recipes)
 	}
-	text, err := embedded.ReadFile(nameOrPath + ".yaml")
-	if err != nil {
+	files := filesOf(nameOrPath)
+	if len(files) != 1 || !slices.Contains(Names(), nameOrPath) {
 		return Scenario{}, fmt.Errorf("there is no scenario %q%s", nameOrPath, strict.Nearest(nameOrPath, Names()))
 	}
-	return Parse(path.Join("scenarios", nameOrPath+".yaml"), text, recipes)
+	text, err := embedded.ReadFile(files[0])
+	if err != nil {
+		return Scenario{}, fmt.Errorf("read the scenario: %w", err)
+	}
+	return Parse(path.Join("scenarios", files[0]), text, recipes)
 }
 
 // Parse reads a scenario from YAML; file is its name in error messages.

@@ -1,5 +1,5 @@
 // Package scenarios defines the load under which the variants of a recipe are compared: one YAML file for each question
-// that a user asks. The files beside this one are embedded in the binary. Package runner runs them.
+// that a user asks. Those in questions/ are embedded in the binary. Package runner runs them.
 //
 // It takes one position: a scenario states everything that shapes the load. Values that make no sense are reported before
 // the run, all at once and with their lines.

@@ -30,6 +30,37 @@ func TestEmbeddedScenariosAreValid(t *testing.T) {
 		if s.Name != name || s.Question == "" {
 			t.Errorf("%s.yaml calls itself %q and asks %q", name, s.Name, s.Question)
 		}
+		if files, folder := filesOf(name), "questions/"+s.Recipe+"/"; len(files) != 1 || !strings.HasPrefix(files[0], folder) {
+			t.Errorf("%s is in %v, want one file in %s", name, files, folder)
+		}
+	}
+}
+
+// A name stands for a scenario or for a group, and a group for scenarios. Heaps are those of real servers: `make gate` has none.
+func TestGroups(t *testing.T) {
+	sizes := map[string]int{}
+	for _, name := range Groups() {
+		group, err := Group(name, catalog.Recipes())
+		if err != nil || slices.Contains(Names(), name) {
+			t.Errorf("group %s is a scenario, too, or: %v", name, err)
+		}
+		sizes[name] = len(group)
+		for _, s := range group {
+			if name == "lockstep" && (s.Mode != Lockstep || s.Heap) || name == "overview" && s.Overview == "" {
+				t.Errorf("%s is in group %s", s.Name, name)
+			}
+		}
+	}
+	if sizes["all"] != len(Names()) || sizes["lockstep"] < 20 || sizes["overview"] == 0 || sizes[MatrixName] == 0 {
+		t.Errorf("the groups have %v scenarios, and there are %d in all", sizes, len(Names()))
+	}
+	for _, name := range []string{"lock-drain", "lockstep*", ""} {
+		if group, err := Group(name, catalog.Recipes()); len(group) > 0 || err != nil {
+			t.Errorf("%q stands for a group: %v, %v", name, group, err)
+		}
+	}
+	if _, err := Load("lock-dra*", catalog.Recipes()); err == nil {
+		t.Error("a pattern is taken for a name")
 	}
 }
 
@@ -72,7 +103,7 @@ func TestTimesAreLimited(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, name := range Names() {
-		text, err := embedded.ReadFile(name + ".yaml")
+		text, err := embedded.ReadFile(filesOf(name)[0])
 		if err != nil {
 			f.Fatal(err)
 		}

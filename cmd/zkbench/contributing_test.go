@@ -60,7 +60,7 @@ func edits() []edit {
 			check{[]string{testLists}, []string{"the comment of package lock does not name copied-watch"}}},
 		{"the entry in lockVariants", "variants/conformance/lock_test.go", `(?s)\t{"children-watch", .*?\n\t}},\n`, copied,
 			check{[]string{testConformance}, []string{"lock/copied-watch is not in the table"}}},
-		{"the name in the scenario", "scenarios/lock-drain.yaml", `children-watch,`, "${0} copied-watch,",
+		{"the name in the scenario", "scenarios/questions/lock/lock-drain.yaml", `children-watch,`, "${0} copied-watch,",
 			check{[]string{compile, testLists}, []string{"no scenario holds lock/copied-watch to its formulas"}}},
 	}
 }

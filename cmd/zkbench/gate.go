@@ -70,7 +70,7 @@ and files are 2.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.rules, "rules", "", "YAML `file` with claims to check")
 	flags.StringVar(&f.baseline, "baseline", "", "`folder` with baselines of counts")
-	flags.StringSliceVar(&f.require, "require", nil, "scenarios that must have a result")
+	flags.StringSliceVar(&f.require, "require", nil, "scenarios that must have a result, or a group\nof scenarios such as lockstep")
 	f.outputs = map[string]*string{
 		"json":     flags.String("json", "", "write the verdict to this JSON `file`"),
 		"junit":    flags.String("junit", "", "write it to this JUnit XML `file`"),
@@ -181,8 +181,9 @@ func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
 
 // read reads rules and baselines, and returns the mistakes in all of them.
 func (f gateFlags) read() (gate.Rules, error) {
-	rules := gate.Rules{Required: f.require, VariantsOf: variantsOf, Names: gateNames()}
-	var errs []error
+	required, err := requiredNames(f.require)
+	rules := gate.Rules{Required: required, VariantsOf: variantsOf, Names: gateNames()}
+	errs := []error{err}
 	if f.rules != "" {
 		text, err := os.ReadFile(f.rules)
 		if err == nil {
@@ -199,6 +200,19 @@ func (f gateFlags) read() (gate.Rules, error) {
 		errs = append(errs, checkFile(flag, *path))
 	}
 	return rules, errors.Join(errs...)
+}
+
+// requiredNames returns the scenarios that are required by their names, or by that of a group.
+func requiredNames(given []string) (names []string, err error) {
+	for _, name := range given {
+		group, groupErr := scenarios.Group(name, catalog.Recipes())
+		err = errors.Join(err, groupErr)
+		if len(group) == 0 {
+			names = append(names, name)
+		}
+		names = append(names, list.Map(group, func(s scenarios.Scenario) string { return s.Name })...)
+	}
+	return names, err
 }
 
 // gateNames returns the names that rules may use: those of the embedded scenarios, and for any other scenario the

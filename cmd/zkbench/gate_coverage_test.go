@@ -46,7 +46,7 @@ func uncovered(recipes []variants.Recipe, run []scenarios.Scenario, baselines ma
 				}
 			}
 			if !held {
-				steps = append(steps, "no scenario holds "+recipe.Name+"/"+v.Name+" to its formulas: name it in one of scenarios/*.yaml, in lockstep if they are exact there")
+				steps = append(steps, "no scenario holds "+recipe.Name+"/"+v.Name+" to its formulas: name it in one of scenarios/questions/"+recipe.Name+"/*.yaml, in lockstep if they are exact there")
 			}
 		}
 	}

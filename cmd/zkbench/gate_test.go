@@ -91,6 +91,7 @@ func TestGateMissesWhatWasNotRun(t *testing.T) {
 	} {
 		prints(t, tt.want, "", tt.args...)
 	}
+	prints(t, outcome.CodeInvalid, "blocking-drain required", "gate", dir, "--require", "lockstep")
 	must.Do(t, os.Remove(filepath.Join(dir, "lock-drain_lock-znode_n4_r1.json")))
 	prints(t, outcome.CodeInvalid, "znode with 4 clients has 0 of 1 repeats", "gate", dir)
 }
@@ -155,7 +156,7 @@ func TestMakeGate(t *testing.T) {
 		if strings.Contains(string(out), "judged gate") != judged || (err == nil) != judged {
 			t.Errorf("a run that exits with %d: %v\n%s", code, err, out)
 		}
-		if code != 0 && !strings.Contains(string(out), "its last words") || judged && !strings.Contains(string(out), ",lock-drain,") {
+		if code != 0 && !strings.Contains(string(out), "its last words") || judged && !strings.Contains(string(out), "--require lockstep ") {
 			t.Errorf("a run that exits with %d says\n%s", code, out)
 		}
 	}

@@ -41,11 +41,12 @@ func runCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run SCENARIO…",
 		Short: "Run scenarios and compare their variants",
-		Long: `Run scenarios, by name or from a YAML file, and compare their variants; 'all'
-runs every scenario that comes with zkbench, and 'fault-matrix' every variant
-under every fault. The flags of the load (--clients, --duration, …) override the
-scenario's fields. A scenario that runs unchanged is held to its claims
-(expect:).
+		Long: `Run scenarios, by name or from a YAML file, and compare their variants. Four
+names stand for groups: 'all' for every scenario that comes with zkbench,
+'lockstep' for those with exact counts (without heaps), 'overview' for those of
+the README's table, and 'fault-matrix' for every variant under every fault. The
+flags of the load (--clients, --duration, …) override the scenario's fields. A
+scenario that runs unchanged is held to its claims (expect:).
 
 --fault makes a server (kill, pause, partition: leader, follower, any or zoo1),
 a session (expire), a connection (cut) or a client (stop, deaf: any, holder,
@@ -70,7 +71,7 @@ are exact, but its latencies are not those of an ensemble.`,
   zkbench run ./my-scenario.yaml --servers zk1:2181,zk2:2181,zk3:2181/bench`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runScenarios(cmd, args, f) },
 	}
-	takeScenarios(cmd, math.MaxInt, allScenarios, scenarios.MatrixName)
+	takeScenarios(cmd, math.MaxInt, scenarios.Groups()...)
 	f.load = bindLoad(cmd, true)
 	flags := cmd.Flags()
 	flags.StringVar(&f.out, "out", "", "folder for results (default: in "+defaultRuns+")")
@@ -82,9 +83,6 @@ are exact, but its latencies are not those of an ensemble.`,
 	f.ensemble.bind(a, cmd)
 	return cmd
 }
-
-// allScenarios is the argument that selects every embedded scenario.
-const allScenarios = "all"
 
 func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error {
 	if err := a.useDrivers(f.drivers, names); err != nil {
@@ -147,11 +145,9 @@ func (a *app) export(ctx context.Context, addr string) (*exporter.Exporter, erro
 
 // selected loads scenarios by their names, and changes them by the flags that were given.
 func (a *app) selected(names []string, f runFlags) (selected []scenarios.Scenario, err error) {
-	switch {
-	case slices.Equal(names, []string{scenarios.MatrixName}):
-		selected, names = scenarios.Matrix(a.recipes()), nil
-	case slices.Equal(names, []string{allScenarios}):
-		names = scenarios.Names()
+	if isGroup(names) {
+		selected, err = scenarios.Group(names[0], a.recipes())
+		names = nil
 	}
 	for _, name := range names {
 		s, loadErr := scenarios.Load(name, a.recipes())
@@ -224,7 +220,7 @@ func newRun() string {
 
 // isGroup reports whether the names on the command line stand for a group of scenarios.
 func isGroup(names []string) bool {
-	return len(names) == 1 && (names[0] == allScenarios || names[0] == scenarios.MatrixName)
+	return len(names) == 1 && slices.Contains(scenarios.Groups(), names[0])
 }
 
 // measure runs the scenarios. Also if it fails, it returns the complete measurements, and the part of the one that was under way.
