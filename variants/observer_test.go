@@ -1,6 +1,8 @@
 package variants_test
 
 import (
+	"context"
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -70,5 +72,30 @@ func BenchmarkRecord(b *testing.B) {
 		if i%1000 == 999 { // as the runner does now and then
 			taken = l.Take(taken[:0], math.MaxInt64)
 		}
+	}
+}
+
+// Open returns what the participants of a variant work with, or how that could not be opened, and makes no participant.
+func TestOpen(t *testing.T) {
+	refused := errors.New("refused")
+	open := func(_ context.Context, env variants.Env) (string, error) {
+		env.Record(0, 0)
+		if env.Root == "" {
+			return "", refused
+		}
+		return "at " + env.Root, nil
+	}
+	v := variants.Variant{Name: "v", Join: variants.JoinBy(open, func(string, variants.Env) variants.Participant {
+		t.Error("a participant is made")
+		return nil
+	})}
+	if end, err := variants.Open[string](t.Context(), v, variants.Env{Root: "/d"}); end != "at /d" || err != nil {
+		t.Errorf("opened %q, %v", end, err)
+	}
+	if _, err := variants.Open[string](t.Context(), v, variants.Env{}); !errors.Is(err, refused) {
+		t.Errorf("error %v, want %v", err, refused)
+	}
+	if _, err := variants.Open[int](t.Context(), v, variants.Env{Root: "/d"}); err == nil {
+		t.Error("a text is taken for a number")
 	}
 }

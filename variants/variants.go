@@ -9,6 +9,7 @@ package variants
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"sync"
@@ -215,11 +216,26 @@ type JoinFunc func(ctx context.Context, env Env) (Participant, error)
 func JoinBy[E any](open func(context.Context, Env) (E, error), worker func(E, Env) Participant) JoinFunc {
 	return func(ctx context.Context, env Env) (Participant, error) {
 		end, err := open(ctx, env)
+		if env.opened != nil {
+			env.opened(end)
+			return nil, err
+		}
 		if err != nil {
 			return nil, err
 		}
 		return worker(end, env), nil
 	}
+}
+
+// Open opens a client's end of a variant as its Join does, which [JoinBy] has made, without the participant who works with it.
+func Open[E any](ctx context.Context, v Variant, env Env) (end E, err error) {
+	is := false
+	env.opened = func(opened any) { end, is = opened.(E) }
+	env.Record = func(EventKind, int64) {}
+	if _, err = v.Join(ctx, env); err == nil && !is {
+		err = fmt.Errorf("variant %s opens no %T", v.Name, &end)
+	}
+	return end, err
 }
 
 // JoinThreads makes a Join of one that makes a participant of a lock or the like: it has as many participants as the size says, on one
@@ -336,6 +352,8 @@ type Env struct {
 	// closed, Hold returns early or, in a lockstep run, this participant's turn is next. In a lockstep run, the runner waits
 	// after each notification that such a participant receives until asked is closed.
 	Hold func(ctx context.Context, asked <-chan struct{}) error
+
+	opened func(end any) // takes what was opened, so that no participant is made; see [Open]
 }
 
 // DialFunc opens a further session of a participant, on the server of its first one. The participant closes it with hangUp, which returns

@@ -19,7 +19,7 @@ import (
 // edit is a change of one file that adds a lock that is a copy of children-watch under another name.
 type edit struct {
 	what, file, at string // at is a regular expression
-	with           string // replaces what at matches; copied appends a copy for the new variant
+	with           string // replaces what at matches
 	without        check  // what notices that the edit is missing
 }
 
@@ -31,7 +31,6 @@ type check struct {
 
 // The files of the variant that is copied, and of the copy.
 const (
-	copied     = "copied"
 	copiedFile = "variants/lock/naive_children_watch.go"
 	newFile    = "variants/lock/naive_copied_watch.go"
 )
@@ -39,16 +38,15 @@ const (
 // The commands are what a contributor runs, but for those of this package and of zkbench: one test binary takes their place, because
 // linking it takes most of the time.
 const (
-	vetVariants     = "go vet -trimpath ./variants/lock ./variants/conformance ./scenarios"
-	testRecipe      = "go test -trimpath -vet=off ./variants/lock"
-	testScenarios   = "go test -trimpath -vet=off ./scenarios"
-	testConformance = "go test -trimpath -vet=off ./variants/conformance -run TestEveryVariantIsUnderTest"
-	compile         = "go test -trimpath -vet=off -ldflags=-w -c -o bin/zkbench.test ./cmd/zkbench"
-	testLists       = "zkbench.test -test.run=TestTexts/^list$|TestBaselinesCoverEveryVariant|TestPackageCommentsNameEveryVariant"
-	updateLists     = "zkbench.test -test.run=TestTexts/^list$ -update"
-	measureCounts   = "zkbench run lock-drain lock-uncontended --variants copied-watch --ensemble embedded --name copied-watch --repeats 1 --out " + countsFolder
-	saveCounts      = "zkbench baseline save " + countsFolder
-	countsFolder    = "results/runs/counts"
+	vetVariants   = "go vet -trimpath ./variants/lock ./scenarios"
+	testRecipe    = "go test -trimpath -vet=off ./variants/lock"
+	testScenarios = "go test -trimpath -vet=off ./scenarios"
+	compile       = "go test -trimpath -vet=off -ldflags=-w -c -o bin/zkbench.test ./cmd/zkbench"
+	testLists     = "zkbench.test -test.run=TestTexts/^list$|TestBaselinesCoverEveryVariant|TestPackageCommentsNameEveryVariant"
+	updateLists   = "zkbench.test -test.run=TestTexts/^list$ -update"
+	measureCounts = "zkbench run lock-drain lock-uncontended --variants copied-watch --ensemble embedded --name copied-watch --repeats 1 --out " + countsFolder
+	saveCounts    = "zkbench baseline save " + countsFolder
+	countsFolder  = "results/runs/counts"
 )
 
 // edits are the steps of CONTRIBUTING.md that are done by hand, but for the variant's own file.
@@ -58,8 +56,6 @@ func edits() []edit {
 			check{[]string{testScenarios + " -run TestEmbeddedScenariosAreValid"}, []string{`recipe lock has no variant "copied-watch"`}}},
 		{"the row in the package comment", "variants/lock/lock.go", `//	children-watch .*\n`, "${0}//	copied-watch       the same\n",
 			check{[]string{testLists}, []string{"the comment of package lock does not name copied-watch"}}},
-		{"the entry in lockVariants", "variants/conformance/lock_test.go", `(?s)\t{"children-watch", .*?\n\t}},\n`, copied,
-			check{[]string{testConformance}, []string{"lock/copied-watch is not in the table"}}},
 		{"the name in the scenario", "scenarios/questions/lock/lock-drain.yaml", `children-watch,`, "${0} copied-watch,",
 			check{[]string{compile, testLists}, []string{"no scenario holds lock/copied-watch to its formulas"}}},
 	}
@@ -90,7 +86,7 @@ func TestAddingAVariant(t *testing.T) {
 	}
 	m.write(t, newFile, renamed().Replace(m.read(t, copiedFile)))
 	m.edit(t, "")
-	for _, command := range []string{vetVariants, testRecipe, compile, measureCounts, saveCounts, updateLists, testScenarios, testConformance, testLists} {
+	for _, command := range []string{vetVariants, testRecipe, compile, measureCounts, saveCounts, updateLists, testScenarios, testLists} {
 		if out, err := m.run(t, command); err != nil {
 			t.Fatalf("with all steps done, %s: %v\n%s", command, err, out)
 		}
@@ -174,11 +170,7 @@ func (m moduleCopy) edit(t *testing.T, omitted string) {
 		if !at.MatchString(texts[e.file]) {
 			t.Fatalf("%s: %s has nothing like %s", e.what, e.file, e.at)
 		}
-		switch {
-		case e.what == omitted:
-		case e.with == copied:
-			texts[e.file] = at.ReplaceAllStringFunc(texts[e.file], func(match string) string { return match + renamed().Replace(match) })
-		default:
+		if e.what != omitted {
 			texts[e.file] = at.ReplaceAllString(texts[e.file], e.with)
 		}
 	}

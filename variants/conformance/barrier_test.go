@@ -12,17 +12,7 @@ import (
 )
 
 // barrierOpener opens one client's view of the barriers of a directory, in one variant.
-type barrierOpener func(ctx context.Context, s *variants.Session, dir string) (barrier.Barrier, error)
-
-// barrierVariants are the variants under test, by name.
-var barrierVariants = []underTest[barrierOpener]{
-	{"recheck", func(ctx context.Context, s *variants.Session, dir string) (barrier.Barrier, error) {
-		return barrier.NewRecheck(ctx, s, dir)
-	}},
-	{"no-recheck", func(ctx context.Context, s *variants.Session, dir string) (barrier.Barrier, error) {
-		return barrier.NewNoRecheck(ctx, s, dir)
-	}},
-}
+type barrierOpener = openFunc[barrier.Barrier]
 
 type barrierCheck = func(t *testing.T, v venue, dir string, enter barrierOpener)
 
@@ -41,7 +31,7 @@ func TestBarrier(t *testing.T) { onEmbedded(t, checkBarriers) }
 // checkBarriers runs every check on every variant, each in a directory of its own with a barrier, after which no znode but
 // a barrier may be left.
 func checkBarriers(t *testing.T, at place) {
-	checkAll(t, at, barrierChecks, barrierVariants, func(t *testing.T, v venue, do barrierCheck, variant underTest[barrierOpener]) {
+	checkAll(t, at, barrierChecks, opensOf[barrier.Barrier](barrier.Recipe().Variants), func(t *testing.T, v venue, do barrierCheck, variant underTest[barrierOpener]) {
 		dir, keeper := barrierDirectory(t, v)
 		do(t, v, dir, variant.open)
 		if left := children(t, keeper, dir); len(left) > 1 {

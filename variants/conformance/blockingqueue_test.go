@@ -10,7 +10,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/blockingqueue"
 )
 
@@ -18,25 +17,7 @@ import (
 const pollingQueue = "poll-10ms"
 
 // queueOpener makes one client's view of a queue of one variant.
-type queueOpener func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error)
-
-var blockingQueueVariants = []underTest[queueOpener]{
-	{pollingQueue, func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error) {
-		return blockingqueue.NewPoll(ctx, s, dir)
-	}},
-	{"all-watch", func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error) {
-		return blockingqueue.NewAllWatch(ctx, s, dir)
-	}},
-	{"ephemeral-items", func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error) {
-		return blockingqueue.NewEphemeralItems(ctx, s, dir)
-	}},
-	{"ticket", func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error) {
-		return blockingqueue.NewTicket(ctx, s, dir)
-	}},
-	{"marked-ticket", func(ctx context.Context, s *variants.Session, dir string) (blockingqueue.Queue, error) {
-		return blockingqueue.NewMarkedTicket(ctx, s, dir)
-	}},
-}
+type queueOpener = openFunc[blockingqueue.Queue]
 
 type blockingQueueCheck = func(t *testing.T, q queues)
 
@@ -53,7 +34,7 @@ var blockingQueueChecks = []check[blockingQueueCheck]{
 func TestBlockingQueue(t *testing.T) { onEmbedded(t, checkBlockingQueues) }
 
 func checkBlockingQueues(t *testing.T, at place) {
-	checkAll(t, at, blockingQueueChecks, blockingQueueVariants,
+	checkAll(t, at, blockingQueueChecks, opensOf[blockingqueue.Queue](blockingqueue.Recipe().Variants),
 		func(t *testing.T, v venue, do blockingQueueCheck, variant underTest[queueOpener]) {
 			q := newQueues(t, v, variant.open)
 			q.polls = variant.name == pollingQueue

@@ -16,42 +16,6 @@ import (
 	"github.com/zkbench/zkbench/variants/revocable"
 )
 
-// pollInterval is that of the polling variant under test: none of what is tested depends on it.
-const pollInterval = 10 * time.Millisecond
-
-// electionVariants are the variants under test, by name.
-var electionVariants = []underTest[func(t testing.TB, c *client, dir string) election.Election]{
-	{"poll", func(t testing.TB, c *client, dir string) election.Election {
-		c.polls = true
-		return mustOpen(t)(election.NewPoll(t.Context(), c.session(), dir, pollInterval))
-	}},
-	{"master-znode", func(t testing.TB, c *client, dir string) election.Election {
-		return mustOpen(t)(election.NewMasterZnode(t.Context(), c.session(), dir))
-	}},
-	{"leader-watch", func(_ testing.TB, c *client, dir string) election.Election {
-		return election.NewLeaderWatch(c.session(), dir)
-	}},
-	{"predecessor-watch", func(_ testing.TB, c *client, dir string) election.Election {
-		return election.NewPredecessorWatch(c.session(), dir)
-	}},
-	{"resigned-mark", func(_ testing.TB, c *client, dir string) election.Election {
-		return election.NewResignedMark(c.session(), dir)
-	}},
-	{"acknowledged", func(_ testing.TB, c *client, dir string) election.Election {
-		return election.NewAcknowledged(c.session(), dir)
-	}},
-}
-
-func mustOpen(t testing.TB) func(election.Election, error) election.Election {
-	return func(e election.Election, err error) election.Election {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return e
-	}
-}
-
 // office is an election in the words of a lock: to lead is to hold it. So an election must pass all that a lock must.
 type office struct{ election.Election }
 
@@ -68,8 +32,10 @@ func (o office) Release(ctx context.Context) error { return o.Resign(ctx) }
 // offices are the variants under test as locks.
 func offices() []lockVariant {
 	var out []lockVariant
-	for _, variant := range electionVariants {
+	all := election.Recipe().Variants
+	for i, variant := range openersOf[election.Election](all) {
 		out = append(out, lockVariant{variant.name, func(t testing.TB, c *client, dir string) lock.Lock {
+			c.polls = !all[i].HasLockstep()
 			return office{variant.open(t, c, dir)}
 		}})
 	}
@@ -91,7 +57,7 @@ type succession struct {
 }
 
 // arrange lets the first client lead and the second campaign.
-func arrange(t *testing.T, leader, candidate *client, dir string, open opener) succession {
+func arrange(t *testing.T, leader, candidate *client, dir string, open lockOpener) succession {
 	t.Helper()
 	elected := make(chan lock.Grant, 1)
 	s := succession{leader: open(t, leader, dir), successor: open(t, candidate, dir), elected: elected}
@@ -146,7 +112,7 @@ func oblivious(t *testing.T, v venue, cable *cable) *client {
 }
 
 // supersede lets an oblivious leader's session expire, waits for its successor, and gives the old leader a new session.
-func supersede(t *testing.T, v venue, dir string, open opener) (old *client, s succession) {
+func supersede(t *testing.T, v venue, dir string, open lockOpener) (old *client, s succession) {
 	t.Helper()
 	cable := &cable{}
 	old = oblivious(t, v, cable)
@@ -162,7 +128,7 @@ func supersede(t *testing.T, v venue, dir string, open opener) (old *client, s s
 }
 
 // A holder that does not know that its session has expired cannot end what its successor holds.
-func lateRelease(t *testing.T, v venue, dir string, open opener) {
+func lateRelease(t *testing.T, v venue, dir string, open lockOpener) {
 	_, s := supersede(t, v, dir, open)
 	err := s.leader.Release(testContext(t))
 	forced := errors.Is(err, revocable.ErrForced) // a successor without patience may come before the expiry

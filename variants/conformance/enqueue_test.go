@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 
@@ -14,28 +15,9 @@ import (
 	"github.com/zkbench/zkbench/variants/enqueue"
 )
 
-// enqueueVariant is a variant under test.
-type enqueueVariant struct {
-	name string
-	once bool // it claims to enqueue once
-	open func(ctx context.Context, s *variants.Session, dir string) (enqueue.Producer, error)
-}
-
-func (v enqueueVariant) label() string { return v.name }
-
-var enqueueVariants = []enqueueVariant{
-	{"session-per-put", false, func(ctx context.Context, s *variants.Session, dir string) (enqueue.Producer, error) {
-		return enqueue.NewSessionPerPut(ctx, s, dir, sharing(s))
-	}},
-	{"blind-retry", false, func(ctx context.Context, s *variants.Session, dir string) (enqueue.Producer, error) {
-		return enqueue.NewBlindRetry(ctx, s, dir)
-	}},
-	{"consumable-flag", true, func(ctx context.Context, s *variants.Session, dir string) (enqueue.Producer, error) {
-		return enqueue.NewConsumableFlag(ctx, s, dir)
-	}},
-	{"guid-marker", true, func(ctx context.Context, s *variants.Session, dir string) (enqueue.Producer, error) {
-		return enqueue.NewGUIDMarker(ctx, s, dir)
-	}},
+// enqueuesOnce reports whether a variant claims to enqueue once.
+func enqueuesOnce(variant string) bool {
+	return !slices.Contains(variantOf(enqueue.Recipe(), variant).Forgoes, variants.ItemsDoubled)
 }
 
 type enqueueCheck = func(t *testing.T, e enqueuing)
@@ -51,8 +33,8 @@ var enqueueChecks = []check[enqueueCheck]{
 func TestEnqueue(t *testing.T) { onEmbedded(t, checkEnqueue) }
 
 func checkEnqueue(t *testing.T, at place) {
-	checkAll(t, at, enqueueChecks, enqueueVariants, func(t *testing.T, v venue, do enqueueCheck, variant enqueueVariant) {
-		e := enqueuing{queues: newQueues(t, v, nil), once: variant.once, marks: variant.name == "guid-marker"}
+	checkAll(t, at, enqueueChecks, opensOf[enqueue.Producer](enqueue.Recipe().Variants), func(t *testing.T, v venue, do enqueueCheck, variant underTest[openFunc[enqueue.Producer]]) {
+		e := enqueuing{queues: newQueues(t, v, nil), once: enqueuesOnce(variant.name), marks: variant.name == "guid-marker"}
 		e.open = func(c *client, s variants.Conn) enqueue.Producer {
 			p, err := variant.open(testContext(t), c.handle.Through(s), e.dir)
 			if err != nil {

@@ -12,13 +12,7 @@ import (
 )
 
 // libraryLocks are the locks of client libraries.
-var libraryLocks = []lockVariant{{"zk-lock", func(t testing.TB, c *client, dir string) lock.Lock {
-	l, err := lock.NewZKLock(c.session(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return l
-}}}
+var libraryLocks = openersOf[lock.Lock](lock.Recipe().Libraries[:1])
 
 // A library's lock passes the checks but those that it fails, which other tests show, and those that have to see that it waits.
 func TestLibraryLocks(t *testing.T) {

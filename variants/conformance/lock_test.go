@@ -14,43 +14,20 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants/lock"
-
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/lock"
 )
 
-// opener makes one client's lock of one variant.
-type opener func(t testing.TB, c *client, dir string) lock.Lock
+// lockOpener makes one client's lock of one variant.
+type lockOpener = opener[lock.Lock]
 
 // lockVariant is a variant under test.
-type lockVariant = underTest[opener]
+type lockVariant = underTest[lockOpener]
 
-var lockVariants = []lockVariant{
-	{"znode", func(t testing.TB, c *client, dir string) lock.Lock {
-		l, err := lock.NewZnode(t.Context(), c.session(), dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}},
-	{"children-watch", func(_ testing.TB, c *client, dir string) lock.Lock {
-		return lock.NewChildrenWatch(c.session(), dir)
-	}},
-	{"predecessor-watch-session-id", func(_ testing.TB, c *client, dir string) lock.Lock {
-		return lock.NewPredecessorWatchSessionID(c.session(), dir)
-	}},
-	{"predecessor-watch", func(_ testing.TB, c *client, dir string) lock.Lock {
-		return lock.NewPredecessorWatch(c.session(), dir)
-	}},
-	{"back-to-back", func(_ testing.TB, c *client, dir string) lock.Lock {
-		return lock.NewBackToBack(c.session(), dir)
-	}},
-	{"released-mark", func(_ testing.TB, c *client, dir string) lock.Lock {
-		return lock.NewReleasedMark(c.session(), dir)
-	}},
-}
+var lockVariants = openersOf[lock.Lock](lock.Recipe().Variants)
 
-type lockCheck = func(t *testing.T, v venue, dir string, open opener)
+type lockCheck = func(t *testing.T, v venue, dir string, open lockOpener)
 
 // lockChecks are what every variant must pass, on every ensemble.
 var lockChecks = []check[lockCheck]{
@@ -83,10 +60,8 @@ func checkLocks(t *testing.T, at place, locks []lockVariant) {
 	})
 }
 
-// brokenLocks are the variants that are known to be broken.
-var brokenLocks = []lockVariant{{"writelock", func(_ testing.TB, c *client, dir string) lock.Lock {
-	return lock.NewWriteLock(c.session(), dir)
-}}}
+// brokenLocks are the variants in Go that are known to be broken.
+var brokenLocks = openersOf[lock.Lock](list.Where(lock.Recipe().Broken, func(v variants.Variant) bool { return v.Driver == nil }))
 
 // A lock that is known to be broken passes the checks in which clients do not race: its mistake is the one that it is known for.
 func TestBrokenLocks(t *testing.T) {
@@ -137,7 +112,7 @@ func awaitWaiting(t testing.TB, cs ...*client) {
 	}
 }
 
-func lockExcludes(t *testing.T, v venue, dir string, open opener) {
+func lockExcludes(t *testing.T, v venue, dir string, open lockOpener) {
 	const rounds = 5
 	var inside, breaches atomic.Int64
 	var lastToken atomic.Int64
@@ -174,7 +149,7 @@ func lockExcludes(t *testing.T, v venue, dir string, open opener) {
 }
 
 // A waiter whose context ends, by cancellation or by its deadline, leaves nothing behind, and the line moves on.
-func lockWithdraws(t *testing.T, v venue, dir string, open opener) {
+func lockWithdraws(t *testing.T, v venue, dir string, open lockOpener) {
 	cs := clients(t, v, 3)
 	holder, quitter, next := open(t, cs[0], dir), open(t, cs[1], dir), open(t, cs[2], dir)
 	mustAcquire(t, holder)
@@ -201,7 +176,7 @@ func lockWithdraws(t *testing.T, v venue, dir string, open opener) {
 }
 
 // A waiter that is woken because the one before it has withdrawn looks again, and waits for the holder.
-func lockKeepsTheLockFromThoseBehindAWithdrawal(t *testing.T, v venue, dir string, open opener) {
+func lockKeepsTheLockFromThoseBehindAWithdrawal(t *testing.T, v venue, dir string, open lockOpener) {
 	cs := clients(t, v, 3)
 	holder, quitter, next := open(t, cs[0], dir), open(t, cs[1], dir), open(t, cs[2], dir)
 	mustAcquire(t, holder)
@@ -220,7 +195,7 @@ func lockKeepsTheLockFromThoseBehindAWithdrawal(t *testing.T, v venue, dir strin
 	mustRelease(t, next)
 }
 
-func lockIsNotReentrant(t *testing.T, v venue, dir string, open opener) {
+func lockIsNotReentrant(t *testing.T, v venue, dir string, open lockOpener) {
 	l := open(t, clients(t, v, 1)[0], dir)
 	mustAcquire(t, l)
 	wantError(t, "Acquire of a held lock", errorOf(l.Acquire(testContext(t))), lock.ErrHeld)
@@ -229,7 +204,7 @@ func lockIsNotReentrant(t *testing.T, v venue, dir string, open opener) {
 }
 
 // A waiter that closes its session in the middle of the line costs its successor one look, not its turn.
-func lockSurvivesACrashInTheLine(t *testing.T, v venue, dir string, open opener) {
+func lockSurvivesACrashInTheLine(t *testing.T, v venue, dir string, open lockOpener) {
 	cs := clients(t, v, 3)
 	mustAcquire(t, open(t, cs[0], dir))
 	crashing, last := open(t, cs[1], dir), open(t, cs[2], dir)
@@ -249,7 +224,7 @@ func lockSurvivesACrashInTheLine(t *testing.T, v venue, dir string, open opener)
 }
 
 // A holder that is cut off for so long that its session may have expired is told so, and another client gets the lock.
-func lockReportsALostSession(t *testing.T, v venue, dir string, open opener) {
+func lockReportsALostSession(t *testing.T, v venue, dir string, open lockOpener) {
 	cut, cable := cabled(t, v, v.shortest)
 	other := clients(t, v, 1)[0]
 	lost, next := open(t, cut, dir), open(t, other, dir)
@@ -266,7 +241,7 @@ func lockReportsALostSession(t *testing.T, v venue, dir string, open opener) {
 
 // An outage after which the holder must take its session for lost, but which the session itself survives, does not
 // leave the lock with a client that no longer knows of it.
-func lockSurvivesAnOutage(t *testing.T, v venue, dir string, open opener) {
+func lockSurvivesAnOutage(t *testing.T, v venue, dir string, open lockOpener) {
 	cut, cable := cabled(t, v, v.shortest)
 	grant := mustAcquire(t, open(t, cut, dir))
 	cable.unplug()
@@ -277,15 +252,15 @@ func lockSurvivesAnOutage(t *testing.T, v venue, dir string, open opener) {
 
 // The connection is cut after the create left and before its reply arrived (or before the server saw it). The lock is
 // still acquired, exactly once, and no znode is left behind.
-func lockRecoversALostReply(t *testing.T, v venue, dir string, open opener) {
+func lockRecoversALostReply(t *testing.T, v venue, dir string, open lockOpener) {
 	lockRecovers(t, v, dir, open, dropReply)
 }
 
-func lockRecoversALostRequest(t *testing.T, v venue, dir string, open opener) {
+func lockRecoversALostRequest(t *testing.T, v venue, dir string, open lockOpener) {
 	lockRecovers(t, v, dir, open, dropRequest)
 }
 
-func lockRecovers(t *testing.T, v venue, dir string, open opener, fault fault) {
+func lockRecovers(t *testing.T, v venue, dir string, open lockOpener, fault fault) {
 	t.Helper()
 	c, cutter := cutting(t, v, fault)
 	l := open(t, c, dir)
@@ -304,7 +279,7 @@ func lockRecovers(t *testing.T, v venue, dir string, open opener, fault fault) {
 }
 
 // A client may have left something behind that it removes when it comes back. With a lost reply it does not know whether it has.
-func lockRecoversALostReplyOfItsSecondTime(t *testing.T, v venue, dir string, open opener) {
+func lockRecoversALostReplyOfItsSecondTime(t *testing.T, v venue, dir string, open lockOpener) {
 	for _, fault := range []fault{dropReply, dropRequest} {
 		c, cutter := cutting(t, v, fault)
 		l := open(t, c, dir)
@@ -324,7 +299,7 @@ func lockRecoversALostReplyOfItsSecondTime(t *testing.T, v venue, dir string, op
 
 // A client that has released the lock and does not come back holds up neither those who come after it nor those who wait, while
 // its session lives and when it ends.
-func lockPassesAClientThatDoesNotComeBack(t *testing.T, v venue, dir string, open opener) {
+func lockPassesAClientThatDoesNotComeBack(t *testing.T, v venue, dir string, open lockOpener) {
 	cs := clients(t, v, 4)
 	gone, holder, waiter := open(t, cs[0], dir), open(t, cs[1], dir), open(t, cs[2], dir)
 	mustAcquire(t, gone)
@@ -343,7 +318,7 @@ func lockPassesAClientThatDoesNotComeBack(t *testing.T, v venue, dir string, ope
 }
 
 // A caller gets control back although the server does not answer at all, and the lock cleans up behind its back.
-func lockHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string, open opener) {
+func lockHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string, open lockOpener) {
 	c, cable := cabled(t, v, ensemble.SessionTimeout)
 	l := open(t, c, dir)
 	cable.mustTimeOut(t, "Acquire", func(ctx context.Context) error { _, err := l.Acquire(ctx); return err })
@@ -355,7 +330,7 @@ func lockHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string, open
 }
 
 // Foreign znodes in the lock's directory are not contenders.
-func lockIgnoresForeignZnodes(t *testing.T, v venue, dir string, open opener) {
+func lockIgnoresForeignZnodes(t *testing.T, v venue, dir string, open lockOpener) {
 	c := clients(t, v, 1)[0]
 	for _, name := range []string{"a", "x-lock-", "x-lock-abc", "_c_1"} {
 		must(t, errorOf(c.conn.Create(dir+"/"+name, nil, 0, zk.WorldACL(zk.PermAll))))

@@ -19,6 +19,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -105,6 +106,33 @@ type underTest[O any] struct {
 }
 
 func (v underTest[O]) label() string { return v.name }
+
+// openFunc opens a client's end of a variant in a directory, and opener one that must open.
+type (
+	openFunc[E any] = func(ctx context.Context, s *variants.Session, dir string) (E, error)
+	opener[E any]   = func(t testing.TB, c *client, dir string) E
+)
+
+// opensOf returns variants whose ends are opened as their participants open them.
+func opensOf[E any](all []variants.Variant) []underTest[openFunc[E]] {
+	return list.Map(all, func(v variants.Variant) underTest[openFunc[E]] {
+		return underTest[openFunc[E]]{v.Name, func(ctx context.Context, s *variants.Session, dir string) (E, error) {
+			return variants.Open[E](ctx, v, variants.Env{Clients: 1, Session: s, Root: dir, Dial: sharing(s)})
+		}}
+	})
+}
+
+// openersOf does the same with ends that must open.
+func openersOf[E any](all []variants.Variant) []underTest[opener[E]] {
+	return list.Map(opensOf[E](all), func(v underTest[openFunc[E]]) underTest[opener[E]] {
+		return underTest[opener[E]]{v.name, func(t testing.TB, c *client, dir string) E {
+			t.Helper()
+			end, err := v.open(t.Context(), c.session(), dir)
+			must(t, err)
+			return end
+		}}
+	})
+}
 
 // named is a variant under test.
 type named interface{ label() string }

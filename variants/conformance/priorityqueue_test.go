@@ -14,22 +14,10 @@ import (
 )
 
 // priorityVariant is a variant under test.
-type priorityVariant struct {
-	name  string
-	open  func(ctx context.Context, c *client, dir string) (priorityqueue.Queue, error)
-	watch bool // it has a watch armed while it takes, and no inversions
-}
+type priorityVariant = underTest[opener[priorityqueue.Queue]]
 
-func (v priorityVariant) label() string { return v.name }
-
-var priorityVariants = []priorityVariant{
-	{"stale-list", func(ctx context.Context, c *client, dir string) (priorityqueue.Queue, error) {
-		return priorityqueue.NewStaleList(ctx, c.session(), dir)
-	}, false},
-	{"invalidated-list", func(ctx context.Context, c *client, dir string) (priorityqueue.Queue, error) {
-		return priorityqueue.NewInvalidatedList(ctx, c.session(), dir)
-	}, true},
-}
+// watchesPriorities is the variant that has a watch armed while it takes, and no inversions.
+const watchesPriorities = "invalidated-list"
 
 type priorityCheck = func(t *testing.T, v venue, dir string, variant priorityVariant)
 
@@ -47,18 +35,9 @@ func TestPriorityQueue(t *testing.T) { onEmbedded(t, priorityCheckAll) }
 
 // priorityCheckAll runs every check on every variant, each in a directory of its own.
 func priorityCheckAll(t *testing.T, at place) {
-	checkAll(t, at, priorityChecks, priorityVariants, func(t *testing.T, v venue, do priorityCheck, variant priorityVariant) {
+	checkAll(t, at, priorityChecks, openersOf[priorityqueue.Queue](priorityqueue.Recipe().Variants), func(t *testing.T, v venue, do priorityCheck, variant priorityVariant) {
 		do(t, v, directory(t, v), variant)
 	})
-}
-
-func priorityOpen(t testing.TB, variant priorityVariant, c *client, dir string) priorityqueue.Queue {
-	t.Helper()
-	q, err := variant.open(testContext(t), c, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return q
 }
 
 func priorityPut(t testing.TB, q priorityqueue.Queue, p priorityqueue.Priority, texts ...string) {
@@ -84,7 +63,7 @@ func priorityHandsOutEveryItemOnce(t *testing.T, v venue, dir string, variant pr
 	if n := phases["put"]; n == 0 || phases["take"] != n || phases["sojourn"] != n || phases["urgent"] != members*steps {
 		t.Errorf("spans by phase: %v, want as many puts, takes and sojourns, and %d urgent items", phases, members*steps)
 	}
-	if variant.watch && phases["inversion"] > 0 {
+	if variant.name == watchesPriorities && phases["inversion"] > 0 {
 		t.Errorf("%d inversions", phases["inversion"])
 	}
 	mustBeClear(t, cs[0], dir)
@@ -97,7 +76,7 @@ func priorityTakesTheMostUrgentFirst(t *testing.T, v venue, dir string, variant 
 	for _, name := range foreign {
 		must(t, errorOf(cs[0].conn.Create(dir+"/"+name, nil, 0, zk.WorldACL(zk.PermAll))))
 	}
-	producer, consumer := priorityOpen(t, variant, cs[0], dir), priorityOpen(t, variant, cs[1], dir)
+	producer, consumer := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
 	priorityPut(t, producer, 10, "c", "d")
 	priorityPut(t, producer, priorityqueue.LeastUrgent, "e")
 	priorityPut(t, producer, 9, "b")
@@ -118,14 +97,14 @@ func priorityTakesTheMostUrgentFirst(t *testing.T, v venue, dir string, variant 
 // An item that comes while a client has a list is next, or waits for the list's end: that is what the variants differ in.
 func priorityLetsAnUrgentItemOvertake(t *testing.T, v venue, dir string, variant priorityVariant) {
 	c := clients(t, v, 1)[0]
-	q := priorityOpen(t, variant, c, dir)
+	q := variant.open(t, c, dir)
 	priorityPut(t, q, 50, "a", "b", "c")
 	if got := mustTake(t, q); got != "a" {
 		t.Errorf("took %q, want a", got)
 	}
 	mustDone(t, q)
 	priorityPut(t, q, 10, "urgent")
-	if variant.watch {
+	if variant.name == watchesPriorities {
 		mustDrain(t, q, "urgent", "b", "c")
 	} else {
 		mustDrain(t, q, "b", "c", "urgent")
@@ -136,7 +115,7 @@ func priorityLetsAnUrgentItemOvertake(t *testing.T, v venue, dir string, variant
 // An item that is given back stands where it stood.
 func priorityGivesBack(t *testing.T, v venue, dir string, variant priorityVariant) {
 	cs := clients(t, v, 2)
-	quitter, next := priorityOpen(t, variant, cs[0], dir), priorityOpen(t, variant, cs[1], dir)
+	quitter, next := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
 	priorityPut(t, quitter, 50, "c")
 	priorityPut(t, quitter, 10, "a", "b")
 	if got := mustTake(t, quitter); got != "a" {
@@ -151,19 +130,19 @@ func priorityGivesBack(t *testing.T, v venue, dir string, variant priorityVarian
 // A caller gets control back although the server does not answer at all. What it was about to take is not lost.
 func priorityHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string, variant priorityVariant) {
 	c, cable := cabled(t, v, ensemble.SessionTimeout)
-	q := priorityOpen(t, variant, c, dir)
+	q := variant.open(t, c, dir)
 	priorityPut(t, q, 50, "a", "b")
 	cable.mustTimeOut(t, "Take", func(ctx context.Context) error { _, _, err := q.Take(ctx); return err })
 	mustDone(t, q) // waits for the clean-up
 	other := clients(t, v, 1)[0]
 	catchUp(t, other, dir)
-	mustDrain(t, priorityOpen(t, variant, other, dir), "a", "b")
+	mustDrain(t, variant.open(t, other, dir), "a", "b")
 	mustBeClear(t, other, dir)
 }
 
 func priorityHonoursACancelledContext(t *testing.T, v venue, dir string, variant priorityVariant) {
 	c := clients(t, v, 1)[0]
-	q := priorityOpen(t, variant, c, dir)
+	q := variant.open(t, c, dir)
 	priorityPut(t, q, 50, "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

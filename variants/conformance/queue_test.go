@@ -15,39 +15,9 @@ import (
 )
 
 // queueVariant is a variant under test.
-type queueVariant struct {
-	name string
-	open func(ctx context.Context, c *client, dir string) (queue.Queue, error)
-}
+type queueVariant = underTest[opener[queue.Queue]]
 
-func (v queueVariant) label() string { return v.name }
-
-var queueVariants = []queueVariant{
-	{"list-and-delete", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
-		return queue.NewListAndDelete(ctx, c.session(), dir)
-	}},
-	{"lock-and-claim", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
-		return queue.NewLockAndClaim(ctx, c.session(), dir)
-	}},
-	{"queue-wide-lock", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
-		return queue.NewWideLock(ctx, c.session(), dir)
-	}},
-	{"wake-and-scan", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
-		return queue.NewWakeAndScan(ctx, c.session(), dir)
-	}},
-	{"mark-and-requeue", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
-		return queue.NewMarkAndRequeue(ctx, c.session(), dir)
-	}},
-	{"cached-list", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
-		return queue.NewCachedList(ctx, c.session(), dir)
-	}},
-	{"offset-cached-list", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
-		return queue.NewOffsetCachedList(ctx, c.session(), dir)
-	}},
-	{"multi-claim", func(ctx context.Context, c *client, dir string) (queue.Queue, error) {
-		return queue.NewMultiClaim(ctx, c.session(), dir)
-	}},
-}
+var queueVariants = openersOf[queue.Queue](queue.Recipe().Variants)
 
 type queueCheck = func(t *testing.T, v venue, dir string, variant queueVariant)
 
@@ -68,16 +38,6 @@ func checkQueues(t *testing.T, at place) {
 	checkAll(t, at, queueChecks, queueVariants, func(t *testing.T, v venue, do queueCheck, variant queueVariant) {
 		do(t, v, directory(t, v), variant)
 	})
-}
-
-// openQueue opens one client's end.
-func openQueue(t testing.TB, variant queueVariant, c *client, dir string) queue.Queue {
-	t.Helper()
-	q, err := variant.open(testContext(t), c, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return q
 }
 
 func mustPut(t testing.TB, q queue.Queue, texts ...string) {
@@ -176,7 +136,7 @@ func queueHandsOutEveryItemOnce(t *testing.T, v venue, dir string, variant queue
 // One client alone sees its items in order, even the variant that promises none among many, and also items that are put later.
 func queueKeepsTheOrder(t *testing.T, v venue, dir string, variant queueVariant) {
 	cs := clients(t, v, 2)
-	producer, consumer := openQueue(t, variant, cs[0], dir), openQueue(t, variant, cs[1], dir)
+	producer, consumer := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
 	mustPut(t, producer, "a", "b", "c")
 	catchUp(t, cs[1], dir)
 	if got := mustTake(t, consumer); got != "a" {
@@ -197,7 +157,7 @@ func queueKeepsTheOrder(t *testing.T, v venue, dir string, variant queueVariant)
 // An item that is given back stands where it stood.
 func queueGivesBack(t *testing.T, v venue, dir string, variant queueVariant) {
 	cs := clients(t, v, 2)
-	quitter, next := openQueue(t, variant, cs[0], dir), openQueue(t, variant, cs[1], dir)
+	quitter, next := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
 	mustPut(t, quitter, "a", "b")
 	if got := mustTake(t, quitter); got != "a" {
 		t.Errorf("took %q, want a", got)
@@ -212,7 +172,7 @@ func queueGivesBack(t *testing.T, v venue, dir string, variant queueVariant) {
 func itemQueueHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string, variant queueVariant) {
 	c, cable := cabled(t, v, ensemble.SessionTimeout)
 	other := clients(t, v, 1)[0]
-	q, next := openQueue(t, variant, c, dir), openQueue(t, variant, other, dir)
+	q, next := variant.open(t, c, dir), variant.open(t, other, dir)
 	mustPut(t, q, "a", "b")
 	cable.mustTimeOut(t, "Take", func(ctx context.Context) error { _, _, err := q.Take(ctx); return err })
 	mustDone(t, q) // waits for the clean-up
@@ -223,7 +183,7 @@ func itemQueueHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string,
 
 func queueHonoursACancelledContext(t *testing.T, v venue, dir string, variant queueVariant) {
 	c := clients(t, v, 1)[0]
-	q := openQueue(t, variant, c, dir)
+	q := variant.open(t, c, dir)
 	mustPut(t, q, "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -242,7 +202,7 @@ func itemQueueIgnoresForeignZnodes(t *testing.T, v venue, dir string, variant qu
 	for _, name := range foreign {
 		must(t, errorOf(c.conn.Create(dir+"/"+name, nil, 0, zk.WorldACL(zk.PermAll))))
 	}
-	q := openQueue(t, variant, c, dir)
+	q := variant.open(t, c, dir)
 	mustPut(t, q, "a")
 	mustDrain(t, q, "a")
 	left := children(t, c, dir)
@@ -258,7 +218,7 @@ func TestQueueThatWakesNoClientForAFreeItem(t *testing.T) {
 	inBubble(t, func(t *testing.T, v venue) {
 		variant := queueVariants[slices.IndexFunc(queueVariants, func(v queueVariant) bool { return v.name == "wake-and-scan" })]
 		dir, cs := directory(t, v), clients(t, v, 2)
-		crashing, next := openQueue(t, variant, cs[0], dir), openQueue(t, variant, cs[1], dir)
+		crashing, next := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
 		mustPut(t, next, "a", "b")
 		mustTake(t, crashing)
 		mustDrain(t, next, "b")

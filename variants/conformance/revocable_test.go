@@ -10,25 +10,25 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/revocable"
 )
 
 // revocableVariant is a variant under test.
-type revocableVariant = underTest[func(c *client, dir string) revocable.Lock]
+type revocableVariant = underTest[opener[revocable.Lock]]
 
 // revocableVariants are given so much patience that none uses force where that is not what is tested.
-var revocableVariants = []revocableVariant{
-	{"poll", func(c *client, dir string) revocable.Lock {
-		return revocable.NewPoll(c.session(), dir, pollInterval)
-	}},
-	{"data-watch", func(c *client, dir string) revocable.Lock {
-		return revocable.NewDataWatch(c.session(), dir)
-	}},
-	{"forced", func(c *client, dir string) revocable.Lock {
-		return revocable.NewForced(c.session(), dir, patience)
-	}},
+func revocableVariants() []revocableVariant {
+	return list.Map(openersOf[revocable.Lock](revocable.Recipe().Variants), func(v revocableVariant) revocableVariant {
+		if v.name == "forced" {
+			v.open = func(_ testing.TB, c *client, dir string) revocable.Lock {
+				return revocable.NewForced(c.session(), dir, patience)
+			}
+		}
+		return v
+	})
 }
 
 // revocableLock is a revocable lock in the words of a plain one: it must pass all that one must.
@@ -58,13 +58,13 @@ func TestRevocable(t *testing.T) { onEmbedded(t, checkRevocable) }
 func checkRevocable(t *testing.T, at place) {
 	t.Helper()
 	var locks []lockVariant
-	for _, variant := range revocableVariants {
-		locks = append(locks, lockVariant{variant.name, func(_ testing.TB, c *client, dir string) lock.Lock {
-			return revocableLock{variant.open(c, dir)}
+	for _, variant := range revocableVariants() {
+		locks = append(locks, lockVariant{variant.name, func(t testing.TB, c *client, dir string) lock.Lock {
+			return revocableLock{variant.open(t, c, dir)}
 		}})
 	}
 	checkLocks(t, at, locks)
-	checkAll(t, at, revocableChecks, revocableVariants, func(t *testing.T, v venue, do revocableCheck, variant revocableVariant) {
+	checkAll(t, at, revocableChecks, revocableVariants(), func(t *testing.T, v venue, do revocableCheck, variant revocableVariant) {
 		do(t, v, directory(t, v), variant)
 	})
 	at.run(t, "takes the lock by force", func(t *testing.T, v venue) {
@@ -115,7 +115,7 @@ func revocableMustBeTold(t *testing.T, what string, told <-chan struct{}) {
 
 func revocableTellsTheHolder(t *testing.T, v venue, dir string, variant revocableVariant) {
 	cs := clients(t, v, 2)
-	holder, next := variant.open(cs[0], dir), variant.open(cs[1], dir)
+	holder, next := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
 	grant := revocableMustAcquire(t, holder)
 	granted := revocableWant(t, cs[1], next)
 	revocableMustBeTold(t, "it was asked", grant.Revoked)
@@ -135,7 +135,7 @@ func revocableTellsTheHolder(t *testing.T, v venue, dir string, variant revocabl
 
 func revocableTellsWhoIsAskedWhileItWaits(t *testing.T, v venue, dir string, variant revocableVariant) {
 	cs := clients(t, v, 3)
-	first, second, third := variant.open(cs[0], dir), variant.open(cs[1], dir), variant.open(cs[2], dir)
+	first, second, third := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir), variant.open(t, cs[2], dir)
 	revocableMustAcquire(t, first)
 	granted := revocableWant(t, cs[1], second)
 	last := revocableWant(t, cs[2], third)
@@ -150,7 +150,7 @@ func revocableTellsWhoIsAskedWhileItWaits(t *testing.T, v venue, dir string, var
 // A client that leaves between taking its place and asking has asked no other client; the one behind it must.
 func revocableAsksForOneThatDidNot(t *testing.T, v venue, dir string, variant revocableVariant) {
 	cs := clients(t, v, 3)
-	holder, next := variant.open(cs[0], dir), variant.open(cs[2], dir)
+	holder, next := variant.open(t, cs[0], dir), variant.open(t, cs[2], dir)
 	grant := revocableMustAcquire(t, holder)
 	silent := cs[1].conn
 	must(t, errorOf(silent.Create(dir+"/silent-lock-", nil, zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))))
@@ -171,7 +171,7 @@ func revocableAsksForOneThatDidNot(t *testing.T, v venue, dir string, variant re
 // What another client writes to a holder's znode asks for nothing, and does not make the holder deaf.
 func revocableIgnoresWhatIsNoRequest(t *testing.T, v venue, dir string, variant revocableVariant) {
 	cs := clients(t, v, 2)
-	holder, next := variant.open(cs[0], dir), variant.open(cs[1], dir)
+	holder, next := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
 	grant := revocableMustAcquire(t, holder)
 	znode := dir + "/" + children(t, cs[1], dir)[0]
 	reads := func() int64 { return cs[0].ledger.Counts().Requests[wire.OpGetData] }
@@ -192,7 +192,7 @@ func revocableIgnoresWhatIsNoRequest(t *testing.T, v venue, dir string, variant 
 func revocableTellsOfALostSession(t *testing.T, v venue, dir string, variant revocableVariant) {
 	for _, asked := range []bool{false, true} {
 		cs := []*client{connect(t, v.Servers()[0], v.shortest, nil), clients(t, v, 1)[0]}
-		holder, next := variant.open(cs[0], dir), variant.open(cs[1], dir)
+		holder, next := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
 		grant := revocableMustAcquire(t, holder)
 		var granted <-chan revocable.Grant
 		if asked {

@@ -9,14 +9,9 @@ import (
 )
 
 // revocableRWOpener makes one client's revocable read/write lock of one variant.
-type revocableRWOpener func(c *client, dir string) rwlock.RevocableLock
+type revocableRWOpener = opener[rwlock.RevocableLock]
 
-// revocableRWVariants are the variants under test, by name.
-var revocableRWVariants = []underTest[revocableRWOpener]{
-	{"rearmed-watch", func(c *client, dir string) rwlock.RevocableLock { return rwlock.NewRearmedWatch(c.session(), dir) }},
-	{"ask-once", func(c *client, dir string) rwlock.RevocableLock { return rwlock.NewAskOnce(c.session(), dir) }},
-	{"urgent-asks", func(c *client, dir string) rwlock.RevocableLock { return rwlock.NewUrgentAsks(c.session(), dir) }},
-}
+var revocableRWVariants = openersOf[rwlock.RevocableLock](rwlock.RevocableRecipe().Variants)
 
 type revocableRWCheck = func(t *testing.T, v venue, dir string, open revocableRWOpener)
 
@@ -33,7 +28,7 @@ func TestRevocableRW(t *testing.T) { onEmbedded(t, checkRevocableRW) }
 func checkRevocableRW(t *testing.T, at place) {
 	t.Helper()
 	checkAll(t, at, rwlockChecks, revocableRWVariants, func(t *testing.T, v venue, do rwlockCheck, variant underTest[revocableRWOpener]) {
-		do(t, v, directory(t, v), func(c *client, dir string) rwlock.Lock { return variant.open(c, dir) })
+		do(t, v, directory(t, v), func(t testing.TB, c *client, dir string) rwlock.Lock { return variant.open(t, c, dir) })
 	})
 	checkAll(t, at, revocableRWChecks, revocableRWVariants,
 		func(t *testing.T, v venue, do revocableRWCheck, variant underTest[revocableRWOpener]) {
@@ -54,7 +49,7 @@ type revocableRWLine struct {
 func newRevocableRWLine(t *testing.T, v venue, dir string, open revocableRWOpener, n int) *revocableRWLine {
 	l := &revocableRWLine{t: t, cs: clients(t, v, n)}
 	for _, c := range l.cs {
-		l.locks = append(l.locks, open(c, dir))
+		l.locks = append(l.locks, open(t, c, dir))
 	}
 	return l
 }

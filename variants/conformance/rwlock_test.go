@@ -16,23 +16,7 @@ import (
 )
 
 // rwlockOpener makes one client's read/write lock of one variant.
-type rwlockOpener func(c *client, dir string) rwlock.Lock
-
-// rwlockVariants are the variants under test, by name.
-var rwlockVariants = []underTest[rwlockOpener]{
-	{"children-watch", func(c *client, dir string) rwlock.Lock {
-		return rwlock.NewChildrenWatch(c.session(), dir)
-	}},
-	{"first-writer-watch", func(c *client, dir string) rwlock.Lock {
-		return rwlock.NewFirstWriterWatch(c.session(), dir)
-	}},
-	{"nearest-writer-watch", func(c *client, dir string) rwlock.Lock {
-		return rwlock.NewNearestWriterWatch(c.session(), dir)
-	}},
-	{"released-mark", func(c *client, dir string) rwlock.Lock {
-		return rwlock.NewReleasedMark(c.session(), dir)
-	}},
-}
+type rwlockOpener = opener[rwlock.Lock]
 
 type rwlockCheck = func(t *testing.T, v venue, dir string, open rwlockOpener)
 
@@ -55,7 +39,7 @@ func TestRWLock(t *testing.T) { onEmbedded(t, checkRWLocks) }
 
 // checkRWLocks runs every check on every variant, each in a directory of its own.
 func checkRWLocks(t *testing.T, at place) {
-	checkAll(t, at, rwlockChecks, rwlockVariants, func(t *testing.T, v venue, do rwlockCheck, variant underTest[rwlockOpener]) {
+	checkAll(t, at, rwlockChecks, openersOf[rwlock.Lock](rwlock.Recipe().Variants), func(t *testing.T, v venue, do rwlockCheck, variant underTest[rwlockOpener]) {
 		do(t, v, directory(t, v), variant.open)
 	})
 }
@@ -71,7 +55,7 @@ type rwlockLine struct {
 func newRWLockLine(t *testing.T, v venue, dir string, open rwlockOpener, n int) *rwlockLine {
 	l := &rwlockLine{t: t, cs: clients(t, v, n)}
 	for _, c := range l.cs {
-		l.locks = append(l.locks, open(c, dir))
+		l.locks = append(l.locks, open(t, c, dir))
 	}
 	return l
 }
@@ -169,7 +153,7 @@ func rwlockReportsALostSession(t *testing.T, v venue, dir string, open rwlockOpe
 	t.Helper()
 	cut, cable := cabled(t, v, v.shortest)
 	l := newRWLockLine(t, v, dir, open, 2)
-	l.replace(0, cut, open(cut, dir))
+	l.replace(0, cut, open(t, cut, dir))
 	grant := l.hold(0, mode)
 	cable.unplug()
 	await(t, "the holder was not told that its session is lost", grant.Lost)
@@ -189,7 +173,7 @@ func rwlockGrantsNothingToALostSession(t *testing.T, v venue, dir string, open r
 		c := clients(t, v, 1)[0]
 		lost := variants.NewMonitor(ensemble.SessionTimeout) // guards nothing, so that the connection goes on
 		lost.Observe(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
-		lock := open(&client{t: t, conn: c.conn, ledger: c.ledger, monitor: lost, handle: variants.NewSession(c.conn, lost.Lost())}, dir)
+		lock := open(t, &client{t: t, conn: c.conn, ledger: c.ledger, monitor: lost, handle: variants.NewSession(c.conn, lost.Lost())}, dir)
 		if _, err := lock.Acquire(testContext(t), mode); !errors.Is(err, variants.ErrSessionLost) {
 			t.Errorf("Acquire as a %s in a lost session returned %v, want ErrSessionLost", mode, err)
 		}
@@ -201,7 +185,7 @@ func rwlockGrantsNothingToALostSession(t *testing.T, v venue, dir string, open r
 func rwlockHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string, open rwlockOpener) {
 	c, cable := cabled(t, v, ensemble.SessionTimeout)
 	l := newRWLockLine(t, v, dir, open, 1)
-	l.replace(0, c, open(c, dir))
+	l.replace(0, c, open(t, c, dir))
 	cable.mustTimeOut(t, "Acquire", func(ctx context.Context) error {
 		_, err := l.locks[0].Acquire(ctx, rwlock.Write)
 		return err

@@ -81,7 +81,7 @@ func NewParticipant(l RevocableLock, terms Terms, env variants.Env) variants.Par
 
 // joinRevocable makes a variant's Join of its constructor.
 func joinRevocable[L RevocableLock](terms Terms, open func(*variants.Session, string) L) variants.JoinFunc {
-	return func(_ context.Context, env variants.Env) (variants.Participant, error) {
-		return NewParticipant(open(env.Session, env.Root), terms, env), nil
-	}
+	return variants.JoinBy(
+		func(_ context.Context, env variants.Env) (L, error) { return open(env.Session, env.Root), nil },
+		func(l L, env variants.Env) variants.Participant { return NewParticipant(l, terms, env) })
 }

@@ -51,10 +51,9 @@ const withThirds = " with f=⌈N/3⌉, w=⌊(N+1)/3⌋, r=⌊N/3⌋"
 
 // join makes a variant's Join of its constructor.
 func join[L Lock](open func(*variants.Session, string) L) variants.JoinFunc {
-	return func(_ context.Context, env variants.Env) (variants.Participant, error) {
-		l := open(env.Session, env.Root)
-		return newWorker(env, l.Acquire, l.Release), nil
-	}
+	return variants.JoinBy(
+		func(_ context.Context, env variants.Env) (L, error) { return open(env.Session, env.Root), nil },
+		func(l L, env variants.Env) variants.Participant { return newWorker(env, l.Acquire, l.Release) })
 }
 
 // newWorker returns a participant whose modes follow its role.
