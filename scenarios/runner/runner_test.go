@@ -253,7 +253,7 @@ func measureBriefly(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) []*
 func costsEqualFormulas(t *testing.T, e ensemble.Ensemble) {
 	ofHundreds(t)
 	for _, recipe := range catalog.Recipes() {
-		lockstep := lockstepOf(1, 2, 3, 4, 5, 7, 20)
+		lockstep := lockstepOf(numbers(1, 20)...)
 		lockstep.Variants = ownVariants(recipe)
 		if !inMemory(e) {
 			if !countedOnServers(recipe.Name) {
@@ -552,4 +552,12 @@ func checkHeaps(t *testing.T, e ensemble.Ensemble, why string) {
 			t.Errorf("%s: heap %+v, warnings %q, want to learn that %q", d.Variant, d.Heap, d.Warnings, why)
 		}
 	}
+}
+
+// numbers returns all from the first one to the last.
+func numbers(first, last int) (all []int) {
+	for n := first; n <= last; n++ {
+		all = append(all, n)
+	}
+	return all
 }

@@ -6,33 +6,16 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/blockingqueue"
-	"github.com/zkbench/zkbench/variants/config"
-	"github.com/zkbench/zkbench/variants/enqueue"
-	"github.com/zkbench/zkbench/variants/hiddenchannel"
-	"github.com/zkbench/zkbench/variants/membership"
-	"github.com/zkbench/zkbench/variants/priorityqueue"
-	"github.com/zkbench/zkbench/variants/queue"
-	"github.com/zkbench/zkbench/variants/treecache"
-	"github.com/zkbench/zkbench/variants/twophasecommit"
 )
 
-// A client whose session is lost is told so, whatever it was doing, and what it tries afterwards fails in the same way. The first client of a
-// recipe and the last have different roles.
+// A client whose session is lost is told so, whatever it was doing, and what it tries afterwards fails. The first client of a recipe and the
+// last have different roles.
 func TestLostSessionsAreReported(t *testing.T) {
-	t.Parallel()
-	for _, recipe := range []variants.Recipe{
-		queue.Recipe(), priorityqueue.Recipe(), blockingqueue.Recipe(), enqueue.Recipe(), twophasecommit.Recipe(), config.Recipe(),
-		config.ReadRecipe(), hiddenchannel.Recipe(), membership.Recipe(), treecache.Recipe(),
-	} {
-		t.Run(recipe.Name, func(t *testing.T) {
-			onEachOf(t, bubbles, recipe, func(t *testing.T, v venue, variant variants.Variant) {
-				for _, loser := range []int{0, 2} {
-					losesItsSession(t, v, variant, loser)
-				}
-			})
-		})
-	}
+	onEveryVariant(t, func(t *testing.T, v venue, _ variants.Recipe, variant variants.Variant) {
+		for _, loser := range []int{0, 2} {
+			losesItsSession(t, v, variant, loser)
+		}
+	})
 }
 
 // losesItsSession lets three clients take steps until one of them loses its session.
@@ -56,7 +39,9 @@ func losesItsSession(t *testing.T, v venue, variant variants.Variant, loser int)
 	time.Sleep(5 * time.Millisecond)
 	embeddedServer(t, v).Expire(cs[loser].conn.SessionID())
 	wantError(t, "a step", await(t, "a client does not learn that its session is lost", ends[loser]), variants.ErrSessionLost)
-	wantError(t, "the next step", c.members[loser].Step(ctx), variants.ErrSessionLost)
+	if c.members[loser].Step(ctx) == nil {
+		t.Error("the next step of a client without a session succeeded")
+	}
 	cancel()
 	for i, end := range ends {
 		if i != loser {
