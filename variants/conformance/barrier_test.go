@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/barrier"
 )
 
@@ -21,7 +20,6 @@ var barrierChecks = []check[barrierCheck]{
 	{"is open when all clients open it", barrierIsOpenWhenAllOpenIt},
 	{"takes no other event for an opening", barrierTakesNoOtherEventForAnOpening},
 	{"withdraws", barrierWithdraws},
-	{"reports a lost session", barrierReportsALostSession},
 	{"honours a deadline of a silent server", barrierHonoursADeadlineOfASilentServer},
 	{"can be removed", barrierCanBeRemoved},
 }
@@ -134,18 +132,6 @@ func barrierWithdraws(t *testing.T, v venue, dir string, enter barrierOpener) {
 	barrierMustStillWait(t, waiting)
 	barrierMustOpen(t, barriers[1])
 	barrierMustPass(t, waiting)
-}
-
-// A client that loses its session while it waits gets ErrSessionLost, and passes no barrier any more.
-func barrierReportsALostSession(t *testing.T, v venue, dir string, enter barrierOpener) {
-	cut, cable := cabled(t, v, v.shortest)
-	b := barriersOf(t, dir, enter, cut)[0]
-	waiting := barrierWait(testContext(t), b)
-	awaitWaiting(t, cut)
-	cable.unplug()
-	wantError(t, "Wait", <-waiting, variants.ErrSessionLost)
-	wantError(t, "Wait after the session was lost", b.Wait(testContext(t)), variants.ErrSessionLost)
-	wantError(t, "Open after the session was lost", b.Open(testContext(t)), variants.ErrSessionLost)
 }
 
 // A caller gets control back although the server does not answer at all, and has passed nothing that it does not know of.

@@ -40,7 +40,6 @@ func checkBlockingQueues(t *testing.T, at place) {
 			q.polls = variant.name == pollingQueue
 			do(t, q)
 		})
-	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, at, blockingqueue.Recipe(), 6, 5) })
 }
 
 // queues is one queue under test, and who looks at it from outside.

@@ -68,8 +68,6 @@ func checkConfigs(t *testing.T, at place) {
 	}
 	checkAll(t, at, wholeChecks, configVariants, run)
 	checkAll(t, at, configChecks, allConfigs(), run)
-	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, at, config.Recipe(), 6, 15) })
-	t.Run("keeps its promise to readers", func(t *testing.T) { keepsItsPromise(t, at, config.ReadRecipe(), 6, 15) })
 }
 
 // configDirectory returns a directory with the configuration "0".

@@ -2,11 +2,8 @@ package conformance_test
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/config"
 )
 
@@ -60,39 +57,4 @@ func configIsTornByAWriterThatDies(t *testing.T, v venue, dir string, open confi
 	mustUpdate(t, successor, "2")
 	catchUp(t, cs[0], dir)
 	mustRead(t, reader, "2")
-}
-
-// The recipe's observer finds a reader that acts on half an update. That is no breach only of a variant that does not even promise
-// to avoid it while nothing fails.
-func TestTornReadsAreFound(t *testing.T) {
-	inBubble(t, func(t *testing.T, v venue) {
-		recipe, cs := config.Recipe(), clients(t, v, 2)
-		variant := variantOf(recipe, "unprotected")
-		c := newCompany(t.Context(), variant, variants.Env{Clients: 2, Root: directory(t, v)})
-		c.prepare(t, cs[0])
-		c.join(t, cs[0].conn, cs[0].monitor.Lost())
-		c.join(t, hooked{cs[1].conn, func(op, path string) {
-			if op == "set" && strings.HasSuffix(path, "/m3") {
-				eventually(t, "no reader acted on half an update", func() bool {
-					_, lost := findings(recipe, c.history())
-					return lost[variants.TornReads] > 0
-				})
-			}
-		}}, cs[1].monitor.Lost())
-		c.start(0, 1)
-		must(t, c.members[1].Step(testContext(t)))
-		c.mustEnd(t)
-
-		if breaches := breachesOf(recipe, variant, c.history(), true); len(breaches) > 0 {
-			t.Errorf("what the variant does not promise breaks its promise: %v", breaches)
-		}
-		hasCleanPrefixes(t, recipe, variant, c.history())
-		for _, instead := range [][]variants.Loss{nil, {variants.Blocked}} {
-			variant.ForgoesAlways = instead
-			breaches := breachesOf(recipe, variant, c.history(), true)
-			if !slices.ContainsFunc(breaches, func(b variants.Violation) bool { return strings.Contains(b.Text, "torn") }) {
-				t.Errorf("a variant that forgoes %q has breaches %v, want torn reads", instead, breaches)
-			}
-		}
-	})
 }

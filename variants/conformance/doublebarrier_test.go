@@ -3,7 +3,6 @@ package conformance_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,7 +50,6 @@ type doubleBarrierCheck = func(t *testing.T, v venue, dir string, variant double
 // doubleBarrierChecks are what every variant must pass, on every ensemble.
 var doubleBarrierChecks = []check[doubleBarrierCheck]{
 	{"go on after a cancellation", barriersGoOnAfterACancellation},
-	{"report a lost session", barriersReportALostSession},
 	{"honour a deadline of a silent server", barriersHonourADeadlineOfASilentServer},
 	{"refuse what makes no sense", barriersRefuseWhatMakesNoSense},
 }
@@ -153,30 +151,6 @@ func barriersGoOnAfterACancellation(t *testing.T, v venue, dir string, variant d
 	doubleBarrierMustBeClean(t, v, dir, bs...)
 }
 
-// doubleBarrierMortals is four clients, of which one can be unplugged.
-func doubleBarrierMortals(t testing.TB, v venue, victim int) ([]*client, *cable) {
-	t.Helper()
-	cs := clients(t, v, 4)
-	mortal, cable := cabled(t, v, v.shortest)
-	cs[victim] = mortal
-	return cs, cable
-}
-
-// doubleBarrierAwaitTickets waits until so many participants' znodes are left: the servers have noticed a death.
-func doubleBarrierAwaitTickets(t testing.TB, c *client, dir string, want int) {
-	t.Helper()
-	ctx := testContext(t)
-	for {
-		n := doubleBarrierTickets(t, c, dir)
-		if n == want {
-			return
-		}
-		if err := variants.WaitFor(ctx, 10*time.Millisecond, nil, nil); err != nil {
-			t.Fatalf("%d participants' znodes, want %d", n, want)
-		}
-	}
-}
-
 // doubleBarrierTickets counts the participants' znodes.
 func doubleBarrierTickets(t testing.TB, c *client, dir string) (n int) {
 	t.Helper()
@@ -187,33 +161,6 @@ func doubleBarrierTickets(t testing.TB, c *client, dir string) (n int) {
 		}
 	}
 	return n
-}
-
-func doubleBarrierOthers(bs []doublebarrier.Barrier, victim int) []doublebarrier.Barrier {
-	return slices.Delete(slices.Clone(bs), victim, victim+1)
-}
-
-// A client that loses its session gets ErrSessionLost, whether it waits to enter or to leave.
-func barriersReportALostSession(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
-	cs, cable := doubleBarrierMortals(t, v, 1)
-	bs := barriersFor(t, dir, variant, cs...)
-	entering := doubleBarrierWait(testContext(t), t, bs[1], bs[1].Enter)
-	cable.unplug()
-	wantError(t, "Enter without a session", <-entering, variants.ErrSessionLost)
-	wantError(t, "Enter after the session was lost", bs[1].Enter(testContext(t)), variants.ErrSessionLost)
-	doubleBarrierAwaitTickets(t, cs[0], dir, 0)
-	for _, victim := range []int{0, 1, 3} {
-		cs, cable := doubleBarrierMortals(t, v, victim)
-		bs := barriersFor(t, dir, variant, cs...)
-		doubleBarrierEnter(t, bs...)
-		leaving := doubleBarrierWait(testContext(t), t, bs[victim], bs[victim].Leave)
-		cable.unplug()
-		if err := <-leaving; !errors.Is(err, variants.ErrSessionLost) {
-			t.Errorf("Leave of participant %d without a session returned %v, want ErrSessionLost", victim, err)
-		}
-		doubleBarrierLeave(t, doubleBarrierOthers(bs, victim)...)
-		doubleBarrierMustBeClean(t, v, dir, doubleBarrierOthers(bs, victim)...)
-	}
 }
 
 // A caller gets control back although the server does not answer at all.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
@@ -24,8 +23,6 @@ type enqueueCheck = func(t *testing.T, e enqueuing)
 
 // enqueueChecks are what every variant must pass, on every ensemble.
 var enqueueChecks = []check[enqueueCheck]{
-	{"by two producers", enqueueByTwoProducers},
-	{"survives a consumer that is faster than the retry", enqueueOfWhatIsTakenAtOnce},
 	{"can be tried again after a deadline", enqueueTriedAgain},
 	{"leaves nothing but its items", enqueueLeavesNothing},
 }
@@ -44,7 +41,6 @@ func checkEnqueue(t *testing.T, at place) {
 		}
 		do(t, e)
 	})
-	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, at, enqueue.Recipe(), 3, 5) })
 }
 
 // enqueuing is one queue under test and the variant that enqueues.
@@ -114,29 +110,6 @@ func (l lossy) Multi(ops ...any) ([]zk.MultiResponse, error) {
 	return results, err
 }
 
-// A reply is lost, and a consumer takes the item before the producer tries again: to look for it would not help.
-func enqueueOfWhatIsTakenAtOnce(t *testing.T, e enqueuing) {
-	c := clients(t, e.venue, 1)[0]
-	taken := 0
-	session := lossy{c.conn, func() { taken += e.consume()["x"] }, map[string]bool{}}
-	p := e.open(c, session)
-	for _, kind := range []string{"create", "set", "multi"} {
-		session.armed[kind] = true
-	}
-	e.enqueue(p, "x")
-	taken += e.consume()["x"]
-	want := 1
-	if !e.once {
-		want = 2
-	}
-	if taken != want {
-		t.Errorf("the item was consumed %d times, want %d", taken, want)
-	}
-	if len(session.armed) == 3 {
-		t.Error("no reply was lost: the test tests nothing")
-	}
-}
-
 // A caller gets control back although the server does not answer, and may try again with the same key.
 func enqueueTriedAgain(t *testing.T, e enqueuing) {
 	c, cable := cabled(t, e.venue, ensemble.SessionTimeout)
@@ -146,30 +119,6 @@ func enqueueTriedAgain(t *testing.T, e enqueuing) {
 	got := e.consume()["x"]
 	if e.once && got != 1 || got == 0 {
 		t.Errorf("the item is in the queue %d times", got)
-	}
-}
-
-// Producers that enqueue one item at the same time, and one that tries later with a session of its own, leave one copy if a marker decides
-// between them.
-func enqueueByTwoProducers(t *testing.T, e enqueuing) {
-	var both sync.WaitGroup
-	for _, c := range clients(t, e.venue, 2) {
-		p := e.open(c, c.conn)
-		both.Go(func() {
-			if err := p.Enqueue(testContext(t), "x", []byte("x")); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	both.Wait()
-	next := clients(t, e.venue, 1)[0]
-	e.enqueue(e.open(next, next.conn), "x")
-	want := 3
-	if e.marks {
-		want = 1
-	}
-	if got := e.consume()["x"]; got != want {
-		t.Errorf("the item is in the queue %d times, want %d", got, want)
 	}
 }
 

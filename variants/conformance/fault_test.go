@@ -2,11 +2,9 @@ package conformance_test
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"net"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,82 +13,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// fault is where a connection is cut around the next create.
-type fault int
-
-const (
-	dropReply   fault = iota // the server has done it, the client does not learn so
-	dropRequest              // the server never sees it
-)
-
 // errCut is what the operating system says when a connection is gone.
 var errCut = &net.OpError{Op: "write", Net: "tcp", Err: errors.New("cut by the test")}
-
-// cutter cuts a session's connection once, around its next create (alone or in a multi), after arm.
-type cutter struct {
-	fault fault
-	sets  bool // it may also be the next setData
-	armed atomic.Bool
-	cut   atomic.Bool // the reply is to be dropped
-	done  atomic.Bool
-}
-
-func (c *cutter) arm()        { c.armed.Store(true) }
-func (c *cutter) fired() bool { return c.done.Load() }
-
-func (c *cutter) wrap(conn net.Conn) (net.Conn, error) { return &cutConn{Conn: conn, cutter: c}, nil }
-
-// cutting opens a session that can be cut.
-func cutting(t testing.TB, e ensemble.Ensemble, fault fault) (*client, *cutter) {
-	t.Helper()
-	cutter := &cutter{fault: fault}
-	return connect(t, e.Servers()[0], ensemble.SessionTimeout, cutter.wrap), cutter
-}
-
-// mustHaveCutOnce fails if the cut did not come, or was not the only one: then the test tests nothing.
-func (c *cutter) mustHaveCutOnce(t testing.TB, victim *client) {
-	t.Helper()
-	if !c.fired() || victim.ledger.Reconnects() != 1 {
-		t.Fatalf("the connection was cut: %v, and made again %d times, want once: the test tests nothing", c.fired(), victim.ledger.Reconnects())
-	}
-}
-
-type cutConn struct {
-	net.Conn
-	cutter *cutter
-}
-
-// Write sees whole packets: the client sends each with one Write.
-func (c *cutConn) Write(p []byte) (int, error) {
-	if c.cutter.mayCut(p) && c.cutter.armed.CompareAndSwap(true, false) {
-		c.cutter.done.Store(true)
-		if c.cutter.fault == dropRequest {
-			c.Close()
-			return 0, errCut
-		}
-		c.cutter.cut.Store(true)
-	}
-	return c.Conn.Write(p)
-}
-
-// Read drops the connection as soon as the server has answered: then it has done what it was asked.
-func (c *cutConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	if c.cutter.cut.CompareAndSwap(true, false) {
-		c.Close()
-		return 0, errCut
-	}
-	return n, err
-}
-
-// mayCut reports whether a packet is of an operation around which to cut.
-func (c *cutter) mayCut(packet []byte) bool {
-	if len(packet) < 12 {
-		return false
-	}
-	op := wire.Opcode(binary.BigEndian.Uint32(packet[8:]))
-	return op == wire.OpCreate || op == wire.OpMulti || c.sets && op == wire.OpSetData
-}
 
 // cable is a connection that can be unplugged for good, or frozen for a while.
 type cable struct {

@@ -3,12 +3,8 @@ package conformance_test
 import (
 	"context"
 	"slices"
-	"strings"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/variants"
@@ -78,7 +74,6 @@ func checkHiddenChannels(t *testing.T, at place) {
 			t.Errorf("znodes %v, want the value alone", left)
 		}
 	})
-	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, at, hiddenchannel.Recipe(), 5, 20) })
 }
 
 func hiddenMustUpdate(t testing.TB, v hiddenchannel.Value, data string) {
@@ -224,99 +219,4 @@ func hiddenHonoursADeadlineOfASilentServer(t *testing.T, s hiddenSite) {
 	cable.mustTimeOut(t, "Update", func(ctx context.Context) error { return v.Update(ctx, []byte("2")) })
 	hiddenMustUpdate(t, v, "3") // when the one before has been brought to an end
 	hiddenMustRead(t, v, 3, "3")
-}
-
-// hiddenLagging is a session at a server that lags one read behind.
-type hiddenLagging struct {
-	variants.Conn
-	catchUp bool // when it is asked to sync
-	mu      sync.Mutex
-	data    []byte
-	stat    *zk.Stat
-}
-
-func (s *hiddenLagging) Sync(path string) (string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	path, err := s.Conn.Sync(path)
-	if err == nil && s.catchUp {
-		s.data, s.stat, err = s.Conn.Get(path)
-	}
-	return path, err
-}
-
-// behind returns what there was, and keeps what there is for the next time.
-func (s *hiddenLagging) behind(data []byte, stat *zk.Stat, err error) ([]byte, *zk.Stat, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	old, oldStat := s.data, s.stat
-	s.data, s.stat = data, stat
-	if oldStat == nil || err != nil {
-		return data, stat, err
-	}
-	return old, oldStat, nil
-}
-
-func (s *hiddenLagging) Get(path string) ([]byte, *zk.Stat, error) {
-	return s.behind(s.Conn.Get(path))
-}
-
-func (s *hiddenLagging) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	data, stat, watch, err := s.Conn.GetW(path)
-	data, stat, err = s.behind(data, stat, err)
-	return data, stat, watch, err
-}
-
-// A server that lags behind makes reads stale, which is counted. It is a breach of the promise only where there is one.
-func TestStaleReads(t *testing.T) {
-	t.Parallel()
-	lagging := func(s variants.Conn) variants.Conn { return &hiddenLagging{Conn: s} }
-	syncing := func(s variants.Conn) variants.Conn { return &hiddenLagging{Conn: s, catchUp: true} }
-	further := func(s variants.Conn) variants.Conn { return lagging(lagging(s)) } // by two reads
-	const none, some = false, true
-	for _, tt := range []struct {
-		name, variant string
-		spoil         broken
-		stale         bool
-		want          string // violation
-	}{
-		{"sound", "message-then-read", honest, none, ""},
-		{"lagging", "message-then-read", lagging, some, ""},
-		{"lagging, and syncs", "message-then-read", syncing, some, ""},
-		{"lagging, and does not sync", "sync-then-read", lagging, some, ""},
-		{"lagging, and syncs", "sync-then-read", syncing, none, ""},
-		{"lagging", "watch", lagging, none, ""},
-		{"lagging, in spite of a sync", "watch", further, some, "when it had been told of"},
-	} {
-		bubbles.run(t, tt.name+" "+tt.variant, func(t *testing.T, v venue) {
-			h := hiddenHistory(t, v, tt.variant, tt.spoil)
-			recipe := hiddenchannel.Recipe()
-			if stale := phasesIn(recipe, h)["stale"] > 0; stale != tt.stale {
-				t.Errorf("stale reads: %t, want %t", stale, tt.stale)
-			}
-			violations := recipe.Violations(h)
-			caught := slices.ContainsFunc(violations, func(v variants.Violation) bool { return strings.Contains(v.Text, tt.want) })
-			if tt.want == "" && len(violations) > 0 || tt.want != "" && !caught {
-				t.Errorf("violations %v, want %q", violations, tt.want)
-			}
-		})
-	}
-}
-
-// hiddenHistory is what happens when a writer updates a few times, each time when the only reader, whose session is not
-// what it seems, has read the update before.
-func hiddenHistory(t *testing.T, v venue, name string, spoil broken) variants.History {
-	t.Helper()
-	cs := clients(t, v, 2)
-	c := newCompany(t.Context(), variantOf(hiddenchannel.Recipe(), name), variants.Env{Clients: len(cs), Root: directory(t, v)})
-	c.prepare(t, cs[0])
-	c.join(t, cs[0].conn, cs[0].monitor.Lost())
-	c.join(t, spoil(cs[1].conn), cs[1].monitor.Lost())
-	for range 4 {
-		for _, p := range c.members {
-			must(t, p.Step(testContext(t)))
-		}
-	}
-	c.leave(t)
-	return c.history()
 }

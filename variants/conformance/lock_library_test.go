@@ -17,11 +17,7 @@ var libraryLocks = openersOf[lock.Lock](lock.Recipe().Libraries[:1])
 // A library's lock passes the checks but those that it fails, which other tests show, and those that have to see that it waits.
 func TestLibraryLocks(t *testing.T) {
 	t.Parallel()
-	without := []string{
-		"withdraws", "keeps the lock from those behind a withdrawal", "ignores foreign znodes",
-		"recovers a lost request", "recovers a lost reply of its second time", // it reports them as errors
-		"survives a crash in the line", "passes a client that does not come back",
-	}
+	without := []string{"withdraws", "keeps the lock from those behind a withdrawal", "ignores foreign znodes"}
 	checks := slices.DeleteFunc(slices.Clone(lockChecks), func(c check[lockCheck]) bool { return slices.Contains(without, c.name) })
 	checkAll(t, bubbles, checks, libraryLocks, func(t *testing.T, v venue, do lockCheck, variant lockVariant) {
 		do(t, v, directory(t, v), variant.open)

@@ -35,14 +35,7 @@ var lockChecks = []check[lockCheck]{
 	{"withdraws", lockWithdraws},
 	{"is not reentrant", lockIsNotReentrant},
 	{"keeps the lock from those behind a withdrawal", lockKeepsTheLockFromThoseBehindAWithdrawal},
-	{"survives a crash in the line", lockSurvivesACrashInTheLine},
-	{"reports a lost session", lockReportsALostSession},
 	{"frees no other client's lock", lateRelease},
-	{"survives an outage", lockSurvivesAnOutage},
-	{"recovers a lost reply", lockRecoversALostReply},
-	{"recovers a lost request", lockRecoversALostRequest},
-	{"recovers a lost reply of its second time", lockRecoversALostReplyOfItsSecondTime},
-	{"passes a client that does not come back", lockPassesAClientThatDoesNotComeBack},
 	{"honours a deadline of a silent server", lockHonoursADeadlineOfASilentServer},
 	{"ignores foreign znodes", lockIgnoresForeignZnodes},
 }
@@ -66,7 +59,7 @@ var brokenLocks = openersOf[lock.Lock](list.Where(lock.Recipe().Broken, func(v v
 // A lock that is known to be broken passes the checks in which clients do not race: its mistake is the one that it is known for.
 func TestBrokenLocks(t *testing.T) {
 	t.Parallel()
-	races := []string{"excludes", "withdraws", "survives a crash in the line"} // a predecessor goes while its successor looks at it
+	races := []string{"excludes", "withdraws"} // a predecessor goes while its successor looks at it
 	withoutRaces := slices.DeleteFunc(slices.Clone(lockChecks), func(c check[lockCheck]) bool { return slices.Contains(races, c.name) })
 	checkAll(t, bubbles, withoutRaces, brokenLocks, func(t *testing.T, v venue, do lockCheck, variant lockVariant) {
 		do(t, v, directory(t, v), variant.open)
@@ -201,120 +194,6 @@ func lockIsNotReentrant(t *testing.T, v venue, dir string, open lockOpener) {
 	wantError(t, "Acquire of a held lock", errorOf(l.Acquire(testContext(t))), lock.ErrHeld)
 	mustRelease(t, l)
 	mustRelease(t, l) // of a lock that is not held: nothing to do
-}
-
-// A waiter that closes its session in the middle of the line costs its successor one look, not its turn.
-func lockSurvivesACrashInTheLine(t *testing.T, v venue, dir string, open lockOpener) {
-	cs := clients(t, v, 3)
-	mustAcquire(t, open(t, cs[0], dir))
-	crashing, last := open(t, cs[1], dir), open(t, cs[2], dir)
-	ctx, cancel := context.WithCancel(testContext(t))
-	var wait sync.WaitGroup
-	wait.Go(func() { _, _ = crashing.Acquire(ctx) })
-	awaitWaiting(t, cs[1])
-	acquired := make(chan struct{})
-	wait.Go(func() { mustAcquire(t, last); close(acquired) })
-	awaitWaiting(t, cs[2])
-	cs[1].Close()
-	cs[0].Close() // the holder crashes, too
-	await(t, "the lock was lost with its waiters", acquired)
-	cancel()
-	wait.Wait()
-	mustRelease(t, last)
-}
-
-// A holder that is cut off for so long that its session may have expired is told so, and another client gets the lock.
-func lockReportsALostSession(t *testing.T, v venue, dir string, open lockOpener) {
-	cut, cable := cabled(t, v, v.shortest)
-	other := clients(t, v, 1)[0]
-	lost, next := open(t, cut, dir), open(t, other, dir)
-	grant := mustAcquire(t, lost)
-	cable.unplug()
-	await(t, "the holder was not told that its session is lost", grant.Lost)
-	second := mustAcquire(t, next)
-	if second.Token <= grant.Token {
-		t.Errorf("fencing token %d after %d: a store could not tell the old holder from the new one", second.Token, grant.Token)
-	}
-	wantError(t, "Release of a lost lock", lost.Release(testContext(t)), variants.ErrSessionLost)
-	mustRelease(t, next)
-}
-
-// An outage after which the holder must take its session for lost, but which the session itself survives, does not
-// leave the lock with a client that no longer knows of it.
-func lockSurvivesAnOutage(t *testing.T, v venue, dir string, open lockOpener) {
-	cut, cable := cabled(t, v, v.shortest)
-	grant := mustAcquire(t, open(t, cut, dir))
-	cable.unplug()
-	<-grant.Lost
-	cable.replug() // the server has not noticed yet: the client may re-attach
-	mustAcquire(t, open(t, clients(t, v, 1)[0], dir))
-}
-
-// The connection is cut after the create left and before its reply arrived (or before the server saw it). The lock is
-// still acquired, exactly once, and no znode is left behind.
-func lockRecoversALostReply(t *testing.T, v venue, dir string, open lockOpener) {
-	lockRecovers(t, v, dir, open, dropReply)
-}
-
-func lockRecoversALostRequest(t *testing.T, v venue, dir string, open lockOpener) {
-	lockRecovers(t, v, dir, open, dropRequest)
-}
-
-func lockRecovers(t *testing.T, v venue, dir string, open lockOpener, fault fault) {
-	t.Helper()
-	c, cutter := cutting(t, v, fault)
-	l := open(t, c, dir)
-	cutter.arm()
-	mustAcquire(t, l)
-	cutter.mustHaveCutOnce(t, c)
-	observer := clients(t, v, 1)[0]
-	if n := contenders(t, observer, dir); n != 1 {
-		t.Errorf("%d znodes stand for one holder", n)
-	}
-	mustRelease(t, l)
-	if n := contenders(t, observer, dir); n != 0 {
-		t.Errorf("%d znodes are left", n)
-	}
-	mustAcquire(t, open(t, observer, dir))
-}
-
-// A client may have left something behind that it removes when it comes back. With a lost reply it does not know whether it has.
-func lockRecoversALostReplyOfItsSecondTime(t *testing.T, v venue, dir string, open lockOpener) {
-	for _, fault := range []fault{dropReply, dropRequest} {
-		c, cutter := cutting(t, v, fault)
-		l := open(t, c, dir)
-		mustAcquire(t, l)
-		mustRelease(t, l)
-		cutter.arm()
-		mustAcquire(t, l)
-		cutter.mustHaveCutOnce(t, c)
-		if left := children(t, c, dir); contenders(t, c, dir) != 1 {
-			t.Errorf("one client holds the lock, and there are %v", left)
-		}
-		mustRelease(t, l)
-		c.Close()
-	}
-	mustAcquire(t, open(t, clients(t, v, 1)[0], dir))
-}
-
-// A client that has released the lock and does not come back holds up neither those who come after it nor those who wait, while
-// its session lives and when it ends.
-func lockPassesAClientThatDoesNotComeBack(t *testing.T, v venue, dir string, open lockOpener) {
-	cs := clients(t, v, 4)
-	gone, holder, waiter := open(t, cs[0], dir), open(t, cs[1], dir), open(t, cs[2], dir)
-	mustAcquire(t, gone)
-	mustRelease(t, gone)
-	mustAcquire(t, holder)
-	granted := background(func() error { return errorOf(waiter.Acquire(testContext(t))) })
-	awaitWaiting(t, cs[2])
-	cs[0].Close()
-	must(t, ensemble.Fence(cs[2].conn))
-	mustStillWait(t, "a waiter behind the holder", granted)
-	mustRelease(t, holder)
-	must(t, <-granted)
-	mustRelease(t, waiter)
-	cs[1].Close() // both have left what they leave
-	mustAcquire(t, open(t, cs[3], dir))
 }
 
 // A caller gets control back although the server does not answer at all, and the lock cleans up behind its back.

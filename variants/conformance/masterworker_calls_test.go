@@ -154,16 +154,3 @@ func masterworkerWantsWorkers(t *testing.T, s *masterworkerShop) {
 	s.learn(t, customer, 2)
 	s.close(t, workers...)
 }
-
-func masterworkerReportsALostSession(t *testing.T, s *masterworkerShop) {
-	c, cable := cabled(t, s.venue, s.venue.shortest)
-	workers := s.workers(t, 1)
-	m, customer := s.master(t, c.session()), s.variant.newClient(c.session(), s.dir)
-	waiting := background(func() error { return m.Wait(testContext(t)) })
-	awaitWaiting(t, c)
-	cable.unplug()
-	wantError(t, "Wait without a session", <-waiting, variants.ErrSessionLost)
-	wantError(t, "Assign without a session", errorOf(m.Assign(testContext(t))), variants.ErrSessionLost)
-	wantError(t, "Submit without a session", customer.Submit(testContext(t), [][]byte{{0}}), variants.ErrSessionLost)
-	s.close(t, workers...)
-}

@@ -56,10 +56,8 @@ type masterworkerCheck = func(t *testing.T, s *masterworkerShop)
 
 // masterworkerChecks are what every variant must pass, on every ensemble.
 var masterworkerChecks = []check[masterworkerCheck]{
-	{"keeps its promise", masterworkerKeepsItsPromise},
 	{"takes over before the worker has executed", masterworkerTakesOverInTime},
 	{"survives two masters", masterworkerSurvivesTwoMasters},
-	{"reports a lost session", masterworkerReportsALostSession},
 	{"goes on after a cancellation", masterworkerGoesOnAfterACancellation},
 	{"honours a deadline of a silent server", masterworkerHonoursADeadline},
 	{"withdraws", masterworkerWithdraws},
@@ -258,34 +256,6 @@ func (s *masterworkerShop) close(t *testing.T, workers ...*masterworkerWorker) i
 		t.Error(violation.Text)
 	}
 	return phasesIn(recipe, s.history)["duplicate"]
-}
-
-// masterworkerParticipants lets clients take part as in a run in closed mode.
-func masterworkerParticipants(t *testing.T, v venue, variant masterworkerVariant, n, steps int) variants.History {
-	t.Helper()
-	dir := directory(t, v)
-	staff := newCompany(t.Context(), variantOf(masterworker.Recipe(), variant.name), variants.Env{Clients: n, Root: dir})
-	observer := clients(t, v, 1)[0]
-	staff.prepare(t, observer)
-	t.Cleanup(func() { (&masterworkerShop{dir: dir, variant: variant}).clear(t, observer) })
-	staff.joinAll(t, clients(t, v, n)...)
-	staff.mustStep(t, steps)
-	h := staff.history() // and nothing of what comes when they leave
-	staff.leave(t)
-	return h
-}
-
-func masterworkerKeepsItsPromise(t *testing.T, s *masterworkerShop) {
-	const n, steps = 3, 3
-	h := masterworkerParticipants(t, s.venue, s.variant, n, steps)
-	recipe := masterworker.Recipe()
-	if violations := recipe.Violations(h); len(violations) > 0 {
-		t.Errorf("%d violations, the first: %s", len(violations), violations[0].Text)
-	}
-	phases := phasesIn(recipe, h)
-	if want := 10 * n * steps; phases["task"] != want || phases["execute"] != want || phases["duplicate"] != 0 {
-		t.Errorf("spans by phase: %v, want %d tasks and executions, and no duplicates", phases, want)
-	}
 }
 
 // A master that loses a reply is in doubt about one task, unless its variant assigns each of them once.

@@ -43,7 +43,6 @@ func checkMemberships(t *testing.T, at place) {
 		func(t *testing.T, v venue, do membershipCheck, variant underTest[membershipOpener]) {
 			do(t, v, directory(t, v), variant.open)
 		})
-	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, at, membership.Recipe(), 5, 6) })
 }
 
 // memberships lets each client open its view of a group.

@@ -16,15 +16,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// keepsItsPromise lets several participants of each variant of a recipe take steps at once, and checks the history.
-func keepsItsPromise(t *testing.T, at place, recipe variants.Recipe, participants, steps int) {
-	onEachOf(t, at, recipe, func(t *testing.T, v venue, variant variants.Variant) {
-		for _, violation := range breachesOf(recipe, variant, historyOf(t, v, recipe, variant, participants, steps), true) {
-			t.Error(violation.Text)
-		}
-	})
-}
-
 // breachesOf returns how a variant breaks its promise in a history in which nothing fails, and which is complete or cut off. What it
 // does not even promise then is no breach.
 func breachesOf(recipe variants.Recipe, variant variants.Variant, h variants.History, complete bool) []variants.Violation {
@@ -103,12 +94,6 @@ func (c *company) prepare(t testing.TB, by *client) {
 	must(t, c.variant.Prepare(testContext(t), env))
 }
 
-// join adds a member with a session, which need not be what it seems.
-func (c *company) join(t testing.TB, session variants.Conn, lost <-chan struct{}) {
-	t.Helper()
-	c.joinWith(t, variants.NewSession(session, lost), wire.NewLedger(c.epoch))
-}
-
 // joinWith adds a member with a handle on a session. The ledger says what it has seen, and nothing if the session is not what it seems.
 func (c *company) joinWith(t testing.TB, session *variants.Session, ledger *wire.Ledger) {
 	t.Helper()
@@ -176,13 +161,6 @@ func (c *company) end() error {
 	return errors.Join(c.errs...)
 }
 
-func (c *company) mustEnd(t testing.TB) {
-	t.Helper()
-	if err := c.end(); err != nil {
-		t.Error(err)
-	}
-}
-
 // step lets all members take so many steps, starting at the same time.
 func (c *company) step(n int) error {
 	for i := range c.members {
@@ -236,11 +214,6 @@ func phasesIn(recipe variants.Recipe, h variants.History) map[string]int {
 	return phases
 }
 
-// findings returns what a recipe's observer finds in a whole history: violations, and how much was lost.
-func findings(recipe variants.Recipe, h variants.History) (violations []variants.Violation, lost map[variants.Loss]int64) {
-	return findingsOf(recipe, h, true)
-}
-
 // findingsOf does the same with a history that is complete, or cut off.
 func findingsOf(recipe variants.Recipe, h variants.History, complete bool) (violations []variants.Violation, lost map[variants.Loss]int64) {
 	lost = map[variants.Loss]int64{}
@@ -262,11 +235,6 @@ func findingsOf(recipe variants.Recipe, h variants.History, complete bool) (viol
 func briefly(ctx context.Context, asked <-chan struct{}) error {
 	return variants.WaitFor(ctx, time.Millisecond, asked, nil)
 }
-
-// broken changes what a session does, behind a variant's back.
-type broken func(variants.Conn) variants.Conn
-
-func honest(s variants.Conn) variants.Conn { return s }
 
 // hooked is a session in which something happens just before each operation of these.
 type hooked struct {

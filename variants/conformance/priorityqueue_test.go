@@ -9,7 +9,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/priorityqueue"
 )
 
@@ -23,7 +22,6 @@ type priorityCheck = func(t *testing.T, v venue, dir string, variant priorityVar
 
 // priorityChecks are what every variant must pass, on every ensemble.
 var priorityChecks = []check[priorityCheck]{
-	{"hands out every item once", priorityHandsOutEveryItemOnce},
 	{"takes the most urgent first", priorityTakesTheMostUrgentFirst},
 	{"lets an urgent item overtake", priorityLetsAnUrgentItemOvertake},
 	{"gives back", priorityGivesBack},
@@ -45,28 +43,6 @@ func priorityPut(t testing.TB, q priorityqueue.Queue, p priorityqueue.Priority, 
 	for _, text := range texts {
 		must(t, q.Put(testContext(t), p, []byte(text)))
 	}
-}
-
-func priorityHandsOutEveryItemOnce(t *testing.T, v venue, dir string, variant priorityVariant) {
-	const members, steps = 4, 3
-	cs := clients(t, v, members)
-	sessions := make([]variants.Conn, members)
-	for i, c := range cs {
-		sessions[i] = c.conn
-	}
-	recipe := priorityqueue.Recipe()
-	h := queueSteps(t, recipe, variant.name, sessions, dir, steps)
-	if violations := recipe.Violations(h); len(violations) > 0 {
-		t.Errorf("%d violations, the first: %s", len(violations), violations[0].Text)
-	}
-	phases := phasesIn(recipe, h)
-	if n := phases["put"]; n == 0 || phases["take"] != n || phases["sojourn"] != n || phases["urgent"] != members*steps {
-		t.Errorf("spans by phase: %v, want as many puts, takes and sojourns, and %d urgent items", phases, members*steps)
-	}
-	if variant.name == watchesPriorities && phases["inversion"] > 0 {
-		t.Errorf("%d inversions", phases["inversion"])
-	}
-	mustBeClear(t, cs[0], dir)
 }
 
 // What is there when a list is made is taken in order: by priority, then by age. Foreign znodes are let be.

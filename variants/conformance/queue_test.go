@@ -9,7 +9,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/queue"
 )
@@ -23,7 +22,6 @@ type queueCheck = func(t *testing.T, v venue, dir string, variant queueVariant)
 
 // queueChecks are what every variant must pass, on every ensemble.
 var queueChecks = []check[queueCheck]{
-	{"hands out every item once", queueHandsOutEveryItemOnce},
 	{"keeps the order", queueKeepsTheOrder},
 	{"gives back", queueGivesBack},
 	{"honours a deadline of a silent server", itemQueueHonoursADeadlineOfASilentServer},
@@ -96,41 +94,6 @@ func mustBeClear(t testing.TB, c *client, dir string) {
 			t.Errorf("%s is left", name)
 		}
 	}
-}
-
-// queueSteps lets each session take some steps as a participant of the recipe's own workload, all at once, and returns
-// what they did.
-func queueSteps(t testing.TB, recipe variants.Recipe, name string, sessions []variants.Conn, dir string, steps int) variants.History {
-	t.Helper()
-	c := newCompany(t.Context(), variantOf(recipe, name), variants.Env{Clients: len(sessions), Root: dir})
-	for i, session := range sessions {
-		c.join(t, session, nil)
-		c.start(i, steps)
-	}
-	c.mustEnd(t)
-	c.leave(t)
-	return c.history()
-}
-
-func queueHandsOutEveryItemOnce(t *testing.T, v venue, dir string, variant queueVariant) {
-	const members, steps = 4, 2
-	cs := clients(t, v, members)
-	sessions := make([]variants.Conn, members)
-	for i, c := range cs {
-		sessions[i] = c.conn
-	}
-	recipe := queue.Recipe()
-	h := queueSteps(t, recipe, variant.name, sessions, dir, steps)
-	if violations := recipe.Violations(h); len(violations) > 0 {
-		t.Errorf("%d violations, the first: %s", len(violations), violations[0].Text)
-	}
-	phases := phasesIn(recipe, h)
-	for _, phase := range []string{"put", "take", "done", "sojourn"} {
-		if phases[phase] != phases["put"] || phases[phase] == 0 {
-			t.Errorf("spans by phase: %v, want as many of each", phases)
-		}
-	}
-	mustBeClear(t, cs[0], dir)
 }
 
 // One client alone sees its items in order, even the variant that promises none among many, and also items that are put later.

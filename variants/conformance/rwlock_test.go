@@ -24,12 +24,6 @@ type rwlockCheck = func(t *testing.T, v venue, dir string, open rwlockOpener)
 var rwlockChecks = []check[rwlockCheck]{
 	{"withdraws", rwlockWithdraws},
 	{"is not reentrant", rwlockIsNotReentrant},
-	{"reports a lost reader", func(t *testing.T, v venue, dir string, open rwlockOpener) {
-		rwlockReportsALostSession(t, v, dir, open, rwlock.Read)
-	}},
-	{"reports a lost writer", func(t *testing.T, v venue, dir string, open rwlockOpener) {
-		rwlockReportsALostSession(t, v, dir, open, rwlock.Write)
-	}},
 	{"grants nothing to a lost session", rwlockGrantsNothingToALostSession},
 	{"honours a deadline of a silent server", rwlockHonoursADeadlineOfASilentServer},
 	{"ignores foreign znodes", rwlockIgnoresForeignZnodes},
@@ -145,24 +139,6 @@ func rwlockIsNotReentrant(t *testing.T, v venue, dir string, open rwlockOpener) 
 	}
 	l.release(0)
 	l.release(0) // of a lock that is not held: nothing to do
-	mustBeEmpty(t, v, dir)
-}
-
-// A holder that is cut off for so long that its session may have expired is told so, and a writer gets the lock.
-func rwlockReportsALostSession(t *testing.T, v venue, dir string, open rwlockOpener, mode rwlock.Mode) {
-	t.Helper()
-	cut, cable := cabled(t, v, v.shortest)
-	l := newRWLockLine(t, v, dir, open, 2)
-	l.replace(0, cut, open(t, cut, dir))
-	grant := l.hold(0, mode)
-	cable.unplug()
-	await(t, "the holder was not told that its session is lost", grant.Lost)
-	second := l.hold(1, rwlock.Write)
-	if second.Token <= grant.Token {
-		t.Errorf("fencing token %d after %d: a store could not tell the old holder from the new one", second.Token, grant.Token)
-	}
-	wantError(t, "Release of a lost lock", l.locks[0].Release(testContext(t)), variants.ErrSessionLost)
-	l.release(1)
 	mustBeEmpty(t, v, dir)
 }
 

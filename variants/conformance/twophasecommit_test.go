@@ -11,7 +11,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/twophasecommit"
 )
 
@@ -54,7 +53,6 @@ type siteCheck = func(t *testing.T, v venue, dir string, variant siteVariant)
 
 // siteChecks are what every variant must pass, on every ensemble.
 var siteChecks = []check[siteCheck]{
-	{"agree", sitesAgree},
 	{"wait for the coordinator", sitesWaitForTheCoordinator},
 	{"go on after a cancellation", sitesGoOnAfterACancellation},
 	{"vote once", sitesVoteOnce},
@@ -174,26 +172,6 @@ func transactionsIn(names []string) int {
 		}
 	}
 	return n
-}
-
-func sitesAgree(t *testing.T, v venue, dir string, variant siteVariant) {
-	const rounds = 22 // the last is one that all want to commit, after which two transactions are left
-	recipe := twophasecommit.Recipe()
-	for _, n := range []int{1, 2, 5} {
-		cs := clients(t, v, n)
-		group := newCompany(t.Context(), variantOf(recipe, variant.name), variants.Env{Clients: n, Root: dir})
-		group.joinAll(t, cs...)
-		group.mustStep(t, rounds)
-		mustKeep(t, 2, cs[0], dir)
-		group.leave(t)
-		for _, violation := range recipe.Violations(group.history()) {
-			t.Errorf("%d sites: %s", n, violation.Text)
-		}
-		if decided := phasesIn(recipe, group.history())[recipe.Operation]; decided != n*rounds {
-			t.Errorf("%d sites decided %d times in %d transactions", n, decided, rounds)
-		}
-		mustBeEmpty(t, v, dir)
-	}
 }
 
 func sitesWaitForTheCoordinator(t *testing.T, v venue, dir string, variant siteVariant) {

@@ -46,12 +46,6 @@ var watchloadChecks = []check[watchloadCheck]{
 	{"survives a watcher whose session expires", watchloadSurvivesAWatcherThatExpires},
 	{"survives a publisher that dies", watchloadSurvivesAPublisherThatDies},
 	{"reports a lost session", watchloadReportsALostSession},
-	{"recovers a lost reply", func(t *testing.T, v venue, dir string, variant watchloadVariant) {
-		watchloadRecovers(t, v, dir, variant, dropReply)
-	}},
-	{"recovers a lost request", func(t *testing.T, v venue, dir string, variant watchloadVariant) {
-		watchloadRecovers(t, v, dir, variant, dropRequest)
-	}},
 	{"honours a deadline of a silent server", watchloadHonoursADeadline},
 	{"respects foreign znodes", watchloadRespectsForeignZnodes},
 	{"refuses what makes no sense", watchloadRefuses},
@@ -63,7 +57,6 @@ func checkWatchload(t *testing.T, at place) {
 	checkAll(t, at, watchloadChecks, watchloadVariants(), func(t *testing.T, v venue, do watchloadCheck, variant watchloadVariant) {
 		do(t, v, directory(t, v), variant)
 	})
-	t.Run("keeps its promise", func(t *testing.T) { keepsItsPromise(t, at, watchload.Recipe(), 12, 15) })
 }
 
 // watchloadFeeds opens the feeds of all clients, client 0 first.
@@ -257,20 +250,6 @@ func watchloadReportsALostSession(t *testing.T, v venue, dir string, variant wat
 	wantError(t, "Watch without a session", errorOf(feeds[1].Watch(testContext(t), 0)), variants.ErrSessionLost)
 	wantError(t, "Close without a session", feeds[0].Close(testContext(t)), variants.ErrSessionLost)
 	watchloadAwaitGone(t, v, dir, "")
-}
-
-// The connection is cut around the multi that creates a client's znodes.
-func watchloadRecovers(t *testing.T, v venue, dir string, variant watchloadVariant, fault fault) {
-	t.Helper()
-	cut, cutter := cutting(t, v, fault)
-	cutter.arm()
-	feeds := watchloadFeeds(t, dir, variant, cut, clients(t, v, 1)[0])
-	cutter.mustHaveCutOnce(t, cut)
-	watchloadWatch(t, 0, feeds...)
-	watchloadPublish(t, feeds[0])
-	watchloadMustBeTold(t, feeds...)
-	cutter.arm() // its next multi, which deletes or sets
-	watchloadClose(t, v, dir, feeds...)
 }
 
 func watchloadHonoursADeadline(t *testing.T, v venue, dir string, variant watchloadVariant) {

@@ -8,23 +8,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/variantstest"
 )
-
-// No recipe needs to know which of two clients on different machines did something first by a clock: clocks that differ by ten
-// seconds make no breach.
-func TestHistoriesOfSeveralWorkers(t *testing.T) {
-	onEveryVariant(t, func(t *testing.T, v venue, recipe variants.Recipe, variant variants.Variant) {
-		records := recordsOf(t, v, recipe, variant, 8, 3, true)
-		for workers := 1; workers <= 8; workers++ {
-			random := rand.New(rand.NewPCG(uint64(workers), 0)) //nolint:gosec // to be repeated
-			history := variants.HistoryOf(variantstest.Deal(random, records, workers, 10*time.Second)...)
-			for _, violation := range breachesOf(recipe, variant, history, true) {
-				t.Errorf("%d workers: %s", workers, violation.Text)
-			}
-		}
-	})
-}
 
 // Given in batches, as a measurement is drained, a history has each client's own order, and no call comes after what was seen
 // because of its write.
