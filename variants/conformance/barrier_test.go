@@ -2,8 +2,6 @@ package conformance_test
 
 import (
 	"context"
-	"slices"
-	"sync"
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -17,7 +15,6 @@ type barrierCheck = func(t *testing.T, v venue, dir string, enter barrierOpener)
 
 // barrierChecks are what every variant must pass, on every ensemble.
 var barrierChecks = []check[barrierCheck]{
-	{"is open when all clients open it", barrierIsOpenWhenAllOpenIt},
 	{"takes no other event for an opening", barrierTakesNoOtherEventForAnOpening},
 	{"withdraws", barrierWithdraws},
 	{"honours a deadline of a silent server", barrierHonoursADeadlineOfASilentServer},
@@ -79,24 +76,6 @@ func barrierMustStillWait(t testing.TB, done <-chan error) {
 func barrierMustOpen(t testing.TB, b barrier.Barrier) {
 	t.Helper()
 	must(t, b.Open(testContext(t)))
-}
-
-// Several that open one barrier at once open that one, and not the next.
-func barrierIsOpenWhenAllOpenIt(t *testing.T, v venue, dir string, enter barrierOpener) {
-	cs := clients(t, v, 5)
-	barriers := barriersOf(t, dir, enter, cs...)
-	var wait sync.WaitGroup
-	for _, b := range barriers {
-		wait.Go(func() {
-			if err := b.Open(testContext(t)); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	wait.Wait()
-	if left := children(t, cs[0], dir); !slices.Equal(left, []string{"barrier-1"}) {
-		t.Errorf("znodes %v, want barrier-1", left)
-	}
 }
 
 func barrierTakesNoOtherEventForAnOpening(t *testing.T, v venue, dir string, enter barrierOpener) {

@@ -23,7 +23,6 @@ type blockingQueueCheck = func(t *testing.T, q queues)
 
 // blockingQueueChecks are what every variant must pass, on every ensemble.
 var blockingQueueChecks = []check[blockingQueueCheck]{
-	{"takes in order", queueTakesInOrder},
 	{"withdraws", queueWithdraws},
 	{"leaves with an item unclaimed", queueLeavesWithAnItemUnclaimed},
 	{"takes in turn while a consumer rests", queueTakesInTurnWhileAConsumerRests},
@@ -147,28 +146,6 @@ func (q queues) expect(took <-chan string, want string) {
 	case <-time.After(patience):
 		q.Fatalf("a consumer was not woken for %q", want)
 	}
-}
-
-func queueTakesInOrder(t *testing.T, q queues) {
-	producer, _ := q.new()
-	consumer, _ := q.new()
-	for _, text := range []string{"a", "b", "c"} {
-		q.put(producer, text)
-	}
-	for _, text := range []string{"a", "b"} {
-		q.expectTake(consumer, text)
-	}
-	q.expectTake(producer, "c") // every client may take
-	item := q.put(producer, "d")
-	done := background(func() error { return producer.AwaitTaken(testContext(t), item) })
-	q.expectTake(consumer, "d")
-	if err := <-done; err != nil {
-		t.Errorf("AwaitTaken: %v", err)
-	}
-	if err := producer.AwaitTaken(testContext(t), item); err != nil {
-		t.Errorf("AwaitTaken of an item that is gone: %v", err)
-	}
-	q.expectEmpty()
 }
 
 // Consumers whose context ends, the first in line and one in its middle, leave nothing, and the others get the items.

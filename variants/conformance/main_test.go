@@ -21,6 +21,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 var live ensembletest.Shared
@@ -160,6 +161,16 @@ func onEachOf(t *testing.T, at place, recipe variants.Recipe, do func(t *testing
 	t.Helper()
 	for _, variant := range recipe.Variants {
 		at.run(t, variant.Name, func(t *testing.T, v venue) { do(t, v, variant) })
+	}
+}
+
+// onEveryVariant tests each variant of each recipe in virtual time.
+func onEveryVariant(t *testing.T, test func(*testing.T, venue, variants.Recipe, variants.Variant)) {
+	t.Parallel()
+	for _, recipe := range catalog.Recipes() {
+		t.Run(recipe.Name, func(t *testing.T) {
+			onEachOf(t, bubbles, recipe, func(t *testing.T, v venue, variant variants.Variant) { test(t, v, recipe, variant) })
+		})
 	}
 }
 

@@ -27,7 +27,6 @@ type membershipCheck = func(t *testing.T, v venue, dir string, open membershipOp
 
 // membershipChecks are what every variant must pass, on every ensemble.
 var membershipChecks = []check[membershipCheck]{
-	{"knows who is in the group", membershipKnowsWhoIsInTheGroup},
 	{"joins once", membershipJoinsOnce},
 	{"leaves while it waits", membershipLeavesWhileItWaits},
 	{"withdraws", membershipWithdraws},
@@ -92,34 +91,6 @@ func mustConverge(t testing.TB, want string, groups ...membership.Group) {
 			}
 		}
 	}
-}
-
-// Members and clients that only watch see who is there, with their data and in the order of joining.
-func membershipKnowsWhoIsInTheGroup(t *testing.T, v venue, dir string, open membershipOpener) {
-	groups := memberships(open, dir, clients(t, v, 4)...)
-	mustConverge(t, "", groups...)
-	mustJoin(t, groups[0], "a")
-	mustJoin(t, groups[1], "b")
-	mustJoin(t, groups[2], "c")
-	mustConverge(t, "a b c", groups...)
-	earlier, err := groups[3].View(testContext(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	mustLeave(t, groups[0])
-	mustConverge(t, "b c", groups...)
-	mustJoin(t, groups[0], "d")
-	mustConverge(t, "b c d", groups...)
-	now, err := groups[3].View(testContext(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if joined, left := now.Changes(earlier); membershipData(joined) != "d" || membershipData(left) != "a" {
-		t.Errorf("joined %q and left %q, want d and a", membershipData(joined), membershipData(left))
-	}
-	mustLeave(t, groups...)
-	mustConverge(t, "", groups...)
-	mustBeEmpty(t, v, dir)
 }
 
 func membershipJoinsOnce(t *testing.T, v venue, dir string, open membershipOpener) {

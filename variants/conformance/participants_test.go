@@ -32,12 +32,6 @@ func breachesOf(recipe variants.Recipe, variant variants.Variant, h variants.His
 	return violations
 }
 
-// historyOf is what participants do who take so many steps each, at the same time.
-func historyOf(t *testing.T, v venue, recipe variants.Recipe, variant variants.Variant, participants, steps int) variants.History {
-	t.Helper()
-	return variants.HistoryOf(recordsOf(t, v, recipe, variant, participants, steps, true))
-}
-
 // recordsOf is what each of them records, on servers that name the transactions in notifications or do not.
 func recordsOf(
 	t *testing.T, v venue, recipe variants.Recipe, variant variants.Variant, participants, steps int, named bool,

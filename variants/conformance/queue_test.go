@@ -22,7 +22,6 @@ type queueCheck = func(t *testing.T, v venue, dir string, variant queueVariant)
 
 // queueChecks are what every variant must pass, on every ensemble.
 var queueChecks = []check[queueCheck]{
-	{"keeps the order", queueKeepsTheOrder},
 	{"gives back", queueGivesBack},
 	{"honours a deadline of a silent server", itemQueueHonoursADeadlineOfASilentServer},
 	{"honours a cancelled context", queueHonoursACancelledContext},
@@ -94,27 +93,6 @@ func mustBeClear(t testing.TB, c *client, dir string) {
 			t.Errorf("%s is left", name)
 		}
 	}
-}
-
-// One client alone sees its items in order, even the variant that promises none among many, and also items that are put later.
-func queueKeepsTheOrder(t *testing.T, v venue, dir string, variant queueVariant) {
-	cs := clients(t, v, 2)
-	producer, consumer := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
-	mustPut(t, producer, "a", "b", "c")
-	catchUp(t, cs[1], dir)
-	if got := mustTake(t, consumer); got != "a" {
-		t.Errorf("took %q, want a", got)
-	}
-	if _, _, err := consumer.Take(testContext(t)); !errors.Is(err, items.ErrHeld) {
-		t.Errorf("Take with an item in hand returned %v, want ErrHeld", err)
-	}
-	mustDone(t, consumer)
-	mustDone(t, consumer) // with nothing in hand: nothing to do
-	mustPut(t, producer, "d")
-	catchUp(t, cs[1], dir)
-	mustDrain(t, consumer, "b", "c", "d")
-	mustDrain(t, producer)
-	mustBeClear(t, cs[0], dir)
 }
 
 // An item that is given back stands where it stood.

@@ -156,7 +156,6 @@ type cacheCheck = func(t *testing.T, v venue, root string, open cacheOpener)
 
 // cacheChecks are what every variant must pass, on every ensemble. Each has a tree.
 var cacheChecks = []check[cacheCheck]{
-	{"follows changes", cacheFollowsChanges},
 	{"wants a tree", cacheWantsATree},
 	{"wants to hear", cacheWantsToHear},
 	{"withdraws", cacheWithdraws},
@@ -173,24 +172,6 @@ func checkCaches(t *testing.T, at place) {
 		growTree(t, clients(t, v, 1)[0], root)
 		do(t, v, root, variant.open)
 	})
-}
-
-func cacheFollowsChanges(t *testing.T, v venue, root string, open cacheOpener) {
-	cs := clients(t, v, 2)
-	c := openCopy(t, cs[0], root, open)
-	c.mustBecome(t, treeOf(t, cs[1], root))
-	c.mustBecome(t, shakeTree(t, cs[1], root))
-	before := cs[0].ledger.Traffic().Requests
-	must(t, c.Refresh(testContext(t)))
-	if after := cs[0].ledger.Traffic().Requests; after != before {
-		t.Errorf("a refresh without a change cost %d requests", after-before)
-	}
-	must(t, errorOf(cs[1].conn.Set(root+"/p2", []byte("more"), -1)))
-	must(t, c.Changed(testContext(t)))
-	if state := c.State(); state != treecache.Current {
-		t.Errorf("a copy of a client that was never cut off is in state %d", state)
-	}
-	c.mustBecome(t, treeOf(t, cs[1], root))
 }
 
 func cacheWantsATree(t *testing.T, v venue, root string, open cacheOpener) {

@@ -40,7 +40,6 @@ type watchloadCheck = func(t *testing.T, v venue, dir string, variant watchloadV
 
 // watchloadChecks are what every variant must pass, on every ensemble.
 var watchloadChecks = []check[watchloadCheck]{
-	{"tells all", watchloadTellsAll},
 	{"goes on after a cancellation", watchloadGoesOnAfterACancellation},
 	{"completes a publication that was cut short", watchloadCompletesAPublication},
 	{"survives a watcher whose session expires", watchloadSurvivesAWatcherThatExpires},
@@ -109,24 +108,6 @@ func watchloadClose(t testing.TB, v venue, dir string, feeds ...watchload.Feed) 
 	t.Helper()
 	closeAll(t, feeds...)
 	mustBeEmpty(t, v, dir)
-}
-
-// More clients than one multi tells: each is told of every publication, once.
-func watchloadTellsAll(t *testing.T, v venue, dir string, variant watchloadVariant) {
-	const rounds = 3
-	cs := clients(t, v, 23)
-	feeds := watchloadFeeds(t, dir, variant, cs...)
-	for round := range rounds {
-		watchloadWatch(t, round, feeds...)
-		watchloadPublish(t, feeds[0])
-		watchloadMustBeTold(t, feeds...)
-	}
-	for i, c := range cs {
-		if got := c.ledger.Notified(); got != rounds*watchloadTopics {
-			t.Errorf("client %d received %d notifications, want %d", i, got, rounds*watchloadTopics)
-		}
-	}
-	watchloadClose(t, v, dir, feeds...)
 }
 
 func watchloadGoesOnAfterACancellation(t *testing.T, v venue, dir string, variant watchloadVariant) {

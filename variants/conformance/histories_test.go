@@ -8,14 +8,18 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
-// Given in batches, as a measurement is drained, a history has each client's own order, and no call comes after what was seen
-// because of its write.
-func TestHistoriesInBatches(t *testing.T) {
+// A run that fails is cut off in the midst of operations, which by itself breaks no promise. Given in batches, as a measurement is drained,
+// a history has each client's own order, and no call comes after what was seen because of its write.
+func TestHistoriesInParts(t *testing.T) {
 	onEveryVariant(t, func(t *testing.T, v venue, recipe variants.Recipe, variant variants.Variant) {
 		records := recordsOf(t, v, recipe, variant, 6, 3, true)
 		whole := variants.HistoryOf(slices.Clone(records))
+		variantstest.HasCleanPrefixes(t, whole, func(prefix variants.History) []variants.Violation {
+			return breachesOf(recipe, variant, prefix, false)
+		})
 		for seed := range uint64(10) {
 			h := inBatches(rand.New(rand.NewPCG(seed, 1)), slices.Clone(records)) //nolint:gosec // to be repeated
 			if len(h) != len(whole) {
