@@ -80,3 +80,24 @@ func TestInversionsInLockstep(t *testing.T) {
 		}
 	})
 }
+
+// Races of many clients for one znode come close to the bounds of the variants in which all clients race: a variant that costs twice as
+// much is over them. The master-znode of elections has the costs of the lock znode.
+func TestRacesComeCloseToTheBounds(t *testing.T) {
+	ensembletest.Sample(t)
+	t.Parallel()
+	for recipe, variant := range map[string]string{"lock": "znode", "election": "master-znode"} {
+		s := scenarios.Default()
+		s.Name, s.Recipe, s.Variants, s.Clients, s.Operations, s.Repeats = "races", recipe, []string{variant}, []int{2, 3, 10, 30}, 20, 1
+		s.Hold = 50 * time.Millisecond // so that all others wait
+		bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+			for _, d := range mustMeasure(t, e, s, catalog.Recipes()) {
+				for name, bound := range d.Expected.Costs {
+					if got := d.Metrics[name].Value; got > bound.Value || 2*got <= bound.Value {
+						t.Errorf("%s, %d clients: %s is %g, and its bound %g", variant, d.Clients, name, got, bound.Value)
+					}
+				}
+			}
+		})
+	}
+}
