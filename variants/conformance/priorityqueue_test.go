@@ -3,10 +3,7 @@ package conformance_test
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/variants/priorityqueue"
@@ -15,15 +12,10 @@ import (
 // priorityVariant is a variant under test.
 type priorityVariant = underTest[opener[priorityqueue.Queue]]
 
-// watchesPriorities is the variant that has a watch armed while it takes, and no inversions.
-const watchesPriorities = "invalidated-list"
-
 type priorityCheck = func(t *testing.T, v venue, dir string, variant priorityVariant)
 
 // priorityChecks are what every variant must pass, on every ensemble.
 var priorityChecks = []check[priorityCheck]{
-	{"takes the most urgent first", priorityTakesTheMostUrgentFirst},
-	{"lets an urgent item overtake", priorityLetsAnUrgentItemOvertake},
 	{"gives back", priorityGivesBack},
 	{"honours a deadline of a silent server", priorityHonoursADeadlineOfASilentServer},
 	{"honours a cancelled context", priorityHonoursACancelledContext},
@@ -33,7 +25,8 @@ func TestPriorityQueue(t *testing.T) { onEmbedded(t, priorityCheckAll) }
 
 // priorityCheckAll runs every check on every variant, each in a directory of its own.
 func priorityCheckAll(t *testing.T, at place) {
-	checkAll(t, at, priorityChecks, openersOf[priorityqueue.Queue](priorityqueue.Recipe().Variants), func(t *testing.T, v venue, do priorityCheck, variant priorityVariant) {
+	all := openersOf[priorityqueue.Queue](priorityqueue.Recipe().Variants)
+	checkAll(t, at, priorityChecks, all, func(t *testing.T, v venue, do priorityCheck, variant priorityVariant) {
 		do(t, v, directory(t, v), variant)
 	})
 }
@@ -43,49 +36,6 @@ func priorityPut(t testing.TB, q priorityqueue.Queue, p priorityqueue.Priority, 
 	for _, text := range texts {
 		must(t, q.Put(testContext(t), p, []byte(text)))
 	}
-}
-
-// What is there when a list is made is taken in order: by priority, then by age. Foreign znodes are let be.
-func priorityTakesTheMostUrgentFirst(t *testing.T, v venue, dir string, variant priorityVariant) {
-	cs := clients(t, v, 2)
-	foreign := []string{"queue-", "queue-05", "queue-5-0000000001", "queue-100-0000000001", "item-0000000001"}
-	for _, name := range foreign {
-		must(t, errorOf(cs[0].conn.Create(dir+"/"+name, nil, 0, zk.WorldACL(zk.PermAll))))
-	}
-	producer, consumer := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
-	priorityPut(t, producer, 10, "c", "d")
-	priorityPut(t, producer, priorityqueue.LeastUrgent, "e")
-	priorityPut(t, producer, 9, "b")
-	priorityPut(t, producer, 0, "a")
-	if err := producer.Put(testContext(t), priorityqueue.LeastUrgent+1, nil); err == nil {
-		t.Error("a priority of three digits was accepted")
-	}
-	catchUp(t, cs[1], dir)
-	mustDrain(t, consumer, "a", "b", "c", "d", "e")
-	left := children(t, cs[0], dir)
-	for _, name := range foreign {
-		if !slices.Contains(left, name) {
-			t.Errorf("%s is gone: left are %q", name, left)
-		}
-	}
-}
-
-// An item that comes while a client has a list is next, or waits for the list's end: that is what the variants differ in.
-func priorityLetsAnUrgentItemOvertake(t *testing.T, v venue, dir string, variant priorityVariant) {
-	c := clients(t, v, 1)[0]
-	q := variant.open(t, c, dir)
-	priorityPut(t, q, 50, "a", "b", "c")
-	if got := mustTake(t, q); got != "a" {
-		t.Errorf("took %q, want a", got)
-	}
-	mustDone(t, q)
-	priorityPut(t, q, 10, "urgent")
-	if variant.name == watchesPriorities {
-		mustDrain(t, q, "urgent", "b", "c")
-	} else {
-		mustDrain(t, q, "b", "c", "urgent")
-	}
-	mustBeClear(t, c, dir)
 }
 
 // An item that is given back stands where it stood.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/go-zookeeper/zk"
@@ -53,7 +52,6 @@ type siteCheck = func(t *testing.T, v venue, dir string, variant siteVariant)
 
 // siteChecks are what every variant must pass, on every ensemble.
 var siteChecks = []check[siteCheck]{
-	{"wait for the coordinator", sitesWaitForTheCoordinator},
 	{"go on after a cancellation", sitesGoOnAfterACancellation},
 	{"vote once", sitesVoteOnce},
 	{"wait for all votes, or for the first to abort", sitesWaitForTheVotesThatDecide},
@@ -172,26 +170,6 @@ func transactionsIn(names []string) int {
 		}
 	}
 	return n
-}
-
-func sitesWaitForTheCoordinator(t *testing.T, v venue, dir string, variant siteVariant) {
-	cs := clients(t, v, 3)
-	sites := assemble(t, dir, variant.open, cs...)
-	for round := range int64(3) {
-		var wait sync.WaitGroup
-		for _, s := range sites[1:] {
-			wait.Go(func() {
-				if transaction, err := s.Prepare(testContext(t), nil); err != nil || transaction.Round != round {
-					t.Errorf("prepared %d (%v), want %d", transaction.Round, err, round)
-				}
-			})
-		}
-		awaitWaiting(t, cs[1:]...)
-		mustPrepare(t, sites[0])
-		wait.Wait()
-		mustDecide(t, twophasecommit.Commit, voteAll(t, sites...)...)
-	}
-	mustClose(t, v, dir, sites...)
 }
 
 // Whoever is cancelled, and in whatever it waits, can go on with the same transaction.
