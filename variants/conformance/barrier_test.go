@@ -26,7 +26,8 @@ func TestBarrier(t *testing.T) { onEmbedded(t, checkBarriers) }
 // checkBarriers runs every check on every variant, each in a directory of its own with a barrier, after which no znode but
 // a barrier may be left.
 func checkBarriers(t *testing.T, at place) {
-	checkAll(t, at, barrierChecks, opensOf[barrier.Barrier](barrier.Recipe().Variants), func(t *testing.T, v venue, do barrierCheck, variant underTest[barrierOpener]) {
+	all := opensOf[barrier.Barrier](barrier.Recipe().Variants)
+	checkAll(t, at, barrierChecks, all, func(t *testing.T, v venue, do barrierCheck, variant underTest[barrierOpener]) {
 		dir, keeper := barrierDirectory(t, v)
 		do(t, v, dir, variant.open)
 		if left := children(t, keeper, dir); len(left) > 1 {

@@ -36,7 +36,7 @@ func TestEveryVariantIsUnderTest(t *testing.T) {
 				name = "watched-cache" // the readers of both recipes share the writer
 			}
 			if has && !slices.Contains(table, name) {
-				t.Errorf("%s/%s is not in the table of variants of its recipe's conformance test: see CONTRIBUTING.md, Adding a variant", recipe.Name, v.Name)
+				t.Errorf("%s/%s is not in the table of constructors of its recipe's conformance test", recipe.Name, v.Name)
 			}
 		}
 	}

@@ -30,7 +30,8 @@ var enqueueChecks = []check[enqueueCheck]{
 func TestEnqueue(t *testing.T) { onEmbedded(t, checkEnqueue) }
 
 func checkEnqueue(t *testing.T, at place) {
-	checkAll(t, at, enqueueChecks, opensOf[enqueue.Producer](enqueue.Recipe().Variants), func(t *testing.T, v venue, do enqueueCheck, variant underTest[openFunc[enqueue.Producer]]) {
+	all := opensOf[enqueue.Producer](enqueue.Recipe().Variants)
+	checkAll(t, at, enqueueChecks, all, func(t *testing.T, v venue, do enqueueCheck, variant underTest[openFunc[enqueue.Producer]]) {
 		e := enqueuing{queues: newQueues(t, v, nil), once: enqueuesOnce(variant.name), marks: variant.name == "guid-marker"}
 		e.open = func(c *client, s variants.Conn) enqueue.Producer {
 			p, err := variant.open(testContext(t), c.handle.Through(s), e.dir)

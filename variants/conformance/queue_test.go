@@ -9,7 +9,9 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants/items"
+	"github.com/zkbench/zkbench/variants/priorityqueue"
 	"github.com/zkbench/zkbench/variants/queue"
 )
 
@@ -28,11 +30,26 @@ var queueChecks = []check[queueCheck]{
 	{"ignores foreign znodes", itemQueueIgnoresForeignZnodes},
 }
 
-func TestQueue(t *testing.T) { onEmbedded(t, checkQueues) }
+func TestQueue(t *testing.T) {
+	onEmbedded(t, func(t *testing.T, at place) { checkQueues(t, at, queueVariants) })
+}
+
+// ordinary is a priority queue whose items all have one priority. So it must pass all that a queue must.
+type ordinary struct{ priorityqueue.Queue }
+
+func (q ordinary) Put(ctx context.Context, data []byte) error { return q.Queue.Put(ctx, 50, data) }
+
+func TestPriorityQueue(t *testing.T) {
+	own := openersOf[priorityqueue.Queue](priorityqueue.Recipe().Variants)
+	all := list.Map(own, func(v underTest[opener[priorityqueue.Queue]]) queueVariant {
+		return queueVariant{v.name, func(t testing.TB, c *client, dir string) queue.Queue { return ordinary{v.open(t, c, dir)} }}
+	})
+	onEmbedded(t, func(t *testing.T, at place) { checkQueues(t, at, all) })
+}
 
 // checkQueues runs every check on every variant, each in a directory of its own.
-func checkQueues(t *testing.T, at place) {
-	checkAll(t, at, queueChecks, queueVariants, func(t *testing.T, v venue, do queueCheck, variant queueVariant) {
+func checkQueues(t *testing.T, at place, all []queueVariant) {
+	checkAll(t, at, queueChecks, all, func(t *testing.T, v venue, do queueCheck, variant queueVariant) {
 		do(t, v, directory(t, v), variant)
 	})
 }
@@ -139,7 +156,7 @@ func queueHonoursACancelledContext(t *testing.T, v venue, dir string, variant qu
 // Foreign znodes in the queue's directory are not items.
 func itemQueueIgnoresForeignZnodes(t *testing.T, v venue, dir string, variant queueVariant) {
 	c := clients(t, v, 1)[0]
-	foreign := []string{"a", "item-", "item-abc", "x-claim"}
+	foreign := []string{"a", "item-", "item-abc", "x-claim", "queue-", "queue-abc"}
 	for _, name := range foreign {
 		must(t, errorOf(c.conn.Create(dir+"/"+name, nil, 0, zk.WorldACL(zk.PermAll))))
 	}

@@ -33,7 +33,8 @@ func TestRWLock(t *testing.T) { onEmbedded(t, checkRWLocks) }
 
 // checkRWLocks runs every check on every variant, each in a directory of its own.
 func checkRWLocks(t *testing.T, at place) {
-	checkAll(t, at, rwlockChecks, openersOf[rwlock.Lock](rwlock.Recipe().Variants), func(t *testing.T, v venue, do rwlockCheck, variant underTest[rwlockOpener]) {
+	all := openersOf[rwlock.Lock](rwlock.Recipe().Variants)
+	checkAll(t, at, rwlockChecks, all, func(t *testing.T, v venue, do rwlockCheck, variant underTest[rwlockOpener]) {
 		do(t, v, directory(t, v), variant.open)
 	})
 }
