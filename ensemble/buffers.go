@@ -15,7 +15,7 @@ const (
 	headerSize = 4        // the length prefix of a frame, which the client reads separately
 )
 
-// thriftyConn gives the pages of the client's two buffers back to the operating system while they hold no data: when a
+// smallBufferConn gives the pages of the client's two buffers back to the operating system while they hold no data: when a
 // buffer is used for the first time, because the runtime may have made it of used memory, and after big frames. A listing of
 // 4,000 children takes 240 kB, which every session would otherwise keep resident. The pages then read as zeros again.
 //
@@ -23,7 +23,7 @@ const (
 // sends it by one Write. It reads the length prefix and then the body of a reply to the start of the receive buffer, and
 // decoding copies. So a buffer holds no needed data behind the slice that is passed to Write or Read, and none at all after
 // a Write or before a length prefix is read.
-type thriftyConn struct {
+type smallBufferConn struct {
 	net.Conn
 	sent, received bufferUse
 }
@@ -35,7 +35,7 @@ type bufferUse struct {
 }
 
 // Write sends a frame, and gives back its pages if it is big.
-func (c *thriftyConn) Write(p []byte) (int, error) {
+func (c *smallBufferConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.sent.touch(p)
 	c.sent.release(p)
@@ -43,7 +43,7 @@ func (c *thriftyConn) Write(p []byte) (int, error) {
 }
 
 // Read receives a part of a frame. When the client reads a length prefix, it has decoded the frame before.
-func (c *thriftyConn) Read(p []byte) (int, error) {
+func (c *smallBufferConn) Read(p []byte) (int, error) {
 	if len(p) == headerSize {
 		c.received.release(p)
 	}

@@ -60,7 +60,7 @@ func TestThriftyConnGivesPagesBack(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			buffer := bytes.Repeat([]byte{1}, tt.size)
-			tt.use(&thriftyConn{Conn: sink{}}, buffer)
+			tt.use(&smallBufferConn{Conn: sink{}}, buffer)
 			if got := bytes.Count(buffer, []byte{1}); got != tt.want || bytes.IndexByte(buffer, 0) != tt.want && tt.want < tt.size {
 				t.Errorf("%d bytes are left, the first one given back at %d; want all before %d", got, bytes.IndexByte(buffer, 0), tt.want)
 			}

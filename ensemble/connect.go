@@ -23,7 +23,7 @@ const SessionTimeout = 30 * time.Second
 
 // Note: the client makes two buffers of 1.5 MB for each session (see [SessionBuffers]), which the kernel backs with memory as
 // they are touched. A session takes 50 kB, including the embedded server's part, and 4,000 sessions take 210 MB. That
-// requires that the pages of big frames are given back (see thriftyConn), and that buffers of earlier sessions are returned
+// requires that the pages of big frames are given back (see smallBufferConn), and that buffers of earlier sessions are returned
 // to the operating system before new ones are opened: the runtime fills a buffer that it reuses with zeros.
 
 // SessionConfig says how a session is opened.
@@ -83,7 +83,7 @@ func (c SessionConfig) dial(_, address string, timeout time.Duration) (net.Conn,
 	if err != nil {
 		return nil, err
 	}
-	return &thriftyConn{Conn: conn}, nil
+	return &smallBufferConn{Conn: conn}, nil
 }
 
 // dialWithin opens a connection to a server in at most a time.

@@ -83,7 +83,7 @@ func (l *Link) dial(_, address string, timeout time.Duration) (net.Conn, error) 
 	l.mu.Lock()
 	servers := len(l.servers)
 	l.mu.Unlock()
-	return &thriftyConn{Conn: dial.Impatient(conn, l.ledger.Patience(servers))}, nil
+	return &smallBufferConn{Conn: dial.Impatient(conn, l.ledger.Patience(servers))}, nil
 }
 
 // open opens a counted connection, when the last one has ended at the server.
