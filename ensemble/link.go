@@ -1,15 +1,12 @@
 package ensemble
 
 import (
-	"cmp"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/dial"
@@ -32,8 +29,7 @@ type Link struct {
 	server  Server     // of the current connection
 	servers []Server   // of the session
 	severed bool
-	renews  bool // the client may open a new session when the first has ended
-	traps   []*Trap
+	renews  bool           // the client may open a new session when the first has ended
 	client  *Link          // of the client's first session, unless this is the one; see Further
 	further map[*Link]bool // of the client's further sessions, until they are detached
 	dialing dial.Mutex     // is locked while a connection begins, and while none may begin
@@ -87,7 +83,7 @@ func (l *Link) dial(_, address string, timeout time.Duration) (net.Conn, error) 
 }
 
 // open opens a counted connection, when the last one has ended at the server.
-func (l *Link) open(address string, timeout time.Duration) (*trappedConn, error) {
+func (l *Link) open(address string, timeout time.Duration) (*wire.Conn, error) {
 	l.dialing.Lock()
 	defer l.dialing.Unlock()
 	_ = l.awaitEnd(context.Background()) // which does not end
@@ -111,7 +107,7 @@ func (l *Link) open(address string, timeout time.Duration) (*trappedConn, error)
 		return nil, errSevered
 	}
 	l.current, l.server = l.ledger.Wrap(conn), server
-	return &trappedConn{Conn: l.current, link: cmp.Or(l.client, l)}, nil
+	return l.current, nil
 }
 
 // awaitEnd waits until the last connection has ended at the server, if a cut has ended it. That takes a round trip, and at most
@@ -131,87 +127,23 @@ func (l *Link) awaitEnd(ctx context.Context) error {
 	}
 }
 
-// CutFirst cuts one of these links: the one whose session sends the next request of a kind. With after, the reply to the request is lost with
-// the connection; else the connection ends in place of the request.
-func CutFirst(links []*Link, op wire.Opcode, after bool) *Trap {
-	t := &Trap{op: op, after: after, fired: make(chan struct{})}
-	for _, l := range links {
-		l.mu.Lock()
-		l.traps = append(slices.DeleteFunc(l.traps, func(o *Trap) bool { return o.sprung.Load() }), t)
-		l.mu.Unlock()
-	}
-	return t
-}
-
-// Trap is a cut that has not happened yet. Its links keep it, and it its victim, until they get another one.
+// Trap is a cut of one of several links that has not happened yet.
 type Trap struct {
-	op     wire.Opcode
-	after  bool
-	sprung atomic.Bool // it fires, or was disarmed
-	victim *Link
-	fired  chan struct{}
+	*wire.Trap
+	links []*Link
 }
 
-// Fired is closed when the connection has been cut.
-func (t *Trap) Fired() <-chan struct{} { return t.fired }
+// CutFirst cuts one of these links: the one whose client sends the next request of a kind, see [wire.CutFirst].
+func CutFirst(links []*Link, op wire.Opcode, after bool) *Trap {
+	var ledgers []*wire.Ledger
+	for _, l := range links {
+		ledgers = append(ledgers, l.ledger)
+	}
+	return &Trap{wire.CutFirst(ledgers, after, op), links}
+}
 
 // Victim returns the link that was cut. It may be called when the trap has fired.
-func (t *Trap) Victim() *Link { return t.victim }
-
-// Disarm makes the trap ineffective, and reports whether it had not fired.
-func (t *Trap) Disarm() bool { return t.sprung.CompareAndSwap(false, true) }
-
-// spring returns the trap for a request, which cuts nothing else from now on, or nil.
-func (l *Link) spring(op wire.Opcode) *Trap {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, t := range l.traps {
-		if kind(t.op) == kind(op) && t.sprung.CompareAndSwap(false, true) {
-			t.victim = l
-			return t
-		}
-	}
-	return nil
-}
-
-// kind returns one opcode for all requests of a kind: getChildren has two versions, and so has create, whose second one also returns the stat.
-func kind(op wire.Opcode) wire.Opcode {
-	switch op {
-	case wire.OpGetChildren:
-		return wire.OpGetChildren2
-	case wire.OpCreate2:
-		return wire.OpCreate
-	default:
-		return op
-	}
-}
-
-// trappedConn is a connection with the traps of its client's link.
-type trappedConn struct {
-	*wire.Conn
-	link    *Link
-	greeted bool // the connect request, which has no opcode, has been sent
-}
-
-// Write sends one frame, unless a trap cuts the connection. It must be called once for each frame, as the client library does.
-func (c *trappedConn) Write(p []byte) (int, error) {
-	const header = 12 // the length, the xid and the opcode
-	if !c.greeted || len(p) < header || c.Ended() {
-		c.greeted = true
-		return c.Conn.Write(p)
-	}
-	t := c.link.spring(wire.Opcode(binary.BigEndian.Uint32(p[8:])))
-	switch {
-	case t == nil:
-		return c.Conn.Write(p)
-	case t.after:
-		return c.WriteLast(p, func() { close(t.fired) })
-	default:
-		c.End()
-		close(t.fired)
-		return len(p), nil
-	}
-}
+func (t *Trap) Victim() *Link { return t.links[t.Trap.Victim()] }
 
 // Expire ends the session at the servers by a second connection with the same id and password, which closes it. It is an error
 // if the session does not exist. The client's own connection ends first, so that its counts are exact, and the client can

@@ -145,7 +145,7 @@ func (t *Tunnel) serve(client net.Conn) {
 }
 
 // receive forwards what the server sends. The first of it answers the connect request.
-func (t *Tunnel) receive(client net.Conn, server *trappedConn) {
+func (t *Tunnel) receive(client net.Conn, server *wire.Conn) {
 	buffer := make([]byte, tunnelBuffer)
 	for greeted := false; ; greeted = true {
 		n, err := server.Read(buffer)

@@ -63,7 +63,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 func (c *Conn) count(p []byte) bool {
 	c.ledger.mu.Lock()
 	defer c.ledger.mu.Unlock()
-	if c.ending.ended {
+	if c.ending.ended || !c.spring(p) {
 		return false
 	}
 	c.out.feed(p, c.onRequest)

@@ -11,9 +11,9 @@ import (
 
 // ending is the state of a connection that may end. It is guarded by the ledger's lock.
 type ending struct {
-	ended     bool // for the client: it receives nothing more, and nothing that it sends leaves
-	next      bool // the reply to the next request ends the connection
-	onEnd     []func()
+	ended     bool          // for the client: it receives nothing more, and nothing that it sends leaves
+	next      bool          // the reply to the next request ends the connection
+	traps     []*Trap       // that have sprung, and fire when the connection ends
 	drained   chan struct{} // closed when the connection has ended at the server, too; nil if that is not waited for
 	remaining watchSet      // while draining: watches that may be set at the server
 	consumed  int64         // bytes from the network
@@ -54,32 +54,16 @@ func (c *Conn) End() {
 	}
 }
 
-// WriteLast sends one request, and ends the connection as End does in place of its reply. onEnd is called when the connection
-// ends for any reason, and must not block.
-func (c *Conn) WriteLast(p []byte, onEnd func()) (int, error) {
-	c.ledger.mu.Lock()
-	if c.ending.ended {
-		onEnd()
-	} else {
-		c.ending.next, c.ending.onEnd = true, append(c.ending.onEnd, onEnd)
-	}
-	c.ledger.mu.Unlock()
-	return c.Write(p)
-}
-
-// Ended reports whether the connection has ended for the client.
-func (c *Conn) Ended() bool { return read(c.ledger, &c.ending.ended) }
-
 // Drained returns a channel that is closed when the connection has ended at the server, too, and its counts are final. It is
-// nil unless End or WriteLast has ended the connection.
+// nil unless End or a [Trap] has ended the connection.
 func (c *Conn) Drained() <-chan struct{} { return read(c.ledger, &c.ending.drained) }
 
 // end ends the connection for the client. The ledger is locked.
 func (c *Conn) end() {
 	c.ending.ended = true
 	c.ledger.resumed = false
-	for _, f := range c.ending.onEnd {
-		f()
+	for _, t := range c.ending.traps {
+		close(t.fired)
 	}
 }
 

@@ -125,8 +125,8 @@ func TestEndCountsWhatIsLost(t *testing.T) {
 	}
 }
 
-// WriteLast loses the reply to its own request and what comes after it. What comes before arrives.
-func TestWriteLast(t *testing.T) {
+// A trap loses the reply to its request and what comes after it. What comes before arrives.
+func TestTrapAfter(t *testing.T) {
 	l := wire.NewLedger(time.Now())
 	before, after := notification(4, wire.NodeCreated, "/before"), notification(6, wire.NodeCreated, "/after")
 	conn, received := serve(t, l, func(i int) []byte {
@@ -134,16 +134,15 @@ func TestWriteLast(t *testing.T) {
 	})
 	send(t, conn, connectRequest())
 	readFull(t, conn, opened(7))
-	ended := 0
-	if _, err := conn.WriteLast(request(1, wire.OpCreate, "/x"), func() { ended++ }); err != nil {
-		t.Fatal(err)
-	}
+	trap := wire.CutFirst([]*wire.Ledger{l}, true, wire.OpCreate)
+	send(t, conn, request(1, wire.OpCreate, "/x"))
 	readFull(t, conn, before)
 	atEnd(t, conn)
+	<-trap.Fired()
 	<-conn.Drained()
 	<-received
-	if c := l.Counts(); ended != 1 || c.LostReplies != 1 || c.LostNotifications != 1 || c.TotalNotifications() != 1 {
-		t.Errorf("ended %d times, counts %+v", ended, c)
+	if c := l.Counts(); c.LostReplies != 1 || c.LostNotifications != 1 || c.TotalNotifications() != 1 {
+		t.Errorf("counts %+v", c)
 	}
 }
 

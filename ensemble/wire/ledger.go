@@ -159,6 +159,7 @@ type tally struct {
 	seen        int64    // or in that of a notification
 	blind       bool     // a notification since then has named no transaction
 	next        *Write   // nil if nothing asks for it
+	traps       []*Trap
 }
 
 // entry is a Notification whose path ends at pathEnd in the ledger's paths. Recording an entry allocates only when

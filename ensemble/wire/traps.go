@@ -1,0 +1,82 @@
+package wire
+
+import (
+	"encoding/binary"
+	"slices"
+	"sync/atomic"
+)
+
+// Trap is the end of a connection that has not happened yet. Its ledgers keep it until they get another one.
+type Trap struct {
+	ledgers []*Ledger
+	ops     []Opcode
+	after   bool
+	sprung  atomic.Bool // it fires, or was disarmed
+	victim  int
+	fired   chan struct{}
+}
+
+// CutFirst ends the connection of one of these sessions, as [Conn.End] does: of the one that sends the next request of one of these kinds,
+// itself or by a further session. With after, the reply to the request is lost with the connection; else the connection ends in place of
+// the request. The clients must send each frame by one Write.
+func CutFirst(ledgers []*Ledger, after bool, ops ...Opcode) *Trap {
+	t := &Trap{ledgers: ledgers, ops: ops, after: after, fired: make(chan struct{})}
+	for _, l := range ledgers {
+		l.mu.Lock()
+		l.traps = append(slices.DeleteFunc(l.traps, func(o *Trap) bool { return o.sprung.Load() }), t)
+		l.mu.Unlock()
+	}
+	return t
+}
+
+// Fired is closed when the connection has ended.
+func (t *Trap) Fired() <-chan struct{} { return t.fired }
+
+// Victim returns which of the sessions was cut, as an index. It may be called when the trap has fired.
+func (t *Trap) Victim() int { return t.victim }
+
+// Disarm makes the trap ineffective, and reports whether it had not fired.
+func (t *Trap) Disarm() bool { return t.sprung.CompareAndSwap(false, true) }
+
+// spring lets a trap fire for a frame that the client is about to send. It returns false if the connection has ended in place of the
+// request. The ledger is locked.
+func (c *Conn) spring(frame []byte) (goesOn bool) {
+	const header = 12 // the length, the xid and the opcode
+	if !c.greetedOut || len(frame) < header {
+		return true
+	}
+	t := c.ledger.trapFor(Opcode(binary.BigEndian.Uint32(frame[8:])))
+	switch {
+	case t == nil:
+	case t.after:
+		c.ending.next, c.ending.traps = true, append(c.ending.traps, t)
+	default:
+		c.ending.traps = append(c.ending.traps, t)
+		c.endAndDrain()
+		return false
+	}
+	return true
+}
+
+// trapFor returns the trap for a request, which fires at no other one, or nil. The ledger is locked.
+func (l *Ledger) trapFor(op Opcode) *Trap {
+	for _, t := range l.traps {
+		if slices.ContainsFunc(t.ops, func(o Opcode) bool { return kind(o) == kind(op) }) && t.sprung.CompareAndSwap(false, true) {
+			t.victim = slices.IndexFunc(t.ledgers, func(o *Ledger) bool { return o.tally == l.tally })
+			return t
+		}
+	}
+	return nil
+}
+
+// kind returns one opcode for all requests of a kind: getChildren has two versions, and so has create, whose second one also returns the stat.
+func kind(op Opcode) Opcode {
+	switch op {
+	case OpGetChildren:
+		return OpGetChildren2
+	case OpCreate2:
+		return OpCreate
+	default:
+		return op
+	}
+}
