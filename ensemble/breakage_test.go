@@ -11,6 +11,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // engine is the part of a Breaker that causes faults, in memory.
@@ -130,9 +131,7 @@ func TestCloseRestores(t *testing.T) {
 	for _, found := range []bool{true, false} {
 		e := newEngine()
 		local := ensemble.Local{Breakage: e.breakage(), Members: server.Servers(), Found: found}
-		if err := local.Break(t.Context(), server.Servers()[0], ensemble.Pause); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, local.Break(t.Context(), server.Servers()[0], ensemble.Pause))
 		removed := false
 		if err := local.CloseBy(t.Context(), func() error { removed = true; return nil }); err != nil {
 			t.Error(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // closingMeetsRequests closes sessions while their requests are under way and the server ends their connections. A goroutine that is left
@@ -47,10 +48,7 @@ func closingMeetsRequests(t *testing.T, open func(*testing.T, *embedded.Ensemble
 // client library, it does.
 func TestCloseMeetsRequests(t *testing.T) {
 	counted := func(t *testing.T, e *embedded.Ensemble) *zk.Conn {
-		conn, err := ensemble.Connect(t.Context(), e.Servers()[0], wire.NewLedger(time.Now()), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(ensemble.Connect(t.Context(), e.Servers()[0], wire.NewLedger(time.Now()), nil))(t)
 		return conn
 	}
 	plain := func(t *testing.T, e *embedded.Ensemble) *zk.Conn {
@@ -67,9 +65,7 @@ func TestCloseMeetsRequests(t *testing.T) {
 		return conn
 	}
 	for range 20 {
-		if err := closingMeetsRequests(t, counted); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, closingMeetsRequests(t, counted))
 	}
 	for range 100 {
 		if err := closingMeetsRequests(t, plain); err != nil {

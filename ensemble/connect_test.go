@@ -17,6 +17,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // doorkeeper closes the connections of the first sessions, answers srvr with a text, and forwards all other connections to a
@@ -114,10 +115,7 @@ func TestConnectWaitsForAnElection(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			addr := doorkeeper(t, tt.closes, tt.answer, backend)
-			conn, err := ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, wire.NewLedger(time.Now()), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := must.Get(ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, wire.NewLedger(time.Now()), nil))(t)
 			conn.Close()
 		})
 	}
@@ -129,10 +127,7 @@ func TestConnectAsksTheServerThatRefuses(t *testing.T) {
 	backend := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	full := doorkeeper(t, 1000, "", "")
 	electing := doorkeeper(t, 3, "This ZooKeeper instance is not currently serving requests\n", backend)
-	down, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	down := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	down.Close()
 	open := func(servers ...string) error {
 		link := ensemble.NewLink(wire.NewLedger(time.Now()))

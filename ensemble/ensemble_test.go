@@ -18,6 +18,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // serve answers every connection with one text, and returns its address.
@@ -147,10 +148,7 @@ func TestClientPorts(t *testing.T) {
 
 func TestLockIsExclusive(t *testing.T) {
 	name := fmt.Sprintf("lock-test-%d", time.Now().UnixNano())
-	first, err := ensemble.TryLock(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(ensemble.TryLock(name))(t)
 	if _, err := ensemble.TryLock(name); !errors.Is(err, ensemble.ErrBusy) {
 		t.Errorf("a second lock: %v, want ErrBusy", err)
 	}

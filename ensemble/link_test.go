@@ -18,6 +18,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // linked is a session over a link, with its events.
@@ -40,17 +41,14 @@ func openOn(t *testing.T, link *ensemble.Link, servers ...string) linked {
 func openAt(t *testing.T, link *ensemble.Link, servers []ensemble.Server) linked {
 	t.Helper()
 	l := linked{link: link, states: make(chan zk.State, 1000)}
-	conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{
+	conn := must.Get(ensemble.OpenSession(t.Context(), ensemble.SessionConfig{
 		Servers: servers, Link: l.link, Timeout: 4 * time.Second,
 		Observe: func(e zk.Event) {
 			if e.Type == zk.EventSession {
 				l.states <- e.State
 			}
 		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(conn.Close)
 	l.Conn = conn
 	l.await(t, zk.StateHasSession)
@@ -164,9 +162,7 @@ func TestCutFirst(t *testing.T) {
 func TestSever(t *testing.T) {
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	victim, other := openLinked(t, addr), openLinked(t, addr)
-	if err := victim.make("/x"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, victim.make("/x"))
 	victim.link.Sever()
 	victim.await(t, zk.StateDisconnected)
 	victim.Close()
@@ -186,13 +182,9 @@ func TestSever(t *testing.T) {
 func TestExpire(t *testing.T) {
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	victim, other := openLinked(t, addr), openLinked(t, addr)
-	if err := victim.make("/x"); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, victim.make("/x"))
 	requests := victim.link.Ledger().Traffic().Requests
-	if err := victim.link.Expire(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, victim.link.Expire(t.Context()))
 	if exists(t, other, "/x") {
 		t.Error("the session's znode is still there")
 	}

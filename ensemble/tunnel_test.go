@@ -15,6 +15,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // through is a session of a client library that knows nothing of the link whose way it takes.
@@ -29,10 +30,7 @@ func openThrough(t *testing.T, servers ...string) through {
 	t.Helper()
 	s := through{seen: make(chan zk.State, 1000), own: wire.NewLedger(time.Now())}
 	link := ensemble.NewLink(wire.NewLedger(time.Now()))
-	tunnel, err := link.OpenTunnel(t.Context(), ensembletest.At(servers...), func(e zk.Event) { s.seen <- e.State })
-	if err != nil {
-		t.Fatal(err)
-	}
+	tunnel := must.Get(link.OpenTunnel(t.Context(), ensembletest.At(servers...), func(e zk.Event) { s.seen <- e.State }))(t)
 	t.Cleanup(tunnel.Close)
 	s.tunnel = tunnel
 	s.linked = openOn(t, ensemble.NewLink(s.own), tunnel.Address())
@@ -61,9 +59,7 @@ func TestTunnelCountsWhatTheClientCounts(t *testing.T) {
 		if _, _, _, err := s.GetW(path); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Delete(path, -1); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, s.Delete(path, -1))
 	}
 	s.Close()
 	s.sees(t, zk.StateDisconnected)
@@ -94,9 +90,7 @@ func TestTunnelFails(t *testing.T) {
 	s.link.Cut()
 	s.sees(t, zk.StateHasSession)
 	s.await(t, zk.StateHasSession)
-	if err := s.link.Expire(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, s.link.Expire(t.Context()))
 	s.sees(t, zk.StateExpired)
 	s.await(t, zk.StateExpired)
 }
@@ -108,10 +102,7 @@ func TestTunnelRoams(t *testing.T) {
 	if s.link.Server().Addr != first.Addr() {
 		t.Errorf("the session began at %s, want its home %s", s.link.Server().Addr, first.Addr())
 	}
-	stranger, err := net.Dial("tcp", s.tunnel.Address())
-	if err != nil {
-		t.Fatal(err)
-	}
+	stranger := must.Get(net.Dial("tcp", s.tunnel.Address()))(t)
 	defer stranger.Close()
 	hello := append([]byte{0, 0, 0, 44}, make([]byte, 44)...)
 	hello[27] = 7 // the session of another client
@@ -139,18 +130,12 @@ func TestTunnelOfTwoConnections(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	seen := make(chan zk.State, 10)
 	link := ensemble.NewLink(wire.NewLedger(time.Now()))
-	tunnel, err := link.OpenTunnel(t.Context(), server.Servers(), func(e zk.Event) { seen <- e.State })
-	if err != nil {
-		t.Fatal(err)
-	}
+	tunnel := must.Get(link.OpenTunnel(t.Context(), server.Servers(), func(e zk.Event) { seen <- e.State }))(t)
 	t.Cleanup(tunnel.Close)
 	session := make([]byte, 8+4+16) // the id, and the password with its length
 	session[11] = 16
 	for range 3 {
-		conn, err := net.Dial("tcp", tunnel.Address())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(net.Dial("tcp", tunnel.Address()))(t)
 		t.Cleanup(func() { conn.Close() })
 		hello := append([]byte{0, 0, 0, 44, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x75, 0x30}, session...)
 		answer := make([]byte, 4+4+4+len(session))

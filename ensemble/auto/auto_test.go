@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // fakeDocker replaces the docker command. By default, engine and Compose answer, there is no image, and other calls fail;
@@ -29,17 +30,10 @@ ps*|network*|volume*) ;;
 *) echo "no $1 today" >&2; exit 1 ;;
 esac
 `
-	if err := os.WriteFile(filepath.Join(dir, "docker"), []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.WriteFile(filepath.Join(dir, "docker"), []byte(text), 0o755))
 	for _, tool := range []string{"bash", "mktemp", "rm", "sleep"} {
-		path, err := filepath.EvalSymlinks(filepath.Join("/bin", tool))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(path, filepath.Join(dir, tool)); err != nil {
-			t.Fatal(err)
-		}
+		path := must.Get(filepath.EvalSymlinks(filepath.Join("/bin", tool)))(t)
+		must.Do(t, os.Symlink(path, filepath.Join(dir, tool)))
 	}
 	t.Setenv("PATH", dir)
 	t.Setenv("ZKBENCH_IMAGE", "")
@@ -59,12 +53,8 @@ func fakeZooKeeper(t *testing.T) {
 	t.Helper()
 	home, java := t.TempDir(), t.TempDir()
 	for _, file := range []string{filepath.Join(home, "lib", "zookeeper-3.9.3.jar"), filepath.Join(java, "bin", "java")} {
-		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte("#!/out/of/order\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		must.Do(t, os.WriteFile(file, []byte("#!/out/of/order\n"), 0o755))
 	}
 	t.Setenv("ZOOKEEPER_HOME", home)
 	t.Setenv("JAVA_HOME", java)

@@ -13,6 +13,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 var live ensembletest.Shared
@@ -134,10 +135,7 @@ func prepare(t *testing.T, servers []ensemble.Server) *site {
 	for _, server := range servers {
 		s.addrs = append(s.addrs, server.Addr)
 	}
-	status, err := ensemble.Probe(t.Context(), servers[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := must.Get(ensemble.Probe(t.Context(), servers[0]))(t)
 	s.zxids = status.Version >= "3.9"
 	maker := s.peer()
 	maker.mustCreate(s.root, persistent)

@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 var (
@@ -99,10 +100,7 @@ func compare(t *testing.T, seed uint64, script []action, real, ours func(*testin
 func awaitQuiet(t *testing.T, servers []ensemble.Server) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * patience); ; time.Sleep(100 * time.Millisecond) {
-		counters, err := ensemble.Monitor(t.Context(), servers[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		counters := must.Get(ensemble.Monitor(t.Context(), servers[0]))(t)
 		if counters["zk_global_sessions"] == 0 {
 			return
 		}

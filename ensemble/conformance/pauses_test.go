@@ -16,6 +16,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // survey returns the effects of all writes, when all sessions have ended.
@@ -108,15 +109,11 @@ func (d *stand) fail(t *testing.T, e ensemble.Breaker, r *rand.Rand, leaders map
 		}
 		server := e.Servers()[victim]
 		d.healthy.Store(false)
-		if err := e.Break(t.Context(), server, ensemble.Pause); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Break(t.Context(), server, ensemble.Pause))
 		restore := sync.OnceValue(func() error { return e.Restore(context.WithoutCancel(t.Context()), server) })
 		t.Cleanup(func() { _ = restore() })
 		ticks(p.least, p.most)
-		if err := restore(); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, restore())
 		leader = d.awaitHealth(t, e, leaders)
 	}
 	ticks(1, 3)

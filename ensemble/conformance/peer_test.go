@@ -13,6 +13,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // patience bounds all waits of these tests.
@@ -72,10 +73,7 @@ type notification struct {
 // dial opens a connection without a handshake.
 func dial(t testing.TB, addr string) *peer {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", addr, patience)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.DialTimeout("tcp", addr, patience))(t)
 	t.Cleanup(func() { conn.Close() })
 	return &peer{t: t, conn: conn, in: bufio.NewReader(conn), latest: new(int64)}
 }

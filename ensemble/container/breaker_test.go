@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/container"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // servers is a docker command with the containers c1, c2 and c3 of a kept ensemble. For each there is a file with its status and
@@ -47,9 +48,7 @@ func fakeServers(t *testing.T, states ...string) (log func() []string) {
 		files[fmt.Sprintf("c%d", i+1)] = state
 	}
 	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755))
 	}
 	t.Setenv("ENGINE", dir)
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
@@ -70,10 +69,7 @@ const (
 // An ensemble with broken servers is found, with its faults, as long as one of its servers runs.
 func TestFindBroken(t *testing.T) {
 	fakeServers(t, killed, paused, cutOff)
-	e, err := container.Find(t.Context(), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(container.Find(t.Context(), "x"))(t)
 	faults, err := e.Faults(t.Context())
 	if err != nil || len(faults) != 3 || faults["zoo1"] != ensemble.Kill || faults["zoo2"] != ensemble.Pause || faults["zoo3"] != ensemble.Partition {
 		t.Errorf("faults = %v, %v", faults, err)
@@ -87,13 +83,8 @@ func TestFindBroken(t *testing.T) {
 // A container that cannot be paused at once is paused at the next attempt.
 func TestPauseIsRepeated(t *testing.T) {
 	log := fakeServers(t, well, well, well)
-	e, err := container.Find(t.Context(), "x")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(os.Getenv("ENGINE"), "stiff"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(container.Find(t.Context(), "x"))(t)
+	must.Do(t, os.WriteFile(filepath.Join(os.Getenv("ENGINE"), "stiff"), nil, 0o644))
 	if err := e.Break(t.Context(), e.Servers()[1], ensemble.Pause); err != nil {
 		t.Error(err)
 	}
@@ -116,16 +107,11 @@ func TestBreakerCommands(t *testing.T) {
 		{ensemble.Kill, well, []string{"kill --signal KILL c2"}}, // restored by hand meanwhile
 	} {
 		log := fakeServers(t, well, well, well)
-		e, err := container.Find(t.Context(), "x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(container.Find(t.Context(), "x"))(t)
 		if err := e.Break(t.Context(), e.Servers()[1], tt.fault); err != nil {
 			t.Error(err)
 		}
-		if err := os.WriteFile(filepath.Join(os.Getenv("ENGINE"), "c2"), []byte(tt.state), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(os.Getenv("ENGINE"), "c2"), []byte(tt.state), 0o644))
 		if err := e.Restore(t.Context(), e.Servers()[1]); err != nil {
 			t.Error(err)
 		}

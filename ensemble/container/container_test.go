@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/container"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // name differs from that of the shared ensemble.
@@ -31,10 +32,7 @@ func require(t *testing.T) {
 func up(t *testing.T, opts ensemble.Options) *container.Ensemble {
 	t.Helper()
 	opts.Name = name
-	e, err := container.Up(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(container.Up(t.Context(), opts))(t)
 	t.Cleanup(func() {
 		if t.Failed() { // it may hold the lock that the removal needs
 			_ = e.Close(context.WithoutCancel(t.Context()))
@@ -70,17 +68,13 @@ func TestLiveKeptEnsemble(t *testing.T) {
 	if _, err := container.Up(t.Context(), ensemble.Options{Name: name}); !errors.Is(err, ensemble.ErrBusy) {
 		t.Errorf("an ensemble in use was given away: %v", err)
 	}
-	if err := e.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Release())
 
 	attached := up(t, ensemble.Options{})
 	if attached.Servers()[0] != e.Servers()[0] {
 		t.Errorf("attached to %v instead of %v", attached.Servers(), e.Servers())
 	}
-	if err := attached.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, attached.Close(t.Context()))
 	if _, err := container.Find(t.Context(), name); err != nil {
 		t.Errorf("closing an ensemble that was found took it down: %v", err)
 	}
@@ -98,9 +92,7 @@ func TestLiveKeptEnsemble(t *testing.T) {
 func TestLiveDebrisIsReplaced(t *testing.T) {
 	require(t)
 	crashed := up(t, ensemble.Options{})
-	if err := crashed.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, crashed.Release())
 	next := up(t, ensemble.Options{})
 	if next.Servers()[0] == crashed.Servers()[0] {
 		t.Error("the next run measured on debris")
@@ -113,10 +105,7 @@ func TestLiveDebrisIsReplaced(t *testing.T) {
 
 func TestLiveFailedStartLeavesNothing(t *testing.T) {
 	require(t)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
 	used := listener.Addr().(*net.TCPAddr).Port
 	for _, tt := range []struct {
@@ -141,9 +130,7 @@ func TestLiveTransactionLogsInMemory(t *testing.T) {
 	if d, err := e.Describe(t.Context()); err != nil || d.TxnLog != "/datalog/version-2 (tmpfs on tmpfs)" {
 		t.Errorf("transaction log = %q, %v", d.TxnLog, err)
 	}
-	if err := e.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Release())
 	_, err := container.Up(t.Context(), ensemble.Options{Name: name, TxnLog: ensemble.OnDisk})
 	if err == nil || !strings.Contains(err.Error(), "keeps its transaction logs in memory") {
 		t.Errorf("logs in memory were given for logs on disk: %v", err)

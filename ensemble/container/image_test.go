@@ -1,6 +1,7 @@
 package container_test
 
 import (
+	"github.com/zkbench/zkbench/results/must"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,9 +24,7 @@ func TestPull(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "docker"), []byte("#!/bin/sh\n"+tt.docker+"\n"), 0o755); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, "docker"), []byte("#!/bin/sh\n"+tt.docker+"\n"), 0o755))
 			t.Parallel() // not earlier: no process may start while an executable is being written, see TestSetup
 			cmd := exec.CommandContext(t.Context(), "bash", "image/pull.sh", "zookeeper:3.9", tt.patience)
 			cmd.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))

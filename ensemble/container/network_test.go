@@ -2,6 +2,7 @@ package container
 
 import (
 	"errors"
+	"github.com/zkbench/zkbench/results/must"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,9 +25,7 @@ func fakeRanges(t *testing.T, subnets ...string) (log func() []string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range map[string]string{"docker": ranges, "subnets": strings.Join(subnets, "\n") + "\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755))
 	}
 	t.Setenv("ENGINE", dir)
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble/container"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // engine is a docker command during the removal by a killed process: it refuses to remove the container at first, and the
@@ -31,9 +32,7 @@ esac
 func TestDownWaitsForRemovalsUnderWay(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{"docker": engine, "containers": "c1\n", "networks": "n1\nn2\n", "volumes": "v1\n"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755))
 	}
 	name := fmt.Sprintf("test-removal-%d", os.Getpid()) // one test run at a time may lock a name
 	t.Setenv("ENGINE", dir)

@@ -1,6 +1,7 @@
 package container_test
 
 import (
+	"github.com/zkbench/zkbench/results/must"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,9 +14,7 @@ func fakeMachine(t *testing.T, uid, docker string) (root string) {
 	t.Helper()
 	root = t.TempDir()
 	for from, to := range map[string]string{"../../.ci": ".ci", "image": "ensemble/container/image"} {
-		if err := os.CopyFS(filepath.Join(root, to), os.DirFS(from)); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.CopyFS(filepath.Join(root, to), os.DirFS(from)))
 	}
 	for name, text := range map[string]string{
 		"docker":    docker,
@@ -26,25 +25,16 @@ func fakeMachine(t *testing.T, uid, docker string) (root string) {
 		write(t, filepath.Join(root, "bin", name), "#!/bin/sh\n"+text+"\n")
 	}
 	for _, tool := range []string{"bash", "sh", "cat", "chmod", "dirname", "env", "grep", "mkdir", "mktemp", "rm", "sleep", "tail"} {
-		path, err := exec.LookPath(tool)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Symlink(path, filepath.Join(root, "bin", tool)); err != nil {
-			t.Fatal(err)
-		}
+		path := must.Get(exec.LookPath(tool))(t)
+		must.Do(t, os.Symlink(path, filepath.Join(root, "bin", tool)))
 	}
 	return root
 }
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must.Do(t, os.WriteFile(path, []byte(text), 0o755))
 }
 
 // Set-up prints one line per step. For a step that fails, the line has the reason and the name of the log.

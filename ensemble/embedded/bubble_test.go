@@ -10,6 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // A session on a server in memory lives for as long as it pings, and a silent one is expired, all in virtual time.
@@ -59,10 +60,7 @@ func TestDelaysInMemory(t *testing.T) {
 			}
 			begun = time.Now()
 		}
-		conn, err := ensemble.Connect(t.Context(), e.Servers()[0], wire.NewLedger(time.Now()), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(ensemble.Connect(t.Context(), e.Servers()[0], wire.NewLedger(time.Now()), nil))(t)
 		defer conn.Close()
 		took("a session", write)
 		for range 3 {

@@ -19,6 +19,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 const patience = 20 * time.Second
@@ -38,14 +39,11 @@ func connect(t testing.TB, s *embedded.Ensemble) *client {
 	c := &client{states: make(chan zk.State, 1000), ledger: wire.NewLedger(time.Now())}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	conn, err := ensemble.Connect(ctx, ensemble.Server{Addr: s.Addr()}, c.ledger, func(e zk.Event) {
+	conn := must.Get(ensemble.Connect(ctx, ensemble.Server{Addr: s.Addr()}, c.ledger, func(e zk.Event) {
 		if e.Type == zk.EventSession {
 			c.states <- e.State
 		}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	t.Cleanup(conn.Close)
 	c.Conn = conn
 	return c
@@ -179,12 +177,8 @@ func TestHoldReply(t *testing.T) {
 	if !exists(t, other, "/held") {
 		t.Error("the create has not taken effect")
 	}
-	if err := other.create("/later", 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := ensemble.Fence(other.Conn); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, other.create("/later", 0))
+	must.Do(t, ensemble.Fence(other.Conn))
 	select {
 	case <-done:
 		t.Error("the reply was not held")
@@ -212,9 +206,7 @@ func TestDelayNotifications(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := other.create(path, 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, other.create(path, 0))
 		if !exists(t, watcher, path) {
 			t.Fatal("a later read does not see the change")
 		}
@@ -236,9 +228,7 @@ func TestDelayedNotificationsHoldUpNoOtherConnection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := other.create("/x", 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, other.create("/x", 0))
 	go func() { _, _ = watcher.Sync("/") }()
 	if !exists(t, other, "/x") {
 		t.Error("the other client was held up")
@@ -256,9 +246,7 @@ func TestPingsAdvanceTheLastZxid(t *testing.T) {
 	s := ensembletest.Embedded(t, embedded.Config{Tick: 100 * time.Millisecond})
 	idle, other := connect(t, s), connect(t, s)
 	requested := idle.ledger.Traffic().Requests
-	if err := other.create("/x", 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, other.create("/x", 0))
 	zxid := other.ledger.LastZxid()
 	ensembletest.Await(t, func() string {
 		if got := idle.ledger.LastZxid(); got < zxid {
@@ -276,9 +264,7 @@ func TestExpiry(t *testing.T) {
 	t.Parallel()
 	s := ensembletest.Embedded(t, fast())
 	lively := connect(t, s)
-	if err := lively.create("/lively", zk.FlagEphemeral); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, lively.create("/lively", zk.FlagEphemeral))
 	for range 3 { // the longest timeout there is, three times over
 		silent := hello(t, s)
 		if _, err := silent.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
@@ -293,10 +279,7 @@ func TestExpiry(t *testing.T) {
 // hello opens a session with the longest timeout, and sends nothing else.
 func hello(t testing.TB, s *embedded.Ensemble) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("tcp", s.Addr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("tcp", s.Addr()))(t)
 	t.Cleanup(func() { conn.Close() })
 	out := jute.NewFrame(64)
 	out.Int(0)
@@ -336,16 +319,12 @@ func TestContainersAreReaped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.create("/used/child", 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.create("/used/child", 0))
 	_, _, events, err := c.ExistsW("/used")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Delete("/used/child", -1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Delete("/used/child", -1))
 	select {
 	case e := <-events:
 		if e.Type != zk.EventNodeDeleted {
@@ -362,10 +341,7 @@ func TestContainersAreReaped(t *testing.T) {
 // Close ends all goroutines of a server, even if it is busy.
 func TestClose(t *testing.T) {
 	t.Parallel()
-	s, err := embedded.Listen(embedded.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(embedded.Listen(embedded.Config{}))(t)
 	c := connect(t, &embedded.Ensemble{Server: s})
 	trap := s.Inject(embedded.Fault{Op: wire.OpSync, Do: embedded.HoldReply})
 	go func() { _, _ = c.Sync("/") }()
@@ -384,20 +360,14 @@ func TestClose(t *testing.T) {
 func TestUp(t *testing.T) {
 	var said strings.Builder
 	opts := ensemble.Options{Name: fmt.Sprintf("test-embedded-%d", os.Getpid()), Progress: &said, ReadDelay: time.Microsecond, WriteDelay: time.Millisecond}
-	e, err := embedded.Up(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(embedded.Up(opts))(t)
 	if _, err := embedded.Up(opts); !errors.Is(err, ensemble.ErrBusy) {
 		t.Errorf("a second one: %v, want ErrBusy", err)
 	}
 	if !strings.Contains(said.String(), "latencies are not those of an ensemble") || len(said.String()) > 80 {
 		t.Errorf("it said %q", said.String())
 	}
-	d, err := e.Describe(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(e.Describe(t.Context()))(t)
 	if d.Engine != ensemble.Embedded || !strings.HasPrefix(d.Version, "3.9") || d.Config["readDelay"] != "1µs" || d.Config["writeDelay"] != "1ms" {
 		t.Errorf("description %+v", d)
 	}
@@ -407,10 +377,7 @@ func TestUp(t *testing.T) {
 	if err := e.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
-	again, err := embedded.Up(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(embedded.Up(opts))(t)
 	if err := again.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -422,9 +389,7 @@ func TestThousandSessions(t *testing.T) {
 	const n = 1000
 	s := ensembletest.Embedded(t, embedded.Config{})
 	admin := connect(t, s)
-	if err := admin.create("/gate", 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, admin.create("/gate", 0))
 	conns := make([]net.Conn, n)
 	for i := range conns {
 		conns[i] = hello(t, s)
@@ -441,9 +406,7 @@ func TestThousandSessions(t *testing.T) {
 		t.Errorf("status %+v, %v; want %d sessions and %d watches", status, err, n+1, n)
 	}
 	t.Logf("%d sessions: %s", n, residentMemory(t))
-	if err := admin.Delete("/gate", -1); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, admin.Delete("/gate", -1))
 	for i, conn := range conns {
 		if _, err := jute.ReadFrame(conn, 100); err != nil {
 			t.Fatalf("session %d was not notified: %v", i, err)
@@ -466,10 +429,7 @@ func ask(t testing.TB, conn net.Conn, op wire.Opcode, fill func(*jute.Encoder)) 
 	if _, err := conn.Write(out.Frame()); err != nil {
 		t.Fatal(err)
 	}
-	body, err := jute.ReadFrame(conn, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(jute.ReadFrame(conn, 1000))(t)
 	d := jute.NewDecoder(body)
 	d.Int()
 	d.Long()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // inspect returns the inconsistencies in a server's state.
@@ -205,9 +206,7 @@ func TestInspectFindsDamage(t *testing.T) {
 		"watch":          func(s *Server) { s.watches.data.add("/", &connection{}) },
 	} {
 		s := newQuorum(Config{}).servers[0]
-		if err := inspect(s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, inspect(s))
 		damage(s)
 		if inspect(s) == nil {
 			t.Errorf("%s went unnoticed", name)

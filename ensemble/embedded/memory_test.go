@@ -14,6 +14,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // A session gives the memory of a big reply back after it is decoded, and the buffers of closed sessions add nothing to that
@@ -30,9 +31,7 @@ func TestMemoryOfSessions(t *testing.T) {
 	s := ensembletest.Embedded(t, embedded.Config{})
 	owner := connect(t, s)
 	for i := range children {
-		if err := owner.create(fmt.Sprintf("/a-name-as-long-as-those-of-znodes-in-a-line-are-%010d", i), 0); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, owner.create(fmt.Sprintf("/a-name-as-long-as-those-of-znodes-in-a-line-are-%010d", i), 0))
 	}
 	before := resident(t)
 	for crowd := 1; crowd <= 3; crowd++ {
@@ -72,10 +71,7 @@ func collect(t *testing.T, heap uint64) {
 // resident returns how many bytes of the process are in memory.
 func resident(t *testing.T) float64 {
 	t.Helper()
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("/proc/self/statm"))(t)
 	var size, pages float64
 	if _, err := fmt.Sscan(string(text), &size, &pages); err != nil {
 		t.Fatal(err)

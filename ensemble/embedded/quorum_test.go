@@ -11,6 +11,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // three is an ensemble whose first two servers follow, by a lag that no test waits for by chance.
@@ -19,10 +20,7 @@ var three = embedded.Config{Voters: 3, Lag: 300 * time.Millisecond}
 // at opens a session on one server, which is not moved to another one.
 func at(t *testing.T, e *embedded.Ensemble, server int) *zk.Conn {
 	t.Helper()
-	conn, err := ensemble.Connect(t.Context(), e.Servers()[server], wire.NewLedger(time.Now()), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(ensemble.Connect(t.Context(), e.Servers()[server], wire.NewLedger(time.Now()), nil))(t)
 	t.Cleanup(conn.Close)
 	return conn
 }
@@ -31,10 +29,7 @@ func at(t *testing.T, e *embedded.Ensemble, server int) *zk.Conn {
 func roaming(t *testing.T, e *embedded.Ensemble) *zk.Conn {
 	t.Helper()
 	link := ensemble.NewLink(wire.NewLedger(time.Now()))
-	conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{Servers: e.Servers(), Link: link})
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(ensemble.OpenSession(t.Context(), ensemble.SessionConfig{Servers: e.Servers(), Link: link}))(t)
 	t.Cleanup(conn.Close)
 	return conn
 }

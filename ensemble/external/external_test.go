@@ -19,6 +19,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/external"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // openCase is a connect string and the expected error.
@@ -252,10 +253,7 @@ func grant(t *testing.T, conn net.Conn, server string) {
 
 func session(t *testing.T, addr string) *zk.Conn {
 	t.Helper()
-	conn, err := ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, wire.NewLedger(time.Now()), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, wire.NewLedger(time.Now()), nil))(t)
 	t.Cleanup(conn.Close)
 	return conn
 }

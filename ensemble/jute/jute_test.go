@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble/jute"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 func TestRoundTrip(t *testing.T) {
@@ -26,10 +27,7 @@ func TestRoundTrip(t *testing.T) {
 	out.Stat(stat)
 	out.ACLs(acl)
 	frame := out.Frame()
-	body, err := jute.ReadFrame(bytes.NewReader(frame), len(frame))
-	if err != nil {
-		t.Fatal(err)
-	}
+	body := must.Get(jute.ReadFrame(bytes.NewReader(frame), len(frame)))(t)
 	d := jute.NewDecoder(body)
 	for i, got := range []any{d.Bool(), d.Int(), d.Long(), d.Buffer(), d.Buffer(), d.Buffer(), d.Text(), d.Texts(), d.Stat(), d.ACLs()} {
 		want := []any{true, int32(-1), int64(math.MinInt64), []byte(nil), []byte{}, []byte("data"), "/ä", []string{"a", ""}, stat, acl}[i]

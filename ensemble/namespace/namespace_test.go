@@ -19,6 +19,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 var live ensembletest.Shared
@@ -55,10 +56,7 @@ func TestLiveNamespace(t *testing.T) {
 func connect(t *testing.T, e ensemble.Ensemble) (namespace.Client, *wire.Ledger) {
 	t.Helper()
 	ledger := wire.NewLedger(time.Now())
-	conn, err := ensemble.Connect(t.Context(), e.Servers()[0], ledger, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(ensemble.Connect(t.Context(), e.Servers()[0], ledger, nil))(t)
 	t.Cleanup(conn.Close)
 	return namespace.Client{Conn: conn, Patience: ensemble.SessionTimeout}, ledger
 }
@@ -89,9 +87,7 @@ func statesAreReported(t *testing.T, e ensemble.Ensemble) {
 	c, _ := connect(t, e)
 	gone, _ := connect(t, e)
 	for n, owner := range []namespace.Client{c, gone} {
-		if err := owner.Create(t.Context(), root(n), 12*time.Second); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, owner.Create(t.Context(), root(n), 12*time.Second))
 	}
 	mustCreate(t, c, 0, root(1)+"/m1", root(1)+"/m1/x")
 	mustCreate(t, c, 0, root(2), root(2)+"/m1", root(3), root(3)+"/m1")
@@ -119,9 +115,7 @@ func statesAreReported(t *testing.T, e ensemble.Ensemble) {
 func largeTreeGoesInBatches(t *testing.T, e ensemble.Ensemble) {
 	const wide, deep = 2000, 60
 	c, ledger := connect(t, e)
-	if err := c.Create(t.Context(), root(0), time.Second); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Create(t.Context(), root(0), time.Second))
 	mustCreate(t, c, 0, root(0)+"/m1")
 	for i := range wide / 100 {
 		var creates []any
@@ -156,9 +150,7 @@ func largeTreeGoesInBatches(t *testing.T, e ensemble.Ensemble) {
 func twoMayRemoveAtOnce(t *testing.T, e ensemble.Ensemble) {
 	c, _ := connect(t, e)
 	other, _ := connect(t, e)
-	if err := c.Create(t.Context(), root(0), time.Second); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Create(t.Context(), root(0), time.Second))
 	for i := range 700 {
 		mustCreate(t, c, 0, fmt.Sprintf("%s/n%d", root(0), i))
 	}
@@ -183,9 +175,7 @@ func twoMayRemoveAtOnce(t *testing.T, e ensemble.Ensemble) {
 func growingTreeIsRemoved(t *testing.T, e ensemble.Ensemble) {
 	c, _ := connect(t, e)
 	late, _ := connect(t, e)
-	if err := c.Create(t.Context(), root(0), time.Second); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Create(t.Context(), root(0), time.Second))
 	mustCreate(t, c, 0, root(0)+"/m1")
 	ctx, cancel := context.WithCancel(t.Context())
 	var creating sync.WaitGroup
@@ -216,9 +206,7 @@ func rootsBelowABase(t *testing.T, e ensemble.Ensemble) {
 	}
 	mustCreate(t, c, 0, "/base")
 	path := namespace.Root("/base", "20260102T030405Z-ab12")
-	if err := c.Create(t.Context(), path, time.Second); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Create(t.Context(), path, time.Second))
 	if found, err := c.Find(t.Context(), "/base"); err != nil || len(found) != 1 || found[0].Path != path {
 		t.Errorf("found %+v (%v), want %s", found, err, path)
 	}
@@ -236,10 +224,7 @@ func TestConnectPassesSilentServers(t *testing.T) {
 	servers := []ensemble.Server{
 		{Name: "silent", Addr: silent.Addr()}, {Name: "down", Addr: "127.0.0.1:1"}, {Name: "well", Addr: server.Addr()},
 	}
-	c, err := namespace.Connect(t.Context(), servers)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(namespace.Connect(t.Context(), servers))(t)
 	c.Conn.Close()
 	if _, err := namespace.Connect(t.Context(), servers[:2]); !errors.Is(err, namespace.ErrSilent) {
 		t.Errorf("without any that answers: %v, want %v", err, namespace.ErrSilent)
@@ -250,10 +235,7 @@ func TestConnectPassesSilentServers(t *testing.T) {
 func TestSilenceEndsAnOperation(t *testing.T) {
 	t.Parallel()
 	server := ensembletest.Embedded(t, embedded.Config{})
-	c, err := namespace.Connect(t.Context(), server.Servers())
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(namespace.Connect(t.Context(), server.Servers()))(t)
 	defer c.Conn.Close()
 	c.Patience = 50 * time.Millisecond
 	server.Fail(ensemble.Pause)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // fakeServers starts three processes that only wait, and returns them as an ensemble that is kept up.
@@ -17,39 +18,22 @@ func fakeServers(t *testing.T) *Ensemble {
 	home := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Setenv("PATH", home+":"+os.Getenv("PATH"))
-	if err := syscall.Mkfifo(filepath.Join(home, "fifo"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(home, "lib"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, syscall.Mkfifo(filepath.Join(home, "fifo"), 0o600))
+	must.Do(t, os.Mkdir(filepath.Join(home, "lib"), 0o755))
 	for path, content := range map[string]string{"lib/zookeeper-3.9.3.jar": "", "java": "#!/bin/sh\nread never <'" + home + "/fifo'\n"} {
-		if err := os.WriteFile(filepath.Join(home, path), []byte(content), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, os.WriteFile(filepath.Join(home, path), []byte(content), 0o755))
 	}
-	servers, err := configure(stateDir("x"), ensemble.Options{Lifetime: ensemble.Kept})
-	if err != nil {
-		t.Fatal(err)
-	}
+	servers := must.Get(configure(stateDir("x"), ensemble.Options{Lifetime: ensemble.Kept}))(t)
 	t.Cleanup(func() {
 		if _, err := remove(stateDir("x")); err != nil {
 			t.Error(err)
 		}
 	})
-	inst, err := findInstallation(home)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inst := must.Get(findInstallation(home))(t)
 	for _, server := range servers {
-		if err := launch(inst, server); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, launch(inst, server))
 	}
-	e, err := Find("x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Find("x"))(t)
 	return e
 }
 

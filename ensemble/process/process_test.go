@@ -13,6 +13,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/process"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 var name = ensembletest.Name() + "-process"
@@ -34,10 +35,7 @@ func require(t *testing.T) (state string) {
 func up(t *testing.T, opts ensemble.Options) *process.Ensemble {
 	t.Helper()
 	opts.Name = name
-	e, err := process.Up(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(process.Up(t.Context(), opts))(t)
 	t.Cleanup(func() {
 		if t.Failed() { // it may hold the lock that the removal needs
 			_ = e.Close(context.WithoutCancel(t.Context()))
@@ -65,16 +63,12 @@ func TestLiveKeptEnsemble(t *testing.T) {
 	if _, err := process.Up(t.Context(), ensemble.Options{Name: name}); !errors.Is(err, ensemble.ErrBusy) {
 		t.Errorf("an ensemble in use was given away: %v", err)
 	}
-	if err := e.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Release())
 	attached := up(t, ensemble.Options{})
 	if attached.Servers()[0] != e.Servers()[0] {
 		t.Errorf("attached to %v instead of %v", attached.Servers(), e.Servers())
 	}
-	if err := attached.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, attached.Close(t.Context()))
 	if ended, err := process.Down(name); err != nil || ended != ensemble.Size {
 		t.Errorf("down ended %d processes, %v", ended, err)
 	}
@@ -124,18 +118,11 @@ func TestLivePortTaken(t *testing.T) {
 func TestLiveReusedID(t *testing.T) {
 	state := require(t)
 	crashed := up(t, ensemble.Options{})
-	if err := crashed.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, crashed.Release())
 	// As if the first server had ended and its id had been reused for this process.
 	pidFile := filepath.Join(state, "zoo1", "pid")
-	first, err := os.ReadFile(pidFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(pidFile, []byte("1"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(os.ReadFile(pidFile))(t)
+	must.Do(t, os.WriteFile(pidFile, []byte("1"), 0o644))
 	if ended, err := process.Down(name); err != nil || ended != ensemble.Size-1 {
 		t.Errorf("ended %d processes, %v; want the two that are still ours", ended, err)
 	}
@@ -152,9 +139,7 @@ func TestLiveTransactionLogsInMemory(t *testing.T) {
 		t.Fatalf("transaction log = %q, %v", d.TxnLog, err)
 	}
 	logs, _, _ := strings.Cut(d.TxnLog, "/zoo1/")
-	if err := e.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Release())
 	_, err = process.Up(t.Context(), ensemble.Options{Name: name, TxnLog: ensemble.OnDisk})
 	if err == nil || !strings.Contains(err.Error(), "keeps its transaction logs in memory") {
 		t.Errorf("logs in memory were given for logs on disk: %v", err)
@@ -166,9 +151,7 @@ func TestLiveTransactionLogsInMemory(t *testing.T) {
 		t.Errorf("%s is left (%v)", logs, err)
 	}
 	crashed := up(t, ensemble.Options{TxnLog: ensemble.InMemory})
-	if err := crashed.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, crashed.Release())
 	next := up(t, ensemble.Options{})
 	if next.Servers()[0] == crashed.Servers()[0] {
 		t.Error("the next run measured on debris")
@@ -191,10 +174,7 @@ func endByID(t *testing.T, pid string) {
 	for _, digit := range pid {
 		id = 10*id + int(digit-'0')
 	}
-	p, err := os.FindProcess(id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(os.FindProcess(id))(t)
 	if err := p.Kill(); err != nil {
 		t.Error(err)
 	}

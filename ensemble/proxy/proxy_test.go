@@ -23,6 +23,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/proxy"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // noted is an observer that keeps what it gets.
@@ -82,10 +83,7 @@ func kindsOf(all []proxy.Incident) []proxy.IncidentKind {
 func start(t *testing.T, servers ...string) (*proxy.Proxy, *noted) {
 	t.Helper()
 	n := &noted{}
-	p, err := proxy.Start(t.Context(), proxy.Config{Servers: servers, Epoch: time.Now(), Observer: n})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(proxy.Start(t.Context(), proxy.Config{Servers: servers, Epoch: time.Now(), Observer: n}))(t)
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -98,10 +96,7 @@ func start(t *testing.T, servers ...string) (*proxy.Proxy, *noted) {
 func openSession(t *testing.T, addr string) (*zk.Conn, *wire.Ledger) {
 	t.Helper()
 	ledger := wire.NewLedger(time.Now())
-	conn, err := ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, ledger, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, ledger, nil))(t)
 	return conn, ledger
 }
 
@@ -178,10 +173,7 @@ func TestSessionJoinsItsAccount(t *testing.T) {
 	p, n := start(t, server.Addr(), server.Addr())
 	ledger := wire.NewLedger(time.Now())
 	link := ensemble.NewLink(ledger)
-	conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{Servers: ensembletest.At(p.Addresses()...), Link: link})
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(ensemble.OpenSession(t.Context(), ensemble.SessionConfig{Servers: ensembletest.At(p.Addresses()...), Link: link}))(t)
 	defer conn.Close()
 	server.Inject(embedded.Fault{Op: wire.OpExists, Do: embedded.DropBefore})
 	for range 2 {
@@ -283,10 +275,7 @@ func awaitClosed(t *testing.T, p *proxy.Proxy) {
 // converse sends some bytes in pieces, ends its half, and returns what it receives.
 func converse(t *testing.T, addr string, sent []byte, piece int) []byte {
 	t.Helper()
-	conn, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("tcp", addr))(t)
 	defer conn.Close()
 	if len(sent) > 10_000 {
 		piece = max(piece, 1000)
@@ -331,11 +320,9 @@ func TestEndsAreForwarded(t *testing.T) {
 			})
 			p, _ := start(t, server)
 			for _, word := range []string{"stop", "wait"} {
-				conn, err := net.Dial("tcp", p.Addresses()[0])
-				if err != nil {
-					t.Fatal(err)
-				}
+				conn := must.Get(net.Dial("tcp", p.Addresses()[0]))(t)
 				_, _ = io.WriteString(conn, word)
+				var err error
 				if word == "stop" {
 					_, err = conn.Read(make([]byte, 1))
 				} else {
@@ -355,10 +342,7 @@ func TestEndsAreForwarded(t *testing.T) {
 // A server that does not listen ends the connection of the client, and is reported. Further clients are refused, as by the server, until
 // it listens again.
 func TestServerThatDoesNotListen(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	server := listener.Addr().String()
 	listener.Close()
 	p, n := start(t, server)
@@ -381,7 +365,8 @@ func TestServerThatDoesNotListen(t *testing.T) {
 	if _, err := net.Dial("tcp", addr); !errors.Is(err, syscall.ECONNREFUSED) {
 		t.Errorf("a second client sees %v, want it to be refused", err)
 	}
-	if listener, err = net.Listen("tcp", server); err != nil {
+	listener, err := net.Listen("tcp", server)
+	if err != nil {
 		t.Skip("another process has the port by now")
 	}
 	defer listener.Close()
@@ -429,10 +414,7 @@ func TestServerThatGoesAway(t *testing.T) {
 	})
 	resume := append([]byte{0, 0, 0, 44}, make([]byte, 44)...)
 	resume[27] = 7 // a session that does not exist
-	raw, err := net.Dial("tcp", p.Addresses()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(net.Dial("tcp", p.Addresses()[0]))(t)
 	defer raw.Close()
 	_, _ = raw.Write(resume)
 	_, _ = io.ReadAll(raw)
@@ -451,10 +433,7 @@ func TestServerThatGoesAway(t *testing.T) {
 func TestClientThatDoesNotWait(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	p, n := start(t, server.Addr())
-	conn, err := net.Dial("tcp", p.Addresses()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("tcp", p.Addresses()[0]))(t)
 	defer conn.Close()
 	hello := append([]byte{0, 0, 0, 44}, make([]byte, 44)...)
 	hello[19] = 0x10 // a timeout of 4 s
@@ -474,10 +453,7 @@ func TestClientThatDoesNotWait(t *testing.T) {
 func TestSessionThatRanOut(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{Tick: 100 * time.Millisecond})
 	p, n := start(t, server.Addr())
-	conn, err := net.Dial("tcp", p.Addresses()[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("tcp", p.Addresses()[0]))(t)
 	hello := append([]byte{0, 0, 0, 44}, make([]byte, 44)...)
 	hello[19] = 1 // the shortest timeout that the server grants
 	_, _ = conn.Write(hello)
@@ -531,17 +507,11 @@ func TestNothingIsLeft(t *testing.T) {
 
 // An address that is taken is an error, and leaves no other address taken.
 func TestAddressThatIsTaken(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()
-	ports, err := ensemble.FreePorts(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ports := must.Get(ensemble.FreePorts(1))(t)
 	free := fmt.Sprintf("127.0.0.1:%d", ports[0])
-	_, err = proxy.Start(context.Background(), proxy.Config{Servers: []string{"a:1", "b:1"}, Listen: []string{free, listener.Addr().String()}, Observer: &noted{}})
+	_, err := proxy.Start(context.Background(), proxy.Config{Servers: []string{"a:1", "b:1"}, Listen: []string{free, listener.Addr().String()}, Observer: &noted{}})
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		t.Errorf("error %v", err)
 	}

@@ -10,16 +10,14 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // serve connects a ledger to a server that answers the i-th frame of the client with answer(i). When the client has sent its
 // last byte, the server closes the connection, and sends all that it received.
 func serve(t *testing.T, l *wire.Ledger, answer func(i int) []byte) (client *wire.Conn, received <-chan [][]byte) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { listener.Close() })
 	done := make(chan [][]byte, 1)
 	go func() {
@@ -42,10 +40,7 @@ func serve(t *testing.T, l *wire.Ledger, answer func(i int) []byte) (client *wir
 		}
 		done <- got
 	}()
-	dialed, err := net.Dial("tcp", listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	dialed := must.Get(net.Dial("tcp", listener.Addr().String()))(t)
 	return l.Wrap(dialed), done
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // zxidOf describes a write's zxid.
@@ -67,9 +68,7 @@ func TestNextWrite(t *testing.T) {
 	check("answered with an error", next, zxidOf{7, true, true})
 	check("the one after that", later, zxidOf{})
 	send(t, conn, request(4, wire.OpDelete, "/x"))
-	if err := conn.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, conn.Close())
 	check("without a reply", later, zxidOf{sent: true, final: true})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/store"
 )
 
@@ -27,10 +28,7 @@ func reported(t *testing.T) capacity.Report {
 }
 
 func TestDecode(t *testing.T) {
-	text, err := store.Seal(reported(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(store.Seal(reported(t)))(t)
 	got, err := capacity.Decode(text)
 	if again, _ := store.Seal(got); err != nil || !bytes.Equal(again, text) {
 		t.Errorf("%v, read as %+v", err, got)

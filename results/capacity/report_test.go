@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 func TestReport(t *testing.T) {
@@ -33,9 +34,7 @@ func TestReport(t *testing.T) {
 	}
 	for _, width := range []int{80, 120} {
 		var out bytes.Buffer
-		if err := r.Write(&out, width); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, r.Write(&out, width))
 		golden.Compare(t, filepath.Join("testdata", fmt.Sprintf("report-%d.txt", width)), out.Bytes())
 	}
 }
@@ -52,10 +51,7 @@ func TestObjective(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	o, err := capacity.ParseObjective("response-p99 < 50ms")
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := must.Get(capacity.ParseObjective("response-p99 < 50ms"))(t)
 	if o.String() != "response-p99 < 50ms" {
 		t.Errorf("read as %q", o)
 	}
@@ -103,10 +99,7 @@ func TestWorstOfTheRepeats(t *testing.T) {
 		{"the smallest is the worst", "ops/s > 50", served("ops/s", 300, 200, 400), capacity.Holds, "200"},
 		{"one that fails", "acquire-max < 50ms", served("acquire-max-ns", 20e6, 60e6, 70e6), capacity.Fails, "60.0 ms"},
 	} {
-		o, err := capacity.ParseObjective(tt.objective)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(capacity.ParseObjective(tt.objective))(t)
 		if got, why := o.JudgeAll(tt.repeats, capacity.Bracket); got != tt.want || why != tt.why {
 			t.Errorf("%s: %s (%s), want %s (%s)", tt.name, got, why, tt.want, tt.why)
 		}
@@ -116,10 +109,7 @@ func TestWorstOfTheRepeats(t *testing.T) {
 // A percentile of too few samples does not hold, and neither does one that lacks the longest waits.
 func TestPercentilesThatDoNotHold(t *testing.T) {
 	times := func(n int) results.Histogram {
-		h, err := results.NewHistogram(slices.Repeat([]time.Duration{time.Millisecond}, n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(results.NewHistogram(slices.Repeat([]time.Duration{time.Millisecond}, n)))(t)
 		return h
 	}
 	for _, tt := range []struct {
@@ -141,10 +131,7 @@ func TestPercentilesThatDoNotHold(t *testing.T) {
 		{"the median beside many that starve", "acquire-p50 < 50ms", 1000, 101, capacity.Fails, "clients starve"},
 		{"response times, which contain the waits", "response-p99 < 50ms", 1000, 1000, capacity.Holds, ""},
 	} {
-		o, err := capacity.ParseObjective(tt.objective)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(capacity.ParseObjective(tt.objective))(t)
 		d := &results.Document{Phases: []string{"acquire"}, Histograms: map[string]results.Histogram{"acquire": times(tt.samples), "response": times(tt.samples)}}
 		d.Window = results.Window{UnfinishedWaits: tt.starving, StarvingWaits: tt.starving}
 		d.Metrics = map[string]results.Metric{o.Metric: {Value: 1e6}}
@@ -160,10 +147,7 @@ func TestPercentilesThatDoNotHold(t *testing.T) {
 // A trial that decides is made on a machine that did not change its speed, for each outcome, unless its load is why.
 func TestTrialsThatDecideNeedAFloorThatStays(t *testing.T) {
 	half := func(took time.Duration) map[string]results.Histogram {
-		h, err := results.NewHistogram([]time.Duration{took})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(results.NewHistogram([]time.Duration{took}))(t)
 		return map[string]results.Histogram{results.FloorWrite: h}
 	}
 	moved := &results.Floor{Before: half(time.Millisecond), After: half(3 * time.Millisecond)}
@@ -185,10 +169,7 @@ func TestTrialsThatDecideNeedAFloorThatStays(t *testing.T) {
 		{"the embedded server", capacity.Refute, 60e6, func(d *results.Document) { d.Environment.Engine = results.Embedded }, capacity.Fails},
 		{"a floor that stays", capacity.Refute, 60e6, func(d *results.Document) { d.Floor = &results.Floor{Before: moved.Before, After: moved.Before} }, capacity.Fails},
 	} {
-		o, err := capacity.ParseObjective("response-p99 < 50ms")
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(capacity.ParseObjective("response-p99 < 50ms"))(t)
 		d := &results.Document{Metrics: map[string]results.Metric{"response-p99-ns": {Value: tt.p99}}, Window: results.Window{End: 10 * time.Second}, Floor: moved}
 		d.Open = &results.Open{LastEmpty: 10 * time.Second}
 		if tt.change != nil {
@@ -216,10 +197,7 @@ func TestObjectivesOfALoad(t *testing.T) {
 		{capacity.ByRate, "offered/s < 100", "does not show how well"},
 		{capacity.ByRate, "floor-write-p50 < 5ms", "does not show how well"},
 	} {
-		o, err := capacity.ParseObjective(tt.objective)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(capacity.ParseObjective(tt.objective))(t)
 		if err := o.Check(tt.by); (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("by %s, %s: %v, want %q", tt.by, tt.objective, err, tt.want)
 		}

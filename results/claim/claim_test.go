@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 func TestParseClaim(t *testing.T) {
@@ -69,10 +70,7 @@ func TestUnfailing(t *testing.T) {
 		"a notifications/op >= 1e300":  "",
 		"a herd-max >= 1e-300 x other": "",
 	} {
-		c, err := claim.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(claim.Parse(text))(t)
 		if why := c.Unfailing(); (why == "") != (want == "") || !strings.Contains(why, want) {
 			t.Errorf("%s: %q, want %q", text, why, want)
 		}

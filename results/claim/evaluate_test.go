@@ -10,6 +10,7 @@ import (
 	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
@@ -67,10 +68,7 @@ func doc(variant string, changes ...change) *results.Document {
 
 func parsed(t *testing.T, text string) claim.Claim {
 	t.Helper()
-	c, err := claim.ParseForEvery(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(claim.ParseForEvery(text))(t)
 	return c
 }
 
@@ -281,10 +279,7 @@ func TestTally(t *testing.T) {
 // A slowdown is as scarce as the scarcer of its two times.
 func TestSlowdownsAreScarceLikeTimes(t *testing.T) {
 	times := func(n int) results.BackgroundRequests {
-		h, err := results.NewHistogram(slices.Repeat([]time.Duration{time.Millisecond}, n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(results.NewHistogram(slices.Repeat([]time.Duration{time.Millisecond}, n)))(t)
 		return results.BackgroundRequests{Response: h, Service: h}
 	}
 	for _, tt := range []struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // noon is when the first measurement started; the others follow minute by minute.
@@ -342,10 +343,7 @@ func TestMetricsOfOpenLoads(t *testing.T) {
 		d.Rate, d.Scenario.Mode = 100, results.OpenMode
 		sides[i] = compare.Side{Name: name, Docs: []*results.Document{d}}
 	}
-	c, err := compare.Runs(sides, compare.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(compare.Runs(sides, compare.Options{}))(t)
 	var got []string
 	for _, r := range c.Rows {
 		got = append(got, r.Metric)

@@ -14,6 +14,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -41,10 +42,7 @@ func twoRuns(t *testing.T) compare.Comparison {
 	for _, d := range b.Docs {
 		d.Environment.Zkbench = "1.1-22-g7c0ffee"
 	}
-	c, err := compare.Runs([]compare.Side{a, b}, compare.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(compare.Runs([]compare.Side{a, b}, compare.Options{}))(t)
 	return c
 }
 
@@ -61,19 +59,14 @@ func oneRun(t *testing.T) compare.Comparison {
 			s.Docs = append(s.Docs, d)
 		}
 	}
-	c, err := compare.Variants(s, compare.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(compare.Variants(s, compare.Options{}))(t)
 	return c
 }
 
 func written(t *testing.T, c compare.Comparison, format string, width int) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if err := c.Write(&out, format, width); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Write(&out, format, width))
 	return out.Bytes()
 }
 
@@ -107,9 +100,7 @@ func TestJSONCanBeReadBack(t *testing.T) {
 			Verdict, Reason  string
 		}
 	}
-	if err := json.Unmarshal(written(t, c, "json", 80), &back); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, json.Unmarshal(written(t, c, "json", 80), &back))
 	if back.Schema != 1 || len(back.Sides) != 2 || len(back.Differences) != 1 || len(back.Rows) != len(c.Rows) {
 		t.Fatalf("%+v", back)
 	}
@@ -179,14 +170,9 @@ func TestTablesOfOpenLoads(t *testing.T) {
 			}
 		}
 	}
-	c, err := compare.Runs(sides, compare.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(compare.Runs(sides, compare.Options{}))(t)
 	var text bytes.Buffer
-	if err := c.Write(&text, "text", 120); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.Write(&text, "text", 120))
 	for want, times := range map[string]int{"at 100/s": 1, "at 200/s": 1, "10 clients": 2, "50 clients": 2} {
 		if got := strings.Count(text.String(), want); got != times {
 			t.Errorf("%q stands %d times, want %d:\n%s", want, got, times, text.String())

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/paired"
 )
 
@@ -168,14 +169,8 @@ func TestOC(t *testing.T) {
 
 // TestDocumentedOC keeps the table that users read the one that was computed.
 func TestDocumentedOC(t *testing.T) {
-	table, err := os.ReadFile("testdata/operating-characteristic.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	page, err := os.ReadFile("../../docs/statistics.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(os.ReadFile("testdata/operating-characteristic.md"))(t)
+	page := must.Get(os.ReadFile("../../docs/statistics.md"))(t)
 	_, rest, begun := strings.Cut(string(page), "<!-- operating characteristic -->\n")
 	documented, _, ended := strings.Cut(rest, "<!-- end -->")
 	if !begun || !ended || documented != string(table) {

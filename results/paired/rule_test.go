@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/paired"
 )
 
@@ -164,9 +165,6 @@ func TestDecideRefusesWhatIsNoNumber(t *testing.T) {
 
 func judge(t *testing.T, rule paired.Rule, screen, confirmation []float64) paired.Decision {
 	t.Helper()
-	j, err := rule.Decide(screen, confirmation)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := must.Get(rule.Decide(screen, confirmation))(t)
 	return j
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 )
@@ -43,19 +44,14 @@ func (r raw) record(t *testing.T, d *results.Document, f recorder.Facts) *result
 // closed returns the document after its recorder was closed.
 func closed(t *testing.T, r *recorder.Recorder, d *results.Document, f recorder.Facts) *results.Document {
 	t.Helper()
-	if err := r.Close(d, f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, r.Close(d, f))
 	return d
 }
 
 // longest returns the largest value of a histogram.
 func longest(t *testing.T, h results.Histogram) time.Duration {
 	t.Helper()
-	decoded, err := h.Decode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	decoded := must.Get(h.Decode())(t)
 	return time.Duration(decoded.Max())
 }
 
@@ -89,10 +85,7 @@ func (r raw) histograms(t *testing.T) map[string]results.Histogram {
 
 func histogram(t *testing.T, values []time.Duration) results.Histogram {
 	t.Helper()
-	h, err := results.NewHistogram(values)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must.Get(results.NewHistogram(values))(t)
 	return h
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 	"github.com/zkbench/zkbench/results/store"
@@ -139,18 +140,10 @@ func TestShareLeavesOthersAlone(t *testing.T) {
 	opts := ensemble.Options{Name: fmt.Sprintf("test-theirs-%d", os.Getpid()), Home: t.TempDir(), Progress: &said}
 	started := 0
 	starts := func(ensemble.Engine) (done func()) { started++; return func() { started-- } }
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
+	cache := must.Get(os.UserCacheDir())(t)
 	theirs := filepath.Join(cache, "zkbench", "process", opts.Name)
-	if err := os.MkdirAll(theirs, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	claim, err := ensemble.TryLock("process-" + opts.Name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, os.MkdirAll(theirs, 0o755))
+	claim := must.Get(ensemble.TryLock("process-" + opts.Name))(t)
 	choice := auto.Choice{Engine: string(ensemble.Process)}
 	if _, down, err := Share(t.Context(), choice, opts, starts); !errors.Is(err, ensemble.ErrBusy) || strings.Count(err.Error(), ensemble.ErrBusy.Error()) != 1 || down != nil {
 		t.Errorf("shared what another one has, or tried to take it down: %v", err)
@@ -158,9 +151,7 @@ func TestShareLeavesOthersAlone(t *testing.T) {
 	if _, err := os.Stat(theirs); err != nil {
 		t.Error(err)
 	}
-	if err := claim.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, claim.Release())
 	if !strings.Contains(said.String(), "`zkbench ensemble down --name "+opts.Name+"`") {
 		t.Errorf("said %q", said.String())
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
@@ -16,10 +17,7 @@ import (
 // exported is an exporter that has shown a second of a measurement.
 func exported(t *testing.T, variant string) *Exporter {
 	t.Helper()
-	e, err := Start(t.Context(), "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(Start(t.Context(), "127.0.0.1:0"))(t)
 	t.Cleanup(e.Close)
 	e.Step(3, 12)
 	e.Show(second(variant, 100))
@@ -37,14 +35,8 @@ func second(variant string, operations int64) runner.Live {
 
 func scrape(t *testing.T, url string) string {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	reply, err := http.DefaultClient.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody))(t)
+	reply := must.Get(http.DefaultClient.Do(request))(t)
 	defer reply.Body.Close()
 	text, err := io.ReadAll(reply.Body)
 	if err != nil || reply.StatusCode != http.StatusOK {
@@ -79,10 +71,7 @@ func TestExporter(t *testing.T) {
 
 // The metrics follow Prometheus' conventions, by its own linter.
 func TestMetricsAreLinted(t *testing.T) {
-	problems, err := testutil.GatherAndLint(exported(t, "znode").registry)
-	if err != nil {
-		t.Fatal(err)
-	}
+	problems := must.Get(testutil.GatherAndLint(exported(t, "znode").registry))(t)
 	for _, p := range problems {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/store"
 )
@@ -308,10 +309,7 @@ func TestHerdThatGrowsSlowly(t *testing.T) {
 		s.now += time.Second
 		notify(slow, id)
 	}
-	d, err := s.Document("run", "app", time.Now(), results.Environment{Engine: results.External, Servers: []string{"a:1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(s.Document("run", "app", time.Now(), results.Environment{Engine: results.External, Servers: []string{"a:1"}}))(t)
 	if r := s.Report(); d.Herd.Max() != 17 || r.HerdMax != 17 {
 		t.Errorf("the largest herd has %d in the document and %d in the report, want 17", d.Herd.Max(), r.HerdMax)
 	}
@@ -426,18 +424,10 @@ func TestDocument(t *testing.T) {
 		s.now += 3 * time.Second
 	}
 	e := results.Environment{Engine: results.External, ZooKeeper: "3.9.3", Servers: []string{"a:1"}}
-	d, err := s.Document("run", "app", time.Now(), e)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(s.Document("run", "app", time.Now(), e))(t)
 	dir := t.TempDir()
-	if err := store.Write(d, dir); err != nil {
-		t.Fatal(err)
-	}
-	docs, err := store.ReadAll([]string{dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Write(d, dir))
+	docs := must.Get(store.ReadAll([]string{dir}))(t)
 	r, m := s.Report(), docs[0].Metrics
 	for name, want := range map[string]float64{
 		metric.NotificationsPerOp: float64(r.Notifications) / float64(r.Writes-r.FailedWrites),
@@ -474,18 +464,10 @@ func TestDocumentOfALaterWindow(t *testing.T) {
 		s.fire(wire.NodeDataChanged, "/a", 49, 50, 60)
 		s.now += 10 * time.Millisecond
 	}
-	d, err := s.Document("run", "app", time.Now(), results.Environment{Engine: results.External, Servers: []string{"a:1"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(s.Document("run", "app", time.Now(), results.Environment{Engine: results.External, Servers: []string{"a:1"}}))(t)
 	dir := t.TempDir()
-	if err := store.Write(d, dir); err != nil {
-		t.Fatal(err)
-	}
-	docs, err := store.ReadAll([]string{dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, store.Write(d, dir))
+	docs := must.Get(store.ReadAll([]string{dir}))(t)
 	if docs[0].Clients != 4 || len(docs[0].Timeline.Notifications) != 30 {
 		t.Errorf("%d clients, %d notifications in the timeline, want 4 and 30", docs[0].Clients, len(docs[0].Timeline.Notifications))
 	}

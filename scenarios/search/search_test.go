@@ -11,6 +11,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/scenarios"
 )
 
@@ -21,18 +22,14 @@ func TestCapacityRemovesEarlierTrials(t *testing.T) {
 	var kept []string
 	for _, rate := range []int{100, 200} {
 		for d.Rate, d.Repeat = rate, 1; d.Repeat <= 3; d.Repeat++ {
-			if err := os.WriteFile(filepath.Join(dir, d.Filename()), nil, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must.Do(t, os.WriteFile(filepath.Join(dir, d.Filename()), nil, 0o644))
 			if rate == 200 {
 				kept = append(kept, d.Filename())
 			}
 		}
 	}
 	s := scenarios.Scenario{Recipe: "lock", Scenario: results.Scenario{Name: "s", Variants: []string{"znode"}, Clients: []int{5}, Mode: scenarios.Open, Repeats: 3}}
-	if err := removeTrial(dir, s, 100); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, removeTrial(dir, s, 100))
 	left, err := os.ReadDir(dir)
 	var names []string
 	for _, e := range left {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 	"github.com/zkbench/zkbench/variants/lock"
@@ -26,10 +27,7 @@ func planOf(recipe variants.Recipe, variant int, seed uint64) simulation.Plan {
 func TestPlansAreData(t *testing.T) {
 	for seed := range uint64(200) {
 		plan := planOf(lock.Recipe(), 0, seed)
-		text, err := json.Marshal(plan)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(plan))(t)
 		read, err := simulation.ParsePlan(text)
 		if err != nil || !reflect.DeepEqual(read, planOf(lock.Recipe(), 0, seed)) {
 			t.Fatalf("seed %d: %v: read\n%+v, written\n%+v", seed, err, read, plan)
@@ -53,10 +51,7 @@ func TestImpossiblePlans(t *testing.T) {
 	} {
 		p := sound
 		spoil(&p)
-		text, err := json.Marshal(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(p))(t)
 		if _, err := simulation.ParsePlan(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one with %q", err, want)
 		}
@@ -147,14 +142,8 @@ func TestKeptPlans(t *testing.T) {
 		"hiddenchannel-watch-moved.json": "drop-before get/",
 		"watchload-one-znode.json":       "drop-before exists/",
 	} {
-		text, err := os.ReadFile(filepath.Join("testdata", file))
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan, err := simulation.ParsePlan(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join("testdata", file)))(t)
+		plan := must.Get(simulation.ParsePlan(text))(t)
 		out, met := simulation.Play(t, catalog.Named(plan.Recipe), plan), false
 		for mark := range out.Met {
 			met = met || strings.HasPrefix(mark, situation)
@@ -198,9 +187,7 @@ func TestEverySituationIsMet(t *testing.T) {
 func TestDocumentedRecipe(t *testing.T) {
 	code, err := os.ReadFile("counter_test.go")
 	page, pageErr := os.ReadFile("../../docs/simulation.md")
-	if err := errors.Join(err, pageErr); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, errors.Join(err, pageErr))
 	if want := strings.Replace(string(code), "package simulation_test", "package counter", 1); !strings.Contains(string(page), want) {
 		t.Errorf("docs/simulation.md does not have this recipe:\n%s", want)
 	}

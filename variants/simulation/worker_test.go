@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 	"github.com/zkbench/zkbench/variants/simulation"
@@ -95,9 +96,7 @@ func TestWorkersThatDie(t *testing.T) {
 	p := pool()
 	p.Workers = 1
 	outcomes := map[string]simulation.Outcome{}
-	if err := p.Do(t.Context(), jobs, func(j simulation.Job, r simulation.Report) { outcomes[j.Plan.Recipe] = r.Outcome }); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, p.Do(t.Context(), jobs, func(j simulation.Job, r simulation.Report) { outcomes[j.Plan.Recipe] = r.Outcome }))
 	if dead := outcomes["no such recipe"]; !dead.Fails() || !strings.Contains(dead.Findings[0].Text, "no recipe no such recipe") {
 		t.Errorf("the outcome of a worker that died is %+v", dead)
 	}
