@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/strict"
 )
 
@@ -54,7 +53,10 @@ func TestDecode(t *testing.T) {
 		{"yes", bools, neither}, {"on", bools, neither}, {"True", bools, neither}, {"1", bools, neither}, {"", bools, none},
 		{"010", texts, "010"}, {"yes", texts, "yes"}, {"", texts, none}, {"null", texts, none}, {"''", texts, ""},
 	} {
-		root := must.Get(strict.Document([]byte("- &x " + tt.value + "\n- *x\n")))(t)
+		root, err := strict.Document([]byte("- &x " + tt.value + "\n- *x\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, node := range root.Content { // an alias is read like the value
 			var got string
 			if err := strict.Decode(node, tt.into); err != nil {
@@ -87,7 +89,10 @@ func show(into any) string {
 }
 
 func TestMistakesHaveTheirLines(t *testing.T) {
-	root := must.Get(strict.Document([]byte("- 1\n- 2.5\n- 010\n")))(t)
+	root, err := strict.Document([]byte("- 1\n- 2.5\n- 010\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	m := new(strict.Mistakes)
 	if err := strict.Decode(root, new([]int)); !errors.As(err, m) || len(*m) != 2 || (*m)[0].Line != 2 || (*m)[1].Line != 3 {
 		t.Errorf("mistakes = %+v, want one in line 2 and one in line 3", *m)
