@@ -1,7 +1,6 @@
 package process_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net"
@@ -32,52 +31,31 @@ func require(t *testing.T) (state string) {
 	return filepath.Join(cache, "zkbench", "process", name)
 }
 
-func up(t *testing.T, opts ensemble.Options) *process.Ensemble {
-	t.Helper()
-	opts.Name = name
-	e := must.Get(process.Up(t.Context(), opts))(t)
-	t.Cleanup(func() {
-		if t.Failed() { // it may hold the lock that the removal needs
-			_ = e.Close(context.WithoutCancel(t.Context()))
-		}
-	})
-	return e
+// logsInMemory returns the folders in memory that ensembles of that name have left.
+func logsInMemory() string {
+	folders, _ := filepath.Glob("/dev/shm/zkbench-*-" + name + "-*")
+	return strings.Join(folders, " ")
 }
 
-func TestLiveKeptEnsemble(t *testing.T) {
+func TestLiveEngine(t *testing.T) {
 	state := require(t)
-	e := up(t, ensemble.Options{Lifetime: ensemble.Kept})
-	d, err := e.Describe(t.Context())
-	if err != nil || !strings.HasPrefix(d.Version, "3.") || d.Config["maxClientCnxns"] != "0" || !strings.Contains(d.TxnLog, state) {
-		t.Errorf("description = %+v, %v", d, err)
-	}
-	var logs bytes.Buffer
-	if err := e.Logs(t.Context(), &logs, 3); err != nil || !strings.Contains(logs.String(), "zoo3 | ") {
-		t.Errorf("logs: %v\n%s", err, logs.String())
-	}
-	for range 2 { // the second must not return the first's histogram
-		if used, err := e.HeapUsed(t.Context()); err != nil || used < 1<<20 || used > 512<<20 {
-			t.Errorf("%d bytes in use (%v), want those of three servers", used, err)
-		}
-	}
-	if _, err := process.Up(t.Context(), ensemble.Options{Name: name}); !errors.Is(err, ensemble.ErrBusy) {
-		t.Errorf("an ensemble in use was given away: %v", err)
-	}
-	must.Do(t, e.Release())
-	attached := up(t, ensemble.Options{})
-	if attached.Servers()[0] != e.Servers()[0] {
-		t.Errorf("attached to %v instead of %v", attached.Servers(), e.Servers())
-	}
-	must.Do(t, attached.Close(t.Context()))
-	if ended, err := process.Down(name); err != nil || ended != ensemble.Size {
-		t.Errorf("down ended %d processes, %v", ended, err)
-	}
-	if _, err := process.Find(name); !errors.Is(err, ensemble.ErrNotUp) {
-		t.Errorf("after down: %v, want ErrNotUp", err)
-	}
-	if _, err := os.Stat(state); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s is left (%v)", state, err)
-	}
+	ensembletest.CheckEngine(t, ensembletest.Engine[*process.Ensemble]{
+		Name: name, Up: process.Up,
+		Find: func(context.Context) error { _, err := process.Find(name); return err },
+		Down: func(context.Context) (int, error) { return process.Down(name) },
+		Left: func(context.Context) string {
+			if _, err := os.Stat(state); errors.Is(err, os.ErrNotExist) {
+				return logsInMemory()
+			}
+			return state
+		},
+		TxnLog: func(path string, inMemory bool) bool {
+			if inMemory {
+				return strings.HasPrefix(path, "/dev/shm/zkbench-") && strings.Contains(path, "(tmpfs on ")
+			}
+			return strings.Contains(path, state) && logsInMemory() == "" // also of a run that has crashed
+		},
+	})
 }
 
 // thief listens on the first server's port for elections when the ports have been chosen, and before the servers start.
@@ -104,7 +82,7 @@ func (th *thief) Write(p []byte) (int, error) {
 // Servers one of which finds its port taken are started again with other ports.
 func TestLivePortTaken(t *testing.T) {
 	th := &thief{state: require(t)}
-	e := up(t, ensemble.Options{Progress: th})
+	e := must.Get(process.Up(t.Context(), ensemble.Options{Name: name, Progress: th}))(t)
 	if th.listener == nil {
 		t.Fatal("no port was taken")
 	}
@@ -117,7 +95,7 @@ func TestLivePortTaken(t *testing.T) {
 // What a crashed run has left is ended. A process that has reused the id of one of its servers is not touched.
 func TestLiveReusedID(t *testing.T) {
 	state := require(t)
-	crashed := up(t, ensemble.Options{})
+	crashed := must.Get(process.Up(t.Context(), ensemble.Options{Name: name}))(t)
 	must.Do(t, crashed.Release())
 	// As if the first server had ended and its id had been reused for this process.
 	pidFile := filepath.Join(state, "zoo1", "pid")
@@ -127,44 +105,6 @@ func TestLiveReusedID(t *testing.T) {
 		t.Errorf("ended %d processes, %v; want the two that are still ours", ended, err)
 	}
 	endByID(t, string(first))
-}
-
-// Transaction logs in memory are recorded as such, are refused to runs that ask for a disk, and are removed with the servers,
-// after a crash by the next up.
-func TestLiveTransactionLogsInMemory(t *testing.T) {
-	require(t)
-	e := up(t, ensemble.Options{Lifetime: ensemble.Kept, TxnLog: ensemble.InMemory})
-	d, err := e.Describe(t.Context())
-	if err != nil || !strings.HasPrefix(d.TxnLog, "/dev/shm/zkbench-") || !strings.Contains(d.TxnLog, "(tmpfs on ") {
-		t.Fatalf("transaction log = %q, %v", d.TxnLog, err)
-	}
-	logs, _, _ := strings.Cut(d.TxnLog, "/zoo1/")
-	must.Do(t, e.Release())
-	_, err = process.Up(t.Context(), ensemble.Options{Name: name, TxnLog: ensemble.OnDisk})
-	if err == nil || !strings.Contains(err.Error(), "keeps its transaction logs in memory") {
-		t.Errorf("logs in memory were given for logs on disk: %v", err)
-	}
-	if ended, err := process.Down(name); err != nil || ended != ensemble.Size {
-		t.Errorf("down ended %d processes, %v", ended, err)
-	}
-	if _, err := os.Stat(logs); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s is left (%v)", logs, err)
-	}
-	crashed := up(t, ensemble.Options{TxnLog: ensemble.InMemory})
-	must.Do(t, crashed.Release())
-	next := up(t, ensemble.Options{})
-	if next.Servers()[0] == crashed.Servers()[0] {
-		t.Error("the next run measured on debris")
-	}
-	if d, err := next.Describe(t.Context()); err != nil || strings.Contains(d.TxnLog, "/dev/shm") {
-		t.Errorf("transaction log = %q, %v; want it with the other files again", d.TxnLog, err)
-	}
-	if _, err := os.Stat(logs); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s is left after a crash (%v)", logs, err)
-	}
-	if err := next.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
 }
 
 // endByID ends the server that the test has hidden from zkbench.
@@ -188,23 +128,5 @@ func TestUnavailable(t *testing.T) {
 	t.Setenv("JAVA_HOME", "")
 	if err := process.Available(""); !errors.Is(err, ensemble.ErrUnavailable) {
 		t.Errorf("a machine without Java passed: %v", err)
-	}
-}
-
-func TestLiveBreaker(t *testing.T) {
-	state := require(t)
-	e := up(t, ensemble.Options{})
-	ensembletest.CheckBreaker(t, e)
-	// The processes can be ended in any state.
-	for i, fault := range e.ServerFaults() {
-		if err := e.Break(t.Context(), e.Servers()[i], fault); err != nil {
-			t.Error(err)
-		}
-	}
-	if err := e.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if _, err := os.Stat(state); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("%s is left (%v)", state, err)
 	}
 }

@@ -1,0 +1,163 @@
+package ensembletest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/ensemble"
+)
+
+// started is an ensemble whose servers an engine has started on this machine.
+type started interface {
+	ensemble.Ensemble
+	ensemble.HeapMeter
+	diagnosable
+	Release() error
+}
+
+// Engine is how an engine of real servers starts, finds and removes the ensemble of one name.
+type Engine[E started] struct {
+	Name string
+	Up   func(ctx context.Context, opts ensemble.Options) (E, error)
+	Find func(ctx context.Context) error
+	Down func(ctx context.Context) (servers int, err error)
+	Left func(ctx context.Context) string // what the ensemble has left on the machine; empty for nothing
+	// TxnLog checks where the transaction logs are: in memory, or where they are by default.
+	TxnLog func(path string, inMemory bool) bool
+}
+
+// CheckEngine checks what every engine of real servers promises of the ensembles that it starts, keeps up and removes.
+func CheckEngine[E started](t *testing.T, e Engine[E]) {
+	t.Run("kept", e.checkKept)
+	t.Run("transaction logs in memory", e.checkLogsInMemory)
+	t.Run("debris", e.checkDebris)
+	t.Run("breaker", e.checkBreaker)
+}
+
+func (e Engine[E]) up(t *testing.T, opts ensemble.Options) E {
+	t.Helper()
+	opts.Name = e.Name
+	one, err := e.Up(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() { // it may hold the lock that the removal needs
+			_ = one.Close(context.WithoutCancel(t.Context()))
+		}
+	})
+	return one
+}
+
+// down removes an ensemble that was kept, of which nothing is left then.
+func (e Engine[E]) down(t *testing.T) {
+	t.Helper()
+	if servers, err := e.Down(t.Context()); err != nil || servers != ensemble.Size {
+		t.Errorf("down ended %d servers, %v", servers, err)
+	}
+	if err := e.Find(t.Context()); !errors.Is(err, ensemble.ErrNotUp) {
+		t.Errorf("after down: %v, want ErrNotUp", err)
+	}
+	e.nothingLeft(t)
+}
+
+func (e Engine[E]) nothingLeft(t *testing.T) {
+	t.Helper()
+	if left := e.Left(t.Context()); left != "" {
+		t.Errorf("left behind: %s", left)
+	}
+}
+
+// refused checks that the ensemble of that name cannot be had with some options, and why.
+func (e Engine[E]) refused(t *testing.T, opts ensemble.Options, why string) {
+	t.Helper()
+	opts.Name = e.Name
+	if _, err := e.Up(t.Context(), opts); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("with the options %+v: %v, want it to say %q", opts, err, why)
+	}
+}
+
+// checkKept checks that an ensemble that is kept up can be described and attached to, and outlives those who attach.
+func (e Engine[E]) checkKept(t *testing.T) {
+	one := e.up(t, ensemble.Options{Lifetime: ensemble.Kept})
+	d, err := one.Describe(t.Context())
+	if err != nil || !strings.HasPrefix(d.Version, "3.") || d.Image == "" || d.Config["maxClientCnxns"] != "0" || !e.TxnLog(d.TxnLog, false) {
+		t.Errorf("description = %+v, %v", d, err)
+	}
+	var logs bytes.Buffer
+	if err := one.Logs(t.Context(), &logs, 3); err != nil || !strings.Contains(logs.String(), "zoo3 | ") {
+		t.Errorf("logs: %v\n%s", err, logs.String())
+	}
+	for range 2 { // the second must not return the first's histogram
+		if used, err := one.HeapUsed(t.Context()); err != nil || used < 1<<20 || used > 512<<20 {
+			t.Errorf("%d bytes in use (%v), want those of three servers", used, err)
+		}
+	}
+	e.refused(t, ensemble.Options{}, ensemble.ErrBusy.Error())
+	if err := one.Release(); err != nil {
+		t.Fatal(err)
+	}
+	attached := e.up(t, ensemble.Options{})
+	if attached.Servers()[0] != one.Servers()[0] {
+		t.Errorf("attached to %v instead of %v", attached.Servers(), one.Servers())
+	}
+	closed(t, attached)
+	if err := e.Find(t.Context()); err != nil {
+		t.Errorf("closing an ensemble that was found took it down: %v", err)
+	}
+	e.down(t)
+}
+
+// checkLogsInMemory checks that transaction logs in memory are recorded as such, and are refused to runs that ask for a disk.
+func (e Engine[E]) checkLogsInMemory(t *testing.T) {
+	one := e.up(t, ensemble.Options{Lifetime: ensemble.Kept, TxnLog: ensemble.InMemory})
+	if d, err := one.Describe(t.Context()); err != nil || !e.TxnLog(d.TxnLog, true) {
+		t.Errorf("transaction log = %q, %v", d.TxnLog, err)
+	}
+	if err := one.Release(); err != nil {
+		t.Fatal(err)
+	}
+	e.refused(t, ensemble.Options{TxnLog: ensemble.OnDisk}, "keeps its transaction logs in memory")
+	closed(t, e.up(t, ensemble.Options{TxnLog: ensemble.InMemory}))
+	e.down(t)
+}
+
+// checkDebris checks that the next up replaces the servers and logs of a crashed run, whose lock the kernel has released.
+func (e Engine[E]) checkDebris(t *testing.T) {
+	crashed := e.up(t, ensemble.Options{TxnLog: ensemble.InMemory})
+	if err := crashed.Release(); err != nil {
+		t.Fatal(err)
+	}
+	next := e.up(t, ensemble.Options{})
+	if next.Servers()[0] == crashed.Servers()[0] {
+		t.Error("the next run measured on debris")
+	}
+	if d, err := next.Describe(t.Context()); err != nil || !e.TxnLog(d.TxnLog, false) {
+		t.Errorf("transaction log = %q, %v; want it with the other files again", d.TxnLog, err)
+	}
+	closed(t, next)
+	e.nothingLeft(t)
+}
+
+// checkBreaker checks the faults of servers, and that servers can be removed in any state.
+func (e Engine[E]) checkBreaker(t *testing.T) {
+	one := e.up(t, ensemble.Options{})
+	CheckBreaker(t, one)
+	for i, fault := range one.ServerFaults() {
+		if err := one.Break(t.Context(), one.Servers()[i], fault); err != nil {
+			t.Error(err)
+		}
+	}
+	closed(t, one)
+	e.nothingLeft(t)
+}
+
+func closed(t *testing.T, one started) {
+	t.Helper()
+	if err := one.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
