@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
-	"github.com/zkbench/zkbench/results/must"
 )
 
 // engine is the part of a Breaker that causes faults, in memory.
@@ -131,7 +130,9 @@ func TestCloseRestores(t *testing.T) {
 	for _, found := range []bool{true, false} {
 		e := newEngine()
 		local := ensemble.Local{Breakage: e.breakage(), Members: server.Servers(), Found: found}
-		must.Do(t, local.Break(t.Context(), server.Servers()[0], ensemble.Pause))
+		if err := local.Break(t.Context(), server.Servers()[0], ensemble.Pause); err != nil {
+			t.Fatal(err)
+		}
 		removed := false
 		if err := local.CloseBy(t.Context(), func() error { removed = true; return nil }); err != nil {
 			t.Error(err)

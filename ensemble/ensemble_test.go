@@ -156,16 +156,12 @@ func TestLockIsExclusive(t *testing.T) {
 	if err != nil {
 		t.Errorf("a lock of another name: %v", err)
 	}
-	if err := errors.Join(first.Release(), first.Release(), other.Release()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, errors.Join(first.Release(), first.Release(), other.Release()))
 	again, err := ensemble.TryLock(name)
 	if err != nil {
 		t.Errorf("a lock after release: %v", err)
 	}
-	if err := errors.Join(first.Release(), again.Release()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, errors.Join(first.Release(), again.Release()))
 	if left, _ := filepath.Glob("/tmp/zkbench-" + name + "*"); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // kept is an ensemble that is up.
@@ -54,9 +55,7 @@ func TestAttachingChecksTheTransactionLogs(t *testing.T) {
 				t.Errorf("locked: %t", !tt.refused)
 			}
 			if !tt.refused {
-				if err := e.Release(); err != nil {
-					t.Error(err)
-				}
+				must.Do(t, e.Release())
 			}
 			if said := fmt.Sprint(progress.String(), err); (err != nil) != tt.refused || !strings.Contains(said, tt.said) {
 				t.Errorf("refused: %t, said %q; want %q", err != nil, said, tt.said)

@@ -129,9 +129,7 @@ func TestDisarm(t *testing.T) {
 		t.Error("disarmed other than once")
 	}
 	ensemble.CutFirst([]*ensemble.Link{victim.link}, wire.OpGetChildren, false) // the library sends getChildren2
-	if err := victim.make("/x"); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, victim.make("/x"))
 	if _, _, err := victim.Children("/"); !errors.Is(err, zk.ErrConnectionClosed) {
 		t.Errorf("getChildren returned %v", err)
 	}
@@ -166,9 +164,7 @@ func TestSever(t *testing.T) {
 	victim.link.Sever()
 	victim.await(t, zk.StateDisconnected)
 	victim.Close()
-	if err := victim.link.Settle(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, victim.link.Settle(t.Context()))
 	l := victim.link.Ledger()
 	if c := l.Counts(); !exists(t, other, "/x") || c.SessionsOpened != 1 || c.SessionsClosed != 0 || l.Reconnects() != 0 {
 		t.Errorf("exists %t, %d sessions opened, %d closed, %d reconnects", exists(t, other, "/x"), c.SessionsOpened, c.SessionsClosed, l.Reconnects())
@@ -312,9 +308,7 @@ func TestFurtherLink(t *testing.T) {
 	if trap.Victim() != first.link {
 		t.Error("the victim is not the client's first link")
 	}
-	if err := first.link.Expire(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, first.link.Expire(t.Context()))
 	further.await(t, zk.StateHasSession)
 	if _, _, err := further.Get("/cut"); err != nil {
 		t.Errorf("the further session ended with the first: %v", err)

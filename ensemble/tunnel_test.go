@@ -139,12 +139,8 @@ func TestTunnelOfTwoConnections(t *testing.T) {
 		t.Cleanup(func() { conn.Close() })
 		hello := append([]byte{0, 0, 0, 44, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x75, 0x30}, session...)
 		answer := make([]byte, 4+4+4+len(session))
-		if _, err := conn.Write(hello); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := io.ReadFull(conn, answer); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Write(hello))(t)
+		must.Get(io.ReadFull(conn, answer))(t)
 		session = answer[12:]
 	}
 	for i, want := range []zk.State{zk.StateHasSession, zk.StateDisconnected, zk.StateHasSession, zk.StateDisconnected, zk.StateHasSession} {

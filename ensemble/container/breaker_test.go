@@ -85,9 +85,7 @@ func TestPauseIsRepeated(t *testing.T) {
 	log := fakeServers(t, well, well, well)
 	e := must.Get(container.Find(t.Context(), "x"))(t)
 	must.Do(t, os.WriteFile(filepath.Join(os.Getenv("ENGINE"), "stiff"), nil, 0o644))
-	if err := e.Break(t.Context(), e.Servers()[1], ensemble.Pause); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, e.Break(t.Context(), e.Servers()[1], ensemble.Pause))
 	if got, want := log(), []string{"pause c2", "pause c2"}; !slices.Equal(got, want) {
 		t.Errorf("docker was called with %q, want %q", got, want)
 	}
@@ -108,13 +106,9 @@ func TestBreakerCommands(t *testing.T) {
 	} {
 		log := fakeServers(t, well, well, well)
 		e := must.Get(container.Find(t.Context(), "x"))(t)
-		if err := e.Break(t.Context(), e.Servers()[1], tt.fault); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, e.Break(t.Context(), e.Servers()[1], tt.fault))
 		must.Do(t, os.WriteFile(filepath.Join(os.Getenv("ENGINE"), "c2"), []byte(tt.state), 0o644))
-		if err := e.Restore(t.Context(), e.Servers()[1]); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, e.Restore(t.Context(), e.Servers()[1]))
 		if got := log(); !slices.Equal(got, tt.want) {
 			t.Errorf("%s, then %q: docker was called with %q, want %q", tt.fault, tt.state, got, tt.want)
 		}

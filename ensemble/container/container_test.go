@@ -21,9 +21,7 @@ func require(t *testing.T) {
 	t.Helper()
 	ensembletest.Require(t, container.Available(t.Context()))
 	t.Cleanup(func() {
-		if _, err := container.Down(context.WithoutCancel(t.Context()), name); err != nil {
-			t.Error(err)
-		}
+		must.Get(container.Down(context.WithoutCancel(t.Context()), name))(t)
 	})
 }
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/net/nettest"
 
 	"github.com/zkbench/zkbench/ensemble/dial"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // A pipe is a net.Conn like any other.
@@ -28,9 +29,7 @@ func TestPipe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, server := dial.Pipe()
 		big := bytes.Repeat([]byte("zk"), 3<<20) // more than the buffer holds
-		if _, err := client.Write([]byte("small")); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(client.Write([]byte("small")))(t)
 		_ = server.SetReadDeadline(time.Now().Add(time.Hour))
 		got := make([]byte, 5)
 		if _, err := io.ReadFull(server, got); err != nil || string(got) != "small" {

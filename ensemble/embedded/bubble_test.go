@@ -24,9 +24,7 @@ func TestServerInMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(conn.Close)
-		if _, err := conn.Create("/e", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Create("/e", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)))(t)
 		time.Sleep(time.Hour)
 		if there, _, err := conn.Exists("/e"); !there || err != nil {
 			t.Errorf("after an hour of pings: %v, %v", there, err)
@@ -35,9 +33,7 @@ func TestServerInMemory(t *testing.T) {
 			t.Errorf("status %+v, %v", status, err)
 		}
 		link.Cut()
-		if err := link.Expire(t.Context()); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, link.Expire(t.Context()))
 		for s := range states {
 			if s == zk.StateExpired {
 				break
@@ -69,9 +65,7 @@ func TestDelaysInMemory(t *testing.T) {
 			}
 			took("a read", read)
 		}
-		if _, err := conn.Set("/", nil, -1); err != nil {
-			t.Error(err)
-		}
+		must.Get(conn.Set("/", nil, -1))(t)
 		took("a write", write)
 	})
 }

@@ -287,12 +287,8 @@ func hello(t testing.TB, s *embedded.Ensemble) net.Conn {
 	out.Int(math.MaxInt32)
 	out.Long(0)
 	out.Buffer(make([]byte, 16))
-	if _, err := conn.Write(out.Frame()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := jute.ReadFrame(conn, 100); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.Write(out.Frame()))(t)
+	must.Get(jute.ReadFrame(conn, 100))(t)
 	return conn
 }
 
@@ -315,9 +311,7 @@ func TestContainersAreReaped(t *testing.T) {
 	s := ensembletest.Embedded(t, embedded.Config{Reap: 10 * time.Millisecond})
 	c := connect(t, s)
 	for _, name := range []string{"/used", "/unused"} {
-		if _, err := c.CreateContainer(name, nil, zk.FlagContainer, zk.WorldACL(zk.PermAll)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.CreateContainer(name, nil, zk.FlagContainer, zk.WorldACL(zk.PermAll)))(t)
 	}
 	must.Do(t, c.create("/used/child", 0))
 	_, _, events, err := c.ExistsW("/used")
@@ -371,16 +365,10 @@ func TestUp(t *testing.T) {
 	if d.Engine != ensemble.Embedded || !strings.HasPrefix(d.Version, "3.9") || d.Config["readDelay"] != "1µs" || d.Config["writeDelay"] != "1ms" {
 		t.Errorf("description %+v", d)
 	}
-	if err := ensemble.CheckQuorum(t.Context(), e.Servers()); err != nil {
-		t.Error(err)
-	}
-	if err := e.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, ensemble.CheckQuorum(t.Context(), e.Servers()))
+	must.Do(t, e.Close(t.Context()))
 	again := must.Get(embedded.Up(opts))(t)
-	if err := again.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, again.Close(t.Context()))
 }
 
 // A thousand sessions, each with an ephemeral znode and a watch, are notified and ended. `go test -v` logs the memory.
@@ -426,9 +414,7 @@ func ask(t testing.TB, conn net.Conn, op wire.Opcode, fill func(*jute.Encoder)) 
 	out.Int(1)
 	out.Int(int32(op))
 	fill(out)
-	if _, err := conn.Write(out.Frame()); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.Write(out.Frame()))(t)
 	body := must.Get(jute.ReadFrame(conn, 1000))(t)
 	d := jute.NewDecoder(body)
 	d.Int()

@@ -155,9 +155,7 @@ func FuzzConnection(f *testing.F) {
 		client.Close()
 		<-drained
 		s.running.Wait()
-		if err := inspect(s); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, inspect(s))
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // dialLimited connects to a server with short limits. The pipe has no buffers, so a write lasts until the frame is read.
@@ -33,12 +34,8 @@ func dialLimited(t *testing.T, change func(*Server)) (*Server, net.Conn) {
 // shakeHands opens a session on a raw connection.
 func shakeHands(t *testing.T, conn net.Conn) {
 	t.Helper()
-	if _, err := conn.Write(conversation(greeted, nil)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := jute.ReadFrame(conn, 100); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.Write(conversation(greeted, nil)))(t)
+	must.Get(jute.ReadFrame(conn, 100))(t)
 }
 
 func ended(t *testing.T, conn net.Conn) {
@@ -69,13 +66,9 @@ func TestFarewellTimeout(t *testing.T) {
 	var bye jute.Encoder
 	bye.Int(1)
 	bye.Int(int32(wire.OpClose))
-	if _, err := conn.Write(append([]byte{0, 0, 0, 8}, bye.Bytes()...)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.Write(append([]byte{0, 0, 0, 8}, bye.Bytes()...)))(t)
 	s.running.Wait()
-	if err := inspect(s); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, inspect(s))
 }
 
 // The server reads no further requests of a client that leaves too many replies unread.

@@ -73,8 +73,6 @@ func resident(t *testing.T) float64 {
 	t.Helper()
 	text := must.Get(os.ReadFile("/proc/self/statm"))(t)
 	var size, pages float64
-	if _, err := fmt.Sscan(string(text), &size, &pages); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(fmt.Sscan(string(text), &size, &pages))(t)
 	return pages * float64(os.Getpagesize())
 }

@@ -36,9 +36,7 @@ func roaming(t *testing.T, e *embedded.Ensemble) *zk.Conn {
 
 func mustCreate(t *testing.T, c *zk.Conn, path string, flags int32) {
 	t.Helper()
-	if _, err := c.Create(path, nil, flags, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(c.Create(path, nil, flags, zk.WorldACL(zk.PermAll)))(t)
 }
 
 func isThere(t *testing.T, c *zk.Conn, path string) bool {

@@ -260,9 +260,7 @@ func session(t *testing.T, addr string) *zk.Conn {
 
 func create(t *testing.T, conn *zk.Conn, path string, flags int32) {
 	t.Helper()
-	if _, err := conn.Create(path, nil, flags, zk.WorldACL(zk.PermAll)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.Create(path, nil, flags, zk.WorldACL(zk.PermAll)))(t)
 }
 
 // Open leaves no znode and no session behind.

@@ -73,9 +73,7 @@ func mustCreate(t *testing.T, c namespace.Client, flags int32, paths ...string) 
 func mustRemove(t *testing.T, c namespace.Client, paths ...string) {
 	t.Helper()
 	for _, path := range paths {
-		if _, err := c.Remove(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Remove(t.Context(), path))(t)
 	}
 }
 
@@ -122,9 +120,7 @@ func largeTreeGoesInBatches(t *testing.T, e ensemble.Ensemble) {
 		for j := range 100 {
 			creates = append(creates, &zk.CreateRequest{Path: fmt.Sprintf("%s/m1/n%04d", root(0), 100*i+j), Acl: zk.WorldACL(zk.PermAll)})
 		}
-		if _, err := c.Conn.Multi(creates...); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(c.Conn.Multi(creates...))(t)
 	}
 	path := root(0)
 	for range deep {

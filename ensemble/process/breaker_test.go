@@ -25,9 +25,7 @@ func fakeServers(t *testing.T) *Ensemble {
 	}
 	servers := must.Get(configure(stateDir("x"), ensemble.Options{Lifetime: ensemble.Kept}))(t)
 	t.Cleanup(func() {
-		if _, err := remove(stateDir("x")); err != nil {
-			t.Error(err)
-		}
+		must.Get(remove(stateDir("x")))(t)
 	})
 	inst := must.Get(findInstallation(home))(t)
 	for _, server := range servers {
@@ -48,9 +46,7 @@ func TestBreaker(t *testing.T) {
 	}
 	before := pids()
 	for i, fault := range e.ServerFaults() {
-		if err := e.Break(t.Context(), e.Servers()[i], fault); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, e.Break(t.Context(), e.Servers()[i], fault))
 	}
 	found, err := Find("x")
 	if err != nil {
@@ -61,9 +57,7 @@ func TestBreaker(t *testing.T) {
 		t.Errorf("faults = %v, %v; want %v", faults, err, want)
 	}
 	for _, s := range e.Servers() { // the last one has no fault
-		if err := found.Restore(t.Context(), s); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, found.Restore(t.Context(), s))
 	}
 	if faults, err := e.Faults(t.Context()); err != nil || len(faults) > 0 {
 		t.Errorf("faults = %v, %v; want none", faults, err)
@@ -78,9 +72,7 @@ func TestBrokenToTheLast(t *testing.T) {
 	e := fakeServers(t)
 	cause := func(i int, f ensemble.ServerFault) {
 		t.Helper()
-		if err := e.Break(t.Context(), e.Servers()[i], f); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, e.Break(t.Context(), e.Servers()[i], f))
 	}
 	cause(0, ensemble.Kill)
 	cause(1, ensemble.Pause)
@@ -88,9 +80,7 @@ func TestBrokenToTheLast(t *testing.T) {
 	if _, err := Find("x"); err != nil {
 		t.Errorf("with a paused process: %v", err)
 	}
-	if err := e.Restore(t.Context(), e.Servers()[0]); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, e.Restore(t.Context(), e.Servers()[0]))
 	cause(0, ensemble.Pause)
 	if ended, err := remove(e.dir); err != nil || ended != 2 {
 		t.Errorf("ended %d processes (%v), want the 2 paused ones", ended, err)

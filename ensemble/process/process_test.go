@@ -24,9 +24,7 @@ func require(t *testing.T) (state string) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	t.Cleanup(func() {
-		if _, err := process.Down(name); err != nil {
-			t.Error(err)
-		}
+		must.Get(process.Down(name))(t)
 	})
 	return filepath.Join(cache, "zkbench", "process", name)
 }
@@ -87,9 +85,7 @@ func TestLivePortTaken(t *testing.T) {
 		t.Fatal("no port was taken")
 	}
 	th.listener.Close()
-	if err := e.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, e.Close(t.Context()))
 }
 
 // What a crashed run has left is ended. A process that has reused the id of one of its servers is not touched.
@@ -115,9 +111,7 @@ func endByID(t *testing.T, pid string) {
 		id = 10*id + int(digit-'0')
 	}
 	p := must.Get(os.FindProcess(id))(t)
-	if err := p.Kill(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, p.Kill())
 }
 
 func TestUnavailable(t *testing.T) {

@@ -85,9 +85,7 @@ func start(t *testing.T, servers ...string) (*proxy.Proxy, *noted) {
 	n := &noted{}
 	p := must.Get(proxy.Start(t.Context(), proxy.Config{Servers: servers, Epoch: time.Now(), Observer: n}))(t)
 	t.Cleanup(func() {
-		if err := p.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, p.Close())
 	})
 	return p, n
 }
@@ -490,9 +488,7 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Errorf("%d accounts are left", n)
 	}
 	open, _ := openSession(t, p.Addresses()[0])
-	if err := p.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, p.Close())
 	if _, err := net.Dial("tcp", p.Addresses()[0]); err == nil {
 		t.Error("a closed proxy listens")
 	}

@@ -47,9 +47,7 @@ func serve(t *testing.T, l *wire.Ledger, answer func(i int) []byte) (client *wir
 func send(t *testing.T, conn net.Conn, frames ...[]byte) {
 	t.Helper()
 	for _, f := range frames {
-		if _, err := conn.Write(f); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Write(f))(t)
 	}
 }
 

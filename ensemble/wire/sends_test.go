@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // gate is a connection that sends nothing.
@@ -44,9 +45,7 @@ func TestAwaitSend(t *testing.T) {
 		if closed(sent) {
 			t.Fatal("a request for another path, or none, counts as sent")
 		}
-		if _, err := conn.Write(frame); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Write(frame))(t)
 	}
 	if len(writes) != 4 || !writes[3] {
 		t.Errorf("announced before each write: %v, want it before the last", writes)
@@ -69,9 +68,7 @@ func TestAwaitSendInVain(t *testing.T) {
 	tooLong, forgetLong := l.AwaitSend(long)
 	defer forgetLong()
 	for _, frame := range [][]byte{connectRequest(), request(1, wire.OpCreate, long), request(2, wire.OpDelete, "/a")} {
-		if _, err := conn.Write(frame); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Write(frame))(t)
 	}
 	if closed(forgotten) || !closed(again) || closed(tooLong) {
 		t.Errorf("announced: %v, %v and %v, want only the second", closed(forgotten), closed(again), closed(tooLong))

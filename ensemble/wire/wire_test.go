@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // frame returns body behind its length.
@@ -80,14 +81,10 @@ func exchange(t *testing.T, l *wire.Ledger, out, in []byte, step func() int) {
 	conn := l.Wrap(&pipe{incoming: in, step: step})
 	for len(out) > 0 {
 		n := min(step(), len(out))
-		if _, err := conn.Write(out[:n]); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Write(out[:n]))(t)
 		out = out[n:]
 	}
-	if _, err := io.Copy(io.Discard, conn); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.Copy(io.Discard, conn))(t)
 }
 
 func join(parts ...[]byte) []byte {
@@ -261,9 +258,7 @@ func TestIdle(t *testing.T) {
 		{"second watch", request(6, wire.OpGetData, "/a", 1), reply(6, 2, 0), true},
 		{"notified, with a watch left", nil, notification(3, wire.NodeDataChanged, "/a"), true},
 	} {
-		if _, err := conn.Write(step.out); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(conn.Write(step.out))(t)
 		if step.in != nil {
 			receive(t, conn, in, step.in, make([]byte, 4096))
 		}
@@ -329,21 +324,15 @@ func connected(t testing.TB, l *wire.Ledger) (net.Conn, *pipe) {
 	t.Helper()
 	in := &pipe{step: func() int { return 1 << 20 }, incoming: connectResponse()}
 	conn := l.Wrap(in)
-	if _, err := conn.Write(connectRequest()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := conn.Read(make([]byte, 4096)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(conn.Write(connectRequest()))(t)
+	must.Get(conn.Read(make([]byte, 4096)))(t)
 	return conn, in
 }
 
 // receive passes frames from the server to the ledger.
 func receive(t testing.TB, conn net.Conn, in *pipe, frames []byte, buf []byte) {
 	in.incoming = frames
-	if _, err := conn.Read(buf); err != nil {
-		t.Error(err)
-	}
+	must.Get(conn.Read(buf))(t)
 }
 
 // Each notification is taken once, with its own path, and stays in the total.
@@ -457,9 +446,7 @@ func TestLastZxid(t *testing.T) {
 		{"a reply", header(6, 12), 12},
 	} {
 		go func() { _, _ = server.Write(frame(tt.body)) }()
-		if _, err := io.ReadFull(conn, make([]byte, 4+len(tt.body))); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.ReadFull(conn, make([]byte, 4+len(tt.body))))(t)
 		if got := l.LastZxid(); got != tt.want {
 			t.Errorf("%s: last zxid %d, want %d", tt.name, got, tt.want)
 		}

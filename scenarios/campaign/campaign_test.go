@@ -40,9 +40,7 @@ func scripted(t *testing.T, code int, err error) (s *Series, calls *[][]string) 
 // Both sides of a pair have the same seed; their order is drawn, and what is confirmed takes the place of what was asked for.
 func TestPairs(t *testing.T) {
 	s, calls := scripted(t, 0, nil)
-	if _, err := s.measure(t.Context(), 20, s.Load.With(scenarios.Overrides{"clients": {"2"}}), nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(s.measure(t.Context(), 20, s.Load.With(scenarios.Overrides{"clients": {"2"}}), nil))(t)
 	first := map[string]int{}
 	for i := 0; i < len(*calls); i += 2 {
 		one, other := (*calls)[i], (*calls)[i+1]
@@ -148,9 +146,7 @@ func TestShareLeavesOthersAlone(t *testing.T) {
 	if _, down, err := Share(t.Context(), choice, opts, starts); !errors.Is(err, ensemble.ErrBusy) || strings.Count(err.Error(), ensemble.ErrBusy.Error()) != 1 || down != nil {
 		t.Errorf("shared what another one has, or tried to take it down: %v", err)
 	}
-	if _, err := os.Stat(theirs); err != nil {
-		t.Error(err)
-	}
+	must.Get(os.Stat(theirs))(t)
 	must.Do(t, claim.Release())
 	if !strings.Contains(said.String(), "`zkbench ensemble down --name "+opts.Name+"`") {
 		t.Errorf("said %q", said.String())
