@@ -62,7 +62,7 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 	}
 	opening := &opening{ready: make(chan struct{}), enough: make(chan string, 1), observer: c.Observe}
 	conn, _, err := zk.Connect(addressesOf(c.Servers), cmp.Or(c.Timeout, SessionTimeout),
-		zk.WithHostProvider(&turns{servers: addressesOf(c.Servers)}),
+		zk.WithHostProvider(&rotation{servers: addressesOf(c.Servers)}),
 		zk.WithDialer(way),
 		zk.WithEventCallback(opening.observe), // the event channel drops events when it is full
 		zk.WithLogger(log.New(io.Discard, "", 0)),
@@ -157,10 +157,10 @@ func (o *opening) exists() bool {
 	}
 }
 
-// turns is the order in which a session's servers are tried: in turn, beginning with the first one. The client library's own
+// rotation is the order in which a session's servers are tried: in turn, beginning with the first one. The client library's own
 // order begins at random. With one server, the library would pause for a second before the first attempt to reconnect, which is
 // a third of what a session with a short timeout has.
-type turns struct {
+type rotation struct {
 	mu      sync.Mutex
 	servers []string
 	next    int // index in servers
@@ -168,26 +168,26 @@ type turns struct {
 }
 
 // Init implements [zk.HostProvider]. An unknown host is an error at once. The library has shuffled its list, which is ignored.
-func (t *turns) Init(shuffled []string) error { return zk.NewDNSHostProvider().Init(shuffled) }
+func (r *rotation) Init(shuffled []string) error { return zk.NewDNSHostProvider().Init(shuffled) }
 
 // Len implements [zk.HostProvider].
-func (t *turns) Len() int { return len(t.servers) }
+func (r *rotation) Len() int { return len(r.servers) }
 
 // Next implements [zk.HostProvider]. It asks for a pause of a second after each round in which no server was connected.
-func (t *turns) Next() (server string, pause bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	server, pause = t.servers[t.next], t.tries > 0 && t.tries%len(t.servers) == 0
-	t.next = (t.next + 1) % len(t.servers)
-	t.tries++
+func (r *rotation) Next() (server string, pause bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	server, pause = r.servers[r.next], r.tries > 0 && r.tries%len(r.servers) == 0
+	r.next = (r.next + 1) % len(r.servers)
+	r.tries++
 	return server, pause
 }
 
 // Connected implements [zk.HostProvider].
-func (t *turns) Connected() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.tries = 0
+func (r *rotation) Connected() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.tries = 0
 }
 
 // awaitSession returns when the session exists. It is an error if a server closes connections although no election or failure

@@ -20,20 +20,20 @@ import (
 	"github.com/zkbench/zkbench/results/must"
 )
 
-// doorkeeper closes the connections of the first sessions, answers srvr with a text, and forwards all other connections to a
+// fakeServer closes the connections of the first sessions, answers srvr with a text, and forwards all other connections to a
 // server.
-func doorkeeper(t *testing.T, closes int32, srvr, backend string) string {
+func fakeServer(t *testing.T, closes int32, srvr, backend string) string {
 	t.Helper()
 	var sessions atomic.Int32
 	return ensembletest.Listen(t, func(conn net.Conn) {
-		if head := door(conn, srvr); head != nil && sessions.Add(1) > closes {
+		if head := answerSrvr(conn, srvr); head != nil && sessions.Add(1) > closes {
 			forward(io.MultiReader(bytes.NewReader(head), conn), conn, backend)
 		}
 	})
 }
 
-// door answers srvr with a text, and returns the beginning of any other request.
-func door(conn net.Conn, srvr string) []byte {
+// answerSrvr answers srvr with a text, and returns the beginning of any other request.
+func answerSrvr(conn net.Conn, srvr string) []byte {
 	head := make([]byte, 4)
 	_, _ = io.ReadFull(conn, head)
 	if string(head) == "srvr" {
@@ -60,7 +60,7 @@ func TestConnectNamesALimitOfConnections(t *testing.T) {
 	for name, answer := range map[string]string{"no answer": "", "it serves": srvr} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			addr := doorkeeper(t, 1000, answer, "")
+			addr := fakeServer(t, 1000, answer, "")
 			_, err := ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, wire.NewLedger(time.Now()), nil)
 			if err == nil || !strings.Contains(err.Error(), "maxClientCnxns") || !strings.Contains(err.Error(), addr+" closes") {
 				t.Errorf("error = %v, want it to name the limit and the server", err)
@@ -74,7 +74,7 @@ type closed struct{}
 
 func (closed) DialContext(context.Context, string, string) (net.Conn, error) {
 	client, server := dial.Pipe()
-	go func() { door(server, srvr); server.Close() }()
+	go func() { answerSrvr(server, srvr); server.Close() }()
 	return client, nil
 }
 
@@ -114,7 +114,7 @@ func TestConnectWaitsForAnElection(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			addr := doorkeeper(t, tt.closes, tt.answer, backend)
+			addr := fakeServer(t, tt.closes, tt.answer, backend)
 			conn := must.Get(ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, wire.NewLedger(time.Now()), nil))(t)
 			conn.Close()
 		})
@@ -125,8 +125,8 @@ func TestConnectWaitsForAnElection(t *testing.T) {
 func TestConnectAsksTheServerThatRefuses(t *testing.T) {
 	t.Parallel()
 	backend := ensembletest.Embedded(t, embedded.Config{}).Addr()
-	full := doorkeeper(t, 1000, "", "")
-	electing := doorkeeper(t, 3, "This ZooKeeper instance is not currently serving requests\n", backend)
+	full := fakeServer(t, 1000, "", "")
+	electing := fakeServer(t, 3, "This ZooKeeper instance is not currently serving requests\n", backend)
 	down := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	down.Close()
 	open := func(servers ...string) error {

@@ -240,7 +240,7 @@ func TestExpireWaitsForAnElection(t *testing.T) {
 // A session begins at its home, and goes to the next server when its connection ends.
 func TestSessionMovesInTurn(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{}).Addr()
-	first, second := doorkeeper(t, 0, srvr, server), doorkeeper(t, 0, srvr, server)
+	first, second := fakeServer(t, 0, srvr, server), fakeServer(t, 0, srvr, server)
 	c := openLinked(t, first, second)
 	var visited []string
 	for range 4 {

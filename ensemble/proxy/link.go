@@ -23,9 +23,9 @@ const (
 
 // link is a client's connection and the connection to its server.
 type link struct {
-	proxy  *Proxy
-	door   *door
-	client net.Conn
+	proxy    *Proxy
+	listener *listener
+	client   net.Conn
 
 	mu     sync.Mutex
 	server net.Conn // nil until it is open
@@ -77,7 +77,7 @@ func reset(conn net.Conn) {
 // serve forwards both directions until both have ended.
 func (l *link) serve() {
 	if err := l.dial(); err != nil {
-		l.door.shut()
+		l.listener.shut()
 		l.happened(Unreachable, err.Error(), 0)
 		reset(l.client)
 		return
@@ -93,7 +93,7 @@ func (l *link) serve() {
 
 // dial opens the connection to the server.
 func (l *link) dial() error {
-	conn, err := l.door.dial(dialTimeout)
+	conn, err := l.listener.dial(dialTimeout)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (l *link) toClient() {
 		}
 		if err != nil {
 			if l.over(EndedServer, err) {
-				l.door.check()
+				l.listener.check()
 			}
 			endHalf(l.client, err)
 			_ = l.client.SetReadDeadline(time.Now().Add(lingering))
@@ -232,7 +232,7 @@ func (l *link) over(kind IncidentKind, err error) (reported bool) {
 
 // happened reports an incident of this connection.
 func (l *link) happened(kind IncidentKind, detail string, unanswered int) {
-	i := Incident{Kind: kind, Server: l.door.server, Client: l.client.RemoteAddr().String(), Detail: detail, Unanswered: unanswered}
+	i := Incident{Kind: kind, Server: l.listener.server, Client: l.client.RemoteAddr().String(), Detail: detail, Unanswered: unanswered}
 	if c := l.counted.Load(); c != nil {
 		i.Session = c.account.id.Load()
 	}

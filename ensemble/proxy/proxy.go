@@ -70,12 +70,12 @@ type Stats struct {
 
 // Proxy is a running proxy. Its methods may be called concurrently.
 type Proxy struct {
-	config   Config
-	doors    []*door
-	accounts *accounts
-	dials    context.Context // ends with the proxy
-	stop     context.CancelFunc
-	running  sync.WaitGroup
+	config    Config
+	listeners []*listener
+	accounts  *accounts
+	dials     context.Context // ends with the proxy
+	stop      context.CancelFunc
+	running   sync.WaitGroup
 
 	mu    sync.Mutex
 	links map[*link]struct{}
@@ -90,17 +90,17 @@ func Start(ctx context.Context, c Config) (*Proxy, error) {
 	p := &Proxy{config: c, accounts: newAccounts(c.Epoch, c.Observer), links: map[*link]struct{}{}, stats: Stats{Incidents: map[IncidentKind]int64{}}}
 	p.dials, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	for i, server := range c.Servers {
-		d := &door{proxy: p, server: server, address: "127.0.0.1:0"}
+		l := &listener{proxy: p, server: server, address: "127.0.0.1:0"}
 		if len(c.Listen) > 0 {
-			d.address = c.Listen[i]
+			l.address = c.Listen[i]
 		}
-		p.doors = append(p.doors, d)
-		if err := d.listen(); err != nil {
+		p.listeners = append(p.listeners, l)
+		if err := l.listen(); err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
 	}
-	for _, d := range p.doors {
-		p.running.Go(d.serve)
+	for _, l := range p.listeners {
+		p.running.Go(l.serve)
 	}
 	p.running.Go(p.sweep)
 	return p, nil
@@ -123,8 +123,8 @@ func (p *Proxy) sweep() {
 // Addresses returns where clients reach each server through the proxy, in the order of the servers.
 func (p *Proxy) Addresses() []string {
 	var out []string
-	for _, d := range p.doors {
-		out = append(out, d.at())
+	for _, l := range p.listeners {
+		out = append(out, l.at())
 	}
 	return out
 }
@@ -188,8 +188,8 @@ func (p *Proxy) Close() error {
 		l.cut()
 	}
 	p.mu.Unlock()
-	for _, d := range p.doors {
-		d.shut()
+	for _, l := range p.listeners {
+		l.shut()
 	}
 	p.running.Wait()
 	return nil

@@ -1,0 +1,148 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/dial"
+)
+
+const (
+	// probePause is the time between two attempts to connect to a server that takes no connections.
+	probePause = 100 * time.Millisecond
+	// probeTimeout bounds such an attempt. A server that has not refused by then is taken to be up.
+	probeTimeout = 100 * time.Millisecond
+	// secondLook is how long after the end of a connection the server is looked at again. A process that has ended no longer listens then.
+	secondLook = 20 * time.Millisecond
+)
+
+// listener is the address at which clients reach a server.
+type listener struct {
+	proxy  *Proxy
+	server string
+
+	mu      sync.Mutex
+	address string       // also while it refuses connections
+	socket  net.Listener // nil meanwhile
+
+	looking atomic.Bool // a second look is due
+}
+
+// at returns the address.
+func (l *listener) at() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.address
+}
+
+// listen lets the address take connections.
+func (l *listener) listen() error {
+	socket, err := (&net.ListenConfig{}).Listen(l.proxy.dials, "tcp", l.at())
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.proxy.dials.Err(); err != nil { // closed meanwhile
+		return errors.Join(err, socket.Close())
+	}
+	l.socket, l.address = socket, socket.Addr().String()
+	return nil
+}
+
+// shut makes the address refuse connections, until serve finds that the server takes them again.
+func (l *listener) shut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.socket != nil {
+		l.socket.Close()
+		l.socket = nil
+	}
+}
+
+func (l *listener) current() net.Listener {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.socket
+}
+
+// serve takes connections while the server does, until the proxy is closed.
+func (l *listener) serve() {
+	for {
+		if socket := l.current(); socket != nil {
+			dial.Accept(socket, l.unreachable, func(conn net.Conn) { l.proxy.serve(&link{proxy: l.proxy, listener: l, client: conn}) })
+		}
+		if !l.awaitServer() {
+			l.shut()
+			return
+		}
+		if err := l.listen(); err != nil && l.proxy.dials.Err() == nil {
+			l.unreachable(err)
+		}
+	}
+}
+
+// unreachable reports that clients cannot connect.
+func (l *listener) unreachable(err error) {
+	l.proxy.happened(Incident{Kind: Unreachable, Server: l.server, Detail: err.Error()})
+}
+
+// awaitServer returns true when the server takes connections, and false when the proxy is closed.
+func (l *listener) awaitServer() bool {
+	for {
+		select {
+		case <-l.proxy.dials.Done():
+			return false
+		case <-time.After(probePause):
+		}
+		if l.probe() == nil {
+			return true
+		}
+	}
+}
+
+// dial opens a connection to the server.
+func (l *listener) dial(timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(l.proxy.dials, timeout)
+	defer cancel()
+	return dial.To(ctx, nil, l.server)
+}
+
+// probe connects to the server, and returns why that is not possible.
+func (l *listener) probe() error {
+	conn, err := l.dial(probeTimeout)
+	var timeout net.Error
+	switch {
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return nil
+	case err != nil:
+		return err
+	}
+	return conn.Close()
+}
+
+// check shuts the address if the server does not take connections: at once, and by a second look, as a process that ends may close its
+// connections before its listening socket.
+func (l *listener) check() {
+	if l.probe() != nil {
+		l.shut()
+		return
+	}
+	if !l.looking.CompareAndSwap(false, true) {
+		return
+	}
+	l.proxy.running.Go(func() {
+		defer l.looking.Store(false)
+		select {
+		case <-l.proxy.dials.Done():
+		case <-time.After(secondLook):
+			if l.probe() != nil {
+				l.shut()
+			}
+		}
+	})
+}
