@@ -78,9 +78,7 @@ func (l linked) make(path string) error {
 func exists(t *testing.T, c linked, path string) bool {
 	t.Helper()
 	found, _, err := c.Exists(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return found
 }
 

@@ -19,10 +19,9 @@ func TestServerInMemory(t *testing.T) {
 		begun := time.Now()
 		states := make(chan zk.State, 100)
 		link := ensemble.NewLink(wire.NewLedger(time.Now()))
-		conn, err := ensemble.OpenSession(t.Context(), ensemble.SessionConfig{Servers: e.Servers(), Link: link, Observe: func(ev zk.Event) { states <- ev.State }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(ensemble.OpenSession(t.Context(), ensemble.SessionConfig{
+			Servers: e.Servers(), Link: link, Observe: func(ev zk.Event) { states <- ev.State },
+		}))(t)
 		t.Cleanup(conn.Close)
 		must.Get(conn.Create("/e", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)))(t)
 		time.Sleep(time.Hour)

@@ -78,13 +78,25 @@ func happened(t testing.TB, what string, c <-chan struct{}) {
 	}
 }
 
-func exists(t testing.TB, c *client, path string) bool {
+// reader is a session of which tests know no more.
+type reader interface {
+	Exists(path string) (bool, *zk.Stat, error)
+	ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error)
+}
+
+func exists(t testing.TB, c reader, path string) bool {
 	t.Helper()
 	there, _, err := c.Exists(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return there
+}
+
+// watch returns the events of a watch that exists sets.
+func watch(t testing.TB, c reader, path string) <-chan zk.Event {
+	t.Helper()
+	_, _, events, err := c.ExistsW(path)
+	must.Do(t, err)
+	return events
 }
 
 // next returns the next event of a watch.
@@ -145,10 +157,7 @@ func TestExpireAfterTakesEffectFirst(t *testing.T) {
 	t.Parallel()
 	s := ensembletest.Embedded(t, embedded.Config{})
 	victim, other := connect(t, s), connect(t, s)
-	_, _, events, err := other.ExistsW("/e")
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := watch(t, other, "/e")
 	s.Inject(embedded.Fault{Op: wire.OpCreate, Do: embedded.ExpireAfter})
 	_ = victim.create("/e", zk.FlagEphemeral)
 	if e := next(t, events); e.Type != zk.EventNodeCreated {
@@ -161,10 +170,7 @@ func TestHoldReply(t *testing.T) {
 	t.Parallel()
 	s := ensembletest.Embedded(t, embedded.Config{})
 	victim, other := connect(t, s), connect(t, s)
-	_, _, events, err := victim.ExistsW("/later")
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := watch(t, victim, "/later")
 	trap := s.Inject(embedded.Fault{Session: victim.SessionID(), Op: wire.OpCreate, Do: embedded.HoldReply})
 	done := make(chan struct{})
 	go func() {
@@ -202,10 +208,7 @@ func TestDelayNotifications(t *testing.T) {
 	s.DelayNotifications(time.Millisecond)
 	for i := range 20 {
 		path := fmt.Sprintf("/%d", i)
-		_, _, events, err := watcher.ExistsW(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		events := watch(t, watcher, path)
 		must.Do(t, other.create(path, 0))
 		if !exists(t, watcher, path) {
 			t.Fatal("a later read does not see the change")
@@ -224,10 +227,7 @@ func TestDelayedNotificationsHoldUpNoOtherConnection(t *testing.T) {
 	s := ensembletest.Embedded(t, embedded.Config{})
 	watcher, other := connect(t, s), connect(t, s)
 	s.DelayNotifications(time.Hour)
-	_, _, events, err := watcher.ExistsW("/x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := watch(t, watcher, "/x")
 	must.Do(t, other.create("/x", 0))
 	go func() { _, _ = watcher.Sync("/") }()
 	if !exists(t, other, "/x") {
@@ -314,18 +314,10 @@ func TestContainersAreReaped(t *testing.T) {
 		must.Get(c.CreateContainer(name, nil, zk.FlagContainer, zk.WorldACL(zk.PermAll)))(t)
 	}
 	must.Do(t, c.create("/used/child", 0))
-	_, _, events, err := c.ExistsW("/used")
-	if err != nil {
-		t.Fatal(err)
-	}
+	events := watch(t, c, "/used")
 	must.Do(t, c.Delete("/used/child", -1))
-	select {
-	case e := <-events:
-		if e.Type != zk.EventNodeDeleted {
-			t.Errorf("event %v", e)
-		}
-	case <-time.After(patience):
-		t.Fatal("an empty container stays")
+	if e := next(t, events); e.Type != zk.EventNodeDeleted { // the empty container
+		t.Errorf("event %v", e)
 	}
 	if !exists(t, c, "/unused") {
 		t.Error("a container that never had a child is gone")

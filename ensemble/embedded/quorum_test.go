@@ -39,15 +39,6 @@ func mustCreate(t *testing.T, c *zk.Conn, path string, flags int32) {
 	must.Get(c.Create(path, nil, flags, zk.WorldACL(zk.PermAll)))(t)
 }
 
-func isThere(t *testing.T, c *zk.Conn, path string) bool {
-	t.Helper()
-	there, _, err := c.Exists(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return there
-}
-
 // What several servers show and one does not.
 func TestSeveralServers(t *testing.T) {
 	for _, c := range []struct {
@@ -57,29 +48,26 @@ func TestSeveralServers(t *testing.T) {
 		{"a read on a follower lags behind a write, until a sync", func(t *testing.T, e *embedded.Ensemble) {
 			writer, reader := at(t, e, 2), at(t, e, 0)
 			mustCreate(t, writer, "/x", 0)
-			if isThere(t, reader, "/x") {
+			if exists(t, reader, "/x") {
 				t.Error("the follower did not lag")
 			}
-			if _, err := reader.Sync("/"); err != nil || !isThere(t, reader, "/x") {
+			if _, err := reader.Sync("/"); err != nil || !exists(t, reader, "/x") {
 				t.Errorf("not seen after a sync (%v)", err)
 			}
 		}},
 		{"a session sees its own writes", func(t *testing.T, e *embedded.Ensemble) {
 			c := at(t, e, 0)
-			if mustCreate(t, c, "/x", 0); !isThere(t, c, "/x") {
+			if mustCreate(t, c, "/x", 0); !exists(t, c, "/x") {
 				t.Error("not seen")
 			}
 		}},
 		{"a watch on a follower fires when that has applied the change", func(t *testing.T, e *embedded.Ensemble) {
 			writer, reader := at(t, e, 2), at(t, e, 0)
-			_, _, watch, err := reader.ExistsW("/x")
-			if err != nil {
-				t.Fatal(err)
-			}
+			events := watch(t, reader, "/x")
 			mustCreate(t, writer, "/x", 0)
 			begun := time.Now()
-			<-watch
-			if took := time.Since(begun); took != three.Lag || !isThere(t, reader, "/x") {
+			<-events
+			if took := time.Since(begun); took != three.Lag || !exists(t, reader, "/x") {
 				t.Errorf("it fired after %s", took)
 			}
 		}},
@@ -87,7 +75,7 @@ func TestSeveralServers(t *testing.T) {
 			reader := at(t, e, 0)
 			mustCreate(t, at(t, e, 2), "/x", 0)
 			e.Leader().Fail(ensemble.Pause)
-			if time.Sleep(2 * three.Lag); !isThere(t, reader, "/x") {
+			if time.Sleep(2 * three.Lag); !exists(t, reader, "/x") {
 				t.Error("not seen")
 			}
 			e.Leader().Recover()
@@ -98,7 +86,7 @@ func TestSeveralServers(t *testing.T) {
 			id, first := c.SessionID(), e.Leader()
 			first.Fail(ensemble.Kill)
 			time.Sleep(5 * time.Second)
-			if second := e.Leader(); second == nil || second == first || c.SessionID() != id || !isThere(t, c, "/mine") {
+			if second := e.Leader(); second == nil || second == first || c.SessionID() != id || !exists(t, c, "/mine") {
 				t.Errorf("%p led, then %p; session %#x became %#x", first, second, id, c.SessionID())
 			}
 		}},
@@ -117,7 +105,7 @@ func TestSeveralServers(t *testing.T) {
 			members[2].Recover()
 			time.Sleep(5 * time.Second)
 			for server := range members {
-				if c := at(t, e, server); isThere(t, c, "/lost") || !isThere(t, c, "/kept") {
+				if c := at(t, e, server); exists(t, c, "/lost") || !exists(t, c, "/kept") {
 					t.Errorf("server %d does not have what was acknowledged, or has what was not", server)
 				}
 			}
@@ -131,7 +119,7 @@ func TestSeveralServers(t *testing.T) {
 			time.Sleep(5 * time.Minute)
 			e.Members()[0].Recover()
 			time.Sleep(10 * time.Second)
-			if c.SessionID() != id || !isThere(t, c, "/mine") {
+			if c.SessionID() != id || !exists(t, c, "/mine") {
 				t.Error("it has expired")
 			}
 		}},
@@ -142,7 +130,7 @@ func TestSeveralServers(t *testing.T) {
 			mustCreate(t, other, "/missed", 0)
 			paused.Recover()
 			time.Sleep(time.Second)
-			if !isThere(t, at(t, e, 0), "/missed") {
+			if !exists(t, at(t, e, 0), "/missed") {
 				t.Error("it does not have what it missed")
 			}
 		}},
@@ -152,7 +140,7 @@ func TestSeveralServers(t *testing.T) {
 			begun := time.Now()
 			go func() {
 				time.Sleep(500 * time.Millisecond)
-				if isThere(t, other, "/x") {
+				if exists(t, other, "/x") {
 					t.Error("it was written at once")
 				}
 			}()
