@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/variants/lock"
 )
 
-// persistent is a connection that creates no ephemeral znodes.
+// persistent is a connection that creates no ephemeral znodes: what a client that has died holds is never free again.
 type persistent struct{ variants.Conn }
 
 // Create implements [variants.Conn].
@@ -25,7 +25,8 @@ func (p persistent) Create(path string, data []byte, flags int32, acl []zk.ACL) 
 // farewell is what is written to a znode just before it is deleted.
 const farewell = "released"
 
-// announced is a connection that announces its own deletions, and on which watches fire for announcements only.
+// announced is a connection that announces its own deletions, and on which watches fire for announcements only: a client whose predecessor
+// dies waits for ever.
 type announced struct{ variants.Conn }
 
 // Delete implements [variants.Conn].
@@ -57,6 +58,37 @@ func announcements(events <-chan zk.Event) <-chan zk.Event {
 		}
 	}()
 	return passed
+}
+
+// undyingHolders returns a lock whose holder makes a request at the end, ignores that its session turns out to be lost, and holds on until
+// other clients have been granted the lock twice.
+func undyingHolders() variants.Variant {
+	grants := newTally()
+	return joining(func(env variants.Env) lock.Lock {
+		return undying{lock.NewPredecessorWatch(env.Session, env.Root), grants}
+	}, func(ctx context.Context, env variants.Env) error {
+		_, _, _ = env.Session.Exists(ctx, env.Root)
+		if env.Session.Alive() == nil {
+			return nil
+		}
+		return grants.await(ctx, 2)
+	})
+}
+
+// joining returns predecessor-watch with other locks, whose holders do something else after each hold.
+func joining(open func(variants.Env) lock.Lock, after func(context.Context, variants.Env) error) variants.Variant {
+	v := named(lock.Recipe(), "predecessor-watch")
+	v.Join = func(_ context.Context, env variants.Env) (variants.Participant, error) {
+		hold := env.Hold
+		env.Hold = func(ctx context.Context, asked <-chan struct{}) error {
+			if err := hold(ctx, asked); err != nil {
+				return err
+			}
+			return after(ctx, env)
+		}
+		return lock.NewParticipant(open(env), env), nil
+	}
+	return v
 }
 
 // undying is a lock whose grants are never lost. It counts them.
@@ -104,16 +136,19 @@ func (c *tally) await(ctx context.Context, times int) error {
 	return nil
 }
 
-// stale is a lock whose fencing token is one more than the last holder has written.
+// staleTokens returns a lock whose fencing token is one more than the last holder has written, which it does as it releases: after a holder
+// that did not come to that, the next one is granted the same token.
+func staleTokens() variants.Variant {
+	return joining(func(env variants.Env) lock.Lock {
+		return &stale{Lock: lock.NewPredecessorWatch(env.Session, env.Root), session: env.Session.Fork(), path: path.Join(env.Root, "token")}
+	}, func(context.Context, variants.Env) error { return nil })
+}
+
 type stale struct {
 	lock.Lock
 	session *variants.Session
 	path    string // of the last token
 	token   int64
-}
-
-func newStale(env variants.Env) *stale {
-	return &stale{Lock: lock.NewPredecessorWatch(env.Session, env.Root), session: env.Session.Fork(), path: path.Join(env.Root, "token")}
 }
 
 // Acquire implements [lock.Lock].

@@ -24,6 +24,11 @@ type mistake struct {
 	variant func() variants.Variant
 }
 
+// named returns a variant of a recipe.
+func named(r variants.Recipe, name string) variants.Variant {
+	return r.Variants[slices.IndexFunc(r.Variants, func(v variants.Variant) bool { return v.Name == name })]
+}
+
 // in returns a recipe's variant whose clients see their session through a mistake.
 func in(recipe func() variants.Recipe, variant string, see func(context.Context, *variants.Session) *variants.Session) func() variants.Variant {
 	return func() variants.Variant {
@@ -46,15 +51,15 @@ func on(recipe func() variants.Recipe, variant string, mistaken func(variants.Co
 // mistakes returns what the simulator must find. The last ones were faults of zkbench once.
 func mistakes() []mistake {
 	return slices.Concat(lockMistakes(), queueMistakes(), serverMistakes(), []mistake{
-		{"non-ephemeral lock", lock.Recipe, NonEphemeralLock},
-		{"deaf successor", lock.Recipe, DeafSuccessorLock},
-		{"undying holder", lock.Recipe, UndyingHolderLock},
-		{"stale token", lock.Recipe, StaleTokenLock},
-		{"unmarked items", enqueue.Recipe, UnmarkedItems},
-		{"lasting claims", queue.Recipe, LastingClaims},
-		{"repeated writes", queue.Recipe, RepeatedWrites},
-		{"lasting marks", queue.Recipe, LastingMarks},
-		{"forgotten workers", masterworker.Recipe, ForgottenWorkers},
+		{"persistent locks", lock.Recipe, on(lock.Recipe, "predecessor-watch", func(c variants.Conn) variants.Conn { return persistent{c} })},
+		{"deaf successors", lock.Recipe, on(lock.Recipe, "predecessor-watch", func(c variants.Conn) variants.Conn { return announced{c} })},
+		{"undying holders", lock.Recipe, undyingHolders},
+		{"stale tokens", lock.Recipe, staleTokens},
+		{"items without markers", enqueue.Recipe, on(enqueue.Recipe, "guid-marker", changed(unmarked))},
+		{"claims that last", queue.Recipe, on(queue.Recipe, "multi-claim", changed(persistentClaim))},
+		{"repeated writes", queue.Recipe, on(queue.Recipe, "list-and-delete", sending(repeated))},
+		{"marks that last", queue.Recipe, on(queue.Recipe, "mark-and-requeue", changed(markKept))},
+		{"forgotten workers", masterworker.Recipe, on(masterworker.Recipe, "multi", func(c variants.Conn) variants.Conn { return &forgetful{Conn: c} })},
 		{"trusted watches", doublebarrier.Recipe, in(doublebarrier.Recipe, "counted", func(_ context.Context, s *variants.Session) *variants.Session {
 			return Trusting(s)
 		})},
