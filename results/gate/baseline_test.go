@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // free returns a document of a free-running load, whose formulas are bounds.
@@ -73,15 +72,11 @@ func TestBaselines(t *testing.T) {
 		{name: "over the bound", of: free(0.5), docs: []*results.Document{free(1.2)}, code: 3, says: "it is 1.2, against 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			baselines, err := BaselinesOf([]*results.Document{tt.of})
-			must.Do(t, err)
 			dir := t.TempDir()
-			for _, b := range baselines {
+			for _, b := range must.Get(BaselinesOf([]*results.Document{tt.of}))(t) {
 				must.Do(t, b.Write(dir))
 			}
-			if baselines, err = ReadBaselines(dir); err != nil {
-				t.Fatal(err)
-			}
+			baselines := must.Get(ReadBaselines(dir))(t)
 			r := Evaluate(Evidence{Documents: tt.docs}, Rules{Baselines: baselines})
 			var said strings.Builder
 			for _, c := range r.Checks {
@@ -97,8 +92,7 @@ func TestBaselines(t *testing.T) {
 
 // A drain that was not run is told of; other loads take long, and nobody expects them every time.
 func TestBaselinesWithoutResults(t *testing.T) {
-	baselines, err := BaselinesOf([]*results.Document{syntheticLockstep(1)})
-	must.Do(t, err)
+	baselines := must.Get(BaselinesOf([]*results.Document{syntheticLockstep(1)}))(t)
 	for name, mode := range map[string]results.Mode{"not-run": "lockstep", "too-long": "closed"} {
 		b := baselines["self-test"]
 		b.Scenario, b.Load.Mode = name, mode

@@ -10,13 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/store"
 )
@@ -24,8 +23,7 @@ import (
 // capacityRule reads a rule about a capacity from its fields.
 func capacityRule(t *testing.T, fields string) Assertion {
 	t.Helper()
-	rules, err := ParseRules("r.yaml", []byte("- {"+fields+"}"), Names{})
-	must.Do(t, err)
+	rules := must.Get(ParseRules("r.yaml", []byte("- {"+fields+"}"), Names{}))(t)
 	return rules[0]
 }
 
@@ -215,8 +213,7 @@ func searched(t *testing.T, most int) (dir string) {
 
 func objectiveOfSearched(t *testing.T) capacity.Objective {
 	t.Helper()
-	o, err := capacity.ParseObjective("wait-p50 < 5ms")
-	must.Do(t, err)
+	o := must.Get(capacity.ParseObjective("wait-p50 < 5ms"))(t)
 	return o
 }
 
@@ -252,8 +249,7 @@ func TestReadOfASearch(t *testing.T) {
 			if err != nil || len(files) == 0 {
 				t.Fatal(err)
 			}
-			d, err := store.Read(files[0])
-			must.Do(t, err)
+			d := must.Get(store.Read(files[0]))(t)
 			d.Violations = []results.Violation{{At: time.Millisecond, Text: "two holders"}}
 			if d.Metrics, err = metric.Compute(d); err == nil {
 				err = store.WriteSealed(files[0], d)

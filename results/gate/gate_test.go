@@ -11,11 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/store"
 )
@@ -149,8 +148,7 @@ func TestAMissingFloorIsNoFault(t *testing.T) {
 		t.Errorf("exit code %d: %+v", r.Code, r.Checks)
 	}
 	delete(one.Metrics, "wait-p50/floor")
-	claims, err := ParseRules("rules.yaml", []byte("- scenario: self-test\n  check: wait-p50/floor <= 3\n"), Names{})
-	must.Do(t, err)
+	claims := must.Get(ParseRules("rules.yaml", []byte("- scenario: self-test\n  check: wait-p50/floor <= 3\n"), Names{}))(t)
 	if r := Evaluate(Evidence{Documents: docs}, Rules{Assertions: claims}); r.Code != 5 {
 		t.Errorf("a claim about a floor that is not there: exit code %d", r.Code)
 	}
@@ -185,8 +183,7 @@ func TestRead(t *testing.T) {
 		}
 	}
 	file := filepath.Join(dir, d.Filename())
-	text, err := os.ReadFile(file)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(file))(t)
 	d.Repeat, d.Scenario.Repeats = 2, 2
 	breach(d)
 	must.Do(t, store.Write(d, dir))

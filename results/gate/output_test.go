@@ -12,14 +12,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/jstemmer/go-junit-report/v2/junit"
 	"golang.org/x/perf/benchfmt"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/paired"
 	"github.com/zkbench/zkbench/results/table"
@@ -29,8 +28,7 @@ import (
 func failing(t *testing.T) (Report, Evidence) {
 	t.Helper()
 	rules := Rules{Paired: DefaultPairRules(now)}
-	baselines, err := BaselinesOf([]*results.Document{syntheticLockstep(1)})
-	must.Do(t, err)
+	baselines := must.Get(BaselinesOf([]*results.Document{syntheticLockstep(1)}))(t)
 	rules.Baselines = baselines
 	rules.Assertions = []Assertion{
 		assertion(t, "synthetic requests/op > 3"), assertion(t, "synthetic writes/op == 0"), assertion(t, "synthetic wait-p50 < 3ms"),
@@ -66,8 +64,7 @@ func write(t *testing.T, to func(path string) error) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
 	must.Do(t, to(path))
-	text, err := os.ReadFile(path)
-	must.Do(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	return text
 }
 

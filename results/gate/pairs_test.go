@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
@@ -27,8 +26,7 @@ func withTails(t *testing.T, pairs [][2][]*results.Document, slowdown int) {
 			for j := range 20 {
 				values[j] = time.Duration(factor) * time.Duration(1000+i) * time.Millisecond
 			}
-			h, err := results.NewHistogram(values)
-			must.Do(t, err)
+			h := must.Get(results.NewHistogram(values))(t)
 			pair[side][0].Histograms["wait"] = h
 		}
 	}
@@ -187,8 +185,7 @@ func TestCalibration(t *testing.T) {
 	}
 	file := filepath.Join(t.TempDir(), "zkbench", "calibration.json")
 	for range 2 { // the second time it replaces
-		c, err := ReadCalibration(file)
-		must.Do(t, err)
+		c := must.Get(ReadCalibration(file))(t)
 		must.Do(t, c.Keep(file, entries))
 	}
 	kept, err := ReadCalibration(file)

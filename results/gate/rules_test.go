@@ -5,17 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
 func assertion(t *testing.T, text string) Assertion {
 	t.Helper()
-	c, err := claim.Parse(text)
-	must.Do(t, err)
+	c := must.Get(claim.Parse(text))(t)
 	return Assertion{Claim: c, Source: FromFile, Scenario: "self-*"}
 }
 

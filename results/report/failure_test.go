@@ -7,11 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 	"github.com/zkbench/zkbench/results/store"

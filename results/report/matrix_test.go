@@ -5,9 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/report"
 	"github.com/zkbench/zkbench/results/table"
 )

@@ -8,11 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/report"
 	"github.com/zkbench/zkbench/results/summary"
 )

@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 )

@@ -8,11 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/report"
 	"github.com/zkbench/zkbench/results/summary"
 	"github.com/zkbench/zkbench/results/table"

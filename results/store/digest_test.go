@@ -8,10 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 	"github.com/zkbench/zkbench/results/store"
 )

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/results/summary"
