@@ -270,7 +270,7 @@ func (l *load) compareTimelines(t *testing.T, d *results.Document) {
 	equal(t, "timeline", d.Timeline, l.cut(d.Timeline.Start, d.Timeline.End))
 	center, length := (l.Window.Start+l.Window.End)/2, d.Timeline.End-d.Timeline.Start
 	off := ((d.Timeline.Start+d.Timeline.End)/2 - center).Abs()
-	if length != min(s, lengthOf(l.Window)) || l.Config.WindowLength > 0 && off > 1 || off > max(125*ms, lengthOf(l.Window)/8) {
+	if length != min(s, lengthOf(l.Window)) || l.Config.WindowLength > 0 && off > 1 || off > max(125*ms, lengthOf(l.Window)/16) {
 		t.Errorf("timeline from %s to %s, of a window from %s to %s", d.Timeline.Start, d.Timeline.End, l.Window.Start, l.Window.End)
 	}
 	if (d.AroundHerd == nil) != (len(d.Herd.Sizes) == 0) {

@@ -1,7 +1,6 @@
 package recorder_test
 
 import (
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -80,22 +79,6 @@ func TestSeriesDoubles(t *testing.T) {
 	for _, length := range []int{len(series.Requests), len(series.Notifications), len(series.LargestHerd), len(series.SlowestRead)} {
 		if length != 313 {
 			t.Errorf("a list of %d bins beside one of 313", length)
-		}
-	}
-}
-
-// A timeline is not far from the middle of a window whose length is known only at its end.
-func TestTimelineIsNearTheMiddle(t *testing.T) {
-	for range 300 {
-		r := raw{Window: between(2*s, 2*s+time.Duration(float64(time.Hour)*rand.Float64()*rand.Float64()*rand.Float64()*rand.Float64()))}
-		for at := time.Duration(0); at < r.Window.End; at += max(10*ms, lengthOf(r.Window)/1000) {
-			r.Notifications = append(r.Notifications, note(at, 0, 1))
-		}
-		got := r.record(t, &results.Document{}, recorder.Facts{}).Timeline
-		off := ((got.Start+got.End)/2 - (r.Window.Start+r.Window.End)/2).Abs()
-		outside := got.Start < r.Window.Start || got.End > r.Window.End
-		if got.End-got.Start != min(s, lengthOf(r.Window)) || outside || off > max(125*ms, lengthOf(r.Window)/16) {
-			t.Fatalf("from %s to %s in a window from %s to %s", got.Start, got.End, r.Window.Start, r.Window.End)
 		}
 	}
 }
