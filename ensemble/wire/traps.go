@@ -38,14 +38,23 @@ func (t *Trap) Victim() int { return t.victim }
 // Disarm makes the trap ineffective, and reports whether it had not fired.
 func (t *Trap) Disarm() bool { return t.sprung.CompareAndSwap(false, true) }
 
+// OpcodeOf returns the opcode of a frame that is no connect request; known is false if there are too few bytes.
+func OpcodeOf(frame []byte) (op Opcode, known bool) {
+	const header = 12 // the length, the xid and the opcode
+	if len(frame) < header {
+		return 0, false
+	}
+	return Opcode(binary.BigEndian.Uint32(frame[8:])), true
+}
+
 // spring lets a trap fire for a frame that the client is about to send. It returns false if the connection has ended in place of the
 // request. The ledger is locked.
 func (c *Conn) spring(frame []byte) (goesOn bool) {
-	const header = 12 // the length, the xid and the opcode
-	if !c.greetedOut || len(frame) < header {
+	op, known := OpcodeOf(frame)
+	if !c.greetedOut || !known {
 		return true
 	}
-	t := c.ledger.trapFor(Opcode(binary.BigEndian.Uint32(frame[8:])))
+	t := c.ledger.trapFor(op)
 	switch {
 	case t == nil:
 	case t.after:

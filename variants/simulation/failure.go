@@ -87,8 +87,7 @@ func (f Failure) String() string {
 
 // Options say which runs [Run] makes.
 type Options struct {
-	Seeds int    // of each variant; zero means 100
-	From  uint64 // the first of them
+	Seeds int // of each variant; zero means 100
 }
 
 // Run runs all variants of a recipe under faults, and fails with the story of each variant's first failure. It is for tests of recipes of one's
@@ -96,14 +95,11 @@ type Options struct {
 // parallel.
 func Run(t *testing.T, recipe func() variants.Recipe, o Options) {
 	t.Helper()
-	if o.Seeds == 0 {
-		o.Seeds = 100
-	}
 	const shrinking = 30 * time.Second
 	r := recipe()
 	for _, v := range r.Variants {
 		t.Run(v.Name, func(t *testing.T) {
-			for seed := o.From; seed < o.From+uint64(o.Seeds); seed++ {
+			for seed := range uint64(cmp.Or(o.Seeds, 100)) {
 				plan := NewPlan(r, v, seed)
 				if out := Play(t, recipe, plan); out.Fails() {
 					t.Fatalf("seed %d:\n%s", seed, Investigate(t, recipe, plan, out.Findings[0].Class, shrinking))

@@ -143,12 +143,6 @@ func (w *way) carry(to, from net.Conn) {
 	}
 }
 
-// header is the length of a request with its xid and its opcode.
-const header = 12
-
-// opcode returns the opcode of a request. A connect request has none.
-func opcode(frame []byte) wire.Opcode { return wire.Opcode(binary.BigEndian.Uint32(frame[8:])) }
-
 // cut ends the connection, and refuses further ones for d.
 func (l *link) cut(d time.Duration) {
 	l.refused.extend(d)
@@ -180,11 +174,11 @@ type countedConn struct {
 
 // Write sends one frame: the client library calls it once for each.
 func (c *countedConn) Write(p []byte) (int, error) {
-	if !c.greeted || len(p) < header {
+	op, known := wire.OpcodeOf(p)
+	if !c.greeted || !known {
 		c.greeted = true
 		return c.Conn.Write(p)
 	}
-	op := opcode(p)
 	switch {
 	case op == wire.OpSetWatches && c.link.rewatch > 0:
 		go c.rewatch(slices.Clone(p))
