@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/namespace"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // diagnosable is a Breaker that finds its servers' faults.
@@ -43,14 +44,9 @@ func checkKill(t *testing.T, e diagnosable) {
 	others := without(e.Servers(), victim)
 	awaitQuorum(t, others)
 	path := fmt.Sprintf("/missed-%d", victim.ID)
-	c, err := namespace.Connect(t.Context(), others[:1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(namespace.Connect(t.Context(), others[:1]))(t)
 	defer c.Conn.Close()
-	if err := c.CreateZnode(t.Context(), path, 0); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.CreateZnode(t.Context(), path, 0))
 	restored(t, e, victim)
 	if got := probe(t, victim).Role; got != ensemble.Follower {
 		t.Errorf("the restored server is %s, want %s", got, ensemble.Follower)
@@ -58,9 +54,7 @@ func checkKill(t *testing.T, e diagnosable) {
 	if names := Znodes(t, victim); !slices.Contains(names, path[1:]) {
 		t.Errorf("the restored server has %v, want %s", names, path)
 	}
-	if err := c.RemoveTree(t.Context(), []string{path}); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, c.RemoveTree(t.Context(), []string{path}))
 }
 
 // checkPause pauses the leader: another one leads, while the port of the paused one still takes connections.
@@ -89,9 +83,7 @@ func checkPartition(t *testing.T, e diagnosable) {
 // the first of them the address that the other had.
 func checkOutage(t *testing.T, e diagnosable, victims ...ensemble.Server) {
 	for _, s := range victims {
-		if err := e.Break(t.Context(), s, ensemble.Partition); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Break(t.Context(), s, ensemble.Partition))
 		t.Cleanup(func() { mend(t, e, s) })
 	}
 	for _, s := range e.Servers() {
@@ -115,17 +107,13 @@ func awaitSilence(t *testing.T, s ensemble.Server) {
 // mend restores a server, without effect if it has no fault.
 func mend(t *testing.T, e diagnosable, s ensemble.Server) {
 	t.Helper()
-	if err := e.Restore(context.WithoutCancel(t.Context()), s); err != nil {
-		t.Error(err)
-	}
+	must.Do(t, e.Restore(context.WithoutCancel(t.Context()), s))
 }
 
 // broken breaks the server, and checks that it has this fault and that no other is caused on top of it.
 func broken(t *testing.T, e diagnosable, s ensemble.Server, f ensemble.ServerFault) {
 	t.Helper()
-	if err := e.Break(t.Context(), s, f); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, e.Break(t.Context(), s, f))
 	t.Cleanup(func() { mend(t, e, s) }) // it has no effect after restored
 	if faults, err := e.Faults(t.Context()); err != nil || len(faults) != 1 || faults[s.Name] != f {
 		t.Errorf("faults = %v, %v; want %s of %s", faults, err, f, s.Name)
@@ -139,9 +127,7 @@ func broken(t *testing.T, e diagnosable, s ensemble.Server, f ensemble.ServerFau
 func restored(t *testing.T, e diagnosable, s ensemble.Server) {
 	t.Helper()
 	for range 2 { // the second time without effect
-		if err := e.Restore(t.Context(), s); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, e.Restore(t.Context(), s))
 	}
 	if faults, err := e.Faults(t.Context()); err != nil || len(faults) > 0 {
 		t.Errorf("faults = %v, %v; want none", faults, err)
@@ -170,9 +156,7 @@ func awaitQuorum(t *testing.T, servers []ensemble.Server) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if err := ensemble.AwaitQuorum(ctx, servers); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, ensemble.AwaitQuorum(ctx, servers))
 }
 
 // reachable checks that the server's client port takes connections.

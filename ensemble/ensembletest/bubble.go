@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // Bubble runs a test in virtual time on servers in memory: a wait takes no time at all, and a client that waits for an
@@ -18,9 +19,7 @@ func Bubble(t *testing.T, config embedded.Config, test func(t *testing.T, e *emb
 		server := embedded.Memory(config)
 		t.Cleanup(func() {
 			time.Sleep(lastWaits)
-			if err := server.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Do(t, server.Close())
 		})
 		test(t, embedded.Of(server))
 	})

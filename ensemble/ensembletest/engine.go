@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // started is an ensemble whose servers an engine has started on this machine.
@@ -40,10 +41,7 @@ func CheckEngine[E started](t *testing.T, e Engine[E]) {
 func (e Engine[E]) up(t *testing.T, opts ensemble.Options) E {
 	t.Helper()
 	opts.Name = e.Name
-	one, err := e.Up(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	one := must.Get(e.Up(t.Context(), opts))(t)
 	t.Cleanup(func() {
 		if t.Failed() { // it may hold the lock that the removal needs
 			_ = one.Close(context.WithoutCancel(t.Context()))
@@ -97,14 +95,12 @@ func (e Engine[E]) checkKept(t *testing.T) {
 		}
 	}
 	e.refused(t, ensemble.Options{}, ensemble.ErrBusy.Error())
-	if err := one.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, one.Release())
 	attached := e.up(t, ensemble.Options{})
 	if attached.Servers()[0] != one.Servers()[0] {
 		t.Errorf("attached to %v instead of %v", attached.Servers(), one.Servers())
 	}
-	closed(t, attached)
+	must.Do(t, attached.Close(t.Context()))
 	if err := e.Find(t.Context()); err != nil {
 		t.Errorf("closing an ensemble that was found took it down: %v", err)
 	}
@@ -117,20 +113,16 @@ func (e Engine[E]) checkLogsInMemory(t *testing.T) {
 	if d, err := one.Describe(t.Context()); err != nil || !e.TxnLog(d.TxnLog, true) {
 		t.Errorf("transaction log = %q, %v", d.TxnLog, err)
 	}
-	if err := one.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, one.Release())
 	e.refused(t, ensemble.Options{TxnLog: ensemble.OnDisk}, "keeps its transaction logs in memory")
-	closed(t, e.up(t, ensemble.Options{TxnLog: ensemble.InMemory}))
+	must.Do(t, e.up(t, ensemble.Options{TxnLog: ensemble.InMemory}).Close(t.Context()))
 	e.down(t)
 }
 
 // checkDebris checks that the next up replaces the servers and logs of a crashed run, whose lock the kernel has released.
 func (e Engine[E]) checkDebris(t *testing.T) {
 	crashed := e.up(t, ensemble.Options{TxnLog: ensemble.InMemory})
-	if err := crashed.Release(); err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, crashed.Release())
 	next := e.up(t, ensemble.Options{})
 	if next.Servers()[0] == crashed.Servers()[0] {
 		t.Error("the next run measured on debris")
@@ -138,7 +130,7 @@ func (e Engine[E]) checkDebris(t *testing.T) {
 	if d, err := next.Describe(t.Context()); err != nil || !e.TxnLog(d.TxnLog, false) {
 		t.Errorf("transaction log = %q, %v; want it with the other files again", d.TxnLog, err)
 	}
-	closed(t, next)
+	must.Do(t, next.Close(t.Context()))
 	e.nothingLeft(t)
 }
 
@@ -147,17 +139,8 @@ func (e Engine[E]) checkBreaker(t *testing.T) {
 	one := e.up(t, ensemble.Options{})
 	CheckBreaker(t, one)
 	for i, fault := range one.ServerFaults() {
-		if err := one.Break(t.Context(), one.Servers()[i], fault); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, one.Break(t.Context(), one.Servers()[i], fault))
 	}
-	closed(t, one)
+	must.Do(t, one.Close(t.Context()))
 	e.nothingLeft(t)
-}
-
-func closed(t *testing.T, one started) {
-	t.Helper()
-	if err := one.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
 }

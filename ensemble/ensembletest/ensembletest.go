@@ -18,6 +18,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // The environment variables of live tests.
@@ -109,14 +110,9 @@ func openReal(ctx context.Context, name string) (ensemble.Ensemble, error) {
 // Embedded starts servers that end with the test.
 func Embedded(t testing.TB, config embedded.Config) *embedded.Ensemble {
 	t.Helper()
-	s, err := embedded.Listen(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(embedded.Listen(config))(t)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Do(t, s.Close())
 	})
 	return embedded.Of(s)
 }

@@ -1,6 +1,7 @@
 package ensembletest
 
 import (
+	"github.com/zkbench/zkbench/results/must"
 	"net"
 	"testing"
 )
@@ -8,10 +9,7 @@ import (
 // Listen calls serve with every connection to the address that it returns, until the test ends.
 func Listen(t testing.TB, serve func(net.Conn)) (address string) {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/namespace"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // patience is how long Await waits: a session that cannot be closed in order lasts until its timeout.
@@ -41,10 +42,7 @@ func Connections(t testing.TB, servers []ensemble.Server) int64 {
 
 func probe(t testing.TB, s ensemble.Server) ensemble.Status {
 	t.Helper()
-	status, err := ensemble.Probe(t.Context(), s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	status := must.Get(ensemble.Probe(t.Context(), s))(t)
 	return status
 }
 
@@ -83,9 +81,7 @@ func End(t testing.TB, gone, witness *zk.Conn, ephemeral string) {
 	t.Helper()
 	gone.Close()
 	Await(t, func() string {
-		if err := ensemble.Fence(witness); err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, ensemble.Fence(witness))
 		there, _, err := witness.Exists(ephemeral)
 		if err != nil {
 			t.Fatal(err)
@@ -100,10 +96,7 @@ func End(t testing.TB, gone, witness *zk.Conn, ephemeral string) {
 // Znodes returns the children of a server's root, without ZooKeeper's own.
 func Znodes(t testing.TB, server ensemble.Server) []string {
 	t.Helper()
-	c, err := namespace.Connect(t.Context(), []ensemble.Server{server})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(namespace.Connect(t.Context(), []ensemble.Server{server}))(t)
 	defer c.Conn.Close()
 	names, _, err := c.Conn.Children("/")
 	if err != nil {
