@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -16,9 +15,7 @@ import (
 
 // servers is a docker command with the containers c1, c2 and c3 of a kept ensemble. For each there is a file with its status and
 // its networks. Commands that change them are logged. The first attempt to pause fails if there is a file named "stiff".
-const servers = `#!/bin/sh
-cd "$ENGINE" || exit 1
-case "$1" in
+const servers = `case "$1" in
 ps) ls -d c? ;;
 inspect)
 	shift 3
@@ -42,20 +39,11 @@ esac
 // fakeServers installs that docker command, with the state of each container, and returns a function that reads its log.
 func fakeServers(t *testing.T, states ...string) (log func() []string) {
 	t.Helper()
-	dir := t.TempDir()
-	files := map[string]string{"docker": servers}
+	files := map[string]string{}
 	for i, state := range states {
 		files[fmt.Sprintf("c%d", i+1)] = state
 	}
-	for name, content := range files {
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755))
-	}
-	t.Setenv("ENGINE", dir)
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	return func() []string {
-		text, _ := os.ReadFile(filepath.Join(dir, "log")) // missing before the first line
-		return strings.Split(strings.TrimSpace(string(text)), "\n")
-	}
+	return container.FakeDocker(t, servers, files)
 }
 
 // The states of containers, as docker inspect prints them.

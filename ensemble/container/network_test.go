@@ -2,38 +2,18 @@ package container
 
 import (
 	"errors"
-	"github.com/zkbench/zkbench/results/must"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 )
 
 // ranges is a docker command whose networks get the addresses in the lines of a file, one after the other. It logs what it is told.
-const ranges = `#!/bin/sh
-cd "$ENGINE" || exit 1
-echo "$2 $(eval echo \"\${$#}\")" >>log
+const ranges = `echo "$2 $(eval echo \"\${$#}\")" >>log
 case "$2" in
 create) echo n1 ;;
 inspect) head -n 1 subnets && sed -i 1d subnets ;;
 esac
 `
-
-// fakeRanges installs that docker command, and returns a function that reads its log.
-func fakeRanges(t *testing.T, subnets ...string) (log func() []string) {
-	t.Helper()
-	dir := t.TempDir()
-	for name, content := range map[string]string{"docker": ranges, "subnets": strings.Join(subnets, "\n") + "\n"} {
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755))
-	}
-	t.Setenv("ENGINE", dir)
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	return func() []string {
-		text, _ := os.ReadFile(filepath.Join(dir, "log"))
-		return strings.Split(strings.TrimSpace(string(text)), "\n")
-	}
-}
 
 // The addresses of the quorum network are free ones that the engine chooses. Others may take them before they are used.
 func TestWithAddresses(t *testing.T) {
@@ -55,7 +35,7 @@ func TestWithAddresses(t *testing.T) {
 		{"no range", []string{""}, nil, nil, `has the addresses ""`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			log := fakeRanges(t, tt.subnets...)
+			log := FakeDocker(t, ranges, map[string]string{"subnets": strings.Join(tt.subnets, "\n") + "\n"})
 			var got []string
 			err := withAddresses(t.Context(), "x", func(beginning string) error {
 				got = append(got, beginning)

@@ -8,14 +8,11 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble/container"
-	"github.com/zkbench/zkbench/results/must"
 )
 
 // engine is a docker command during the removal by a killed process: it refuses to remove the container at first, and the
 // network while the container exists, and another container appears late.
-const engine = `#!/bin/sh
-cd "$ENGINE" || exit 1
-case "$1 $2" in
+const engine = `case "$1 $2" in
 "ps -a") cat containers ;;
 "network ls") cat networks ;;
 "volume ls") cat volumes ;;
@@ -30,13 +27,8 @@ esac
 
 // Down returns when nothing is left, and counts all objects that it has found.
 func TestDownWaitsForRemovalsUnderWay(t *testing.T) {
-	dir := t.TempDir()
-	for name, content := range map[string]string{"docker": engine, "containers": "c1\n", "networks": "n1\nn2\n", "volumes": "v1\n"} {
-		must.Do(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o755))
-	}
+	container.FakeDocker(t, engine, map[string]string{"containers": "c1\n", "networks": "n1\nn2\n", "volumes": "v1\n"})
 	name := fmt.Sprintf("test-removal-%d", os.Getpid()) // one test run at a time may lock a name
-	t.Setenv("ENGINE", dir)
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	before, err := container.Inventory(t.Context(), name)
 	if want := (container.Remains{Containers: 1, Networks: 2, Volumes: 1}); err != nil || before != want {
 		t.Errorf("there are %s (%v), want %s", before, err, want)
@@ -46,7 +38,7 @@ func TestDownWaitsForRemovalsUnderWay(t *testing.T) {
 		t.Errorf("removed %s (%v), want %s", removed, err, want)
 	}
 	for _, kind := range []string{"containers", "networks", "volumes"} {
-		if left, err := os.ReadFile(filepath.Join(dir, kind)); err != nil || len(left) > 0 {
+		if left, err := os.ReadFile(filepath.Join(os.Getenv("ENGINE"), kind)); err != nil || len(left) > 0 {
 			t.Errorf("%s left: %s (%v)", kind, strings.TrimSpace(string(left)), err)
 		}
 	}
