@@ -71,6 +71,20 @@ func (n *noted) all() (incidents []proxy.Incident) {
 	n.do(func() { incidents = slices.Clone(n.incidents) })
 	return incidents
 }
+
+// await returns when what holds of what the observer got.
+func (n *noted) await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	ensembletest.Await(t, func() (problem string) {
+		n.do(func() {
+			if !holds() {
+				problem = fmt.Sprintf("%s is missing: %d sessions resumed, %d over, incidents %v", what, n.resumed, len(n.over), n.incidents)
+			}
+		})
+		return problem
+	})
+}
+
 func kindsOf(all []proxy.Incident) []proxy.IncidentKind {
 	var kinds []proxy.IncidentKind
 	for _, i := range all {
@@ -116,12 +130,7 @@ func TestObserverGetsWhatTheClientsCount(t *testing.T) {
 		})
 	}
 	clients.Wait()
-	ensembletest.Await(t, func() string {
-		if s := p.Stats(); s.Open > 0 {
-			return fmt.Sprintf("%d connections are open", s.Open)
-		}
-		return ""
-	})
+	awaitClosed(t, p)
 	got := n.counts
 	if got.Requests != want.Requests || got.Failed != want.Failed || got.Notifications != want.Notifications ||
 		want.TotalNotifications() == 0 {
@@ -177,26 +186,12 @@ func TestSessionJoinsItsAccount(t *testing.T) {
 	for range 2 {
 		_, _, _ = conn.Exists("/a") // the first one fails
 	}
-	ensembletest.Await(t, func() string {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		if n.resumed != 1 {
-			return fmt.Sprintf("%d sessions were resumed, want 1", n.resumed)
-		}
-		return ""
-	})
+	n.await(t, "a session that is resumed", func() bool { return n.resumed == 1 })
 	if p.Sessions() != 1 {
 		t.Errorf("%d sessions, want the one", p.Sessions())
 	}
 	server.Expire(conn.SessionID())
-	ensembletest.Await(t, func() string {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		if len(n.over) == 0 {
-			return "the session that has expired is not over"
-		}
-		return ""
-	})
+	n.await(t, "the end of the session", func() bool { return len(n.over) > 0 })
 	if !slices.Contains(n.kinds(), proxy.EndedServer) {
 		t.Errorf("incidents %v, want that the server has ended connections", n.all())
 	}
@@ -351,12 +346,7 @@ func TestServerThatDoesNotListen(t *testing.T) {
 			t.Error("the connection stays open")
 		}
 	}
-	ensembletest.Await(t, func() string {
-		if len(n.all()) == 0 {
-			return "nothing is reported"
-		}
-		return ""
-	})
+	n.await(t, "an incident", func() bool { return len(n.incidents) > 0 })
 	if all := n.all(); len(all) != 1 || all[0].Kind != proxy.Unreachable || !strings.Contains(all[0].Detail, "refused") {
 		t.Errorf("incidents %v", all)
 	}
@@ -402,13 +392,10 @@ func TestServerThatGoesAway(t *testing.T) {
 	defer conn.Close()
 	server.Inject(embedded.Fault{Op: wire.OpDelete, Do: embedded.DropAfter})
 	_ = conn.Delete("/a", -1)
-	ensembletest.Await(t, func() string {
-		for _, i := range n.all() {
-			if i.Kind == proxy.EndedServer && i.Unanswered == 1 && i.Session != 0 && i.Client != "" {
-				return ""
-			}
-		}
-		return fmt.Sprintf("incidents %v, want the end of a connection with one request without a reply", n.all())
+	n.await(t, "the end of a connection with one request without a reply", func() bool {
+		return slices.ContainsFunc(n.incidents, func(i proxy.Incident) bool {
+			return i.Kind == proxy.EndedServer && i.Unanswered == 1 && i.Session != 0 && i.Client != ""
+		})
 	})
 	resume := append([]byte{0, 0, 0, 44}, make([]byte, 44)...)
 	resume[27] = 7 // a session that does not exist
@@ -416,13 +403,10 @@ func TestServerThatGoesAway(t *testing.T) {
 	defer raw.Close()
 	_, _ = raw.Write(resume)
 	_, _ = io.ReadAll(raw)
-	ensembletest.Await(t, func() string {
-		for _, i := range n.all() {
-			if i.Kind == proxy.Refused && strings.Contains(i.Detail, "session 0x7 does not exist") {
-				return ""
-			}
-		}
-		return fmt.Sprintf("incidents %v, want a refusal", n.all())
+	n.await(t, "a refusal", func() bool {
+		return slices.ContainsFunc(n.incidents, func(i proxy.Incident) bool {
+			return i.Kind == proxy.Refused && strings.Contains(i.Detail, "session 0x7 does not exist")
+		})
 	})
 }
 
@@ -457,14 +441,7 @@ func TestSessionThatRanOut(t *testing.T) {
 	_, _ = conn.Write(hello)
 	_, _ = conn.Read(make([]byte, 41))
 	conn.Close()
-	ensembletest.Await(t, func() string {
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		if len(n.over) == 0 {
-			return "the session is not over"
-		}
-		return ""
-	})
+	n.await(t, "the end of the session", func() bool { return len(n.over) > 0 })
 	if p.Sessions() != 0 || !slices.Contains(n.kinds(), proxy.EndedClient) {
 		t.Errorf("%d sessions are left, incidents %v", p.Sessions(), n.all())
 	}
