@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -134,10 +135,7 @@ func TestClientPorts(t *testing.T) {
 	}
 	used := serve(t, "")
 	_, port, _ := net.SplitHostPort(used)
-	var n int
-	for _, digit := range port {
-		n = 10*n + int(digit-'0')
-	}
+	n := must.Get(strconv.Atoi(port))(t)
 	if _, err := (ensemble.Options{Ports: []int{free[0], n, free[1]}}).ClientPorts(); err == nil || !strings.Contains(err.Error(), "port "+port+" is in use") {
 		t.Errorf("a port in use: %v", err)
 	}

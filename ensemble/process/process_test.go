@@ -6,7 +6,9 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -100,18 +102,7 @@ func TestLiveReusedID(t *testing.T) {
 	if ended, err := process.Down(name); err != nil || ended != ensemble.Size-1 {
 		t.Errorf("ended %d processes, %v; want the two that are still ours", ended, err)
 	}
-	endByID(t, string(first))
-}
-
-// endByID ends the server that the test has hidden from zkbench.
-func endByID(t *testing.T, pid string) {
-	t.Helper()
-	var id int
-	for _, digit := range pid {
-		id = 10*id + int(digit-'0')
-	}
-	p := must.Get(os.FindProcess(id))(t)
-	must.Do(t, p.Kill())
+	must.Do(t, syscall.Kill(must.Get(strconv.Atoi(string(first)))(t), syscall.SIGKILL)) // which the test has hidden from zkbench
 }
 
 func TestUnavailable(t *testing.T) {
