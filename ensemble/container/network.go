@@ -10,8 +10,8 @@ import (
 // mostTaken is how often in a row others may take the addresses that were free just before.
 const mostTaken = 5
 
-// withAddresses calls up with how the addresses of the quorum network shall begin, and again with others if these have been taken
-// meanwhile, such as a second zkbench that starts an ensemble.
+// withAddresses calls up with the beginning of free addresses for the quorum network, and again with others if these have been taken
+// meanwhile, such as by a second zkbench that starts an ensemble.
 func withAddresses(ctx context.Context, name string, up func(beginning string) error) error {
 	for taken := 1; ; taken++ {
 		beginning, err := freeAddresses(ctx, name)

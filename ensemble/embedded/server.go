@@ -59,7 +59,7 @@ type Server struct {
 type limits struct {
 	handshake time.Duration // ZooKeeper's sessionlessCnxnTimeout
 	lastWrite time.Duration // for the last replies, after the connection has ended
-	outbox    int           // unsent bytes from which on no further request is read
+	outbox    int           // unsent bytes above which no further request is read
 }
 
 func defaultLimits() limits { return limits{10 * time.Second, 10 * time.Second, 4 << 20} }

@@ -20,7 +20,7 @@ const (
 
 const (
 	lengthSize  = 4       // of the length before a frame
-	mostOpening = 1 << 10 // a longer frame is no connect request: it has 44 or 45 bytes, with a password of 16
+	mostOpening = 1 << 10 // a longer frame is not a connect request: it has 44 or 45 bytes, with a password of 16
 )
 
 // classify says what a connection is, by its first bytes.

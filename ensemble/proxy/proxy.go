@@ -175,7 +175,7 @@ func (p *Proxy) happened(i Incident) {
 	p.stats.Incidents[i.Kind]++
 	closed := p.dials.Err() != nil
 	p.mu.Unlock()
-	if !closed { // what Close cuts off is no incident
+	if !closed { // a connection that Close ends is not an incident
 		p.config.Observer.Happened(i)
 	}
 }

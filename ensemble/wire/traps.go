@@ -38,7 +38,7 @@ func (t *Trap) Victim() int { return t.victim }
 // Disarm makes the trap ineffective, and reports whether it had not fired.
 func (t *Trap) Disarm() bool { return t.sprung.CompareAndSwap(false, true) }
 
-// OpcodeOf returns the opcode of a frame that is no connect request; known is false if there are too few bytes.
+// OpcodeOf returns the opcode of a frame that is not a connect request; known is false if there are too few bytes.
 func OpcodeOf(frame []byte) (op Opcode, known bool) {
 	const header = 12 // the length, the xid and the opcode
 	if len(frame) < header {

@@ -141,7 +141,7 @@ func (f *failures) unavailableUntil(at time.Duration) {
 	}
 }
 
-// operation records a completed operation, which ends the recovery from all faults of which its client is no victim.
+// operation records a completed operation, which ends the recovery from all faults of which its client is not a victim.
 func (f *failures) operation(client int, s stretch) {
 	if !f.faulty {
 		return

@@ -67,7 +67,7 @@ type HerdKind struct {
 // Herd is the notifications that one transaction caused.
 type Herd struct {
 	Zxid          string        `json:"zxid"`  // in hexadecimal; empty if it is not known
-	Cause         string        `json:"cause"` // such as "delete /q/lock"; empty if it is not known, or is no request through the proxy
+	Cause         string        `json:"cause"` // such as "delete /q/lock"; empty if it is not known, or not a request through the proxy
 	By            string        `json:"by"`    // the session of the cause, in hexadecimal; empty if it is not known
 	Event         string        `json:"event"`
 	Path          string        `json:"path"` // of the notifications

@@ -19,7 +19,7 @@ import (
 type link struct {
 	servers  []*embedded.Server
 	ledger   *wire.Ledger
-	sending  func(wire.Opcode) // is called before each request that is no housekeeping
+	sending  func(wire.Opcode) // is called before each request that is not housekeeping
 	rewatch  time.Duration     // at most, see Plan
 	up, down way
 	refused  until // no connection is made
@@ -189,7 +189,7 @@ func (c *countedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// rewatch sends the watches again as a client library does that is slow to look up the zxid from which on it has missed something: other
+// rewatch sends the watches again as a client library does that is slow to look up the zxid after which it has missed something: other
 // requests overtake the watches, and what happened before their replies is not notified any more. In virtual time, the library is never slow.
 func (c *countedConn) rewatch(p []byte) {
 	time.Sleep(c.link.up.part(c.link.rewatch))
