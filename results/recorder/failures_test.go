@@ -162,42 +162,6 @@ func faulty(faults ...recordertest.Fault) raw {
 	}
 }
 
-func TestRecovery(t *testing.T) {
-	const none = -1
-	for _, tt := range []struct {
-		name        string
-		waits       bool // the phase that completes an operation waits for others
-		victims     []int
-		completions map[time.Duration]int // clients by time; each operation takes a second
-		want        time.Duration
-		unavailable time.Duration
-	}{
-		{"another client", false, []int{0}, map[time.Duration]int{3 * s: 1}, s, 8 * s},
-		{"the victim first", false, []int{0}, map[time.Duration]int{3 * s: 0, 4 * s: 1}, 2 * s, 7 * s},
-		{"the victim alone", false, []int{0}, map[time.Duration]int{3 * s: 0}, none, 8 * s},
-		{"a server", false, nil, map[time.Duration]int{3 * s: 0}, s, 8 * s},
-		{"all, in an operation from before", false, []int{2, 0, 1}, map[time.Duration]int{2500 * ms: 1, 4 * s: 1}, 2 * s, 7 * s},
-		{"under way before the fault", false, []int{0}, map[time.Duration]int{2500 * ms: 1, 4 * s: 2}, 2 * s, 7 * s},
-		{"waiting before the fault", true, []int{0}, map[time.Duration]int{2500 * ms: 1, 4 * s: 2}, 500 * ms, 7 * s},
-		{"all, waiting before the fault", true, []int{2, 0, 1}, map[time.Duration]int{2500 * ms: 1, 4 * s: 1}, 2 * s, 7 * s},
-		{"before the fault", false, []int{0}, map[time.Duration]int{1500 * ms: 1}, none, 9500 * ms},
-		{"after the window", false, []int{0}, map[time.Duration]int{12 * s: 1}, 10 * s, 10 * s},
-		{"never", false, nil, nil, none, 10 * s},
-	} {
-		r := faulty(recordertest.Fault{Kind: "expire", Target: "holder", Victims: tt.victims, Start: 2 * s})
-		if tt.waits {
-			r.Config.Waiting = []string{r.Config.Operation}
-		}
-		for at, client := range tt.completions {
-			r.Spans = append(r.Spans, took("release", client, at-s, at))
-		}
-		f := r.record(t, &results.Document{}, recorder.Facts{}).Failure
-		if f.Faults[0].Recovery != tt.want || f.Unavailable != tt.unavailable || (f.Unrecovered == 1) != (tt.want == none) || f.Recovery.Samples+f.Unrecovered != 1 {
-			t.Errorf("%s: %+v", tt.name, f)
-		}
-	}
-}
-
 // Faults outside of the window do not count. Losses are those of the whole load.
 func TestFaultsOutsideOfTheWindow(t *testing.T) {
 	r := recorder.New(recorder.Config{Faulty: true, Losses: []string{metric.ItemsLost, metric.Blocked}, LongestLosses: []string{metric.Blocked}})
