@@ -2,7 +2,6 @@ package recorder_test
 
 import (
 	"cmp"
-	"fmt"
 	"reflect"
 	"slices"
 	"testing"
@@ -226,32 +225,6 @@ func TestExcerptIsThinned(t *testing.T) {
 		}
 		if most := recorder.MaxDots; len(dots) > most || 2*len(dots) < most || len(dots)*int(step/time.Microsecond) < n {
 			t.Errorf("of %d: %d dots in steps of %s", n, len(dots), step)
-		}
-	}
-}
-
-// A stall follows a fault that was in effect during it, or up to a session timeout before it.
-func TestStallsAfterFaults(t *testing.T) {
-	for _, tt := range []struct {
-		fault recordertest.Fault
-		want  bool
-	}{
-		{recordertest.Fault{Start: 6 * s}, true},
-		{recordertest.Fault{Start: 4500 * ms}, true},             // 500 ms before the stall
-		{recordertest.Fault{Start: 3500 * ms}, false},            // 1.5 s before it
-		{recordertest.Fault{Start: 2 * s, End: 4500 * ms}, true}, // until 500 ms before it
-		{recordertest.Fault{Start: 2 * s, End: 10 * s}, true},
-		{recordertest.Fault{Start: 9 * s, End: 10 * s}, false}, // after it
-	} {
-		r := faulty(tt.fault)
-		for at := s; at < 11*s; at += 10 * ms {
-			if at <= 5*s || at >= 8*s {
-				r.Spans = append(r.Spans, took("release", 0, at-ms, at))
-			}
-		}
-		stalls := r.record(t, &results.Document{}, recorder.Facts{SessionTimeout: s}).Stalls
-		if len(stalls) != 1 || stalls[0].AfterFault != tt.want {
-			t.Errorf("%s: stalls %+v, want one, after a fault: %t", fmt.Sprint(tt.fault), stalls, tt.want)
 		}
 	}
 }
