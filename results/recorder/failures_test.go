@@ -2,6 +2,7 @@ package recorder_test
 
 import (
 	"cmp"
+	"maps"
 	"reflect"
 	"slices"
 	"testing"
@@ -124,6 +125,37 @@ func (l *load) compareFailure(t *testing.T, d *results.Document) {
 	}
 	slices.SortFunc(operations, func(a, b results.TimelineDot) int { return cmp.Compare(a.At, b.At) })
 	equal(t, "operations around the first fault", around.Operations, append([]results.TimelineDot{}, operations...))
+}
+
+// traffic is what was sent and received up to a time.
+type traffic = map[time.Duration]recorder.Traffic
+
+// peaks returns the traffic of the busiest seconds of the window: of all those that begin or end with a sample. It takes
+// traffic as even between two samples.
+func (r raw) peaks() (most recorder.Traffic) {
+	times := slices.DeleteFunc(slices.Sorted(maps.Keys(r.Traffic)), func(at time.Duration) bool { return !contains(r.Window, at) })
+	upTo := func(at time.Duration) (requests, bytes float64) {
+		for i, next := range times {
+			if i == len(times)-1 || at <= next {
+				last := times[max(i-1, 0)]
+				share := 1.0
+				if i > 0 {
+					share = min(max(float64(at-last)/float64(next-last), 0), 1)
+				}
+				a, b := r.Traffic[last], r.Traffic[next]
+				return float64(a.Requests) + share*float64(b.Requests-a.Requests), float64(a.BytesIn) + share*float64(b.BytesIn-a.BytesIn)
+			}
+		}
+		return 0, 0
+	}
+	for _, at := range times {
+		for _, start := range []time.Duration{at - s, at} {
+			requests, bytes := upTo(start)
+			moreRequests, moreBytes := upTo(start + s)
+			most.Requests, most.BytesIn = max(most.Requests, int64(moreRequests-requests)), max(most.BytesIn, int64(moreBytes-bytes))
+		}
+	}
+	return most
 }
 
 // comparePeaks compares the busiest seconds, which are rounded, and makes them equal if they are.

@@ -129,31 +129,6 @@ func TestHerdsAreCompletedInTime(t *testing.T) {
 	}
 }
 
-// The largest herd's surroundings begin half a second before it. Of a herd that becomes the largest later than that, they
-// begin a second before it does.
-func TestAroundHerd(t *testing.T) {
-	quick := []recorder.Notification{note(5*s-100*ms, 3, 1), note(5*s, 0, 2), note(5*s+20*ms, 1, 2), note(6*s, 3, 3), note(6*s+ms, 2, 3)}
-	slow := []recorder.Notification{note(2*s, 0, 1), note(2*s, 1, 1), note(4*s, 0, 2), note(6*s, 1, 2), note(7*s, 2, 2)}
-	for _, tt := range []struct {
-		name          string
-		notifications []recorder.Notification
-		want          stretch
-		dots          int
-	}{
-		{"none", nil, stretch{}, 0},
-		{"the first of the largest", quick, between(4500*ms, 5500*ms), 3},
-		{"one that is slow", slow, between(6*s, 7*s), 2},
-		{"at the window's start", []recorder.Notification{note(1100*ms, 0, 1)}, between(1*s, 1600*ms), 1},
-		{"at the window's end", []recorder.Notification{note(8900*ms, 0, 1), note(9100*ms, 1, 1)}, between(8400*ms, 9*s), 1},
-	} {
-		r := raw{Window: between(1*s, 9*s), Notifications: tt.notifications, Config: recorder.Config{Version: "3.9.3"}}
-		got := r.record(t, &results.Document{}, recorder.Facts{}).AroundHerd
-		if (got == nil) != (tt.want == stretch{}) || got != nil && (between(got.Start, got.End) != tt.want || len(got.Notifications) != tt.dots) {
-			t.Errorf("%s: %+v, want %v with %d notifications", tt.name, got, tt.want, tt.dots)
-		}
-	}
-}
-
 func TestSpuriousWakes(t *testing.T) {
 	wait := func(client int, start, end time.Duration) span { return took("acquire", client, start, end) }
 	for _, tt := range []struct {
