@@ -139,7 +139,7 @@ func CutFirst(links []*Link, op wire.Opcode, after bool) *Trap {
 	for _, l := range links {
 		ledgers = append(ledgers, l.ledger)
 	}
-	return &Trap{wire.CutFirst(ledgers, after, op), links}
+	return &Trap{wire.CutFirst(ledgers, op, after), links}
 }
 
 // Victim returns the link that was cut. It may be called when the trap has fired.

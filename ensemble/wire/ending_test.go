@@ -127,7 +127,7 @@ func TestTrapAfter(t *testing.T) {
 	})
 	send(t, conn, connectRequest())
 	readFull(t, conn, opened(7))
-	trap := wire.CutFirst([]*wire.Ledger{l}, true, wire.OpCreate)
+	trap := wire.CutFirst([]*wire.Ledger{l}, wire.OpCreate, true)
 	send(t, conn, request(1, wire.OpCreate, "/x"))
 	readFull(t, conn, before)
 	atEnd(t, conn)

@@ -79,7 +79,7 @@ func TestNextWriteOfALostReply(t *testing.T) {
 	send(t, conn, connectRequest())
 	readFull(t, conn, opened(7))
 	_, _, next := l.Sight()
-	wire.CutFirst([]*wire.Ledger{l}, true, wire.OpCreate)
+	wire.CutFirst([]*wire.Ledger{l}, wire.OpCreate, true)
 	send(t, conn, request(1, wire.OpCreate, "/x"))
 	atEnd(t, conn)
 	<-conn.Drained()

@@ -9,18 +9,18 @@ import (
 // Trap is the end of a connection that has not happened yet. Its ledgers keep it until they get another one.
 type Trap struct {
 	ledgers []*Ledger
-	ops     []Opcode
+	op      Opcode
 	after   bool
 	sprung  atomic.Bool // it fires, or was disarmed
 	victim  int
 	fired   chan struct{}
 }
 
-// CutFirst ends the connection of one of these sessions, as [Conn.End] does: of the one that sends the next request of one of these kinds,
-// itself or by a further session. With after, the reply to the request is lost with the connection; else the connection ends in place of
+// CutFirst ends the connection of one of these sessions, as [Conn.End] does: of the one that sends the next request of a kind, itself or by
+// a further session. With after, the reply to the request is lost with the connection; else the connection ends in place of
 // the request. The clients must send each frame by one Write.
-func CutFirst(ledgers []*Ledger, after bool, ops ...Opcode) *Trap {
-	t := &Trap{ledgers: ledgers, ops: ops, after: after, fired: make(chan struct{})}
+func CutFirst(ledgers []*Ledger, op Opcode, after bool) *Trap {
+	t := &Trap{ledgers: ledgers, op: op, after: after, fired: make(chan struct{})}
 	for _, l := range ledgers {
 		l.mu.Lock()
 		l.traps = append(slices.DeleteFunc(l.traps, func(o *Trap) bool { return o.sprung.Load() }), t)
@@ -70,7 +70,7 @@ func (c *Conn) spring(frame []byte) (goesOn bool) {
 // trapFor returns the trap for a request, which fires at no other one, or nil. The ledger is locked.
 func (l *Ledger) trapFor(op Opcode) *Trap {
 	for _, t := range l.traps {
-		if slices.ContainsFunc(t.ops, func(o Opcode) bool { return kind(o) == kind(op) }) && t.sprung.CompareAndSwap(false, true) {
+		if kind(t.op) == kind(op) && t.sprung.CompareAndSwap(false, true) {
 			t.victim = slices.IndexFunc(t.ledgers, func(o *Ledger) bool { return o.tally == l.tally })
 			return t
 		}
