@@ -9,27 +9,21 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 )
 
-// FaultKind is what goes wrong.
+// FaultKind is what goes wrong. Those of servers are the values of ensemble.ServerFault.
 type FaultKind string
 
-// The kinds of faults.
+// The kinds of faults of clients.
 const (
-	KillFault      FaultKind = "kill"      // a server ends at once
-	PauseFault     FaultKind = "pause"     // a server stops without ending its connections
-	PartitionFault FaultKind = "partition" // a server is cut off from the other servers
-	ExpireFault    FaultKind = "expire"    // a client's session ends, while the client is alive
-	CutFault       FaultKind = "cut"       // a client's connection ends, and the client connects again
-	StopFault      FaultKind = "stop"      // a client stops dead: its session runs out, and then it joins again
-	DeafFault      FaultKind = "deaf"      // a client ignores requests of other clients, such as to give up a lock
+	ExpireFault FaultKind = "expire" // a client's session ends, while the client is alive
+	CutFault    FaultKind = "cut"    // a client's connection ends, and the client connects again
+	StopFault   FaultKind = "stop"   // a client stops dead: its session runs out, and then it joins again
+	DeafFault   FaultKind = "deaf"   // a client ignores requests of other clients, such as to give up a lock
 )
 
-// OfServer reports whether the fault is one of a server. Other faults are those of a client.
+// OfServer reports whether the fault is one of a server.
 func (k FaultKind) OfServer() bool {
-	return slices.Contains([]FaultKind{KillFault, PauseFault, PartitionFault}, k)
+	return !slices.Contains([]FaultKind{ExpireFault, CutFault, StopFault, DeafFault}, k)
 }
-
-// Lasts reports whether the fault lasts until it is undone. Other faults happen at once, and the clients recover by themselves.
-func (k FaultKind) Lasts() bool { return k.OfServer() || k == DeafFault }
 
 // FaultLoad is one line of a schedule of faults.
 type FaultLoad struct {

@@ -89,15 +89,20 @@ plots:                    results/compare results/table
 plots/page:               plots results results/list results/metric results/grouping results/summary results/claim results/report
 plots/page:               results/compare results/table
 
-scenarios/faults:         ensemble/wire results results/list results/strict
+scenarios/faults:         ensemble ensemble/wire results results/list results/strict
 scenarios:                faults variants ensemble ensemble/wire
 scenarios:                results results/list results/metric results/claim results/strict results/table
 scenarios/drivers:        scenarios variants ensemble results/list
-scenarios/runner:         scenarios drivers faults variants ensemble ensemble/dial ensemble/namespace ensemble/wire
-scenarios/runner:         results results/list results/metric results/doubts results/recorder results/report
+scenarios/machine:        ensemble results
+scenarios/pool:           drivers variants ensemble ensemble/dial ensemble/namespace ensemble/wire results
+scenarios/chaos:          faults pool variants ensemble ensemble/wire results/list results/recorder
+scenarios/load:           scenarios machine pool variants results results/recorder
+scenarios/background:     pool variants ensemble ensemble/wire results results/doubts
+scenarios/runner:         scenarios background chaos drivers faults load machine pool variants ensemble ensemble/namespace ensemble/wire
+scenarios/runner:         results results/list results/metric results/recorder results/report
 scenarios/exporter:       runner
 scenarios/progress:       runner results/list results/screen results/table
-scenarios/search:         scenarios runner variants results results/metric results/store results/capacity
+scenarios/search:         scenarios pool runner variants results results/metric results/store results/capacity
 scenarios/campaign:       scenarios ensemble ensemble/auto ensemble/container ensemble/process
 scenarios/campaign:       results results/list results/store results/outcome results/gate
 scenarios/observe:        scenarios variants/catalog ensemble/proxy ensemble/wire

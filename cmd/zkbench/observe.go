@@ -23,8 +23,8 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/store"
+	"github.com/zkbench/zkbench/scenarios/machine"
 	"github.com/zkbench/zkbench/scenarios/observe"
-	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
 type observeFlags struct {
@@ -252,7 +252,7 @@ func (a *app) finishObserving(o *observation, f observeFlags) error {
 
 // saveDocument writes the document of --out.
 func (o *observation) saveDocument(f observeFlags) error {
-	e := runner.DescribeMachine(versionText())
+	e := machine.Describe(versionText())
 	e.Engine, e.ZooKeeper, e.ServerConfig = results.External, o.chosen.Version, o.chosen.Config
 	e.Servers, e.Chroot = o.target.Addresses, o.target.Chroot
 	d, err := o.observer.Document(filepath.Base(f.out), f.name, o.started, e)

@@ -16,6 +16,8 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/exporter"
 	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/scenarios/machine"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/scenarios/progress"
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
@@ -118,7 +120,7 @@ func (a *app) newRunner(t target, p *progress.Progress, metrics *exporter.Export
 	return &runner.Runner{
 		Ensemble:    t.Ensemble,
 		Recipes:     a.recipes(),
-		Environment: runner.DescribeMachine(versionText()),
+		Environment: machine.Describe(versionText()),
 		Run:         t.run,
 		Temporary:   !t.stays,
 		Progress: func(done, total int, next string) {
@@ -150,7 +152,7 @@ func (t target) close(ctx context.Context) error {
 
 // explain adds the command that removes znodes to the error of a run that could not remove them.
 func (t target) explain(err error) error {
-	if left := new(runner.LeftError); t.stays && errors.As(err, &left) {
+	if left := new(pool.LeftError); t.stays && errors.As(err, &left) {
 		return fmt.Errorf("%w\n`%s` removes them after the servers have ended the session of this run (in about %s)",
 			err, cleanHint(t.list), ensemble.SessionTimeout)
 	}

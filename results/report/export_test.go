@@ -21,7 +21,7 @@ func exported() []summary.Row {
 	invalid := document("predecessor-watch", "optimized", 50, 1, map[string]float64{"ops/s": 443.2})
 	invalid.Invalid = []string{"a reason"}
 	faulty := document("predecessor-watch", "optimized", 50, 1, map[string]float64{metric.RecoveryMax: 1.5e9, metric.Orphans: 2})
-	faulty.Scenario.Faults = []results.FaultLoad{{Kind: results.KillFault, Whom: "leader", At: time.Second, For: 2 * time.Second}}
+	faulty.Scenario.Faults = []results.FaultLoad{{Kind: "kill", Whom: "leader", At: time.Second, For: 2 * time.Second}}
 	return summary.Of([]*results.Document{
 		broken, invalid, faulty, openDocument("predecessor-watch", "optimized", 200, 1, 1), openDocument("predecessor-watch", "optimized", 200, 2, 2),
 	})

@@ -42,7 +42,7 @@ func TestInvariants(t *testing.T) {
 		"series.notifications has 0":        func(d *results.Document) { d.Series.Notifications = nil },
 		"series.largest_herd has at most 0": func(d *results.Document) { d.Series.LargestHerd = nil },
 		"failure is missing": func(d *results.Document) {
-			d.Scenario.Faults = []results.FaultLoad{{Kind: results.KillFault, Whom: "leader", At: time.Second, For: 2 * time.Second}}
+			d.Scenario.Faults = []results.FaultLoad{{Kind: "kill", Whom: "leader", At: time.Second, For: 2 * time.Second}}
 		},
 		"failure.recovery has 0 samples":        func(d *results.Document) { d.Failure = &results.Failure{Unrecovered: 1} },
 		"failure.unavailable_ns is 1h":          func(d *results.Document) { d.Failure = &results.Failure{Unavailable: time.Hour} },

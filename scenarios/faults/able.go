@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
 )
 
 // Ability is what an ensemble can make of a schedule.
@@ -16,9 +18,6 @@ type Ability struct {
 	MinSessionTimeout, MaxSessionTimeout time.Duration
 }
 
-// ClientKinds returns the faults of clients, which zkbench can cause on every ensemble.
-func ClientKinds() []Kind { return slices.DeleteFunc(Kinds(), Kind.OfServer) }
-
 // Unable returns what an ensemble cannot do of a schedule and of a session timeout, as one error; nil if it can do all.
 func Unable(schedule []Fault, sessionTimeout time.Duration, can Ability) error {
 	var errs []error
@@ -26,12 +25,8 @@ func Unable(schedule []Fault, sessionTimeout time.Duration, can Ability) error {
 	for _, f := range schedule {
 		switch able := slices.Contains(can.Kinds, f.Kind); {
 		case !able && f.Kind.OfServer():
-			engines := "containers and processes"
-			if f.Kind == Partition {
-				engines = "containers"
-			}
 			add("`%s`: the servers of engine %s cannot fail this way (possible: %s); those of %s can",
-				f, can.Engine, joined(can.Kinds, "and"), engines)
+				f, can.Engine, joined(can.Kinds, "and"), joined(startable(f.Kind), "and"))
 		case !able:
 			add("`%s`: engine %s has no such fault (possible: %s)", f, can.Engine, joined(can.Kinds, "and"))
 		case f.Kind.OfServer() && slices.Contains(Servers(), f.Whom) && !slices.Contains(can.Servers, f.Whom):
@@ -46,4 +41,17 @@ func Unable(schedule []Fault, sessionTimeout time.Duration, can Ability) error {
 		add(ticks, can.Engine, "most", span(most), span(sessionTimeout), "most", 20)
 	}
 	return errors.Join(errs...)
+}
+
+// startable names the servers that zkbench can start on a machine and that can fail in this way.
+func startable(k Kind) (names []string) {
+	for _, e := range of(k).engines {
+		switch e {
+		case ensemble.Container:
+			names = append(names, "containers")
+		case ensemble.Process:
+			names = append(names, "processes")
+		}
+	}
+	return names
 }

@@ -11,23 +11,9 @@ import (
 
 // The limits of a schedule. Values beyond them are taken for typing errors.
 const (
-	maxFaults      = 20
-	maxSpan        = 24 * time.Hour
-	minEvery       = 10 * time.Millisecond // of a client's faults: a connection is made in less
-	minServerEvery = time.Second           // of a server's faults: a server takes longer to join its quorum
+	maxFaults = 20
+	maxSpan   = 24 * time.Hour
 )
-
-// Whom returns the words for whom a fault of this kind can hit, in a recipe with these roles.
-func Whom(k Kind, roles []string) []string {
-	switch {
-	case k.OfServer():
-		return append([]string{Leader, Follower, Any}, Servers()...)
-	case k == Stop || k == Deaf:
-		return append([]string{Any, Holder, Waiter, Idle, "client 0"}, roles...)
-	default:
-		return append([]string{Any, All, Holder, Waiter, Idle, "client 0"}, roles...)
-	}
-}
 
 // check returns the mistakes of a fault that depend on nothing else.
 func (r *reader) check() (mistakes []string) {
@@ -46,22 +32,19 @@ func (r *reader) check() (mistakes []string) {
 			add("%s wants at most %s, not %s", s.name, span(maxSpan), span(s.value))
 		}
 	}
-	least := minEvery
-	if r.Kind.OfServer() {
-		least = minServerEvery
-	}
+	kind := of(r.Kind)
 	switch {
 	case first(r.Fault) == 0:
 		add("when? at or every is missing")
 	case r.Every == 0:
-	case r.Every < least:
-		add("every wants at least %s for %s, not %s", span(least), r.Kind, span(r.Every))
-	case r.Kind.Lasts() && r.For == 0:
+	case r.Every < kind.every:
+		add("every wants at least %s for %s, not %s", span(kind.every), r.Kind, span(r.Every))
+	case kind.lasts && r.For == 0:
 		add("every wants for, too: without it, %s lasts to the end of the measurement and cannot happen again", r.Kind)
 	case r.For >= r.Every:
 		add("it lasts %s, but would happen again after %s", span(r.For), span(r.Every))
 	}
-	if r.For > 0 && !r.Kind.Lasts() {
+	if r.For > 0 && !kind.lasts {
 		add("for means nothing to %s, which happens at once", r.Kind)
 	}
 	if r.Before != "" && r.After != "" {
@@ -71,8 +54,9 @@ func (r *reader) check() (mistakes []string) {
 		if o.value == "" {
 			continue
 		}
-		if _, known := wire.OpcodeNamed(o.value); r.Kind != Cut && r.Kind != Stop {
-			add("%s means nothing to %s: it is for cut and stop", o.name, r.Kind)
+		if _, known := wire.OpcodeNamed(o.value); !kind.operations {
+			waiting := kindsWhere(func(a about) bool { return a.operations })
+			add("%s means nothing to %s: it is for %s", o.name, r.Kind, joined(waiting, "and"))
 		} else if !known {
 			add("%s: there is no operation %q%s", o.name, o.value, strict.Nearest(o.value, wire.OpcodeNames()))
 		}
@@ -119,6 +103,7 @@ func Check(schedule []Fault, t Terms) []Problem {
 
 func checkWhom(f Fault, t Terms, add func(format string, args ...any)) {
 	number, named := f.Client()
+	kind := of(f.Kind)
 	switch known := Whom(f.Kind, t.Roles); {
 	case named && number >= t.Clients:
 		add("there is no client %d: the smallest measurement has %d, numbered from 0 on", number, t.Clients)
@@ -126,9 +111,9 @@ func checkWhom(f Fault, t Terms, add func(format string, args ...any)) {
 		add("%s wants %s, not %q", f.Kind, joined(known, "or"), f.Whom)
 	case f.Whom == Holder && !t.Holds:
 		add("there is no holder: no client of the recipe holds")
-	case t.Fixed && (f.Kind == Stop || f.Kind == Expire):
+	case t.Fixed && kind.endsLives:
 		add("it ends a session, and no client of the recipe can join again")
-	case f.Kind == Deaf && !t.Asks:
+	case kind.asks && !t.Asks:
 		add("no client of the recipe asks another one, so that none can ignore it")
 	}
 }

@@ -6,24 +6,12 @@ package faults
 
 import (
 	"cmp"
+	"iter"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
-)
-
-// Kind is what goes wrong.
-type Kind = results.FaultKind
-
-// The kinds.
-const (
-	Kill      = results.KillFault
-	Pause     = results.PauseFault
-	Partition = results.PartitionFault
-	Expire    = results.ExpireFault
-	Cut       = results.CutFault
-	Stop      = results.StopFault
-	Deaf      = results.DeafFault
 )
 
 // Whom a fault hits, beside the names of servers, the roles of the recipe and clients by their number, see [Client].
@@ -43,9 +31,6 @@ type Fault = results.FaultLoad
 // first returns the time of the first occurrence.
 func first(f Fault) time.Duration { return cmp.Or(f.At, f.Every) }
 
-// Kinds returns all kinds: first those of servers, then those of clients.
-func Kinds() []Kind { return []Kind{Kill, Pause, Partition, Expire, Cut, Stop, Deaf} }
-
 // Servers returns the names of the servers of an ensemble that zkbench starts.
 func Servers() []string { return []string{"zoo1", "zoo2", "zoo3"} }
 
@@ -56,3 +41,42 @@ func OfServers(schedule []Fault) bool {
 
 // span returns a duration in text, such as 1m30s or 2m.
 func span(d time.Duration) string { return results.ShortDuration(d) }
+
+// never is later than every occurrence.
+const never = time.Duration(math.MaxInt64)
+
+// Occurrence is one time that a fault happens.
+type Occurrence struct {
+	Fault
+	Index int           // of the fault in its schedule
+	Due   time.Duration // since the beginning of the window
+}
+
+// Plan returns the occurrences of a valid schedule in the order of time, and in that of the schedule where several are due at
+// once. They end with the window; a window of zero has no end. The memory that a plan takes does not grow with its length.
+func Plan(schedule []Fault, window time.Duration) iter.Seq[Occurrence] {
+	return func(yield func(Occurrence) bool) {
+		if len(schedule) == 0 {
+			return
+		}
+		due := make([]time.Duration, len(schedule))
+		for i, f := range schedule {
+			due[i] = first(f)
+		}
+		for {
+			at := slices.Min(due)
+			if at == never || window > 0 && at >= window {
+				return
+			}
+			i := slices.Index(due, at)
+			f := schedule[i]
+			if !yield(Occurrence{Fault: f, Index: i, Due: at}) {
+				return
+			}
+			due[i] = never
+			if f.Every > 0 {
+				due[i] = at + f.Every
+			}
+		}
+	}
+}

@@ -8,7 +8,7 @@ import (
 
 // Words describes a fault in a sentence without its period: "the leader is killed at 2s, for 3s".
 func Words(f Fault) string {
-	words := what(f)
+	words := of(f.Kind).happens(f)
 	switch {
 	case f.Every == 0:
 		words += " at " + span(f.At)
@@ -20,38 +20,28 @@ func Words(f Fault) string {
 	switch {
 	case f.For > 0:
 		words += ", for " + span(f.For)
-	case f.Kind.Lasts():
+	case of(f.Kind).lasts:
 		words += ", to the end"
 	}
 	return words
 }
 
-// what describes what happens, without the time.
-func what(f Fault) string {
-	switch f.Kind {
-	case Kill:
-		return who(f) + " is killed"
-	case Pause:
-		return who(f) + " is paused"
-	case Partition:
-		return who(f) + " is cut off from the other servers"
-	case Expire:
-		return owned(f, "session", "expires", "expire")
-	case Cut:
-		return owned(f, "connection", "is cut", "are cut") + moment(f)
-	case Stop:
-		return who(f) + " stops dead" + strings.TrimSuffix(moment(f), ",")
-	default:
-		return who(f) + " ignores requests of other clients"
-	}
+// does describes what the client or server that is hit does.
+func does(what string) func(Fault) string {
+	return func(f Fault) string { return who(f) + " " + what }
 }
 
-// owned describes what happens to something that each client has one of.
-func owned(f Fault, thing, one, many string) string {
-	if f.Whom == All {
-		return "the " + thing + "s of all clients " + many
+// stops describes a client that stops dead, at once or at an operation.
+func stops(f Fault) string { return does("stops dead")(f) + strings.TrimSuffix(moment(f), ",") }
+
+// owned describes what happens to something that each client has one of, at once or at an operation.
+func owned(thing, one, many string) func(Fault) string {
+	return func(f Fault) string {
+		if f.Whom == All {
+			return "the " + thing + "s of all clients " + many + moment(f)
+		}
+		return "the " + thing + " of " + who(f) + " " + one + moment(f)
 	}
-	return "the " + thing + " of " + who(f) + " " + one
 }
 
 // moment describes when exactly a connection is cut.

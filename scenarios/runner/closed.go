@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,16 +11,24 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/load"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
 
 // hold lets a client of a closed load hold for the scenario's hold time.
-func (m *measurement) hold(c *client) holdFunc {
-	return func(ctx context.Context, l *life, asked <-chan struct{}) error {
-		c.settled.Store(true)
-		m.held.Add(1)
-		return l.pause(ctx, asked, m.scenario.Hold)
+func (m *activeLoad) hold(ctx context.Context, c *pool.Client, l *pool.Life, asked <-chan struct{}) error {
+	c.Settled.Store(true)
+	m.held.Add(1)
+	return l.Pause(ctx, asked, m.scenario.Hold)
+}
+
+// holdAmongFaults returns how clients hold where faults may happen.
+func (m *activeLoad) holdAmongFaults() pool.HoldFunc {
+	if m.faulty() {
+		return m.injector.Hold(m.hold)
 	}
+	return m.hold
 }
 
 // closedMode returns the mode of a closed load, which ends after a number of operations or after a duration.
@@ -47,7 +54,7 @@ func (operationsMode) rehearsal(m *measurement) bool {
 }
 
 func (operationsMode) run(ctx context.Context, m *measurement) (observation, error) {
-	m.pool.setHold(m.faults.hold(m.hold))
+	m.pool.SetHold(m.holdAmongFaults())
 	if m.scenario.WarmUp > 0 {
 		if err := m.loop(ctx, m.rounds(0), m.warmUp); err != nil {
 			return observation{}, err
@@ -57,12 +64,12 @@ func (operationsMode) run(ctx context.Context, m *measurement) (observation, err
 	if err != nil {
 		return observation{}, err
 	}
-	m.faults.start(ctx)
+	m.injector.Start(ctx)
 	if err := m.loop(ctx, m.rounds(m.scenario.Operations), nil); err != nil {
 		return observation{}, err
 	}
 	m.stream.closeWindow()
-	if err := m.faults.finish(ctx); err != nil {
+	if err := m.injector.Finish(ctx); err != nil {
 		return observation{}, err
 	}
 	end, err := m.snapshotAtRest(ctx)
@@ -82,7 +89,7 @@ func (durationMode) rehearsal(m *measurement) bool {
 
 func (durationMode) run(ctx context.Context, m *measurement) (o observation, err error) {
 	run := ctx
-	m.pool.setHold(m.faults.hold(m.hold))
+	m.pool.SetHold(m.holdAmongFaults())
 	if o.begin, err = m.firstSnapshot(ctx); err != nil {
 		return observation{}, err
 	}
@@ -91,7 +98,7 @@ func (durationMode) run(ctx context.Context, m *measurement) (o observation, err
 		if _, _, err := m.cutWindow(run, ctx, turns, &o); err != nil {
 			return err
 		}
-		return m.faults.finish(ctx)
+		return m.injector.Finish(ctx)
 	})
 	if err != nil {
 		return observation{}, err
@@ -102,45 +109,45 @@ func (durationMode) run(ctx context.Context, m *measurement) (o observation, err
 
 // cutWindow cuts the window out of a running load, after the warm-up, and returns when it began and ended. The schedule of faults
 // begins with the window. run is the context of the whole run, and ctx that of the load. If one of them ends, so does the window, so
-// that the part until then can be kept. Where a breach is expected, [measurement.endByBreach] decides about a load that has failed.
-func (m *measurement) cutWindow(run, ctx context.Context, turns turns, o *observation) (start, end time.Duration, err error) {
+// that the part until then can be kept. Where a breach is expected, [activeLoad.endByBreach] decides about a load that has failed.
+func (m *activeLoad) cutWindow(run, ctx context.Context, turns load.Turns, o *observation) (start, end time.Duration, err error) {
 	if err := m.warmUp(ctx); err != nil {
 		return 0, 0, err
 	}
 	start, _ = m.stream.openWindow()
-	arrived := m.arrivals.arrived(start)
-	turns.windowOpened(start)
-	m.faults.start(ctx)
-	err = sleep(ctx, m.scenario.Duration)
+	arrived := m.arrivals.Arrived(start)
+	turns.WindowOpened(start)
+	m.injector.Start(ctx)
+	err = pool.Sleep(ctx, m.scenario.Duration)
 	if err != nil && run.Err() == nil && m.scenario.ExpectsBreach(m.variant) {
 		return 0, 0, err
 	}
 	end, counts, cut := m.stream.cutWindow()
 	if cut {
-		m.part = &part{counts: counts, arrived: m.arrivals.arrived(end) - arrived}
+		m.part = &part{counts: counts, arrived: m.arrivals.Arrived(end) - arrived}
 	}
 	o.counts = counts
 	return start, end, err
 }
 
 // warmUp waits while the load runs, for the scenario's warm-up time. ctx ends when a client fails.
-func (m *measurement) warmUp(ctx context.Context) error {
-	return sleep(ctx, m.scenario.WarmUp)
+func (m *activeLoad) warmUp(ctx context.Context) error {
+	return pool.Sleep(ctx, m.scenario.WarmUp)
 }
 
 // loop lets every client take its turns, until these end by themselves or until the function until returns. A client that is in an
 // operation then finishes it.
-func (m *measurement) loop(ctx context.Context, turns turns, until func(context.Context) error) error {
+func (m *activeLoad) loop(ctx context.Context, turns load.Turns, until func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	group, ctx := errgroup.WithContext(ctx)
 	var steps atomic.Int64
-	for _, c := range m.pool.clients {
-		c.stopped.Store(false)
+	for _, c := range m.pool.Clients {
+		c.Stopped.Store(false)
 	}
 	defer m.watchProgress(&steps, turns, cancel)()
 	defer m.watchStandstill(ctx, &steps, cancel)()
-	for i, c := range m.pool.clients {
+	for i, c := range m.pool.Clients {
 		if err := m.paceStart(ctx, i); err != nil {
 			break // a client has failed, or the load is over
 		}
@@ -148,13 +155,13 @@ func (m *measurement) loop(ctx context.Context, turns turns, until func(context.
 	}
 	if until != nil {
 		group.Go(func() error {
-			defer turns.end()
+			defer turns.End()
 			return until(ctx)
 		})
 	}
 	err := group.Wait()
 	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, errJudged):
+	case errors.Is(cause, errWaitsInVain):
 		return nil
 	case errors.Is(cause, ErrStuck), errors.Is(cause, errStandstill):
 		return cause
@@ -162,147 +169,127 @@ func (m *measurement) loop(ctx context.Context, turns turns, until func(context.
 	return err
 }
 
+// settlesWithin is how long the pacing of starts waits for a client that may never wait for a watch, such as one that polls.
+const settlesWithin = time.Second
+
+// paceStart waits before a client of a crowd begins its first operation, until no more than pool.Parallel clients before it are between
+// their beginning and their first wait. If 10,000 clients enter a line at once, each of them lists all others at the same time:
+// that takes gigabytes in zkbench and in the servers, and silences sessions until they are lost.
+func (m *activeLoad) paceStart(ctx context.Context, client int) error {
+	if m.faulty() || m.isOpen() || len(m.pool.Clients) < scenarios.CrowdOfStarts || client < pool.Parallel {
+		return ctx.Err()
+	}
+	before := m.pool.Clients[client-pool.Parallel]
+	for begun := time.Now(); ctx.Err() == nil && !before.Settled.Load() && !before.AtRest() && time.Since(begun) < settlesWithin; {
+		if err := pool.Sleep(ctx, time.Millisecond); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
 // work lets a client take its steps, with a pause after each.
-func (m *measurement) work(ctx context.Context, c *client, turns turns, steps *atomic.Int64) error {
-	defer c.stopped.Store(true)
-	failures, first := 0, c.round(0)
-	for i := 0; turns.begin(ctx, c, i); {
-		err := m.step(ctx, c)
+func (m *activeLoad) work(ctx context.Context, c *pool.Client, turns load.Turns, steps *atomic.Int64) error {
+	defer c.Stopped.Store(true)
+	failures, first := 0, roundOf(c, 0)
+	for i := 0; turns.Begin(ctx, c, i); {
+		err := c.Step(ctx, m.faulty())
 		if err != nil {
 			failures++
 			if err := m.recover(ctx, c, failures, err); err != nil {
 				return err
 			}
-			i = c.round(first+i) - first
+			i = roundOf(c, first+i) - first
 			continue
 		}
 		failures = 0
-		c.completed++
-		turns.completed(c)
-		c.settled.Store(true)
-		i = c.round(first+i+1) - first
+		c.Completed++
+		turns.Completed(c)
+		c.Settled.Store(true)
+		i = roundOf(c, first+i+1) - first
 		steps.Add(1)
-		if err := sleep(ctx, m.scenario.Think); err != nil {
+		if err := pool.Sleep(ctx, m.scenario.Think); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// round returns the number of the client's next step: that of the group's round, if its recipe has them, else the given one.
-func (c *client) round(otherwise int) int {
-	if r, ok := c.participant.(variants.Rounded); ok {
+// errFailedOften is wrapped by the error of a client whose operations do nothing but fail.
+var errFailedOften = errors.New("no operation of this client succeeds any more")
+
+// errCannotRejoin is wrapped by the error of a client of a recipe that is [variants.Recipe.Fixed]. Its faults end no session, but a
+// server that is slow to come back does.
+var errCannotRejoin = errors.New("a client's session was lost, and no client of this recipe can join again")
+
+// mostFailures is how many operations of a client may fail in a row.
+const mostFailures = 1000
+
+// recover decides how a client goes on after a step that failed. Without faults, the error ends the load. Else the failure is
+// counted, and a client whose life is over joins again.
+func (m *activeLoad) recover(ctx context.Context, c *pool.Client, failures int, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !m.faulty():
+		return c.Explain(err)
+	case failures > mostFailures:
+		return c.Explain(fmt.Errorf("%w: %w", errFailedOften, err))
+	}
+	m.stream.Note(m.stream.recorder.FailedOperation)
+	if c.Over() {
+		if m.recipe.IsFixed(m.variant) {
+			return c.Explain(fmt.Errorf("%w: choose a longer session-timeout, or roam", errCannotRejoin))
+		}
+		if err := m.pool.Rejoin(ctx, c); err != nil {
+			return err
+		}
+		m.stream.Note(m.stream.recorder.Rejoined)
+		return nil
+	}
+	m.pool.Report("an operation failed although its client and its session live", c.Explain(err))
+	return pool.Sleep(ctx, pool.RejoinPause)
+}
+
+// roundOf returns the number of the client's next step: that of the group's round, if its recipe has them, else the given one.
+func roundOf(c *pool.Client, otherwise int) int {
+	if r, ok := c.Participant.(variants.Rounded); ok {
 		return int(r.Round())
 	}
 	return otherwise
 }
 
-// turns decides when clients take a step.
-type turns interface {
-	// begin waits until a client that has taken a number of steps may begin another one. It reports whether the client may.
-	begin(ctx context.Context, c *client, taken int) bool
-	// windowOpened is called when the warm-up is over, with the moment at which the window began.
-	windowOpened(at time.Duration)
-	// completed is called when a client has taken a step.
-	completed(c *client)
-	// end keeps clients from beginning another step, except for those that they owe to each other or to arrivals.
-	end()
-	// idle reports whether no step is due, so that none can be completed.
-	idle() bool
-	// ending reports whether end was called, or the turns have ended by themselves.
-	ending() bool
-}
-
-// rounds lets each client begin the next step when the last one is done, for a number of steps.
-type rounds struct {
-	done       *atomic.Int64 // counts completed steps; nil unless their number was given in advance
-	collective bool          // a step needs all clients, so that each client must take equally many
-	mu         sync.Mutex
-	started    int       // the largest number of steps that any client has begun
-	limit      int       // the number of steps of each client
-	until      time.Time // when the rounds end by themselves; zero means never
-}
-
 // rounds returns the turns of a closed load with a number of steps of each client; zero means that they go on until end.
-func (m *measurement) rounds(operations int) *rounds {
-	r := newRounds(operations, m.recipe.Collective)
+func (m *activeLoad) rounds(operations int) *load.Rounds {
+	r := load.NewRounds(operations, m.recipe.Collective)
 	if operations > 0 {
-		r.done = &m.done
+		r.Done = &m.done
 	}
 	if m.atMost > 0 {
-		r.until = time.Now().Add(m.atMost)
+		r.Until = time.Now().Add(m.atMost)
 	}
 	return r
 }
 
-// newRounds returns rounds with a limit of steps for each client. Zero means that they go on until end.
-func newRounds(limit int, collective bool) *rounds {
-	if limit == 0 {
-		limit = math.MaxInt
+// loopTurns returns the turns of a load that goes on until end, and whose number of clients changes if the scenario has stages.
+func (m *activeLoad) loopTurns() load.Turns {
+	r := m.rounds(0)
+	if len(m.scenario.Stages) == 0 {
+		return r
 	}
-	return &rounds{limit: limit, collective: collective}
-}
-
-// begin reports whether a client that has done so many steps may begin another one.
-func (r *rounds) begin(_ context.Context, _ *client, done int) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.until.IsZero() && time.Now().After(r.until) {
-		r.close()
-	}
-	if done >= r.limit {
-		return false
-	}
-	r.started = max(r.started, done+1)
-	return true
-}
-
-// windowOpened implements [turns].
-func (*rounds) windowOpened(time.Duration) {}
-
-// completed implements [turns].
-func (r *rounds) completed(*client) {
-	if r.done != nil {
-		r.done.Add(1)
-	}
-}
-
-// end keeps all clients from beginning another step. A step of a collective recipe that one client has begun is still taken
-// by all, as they wait for each other in it.
-func (r *rounds) end() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.close()
-}
-
-// idle implements [turns].
-func (*rounds) idle() bool { return false }
-
-// ending reports whether clients are not to begin any number of further steps.
-func (r *rounds) ending() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.limit < math.MaxInt
-}
-
-// close is end for callers that hold the mutex.
-func (r *rounds) close() {
-	r.limit = 0
-	if r.collective {
-		r.limit = r.started
-	}
+	return load.NewChangingRounds(r, m.scenario.Stages, m.pool.Epoch)
 }
 
 // ErrStuck is wrapped by the error of a load that no longer makes progress, which is a fault of the recipe.
 var ErrStuck = errors.New("a wake-up was lost or a lock was left behind")
 
-// errJudged is the cause of the end of a load with faults in which clients still waited when they could no longer be served.
-var errJudged = errors.New("clients wait in vain")
+// errWaitsInVain is the cause of the end of a load with faults in which clients still waited when they could no longer be served.
+var errWaitsInVain = errors.New("clients wait in vain")
 
 // watchProgress cancels a load in which no client completes a step or begins to hold between two ticks. A step of several
 // operations may take long, and its client holds between them. The ticks are as far apart as the longest wait that is
 // accepted. The caller ends the watching with stop.
-func (m *measurement) watchProgress(steps *atomic.Int64, turns turns, cancel context.CancelCauseFunc) (stop func()) {
+func (m *activeLoad) watchProgress(steps *atomic.Int64, turns load.Turns, cancel context.CancelCauseFunc) (stop func()) {
 	patience := m.patience + m.scenario.Hold + m.scenario.Think
 	done := make(chan struct{})
 	var watching sync.WaitGroup
@@ -317,14 +304,14 @@ func (m *measurement) watchProgress(steps *atomic.Int64, turns turns, cancel con
 			}
 			now := steps.Load() + m.held.Load()
 			switch {
-			case turns.idle():
+			case turns.Idle():
 				now = -1 // a step that begins now has until the next tick but one
 			case now != last:
-			case m.faults == nil:
+			case !m.faulty():
 				cancel(fmt.Errorf("no operation completed within %s: %w", patience, ErrStuck))
-			case turns.ending():
-				m.faults.judge()
-				cancel(errJudged)
+			case turns.Ending():
+				m.concludeWaits()
+				cancel(errWaitsInVain)
 			}
 			last = now
 		}
@@ -332,5 +319,25 @@ func (m *measurement) watchProgress(steps *atomic.Int64, turns turns, cancel con
 	return func() { close(done); watching.Wait() }
 }
 
-// sleep waits for d or for ctx, whichever is first.
-func sleep(ctx context.Context, d time.Duration) error { return variants.WaitFor(ctx, d, nil, nil) }
+// faultyPatience is how long no operation may complete after the faults before the clients that are still at work are taken to
+// wait in vain. A session that a fault ended has run out by then, and an election has ended.
+func faultyPatience(timeout time.Duration) time.Duration { return 2*timeout + 10*time.Second }
+
+// concludeWaits reports that clients are in a step that does not end although all faults are over, and lets the observer conclude.
+func (m *activeLoad) concludeWaits() {
+	m.stream.conclude(func(at time.Duration) {
+		var waiting int
+		var longest time.Duration
+		for _, c := range m.pool.Clients {
+			if d := c.Does(); d.Activity != pool.Outside && !c.Present().Over() {
+				waiting, longest = waiting+1, max(longest, time.Since(d.Since))
+			}
+		}
+		if waiting == 0 {
+			return
+		}
+		text := fmt.Sprintf("%d of %d clients still wait when all faults are over, the longest for %s: a wake-up was lost, or what a failed client held was left behind",
+			waiting, len(m.pool.Clients), longest.Round(time.Millisecond))
+		m.stream.damage(variants.Damage{Loss: variants.Blocked, Amount: int64(longest), Violation: variants.Violation{At: at, Text: text}})
+	})
+}

@@ -125,12 +125,7 @@ func checkFailure(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
 		if f := d.Failure; f == nil || len(f.Faults) == 0 || faults.OfServers(s.Faults) && slices.ContainsFunc(f.Faults, stays) {
 			t.Errorf("%s: failure %+v, want faults, and those of servers undone", d.Variant, f)
 		}
-		if len(d.Invalid) > 0 {
-			t.Errorf("%s: invalid: %q", d.Variant, d.Invalid)
-		}
-		for _, v := range d.Violations[:min(len(d.Violations), 3)] {
-			t.Errorf("%s: at %s %s", d.Variant, v.At, v.Text)
-		}
+		checkSound(t, d)
 	}
 	if err := ensemble.CheckQuorum(t.Context(), e.Servers()); err != nil {
 		t.Error(err)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -37,15 +36,13 @@ func (d *dialling) Step(ctx context.Context) error {
 func diallingRecipe(t *testing.T, joined func(*dialling)) []variants.Recipe {
 	var mu sync.Mutex
 	return sabotageOf("enqueue", "blind-retry", func(v *variants.Variant) {
-		join := v.Join
-		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-			p, err := join(ctx, env)
+		surround(v, func(env variants.Env, p variants.Participant) variants.Participant {
 			d := &dialling{Participant: p, env: env, t: t}
 			mu.Lock()
 			defer mu.Unlock()
 			joined(d)
-			return d, err
-		}
+			return d
+		})
 	})
 }
 
@@ -55,8 +52,8 @@ func TestFurtherSessions(t *testing.T) {
 	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
 		const clients = 3
 		var all []*dialling
-		s := scenarios.Default()
-		s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats, s.Mode = "dial", "enqueue", []string{"blind-retry"}, []int{clients}, 1, scenarios.Lockstep
+		s := lockstepOf(clients)
+		s.Recipe, s.Variants = "enqueue", []string{"blind-retry"}
 		d := mustMeasure(t, e, s, diallingRecipe(t, func(p *dialling) { all = append(all, p) }))[0]
 		if n := d.Counts.Requests["createSession"]; n != clients || d.Counts.Requests["closeSession"] != 0 {
 			t.Errorf("requests %v", d.Counts.Requests)
@@ -85,9 +82,7 @@ func TestFurtherSessionsUnderFaults(t *testing.T) {
 			if d.Failure.Rejoins == 0 || d.Counts.Requests["closeSession"] == 0 {
 				t.Errorf("%d clients joined again, requests %v: the test tests nothing", d.Failure.Rejoins, d.Counts.Requests)
 			}
-			if len(d.Violations)+len(d.Invalid) > 0 || !d.Oracle.Agrees() {
-				t.Errorf("violations %v, invalid %v, oracle %+v", d.Violations, d.Invalid, d.Oracle)
-			}
+			checkSound(t, d)
 		}
 	})
 }

@@ -8,23 +8,24 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
 
 // OpenClients opens what a measurement opens: sessions with ledgers, monitors and logs, joined to a variant below root.
 func OpenClients(ctx context.Context, servers []ensemble.Server, recipe variants.Recipe, v variants.Variant, root string, n int) (steps []func(context.Context) error, closeAll func(), err error) {
-	c, err := connectAll(ctx, setting{servers: servers, clients: n, root: root}, v)
+	c, err := pool.Connect(ctx, pool.Config{Servers: servers, Clients: n, Root: root}, v)
 	if err != nil {
 		return nil, nil, err
 	}
-	m := &measurement{pool: c}
-	c.setHold(m.hold)
-	for _, one := range c.clients {
-		steps = append(steps, one.participant.Step)
+	m := &activeLoad{pool: c}
+	c.SetHold(m.hold)
+	for _, one := range c.Clients {
+		steps = append(steps, one.Participant.Step)
 	}
 	s := newStream(c, recipe, recorder.New(recorder.Config{Operation: recipe.Operation}), nil)
 	s.start()
-	return steps, func() { s.finish(false); c.closeAll(context.WithoutCancel(ctx)) }, nil
+	return steps, func() { s.finish(false); c.CloseAll(context.WithoutCancel(ctx)) }, nil
 }
 
 // InVirtualTime lets a runner work in a bubble of testing/synctest, in which a thread that sleeps stops the clock.

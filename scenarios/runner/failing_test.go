@@ -29,8 +29,7 @@ func schedule(t *testing.T, texts ...string) []faults.Fault {
 
 // faulty returns a closed load with faults. Its sessions run out quickly on a server of quickTicks.
 func faulty(recipe string, clients int, schedule []faults.Fault) scenarios.Scenario {
-	s := scenarios.Default()
-	s.Name, s.Recipe, s.Clients, s.Repeats = recipe+"-faults", recipe, []int{clients}, 1
+	s := closedOf(recipe, clients)
 	s.Duration, s.Hold = 3*time.Second, time.Millisecond
 	s.SessionTimeout, s.Faults = time.Second, schedule
 	return s

@@ -18,20 +18,6 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// doomed is a participant that takes one step and fails in the next.
-type doomed struct {
-	variants.Participant
-	steps int
-	fail  func(context.Context) error
-}
-
-func (d *doomed) Step(ctx context.Context) error {
-	if d.steps++; d.steps > 1 {
-		return d.fail(ctx)
-	}
-	return d.Participant.Step(ctx)
-}
-
 // doomedLock is a lock whose participants fail in their second steps, but not those that join first, in the rehearsal. If it is
 // broken, all of them have held it at once by then.
 //
@@ -64,7 +50,12 @@ func doomedLock(clients, rehearsing int, broken bool, fail func(context.Context)
 				env.Root, env.Hold = root, holdWithAll
 			}
 			p, err := join(ctx, env)
-			return &doomed{Participant: p, fail: fail}, err
+			return &interrupted{Participant: p, before: func(ctx context.Context, step int) error {
+				if step == 1 {
+					return nil
+				}
+				return fail(ctx)
+			}}, err
 		}
 	})
 }
@@ -88,21 +79,14 @@ func (d doom) run(t *testing.T, e ensemble.Ensemble) ([]*results.Document, error
 		}
 		return d.cause
 	}
-	s := scenarios.Default()
-	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "doomed", "lock", []int{clients}, 5, 1
-	s.Variants = []string{"predecessor-watch"}
+	s := closedOf("lock", clients, "predecessor-watch")
+	s.Operations = 5
 	rehearsing := clients
 	if d.expected {
 		s.Broken, rehearsing = s.Variants, 0 // an expected breach has no rehearsal
 	}
 	var docs []*results.Document
-	r := runner.Runner{
-		Ensemble: e,
-		Recipes:  doomedLock(clients, rehearsing, d.broken, fail),
-		Run:      "doomed",
-		Save:     func(d *results.Document) error { docs = append(docs, d); return nil },
-		Progress: func(int, int, string) {},
-	}
+	r := runnerOf(t, e, doomedLock(clients, rehearsing, d.broken, fail), func(d *results.Document) { docs = append(docs, d) })
 	err := r.RunScenario(ctx, s)
 	return docs, err
 }
@@ -154,17 +138,6 @@ func TestFailedLoadsAreChecked(t *testing.T) {
 	}
 }
 
-// counting is a participant whose steps are counted as they begin.
-type counting struct {
-	variants.Participant
-	begin func()
-}
-
-func (c counting) Step(ctx context.Context) error {
-	c.begin()
-	return c.Participant.Step(ctx)
-}
-
 // Participants that withdraw in the midst of what they are doing break no promise.
 func TestInterruptedLoadsAreNotBroken(t *testing.T) {
 	t.Parallel()
@@ -188,18 +161,16 @@ func interrupt(t *testing.T, e ensemble.Ensemble, recipe variants.Recipe) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var steps atomic.Int64
-	begin := func() {
-		if steps.Add(1) == 11 { // of the three clients, one begins its fourth or a later one
-			cancel()
-		}
-	}
-	join := recipe.Variants[0].Join
-	recipe.Variants[0].Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		p, err := join(ctx, env)
-		return counting{p, begin}, err
-	}
-	s := scenarios.Default()
-	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "interrupted", recipe.Name, []int{3}, 1000, 1
+	surround(&recipe.Variants[0], func(_ variants.Env, p variants.Participant) variants.Participant {
+		return &interrupted{Participant: p, before: func(context.Context, int) error {
+			if steps.Add(1) == 11 { // of the three clients, one begins its fourth or a later one
+				cancel()
+			}
+			return nil
+		}}
+	})
+	s := closedOf(recipe.Name, 3)
+	s.Operations = 1000
 	err := measure(ctx, t, e, s, []variants.Recipe{recipe}, func(*results.Document) {})
 	var broken *runner.BrokenError
 	if errors.As(err, &broken) || !errors.Is(err, context.Canceled) {

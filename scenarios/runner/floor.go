@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -39,7 +40,7 @@ type floorMeter struct {
 	timeout  time.Duration
 	rounds   int    // the largest number of rounds in each half
 	path     string // the prefix of the znodes' paths; the session's number follows
-	sessions *clientPool
+	sessions *pool.Pool
 	floor    results.Floor
 	working  sync.WaitGroup
 }
@@ -80,7 +81,7 @@ func (f *floorMeter) before(ctx context.Context, servers []ensemble.Server) {
 // open opens the sessions, and reports whether that was possible.
 func (f *floorMeter) open(ctx context.Context, servers []ensemble.Server) bool {
 	var err error
-	f.sessions, err = connectAll(ctx, setting{servers: servers, clients: max(2, len(servers))}, onlooker())
+	f.sessions, err = pool.Connect(ctx, pool.Config{Servers: servers, Clients: max(2, len(servers))}, onlooker())
 	if err != nil {
 		f.floor.Why = err.Error()
 	}
@@ -143,22 +144,22 @@ func (f *floorMeter) half(
 
 // createZnodes creates an ephemeral znode for each session, and returns when every server has applied them all.
 func (f *floorMeter) createZnodes(ctx context.Context) error {
-	err := f.sessions.each(func(m *client) error {
-		_, err := m.session.Conn().Create(f.znode(m), make([]byte, bystanderBytes), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+	err := f.sessions.Each(func(m *pool.Client) error {
+		_, err := m.Session.Conn().Create(f.znode(m), make([]byte, pool.BystanderBytes), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	return f.sessions.fence(ctx)
+	return f.sessions.Fence(ctx)
 }
 
-func (f *floorMeter) znode(m *client) string { return fmt.Sprintf("%s%d", f.path, m.id) }
+func (f *floorMeter) znode(m *pool.Client) string { return fmt.Sprintf("%s%d", f.path, m.ID) }
 
 // close closes the sessions, which ends the operations that are still under way.
 func (f *floorMeter) close(ctx context.Context) {
 	if f.sessions != nil {
-		f.sessions.closeAll(ctx)
+		f.sessions.CloseAll(ctx)
 	}
 	f.working.Wait()
 }
@@ -166,7 +167,7 @@ func (f *floorMeter) close(ctx context.Context) {
 // measure does rounds until there are enough, and returns their histograms.
 func (f *floorMeter) measure(ctx context.Context) (map[string]results.Histogram, error) {
 	var rounds []floorRound
-	clients := f.sessions.clients
+	clients := f.sessions.Clients
 	for start := time.Now(); !f.enough(len(rounds), time.Since(start)); {
 		n := len(rounds)
 		r, err := f.round(ctx, clients[n%len(clients)], clients[(n+1)%len(clients)])
@@ -175,7 +176,7 @@ func (f *floorMeter) measure(ctx context.Context) (map[string]results.Histogram,
 		}
 		rounds = append(rounds, r)
 	}
-	if err := f.sessions.fence(ctx); err != nil {
+	if err := f.sessions.Fence(ctx); err != nil {
 		return nil, err
 	}
 	return floorHistograms(rounds)
@@ -218,27 +219,27 @@ func floorHistograms(rounds []floorRound) (map[string]results.Histogram, error) 
 }
 
 // round lets one session read and write its znode, and another one be notified of it.
-func (f *floorMeter) round(ctx context.Context, from, to *client) (floorRound, error) {
+func (f *floorMeter) round(ctx context.Context, from, to *pool.Client) (floorRound, error) {
 	var r floorRound
 	start := time.Now()
-	if _, _, err := from.session.Conn().Get(f.znode(from)); err != nil {
-		return r, from.explain(fmt.Errorf("read: %w", err))
+	if _, _, err := from.Session.Conn().Get(f.znode(from)); err != nil {
+		return r, from.Explain(fmt.Errorf("read: %w", err))
 	}
 	r.read = time.Since(start)
-	_, _, events, err := to.session.Conn().GetW(f.znode(from))
+	_, _, events, err := to.Session.Conn().GetW(f.znode(from))
 	if err != nil {
-		return r, to.explain(fmt.Errorf("set a watch: %w", err))
+		return r, to.Explain(fmt.Errorf("set a watch: %w", err))
 	}
 	notified := make(chan notice, 1)
 	f.working.Go(func() { notified <- awaitNotice(ctx, events) })
 	start = time.Now()
-	if _, err := from.session.Conn().Set(f.znode(from), make([]byte, bystanderBytes), -1); err != nil {
-		return r, from.explain(fmt.Errorf("write: %w", err))
+	if _, err := from.Session.Conn().Set(f.znode(from), make([]byte, pool.BystanderBytes), -1); err != nil {
+		return r, from.Explain(fmt.Errorf("write: %w", err))
 	}
 	r.write = time.Since(start)
 	n := <-notified
 	r.handoff = n.at.Sub(start)
-	return r, to.explain(n.err)
+	return r, to.Explain(n.err)
 }
 
 // notice is the time at which a watch fired, or the reason why it did not.

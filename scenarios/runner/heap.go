@@ -25,7 +25,7 @@ func newHeapProbe(m *measurement) *heapProbe {
 		return p
 	}
 	p.heap = &results.Heap{}
-	meter, ok := m.ensemble.(ensemble.HeapMeter)
+	meter, ok := m.Ensemble.(ensemble.HeapMeter)
 	if !ok {
 		p.heap.Why = "these servers do not report how much of their heaps is in use"
 	}
@@ -70,7 +70,7 @@ func (p *heapProbe) read(ctx context.Context) (readings []int64, watches int64, 
 		}
 		readings = append(readings, used)
 	}
-	for _, server := range p.ensemble.Servers() {
+	for _, server := range p.Ensemble.Servers() {
 		status, err := ensemble.Probe(ctx, server)
 		if err != nil {
 			return nil, 0, err

@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -74,7 +74,7 @@ func (u unplanned) run(t *testing.T, e ensemble.Breaker) {
 		t.Fatal(p)
 	}
 	err := measure(ctx, t, e, s, recipes, func(*results.Document) {})
-	if want := server.Name + " is not running"; err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), want) || errors.As(err, new(*runner.LeftError)) {
+	if want := server.Name + " is not running"; err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), want) || errors.As(err, new(*pool.LeftError)) {
 		t.Errorf("the run ended with %v, want %q and nothing left", err, want)
 	}
 	t.Logf("%s after the fault: %v", time.Since(broke).Round(100*time.Millisecond), err)
@@ -101,18 +101,17 @@ func struckLock(happen func()) []variants.Recipe {
 	const early = 20
 	var joined, steps atomic.Int64
 	return sabotage("predecessor-watch", func(v *variants.Variant) {
-		join := v.Join
-		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-			p, err := join(ctx, env)
+		surround(v, func(env variants.Env, p variants.Participant) variants.Participant {
 			if joined.Add(1) <= int64(env.Clients) {
-				return p, err
+				return p
 			}
-			return counting{p, func() {
+			return &interrupted{Participant: p, before: func(context.Context, int) error {
 				if steps.Add(1) == early+1 { // a sync.Once would stop the clock on which happen waits
 					happen()
 				}
-			}}, err
-		}
+				return nil
+			}}
+		})
 	})
 }
 
@@ -143,8 +142,8 @@ func TestFaultsAreDiagnosed(t *testing.T) {
 	bubble(t, func(t *testing.T, server *embedded.Ensemble) {
 		e := diagnosed{server}
 		errDead := errors.New("the participant is dead")
-		s := scenarios.Default()
-		s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats, s.Variants = "doomed", "lock", []int{2}, 5, 1, []string{"predecessor-watch"}
+		s := closedOf("lock", 2, "predecessor-watch")
+		s.Operations = 5
 		run := func(ctx context.Context, fail func(context.Context) error) error {
 			return measure(ctx, t, e, s, doomedLock(2, 2, false, fail), func(*results.Document) {})
 		}

@@ -42,13 +42,13 @@ func (l Live) Remaining() (left time.Duration, known bool) {
 }
 
 // showLive calls the measurement's live function every second until stop is called.
-func (m *measurement) showLive() (stop func()) {
-	if m.live == nil {
+func (m *activeLoad) showLive() (stop func()) {
+	if m.Live == nil {
 		return func() {}
 	}
 	done := make(chan struct{})
 	var showing sync.WaitGroup
-	began := m.pool.since()
+	began := m.pool.Since()
 	showing.Go(func() {
 		ticker := time.NewTicker(liveInterval)
 		defer ticker.Stop()
@@ -57,17 +57,18 @@ func (m *measurement) showLive() (stop func()) {
 			case <-done:
 				return
 			case <-ticker.C:
-				m.live(m.liveSince(began))
+				m.Live(m.liveSince(began))
 			}
 		}
 	})
 	return func() { close(done); showing.Wait() }
 }
 
-func (m *measurement) liveSince(began time.Duration) Live {
+func (m *activeLoad) liveSince(began time.Duration) Live {
 	out := m.stream.live()
-	out.Measured, out.Next = m.what, m.next
-	out.Elapsed, out.Phase = m.pool.since()-began, m.recipe.Phases[0].Name
+	out.Measured = Measured{m.scenario.Name, m.recipe.Name, m.variant.Name, m.clients, m.rate, m.repeat}
+	out.Next = m.next
+	out.Elapsed, out.Phase = m.pool.Since()-began, m.recipe.Phases[0].Name
 	out.WarmUp = out.Elapsed < m.scenario.WarmUp
 	if m.scenario.Duration > 0 {
 		out.Planned = m.scenario.WarmUp + m.scenario.Duration

@@ -10,11 +10,9 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
-
-// settlePoll is the time between two checks whether a client is at rest, and between two syncs of a fence.
-const settlePoll = 100 * time.Microsecond
 
 // lockstepMode lets clients act one at a time, so that no two changes fire the same watch and the counts are exact:
 //
@@ -35,10 +33,10 @@ func (lockstepMode) cost(v variants.Variant) variants.Cost { return v.Lockstep }
 func (lockstepMode) rehearsal(m *measurement) bool { return m.scenario.Heap }
 
 func (lockstepMode) run(ctx context.Context, m *measurement) (o observation, err error) {
-	l := &lockstep{measurement: m, working: map[*client]bool{}}
-	m.pool.setHold(l.hold)
-	for _, c := range m.pool.clients {
-		c.ledger.KeepWrites()
+	l := &lockstep{measurement: m, working: map[*pool.Client]bool{}}
+	m.pool.SetHold(l.hold)
+	for _, c := range m.pool.Clients {
+		c.Ledger.KeepWrites()
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -54,15 +52,15 @@ func (lockstepMode) run(ctx context.Context, m *measurement) (o observation, err
 type lockstep struct {
 	*measurement
 	mu      sync.Mutex
-	working map[*client]bool // clients that have started, do not hold, and have not completed their step
-	holding []*holder        // in the order of their turns
-	ranked  int              // the number of holders, from the first one, whose order is final
-	writes  []string         // of all clients since they were last at rest; only used by rest
+	working map[*pool.Client]bool // clients that have started, do not hold, and have not completed their step
+	holding []*holder             // in the order of their turns
+	ranked  int                   // the number of holders, from the first one, whose order is final
+	writes  []string              // of all clients since they were last at rest; only used by rest
 }
 
 // holder is a client that waits in its hold for its turn.
 type holder struct {
-	*client
+	*pool.Client
 	turn     chan struct{}   // closed when the holder's turn comes
 	asked    <-chan struct{} // closed when another client asks the holder to go on; nil if no client can
 	notified int             // the number of notifications that the client had received when it began to hold
@@ -74,7 +72,7 @@ func (h *holder) cutShort() bool {
 	case <-h.asked:
 		return true
 	default:
-		return h.over()
+		return h.Over()
 	}
 }
 
@@ -92,7 +90,7 @@ func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observatio
 		return observation{}, err
 	}
 	if stuck := l.progressOf(nil); len(stuck) > 0 {
-		return observation{}, stuck[0].client.explain(fmt.Errorf("it waits although no client holds: %w", ErrStuck))
+		return observation{}, stuck[0].client.Explain(fmt.Errorf("it waits although no client holds: %w", ErrStuck))
 	}
 	l.stream.closeWindow()
 	end, err := l.snapshotAtRest(ctx)
@@ -122,7 +120,7 @@ func (l *lockstep) lineUpCounted(ctx context.Context, group *errgroup.Group, hea
 
 // lineUp starts the clients one at a time. Holders that are cut short go on before the next client starts.
 func (l *lockstep) lineUp(ctx context.Context, group *errgroup.Group) error {
-	for _, c := range l.pool.clients {
+	for _, c := range l.pool.Clients {
 		if err := l.startOne(ctx, group, c); err != nil {
 			return err
 		}
@@ -135,7 +133,7 @@ func (l *lockstep) lineUp(ctx context.Context, group *errgroup.Group) error {
 
 // startOne starts a client. If starts are counted, it first lets the client's server catch up, and then waits until all
 // clients are at rest. Otherwise it waits for the started client only, which is faster.
-func (l *lockstep) startOne(ctx context.Context, group *errgroup.Group, c *client) error {
+func (l *lockstep) startOne(ctx context.Context, group *errgroup.Group, c *pool.Client) error {
 	if l.recipe.CountFrom != variants.FromStart {
 		l.start(ctx, group, c)
 		return l.rest(ctx, c)
@@ -168,49 +166,46 @@ func (l *lockstep) restAll(ctx context.Context) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	slices.SortFunc(l.holding[l.ranked:], func(a, b *holder) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(l.holding[l.ranked:], func(a, b *holder) int { return cmp.Compare(a.ID, b.ID) })
 	l.ranked = len(l.holding)
 	return nil
 }
 
 // start lets a client make its step in a goroutine of the group.
-func (l *lockstep) start(ctx context.Context, group *errgroup.Group, c *client) {
+func (l *lockstep) start(ctx context.Context, group *errgroup.Group, c *pool.Client) {
 	l.mu.Lock()
 	l.working[c] = true
 	l.mu.Unlock()
 	group.Go(func() error {
-		err := c.participant.Step(ctx)
+		err := c.Participant.Step(ctx)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		delete(l.working, c)
 		if err == nil {
 			l.done.Add(1)
 		}
-		return c.explain(err)
+		return c.Explain(err)
 	})
 }
 
-// hold returns the function that a client calls to hold. It waits for the client's turn, and then for the scenario's
-// hold time.
-func (l *lockstep) hold(c *client) holdFunc {
-	return func(ctx context.Context, life *life, asked <-chan struct{}) error {
-		h := &holder{c, make(chan struct{}), asked, c.ledger.Notified()}
-		l.mu.Lock()
-		delete(l.working, c)
-		l.holding = append(l.holding, h)
-		l.mu.Unlock()
-		select {
-		case <-h.turn:
-			return life.pause(ctx, asked, l.scenario.Hold)
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+// hold lets a client hold: it waits for the client's turn, and then for the scenario's hold time.
+func (l *lockstep) hold(ctx context.Context, c *pool.Client, life *pool.Life, asked <-chan struct{}) error {
+	h := &holder{c, make(chan struct{}), asked, c.Ledger.Notified()}
+	l.mu.Lock()
+	delete(l.working, c)
+	l.holding = append(l.holding, h)
+	l.mu.Unlock()
+	select {
+	case <-h.turn:
+		return life.Pause(ctx, asked, l.scenario.Hold)
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
 // letGo gives a holder its turn when its server has caught up.
 func (l *lockstep) letGo(ctx context.Context, h *holder) error {
-	if err := l.catchUp(ctx, h.client); err != nil {
+	if err := l.catchUp(ctx, h.Client); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -220,7 +215,7 @@ func (l *lockstep) letGo(ctx context.Context, h *holder) error {
 	if i < l.ranked {
 		l.ranked--
 	}
-	l.working[h.client] = true
+	l.working[h.Client] = true
 	close(h.turn)
 	return nil
 }
@@ -228,9 +223,9 @@ func (l *lockstep) letGo(ctx context.Context, h *holder) error {
 // catchUp returns when a client's server has applied the latest transaction. Otherwise the client's next requests would
 // depend on how far its server lags behind the others: a client that does not find what another has just created, for
 // example, asks again.
-func (l *lockstep) catchUp(ctx context.Context, c *client) error {
-	if latest := l.pool.latest(); c.ledger.LastZxid() < latest {
-		return c.fence(ctx, latest)
+func (l *lockstep) catchUp(ctx context.Context, c *pool.Client) error {
+	if latest := l.pool.Latest(); c.Ledger.LastZxid() < latest {
+		return c.Fence(ctx, latest)
 	}
 	return nil
 }
@@ -267,7 +262,7 @@ func (l *lockstep) firstCutShort() *holder {
 // passed the notification on. Other sessions need no fence, so that a step does not take as many syncs as there are
 // clients. After a herd, most sessions need none: each has read something to set its watch again. The clients are at rest if
 // none is active after the fences, and none has made progress since before the fences.
-func (l *lockstep) rest(ctx context.Context, only *client) error {
+func (l *lockstep) rest(ctx context.Context, only *pool.Client) error {
 	for {
 		for _, p := range l.progressOf(only) {
 			if err := l.awaitRest(ctx, p); err != nil {
@@ -275,19 +270,19 @@ func (l *lockstep) rest(ctx context.Context, only *client) error {
 			}
 		}
 		before := l.progressOf(only)
-		latest := l.pool.latest()
+		latest := l.pool.Latest()
 		if only == nil {
-			for _, c := range l.pool.clients {
-				l.writes = c.ledger.TakeWrites(l.writes)
+			for _, c := range l.pool.Clients {
+				l.writes = c.Ledger.TakeWrites(l.writes)
 			}
 		}
-		var behind []*client
+		var behind []*pool.Client
 		for _, p := range before {
-			if ledger := p.client.ledger; ledger.Disturbed() || ledger.LastZxid() < latest && (only != nil || ledger.MayNotify(l.writes)) {
+			if ledger := p.client.Ledger; ledger.Disturbed() || ledger.LastZxid() < latest && (only != nil || ledger.MayNotify(l.writes)) {
 				behind = append(behind, p.client)
 			}
 		}
-		if err := fenceAll(ctx, behind, latest); err != nil {
+		if err := pool.FenceAll(ctx, behind, latest); err != nil {
 			return err
 		}
 		if after := l.progressOf(only); slices.Equal(after, before) && !slices.ContainsFunc(after, progress.active) {
@@ -302,7 +297,7 @@ func (l *lockstep) rest(ctx context.Context, only *client) error {
 // progress says how far a client has come that is at work, or that holds and can be asked to go on. If two values are
 // equal, the client has neither received a notification nor begun a wait in between.
 type progress struct {
-	client        *client
+	client        *pool.Client
 	held          *holder // nil for a client at work
 	waits         int64   // the number of waits for a watch that the client has begun
 	notifications int
@@ -312,35 +307,35 @@ type progress struct {
 // notification during its hold is active until that notification has made another goroutine ask it to go on.
 func (p progress) active() bool {
 	if p.held == nil {
-		return !p.client.atRest()
+		return !p.client.AtRest()
 	}
-	return !p.held.cutShort() && p.client.ledger.Notified() != p.held.notified
+	return !p.held.cutShort() && p.client.Ledger.Notified() != p.held.notified
 }
 
 // progressOf returns the progress of the clients that are at work or can be asked to go on. If only is not nil, it
 // returns the progress of that client alone.
-func (l *lockstep) progressOf(only *client) []progress {
+func (l *lockstep) progressOf(only *pool.Client) []progress {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	askable := map[*client]*holder{}
+	askable := map[*pool.Client]*holder{}
 	for _, h := range l.holding {
 		if h.asked != nil {
-			askable[h.client] = h
+			askable[h.Client] = h
 		}
 	}
 	var all []progress
-	for _, c := range l.pool.clients {
+	for _, c := range l.pool.Clients {
 		held := askable[c]
 		if (l.working[c] || held != nil) && (only == nil || c == only) {
-			_, waits := c.session.Waiting()
-			all = append(all, progress{c, held, waits, c.ledger.Notified()})
+			_, waits := c.Session.Waiting()
+			all = append(all, progress{c, held, waits, c.Ledger.Notified()})
 		}
 	}
 	return all
 }
 
 // atWork reports whether a client has started, does not hold, and has not completed its step.
-func (l *lockstep) atWork(c *client) bool {
+func (l *lockstep) atWork(c *pool.Client) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.working[c]
@@ -353,9 +348,9 @@ func (l *lockstep) awaitRest(ctx context.Context, p progress) error {
 	deadline := time.Now().Add(patience)
 	for p.active() && (p.held != nil || l.atWork(p.client)) {
 		if time.Now().After(deadline) {
-			return p.client.explain(fmt.Errorf("it did not come to rest within %s: %w", patience, ErrStuck))
+			return p.client.Explain(fmt.Errorf("it did not come to rest within %s: %w", patience, ErrStuck))
 		}
-		if err := sleep(ctx, settlePoll); err != nil {
+		if err := pool.Sleep(ctx, pool.SettlePoll); err != nil {
 			return err
 		}
 	}

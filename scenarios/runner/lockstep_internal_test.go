@@ -6,12 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -28,16 +28,16 @@ func TestLockstepStartsClientsUpToDate(t *testing.T) {
 	create := variants.Variant{Join: func(_ context.Context, env variants.Env) (variants.Participant, error) {
 		return stepper(func(ctx context.Context) error { return env.Session.Ensure(ctx, env.Root, nil, 0) }), nil
 	}}
-	pool, err := connectAll(t.Context(), setting{servers: e.Servers(), clients: 2, root: "/made"}, create)
+	p, err := pool.Connect(t.Context(), pool.Config{Servers: e.Servers(), Clients: 2, Root: "/made"}, create)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer pool.closeAll(t.Context())
-	second, seen := pool.clients[1], int64(0)
-	second.participant = stepper(func(context.Context) error { seen = second.ledger.LastZxid(); return nil })
+	defer p.CloseAll(t.Context())
+	second, seen := p.Clients[1], int64(0)
+	second.Participant = stepper(func(context.Context) error { seen = second.Ledger.LastZxid(); return nil })
 
 	recipe := variants.Recipe{CountFrom: variants.FromStart}
-	l := &lockstep{measurement: &measurement{pool: pool, recipe: recipe, patience: time.Minute}, working: map[*client]bool{}}
+	l := &lockstep{measurement: &measurement{activeLoad: activeLoad{scenarioRun: scenarioRun{recipe: recipe}, pool: p, patience: time.Minute}}, working: map[*pool.Client]bool{}}
 	group, ctx := errgroup.WithContext(t.Context())
 	if err := l.lineUp(ctx, group); err != nil {
 		t.Fatal(err)
@@ -45,7 +45,7 @@ func TestLockstepStartsClientsUpToDate(t *testing.T) {
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if made := pool.clients[0].ledger.LastZxid(); seen < made {
+	if made := p.Clients[0].Ledger.LastZxid(); seen < made {
 		t.Errorf("the second client began at transaction %#x, but the first had made %#x", seen, made)
 	}
 }
@@ -53,11 +53,11 @@ func TestLockstepStartsClientsUpToDate(t *testing.T) {
 // slow is a session of a client library that takes its time to pass on notifications, as on a busy machine.
 type slow struct {
 	variants.Conn
-	ownSession
+	pool.OwnSession
 }
 
 // slowness is how long a slow library takes to pass a notification on.
-const slowness = 100 * settlePoll
+const slowness = 100 * pool.SettlePoll
 
 // ExistsW implements [variants.Conn].
 func (s slow) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
@@ -71,9 +71,9 @@ func (s slow) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
 	return exists, stat, passed, err
 }
 
-// Fence implements [ownSession]: the library passes on what came before the reply.
+// Fence implements [OwnSession]: the library passes on what came before the reply.
 func (s slow) Fence() error {
-	err := s.ownSession.Fence()
+	err := s.OwnSession.Fence()
 	time.Sleep(2 * slowness)
 	return err
 }
@@ -82,45 +82,45 @@ func (s slow) Fence() error {
 // as one that listens in the background has.
 func TestNotifiedClientIsNotAtRest(t *testing.T) {
 	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
-		pool, err := connectAll(t.Context(), setting{servers: e.Servers(), clients: 2, root: "/"}, variants.Variant{
+		p, err := pool.Connect(t.Context(), pool.Config{Servers: e.Servers(), Clients: 2, Root: "/"}, variants.Variant{
 			Join: func(context.Context, variants.Env) (variants.Participant, error) { return stepper(nil), nil },
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer pool.closeAll(t.Context())
-		l := &lockstep{measurement: &measurement{pool: pool, patience: time.Minute}, working: map[*client]bool{}}
-		first, second := pool.clients[0], pool.clients[1]
-		library := slow{Conn: second.session.Conn(), ownSession: second.own}
-		second.session, second.own = second.session.Through(library), library
-		first.participant = stepper(func(ctx context.Context) error {
-			if err := first.session.Ensure(ctx, "/held", nil, 0); err != nil {
+		defer p.CloseAll(t.Context())
+		l := &lockstep{measurement: &measurement{activeLoad: activeLoad{pool: p, patience: time.Minute}}, working: map[*pool.Client]bool{}}
+		first, second := p.Clients[0], p.Clients[1]
+		library := slow{Conn: second.Session.Conn(), OwnSession: second.Own}
+		second.Session, second.Own = second.Session.Through(library), library
+		first.Participant = stepper(func(ctx context.Context) error {
+			if err := first.Session.Ensure(ctx, "/held", nil, 0); err != nil {
 				return err
 			}
-			if err := l.hold(first)(ctx, first.life, nil); err != nil {
+			if err := l.hold(ctx, first, first.Life, nil); err != nil {
 				return err
 			}
-			return first.session.Discard(ctx, "/held")
+			return first.Session.Discard(ctx, "/held")
 		})
-		second.participant = stepper(func(ctx context.Context) error {
-			if _, _, _, err := second.session.Background().ChildrenW(ctx, "/zookeeper"); err != nil {
+		second.Participant = stepper(func(ctx context.Context) error {
+			if _, _, _, err := second.Session.Background().ChildrenW(ctx, "/zookeeper"); err != nil {
 				return err
 			}
-			_, _, watch, err := second.session.ExistsW(ctx, "/held")
+			_, _, watch, err := second.Session.ExistsW(ctx, "/held")
 			if err != nil {
 				return err
 			}
-			return second.session.Await(ctx, watch)
+			return second.Session.Await(ctx, watch)
 		})
-		for _, c := range pool.clients {
-			c.ledger.KeepWrites()
+		for _, c := range p.Clients {
+			c.Ledger.KeepWrites()
 		}
 		group, ctx := errgroup.WithContext(t.Context())
 		if err := errors.Join(l.lineUp(ctx, group), l.serve(ctx, l.first)); err != nil {
 			t.Fatal(err)
 		}
 		if waiting := l.progressOf(nil); len(waiting) > 0 {
-			t.Errorf("client %d counts as waiting, although it has been notified", waiting[0].client.id)
+			t.Errorf("client %d counts as waiting, although it has been notified", waiting[0].client.ID)
 		}
 		if err := group.Wait(); err != nil {
 			t.Fatal(err)

@@ -10,11 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
-	"github.com/zkbench/zkbench/results/store"
-	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/config"
 )
@@ -70,15 +66,9 @@ func TestLossesWithoutFaults(t *testing.T) {
 		{"forgone in failures", nil, true},
 		{"another one is forgone always", []variants.Loss{variants.Blocked}, true},
 	} {
-		s := scenarios.Default()
-		s.Name, s.Recipe, s.Clients, s.Size, s.Operations, s.Repeats = "torn", "config", []int{readers + 1}, 3, updates, 1
-		var d *results.Document
-		bubble(t, func(t *testing.T, e *embedded.Ensemble) {
-			d = mustMeasure(t, e, s, []variants.Recipe{torn(tt.always)})[0]
-		})
-		if err := store.CheckInvariants(d); err != nil {
-			t.Errorf("%s: %v", tt.name, err)
-		}
+		s := closedOf("config", readers+1)
+		s.Size, s.Operations = 3, updates
+		d := measureInBubble(t, s, []variants.Recipe{torn(tt.always)})[0]
 		if broken := len(d.Violations) > 0 && strings.Contains(d.Violations[0].Text, "torn"); broken != tt.broken {
 			t.Errorf("%s: violations %v", tt.name, d.Violations)
 		}

@@ -60,12 +60,7 @@ func measureCell(t *testing.T, s scenarios.Scenario) (docs []*results.Document) 
 		}
 	}
 	for _, d := range docs {
-		for _, v := range d.Violations[:min(len(d.Violations), 3)] {
-			t.Errorf("%s: at %s %s", d.Variant, v.At, v.Text)
-		}
-		if len(d.Invalid) > 0 {
-			t.Errorf("%s: %q", d.Variant, d.Invalid)
-		}
+		checkSound(t, d)
 	}
 	return docs
 }

@@ -5,52 +5,53 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"time"
 
-	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/background"
+	"github.com/zkbench/zkbench/scenarios/chaos"
 	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/scenarios/load"
+	"github.com/zkbench/zkbench/scenarios/machine"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
 
-// measurement is one variant under one number of clients in one repeat.
+// measurement is one variant under one number of clients in one repeat: a load, and what is measured beside it.
 type measurement struct {
-	ensemble   ensemble.Ensemble
-	version    string // of ZooKeeper
-	scenario   scenarios.Scenario
+	activeLoad
 	mode       mode
-	recipe     variants.Recipe
-	variant    variants.Variant
-	setting    setting
-	patience   time.Duration // the longest time without progress, after which the load fails with ErrStuck
-	faults     *failing      // nil without a schedule of faults
-	tick       time.Duration // of the servers, which look for sessions that have run out once a tick
-	atMost     time.Duration // after which clients begin no further operation; 0 means never
-	done       atomic.Int64  // the operations that clients have completed, those of a warm-up left out
-	held       atomic.Int64  // how often clients of a closed load have begun to hold
-	floor      *floorMeter   // nil in a rehearsal
-	background *background   // nil without one
-	first      snapshot      // before the load
-	pool       *clientPool
-	stream     *stream
-	arrivals   *arrivals           // nil unless the load is open
-	nap        func(time.Duration) // see arrivals; nil means [sleepPrecisely]
-	onlooker   *variants.Session   // the run's own, which takes no part
-	vitals     vitals              // before the load
-	granted    time.Duration       // the session timeout
-	breached   *breached           // nil unless a breach of the promise has ended the load
+	bystander  string      // the small znode that bystanders read
+	floor      *floorMeter // nil in a rehearsal
+	background *background.Load
+	vitals     machine.Vitals // before the load
+	granted    time.Duration  // the session timeout
+}
 
-	keepsPart bool  // see scenarioRun.keepsPart
-	part      *part // nil until the window of a load of a duration has ended
-
-	live func(Live) // nil if nothing is shown
-	what Measured   // for live
-	next string     // describes the measurement after this one, for live
+// activeLoad is a load that clients apply: what they do, whether they get on, and how it has ended.
+type activeLoad struct {
+	scenarioRun // of which it is a part; a rehearsal shortens the scenario
+	task
+	config   pool.Config
+	patience time.Duration // the longest time without progress, after which the load fails with ErrStuck
+	atMost   time.Duration // after which clients begin no further operation; 0 means never
+	pool     *pool.Pool
+	stream   *stream
+	injector *chaos.Injector // of faults; has none in a rehearsal
+	arrivals *load.Arrivals  // nil unless the load is open
+	first    snapshot        // before the load
+	done     atomic.Int64    // the operations that clients have completed, those of a warm-up left out
+	held     atomic.Int64    // how often clients of a closed load have begun to hold
+	breached *ending         // nil unless a breach of the promise has ended the load
+	part     *part           // nil until the window of a load of a duration has ended
 }
 
 // stuckAfter is the patience of a measurement. It is longer than a session timeout: when a lost client's ephemeral znodes are
@@ -60,21 +61,21 @@ const stuckAfter = 45 * time.Second
 // run measures and fills in the document. The caller creates and removes the znodes. If the load fails, the document is partial, or
 // holds only the violations of the recipe's promise until then.
 func (m *measurement) run(ctx context.Context, d *results.Document) (err error) {
-	m.setting.tunnelled = d.Scenario.Tunnelled
-	if m.setting.driver, d.Driver, err = startDriver(ctx, m.recipe, m.variant); err != nil {
+	m.config.Tunnelled = d.Scenario.Tunnelled
+	if m.config.Driver, d.Driver, err = pool.StartDriver(ctx, m.recipe, m.variant); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeDriver(m.setting.driver)) }()
-	if m.pool, err = connectAll(ctx, m.setting, m.variant); err != nil {
+	defer func() { err = errors.Join(err, pool.CloseDriver(m.config.Driver)) }()
+	if m.pool, err = pool.Connect(ctx, m.config, m.variant); err != nil {
 		return err
 	}
-	defer func() { m.pool.closeAll(context.WithoutCancel(ctx)) }()
-	if err := m.pool.refresh(ctx); err != nil {
+	defer func() { m.pool.CloseAll(context.WithoutCancel(ctx)) }()
+	if err := m.pool.Refresh(ctx); err != nil {
 		return fmt.Errorf("bring the participants up to date: %w", err)
 	}
 	if m.floor != nil {
 		defer func() { m.floor.close(context.WithoutCancel(ctx)) }()
-		m.floor.before(ctx, m.setting.servers)
+		m.floor.before(ctx, m.config.Servers)
 	}
 	record := recorder.New(m.recorderConfig())
 	o, err := m.load(ctx, record)
@@ -86,10 +87,10 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 	}
 	facts := m.facts(o)
 	d.Unfinished = o.unfinished
-	if d.Connect, err = m.pool.connection(); err != nil {
+	if d.Connect, err = m.pool.Connection(); err != nil {
 		return err
 	}
-	if facts.Background, err = m.background.report(); err != nil {
+	if facts.Background, err = m.background.Report(); err != nil {
 		return err
 	}
 	if m.floor != nil && o.unfinished == nil {
@@ -98,18 +99,18 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 	if err := record.Close(d, facts); err != nil {
 		return err
 	}
-	d.Warnings = append(d.Warnings, m.faults.warnings()...)
+	d.Warnings = append(d.Warnings, m.pool.Warnings()...)
 	return nil
 }
 
 // floorAfter measures the second half of the floor, unless the servers still answer a background that was too much for them.
 func (m *measurement) floorAfter(ctx context.Context) *results.Floor {
-	if m.background.saturates() {
-		m.floor.floor.Why = errSaturated.Error()
+	if m.background.Saturates() {
+		m.floor.floor.Why = background.ErrSaturated.Error()
 		return &m.floor.floor
 	}
 	if faults.OfServers(m.scenario.Faults) {
-		m.floor.renew(ctx, m.setting.servers)
+		m.floor.renew(ctx, m.config.Servers)
 	}
 	m.floor.after(ctx)
 	return &m.floor.floor
@@ -118,41 +119,56 @@ func (m *measurement) floorAfter(ctx context.Context) *results.Floor {
 // load applies the load while bystanders read and the background is on, and streams everything that the clients record to the
 // recorder. If the background saturates the ensemble, the clients do nothing.
 func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (observation, error) {
-	if err := m.background.open(ctx, m.pool.epoch, m.setting.servers); err != nil {
+	if err := m.background.Open(ctx, m.pool.Epoch, m.config.Servers); err != nil {
 		return observation{}, err
 	}
-	defer m.background.close()
-	bystanders := &bystanders{epoch: m.pool.epoch, path: m.setting.bystander, rate: m.scenario.BystanderRate}
-	if err := bystanders.start(ctx, m.setting.servers); err != nil {
+	defer m.background.Close()
+	bystanders := &background.Bystanders{Epoch: m.pool.Epoch, Path: m.bystander, Rate: m.scenario.BystanderRate}
+	if err := bystanders.Start(ctx, m.config.Servers); err != nil {
 		return observation{}, err
 	}
 	m.stream = newStream(m.pool, m.recipe, record, m.damage(record))
 	m.stream.bystanders, m.stream.background = bystanders, m.background
 	if m.isOpen() {
-		m.arrivals = newArrivals(m.pool.epoch, m.setting.clients)
+		m.arrivals = load.NewArrivals(m.pool.Epoch, m.config.Clients)
 		if m.nap != nil {
-			m.arrivals.nap = m.nap
+			m.arrivals.Nap = m.nap
 		}
 		m.stream.arrivals = m.arrivals
 	}
+	m.injector = m.newInjector(record)
 	m.stream.start()
 	stopLive := m.showLive()
-	m.vitals, m.granted = takeVitals(), m.pool.clients[0].ledger.SessionTimeout()
+	m.vitals, m.granted = machine.TakeVitals(), m.pool.Clients[0].Ledger.SessionTimeout()
 	o, err := m.apply(ctx)
 	stopLive()
-	if m.background.saturates() {
+	if m.background.Saturates() {
 		o, err = m.unloaded(), nil
 	}
-	err = errors.Join(err, m.faults.finish(ctx), m.drainUnfinished(ctx, o)) // in this order: servers that are paused answer nothing
-	o.health = takeVitals().since(m.vitals)
-	m.background.close()
-	bystanders.finish()
-	m.stream.finish(err == nil && o.unfinished == nil && !m.background.saturates())
+	err = errors.Join(err, m.injector.Finish(ctx), m.drainUnfinished(ctx, o)) // in this order: servers that are paused answer nothing
+	o.health = machine.TakeVitals().Since(m.vitals)
+	m.background.Close()
+	bystanders.Finish()
+	m.stream.finish(err == nil && o.unfinished == nil && !m.background.Saturates())
 	if err != nil {
 		return observation{}, err
 	}
-	m.pool.examine(&o)
-	return o, bystanders.examine(&o.health)
+	m.examine(&o)
+	return o, bystanders.Examine(&o.health)
+}
+
+// faulty reports whether faults happen during the load.
+func (m *activeLoad) faulty() bool { return m.repeat > 0 && m.scenario.Faulty() }
+
+func (m *activeLoad) newInjector(record *recorder.Recorder) *chaos.Injector {
+	c := chaos.Config{
+		Pool: m.pool, Ensemble: m.Ensemble, Window: m.scenario.Duration, HoldTime: m.scenario.Hold,
+		Random: rand.New(rand.NewPCG(m.scenario.Seed, uint64(m.repeat))), Log: m.stream, Recorder: record,
+	}
+	if m.faulty() {
+		c.Schedule = m.scenario.Faults
+	}
+	return chaos.New(c)
 }
 
 // unloaded returns the observation of a load that was not applied. Its window is empty.
@@ -169,12 +185,12 @@ func (m *measurement) recorderConfig() recorder.Config {
 		Waiting:       m.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
 		Collective:    m.recipe.Collective,
 		Series:        m.recipe.SizeIsBatch && m.scenario.Size > 1,
-		Version:       m.version,
-		Clients:       m.setting.clients,
+		Version:       m.description.Version,
+		Clients:       m.config.Clients,
 		Open:          m.isOpen(),
 		WindowLength:  m.scenario.Duration,
-		Stages:        stageLengths(m.scenario.Stages),
-		Faulty:        m.faults != nil,
+		Stages:        list.Map(m.scenario.Stages, func(s results.StageLoad) time.Duration { return s.For }),
+		Faulty:        m.faulty(),
 		Losses:        lossNames(m.losses(), func(variants.Loss) bool { return true }),
 		LongestLosses: lossNames(m.recipe.Losses, variants.Loss.IsLongest),
 	}
@@ -193,8 +209,8 @@ func lossNames(losses []variants.Loss, wanted func(variants.Loss) bool) []string
 
 // losses returns the losses that are counted: with faults those of the recipe, and otherwise those that the variant does not
 // promise to avoid even then.
-func (m *measurement) losses() []variants.Loss {
-	if m.faults == nil {
+func (m *activeLoad) losses() []variants.Loss {
+	if !m.faulty() {
 		return m.variant.ForgoesAlways
 	}
 	return m.recipe.Losses
@@ -202,12 +218,12 @@ func (m *measurement) losses() []variants.Loss {
 
 // damage returns the function that receives each damage that the observer finds. It counts the damage, and reports a violation if the
 // variant promises that it does not happen. Without any loss to count it returns nil, so that all damage is a violation.
-func (m *measurement) damage(record *recorder.Recorder) func(variants.Damage) {
+func (m *activeLoad) damage(record *recorder.Recorder) func(variants.Damage) {
 	counted, forgone := m.losses(), m.variant.Forgone
-	if m.faults == nil {
+	if !m.faulty() {
 		forgone = m.variant.ForgoneAlways
 	}
-	if m.faults == nil && len(counted) == 0 {
+	if !m.faulty() && len(counted) == 0 {
 		return nil
 	}
 	return func(d variants.Damage) {
@@ -222,17 +238,17 @@ func (m *measurement) damage(record *recorder.Recorder) func(variants.Damage) {
 
 // countOrphans counts the znodes that no client will remove. It lets all clients leave first.
 func (m *measurement) countOrphans(ctx context.Context, record *recorder.Recorder) error {
-	if m.faults == nil || m.recipe.Orphans == nil || m.background.saturates() {
+	if !m.faulty() || m.recipe.Orphans == nil || m.background.Saturates() {
 		return nil
 	}
-	m.pool.closeAll(context.WithoutCancel(ctx))
-	n, err := m.recipe.Orphans(ctx, variants.Env{Clients: m.setting.clients, Size: m.setting.size, Root: m.setting.root, Session: m.onlooker})
+	m.pool.CloseAll(context.WithoutCancel(ctx))
+	n, err := m.recipe.Orphans(ctx, variants.Env{Clients: m.config.Clients, Size: m.config.Size, Root: m.config.Root, Session: m.session()})
 	if err != nil {
 		return fmt.Errorf("count the orphans: %w", err)
 	}
 	if n > 0 {
 		text := fmt.Sprintf("%d znodes are left that no client will remove", n)
-		m.damage(record)(variants.Damage{Loss: variants.Orphans, Amount: n, Violation: variants.Violation{At: m.pool.since(), Text: text}})
+		m.damage(record)(variants.Damage{Loss: variants.Orphans, Amount: n, Violation: variants.Violation{At: m.pool.Since(), Text: text}})
 	}
 	return nil
 }
@@ -240,13 +256,13 @@ func (m *measurement) countOrphans(ctx context.Context, record *recorder.Recorde
 // oracle compares the clients' counts with the servers'. Where servers fail by a schedule, it leaves that out: the leader may make
 // a transaction of a request that it got before it was paused, and of the end of the session that sent it.
 func (m *measurement) oracle(o observation) results.Oracle {
-	if m.background.saturates() {
+	if m.background.Saturates() {
 		return results.Oracle{Why: "no load was applied"}
 	}
 	if !o.whole() {
 		return m.uncheckedOracle()
 	}
-	out := crossCheck(m.ensemble.Owned(), o.begin, o.end)
+	out := crossCheck(m.Ensemble.Owned(), o.begin, o.end)
 	if out.Checked && faults.OfServers(m.scenario.Faults) {
 		out.Checked, out.Why = false, "servers failed, and did with requests under way what no client can know"
 		out.ServerNotifications, out.ServerTransactions = 0, 0
@@ -270,14 +286,14 @@ func (m *measurement) facts(o observation) recorder.Facts {
 }
 
 // examine adds reconnects, lost sessions and changes of the leader to the health of an observation.
-func (p *clientPool) examine(o *observation) {
+func (m *measurement) examine(o *observation) {
 	h := &o.health
-	h.Reconnects = p.reconnects()
-	for _, c := range p.clients {
-		h.UnmatchedReplies += c.unmatched()
-		life := c.present()
-		h.SessionsLost += life.number
-		if life.over() {
+	for _, c := range m.pool.Clients {
+		h.Reconnects += c.Reconnects()
+		h.UnmatchedReplies += c.Unmatched()
+		life := c.Present()
+		h.SessionsLost += life.Number
+		if life.Over() {
 			h.SessionsLost++
 		}
 	}
@@ -285,18 +301,18 @@ func (p *clientPool) examine(o *observation) {
 }
 
 // contenders returns what N in the formulas is: the number of participants.
-func (m *measurement) contenders() int {
+func (m *activeLoad) contenders() int {
 	if m.recipe.Threaded {
-		return m.setting.clients * max(m.setting.size, 1)
+		return m.config.Clients * max(m.config.Size, 1)
 	}
-	return m.setting.clients
+	return m.config.Clients
 }
 
 // costs returns the variant's formulas with their values for this measurement's number of clients and size, by metric.
 func (m *measurement) costs() map[string]results.Cost {
 	cost := m.mode.cost(m.variant)
 	costs := map[string]results.Cost{}
-	if m.background.saturates() { // no load was applied
+	if m.background.Saturates() { // no load was applied
 		return costs
 	}
 	for name, f := range map[string]variants.Formula{
@@ -306,9 +322,58 @@ func (m *measurement) costs() map[string]results.Cost {
 		metric.FailedWritesPerOp:  cost.FailedWrites,
 		metric.HerdMax:            cost.HerdMax,
 	} {
-		if value := f.AtSize(m.contenders(), max(m.setting.size, 1)); !math.IsInf(value, 1) {
+		if value := f.AtSize(m.contenders(), max(m.config.Size, 1)); !math.IsInf(value, 1) {
 			costs[name] = results.Cost{Formula: string(f), Value: value}
 		}
 	}
 	return costs
 }
+
+// mode applies the load of a scenario. Everything in this package that depends on a scenario's mode is behind it.
+type mode interface {
+	// run applies the load. It opens and closes the window of the measurement's stream.
+	run(ctx context.Context, m *measurement) (observation, error)
+	// cost returns the formulas that hold for this load.
+	cost(v variants.Variant) variants.Cost
+	// rehearsal shortens the load of a measurement so that it only warms up the servers. It reports whether the mode needs
+	// a rehearsal.
+	rehearsal(m *measurement) bool
+}
+
+// modeOf returns the mode of a valid scenario.
+func modeOf(s scenarios.Scenario) mode {
+	switch s.Mode {
+	case scenarios.Lockstep:
+		return lockstepMode{}
+	case scenarios.Open:
+		return openMode{}
+	default:
+		return closedMode(s)
+	}
+}
+
+// observation is the outcome of a load: the counts of the sessions in the window, and the accounts at rest before and after.
+type observation struct {
+	counts     wire.Counts
+	begin, end snapshot
+	givenUp    int64         // arrivals of an open load that were due in the window and that no client began
+	unserved   int64         // those that a client began and never completed
+	heap       *results.Heap // nil if the scenario does not ask for it
+	health     results.Health
+	unfinished *results.Unfinished // nil for a load that was finished
+	partial    bool                // the load or the run has failed
+}
+
+// whole reports whether the load was finished, so that the servers' accounts are known.
+func (o observation) whole() bool { return o.unfinished == nil && !o.partial }
+
+// between returns the observation of everything that happened between two snapshots.
+func between(begin, end snapshot) observation {
+	counts := end.client
+	counts.Sub(begin.client)
+	return observation{counts: counts, begin: begin, end: end}
+}
+
+// rehearsalLength is the longest that the load of a rehearsal lasts. It allows for some thousand requests, after which
+// servers have compiled the code that they use most.
+const rehearsalLength = time.Second

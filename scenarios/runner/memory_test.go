@@ -7,9 +7,7 @@ package runner_test
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"sync/atomic"
 	"testing"
@@ -18,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/machine"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -30,19 +28,11 @@ type footprint struct {
 
 func (f footprint) Step(ctx context.Context) error {
 	err := f.Participant.Step(ctx)
-	for now := resident(); ; {
+	for now := machine.ResidentMemory(); ; {
 		if seen := f.peak.Load(); now <= seen || f.peak.CompareAndSwap(seen, now) {
 			return err
 		}
 	}
-}
-
-// resident returns how many bytes of the process are in memory; zero if that cannot be read, which no limit exceeds.
-func resident() int64 {
-	var size, pages int64
-	text, _ := os.ReadFile("/proc/self/statm")
-	_, _ = fmt.Sscan(string(text), &size, &pages)
-	return pages * int64(os.Getpagesize())
 }
 
 // The third measurement of a run takes as little memory as the first one: neither the buffers nor the garbage of the
@@ -54,11 +44,10 @@ func TestMemoryOfMeasurements(t *testing.T) {
 	const bound = 400e6 // 128 MB of it are garbage that may pile up; reused buffers alone take 900 MB
 	var peak atomic.Int64
 	recipes := wrapped(func(p variants.Participant) variants.Participant { return footprint{p, &peak} })
-	s := scenarios.Default()
-	s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "memory", "lock", []string{"predecessor-watch"}, []int{clients}, 3
-	s.Operations, s.Duration, s.WarmUp = 2, 0, 0
+	s := closedOf("lock", clients, "predecessor-watch")
+	s.Repeats, s.Operations, s.WarmUp = 3, 2, 0
 	e := ensembletest.Embedded(t, embedded.Config{})
-	before, measured := resident(), 0
+	before, measured := machine.ResidentMemory(), 0
 	err := measure(t.Context(), t, e, s, recipes, func(*results.Document) {
 		measured++
 		grown := peak.Swap(0) - before
@@ -118,8 +107,7 @@ func heapNearTheEnd(t *testing.T, operations int) int64 {
 		done.Store(0) // when clients join, those of the rehearsal are gone
 		return liveHeap{p, &done, int64(operations * 9 / 10), &bytes, &reading}
 	})
-	s := scenarios.Default()
-	s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "memory", "lock", []string{"predecessor-watch"}, []int{2}, 1
+	s := closedOf("lock", 2, "predecessor-watch")
 	s.Operations = operations / 2
 	docs := mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, recipes)
 	if n := docs[0].Window.Operations; n != int64(operations) || bytes.Load() == 0 {

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
@@ -14,7 +18,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
@@ -89,13 +93,10 @@ func (c cleanUp) check(t *testing.T, server *embedded.Ensemble) {
 	saved := 0
 	s := lockstepOf(3)
 	s.Variants = []string{"znode"}
-	r := runner.Runner{
-		Ensemble: e, Recipes: catalog.Recipes(), Run: "20260102T030405Z-ab12", Temporary: c.temporary,
-		Save:     func(*results.Document) error { saved++; e.first.stalled.Store(true); return nil },
-		Progress: func(int, int, string) {},
-	}
+	r := runnerOf(t, e, catalog.Recipes(), func(*results.Document) { saved++; e.first.stalled.Store(true) })
+	r.Run, r.Temporary = "20260102T030405Z-ab12", c.temporary
 	err := r.RunScenario(t.Context(), s)
-	var left *runner.LeftError
+	var left *pool.LeftError
 	if errors.As(err, &left) != c.left || !c.left && err != nil || saved != 1 {
 		t.Errorf("%d saved, %v, want to hear that znodes are left: %t", saved, err, c.left)
 	}
@@ -114,14 +115,10 @@ func TestRootWithoutAReplyIsRemoved(t *testing.T) {
 		trap := server.Inject(embedded.Fault{Op: wire.OpMulti, Do: embedded.DropAfter})
 		s := lockstepOf(3)
 		s.Variants = []string{"znode"}
-		r := runner.Runner{
-			Ensemble: server, Recipes: catalog.Recipes(), Run: "20260102T030405Z-ab12",
-			Save:     func(*results.Document) error { t.Error("something was measured"); return nil },
-			Progress: func(int, int, string) {},
-		}
+		r := runnerOf(t, server, catalog.Recipes(), func(*results.Document) { t.Error("something was measured") })
 		err := r.RunScenario(t.Context(), s)
 		<-trap.Fired()
-		if !errors.Is(err, namespace.ErrSilent) || errors.As(err, new(*runner.LeftError)) {
+		if !errors.Is(err, namespace.ErrSilent) || errors.As(err, new(*pool.LeftError)) {
 			t.Errorf("%v, want to hear that the server did not answer, and of no leftovers", err)
 		}
 		nothingLeft(t, server)
@@ -134,21 +131,18 @@ func TestRunEndsWithItsOwner(t *testing.T) {
 	bubble(t, func(t *testing.T, server *embedded.Ensemble) {
 		s := lockstepOf(3)
 		s.Variants, s.Repeats = []string{"znode"}, 1000
-		r := runner.Runner{
-			Ensemble: server, Recipes: catalog.Recipes(), Run: "20260102T030405Z-ab12",
-			Save: func(*results.Document) error {
-				c, err := namespace.Connect(t.Context(), server.Servers())
-				if err != nil {
-					return err
-				}
-				defer c.Conn.Close()
-				_, stat, err := c.Conn.Get("/zkbench-20260102T030405Z-ab12/owner")
-				if err == nil {
-					server.Expire(stat.EphemeralOwner)
-				}
+		r := runnerOf(t, server, catalog.Recipes(), nil)
+		r.Save = func(*results.Document) error {
+			c, err := namespace.Connect(t.Context(), server.Servers())
+			if err != nil {
 				return err
-			},
-			Progress: func(int, int, string) {},
+			}
+			defer c.Conn.Close()
+			_, stat, err := c.Conn.Get(namespace.Root("", r.Run) + "/owner")
+			if err == nil {
+				server.Expire(stat.EphemeralOwner)
+			}
+			return err
 		}
 		err := r.RunScenario(context.WithoutCancel(t.Context()), s)
 		// Which it notices first depends on where it is: that its connection is down, or that its session is lost.
@@ -157,4 +151,55 @@ func TestRunEndsWithItsOwner(t *testing.T) {
 		}
 		nothingLeft(t, server)
 	})
+}
+
+// lodger is an ensemble that lends one znode.
+type lodger struct {
+	ensemble.Ensemble
+	chroot string
+}
+
+func (l lodger) Chroot() string { return l.chroot }
+
+// Everything that a run creates stands below the chroot, and nothing stays.
+func TestChroot(t *testing.T) { bubble(t, testChroot) }
+
+func testChroot(t *testing.T, e *embedded.Ensemble) {
+	conn, err := ensemble.Connect(t.Context(), e.Servers()[0], wire.NewLedger(time.Now()), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Create("/bench", nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
+		t.Fatal(err)
+	}
+	root := children(t, conn, "/")
+	var docs []*results.Document
+	err = measure(t.Context(), t, lodger{e, "/bench"}, lockstepOf(2), catalog.Recipes(), func(d *results.Document) {
+		docs = append(docs, d)
+		if got := children(t, conn, "/"); !slices.Equal(got, root) {
+			t.Errorf("beside the chroot stand %v, and before the run %v", got, root)
+		}
+		if got := children(t, conn, "/bench"); len(got) != 1 || !strings.HasPrefix(got[0], "zkbench-") {
+			t.Errorf("below the chroot stand %v, want the run's root alone", got)
+		}
+	})
+	if err != nil || len(docs) == 0 {
+		t.Fatalf("%d documents, %v", len(docs), err)
+	}
+	if got := children(t, conn, "/bench"); len(got) > 0 {
+		t.Errorf("the run left %v", got)
+	}
+	if got := docs[0].Environment.Chroot; got != "/bench" {
+		t.Errorf("the document says chroot %q", got)
+	}
+}
+
+func children(t *testing.T, conn *zk.Conn, path string) []string {
+	t.Helper()
+	names, _, err := conn.Children(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.Sorted(slices.Values(names))
 }

@@ -17,9 +17,8 @@ import (
 
 // openLoad returns an open load of reads, of which the embedded server serves thousands in a second.
 func openLoad(clients, rate int, d time.Duration) scenarios.Scenario {
-	s := scenarios.Default()
-	s.Name, s.Recipe, s.Variants, s.Mode, s.Arrivals, s.Repeats = "open", "configread", []string{"read-through"}, scenarios.Open, scenarios.Constant, 1
-	s.Clients, s.Rate, s.Duration = []int{clients}, []int{rate}, d
+	s := closedOf("configread", clients, "read-through")
+	s.Mode, s.Arrivals, s.Rate, s.Duration = scenarios.Open, scenarios.Constant, []int{rate}, d
 	return s
 }
 
@@ -43,9 +42,7 @@ func countOver(t *testing.T, h results.Histogram, limit time.Duration) int64 {
 func stallOnce(e *embedded.Ensemble, v *variants.Variant, after time.Duration) (wait func()) {
 	var first sync.Once
 	done := make(chan struct{})
-	join := v.Join
-	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		p, err := join(ctx, env)
+	surround(v, func(_ variants.Env, p variants.Participant) variants.Participant {
 		return &interrupted{Participant: p, before: func(context.Context, int) error {
 			first.Do(func() {
 				go func() {
@@ -57,8 +54,8 @@ func stallOnce(e *embedded.Ensemble, v *variants.Variant, after time.Duration) (
 				}()
 			})
 			return nil
-		}}, err
-	}
+		}}
+	})
 	return func() { <-done }
 }
 
@@ -124,21 +121,19 @@ func TestOpenLoadServesEveryArrival(t *testing.T) {
 	for _, arrivals := range []string{scenarios.Constant, scenarios.Poisson} {
 		t.Run(arrivals, func(t *testing.T) {
 			t.Parallel()
-			bubble(t, func(t *testing.T, e *embedded.Ensemble) {
-				s := openLoad(8, 100, 2*time.Second)
-				s.Arrivals, s.WarmUp = arrivals, 300*time.Millisecond
-				d := mustMeasure(t, e, s, catalog.Recipes())[0]
-				if d.Open == nil || d.BeyondCapacity() || d.Open.Served != d.Open.Arrivals {
-					t.Fatalf("open is %+v", d.Open)
-				}
-				want := float64(d.Rate) * d.Window.Length().Seconds()
-				if n := float64(d.Open.Arrivals); arrivals == scenarios.Constant && (n < want-1 || n > want+1) {
-					t.Errorf("%g arrivals in %s at %d/s", n, d.Window.Length(), d.Rate)
-				}
-				if d.Scenario.Arrivals != arrivals || len(d.Invalid) > 0 {
-					t.Errorf("the document says %q arrivals, invalid %q", d.Scenario.Arrivals, d.Invalid)
-				}
-			})
+			s := openLoad(8, 100, 2*time.Second)
+			s.Arrivals, s.WarmUp = arrivals, 300*time.Millisecond
+			d := measureInBubble(t, s, catalog.Recipes())[0]
+			if d.Open == nil || d.BeyondCapacity() || d.Open.Served != d.Open.Arrivals {
+				t.Fatalf("open is %+v", d.Open)
+			}
+			want := float64(d.Rate) * d.Window.Length().Seconds()
+			if n := float64(d.Open.Arrivals); arrivals == scenarios.Constant && (n < want-1 || n > want+1) {
+				t.Errorf("%g arrivals in %s at %d/s", n, d.Window.Length(), d.Rate)
+			}
+			if d.Scenario.Arrivals != arrivals || len(d.Invalid) > 0 {
+				t.Errorf("the document says %q arrivals, invalid %q", d.Scenario.Arrivals, d.Invalid)
+			}
 		})
 	}
 }
@@ -154,10 +149,8 @@ func TestLoadBeyondCapacityHasNoResponseTimes(t *testing.T) {
 		if !d.BeyondCapacity() || d.Open.Served >= d.Open.Arrivals || d.Open.BacklogMax == 0 {
 			t.Errorf("open is %+v", d.Open)
 		}
-		for name := range d.Metrics {
-			if name == "response-p99-ns" {
-				t.Errorf("%s is %v of a load beyond the capacity", name, d.Metrics[name])
-			}
+		if got, has := d.Metrics["response-p99-ns"]; has {
+			t.Errorf("response-p99-ns is %v of a load beyond the capacity", got)
 		}
 		if offered, achieved := d.Metrics[metric.OfferedPerSecond].Value, d.Metrics[metric.AchievedPerSecond].Value; achieved > offered*0.9 {
 			t.Errorf("%g/s of %g/s were achieved", achieved, offered)
@@ -183,4 +176,46 @@ func TestOpenLoadWithFaults(t *testing.T) {
 			t.Errorf("response-max is %s, although a client stopped dead and its session lasts for %s", most, timeout)
 		}
 	})
+}
+
+// The arrivals of each stage are those of its rate, and the stages have what the document has as a whole.
+func TestOpenLoadInStages(t *testing.T) {
+	t.Parallel()
+	s := openLoad(8, 0, 0)
+	s.WarmUp = 300 * time.Millisecond
+	s.Rate, s.Stages = nil, []results.StageLoad{{For: time.Second, Rate: 10}, {For: 2 * time.Second, Rate: 40, Ramp: true}, {For: time.Second, Rate: 20}}
+	s.Complete()
+	d := measureInBubble(t, s, catalog.Recipes())[0]
+	if d.BeyondCapacity() || d.Rate != 40 {
+		t.Fatalf("rate %d, beyond the capacity %t", d.Rate, d.BeyondCapacity())
+	}
+	for i, want := range []int64{10, 50, 20} {
+		if got := d.Stages[i].Latency.All(); got < want-1 || got > want+1 {
+			t.Errorf("stage %d has %d arrivals, want %d", i+1, got, want)
+		}
+	}
+}
+
+// In a stage of one client, none waits for another one. When further clients join, they do, and when these pause, none does any more.
+func TestClosedLoadInStages(t *testing.T) {
+	t.Parallel()
+	s := closedOf("lock", 6, "predecessor-watch")
+	s.Hold = time.Millisecond
+	s.Stages = []results.StageLoad{
+		{For: 500 * time.Millisecond, Clients: 1}, {For: 1500 * time.Millisecond, Clients: 6}, {For: time.Second, Clients: 1},
+	}
+	s.Complete()
+	d := measureInBubble(t, s, catalog.Recipes())[0]
+	if d.Clients != 6 || len(d.Stages) != 3 {
+		t.Fatalf("%d clients and %d stages, want 6 and 3", d.Clients, len(d.Stages))
+	}
+	alone, together, after := d.Stages[0], d.Stages[1], d.Stages[2]
+	if alone.Notifications > 0 || together.Notifications == 0 {
+		t.Errorf("%d notifications of one client and %d of six", alone.Notifications, together.Notifications)
+	}
+	// Each of the five finishes its step, for which it is notified once and for which the sixth client waits at most once. The sixth
+	// client may be waiting already.
+	if after.Notifications > 2*5+1 || after.Operations < 1 {
+		t.Errorf("%d notifications and %d operations after five of six clients were to pause", after.Notifications, after.Operations)
+	}
 }

@@ -31,7 +31,7 @@ func (m *measurement) firstSnapshot(ctx context.Context) (snapshot, error) {
 		return r, err
 	}
 	m.first = r
-	return r, m.background.start(ctx)
+	return r, m.background.Start(ctx)
 }
 
 // begin takes the first snapshot and opens the window.
@@ -48,20 +48,20 @@ func (m *measurement) begin(ctx context.Context) (snapshot, error) {
 // The snapshot records which server does not answer. That is not returned as an error, which would discard the measurement.
 func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	var r snapshot
-	if err := m.background.drain(ctx); err != nil {
+	if err := m.background.Drain(ctx); err != nil {
 		return r, err
 	}
-	fence := m.pool.fence
-	if m.faults != nil {
-		fence = m.pool.fenceLiving
+	fence := m.pool.Fence
+	if m.faulty() {
+		fence = m.pool.FenceLiving
 	}
 	if err := fence(ctx); err != nil {
 		return r, err
 	}
-	r.client, r.background = m.pool.counts(), m.background.counts()
+	r.client, r.background = m.pool.Counts(), m.background.Counts()
 	for zxid := int64(-1); r.zxid != zxid && r.err == nil; { // a session may run out while the servers are read
 		zxid = r.zxid
-		r.read(readServers(ctx, m.ensemble))
+		r.read(readServers(ctx, m.Ensemble))
 	}
 	return r, ctx.Err()
 }
@@ -149,13 +149,4 @@ func whyDoubtful(o results.Oracle) string {
 	}
 	return fmt.Sprintf("connections ended at the servers before all had been counted: up to %d notifications more may have been sent, and up to %d transactions fewer made",
 		o.UnknownNotifications, o.UnknownTransactions)
-}
-
-// reconnects returns how many times the sessions moved to a new connection.
-func (p *clientPool) reconnects() int {
-	var total int
-	for _, c := range p.clients {
-		total += c.reconnects()
-	}
-	return total
 }

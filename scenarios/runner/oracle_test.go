@@ -2,52 +2,57 @@ package runner_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
-	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/variants/catalog"
 )
 
 // Clients' and servers' counts are equal to the last notification and transaction, while connections and sessions fail.
 func TestOracleUnderFaults(t *testing.T) {
 	for seed := range uint64(10) {
-		load := runner.FaultedLoad{Clients: 10, Seed: seed, Faults: mixOf(100, 1, seed)}
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			ensembletest.Sample(t)
 			t.Parallel()
-			bubble(t, func(t *testing.T, e *embedded.Ensemble) { checkOracle(t, e, load) })
+			s := failingOften(t, 10)
+			s.Seed = seed
+			bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) { checkOracle(t, e, s) })
 		})
 	}
 }
 
 func TestLiveOracleUnderFaults(t *testing.T) {
-	checkOracle(t, onServers(t), runner.FaultedLoad{Clients: 50, Faults: mixOf(200, 2, 0)})
+	s := failingOften(t, 50)
+	s.Duration, s.SessionTimeout = 10*time.Second, 4*time.Second
+	checkOracle(t, onServers(t), s)
 }
 
-func checkOracle(t *testing.T, e ensemble.Ensemble, load runner.FaultedLoad) {
+// failingOften returns a load of a lock with faults of clients of all kinds. The lock has a herd, so that much is under way when a connection
+// ends.
+func failingOften(t *testing.T, clients int) scenarios.Scenario {
 	t.Helper()
-	o, counts := load.Run(t, e)
-	if !o.Checked || !o.Agrees() || o.Doubtful() {
-		t.Errorf("oracle %+v", o)
+	texts := []string{"cut: any, every: 70ms", "expire: any, every: 170ms", "stop: any, every: 800ms"}
+	for i, op := range []string{"create", "getChildren", "getData", "delete"} {
+		texts = append(texts,
+			fmt.Sprintf("cut: any, before: %s, every: %dms", op, 190+10*i), fmt.Sprintf("cut: any, after: %s, every: %dms", op, 230+10*i))
 	}
-	if o.ServerTransactions == 0 || o.SessionTransactions == 0 || counts.LostReplies == 0 {
-		t.Errorf("nothing was lost: oracle %+v, counts %+v", o, counts)
-	}
-	t.Logf("%+v", o)
+	s := faulty("lock", clients, schedule(t, texts...))
+	s.Variants = []string{"children-watch"}
+	return s
 }
 
-// mixOf returns faults of all kinds in random order, few of which sever a session: it takes a while until it has run out.
-func mixOf(n, severed int, seed uint64) []string {
-	random := rand.New(rand.NewPCG(seed, 1))
-	faults := make([]string, n)
-	for i := range faults {
-		faults[i] = []string{"cut", "before", "after", "expire"}[random.IntN(4)]
+func checkOracle(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
+	t.Helper()
+	d := mustMeasure(t, e, s, catalog.Recipes())[0]
+	if o := d.Oracle; !o.Checked || !o.Agrees() || o.Doubtful() || d.Health.UnmatchedReplies > 0 {
+		t.Errorf("oracle %+v, %d replies are unmatched", o, d.Health.UnmatchedReplies)
 	}
-	for _, i := range random.Perm(n)[:severed] {
-		faults[i] = "sever"
+	if d.Failure.Rejoins == 0 || d.Oracle.SessionTransactions == 0 || len(d.Failure.Faults) < 20 {
+		t.Errorf("little failed: oracle %+v, failure %+v", d.Oracle, d.Failure)
 	}
-	return faults
+	t.Logf("%+v", d.Oracle)
 }

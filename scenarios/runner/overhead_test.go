@@ -4,16 +4,20 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
+	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/dial"
+	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/scenarios/machine"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -123,7 +127,7 @@ func TestLiveTwoThousandSessions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resident := residentMiB(t)
+	resident := machine.ResidentMemory() >> 20
 	closeAll()
 	t.Logf("%d sessions: %d MiB resident", sessions, resident)
 	if resident >= limitMiB {
@@ -131,18 +135,27 @@ func TestLiveTwoThousandSessions(t *testing.T) {
 	}
 }
 
-func residentMiB(t *testing.T) int {
-	t.Helper()
-	text, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		t.Skip(err)
-	}
-	for line := range strings.Lines(string(text)) {
-		var kib int
-		if _, err := fmt.Sscanf(line, "VmRSS: %d kB", &kib); err == nil {
-			return kib / 1024
+// refusing is a server that ends each connection, and counts them.
+type refusing struct{ accepted atomic.Int64 }
+
+func (r *refusing) DialContext(context.Context, string, string) (net.Conn, error) {
+	r.accepted.Add(1)
+	client, server := dial.Pipe()
+	return client, server.Close()
+}
+
+// When a server refuses connections, one client finds out, and no others begin.
+func TestOneRefusalIsEnough(t *testing.T) {
+	bubble(t, func(t *testing.T, _ *embedded.Ensemble) {
+		const clients, tries = 400, 3 // of each client: two before it is found out, and one to ask why
+		var server refusing
+		servers := []ensemble.Server{{ID: 1, Name: "zk1", Addr: "192.0.2.2:2181", Dialer: &server}}
+		_, _, err := runner.OpenClients(t.Context(), servers, catalog.Recipes()[0], catalog.Recipes()[0].Variants[0], "/room", clients)
+		if err == nil || !strings.Contains(err.Error(), "maxClientCnxns") || !strings.Contains(err.Error(), "on zk1") {
+			t.Errorf("error = %v, want it to name the limit and the server", err)
 		}
-	}
-	t.Skip("the system does not tell how much memory is resident")
-	return 0
+		if n := server.accepted.Load(); n > clients*tries/2 {
+			t.Errorf("%d connections were tried, as if each of %d clients had to find out", n, clients)
+		}
+	})
 }

@@ -24,18 +24,12 @@ type parts struct {
 // long returns a load of one variant of a recipe, and what measures it.
 func (p *parts) long(t *testing.T, e *embedded.Ensemble, recipe, variant string, length time.Duration) (*runner.Runner, scenarios.Scenario) {
 	t.Helper()
-	s := scenarios.Default()
-	s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "long", recipe, []string{variant}, []int{5}, 1
-	s.Duration, s.WarmUp, s.Operations = length, 100*time.Millisecond, 0
+	s := closedOf(recipe, 5, variant)
+	s.Duration, s.WarmUp = length, 100*time.Millisecond
 	s.Hold = 200 * time.Millisecond // so that minutes have few operations
-	r := &runner.Runner{
-		Ensemble: e, Recipes: catalog.Recipes(), Run: "long",
-		Progress: func(int, int, string) {},
-		Save:     func(d *results.Document) error { readable(t, d); p.whole = append(p.whole, d); return nil },
-		Partial:  func(d *results.Document) error { readable(t, d); p.partial = append(p.partial, d); return nil },
-		Live:     func(l runner.Live) { p.live = append(p.live, l) },
-	}
-	r.InVirtualTime()
+	r := runnerOf(t, e, catalog.Recipes(), func(d *results.Document) { p.whole = append(p.whole, d) })
+	r.Partial = func(d *results.Document) error { readable(t, d); p.partial = append(p.partial, d); return nil }
+	r.Live = func(l runner.Live) { p.live = append(p.live, l) }
 	r.SkipRehearsals()
 	return r, s
 }

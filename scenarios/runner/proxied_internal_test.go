@@ -15,6 +15,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios/observe"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
 )
@@ -57,30 +58,30 @@ func lineUpAndRelease(t *testing.T, server, address string, v variants.Variant, 
 	if _, err := conn.Create(root, nil, 0, variants.WorldACL()); err != nil {
 		t.Fatal(err)
 	}
-	pool, err := connectAll(t.Context(), setting{servers: []ensemble.Server{{Name: "proxied", Addr: address}}, clients: n, root: root}, v)
+	p, err := pool.Connect(t.Context(), pool.Config{Servers: []ensemble.Server{{Name: "proxied", Addr: address}}, Clients: n, Root: root}, v)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &measurement{pool: pool}
-	pool.setHold(m.hold)
-	s := newStream(pool, lock.Recipe(), recorder.New(recorder.Config{Operation: lock.Recipe().Operation}), nil)
+	m := &activeLoad{pool: p}
+	p.SetHold(m.hold)
+	s := newStream(p, lock.Recipe(), recorder.New(recorder.Config{Operation: lock.Recipe().Operation}), nil)
 	s.start()
 	group, ctx := errgroup.WithContext(t.Context())
-	for _, c := range pool.clients {
+	for _, c := range p.Clients {
 		group.Go(func() error {
-			if err := c.participant.Step(ctx); err != nil {
+			if err := c.Participant.Step(ctx); err != nil {
 				return err
 			}
-			return c.participant.Step(ctx)
+			return c.Participant.Step(ctx)
 		})
 	}
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
 	}
 	s.finish(false)
-	pool.closeAll(context.WithoutCancel(t.Context()))
-	for _, c := range pool.clients {
-		total.Add(c.counts())
+	p.CloseAll(context.WithoutCancel(t.Context()))
+	for _, c := range p.Clients {
+		total.Add(c.Counts())
 	}
 	return total
 }

@@ -22,7 +22,10 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/report"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/background"
 	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/scenarios/machine"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -51,7 +54,7 @@ type Runner struct {
 
 	shortFloors bool                // as few rounds as a floor needs
 	unrehearsed bool                // no measurements of repeat zero
-	nap         func(time.Duration) // for [arrivals]; nil means [sleepPrecisely]
+	nap         func(time.Duration) // for [load.Arrivals]; nil means [machine.SleepPrecisely]
 }
 
 // task is one measurement in a plan.
@@ -106,7 +109,7 @@ const rehearsalClients = 1000
 // Servers that have just started are slow until their code is compiled, and their heaps grow while classes are loaded. Without
 // a rehearsal, the first measurement would include that. The mode decides whether it needs a rehearsal, and keeps it short.
 func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
-	if m := (&measurement{scenario: s}); !modeOf(s).rehearsal(m) {
+	if m := (&measurement{activeLoad: activeLoad{scenarioRun: scenarioRun{scenario: s}}}); !modeOf(s).rehearsal(m) {
 		return nil
 	}
 	clients, rates := slices.Sorted(slices.Values(s.Clients)), slices.Sorted(slices.Values(s.Rates()))
@@ -132,12 +135,12 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 	if err != nil {
 		return fmt.Errorf("describe the ensemble: %w", err)
 	}
-	root, err := openRoot(ctx, r.Ensemble.Servers(), faults.OfServers(s.Faults), namespace.Root(ensemble.ChrootOf(r.Ensemble), r.Run))
+	root, err := pool.OpenRoot(ctx, r.Ensemble.Servers(), faults.OfServers(s.Faults), namespace.Root(ensemble.ChrootOf(r.Ensemble), r.Run))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.closeRoot(context.WithoutCancel(ctx), root)) }()
-	ctx, cancel := root.whileOwned(ctx)
+	ctx, cancel := root.WhileOwned(ctx)
 	defer cancel()
 	p := scenarioRun{Runner: r, scenario: s, recipe: *recipe, description: description, root: root}
 	if err := p.prepareBackground(ctx); err != nil {
@@ -153,7 +156,7 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 		}
 		r.Progress(done, len(tasks), t.describe(s.Recipe))
 		err := p.perform(ctx, t)
-		if errors.Is(err, errSaturated) {
+		if errors.Is(err, background.ErrSaturated) {
 			break // as would all others; the document of this one says so
 		}
 		if err != nil {
@@ -173,22 +176,22 @@ func (p *scenarioRun) prepareBackground(ctx context.Context) (err error) {
 	load := *p.scenario.Background
 	load.Sessions = cmp.Or(load.Sessions, len(p.Ensemble.Servers()))
 	p.scenario.Background = &load
-	p.znodes, err = p.root.createBackground(ctx, load)
+	p.znodes, err = p.root.CreateBackground(ctx, load)
 	return err
 }
 
-// backgroundOf returns the background of a measurement, nil without one. In a rehearsal it is alone for a shorter time.
-func (p scenarioRun) backgroundOf(t task) *background {
-	alone := aloneLength
+// backgroundOf returns the background of a measurement. In a rehearsal it is alone for a shorter time.
+func (p scenarioRun) backgroundOf(t task) *background.Load {
+	alone := background.AloneLength
 	if t.repeat == 0 {
 		alone = rehearsalLength / 2
 	}
-	return newBackground(p.scenario.Background, p.znodes, alone)
+	return background.New(p.scenario.Background, p.znodes, alone)
 }
 
 // closeRoot removes the run's znodes. It is no error that servers do not answer if they end with the run.
-func (r *Runner) closeRoot(ctx context.Context, root *runRoot) error {
-	err := root.close(ctx)
+func (r *Runner) closeRoot(ctx context.Context, root *pool.Root) error {
+	err := root.Close(ctx)
 	if r.Temporary && errors.Is(err, namespace.ErrSilent) {
 		return nil
 	}
@@ -201,7 +204,7 @@ type scenarioRun struct {
 	scenario    scenarios.Scenario
 	recipe      variants.Recipe
 	description ensemble.Description
-	root        *runRoot
+	root        *pool.Root
 	znodes      []string // of the background
 }
 
@@ -226,10 +229,10 @@ func (e *BrokenError) Unwrap() error { return e.Err }
 func (p scenarioRun) perform(ctx context.Context, t task) error {
 	d := p.document(t)
 	err := p.measure(ctx, t, d)
-	if errors.Is(err, errSaturated) {
+	if errors.Is(err, background.ErrSaturated) {
 		return err
 	}
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errOwnerLost) {
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, pool.ErrOwnerLost) {
 		err = cause
 	}
 	if err != nil {
@@ -248,7 +251,7 @@ const diagnoseTimeout = 10 * time.Second
 // diagnose adds to the error of a measurement which servers have faults. All faults of the schedule are over then, so that these
 // are others. An interrupted run is not diagnosed.
 func (p scenarioRun) diagnose(ctx context.Context, err error) error {
-	if errors.As(err, new(*ensemble.FaultyError)) || ctx.Err() != nil && !errors.Is(context.Cause(ctx), errOwnerLost) {
+	if errors.As(err, new(*ensemble.FaultyError)) || ctx.Err() != nil && !errors.Is(context.Cause(ctx), pool.ErrOwnerLost) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), diagnoseTimeout)
@@ -265,39 +268,25 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	root, bystander, err := p.root.createRoot(ctx)
+	root, bystander, err := p.root.CreateRoot(ctx)
 	if err != nil {
 		return err
 	}
 	if prepare := t.variant.Prepare; prepare != nil {
-		session := variants.NewMonitoredSession(p.root.Conn, p.root.monitor)
-		err := prepare(ctx, variants.Env{Clients: t.clients, Size: p.scenario.Size, Root: root, Session: session})
+		err := prepare(ctx, variants.Env{Clients: t.clients, Size: p.scenario.Size, Root: root, Session: p.session()})
 		if err != nil {
 			return fmt.Errorf("prepare: %w", err)
 		}
 	}
-	m := measurement{
-		ensemble: p.Ensemble, version: p.description.Version,
-		scenario: p.scenario, mode: modeOf(p.scenario), recipe: p.recipe, variant: t.variant,
-		setting: setting{
-			servers: p.Ensemble.Servers(), clients: t.clients, rate: t.rate, repeat: t.repeat, size: p.scenario.Size,
-			calls: p.recipe.Calls, root: root, bystander: bystander, connecting: p.Connecting,
-			timeout: p.scenario.SessionTimeout, roam: p.scenario.Roam, faults: len(p.scenario.Faults) > 0,
+	m := measurement{activeLoad: activeLoad{
+		scenarioRun: p, task: t, patience: stuckAfter,
+		config: pool.Config{
+			Servers: p.Ensemble.Servers(), Clients: t.clients, Size: p.scenario.Size,
+			Calls: p.recipe.Calls, Root: root, Tick: tickOf(p.description), Connecting: p.Connecting,
+			Timeout: p.scenario.SessionTimeout, Roam: p.scenario.Roam, Faults: len(p.scenario.Faults) > 0,
 		},
-		background: p.backgroundOf(t),
-		patience:   stuckAfter,
-		nap:        p.nap,
-		tick:       tickOf(p.description),
-		onlooker:   variants.NewMonitoredSession(p.root.Conn, p.root.monitor),
-		live:       p.Live,
-		what:       Measured{p.scenario.Name, p.recipe.Name, t.variant.Name, t.clients, t.rate, t.repeat},
-		next:       t.next,
-	}
-	m.keepsPart = p.keepsPart(t)
-	if t.repeat > 0 {
-		m.faults = newFailing(&m, t.repeat)
-	}
-	if m.faults != nil {
+	}, mode: modeOf(p.scenario), background: p.backgroundOf(t), bystander: bystander}
+	if m.faulty() {
 		m.patience = faultyPatience(p.scenario.EffectiveSessionTimeout())
 	}
 	if t.repeat > 0 {
@@ -309,9 +298,9 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		m.mode.rehearsal(&m)
 		m.scenario.AtMost = min(m.scenario.AtMost, rehearsalLength)
 	}
-	collector := tuneCollector(t.clients)
+	collector := machine.TuneCollector(t.clients)
 	err = m.run(ctx, d)
-	collector.stop()
+	collector.Stop()
 	if d.Partial && d.Window.Operations > 0 {
 		err = errors.Join(err, p.Partial(d))
 	}
@@ -322,10 +311,15 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		return nil
 	}
 	err = p.Save(d)
-	if err == nil && m.background.saturates() {
-		err = errSaturated
+	if err == nil && m.background.Saturates() {
+		err = background.ErrSaturated
 	}
 	return err
+}
+
+// session returns a handle on the run's own session, which takes no part in a load.
+func (p scenarioRun) session() *variants.Session {
+	return variants.NewMonitoredSession(p.root.Conn, p.root.Monitor)
 }
 
 // document returns a document with the fields that are known before the measurement.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/metrics"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +13,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
@@ -61,15 +61,6 @@ func describe(tasks []task) []string {
 		out = append(out, t.describe("lock"))
 	}
 	return out
-}
-
-func TestScheduleDoesNotDependOnWhatHappens(t *testing.T) {
-	s := newSchedule(time.Second, 100, 0.5)
-	for i, want := range map[int]time.Duration{0: 1005 * time.Millisecond, 1: 1015 * time.Millisecond, 1000: 11005 * time.Millisecond} {
-		if got := s.due(i); got != want {
-			t.Errorf("request %d is due at %s, want %s", i, got, want)
-		}
-	}
 }
 
 // A follower may have applied a transaction that the leader has not.
@@ -163,27 +154,6 @@ func TestCrossCheckUnderFaults(t *testing.T) {
 	}
 }
 
-func TestHistogramQuantile(t *testing.T) {
-	at := func(counts ...uint64) *metrics.Float64Histogram {
-		return &metrics.Float64Histogram{Counts: counts, Buckets: []float64{0, 0.001, 0.01, 0.1}}
-	}
-	before := at(5, 0, 0)
-	for _, tt := range []struct {
-		after *metrics.Float64Histogram
-		q     float64
-		want  time.Duration
-	}{
-		{at(5, 0, 0), 0.99, 0}, // nothing happened in between
-		{at(104, 1, 0), 0.99, time.Millisecond},
-		{at(104, 1, 0), 1, 10 * time.Millisecond},
-		{at(5, 0, 3), 0.5, 100 * time.Millisecond},
-	} {
-		if got := histogramQuantile(before, tt.after, tt.q); got != tt.want {
-			t.Errorf("%v, quantile %g = %s, want %s", tt.after.Counts, tt.q, got, tt.want)
-		}
-	}
-}
-
 func TestFileLimit(t *testing.T) {
 	s := scenarios.Default()
 	s.Clients = []int{1}
@@ -220,10 +190,10 @@ func TestStuckLoadIsCalledBroken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // so that a load that is never called stuck ends after all
 		defer cancel()
-		m := &measurement{patience: stuckAfter, pool: &clientPool{}}
+		m := &activeLoad{patience: stuckAfter, pool: &pool.Pool{}}
 		asleep := make(chan struct{}, 6)
 		for i := range 3 {
-			m.pool.clients = append(m.pool.clients, &client{id: i, life: &life{participant: &sleeper{steps: 5, asleep: asleep}}})
+			m.pool.Clients = append(m.pool.Clients, &pool.Client{ID: i, Life: &pool.Life{Participant: &sleeper{steps: 5, asleep: asleep}}})
 		}
 		err := m.loop(ctx, m.rounds(10), nil)
 		if !errors.Is(err, ErrStuck) {
@@ -249,7 +219,8 @@ func (*dying) Step(context.Context) error { return errDying }
 func TestWarmUpEndsWithTheFirstFailure(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a warm-up that goes on ends after all
 	defer cancel()
-	m := &measurement{patience: time.Hour, pool: &clientPool{clients: []*client{{life: &life{participant: &dying{}}}}}}
+	clients := []*pool.Client{{Life: &pool.Life{Participant: &dying{}}}}
+	m := &measurement{activeLoad: activeLoad{patience: time.Hour, pool: &pool.Pool{Clients: clients}}}
 	m.scenario.WarmUp, m.scenario.Operations = 24*time.Hour, 5
 	if _, err := (operationsMode{}).run(ctx, m); !errors.Is(err, errDying) || ctx.Err() != nil {
 		t.Errorf("the load ended with %v (%v), want to hear of the dead client before the warm-up is over", err, ctx.Err())
@@ -271,6 +242,46 @@ func TestRehearsal(t *testing.T) {
 		tasks := rehearsal(s, recipe)
 		if len(tasks) != tt.want || len(tasks) > 0 && (tasks[0].repeat != 0 || tasks[0].clients != 10) {
 			t.Errorf("%s: %d measurements, want %d with 10 clients", tt.name, len(tasks), tt.want)
+		}
+	}
+}
+
+// The oracle contains the background's writes: without one of them, it does not agree.
+func TestOracleCountsTheBackground(t *testing.T) {
+	begin, end := snapshot{leader: 1, zxid: 100}, snapshot{leader: 1, zxid: 107}
+	end.client.Requests[wire.OpCreate] = 2
+	end.background.Requests[wire.OpSetData] = 5
+	end.background.Requests[wire.OpGetData] = 9
+	if o := crossCheck(true, begin, end); !o.Checked || !o.Agrees() || o.ClientWrites != 2 || o.BackgroundWrites != 5 {
+		t.Errorf("got %+v", o)
+	}
+	end.background.Requests[wire.OpSetData] = 4
+	if o := crossCheck(true, begin, end); o.Agrees() {
+		t.Errorf("agrees without a write: %+v", o)
+	}
+}
+
+// A server that was young before the measurement may be older after it, and still have restarted meanwhile.
+func TestRestarted(t *testing.T) {
+	start := time.Unix(1e9, 0)
+	for _, tt := range []struct {
+		name      string
+		was, is   int64         // uptime in milliseconds
+		elapsed   time.Duration // from the first answer to the second question
+		restarted bool
+	}{
+		{"it ran all the time", 6000, 66_000, 60 * time.Second, false},
+		{"it was asked slowly", 6000, 96_000, 60 * time.Second, false},
+		{"its clock is slow", 6000, 65_900, 60 * time.Second, false},
+		{"whole milliseconds", 6000, 6000, time.Millisecond, false},
+		{"an old server restarted", 1_000_000, 59_000, 60 * time.Second, true},
+		{"a young server restarted", 6000, 59_000, 60 * time.Second, true},
+		{"a young server restarted at once", 2000, 59_900, 60 * time.Second, true},
+	} {
+		before := serverReading{answered: start, counters: map[string]int64{"zk_uptime": tt.was}}
+		after := serverReading{asked: start.Add(tt.elapsed), counters: map[string]int64{"zk_uptime": tt.is}}
+		if got := restarted(before, after); got != tt.restarted {
+			t.Errorf("%s: restarted = %t, want %t", tt.name, got, tt.restarted)
 		}
 	}
 }

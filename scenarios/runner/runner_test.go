@@ -21,6 +21,7 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -112,22 +113,26 @@ func measure(ctx context.Context, t testing.TB, e ensemble.Ensemble, s scenarios
 	if !inMemory(e) && testing.Short() {
 		t.Skip("a measurement")
 	}
-	r := runner.Runner{
-		Ensemble: e,
-		Recipes:  recipes,
-		Run:      strings.NewReplacer("/", "-", " ", "-").Replace(t.Name()),
-		Save:     func(d *results.Document) error { readable(t, d); save(d); return nil },
-		Progress: func(int, int, string) {},
-	}
-	if inMemory(e) {
-		r.InVirtualTime()
-	}
+	r := runnerOf(t, e, recipes, save)
 	r.ShortenFloors()                               // whole ones take longer than most of these loads
 	drivers := s.HasDriver(*s.RecipeAmong(recipes)) // each rehearsal would start a process
 	if len(s.Faults) > 0 || s.Mode == scenarios.Open || drivers {
 		r.SkipRehearsals()
 	}
 	return r.RunScenario(ctx, s)
+}
+
+// runnerOf returns a runner that hands on its documents.
+func runnerOf(t testing.TB, e ensemble.Ensemble, recipes []variants.Recipe, save func(*results.Document)) *runner.Runner {
+	r := &runner.Runner{
+		Ensemble: e, Recipes: recipes, Run: strings.NewReplacer("/", "-", " ", "-").Replace(t.Name()),
+		Save:     func(d *results.Document) error { readable(t, d); save(d); return nil },
+		Progress: func(int, int, string) {},
+	}
+	if inMemory(e) {
+		r.InVirtualTime()
+	}
+	return r
 }
 
 // readable fails the test unless a document, as it is written, can be read: whatever was measured, it must not contradict
@@ -144,6 +149,16 @@ func readable(t testing.TB, d *results.Document) {
 	}
 }
 
+// checkSound reports what makes a document's numbers invalid, broken promises, and servers that contradict the clients. Servers that fail by
+// a schedule are not asked.
+func checkSound(t testing.TB, d *results.Document) {
+	t.Helper()
+	if len(d.Invalid)+len(d.Violations) > 0 || !d.Oracle.Agrees() && !faults.OfServers(d.Scenario.Faults) {
+		t.Errorf("%s/%s, %d clients, repeat %d: invalid %q, violations %v, oracle %+v",
+			d.Recipe, d.Variant, d.Clients, d.Repeat, d.Invalid, d.Violations[:min(len(d.Violations), 3)], d.Oracle)
+	}
+}
+
 func mustMeasure(t testing.TB, e ensemble.Ensemble, s scenarios.Scenario, recipes []variants.Recipe) []*results.Document {
 	t.Helper()
 	var docs []*results.Document
@@ -154,6 +169,13 @@ func mustMeasure(t testing.TB, e ensemble.Ensemble, s scenarios.Scenario, recipe
 	return docs
 }
 
+// measureInBubble is mustMeasure in virtual time.
+func measureInBubble(t *testing.T, s scenarios.Scenario, recipes []variants.Recipe) (docs []*results.Document) {
+	t.Helper()
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) { docs = mustMeasure(t, e, s, recipes) })
+	return docs
+}
+
 func lockstepOf(clients ...int) scenarios.Scenario {
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Mode, s.Clients, s.Repeats = "lockstep", "lock", scenarios.Lockstep, clients, 1
@@ -161,8 +183,15 @@ func lockstepOf(clients ...int) scenarios.Scenario {
 }
 
 func uncontended() scenarios.Scenario {
+	s := closedOf("lock", 1)
+	s.Operations = 50
+	return s
+}
+
+// closedOf returns a closed load of some clients of a recipe, which needs a length.
+func closedOf(recipe string, clients int, names ...string) scenarios.Scenario {
 	s := scenarios.Default()
-	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "uncontended", "lock", []int{1}, 50, 1
+	s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "closed", recipe, names, []int{clients}, 1
 	return s
 }
 
@@ -303,11 +332,9 @@ func checkCosts(t *testing.T, docs []*results.Document) {
 		if !d.CountsExactly() || len(d.Expected.Costs) != 5 {
 			t.Errorf("%s/%s, %d clients: the formulas were not applied exactly: %+v", d.Recipe, d.Variant, d.Clients, d.Expected)
 		}
-		if !d.Oracle.Checked || !d.Oracle.Agrees() {
+		checkSound(t, d)
+		if !d.Oracle.Checked {
 			t.Errorf("%s/%s, %d clients: oracle %+v", d.Recipe, d.Variant, d.Clients, d.Oracle)
-		}
-		if len(d.Invalid)+len(d.Violations) > 0 {
-			t.Errorf("%s/%s, %d clients: invalid %q, violations %v", d.Recipe, d.Variant, d.Clients, d.Invalid, d.Violations)
 		}
 		if d.Counts.Notified() > 0 && d.Herd.Grouping != results.GroupedByZxid && d.Environment.ZooKeeper >= "3.9" {
 			t.Errorf("herds are grouped by %s", d.Herd.Grouping)
@@ -335,12 +362,35 @@ func sabotageOf(recipe, name string, change func(*variants.Variant)) []variants.
 // wrapped returns the recipes with another participant around that of a lock.
 func wrapped(wrap func(variants.Participant) variants.Participant) []variants.Recipe {
 	return sabotage("predecessor-watch", func(v *variants.Variant) {
-		join := v.Join
-		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-			p, err := join(ctx, env)
-			return wrap(p), err
-		}
+		surround(v, func(_ variants.Env, p variants.Participant) variants.Participant { return wrap(p) })
 	})
+}
+
+// surround puts another participant around that of a variant.
+func surround(v *variants.Variant, wrap func(variants.Env, variants.Participant) variants.Participant) {
+	join := v.Join
+	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		p, err := join(ctx, env)
+		if err != nil {
+			return nil, err
+		}
+		return wrap(env, p), nil
+	}
+}
+
+// interrupted is a participant before each of whose steps something happens.
+type interrupted struct {
+	variants.Participant
+	steps  int
+	before func(ctx context.Context, step int) error
+}
+
+func (i *interrupted) Step(ctx context.Context) error {
+	i.steps++
+	if err := i.before(ctx, i.steps); err != nil {
+		return err
+	}
+	return i.Participant.Step(ctx)
 }
 
 // A formula that is off by one notification in a whole lockstep run makes the run invalid.
@@ -357,10 +407,8 @@ func wrongFormulaIsCaught(t *testing.T, e ensemble.Ensemble) {
 
 // A lock that lets everybody in at once is broken, however fast it is.
 func brokenLockIsCaught(t *testing.T, e ensemble.Ensemble) {
-	s := scenarios.Default()
-	s.Name, s.Recipe, s.Clients, s.Operations, s.Repeats = "broken", "lock", []int{5}, 20, 1
-	s.Hold = time.Millisecond
-	s.Variants = []string{"predecessor-watch"}
+	s := closedOf("lock", 5, "predecessor-watch")
+	s.Operations, s.Hold = 20, time.Millisecond
 	docs := mustMeasure(t, e, s, sabotage("predecessor-watch", func(v *variants.Variant) {
 		join := v.Join
 		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
@@ -440,9 +488,8 @@ func oracleCatchesAMissedNotification(t *testing.T, e ensemble.Ensemble) {
 
 // An interrupted run says so, keeps what is whole, and leaves no znode behind.
 func interruptLeavesNothing(t *testing.T, e ensemble.Ensemble) {
-	s := scenarios.Default()
-	s.Name, s.Recipe, s.Clients, s.Repeats = "interrupted", "lock", []int{5}, 1000
-	s.Duration = 50 * time.Millisecond
+	s := closedOf("lock", 5)
+	s.Repeats, s.Duration = 1000, 50*time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	saved := 0
@@ -560,4 +607,43 @@ func numbers(first, last int) (all []int) {
 		all = append(all, n)
 	}
 	return all
+}
+
+// However long a load is, its rehearsal is short, and so is that of a recipe in which all must do the same number of steps.
+func TestRehearsalsAreShort(t *testing.T) {
+	t.Parallel()
+	for name, load := range map[string]func(*scenarios.Scenario){
+		"a duration": func(s *scenarios.Scenario) { s.Duration = 24 * time.Hour },
+		"operations": func(s *scenarios.Scenario) { s.Operations = 1_000_000_000 },
+		"operations of a barrier": func(s *scenarios.Scenario) {
+			s.Recipe, s.Variants, s.Operations = "doublebarrier", []string{"counted"}, 1_000_000_000
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := closedOf("lock", 3, "predecessor-watch")
+			s.WarmUp = 24 * time.Hour
+			load(&s)
+			bubble(t, func(t *testing.T, e *embedded.Ensemble) { rehearseOnly(t, e, s) })
+		})
+	}
+}
+
+// rehearseOnly runs a scenario until its first measurement, which must come within a few seconds.
+func rehearseOnly(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var took time.Duration
+	begun := time.Now()
+	r := runnerOf(t, e, catalog.Recipes(), func(*results.Document) {})
+	r.Progress = func(_, _ int, next string) {
+		if strings.HasSuffix(next, "repeat 1") {
+			took = time.Since(begun)
+			cancel()
+		}
+	}
+	if err := r.RunScenario(ctx, s); took == 0 || took > 3*time.Second || !errors.Is(err, context.Canceled) {
+		t.Errorf("the run ended with %v, and came to its first measurement after %s", err, took)
+	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios/pool"
 )
 
 // readPatience is how long a server may take to answer at rest, retries included. It is long enough for a short pause of the
@@ -52,7 +53,7 @@ func readServer(ctx context.Context, s ensemble.Server, owned bool) serverReadin
 		if r.err == nil && owned {
 			r.err = r.unread
 		}
-		if r.err == nil || time.Now().After(deadline) || sleep(ctx, readRetry) != nil {
+		if r.err == nil || time.Now().After(deadline) || pool.Sleep(ctx, readRetry) != nil {
 			break
 		}
 	}

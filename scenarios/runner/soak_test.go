@@ -140,11 +140,8 @@ func (s *soak) measure(t *testing.T, scenario scenarios.Scenario) error {
 		texts = append(texts, f.String())
 	}
 	t.Logf("%s: seed %d, %d clients, %s, {%s}", scenario.Name, scenario.Seed, scenario.Clients[0], scenario.Duration, strings.Join(texts, "} {"))
-	r := runner.Runner{
-		Ensemble: s.ensemble, Recipes: s.recipes, Run: scenario.Name,
-		Save:     func(d *results.Document) error { readable(t, d); s.add(t, scenario, d); return nil },
-		Progress: func(int, int, string) {},
-	}
+	r := runnerOf(t, s.ensemble, s.recipes, func(d *results.Document) { s.add(t, scenario, d) })
+	r.Run = scenario.Name
 	r.ShortenFloors()
 	err := r.RunScenario(t.Context(), scenario)
 	if broken := new(runner.BrokenError); errors.As(err, &broken) {
@@ -309,7 +306,7 @@ func (d soakDice) fault(kinds []faults.Kind, roles []string, s scenarios.Scenari
 	if d.IntN(2) == 0 {
 		f.Every = d.between(2*soakResolution, window/2)
 	}
-	if f.Kind.Lasts() {
+	if f.Kind.OfServer() || f.Kind == faults.Deaf {
 		f.For = d.between(5*soakResolution, window/2)
 	}
 	if f.Kind == faults.Cut {

@@ -10,7 +10,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -59,10 +58,7 @@ func observed(t *testing.T, s scenarios.Scenario, recipes func() []variants.Reci
 	t.Helper()
 	t.Parallel()
 	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
-		r := runner.Runner{
-			Ensemble: e, Recipes: recipes(), Run: "standstill", Progress: func(int, int, string) {},
-			Save: func(d *results.Document) error { readable(t, d); docs = append(docs, d); return nil },
-		}
+		r := runnerOf(t, e, recipes(), func(d *results.Document) { docs = append(docs, d) })
 		r.SkipRehearsals()
 		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour) // so that a load that is not ended ends after all
 		defer cancel()
@@ -110,8 +106,7 @@ func standstills() []standstill {
 func TestStandstill(t *testing.T) {
 	for _, tt := range standstills() {
 		t.Run(tt.name, func(t *testing.T) {
-			s := scenarios.Default()
-			s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "hanging", "lock", []string{"predecessor-watch"}, []int{3}, 1
+			s := closedOf("lock", 3, "predecessor-watch")
 			tt.change(&s)
 			docs := observed(t, s, func() []variants.Recipe { return hangingLock(0) })
 			d := docs[0]
@@ -128,8 +123,7 @@ func TestStandstill(t *testing.T) {
 
 // Clients that wait for one that holds, or whose steps are done, are blamed for nothing.
 func TestNoStandstill(t *testing.T) {
-	s := scenarios.Default()
-	s.Name, s.Recipe, s.Variants, s.Clients, s.Repeats = "patient", "lock", []string{"predecessor-watch"}, []int{3}, 1
+	s := closedOf("lock", 3, "predecessor-watch")
 	s.Operations, s.Hold = 5, 5*time.Second // several looks
 	for _, d := range observed(t, s, func() []variants.Recipe { return hangingLock(1) }) {
 		if d.Unfinished != nil || len(d.Violations) > 0 {
@@ -143,9 +137,8 @@ func TestSoundLocksNeverStandStill(t *testing.T) {
 	for _, recipe := range []string{"lock", "election", "rwlock"} {
 		t.Run(recipe, func(t *testing.T) {
 			ensembletest.Sample(t)
-			s := scenarios.Default()
-			s.Name, s.Recipe, s.Clients, s.Repeats, s.Duration = "sound", recipe, []int{4}, 1, 2*time.Minute
-			s.Hold = 1999 * time.Millisecond // longer than the time between two looks
+			s := closedOf(recipe, 4)
+			s.Duration, s.Hold = 2*time.Minute, 1999*time.Millisecond // longer than the time between two looks
 			for _, d := range observed(t, s, catalog.Recipes) {
 				if d.Unfinished != nil || len(d.Violations) > 0 {
 					t.Errorf("%s with %d clients: unfinished %+v, violations %v", d.Variant, d.Clients, d.Unfinished, d.Violations)
@@ -157,10 +150,7 @@ func TestSoundLocksNeverStandStill(t *testing.T) {
 
 // The lock of ZooKeeper's recipes stands still when its clients race. It ends as a breach that the scenario expects.
 func TestWriteLockStandsStill(t *testing.T) {
-	s, err := scenarios.Load("lock-writelock", catalog.Recipes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := loaded(t, "lock-writelock")
 	s.Variants, s.Clients, s.Duration, s.Repeats = []string{"writelock"}, []int{3}, 5*time.Minute, 1 // it ends when it stands still
 	d := observed(t, s, catalog.Recipes)[0]
 	if !d.EndedByBreach() || d.Broken() || !d.BreachExpected() {
@@ -182,10 +172,7 @@ func TestTwoLocksOnOneSession(t *testing.T) {
 		most    time.Duration // a breach ends the load at once
 	}{{"predecessor-watch", true, 300 * time.Millisecond}, {"predecessor-watch-session-id", false, time.Minute}} {
 		t.Run(tt.variant, func(t *testing.T) {
-			s, err := scenarios.Load("lock-threads", catalog.Recipes())
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := loaded(t, "lock-threads")
 			s.Variants, s.Duration, s.WarmUp, s.Repeats = []string{tt.variant}, tt.most, 0, 1
 			d := observed(t, s, catalog.Recipes)[0]
 			if tt.sound != (len(d.Violations) == 0) || tt.sound == d.EndedByBreach() || d.Broken() {

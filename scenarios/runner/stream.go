@@ -10,6 +10,10 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/scenarios/background"
+	"github.com/zkbench/zkbench/scenarios/load"
+	"github.com/zkbench/zkbench/scenarios/machine"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -23,14 +27,12 @@ const drainInterval = 100 * time.Millisecond
 //
 // A drain gives the observer what was recorded before the last one. By then, nearly all replies are there that decide on places.
 type stream struct {
-	pool       *clientPool
-	bystanders *bystanders // nil without any
-	background *background // nil without one
-	arrivals   *arrivals   // nil unless the load is open
+	pool       *pool.Pool
+	bystanders *background.Bystanders // nil without any
+	background *background.Load
+	arrivals   *load.Arrivals // nil unless the load is open
 	observer   variants.Observer
-	recorder   *recorder.Recorder
-
-	damage func(variants.Damage)
+	damage     func(variants.Damage)
 
 	stop chan struct{}
 	done sync.WaitGroup
@@ -38,21 +40,27 @@ type stream struct {
 	noting sync.Mutex // guards notes
 	notes  []note     // since the last drain
 
-	mu            sync.Mutex // one drain at a time; guards the observer, the recorder and the fields below
-	ordering      variants.Ordering
-	placed        []variants.Placed // of one drain; kept to reuse its memory
+	mu       sync.Mutex // one drain at a time; guards the observer, the recorder and the fields below
+	ordering variants.Ordering
+	placed   []variants.Placed // of one drain; kept to reuse its memory
+	merger
+	holds     []time.Duration // from when on everything is kept back, see KeepBack
+	drained   time.Duration   // up to when everything was handed on
+	concluded bool            // the observer has been told that nothing more will happen
+	window    windowState
+	opened    wire.Counts         // of the clients when the window began
+	closed    wire.Counts         // and when it ended
+	taken     []wire.Notification // of one ledger; kept to reuse its memory
+}
+
+// merger holds what is not handed on yet, and merges it by time.
+type merger struct {
+	recorder      *recorder.Recorder
 	spans         []variants.Span
 	notifications []recorder.Notification
 	reads         []results.BystanderRead
 	served        []recorder.Served
 	noted         []note
-	holds         []time.Duration // from when on everything is kept back, see hold
-	drained       time.Duration   // up to when everything was handed on
-	judged        bool            // the observer has been told that nothing more will happen
-	window        windowState
-	opened        wire.Counts         // of the clients when the window began
-	closed        wire.Counts         // and when it ended
-	taken         []wire.Notification // of one ledger; kept to reuse its memory
 }
 
 // note is something that the runner records, such as a fault.
@@ -62,8 +70,8 @@ type note struct {
 }
 
 // newStream returns a stream that has handed on nothing. damage, if not nil, takes the damage that the observer finds.
-func newStream(pool *clientPool, recipe variants.Recipe, r *recorder.Recorder, damage func(variants.Damage)) *stream {
-	s := &stream{pool: pool, recorder: r, damage: damage, stop: make(chan struct{})}
+func newStream(pool *pool.Pool, recipe variants.Recipe, r *recorder.Recorder, damage func(variants.Damage)) *stream {
+	s := &stream{pool: pool, background: &background.Load{}, merger: merger{recorder: r}, damage: damage, stop: make(chan struct{})}
 	s.observer = recipe.NewObserver(variants.Findings{
 		Span: func(found variants.Span) {
 			// Two clients may have recorded what follows from each other in the wrong order of time: it took none.
@@ -76,28 +84,28 @@ func newStream(pool *clientPool, recipe variants.Recipe, r *recorder.Recorder, d
 	return s
 }
 
-// note lets the runner record something that happens now, in order of time with the events. It may be called concurrently.
+// Note lets the runner record something that happens now, in order of time with the events. It may be called concurrently.
 //
 // Note: as in [variants.Log], the time is taken under the mutex.
-func (s *stream) note(do func(at time.Duration)) {
+func (s *stream) Note(do func(at time.Duration)) {
 	s.noting.Lock()
 	defer s.noting.Unlock()
-	s.notes = append(s.notes, note{s.pool.since(), do})
+	s.notes = append(s.notes, note{s.pool.Since(), do})
 }
 
-// noteAt is note for something that has happened at a time since hold.
-func (s *stream) noteAt(at time.Duration, do func(at time.Duration)) {
+// NoteAt is Note for something that has happened at a time since KeepBack.
+func (s *stream) NoteAt(at time.Duration, do func(at time.Duration)) {
 	s.noting.Lock()
 	defer s.noting.Unlock()
 	s.notes = append(s.notes, note{at, do})
 }
 
-// hold keeps back everything that happens from now on, until release is called or the window opens or ends. What begins now, and
+// KeepBack keeps back everything that happens from now on, until release is called or the window opens or ends. What begins now, and
 // of which it is only known later when exactly it happened, can then be noted in the order of time.
-func (s *stream) hold() (release func()) {
+func (s *stream) KeepBack() (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	from := s.pool.since()
+	from := s.pool.Since()
 	s.holds = append(s.holds, from)
 	return func() {
 		s.mu.Lock()
@@ -138,31 +146,31 @@ func (s *stream) finish(complete bool) {
 	s.done.Wait()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.take(s.pool.traffic())
+	s.take(s.pool.Traffic())
 	s.ordering.Flush(math.MaxInt64, s.takeEvents, s.observe)
-	if complete && !s.judged {
+	if complete && !s.concluded {
 		s.observer.Complete()
 	}
 	s.handOn(math.MaxInt64)
 }
 
-// judge tells the observer that nothing more will happen, although clients are still at work: they have waited in vain for longer
+// conclude tells the observer that nothing more will happen, although clients are still at work: they have waited in vain for longer
 // than it can take. What they do from now on is ignored. first is called before that, in the order of the events.
-func (s *stream) judge(first func(at time.Duration)) {
+func (s *stream) conclude(first func(at time.Duration)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := s.flush(s.pool.traffic())
+	at := s.flush(s.pool.Traffic())
 	first(at)
 	s.observer.Complete()
 	s.observer = variants.Observers{}
-	s.judged = true
+	s.concluded = true
 }
 
 // drain takes what was recorded before the call, and hands on what is old enough.
 func (s *stream) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := s.take(s.pool.traffic())
+	at := s.take(s.pool.Traffic())
 	s.handOnUnheld(s.ordering.Drain(at, s.takeEvents, s.observe))
 }
 
@@ -176,12 +184,12 @@ func (s *stream) flush(so wire.Traffic) (at time.Duration) {
 
 func (s *stream) observe(e variants.Event) { s.observer.Observe(e) }
 
-// takeEvents returns what the clients have recorded, as [variants.Log.Take] does.
+// TakeEvents returns what the clients have recorded, as [variants.Log.Take] does.
 func (s *stream) takeEvents(until time.Duration) []variants.Placed {
 	clear(s.placed) // releases the writes
 	s.placed = s.placed[:0]
-	for _, c := range s.pool.clients {
-		s.placed = c.takeEvents(s.placed, until)
+	for _, c := range s.pool.Clients {
+		s.placed = c.TakeEvents(s.placed, until)
 	}
 	return s.placed
 }
@@ -232,7 +240,7 @@ func (s *stream) cutWindow() (at time.Duration, counts wire.Counts, cut bool) {
 // open and close change the state of the window, and with it the background's stretch. Their caller holds the mutex.
 func (s *stream) open(at time.Duration, counts wire.Counts) {
 	if s.window == windowAhead {
-		s.background.enter(windowStretch)
+		s.background.EnterWindow()
 		s.recorder.OpenWindow(at)
 		s.window, s.opened = windowOpen, counts
 	}
@@ -240,7 +248,7 @@ func (s *stream) open(at time.Duration, counts wire.Counts) {
 
 func (s *stream) close(at time.Duration, counts wire.Counts) {
 	if s.window == windowOpen {
-		s.background.leave()
+		s.background.Leave()
 		s.recorder.CloseWindow(at)
 		s.window, s.closed = windowClosed, counts
 	}
@@ -261,7 +269,7 @@ func (s *stream) mark(note func(time.Duration, wire.Counts)) (at time.Duration, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds = nil
-	counts = s.pool.counts()
+	counts = s.pool.Counts()
 	at = s.flush(counts.Traffic())
 	note(at, counts)
 	return at, counts
@@ -279,13 +287,13 @@ func (s *stream) live() Live {
 // Note: the order of the steps matters. All notifications of transactions up to passed arrive before at. Each source, as it is
 // read after at, returns everything that was recorded before at.
 func (s *stream) take(so wire.Traffic) (at time.Duration) {
-	passed := s.pool.passed()
-	at = s.pool.since()
-	for _, c := range s.pool.clients {
-		s.taken = c.takeNotifications(s.taken[:0])
+	passed := s.pool.Passed()
+	at = s.pool.Since()
+	for _, c := range s.pool.Clients {
+		s.taken = c.TakeNotifications(s.taken[:0])
 		for _, n := range s.taken {
 			s.notifications = append(s.notifications, recorder.Notification{
-				At: n.At, Client: c.id, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path,
+				At: n.At, Client: c.ID, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path,
 			})
 		}
 	}
@@ -295,55 +303,55 @@ func (s *stream) take(so wire.Traffic) (at time.Duration) {
 		s.recorder.Traffic(at, recorder.Traffic(so))
 		s.recorder.Passed(passed)
 	})
-	if resident := residentMemory(); resident > 0 {
+	if resident := machine.ResidentMemory(); resident > 0 {
 		s.noteLocked(at, func(at time.Duration) { s.recorder.Memory(at, resident) })
 	}
 	if s.bystanders != nil {
-		s.reads = s.bystanders.take(s.reads)
+		s.reads = s.bystanders.Take(s.reads)
 	}
 	if s.arrivals != nil {
-		s.served = s.arrivals.takeServed(s.served)
-		backlog := s.arrivals.report(at)
+		s.served = s.arrivals.TakeServed(s.served)
+		backlog := s.arrivals.Report(at)
 		s.noteLocked(at, func(at time.Duration) { s.recorder.Backlog(at, backlog) })
 	}
 	return at
 }
 
-// noteLocked is noteAt for the holder of the mutex.
+// noteLocked is NoteAt for the holder of the mutex.
 func (s *stream) noteLocked(at time.Duration, do func(at time.Duration)) {
 	s.noted = append(s.noted, note{at, do})
 }
 
 // handOn merges and hands on everything up to a time, and keeps the rest for the next call.
-func (s *stream) handOn(until time.Duration) {
-	slices.SortStableFunc(s.spans, func(a, b variants.Span) int { return cmp.Compare(a.End, b.End) })
-	slices.SortStableFunc(s.notifications, func(a, b recorder.Notification) int { return cmp.Compare(a.At, b.At) })
-	slices.SortStableFunc(s.reads, func(a, b results.BystanderRead) int { return cmp.Compare(completed(a), completed(b)) })
-	slices.SortStableFunc(s.served, func(a, b recorder.Served) int { return cmp.Compare(a.Done, b.Done) })
-	slices.SortStableFunc(s.noted, func(a, b note) int { return cmp.Compare(a.at, b.at) })
-	spans, notifications, reads, served, notes := s.spans, s.notifications, s.reads, s.served, s.noted
+func (m *merger) handOn(until time.Duration) {
+	slices.SortStableFunc(m.spans, func(a, b variants.Span) int { return cmp.Compare(a.End, b.End) })
+	slices.SortStableFunc(m.notifications, func(a, b recorder.Notification) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(m.reads, func(a, b results.BystanderRead) int { return cmp.Compare(completed(a), completed(b)) })
+	slices.SortStableFunc(m.served, func(a, b recorder.Served) int { return cmp.Compare(a.Done, b.Done) })
+	slices.SortStableFunc(m.noted, func(a, b note) int { return cmp.Compare(a.at, b.at) })
+	spans, notifications, reads, served, notes := m.spans, m.notifications, m.reads, m.served, m.noted
 	for {
 		span, notification := timeOfFirst(spans, spanTime), timeOfFirst(notifications, notificationTime)
 		read, arrived, noted := timeOfFirst(reads, completed), timeOfFirst(served, servedTime), timeOfFirst(notes, noteTime)
 		switch first := min(span, notification, read, arrived, noted); {
 		case first > until || first == math.MaxInt64:
-			s.spans, s.notifications = keep(s.spans, spans), keep(s.notifications, notifications)
-			s.reads, s.served, s.noted = keep(s.reads, reads), keep(s.served, served), keep(s.noted, notes)
+			m.spans, m.notifications = keep(m.spans, spans), keep(m.notifications, notifications)
+			m.reads, m.served, m.noted = keep(m.reads, reads), keep(m.served, served), keep(m.noted, notes)
 			return
 		case first == noted:
 			notes[0].do(noted)
 			notes = notes[1:]
 		case first == notification: // before the end of the phase that it may have caused
-			s.recorder.Notification(notifications[0])
+			m.recorder.Notification(notifications[0])
 			notifications = notifications[1:]
 		case first == span:
-			s.recorder.Span(spans[0].Phase, spans[0].Client, spans[0].Start, spans[0].End)
+			m.recorder.Span(spans[0].Phase, spans[0].Client, spans[0].Start, spans[0].End)
 			spans = spans[1:]
 		case first == arrived:
-			s.recorder.Served(served[0])
+			m.recorder.Served(served[0])
 			served = served[1:]
 		default:
-			s.recorder.Read(reads[0])
+			m.recorder.Read(reads[0])
 			reads = reads[1:]
 		}
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -27,12 +28,12 @@ func (s *sink) Observe(e variants.Event) {
 func (s *sink) Complete() { s.complete = true }
 
 // pool returns clients that have no session.
-func pool(n int) *clientPool {
-	p := &clientPool{epoch: time.Now()}
+func poolOf(n int) *pool.Pool {
+	p := &pool.Pool{Epoch: time.Now()}
 	for i := range n {
-		c := &client{id: i, life: newLife(0, p.epoch, i, nil)}
-		c.session = variants.NewSession(nil, nil)
-		p.clients = append(p.clients, c)
+		c := &pool.Client{ID: i, Life: pool.NewLife(0, p.Epoch, i, nil)}
+		c.Session = variants.NewSession(nil, nil)
+		p.Clients = append(p.Clients, c)
 	}
 	return p
 }
@@ -40,14 +41,14 @@ func pool(n int) *clientPool {
 // However the clients and the drains interleave, the observer is given every event, those of each client in its own order.
 func TestStreamKeepsOwnOrder(t *testing.T) {
 	const clients, events = 8, 2000
-	p, seen := pool(clients), &sink{t: t, seen: map[int]int64{}}
+	p, seen := poolOf(clients), &sink{t: t, seen: map[int]int64{}}
 	recipe := variants.Recipe{NewObserver: func(variants.Findings) variants.Observer { return seen }}
 	s := newStream(p, recipe, recorder.New(recorder.Config{Clients: clients}), nil)
 	var working sync.WaitGroup
-	for _, c := range p.clients {
+	for _, c := range p.Clients {
 		working.Go(func() {
 			for i := range events {
-				c.log.Record(0, int64(i+1))
+				c.Log.Record(0, int64(i+1))
 			}
 		})
 	}
@@ -69,12 +70,12 @@ func TestStreamKeepsOwnOrder(t *testing.T) {
 
 // What a load that failed leaves open is no violation, and what was broken before is one.
 func TestStreamOfAFailedLoad(t *testing.T) {
-	p := pool(1)
+	p := poolOf(1)
 	recipe := variants.Recipe{NewObserver: func(out variants.Findings) variants.Observer { return &gossip{out} }}
 	r := recorder.New(recorder.Config{Clients: 1})
 	s := newStream(p, recipe, r, nil)
 	s.start()
-	p.clients[0].log.Record(0, 7)
+	p.Clients[0].Log.Record(0, 7)
 	s.finish(false)
 	var d results.Document
 	r.CloseFailed(&d)
@@ -91,11 +92,11 @@ func (g *gossip) Complete()                { g.out.Breach(variants.Event{}, "ope
 
 // A stream keeps nothing of what it has handed on.
 func TestStreamForgets(t *testing.T) {
-	p, seen := pool(1), &sink{t: t, seen: map[int]int64{}}
+	p, seen := poolOf(1), &sink{t: t, seen: map[int]int64{}}
 	recipe := variants.Recipe{NewObserver: func(variants.Findings) variants.Observer { return seen }}
 	s := newStream(p, recipe, recorder.New(recorder.Config{Clients: 1}), nil)
 	for i := range 100_000 {
-		p.clients[0].log.Record(0, int64(i+1))
+		p.Clients[0].Log.Record(0, int64(i+1))
 		if i%100 == 99 {
 			s.drain()
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -22,9 +23,9 @@ type nowhere struct{ net.Conn }
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
 // newSender returns a sender whose requests are counted for a client.
-func newSender(t *testing.T, c *client) sender {
+func newSender(t *testing.T, c *pool.Client) sender {
 	t.Helper()
-	s := sender{c.ledger.Wrap(nowhere{})}
+	s := sender{c.Ledger.Wrap(nowhere{})}
 	s.send(t, 1) // the connect request, which is housekeeping
 	return s
 }
@@ -42,9 +43,9 @@ func (s sender) send(t *testing.T, requests int) {
 }
 
 // faultyStream returns a stream of clients that nothing observes, and a function that returns the requests of its busiest second.
-func faultyStream(p *clientPool) (s *stream, requests func(t *testing.T) int64) {
+func faultyStream(p *pool.Pool) (s *stream, requests func(t *testing.T) int64) {
 	recipe := variants.Recipe{NewObserver: func(variants.Findings) variants.Observer { return variants.Observers{} }}
-	r := recorder.New(recorder.Config{Clients: len(p.clients), Faulty: true})
+	r := recorder.New(recorder.Config{Clients: len(p.Clients), Faulty: true})
 	return newStream(p, recipe, r, nil), func(t *testing.T) int64 {
 		t.Helper()
 		d := &results.Document{}
@@ -57,15 +58,15 @@ func faultyStream(p *clientPool) (s *stream, requests func(t *testing.T) int64) 
 
 // A burst of requests remains one, although the stream keeps everything back for seconds.
 func TestBurstWhileHeld(t *testing.T) {
-	p := pool(1)
-	from := newSender(t, p.clients[0])
+	p := poolOf(1)
+	from := newSender(t, p.Clients[0])
 	s, peak := faultyStream(p)
 	s.openWindow()
-	release := s.hold()
+	release := s.KeepBack()
 	s.drain()
 	from.send(t, 300)
 	s.drain()
-	p.epoch = p.epoch.Add(-5 * time.Second) // five seconds later
+	p.Epoch = p.Epoch.Add(-5 * time.Second) // five seconds later
 	s.drain()
 	release()
 	s.closeWindow()
@@ -76,14 +77,14 @@ func TestBurstWhileHeld(t *testing.T) {
 
 // Traffic is that of all lives, as the counts are.
 func TestTrafficOfLives(t *testing.T) {
-	p := pool(2)
-	for i, c := range p.clients {
+	p := poolOf(2)
+	for i, c := range p.Clients {
 		newSender(t, c).send(t, 10+i)
-		c.reborn(newLife(1, p.epoch, i, nil))
+		c.Reborn(pool.NewLife(1, p.Epoch, i, nil))
 		newSender(t, c).send(t, 100)
 	}
-	counts := p.counts()
-	if got := p.traffic(); got != counts.Traffic() || got.Requests != 221 {
+	counts := p.Counts()
+	if got := p.Traffic(); got != counts.Traffic() || got.Requests != 221 {
 		t.Errorf("traffic %+v, counts %+v, want 221 requests", got, counts.Traffic())
 	}
 }
@@ -92,9 +93,9 @@ func TestTrafficOfLives(t *testing.T) {
 // and closes.
 func TestTrafficOfShortWindows(t *testing.T) {
 	for range 30 {
-		p := pool(2)
+		p := poolOf(2)
 		s, peak := faultyStream(p)
-		stop, at := make(chan struct{}), newSender(t, p.clients[0])
+		stop, at := make(chan struct{}), newSender(t, p.Clients[0])
 		var sending sync.WaitGroup
 		sending.Go(func() {
 			for {
@@ -107,7 +108,7 @@ func TestTrafficOfShortWindows(t *testing.T) {
 			}
 		})
 		start, before := s.openWindow()
-		newSender(t, p.clients[1]).send(t, 1000)
+		newSender(t, p.Clients[1]).send(t, 1000)
 		end, counts := s.closeWindow()
 		close(stop)
 		sending.Wait()

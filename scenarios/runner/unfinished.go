@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -9,16 +10,36 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/scenarios/machine"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
 
 // errTooLong is the cause of the end of a load that takes longer than its scenario allows.
 var errTooLong = errors.New("the load took longer than the scenario's at-most")
 
-// cut is what is known of a load at the moment at which it is ended.
-type cut struct {
+// ending is what is known of a load at the moment at which it is ended.
+type ending struct {
+	breach      string      // how a breach of the promise has ended it, such as "stuck after"; empty if it took too long
 	window, all wire.Counts // in the window, and since the load began
 	done        int64       // operations
+}
+
+// endWindow ends the window of a load that is ended. before are the counts when the load began. ok is false if the window has ended
+// already.
+func (m *activeLoad) endWindow(breach string, before wire.Counts) (e *ending, ok bool) {
+	_, window, ok := m.stream.cutWindow()
+	e = &ending{breach: breach, window: window, all: m.pool.Counts(), done: min(m.done.Load(), m.operations()-1)}
+	e.all.Sub(before)
+	return e, ok
+}
+
+// observation returns what the document says of the load.
+func (e *ending) observation() observation {
+	return observation{counts: e.window, unfinished: &results.Unfinished{
+		Breach: e.breach, Done: e.done, Requests: e.all.TotalRequests(), Notifications: e.all.TotalNotifications(),
+	}}
 }
 
 // apply lets the mode run the load, and says how far it came if it was not finished. It ends a load that takes longer than the scenario
@@ -30,7 +51,7 @@ func (m *measurement) apply(ctx context.Context) (observation, error) {
 		m.endByBreach(ctx, err)
 	}
 	if err != nil && m.breached != nil {
-		return m.unfinishedBy(m.breached), nil
+		return m.breached.observation(), nil
 	}
 	return o, err
 }
@@ -38,7 +59,7 @@ func (m *measurement) apply(ctx context.Context) (observation, error) {
 // endByBreach concludes that a load has ended by a breach of the promise, if its error shows one: clients that make no progress, or a
 // client whose znode is gone although its session lives, so that another client has deleted it. Any other error is left as it is, and so
 // is any error if a session is lost: the fence fails where the client does not know that yet.
-func (m *measurement) endByBreach(ctx context.Context, err error) {
+func (m *activeLoad) endByBreach(ctx context.Context, err error) {
 	var text string
 	switch {
 	case errors.Is(err, ErrStuck):
@@ -48,11 +69,11 @@ func (m *measurement) endByBreach(ctx context.Context, err error) {
 	default:
 		return
 	}
-	if m.fence(ctx) != nil || slices.ContainsFunc(m.pool.clients, (*client).over) {
+	if m.pool.FenceWaiting(ctx) != nil || slices.ContainsFunc(m.pool.Clients, (*pool.Client).Over) {
 		return
 	}
-	m.cutShort("ended by an error (" + err.Error() + ") after")
-	m.stream.note(func(at time.Duration) { m.stream.recorder.Violation(results.Violation{At: at, Text: text}) })
+	m.breached, _ = m.endWindow("ended by an error ("+err.Error()+") after", m.first.client)
+	m.stream.Note(func(at time.Duration) { m.stream.recorder.Violation(results.Violation{At: at, Text: text}) })
 }
 
 // applyInTime lets the mode run the load, and ends it when it has taken as long as the scenario allows.
@@ -60,12 +81,16 @@ func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 	if m.scenario.AtMost == 0 {
 		return m.mode.run(ctx, m)
 	}
-	before := m.pool.counts()
+	before := m.pool.Counts()
 	load, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	var ended *cut
+	var ended *ending // nil if all operations were done in time, or the window had ended
 	stop := m.afterLimit(load, func() {
-		if ended = m.cut(before); ended != nil {
+		if m.done.Load() >= m.operations() {
+			return
+		}
+		if e, ok := m.endWindow("", before); ok {
+			ended = e
 			end(errTooLong)
 		}
 	})
@@ -74,40 +99,24 @@ func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 	if ended == nil || ctx.Err() != nil {
 		return o, err
 	}
-	return observation{counts: ended.window, unfinished: &results.Unfinished{
-		Done: ended.done, Requests: ended.all.TotalRequests(), Notifications: ended.all.TotalNotifications(),
-	}}, nil
+	return ended.observation(), nil
 }
 
 // afterLimit calls do when the load has taken as long as the scenario allows, unless stop was called before.
-func (m *measurement) afterLimit(ctx context.Context, do func()) (stop func()) {
+func (m *activeLoad) afterLimit(ctx context.Context, do func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
 	waiting.Go(func() {
-		if sleep(ctx, m.scenario.AtMost) == nil {
+		if pool.Sleep(ctx, m.scenario.AtMost) == nil {
 			do()
 		}
 	})
 	return func() { cancel(); waiting.Wait() }
 }
 
-// cut ends the window of a load that is still going on. It returns nil if all operations are done, or the window has ended.
-func (m *measurement) cut(before wire.Counts) *cut {
-	if m.done.Load() >= m.operations() {
-		return nil
-	}
-	_, window, ok := m.stream.cutWindow()
-	if !ok {
-		return nil
-	}
-	c := cut{window: window, all: m.pool.counts(), done: min(m.done.Load(), m.operations()-1)}
-	c.all.Sub(before)
-	return &c
-}
-
 // operations returns how many operations the clients have to complete.
-func (m *measurement) operations() int64 {
-	return int64(m.setting.clients) * int64(max(m.scenario.Operations, 1))
+func (m *activeLoad) operations() int64 {
+	return int64(m.config.Clients) * int64(max(m.scenario.Operations, 1))
 }
 
 // drainUnfinished lets the background finish what was due when its load was ended. A load that was finished has done so already, and one
@@ -116,18 +125,62 @@ func (m *measurement) drainUnfinished(ctx context.Context, o observation) error 
 	if o.unfinished == nil {
 		return nil
 	}
-	return m.background.drain(ctx)
+	return m.background.Drain(ctx)
 }
 
 // uncheckedOracle returns the oracle of a load that was ended or has failed. The servers' counters are not compared: they include what the
 // clients still cause while they withdraw.
 func (m *measurement) uncheckedOracle() results.Oracle {
-	all := m.pool.counts()
-	background := m.background.counts()
+	all := m.pool.Counts()
+	background := m.background.Counts()
 	writes, _ := all.Writes()
 	beside, _ := background.Writes()
 	return results.Oracle{
 		Why:                 errCutShort.Error(),
 		ClientNotifications: all.TotalNotifications(), ClientWrites: writes, BackgroundWrites: beside,
 	}
+}
+
+// leastPartial is the length of a window of which no part is kept. To measure such a window again takes no longer.
+const leastPartial = time.Minute
+
+// errCutShort is why a document lacks what is measured after the load.
+var errCutShort = errors.New("the load was not finished")
+
+// part is what is known of a window as soon as it has ended, in time or not.
+type part struct {
+	counts  wire.Counts
+	arrived int64 // arrivals of an open load that were due in the window
+}
+
+// keepsPart reports whether the window is kept as far as it lasted if the load or the run fails.
+func (m *activeLoad) keepsPart() bool {
+	return m.Partial != nil && m.repeat > 0 && m.scenario.Duration > leastPartial
+}
+
+// closePartial completes the document of a load that was not finished. Without a window to keep, it has the violations alone. It has
+// no servers' counters, which would have to be read at rest, and no orphans, which nothing has looked for.
+func (m *measurement) closePartial(d *results.Document, record *recorder.Recorder) error {
+	if !m.keepsPart() || m.part == nil {
+		record.CloseFailed(d)
+		return nil
+	}
+	o := observation{counts: m.part.counts, partial: true, unserved: max(m.part.arrived-record.ServedInWindow(), 0)}
+	o.health = machine.TakeVitals().Since(m.vitals)
+	m.examine(&o)
+	if err := m.stream.bystanders.Examine(&o.health); err != nil {
+		return err
+	}
+	facts := m.facts(o)
+	if m.floor != nil {
+		m.floor.floor.Why = cmp.Or(m.floor.floor.Why, errCutShort.Error())
+		facts.Floor = &m.floor.floor
+	}
+	if m.faulty() && m.recipe.Orphans != nil {
+		record.Uncounted(string(variants.Orphans))
+	}
+	d.Partial = true
+	err := record.Close(d, facts)
+	d.Warnings = append(d.Warnings, m.pool.Warnings()...)
+	return err
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -42,11 +41,7 @@ func atMost(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario, recipes []v
 	t.Helper()
 	s.AtMost = 2 * time.Second
 	var saved []*results.Document
-	r := runner.Runner{
-		Ensemble: e, Recipes: recipes, Run: strings.ReplaceAll(t.Name(), "/", "-"),
-		Save:     func(d *results.Document) error { readable(t, d); saved = append(saved, d); return nil },
-		Progress: func(int, int, string) {},
-	}
+	r := runnerOf(t, e, recipes, func(d *results.Document) { saved = append(saved, d) })
 	r.SkipRehearsals()
 	if err := r.RunScenario(t.Context(), s); err != nil {
 		t.Fatal(err)
@@ -107,8 +102,8 @@ func (l unfinishedLoad) check(t *testing.T, e *embedded.Ensemble) {
 func TestUnfinishedClosedLoad(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
-		s := scenarios.Default()
-		s.Name, s.Recipe, s.Variants, s.Clients, s.Operations, s.Repeats = "closed", "lock", []string{"predecessor-watch"}, []int{1}, 3, 1
+		s := closedOf("lock", 1, "predecessor-watch")
+		s.Operations = 3
 		d := atMost(t, e, s, endless("predecessor-watch", 0))
 		if u := d.Unfinished; u == nil || u.Done != 0 {
 			t.Errorf("unfinished = %+v, want none of 3 operations", u)
@@ -136,14 +131,11 @@ func TestLiveCrowd(t *testing.T) {
 	const clients = 1000
 	for _, tt := range []struct{ scenario, variant string }{{"crowd-lock", "predecessor-watch"}, {"crowd-watch", "one-znode"}} {
 		t.Run(tt.scenario, func(t *testing.T) {
-			s, err := scenarios.Load(tt.scenario, catalog.Recipes())
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := loaded(t, tt.scenario)
 			s.Clients, s.Variants, s.AtMost = []int{clients}, []string{tt.variant}, 10*time.Minute
 			d := mustMeasure(t, e, s, catalog.Recipes())[0]
-			if d.Unfinished != nil || len(d.Violations) > 0 || len(d.Invalid) > 0 {
-				t.Errorf("unfinished %+v, violations %v, invalid %q", d.Unfinished, d.Violations, d.Invalid)
+			if checkSound(t, d); d.Unfinished != nil {
+				t.Errorf("unfinished %+v", d.Unfinished)
 			}
 			if d.Connect == nil || d.Connect.Each.All() != clients || d.Counts.Notified() > clients {
 				t.Errorf("connect %+v, %d notifications", d.Connect, d.Counts.Notified())

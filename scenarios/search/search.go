@@ -22,6 +22,7 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -183,7 +184,7 @@ func (t *Trials) try(ctx context.Context, v *variant, trial capacity.Trial) erro
 		return nil
 	}
 	err = t.Runner.RunScenario(ctx, s)
-	if left := new(runner.LeftError); errors.As(err, &left) && errors.Is(err, errDecided) {
+	if left := new(pool.LeftError); errors.As(err, &left) && errors.Is(err, errDecided) {
 		err = left // the trial is over, but not its znodes
 	} else if errors.Is(err, errDecided) {
 		err = nil

@@ -1,0 +1,435 @@
+// Package background puts load on the servers beside the clients of a recipe: requests of other applications, and bystanders.
+package background
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/scenarios/pool"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// The background before the load.
+const (
+	// AloneLength is how long the background runs alone. Its latencies in this time are what its slowdown is a multiple of.
+	AloneLength = 2 * time.Second
+	// aloneTries is how often it runs alone until it keeps up. A pause of a server delays it once, and a rate that is too high
+	// delays it more and more.
+	aloneTries = 3
+	// alonePoll is the time between two such moments.
+	alonePoll = 10 * time.Millisecond
+)
+
+// MaxOutstanding bounds the requests of all sessions that are sent and not answered, and with them the memory. Further requests
+// stay due, and are sent as soon as earlier ones are answered.
+const MaxOutstanding = 2000
+
+// ErrSaturated is the error of a load that was not applied, because the background alone saturates the ensemble.
+var ErrSaturated = errors.New("the background alone saturates the ensemble")
+
+// kind is a kind of request of the background.
+type kind int
+
+const (
+	backgroundRead kind = iota
+	backgroundWrite
+	kinds // their number
+)
+
+// The stretches of a measurement whose requests are reported.
+const (
+	aloneStretch  = iota // before the load
+	windowStretch        // the window
+	stretches            // their number
+)
+
+// Load is the load of sessions that take no part in the recipe. They read and write znodes of their own at fixed rates. Each
+// request is sent when it is due, even if earlier ones are unanswered: no request is left out. They set no watches, so that the
+// recipe's notifications stay exact.
+//
+// It is on between the two snapshots at rest: Start begins it after the first one, and Drain ends it before the last one. A
+// background without a load does nothing.
+type Load struct {
+	load   results.BackgroundLoad
+	epoch  time.Time
+	znodes []string
+	data   []byte        // of each write
+	alone  time.Duration // see AloneLength
+
+	each     []*session
+	plans    [kinds]schedule
+	until    atomic.Int64  // requests that are due from then on are not sent
+	stopping chan struct{} // closed when until has been set
+	halt     context.CancelFunc
+	wait     sync.WaitGroup
+
+	mu         sync.Mutex // guards what follows
+	started    bool
+	drained    bool
+	done       [kinds]int64        // answered or failed
+	stretches  [stretches]*stretch // nil before they begin
+	current    *stretch            // nil between two stretches
+	saturation bool
+}
+
+// session is one session of the background.
+type session struct {
+	conn   *zk.Conn
+	ledger *wire.Ledger
+	slots  chan struct{} // holds one element for each outstanding request; its capacity is their bound
+}
+
+// stretch is a part of the measurement whose requests are reported.
+type stretch struct {
+	start, end time.Duration // the end is the largest number while it lasts
+	backlogMax int64
+	kinds      [kinds]struct {
+		answered, failed  int64
+		response, service results.LiveHistogram
+	}
+}
+
+// New returns the background of a measurement; one without a load if the scenario has none.
+func New(load *results.BackgroundLoad, znodes []string, alone time.Duration) *Load {
+	if load == nil {
+		return &Load{}
+	}
+	return &Load{load: *load, znodes: znodes, data: make([]byte, load.Bytes), alone: alone, stopping: make(chan struct{})}
+}
+
+// Open opens the sessions, on the servers in turn.
+func (b *Load) Open(ctx context.Context, epoch time.Time, servers []ensemble.Server) error {
+	b.epoch = epoch
+	ctx, cancel := context.WithTimeout(ctx, pool.ConnectTimeout)
+	defer cancel()
+	for i := range b.load.Sessions {
+		s := &session{ledger: wire.NewLedger(epoch), slots: make(chan struct{}, max(MaxOutstanding/b.load.Sessions, 1))}
+		var err error
+		if s.conn, err = ensemble.Connect(ctx, servers[i%len(servers)], s.ledger, nil); err != nil {
+			b.closeSessions()
+			return fmt.Errorf("session %d of the background: %w", i, err)
+		}
+		b.each = append(b.each, s)
+	}
+	return nil
+}
+
+// Start begins to send, and returns when the background has run alone for long enough. The error is ErrSaturated if the ensemble
+// does not keep up with it.
+func (b *Load) Start(ctx context.Context) error {
+	if b.load == (results.BackgroundLoad{}) {
+		return nil
+	}
+	b.begin(context.WithoutCancel(ctx)) // until close
+	defer b.Leave()
+	for range aloneTries {
+		b.enter(aloneStretch) // a trial in which it did not keep up, such as because of a pause, is not reported
+		if kept, err := b.runAlone(ctx); kept || err != nil {
+			return err
+		}
+	}
+	b.saturation = true
+	return ErrSaturated
+}
+
+// runAlone lets the background run alone once, and reports whether it keeps up at some moment of the second half.
+//
+// Note: at the end alone, a machine that is short of CPU may just have been delayed. Between delays it keeps up, and a background that
+// is too much for the servers never does.
+func (b *Load) runAlone(ctx context.Context) (kept bool, err error) {
+	before, start := b.progress(), time.Now()
+	if err := pool.Sleep(ctx, b.alone/2); err != nil {
+		return false, err
+	}
+	for {
+		kept = kept || b.progress().keepsUp(before)
+		left := b.alone - time.Since(start)
+		if left <= 0 {
+			return kept, nil
+		}
+		if err := pool.Sleep(ctx, min(alonePoll, left)); err != nil {
+			return false, err
+		}
+	}
+}
+
+// begin starts a goroutine for the reads and one for the writes of each session.
+func (b *Load) begin(ctx context.Context) {
+	ctx, b.halt = context.WithCancel(ctx)
+	b.until.Store(math.MaxInt64)
+	start := time.Since(b.epoch)
+	b.started = true
+	for k, rate := range b.rates() {
+		if rate == 0 {
+			continue
+		}
+		b.plans[k] = newSchedule(start, rate, float64(k)/float64(kinds))
+		for i := range b.each {
+			b.wait.Go(func() { b.send(ctx, kind(k), i) })
+		}
+	}
+}
+
+// rates returns the requests per second of each kind.
+func (b *Load) rates() [kinds]int {
+	return [kinds]int{backgroundRead: b.load.Reads, backgroundWrite: b.load.Writes}
+}
+
+// send sends the requests of a kind that are a session's turn, each when it is due.
+func (b *Load) send(ctx context.Context, k kind, session int) {
+	s := b.each[session]
+	for i := session; ; i += len(b.each) {
+		due := b.plans[k].due(i)
+		err := variants.WaitFor(ctx, due-time.Since(b.epoch), b.stopping, nil)
+		if err != nil || due >= time.Duration(b.until.Load()) {
+			return
+		}
+		select {
+		case s.slots <- struct{}{}:
+		case <-ctx.Done():
+			return
+		}
+		path := b.znodes[i%len(b.znodes)]
+		b.wait.Go(func() {
+			defer func() { <-s.slots }()
+			sent := time.Since(b.epoch)
+			err := b.request(s.conn, k, path)
+			if ctx.Err() == nil {
+				b.record(k, due, sent, err)
+			}
+		})
+	}
+}
+
+func (b *Load) request(conn *zk.Conn, k kind, path string) error {
+	if k == backgroundRead {
+		_, _, err := conn.Get(path)
+		return err
+	}
+	_, err := conn.Set(path, b.data, -1)
+	return err
+}
+
+// record counts a request that has been answered or has failed. The time is taken under the mutex, so that it belongs to the
+// current stretch.
+func (b *Load) record(k kind, due, sent time.Duration, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := time.Since(b.epoch)
+	b.measureBacklog(now)
+	b.done[k]++
+	if b.current != nil && err == nil {
+		b.current.kinds[k].answered++
+	}
+	for _, s := range b.stretches {
+		if s == nil || due < s.start || due >= s.end {
+			continue
+		}
+		if err != nil {
+			s.kinds[k].failed++
+			continue
+		}
+		s.kinds[k].response.Add(now - due)
+		s.kinds[k].service.Add(now - sent)
+	}
+}
+
+// due returns how many requests of a kind are due before a time.
+func (b *Load) due(k kind, before time.Duration) int64 {
+	plan := b.plans[k]
+	before = min(before, time.Duration(b.until.Load()))
+	if plan.interval == 0 || before <= plan.start {
+		return 0
+	}
+	return int64((before-plan.start-1)/plan.interval) + 1
+}
+
+// measureBacklog updates the largest backlog of the current stretch. The mutex is locked.
+func (b *Load) measureBacklog(now time.Duration) {
+	if b.current == nil {
+		return
+	}
+	var backlog int64
+	for k := range kinds {
+		backlog += b.due(k, now) - b.done[k]
+	}
+	b.current.backlogMax = max(b.current.backlogMax, backlog)
+}
+
+// progress is how far the background has come at a time.
+type progress struct{ due, done [kinds]int64 }
+
+func (b *Load) progress() progress {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	p := progress{done: b.done}
+	now := time.Since(b.epoch)
+	for k := range kinds {
+		p.due[k] = b.due(k, now)
+	}
+	return p
+}
+
+// keepsUp reports whether since an earlier time nearly as many requests of each kind were answered as were due, or the backlog has
+// not grown.
+func (p progress) keepsUp(before progress) bool {
+	for k := range kinds {
+		offered, achieved := p.due[k]-before.due[k], p.done[k]-before.done[k]
+		if float64(achieved) < doubts.KeptUp*float64(offered) && p.due[k]-p.done[k] > before.due[k]-before.done[k] {
+			return false
+		}
+	}
+	return true
+}
+
+// EnterWindow begins the stretch that lasts until Leave, with the window.
+func (b *Load) EnterWindow() { b.enter(windowStretch) }
+
+// enter begins a stretch.
+func (b *Load) enter(which int) {
+	if !b.started {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.current = &stretch{start: time.Since(b.epoch), end: math.MaxInt64}
+	b.stretches[which] = b.current
+}
+
+// Leave ends the current stretch.
+func (b *Load) Leave() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.current == nil {
+		return
+	}
+	b.current.end = time.Since(b.epoch)
+	b.measureBacklog(b.current.end)
+	b.current = nil
+}
+
+// Counts returns the sum of all sessions' counts.
+func (b *Load) Counts() wire.Counts {
+	var total wire.Counts
+	for _, s := range b.each {
+		total.Add(s.ledger.Counts())
+	}
+	return total
+}
+
+// Close ends what is left of the background, and its sessions.
+func (b *Load) Close() {
+	if b.halt != nil {
+		b.halt()
+	}
+	b.closeSessions() // ends the requests under way
+	b.wait.Wait()
+}
+
+func (b *Load) closeSessions() {
+	var closing sync.WaitGroup
+	for _, s := range b.each {
+		closing.Go(s.conn.Close)
+	}
+	closing.Wait()
+}
+
+// Saturates reports whether the ensemble did not keep up with the background alone.
+func (b *Load) Saturates() bool { return b.saturation }
+
+// drainPatience is the longest time after the load in which no request of the background is answered or fails. Within it, requests to
+// a silent server fail. All that are left together may take longer: a load that slows the background down leaves many.
+const drainPatience = time.Minute
+
+// Drain stops the background, and returns when every request that was due has been sent and has been answered or has failed.
+func (b *Load) Drain(ctx context.Context) error {
+	if !b.started || b.drained {
+		return nil
+	}
+	b.stop()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer pool.WhileGrowing(b.finished, pool.Growth{Patience: drainPatience, Stuck: func(finished int64) {
+		cancel(fmt.Errorf("%d requests of the background are left after the load, and none was answered or failed within %s", b.allDue()-finished, drainPatience))
+	}})()
+	done := make(chan struct{})
+	go func() { b.wait.Wait(); close(done) }()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// stop lets no further request become due.
+func (b *Load) stop() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.drained = true
+	b.until.Store(int64(time.Since(b.epoch)))
+	close(b.stopping)
+}
+
+// finished returns how many requests have been answered or have failed.
+func (b *Load) finished() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return sum(b.done)
+}
+
+// allDue returns how many requests have been due since the beginning.
+func (b *Load) allDue() int64 { return sum(b.progress().due) }
+
+func sum(each [kinds]int64) (total int64) {
+	for _, n := range each {
+		total += n
+	}
+	return total
+}
+
+// Report returns what became of the requests; nil without a background, or if the load was ended before the background began. It must be
+// called after close.
+func (b *Load) Report() (*results.Background, error) {
+	if !b.started {
+		return nil, nil
+	}
+	alone, err := b.reportStretch(b.stretches[aloneStretch])
+	out := &results.Background{Alone: alone}
+	if err != nil || b.saturation {
+		return out, err
+	}
+	during, err := b.reportStretch(b.stretches[windowStretch])
+	out.During = &during
+	return out, err
+}
+
+func (b *Load) reportStretch(s *stretch) (results.BackgroundStretch, error) {
+	read, errRead := b.reportKind(s, backgroundRead)
+	write, errWrite := b.reportKind(s, backgroundWrite)
+	out := results.BackgroundStretch{Start: s.start, End: s.end, BacklogMax: s.backlogMax, Read: read, Write: write}
+	return out, errors.Join(errRead, errWrite)
+}
+
+func (b *Load) reportKind(s *stretch, k kind) (results.BackgroundRequests, error) {
+	of := &s.kinds[k]
+	response, err := of.response.Encode()
+	if err != nil {
+		return results.BackgroundRequests{}, err
+	}
+	service, err := of.service.Encode()
+	return results.BackgroundRequests{
+		Due: b.due(k, s.end) - b.due(k, s.start), Answered: of.answered, Failed: of.failed, Response: response, Service: service,
+	}, err
+}

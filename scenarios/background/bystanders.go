@@ -1,0 +1,149 @@
+package background
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios/pool"
+)
+
+// Bystanders are sessions that take no part in the recipe: one per server, each reading a small znode at a fixed low rate.
+// Their latencies show what the load costs other applications on the same ensemble.
+type Bystanders struct {
+	Epoch time.Time
+	Path  string // the znode that they read
+	Rate  int    // per second and server
+
+	each []bystander
+	stop context.CancelFunc
+	wait sync.WaitGroup
+
+	mu     sync.Mutex
+	reads  []results.BystanderRead // completed since they were last taken
+	late   results.LiveHistogram   // how late each was sent
+	failed int
+}
+
+// bystander is a session that reads from one server.
+type bystander struct {
+	conn   *zk.Conn
+	server int
+	plan   schedule
+}
+
+// Start opens a session to each server and reads there until finish.
+func (b *Bystanders) Start(ctx context.Context, servers []ensemble.Server) error {
+	connect, cancel := context.WithTimeout(ctx, pool.ConnectTimeout)
+	defer cancel()
+	for _, s := range servers {
+		conn, err := ensemble.Connect(connect, s, wire.NewLedger(b.Epoch), nil)
+		if err != nil {
+			b.closeAll()
+			return err
+		}
+		b.each = append(b.each, bystander{conn: conn, server: s.ID})
+	}
+	ctx, b.stop = context.WithCancel(ctx)
+	start := time.Since(b.Epoch)
+	for i, one := range b.each {
+		one.plan = newSchedule(start, b.Rate, float64(i)/float64(len(servers)))
+		b.wait.Go(func() { b.read(ctx, one) })
+	}
+	return nil
+}
+
+// read sends one session's reads when they are due, even if earlier ones have not been answered. A bystander that waited for
+// its own slow reads would send fewer of them just when the ensemble is slow.
+func (b *Bystanders) read(ctx context.Context, one bystander) {
+	for i := 0; ; i++ {
+		due := one.plan.due(i)
+		if pool.Sleep(ctx, due-time.Since(b.Epoch)) != nil {
+			return
+		}
+		b.wait.Go(func() {
+			sent := time.Since(b.Epoch)
+			_, _, err := one.conn.Get(b.Path)
+			if ctx.Err() == nil {
+				b.record(one.server, due, sent, err)
+			}
+		})
+	}
+}
+
+// record keeps a read that has just completed until take. The time is taken under the mutex, so that take returns every read
+// that completed before it was called.
+func (b *Bystanders) record(server int, due, sent time.Duration, err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err != nil {
+		b.failed++
+		return
+	}
+	back := time.Since(b.Epoch)
+	b.reads = append(b.reads, results.BystanderRead{At: due, Service: back - sent, Response: back - due, Server: server})
+	b.late.Add(sent - due)
+}
+
+// Take appends the reads that have completed since the last call to dst, and forgets them.
+func (b *Bystanders) Take(dst []results.BystanderRead) []results.BystanderRead {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	dst = append(dst, b.reads...)
+	b.reads = b.reads[:0]
+	return dst
+}
+
+// Finish stops the reads and closes the sessions. Afterwards, take returns the reads that were not taken yet.
+func (b *Bystanders) Finish() {
+	b.stop()
+	b.closeAll() // unblocks the reads under way
+	b.wait.Wait()
+}
+
+func (b *Bystanders) closeAll() {
+	var closing sync.WaitGroup
+	for _, one := range b.each {
+		closing.Go(one.conn.Close)
+	}
+	closing.Wait()
+}
+
+// Examine adds the failed reads and the lateness so far to the health.
+func (b *Bystanders) Examine(h *results.Health) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	lateness, err := b.late.Encode()
+	if err != nil {
+		return err
+	}
+	decoded, err := lateness.Decode()
+	if err != nil {
+		return err
+	}
+	h.LatenessP99, h.BystanderErrors = time.Duration(decoded.ValueAtPercentile(99)), b.failed
+	return nil
+}
+
+// schedule is an open-loop arrival plan: request i is due at start + i·interval, even if earlier requests have not been
+// answered. A request that is sent late is still timed from when it was due. Timing it from when it was sent would leave out
+// the waiting that a user would have seen (coordinated omission).
+type schedule struct {
+	start    time.Duration
+	interval time.Duration
+}
+
+// newSchedule returns a schedule of rate requests per second. The offset, a share of the interval between 0 and 1, keeps
+// several schedules from being due at the same moments.
+func newSchedule(start time.Duration, rate int, offset float64) schedule {
+	interval := time.Second / time.Duration(rate)
+	return schedule{start: start + time.Duration(offset*float64(interval)), interval: interval}
+}
+
+// due returns when request i is to be sent.
+func (s schedule) due(i int) time.Duration { return s.start + time.Duration(i)*s.interval }

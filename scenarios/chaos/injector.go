@@ -1,0 +1,317 @@
+// Package chaos causes the faults of a schedule, and undoes them.
+package chaos
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/scenarios/pool"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Config is what an injector needs of a measurement.
+type Config struct {
+	Pool     *pool.Pool
+	Ensemble ensemble.Ensemble
+	Schedule []faults.Fault
+	Window   time.Duration // in which faults happen; 0 means that it has no end
+	HoldTime time.Duration // how long clients hold
+	Random   *rand.Rand
+	Log      Log
+	Recorder *recorder.Recorder
+}
+
+// Log takes what happens, and records it in the order of time with the events of the clients.
+type Log interface {
+	// Note records what happens now.
+	Note(do func(at time.Duration))
+	// NoteAt records what has happened at a time since KeepBack.
+	NoteAt(at time.Duration, do func(at time.Duration))
+	// KeepBack keeps back everything that happens from now on, until release is called.
+	KeepBack() (release func())
+}
+
+// Injector causes the faults of a schedule while a load runs.
+type Injector struct {
+	Config
+	stop    context.CancelFunc
+	working sync.WaitGroup
+
+	mu       sync.Mutex              // guards what follows, and Random
+	awaiting []*occurrence           // faults of the next client that begins to hold
+	broken   map[int]*occurrence     // of servers, by id, until they are restored
+	deaf     map[int]<-chan struct{} // of clients, by id: closed when they hear again
+	err      error                   // why a fault could not be caused
+}
+
+// occurrence is one time that a fault of the schedule is due.
+type occurrence struct {
+	faults.Fault
+	id     int // in the recorder, once it has happened
+	struck chan struct{}
+}
+
+// New returns an injector that has not started.
+func New(c Config) *Injector {
+	return &Injector{Config: c, broken: map[int]*occurrence{}, deaf: map[int]<-chan struct{}{}}
+}
+
+// Start begins the schedule. It is to be ended by Finish.
+func (in *Injector) Start(ctx context.Context) {
+	if len(in.Schedule) == 0 {
+		return
+	}
+	ctx, in.stop = context.WithCancel(ctx)
+	begin := in.Pool.Since()
+	in.working.Go(func() {
+		for o := range faults.Plan(in.Schedule, in.Window) {
+			if pool.Sleep(ctx, begin+o.Due-in.Pool.Since()) != nil {
+				return
+			}
+			in.working.Go(func() { in.cause(ctx, &occurrence{Fault: o.Fault, struck: make(chan struct{})}) })
+		}
+	})
+}
+
+// Finish ends the schedule and undoes all faults. It returns when the servers have a quorum again, with the error of a fault that
+// could not be caused or undone.
+func (in *Injector) Finish(ctx context.Context) error {
+	if in.stop == nil {
+		return nil
+	}
+	in.stop()
+	in.working.Wait()
+	in.stop = nil
+	return errors.Join(in.err, in.restoreAll(context.WithoutCancel(ctx)))
+}
+
+// faultPatience is how long a fault waits for a client at which it can be aimed.
+const faultPatience = 5 * time.Second
+
+// cause makes one fault happen, and undoes it when its time is over.
+func (in *Injector) cause(ctx context.Context, o *occurrence) {
+	var err error
+	switch {
+	case o.Kind.OfServer():
+		err = in.breakServer(ctx, o)
+	case o.Whom == faults.Holder && in.HoldTime < longHold:
+		err = in.awaitHolder(ctx, o)
+	default:
+		err = in.strikeSome(ctx, o)
+	}
+	in.conclude(ctx, o, err)
+}
+
+// conclude takes the error of a fault: that it met no client is counted, and any other one makes the measurement fail.
+func (in *Injector) conclude(ctx context.Context, o *occurrence, err error) {
+	switch {
+	case errors.Is(err, errMissed):
+		in.Log.Note(in.Recorder.MissedFault)
+	case err != nil && ctx.Err() == nil:
+		in.fail(fmt.Errorf("fault `%s`: %w", o.Fault, err))
+	}
+}
+
+// errMissed reports that there was no client at which the fault could be aimed.
+var errMissed = errors.New("no client was in a state that the fault needs")
+
+// strikeSome waits until clients fit, and lets the fault happen to one at random, to the first of them to send the operation that
+// the fault waits for, or to all.
+func (in *Injector) strikeSome(ctx context.Context, o *occurrence) error {
+	for deadline := time.Now().Add(faultPatience); ; {
+		in.mu.Lock()
+		candidates := clientsThat(in.Pool, o.Whom)
+		if o.Whom != faults.All && !o.AtOperation() && len(candidates) > 1 {
+			candidates = []*pool.Client{candidates[in.Random.IntN(len(candidates))]}
+		}
+		in.mu.Unlock()
+		if len(candidates) > 0 {
+			return in.aim(o, candidates)(ctx)
+		}
+		if time.Now().After(deadline) || pool.Sleep(ctx, time.Millisecond) != nil {
+			return errMissed
+		}
+	}
+}
+
+// longHold is how long a hold must last for a fault to be aimed at a client that holds already. A shorter one may end before the
+// fault happens, so that the fault waits for the next client that begins to hold.
+const longHold = 100 * time.Millisecond
+
+// awaitHolder waits until a client begins to hold and has met the fault, see meet.
+func (in *Injector) awaitHolder(ctx context.Context, o *occurrence) error {
+	in.mu.Lock()
+	in.awaiting = append(in.awaiting, o)
+	in.mu.Unlock()
+	timer := time.NewTimer(faultPatience)
+	defer timer.Stop()
+	select {
+	case <-o.struck:
+		return nil
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	if in.giveUp(o) {
+		return errMissed
+	}
+	<-o.struck // it is being met, and finish must wait for that
+	return nil
+}
+
+// giveUp takes a fault from those that wait for a holder. It returns false if a holder has met it.
+func (in *Injector) giveUp(o *occurrence) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	i := slices.Index(in.awaiting, o)
+	if i >= 0 {
+		in.awaiting = slices.Delete(in.awaiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// meet lets a fault that waits for a holder happen to a client that begins to hold.
+func (in *Injector) meet(ctx context.Context, c *pool.Client) {
+	in.mu.Lock()
+	if len(in.awaiting) == 0 {
+		in.mu.Unlock()
+		return
+	}
+	o := in.awaiting[0]
+	in.awaiting = in.awaiting[1:]
+	in.mu.Unlock()
+	defer close(o.struck)
+	happen := in.aim(o, []*pool.Client{c})
+	strike := func() { in.conclude(ctx, o, happen(ctx)) }
+	if o.AtOperation() { // which the client makes later in its step
+		in.working.Go(strike)
+	} else {
+		strike()
+	}
+}
+
+// aim aims a fault at clients, and returns a function that lets it happen. The traps of a fault at an operation are set at once, so that
+// the clients cannot make the operation before.
+func (in *Injector) aim(o *occurrence, clients []*pool.Client) func(context.Context) error {
+	if !o.AtOperation() {
+		return func(ctx context.Context) error { return in.strike(ctx, o, clients) }
+	}
+	traps := setTraps(o, clients)
+	return func(ctx context.Context) error { return in.strike(ctx, o, caught(ctx, traps)) }
+}
+
+// strike lets a fault happen to clients.
+func (in *Injector) strike(ctx context.Context, o *occurrence, targets []*pool.Client) error {
+	if len(targets) == 0 {
+		return errMissed
+	}
+	switch o.Kind {
+	case faults.Cut:
+		if !o.AtOperation() { // else the trap has cut the connection
+			for _, c := range targets {
+				c.Present().Link.Cut()
+			}
+		}
+		in.begin(o, targets)
+	case faults.Stop:
+		in.begin(o, targets)
+		for _, c := range targets {
+			c.Present().Die()
+		}
+	case faults.Deaf:
+		in.begin(o, targets)
+		in.deafen(ctx, o, targets)
+	case faults.Expire:
+		in.begin(o, targets)
+		return pool.Each(targets, func(c *pool.Client) error { return c.Expire(ctx) })
+	}
+	return nil
+}
+
+// targetOf names the clients that a fault hits for tables and figures.
+func targetOf(ids []int) string {
+	if len(ids) == 1 {
+		return fmt.Sprintf("client %d", ids[0])
+	}
+	return fmt.Sprintf("%d clients", len(ids))
+}
+
+// deafen makes clients ignore requests of others until the time of the fault is over.
+func (in *Injector) deafen(ctx context.Context, o *occurrence, targets []*pool.Client) {
+	over := make(chan struct{})
+	in.mu.Lock()
+	for _, c := range targets {
+		in.deaf[c.ID] = over
+	}
+	in.mu.Unlock()
+	recordAll(targets, variants.Deafened)
+	in.working.Go(func() {
+		_ = pool.Sleep(ctx, cmp.Or(o.For, pool.Endless))
+		in.mu.Lock()
+		for _, c := range targets {
+			delete(in.deaf, c.ID)
+		}
+		in.mu.Unlock()
+		recordAll(targets, variants.Hearing)
+		close(over)
+		in.end(o)
+	})
+}
+
+// begin records that a fault has happened to clients.
+func (in *Injector) begin(o *occurrence, targets []*pool.Client) {
+	ids := list.Map(targets, func(c *pool.Client) int { return c.ID })
+	in.beginAt(in.Pool.Since(), o, targetOf(ids), ids)
+}
+
+// beginAt records that a fault has happened at a time, and which clients it hits.
+func (in *Injector) beginAt(at time.Duration, o *occurrence, target string, clients []int) {
+	in.Log.NoteAt(at, func(at time.Duration) {
+		o.id = in.Recorder.FaultBegan(at, string(o.Kind), target, clients)
+	})
+}
+
+// end records that a fault is over.
+func (in *Injector) end(o *occurrence) {
+	in.Log.Note(func(at time.Duration) { in.Recorder.FaultEnded(o.id, at) })
+}
+
+// fail keeps the first reason why a fault could not be caused, which makes the measurement fail.
+func (in *Injector) fail(err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.err == nil {
+		in.err = err
+	}
+}
+
+// Hold returns how clients hold while faults happen, if they hold as usual otherwise.
+func (in *Injector) Hold(usual pool.HoldFunc) pool.HoldFunc {
+	return func(ctx context.Context, c *pool.Client, l *pool.Life, asked <-chan struct{}) error {
+		c.Enter(pool.InHold)
+		defer c.Enter(pool.InStep)
+		if !l.Over() {
+			in.meet(ctx, c)
+		}
+		if hears := in.deafness(c); hears != nil {
+			return l.Pause(ctx, hears, pool.Endless)
+		}
+		return usual(ctx, c, l, asked)
+	}
+}
+
+// deafness returns a channel that is closed when a client hears again, or nil if it is not deaf.
+func (in *Injector) deafness(c *pool.Client) <-chan struct{} {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.deaf[c.ID]
+}

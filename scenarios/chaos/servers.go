@@ -1,0 +1,177 @@
+package chaos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/scenarios/pool"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// breakServer makes a server fail, and restores it when the time of the fault is over.
+func (in *Injector) breakServer(ctx context.Context, o *occurrence) error {
+	breaker, ok := in.Ensemble.(ensemble.Breaker)
+	if !ok {
+		return errors.New("this ensemble's servers cannot be made to fail") // refused before the run, see [Faults.Unable]
+	}
+	server, err := in.chooseServer(ctx, o)
+	if err != nil {
+		return err
+	}
+	clients := in.clientsOf(ctx, server)
+	release := in.Log.KeepBack()
+	defer release()
+	begin := time.Now()
+	if err := breaker.Break(ctx, server, ensemble.ServerFault(o.Kind)); err != nil {
+		in.free(server)
+		return err
+	}
+	in.beginAt(in.brokeAt(ctx, breaker, server, begin), o, server.Name, clients)
+	release()
+	recordAll(in.Pool.Clients, variants.Deafened) // requests of others may reach none of them
+	if o.For > 0 && pool.Sleep(ctx, o.For) == nil {
+		return in.restore(context.WithoutCancel(ctx), breaker, server)
+	}
+	return nil // restored at the end
+}
+
+// brokeAt returns when a server failed. An engine may have taken its time to say that it did.
+func (in *Injector) brokeAt(ctx context.Context, breaker ensemble.Breaker, server ensemble.Server, begin time.Time) time.Duration {
+	now := in.Pool.Since()
+	if d, ok := breaker.(ensemble.Dater); ok {
+		if at, err := d.EndedAt(ctx, server); err == nil {
+			return min(max(at.Sub(in.Pool.Epoch), begin.Sub(in.Pool.Epoch)), now)
+		}
+	}
+	return now
+}
+
+// clientsOf returns the clients that a server's failure hits: those that are connected to it, or all of them if it leads.
+func (in *Injector) clientsOf(ctx context.Context, server ensemble.Server) []int {
+	status, err := ensemble.Srvr(ctx, server)
+	leads := err == nil && status.Role == ensemble.Leader
+	var ids []int
+	for _, c := range in.Pool.Clients {
+		if leads || c.Present().Link.Server().Addr == server.Addr {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+// chooseServer chooses the server that a fault hits, and reserves it. It waits for a leader while there is none.
+func (in *Injector) chooseServer(ctx context.Context, o *occurrence) (ensemble.Server, error) {
+	for deadline := time.Now().Add(faultPatience); ; {
+		for _, s := range in.serversThat(ctx, o.Whom) {
+			if in.reserve(s, o) {
+				return s, nil
+			}
+		}
+		if time.Now().After(deadline) || pool.Sleep(ctx, pool.SettlePoll) != nil {
+			return ensemble.Server{}, errMissed
+		}
+	}
+}
+
+// serversThat returns the servers that a fault may hit, in random order.
+func (in *Injector) serversThat(ctx context.Context, whom string) []ensemble.Server {
+	var found []ensemble.Server
+	for _, s := range in.Ensemble.Servers() {
+		if in.isBroken(s) { // it would answer late, or not at all
+			continue
+		}
+		switch whom {
+		case faults.Any:
+			found = append(found, s)
+		case faults.Leader, faults.Follower:
+			if status, err := ensemble.Srvr(ctx, s); err == nil && string(status.Role) == whom {
+				found = append(found, s)
+			}
+		default:
+			if s.Name == whom {
+				found = append(found, s)
+			}
+		}
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.Random.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })
+	return found
+}
+
+// isBroken reports whether a server has a fault.
+func (in *Injector) isBroken(s ensemble.Server) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.broken[s.ID] != nil
+}
+
+// reserve reports whether a server has no fault, and gives it this one.
+func (in *Injector) reserve(s ensemble.Server, o *occurrence) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.broken[s.ID] != nil {
+		return false
+	}
+	in.broken[s.ID] = o
+	return true
+}
+
+// free returns the fault of a server, which no longer has it.
+func (in *Injector) free(s ensemble.Server) *occurrence {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	o := in.broken[s.ID]
+	delete(in.broken, s.ID)
+	return o
+}
+
+// restore undoes the fault of a server.
+func (in *Injector) restore(ctx context.Context, breaker ensemble.Breaker, s ensemble.Server) error {
+	if err := breaker.Restore(ctx, s); err != nil {
+		return fmt.Errorf("restore %s: %w", s.Name, err)
+	}
+	if o := in.free(s); o != nil {
+		recordAll(in.Pool.Clients, variants.Hearing)
+		in.end(o)
+	}
+	return nil
+}
+
+// restoreTimeout is how long the servers may take to have a quorum again when the schedule has ended.
+const restoreTimeout = 90 * time.Second
+
+// restoreAll undoes the faults of all servers, and waits until they have a quorum.
+func (in *Injector) restoreAll(ctx context.Context) error {
+	breaker, ok := in.Ensemble.(ensemble.Breaker)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, restoreTimeout, fmt.Errorf("the servers had no quorum within %s after the faults", restoreTimeout))
+	defer cancel()
+	var errs []error
+	for _, s := range in.Ensemble.Servers() {
+		if in.isBroken(s) {
+			errs = append(errs, in.restore(ctx, breaker, s))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	if err := ensemble.CheckFaults(ctx, in.Ensemble); err != nil { // a server that stays away would be waited for in vain
+		return fmt.Errorf("after all faults of the schedule: %w", err)
+	}
+	return ensemble.AwaitQuorum(ctx, in.Ensemble.Servers())
+}
+
+// recordAll adds an event to the history of each client.
+func recordAll(clients []*pool.Client, kind variants.EventKind) {
+	for _, c := range clients {
+		l := c.Present()
+		l.Log.Record(kind, int64(l.Number))
+	}
+}

@@ -1,0 +1,39 @@
+package chaos
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/scenarios/pool"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// fits reports whether a fault may hit a client now.
+func fits(c *pool.Client, whom string) bool {
+	member := c.Member()
+	if member == nil {
+		return false
+	}
+	switch whom {
+	case faults.Any, faults.All:
+		return true
+	case faults.Idle:
+		return c.Does().Activity == pool.Outside
+	case faults.Waiter:
+		return c.Does().Activity == pool.InStep
+	case faults.Holder:
+		return c.Does().Activity == pool.InHold
+	}
+	if number, ok := strings.CutPrefix(whom, "client "); ok {
+		return strconv.Itoa(c.ID) == number
+	}
+	roled, ok := member.(variants.Roled)
+	return ok && roled.Role() == whom
+}
+
+// clientsThat returns the clients that a fault may hit now.
+func clientsThat(p *pool.Pool, whom string) []*pool.Client {
+	return slices.DeleteFunc(slices.Clone(p.Clients), func(c *pool.Client) bool { return !fits(c, whom) })
+}

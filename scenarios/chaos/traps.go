@@ -1,0 +1,71 @@
+package chaos
+
+import (
+	"context"
+	"slices"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/scenarios/pool"
+)
+
+// setTraps sets the traps of a fault at an operation: one for the first of these clients to send it, or, if the fault is of all clients,
+// one for each.
+func setTraps(o *occurrence, clients []*pool.Client) []*clientTrap {
+	apart := [][]*pool.Client{clients}
+	if o.Whom == faults.All {
+		apart = slices.Collect(slices.Chunk(clients, 1))
+	}
+	var traps []*clientTrap
+	for _, among := range apart {
+		traps = append(traps, setTrap(o, among))
+	}
+	return traps
+}
+
+// caught waits until the traps have fired, for as long as a fault is patient, and returns the clients that they caught.
+func caught(ctx context.Context, traps []*clientTrap) []*pool.Client {
+	ctx, cancel := context.WithTimeout(ctx, faultPatience)
+	defer cancel()
+	var targets []*pool.Client
+	for _, trap := range traps {
+		if c := trap.await(ctx); c != nil {
+			targets = append(targets, c)
+		}
+	}
+	return targets
+}
+
+// clientTrap is a trap for one of several clients.
+type clientTrap struct {
+	*ensemble.Trap
+	clients map[*ensemble.Link]*pool.Client
+}
+
+// setTrap sets a trap for the first of these clients to send the operation of a fault.
+func setTrap(o *occurrence, among []*pool.Client) *clientTrap {
+	t := &clientTrap{clients: map[*ensemble.Link]*pool.Client{}}
+	var links []*ensemble.Link
+	for _, c := range among {
+		link := c.Present().Link
+		links = append(links, link)
+		t.clients[link] = c
+	}
+	op, _ := wire.OpcodeNamed(o.Before + o.After)
+	t.Trap = ensemble.CutFirst(links, op, o.After != "")
+	return t
+}
+
+// await waits until the trap has fired, and returns the client that it caught; nil if it has not fired when the context ends.
+func (t *clientTrap) await(ctx context.Context) *pool.Client {
+	select {
+	case <-t.Fired():
+	case <-ctx.Done():
+		if t.Disarm() {
+			return nil
+		}
+		<-t.Fired()
+	}
+	return t.clients[t.Victim()]
+}

@@ -1,0 +1,88 @@
+package faults
+
+import (
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
+)
+
+// Kind is what goes wrong.
+type Kind = results.FaultKind
+
+// The kinds.
+const (
+	Kill      = Kind(ensemble.Kill)
+	Pause     = Kind(ensemble.Pause)
+	Partition = Kind(ensemble.Partition)
+	Expire    = results.ExpireFault
+	Cut       = results.CutFault
+	Stop      = results.StopFault
+	Deaf      = results.DeafFault
+)
+
+// about is everything about a kind except how it is caused: package chaos does that.
+type about struct {
+	Kind
+	happens    func(Fault) string // in words, without the time
+	whom       []string           // words for whom it can hit, beside the recipe's roles if it is a fault of clients
+	every      time.Duration      // the shortest time from one occurrence to the next
+	lasts      bool               // until it is undone; other faults happen at once, and the clients recover by themselves
+	operations bool               // it can wait for an operation
+	endsLives  bool               // it ends a session, so that the client must be able to join again
+	asks       bool               // it means nothing unless clients ask others to go on
+	engines    []ensemble.Engine  // whose servers can fail this way; every engine if it is a fault of clients
+}
+
+// kinds is the table of all kinds: first those of servers, then those of clients.
+func kinds() []about {
+	const second, moment = time.Second, 10 * time.Millisecond // a server takes longer to join its quorum than a client to connect
+	server := append([]string{Leader, Follower, Any}, Servers()...)
+	client, clients := []string{Any, Holder, Waiter, Idle, "client 0"}, []string{Any, All, Holder, Waiter, Idle, "client 0"}
+	here := []ensemble.Engine{ensemble.Container, ensemble.Process, ensemble.Embedded}
+	networked := []ensemble.Engine{ensemble.Container, ensemble.Embedded}
+	return []about{
+		{Kind: Kill, happens: does("is killed"), whom: server, every: second, lasts: true, engines: here},
+		{Kind: Pause, happens: does("is paused"), whom: server, every: second, lasts: true, engines: here},
+		{Kind: Partition, happens: does("is cut off from the other servers"), whom: server, every: second, lasts: true, engines: networked},
+		{Kind: Expire, happens: owned("session", "expires", "expire"), whom: clients, every: moment, endsLives: true},
+		{Kind: Cut, happens: owned("connection", "is cut", "are cut"), whom: clients, every: moment, operations: true},
+		{Kind: Stop, happens: stops, whom: client, every: moment, operations: true, endsLives: true},
+		{Kind: Deaf, happens: does("ignores requests of other clients"), whom: client, every: moment, lasts: true, asks: true},
+	}
+}
+
+// of returns everything about a kind. A fault that could not be read has a kind that is not in the table.
+func of(k Kind) about {
+	for _, a := range kinds() {
+		if a.Kind == k {
+			return a
+		}
+	}
+	return about{Kind: k, happens: does(string(k))}
+}
+
+// Kinds returns all kinds: first those of servers, then those of clients.
+func Kinds() []Kind { return kindsWhere(func(about) bool { return true }) }
+
+// KindsOn returns the kinds of faults that zkbench can cause on an engine with three servers.
+func KindsOn(engine ensemble.Engine) []Kind {
+	return kindsWhere(func(a about) bool { return !a.OfServer() || slices.Contains(a.engines, engine) })
+}
+
+// ClientKinds returns the faults of clients, which zkbench can cause on every ensemble.
+func ClientKinds() []Kind { return kindsWhere(func(a about) bool { return !a.OfServer() }) }
+
+func kindsWhere(wanted func(about) bool) []Kind {
+	return list.Map(list.Where(kinds(), wanted), func(a about) Kind { return a.Kind })
+}
+
+// Whom returns the words for whom a fault of this kind can hit, in a recipe with these roles.
+func Whom(k Kind, roles []string) []string {
+	if k.OfServer() {
+		roles = nil
+	}
+	return append(of(k).whom, roles...)
+}

@@ -1,0 +1,96 @@
+// Package load decides when clients take their steps: one after another, as many clients as a stage has, or when an operation arrives.
+package load
+
+import (
+	"context"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkbench/zkbench/scenarios/pool"
+)
+
+// Turns decides when clients take a step.
+type Turns interface {
+	// Begin waits until a client that has taken a number of steps may begin another one. It reports whether the client may.
+	Begin(ctx context.Context, c *pool.Client, taken int) bool
+	// WindowOpened is called when the warm-up is over, with the moment at which the window began.
+	WindowOpened(at time.Duration)
+	// Completed is called when a client has taken a step.
+	Completed(c *pool.Client)
+	// End keeps clients from beginning another step, except for those that they owe to each other or to arrivals.
+	End()
+	// Idle reports whether no step is due, so that none can be completed.
+	Idle() bool
+	// Ending reports whether end was called, or the turns have ended by themselves.
+	Ending() bool
+}
+
+// Rounds lets each client begin the next step when the last one is done, for a number of steps.
+type Rounds struct {
+	Done       *atomic.Int64 // counts completed steps; nil unless their number was given in advance
+	collective bool          // a step needs all clients, so that each client must take equally many
+	mu         sync.Mutex
+	started    int       // the largest number of steps that any client has begun
+	limit      int       // the number of steps of each client
+	Until      time.Time // when the rounds end by themselves; zero means never
+}
+
+// NewRounds returns rounds with a limit of steps for each client. Zero means that they go on until end.
+func NewRounds(limit int, collective bool) *Rounds {
+	if limit == 0 {
+		limit = math.MaxInt
+	}
+	return &Rounds{limit: limit, collective: collective}
+}
+
+// Begin reports whether a client that has done so many steps may begin another one.
+func (r *Rounds) Begin(_ context.Context, _ *pool.Client, done int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.Until.IsZero() && time.Now().After(r.Until) {
+		r.close()
+	}
+	if done >= r.limit {
+		return false
+	}
+	r.started = max(r.started, done+1)
+	return true
+}
+
+// WindowOpened implements [Turns].
+func (*Rounds) WindowOpened(time.Duration) {}
+
+// Completed implements [Turns].
+func (r *Rounds) Completed(*pool.Client) {
+	if r.Done != nil {
+		r.Done.Add(1)
+	}
+}
+
+// End keeps all clients from beginning another step. A step of a collective recipe that one client has begun is still taken
+// by all, as they wait for each other in it.
+func (r *Rounds) End() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.close()
+}
+
+// Idle implements [Turns].
+func (*Rounds) Idle() bool { return false }
+
+// Ending reports whether clients are not to begin any number of further steps.
+func (r *Rounds) Ending() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.limit < math.MaxInt
+}
+
+// close is end for callers that hold the mutex.
+func (r *Rounds) close() {
+	r.limit = 0
+	if r.collective {
+		r.limit = r.started
+	}
+}

@@ -1,0 +1,85 @@
+package machine
+
+import (
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+)
+
+const (
+	// MinGarbage is how many bytes of garbage may always pile up before a collection. With less, a thousand clients that list
+	// each other keep the collector busy. With more, garbage is most of the memory of a measurement.
+	MinGarbage = 128 << 20
+	// usedPerGarbage is how many bytes must be in use for each byte of garbage beyond MinGarbage. Go's default of 1 doubles the
+	// peak with many clients. Collecting twice as often costs little.
+	usedPerGarbage = 2
+	// tuneInterval is the time between two updates of the collector's target. A collection under load takes longer.
+	tuneInterval = 100 * time.Millisecond
+)
+
+// GCTuning bounds the garbage of a measurement by the memory that is really in use.
+//
+// The collector starts when the heap has doubled. It counts the client library's buffers as a part of the heap, 3 MB for
+// each session, although almost none of that is resident: with 4,000 sessions it would let 12 GB of garbage pile up.
+// GCTuning sets the percentage so that a collection starts when the garbage reaches half of the heap without these
+// buffers.
+//
+// The percentage is a setting of the whole process. A process runs one measurement at a time.
+type GCTuning struct {
+	usual  int // the percentage before and after the measurement
+	cancel chan struct{}
+	done   sync.WaitGroup
+}
+
+// TuneCollector starts to bound the garbage of a measurement with a number of clients. The user's own percentage (GOGC) is
+// the upper bound. If the user has turned the collector off, it stays off.
+func TuneCollector(clients int) *GCTuning {
+	t := &GCTuning{usual: debug.SetGCPercent(100), cancel: make(chan struct{})}
+	debug.SetGCPercent(t.usual)
+	if t.usual > 0 {
+		t.done.Go(func() { t.follow(uint64(clients) * ensemble.SessionBuffers) })
+	}
+	return t
+}
+
+// follow adapts the percentage to the memory that the last collection found in use.
+func (t *GCTuning) follow(reserved uint64) {
+	tick := time.NewTicker(tuneInterval)
+	defer tick.Stop()
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	for set := t.usual; ; {
+		metrics.Read(live)
+		if percent := gcPercent(live[0].Value.Uint64(), reserved, t.usual); percent != set {
+			debug.SetGCPercent(percent)
+			set = percent
+		}
+		select {
+		case <-t.cancel:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// gcPercent returns by how many percent of the live bytes the heap may grow. The reserved bytes are live, but not resident.
+func gcPercent(live, reserved uint64, usual int) int {
+	used := live - min(live, reserved)
+	garbage := max(used/usedPerGarbage, MinGarbage)
+	return max(1, int(min(100*garbage/max(live, 1), uint64(usual))))
+}
+
+// Stop restores the usual percentage and returns the measurement's memory to the operating system, so that the next
+// measurement starts with as little as the first one.
+//
+// Note: a collection alone is not enough. The runtime would reuse the buffers of these sessions for the next ones and fill
+// them with zeros, which makes 3 MB resident for each session. New memory from the operating system is already zero, so that
+// the runtime does not touch it.
+func (t *GCTuning) Stop() {
+	close(t.cancel)
+	t.done.Wait()
+	debug.SetGCPercent(t.usual)
+	debug.FreeOSMemory()
+}

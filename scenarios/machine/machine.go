@@ -1,0 +1,76 @@
+// Package machine reads what this machine grants to zkbench, and whether it kept up.
+package machine
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"slices"
+	"syscall"
+
+	"github.com/shirou/gopsutil/v4/cpu"
+	"github.com/shirou/gopsutil/v4/host"
+	"github.com/shirou/gopsutil/v4/mem"
+	"github.com/shirou/gopsutil/v4/process"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// Describe returns the part of the environment that needs no ensemble. Unknown values are empty.
+func Describe(zkbench string) results.Environment {
+	e := results.Environment{Zkbench: zkbench, Go: runtime.Version(), OS: runtime.GOOS, CPUs: runtime.NumCPU()}
+	if info, err := host.Info(); err == nil {
+		e.OS = info.Platform + " " + info.PlatformVersion
+		e.Kernel = info.KernelVersion
+	}
+	if info, err := cpu.Info(); err == nil && len(info) > 0 {
+		e.CPU = info[0].ModelName
+	}
+	if info, err := mem.VirtualMemory(); err == nil {
+		e.Memory = int64(info.Total)
+	}
+	return e
+}
+
+// OutgoingPorts returns how many connections this machine can have to one address.
+func OutgoingPorts() int {
+	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range") // empty on other systems than Linux
+	var first, last int
+	if _, err := fmt.Sscan(string(text), &first, &last); err != nil {
+		return math.MaxInt
+	}
+	return last - first + 1
+}
+
+// Forwarder is a process that forwards a published port of a container.
+type Forwarder struct {
+	PID   int32
+	Files uint64 // that it may open
+}
+
+// Forwarders returns Docker's forwarding processes by port. It leaves out those whose limit cannot be read.
+func Forwarders() map[string]Forwarder {
+	out := map[string]Forwarder{}
+	all, err := process.Processes()
+	if err != nil {
+		return out
+	}
+	for _, p := range all {
+		if name, err := p.Name(); err != nil || name != "docker-proxy" {
+			continue
+		}
+		args, _ := p.CmdlineSlice()
+		i := slices.Index(args, "-host-port")
+		if i < 0 || i+1 >= len(args) {
+			continue
+		}
+		limits, _ := p.Rlimit()
+		for _, l := range limits {
+			if l.Resource == syscall.RLIMIT_NOFILE {
+				out[args[i+1]] = Forwarder{p.Pid, l.Soft}
+			}
+		}
+	}
+	return out
+}

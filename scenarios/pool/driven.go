@@ -1,0 +1,198 @@
+package pool
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/dial"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios/drivers"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// OwnSession is the session of a client, as far as the runner uses it.
+type OwnSession interface {
+	// Fence is [ensemble.Fence].
+	Fence() error
+	Close()
+}
+
+// goSession is the session of a client of a variant in Go. Its monitor and the runner may close it at the same time.
+type goSession struct {
+	*zk.Conn
+	closing dial.Mutex // is locked while it is being closed
+}
+
+func newGoSession(conn *zk.Conn) goSession { return goSession{conn, dial.NewMutex()} }
+
+// Close implements [OwnSession].
+//
+// Note: the library has a lock for this, but a wait for that stops the clock in a bubble of testing/synctest.
+func (s goSession) Close() {
+	s.closing.Lock()
+	defer s.closing.Unlock()
+	s.Conn.Close()
+}
+
+// Fence implements [OwnSession].
+func (s goSession) Fence() error { return ensemble.Fence(s.Conn) }
+
+// drivenSession is the session of a client in a driver.
+type drivenSession struct{ *drivers.Client }
+
+// confirmed is a client in a driver whose answers count only if its session still exists. A library may answer before it knows, such as
+// LeaderLatch of Curator, which resigns in the background.
+type confirmed struct {
+	*drivers.Client
+	life    *Life
+	calling *atomic.Bool
+}
+
+// confirmPoll is the time between two looks at a connection that is down.
+const confirmPoll = time.Millisecond
+
+// Call implements [variants.Caller].
+func (c confirmed) Call(ctx context.Context, verb string) (string, error) {
+	c.calling.Store(true)
+	result, err := c.Client.Call(ctx, verb)
+	c.calling.Store(false)
+	if err != nil {
+		return "", err
+	}
+	for !c.life.Over() {
+		switch established := c.life.Link.Established(); {
+		case c.life.Ledger.Over():
+			return "", variants.ErrSessionLost
+		case established:
+			return result, nil
+		}
+		if err := Sleep(ctx, confirmPoll); err != nil {
+			return "", err
+		}
+	}
+	return "", variants.ErrSessionLost
+}
+
+// Reconnects implements [variants.Caller].
+func (c confirmed) Reconnects() int { return c.life.Ledger.Reconnects() }
+
+// drivenTimeout bounds what a driver does without waiting for other clients: opening, syncing and closing a session.
+const drivenTimeout = ensemble.SessionTimeout
+
+// inTime calls a driver, which must answer soon.
+func inTime(call func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(context.Background(), drivenTimeout, fmt.Errorf("the driver did not answer within %s", drivenTimeout))
+	defer cancel()
+	return call(ctx)
+}
+
+// Fence implements [OwnSession].
+func (s drivenSession) Fence() error {
+	return inTime(func(ctx context.Context) error {
+		_, err := s.Call(ctx, "sync "+wire.FencePath)
+		return err
+	})
+}
+
+// Close implements [OwnSession]. A driver that does not answer is ended at the end of the measurement.
+func (s drivenSession) Close() { _ = inTime(s.Client.Close) }
+
+// unusable is the connection of a handle on a session that is in a driver: nothing can be sent on it.
+type unusable struct{ variants.Conn }
+
+// openSession opens the session of the client's present life: in the driver if there is one, and in a tunnel if the scenario has one for
+// any of its variants.
+func (c *Client) openSession(ctx context.Context, at Config) (session *variants.Session, driven variants.Caller, err error) {
+	servers := at.serversOf(c.server)
+	config := ensemble.SessionConfig{Servers: servers, Timeout: at.Timeout, Link: c.Link, Observe: c.Monitor.Observe}
+	if at.Tunnelled {
+		observe := c.Monitor.Observe
+		if at.Driver == nil {
+			observe = nil // the client library reports the same
+		}
+		if c.tunnel, err = c.Link.OpenTunnel(ctx, servers, observe); err != nil {
+			return nil, nil, err
+		}
+		config.Servers, config.Link = []ensemble.Server{{Addr: c.tunnel.Address()}}, nil
+	}
+	if at.Driver != nil {
+		d, err := c.openDriven(ctx, at)
+		return variants.NewMonitoredSession(unusable{}, c.Monitor), d, err
+	}
+	conn, err := ensemble.OpenSession(ctx, config)
+	if err != nil {
+		return nil, nil, err
+	}
+	own := newGoSession(conn)
+	c.setOwn(own)
+	c.Monitor.Guard(own)
+	return variants.NewMonitoredSession(conn, c.Monitor), nil, nil
+}
+
+// openDriven opens the session in the driver.
+func (c *Client) openDriven(ctx context.Context, at Config) (variants.Caller, error) {
+	timeout := cmp.Or(at.Timeout, ensemble.SessionTimeout)
+	d := at.Driver.Client(fmt.Sprintf("%d.%d", c.ID, c.opened)) // another one than before, whose session may still be closing
+	c.opened++
+	c.setOwn(drivenSession{d})
+	if _, err := d.Call(ctx, fmt.Sprintf("open %s %s %d %d", c.tunnel.Address(), at.Root, timeout.Milliseconds(), at.Clients)); err != nil {
+		return nil, err
+	}
+	if c.Ledger.Session().ID == 0 {
+		return nil, fmt.Errorf("the driver has opened no session at %s, but answered that it has", c.tunnel.Address())
+	}
+	return confirmed{d, c.Life, &c.calling}, nil
+}
+
+func (c *Client) setOwn(s OwnSession) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Own = s
+}
+
+func (l *Life) closeTunnel() {
+	if l.tunnel != nil {
+		l.tunnel.Close()
+	}
+}
+
+// pings is how many calls that do nothing measure the pipe to a driver.
+const pings = 300
+
+// StartDriver starts the driver of a variant that has one, and measures the pipe.
+func StartDriver(ctx context.Context, r variants.Recipe, v variants.Variant) (*drivers.Process, *results.Driver, error) {
+	if v.Driver == nil {
+		return nil, nil, nil
+	}
+	if err := drivers.CheckRunnable(r.Name, v); err != nil {
+		return nil, nil, err
+	}
+	d, err := drivers.Start(ctx, r.Code, *v.Driver)
+	if err != nil {
+		return nil, nil, err
+	}
+	took, err := d.Ping(ctx, pings)
+	if err != nil {
+		return nil, nil, errors.Join(err, d.Close())
+	}
+	slices.Sort(took)
+	return d, &results.Driver{Program: path.Base(v.Driver.Program), PipeP50: took[pings/2], PipeP99: took[pings*99/100]}, nil
+}
+
+// CloseDriver ends a driver, if there is one.
+func CloseDriver(d *drivers.Process) error {
+	if d == nil {
+		return nil
+	}
+	return d.Close()
+}

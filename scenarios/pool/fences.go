@@ -1,0 +1,185 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// SettlePoll is the time between two checks whether a client is at rest, and between two syncs of a fence.
+const SettlePoll = 100 * time.Microsecond
+
+// Sleep waits for d or for ctx, whichever is first.
+func Sleep(ctx context.Context, d time.Duration) error { return variants.WaitFor(ctx, d, nil, nil) }
+
+// Fence returns when every session has received all notifications of the transactions that any session had seen before the
+// call.
+func (p *Pool) Fence(ctx context.Context) error { return FenceAll(ctx, p.Clients, p.Latest()) }
+
+// FenceLiving is fence for the clients whose lives are not over, such as those of a load in which clients fail.
+func (p *Pool) FenceLiving(ctx context.Context) error {
+	zxid := p.Latest()
+	return p.Each(func(c *Client) error {
+		_ = c.Link.Settle(ctx) // an error leaves counts in doubt, as the ledger says
+		if c.Over() || c.Session == nil {
+			return nil
+		}
+		if err := c.Fence(ctx, zxid); !errors.Is(err, variants.ErrSessionLost) {
+			return err
+		}
+		return nil
+	})
+}
+
+// FenceAll fences some clients' sessions up to a transaction.
+func FenceAll(ctx context.Context, clients []*Client, zxid int64) error {
+	return Each(clients, func(c *Client) error { return c.Fence(ctx, zxid) })
+}
+
+// Standing returns the clients of a load that stands still; none if a client may go on.
+//
+// Each client that has not taken all its steps waits for a watch, before and after a fence, and has begun no other wait in between.
+// So all of them waited at the same time, with no request under way, and the fence proves that no notification is on its way either. In
+// a recipe that is [variants.Recipe.SingleThreaded], nothing else could make a client go on. How long this takes does not
+// matter.
+//
+// Of a client in a driver, only its frames are known. It counts as waiting if it has not answered, has a watch set, no request under way, and
+// sends none until it has sent a ping, which is seconds later. It could still be about to go on, if its thread did not run all that time while
+// the one that pings did. So this is for libraries that are known to stand still, see [variants.Driver].
+func (p *Pool) Standing(ctx context.Context) []*Client {
+	before := p.waits()
+	waiting := p.allAtRest()
+	if len(waiting) == 0 || p.FenceWaiting(ctx) != nil {
+		return nil
+	}
+	if !slices.Equal(p.allAtRest(), waiting) || !slices.Equal(p.waits(), before) {
+		return nil
+	}
+	return waiting
+}
+
+// FenceWaiting fences all sessions. Clients in a driver cannot send a sync while they wait, but the replies to their pings show the same.
+func (p *Pool) FenceWaiting(ctx context.Context) error {
+	if p.config.Driver != nil {
+		return p.awaitPings(ctx)
+	}
+	return p.Fence(ctx)
+}
+
+// waits returns how many waits each client has begun.
+func (p *Pool) waits() []int64 {
+	var all []int64
+	for _, c := range p.Clients {
+		all = append(all, c.waits())
+	}
+	return all
+}
+
+// allAtRest returns the clients that have not taken all their steps, if all of these are at rest and no session is lost.
+func (p *Pool) allAtRest() []*Client {
+	var waiting []*Client
+	for _, c := range p.Clients {
+		switch {
+		case c.Over():
+			return nil
+		case c.Stopped.Load():
+		case !c.AtRest():
+			return nil
+		default:
+			waiting = append(waiting, c)
+		}
+	}
+	return waiting
+}
+
+// awaitPings waits until each session has sent a ping from now on, and a reply shows that its server has applied the last transaction, so that
+// the notifications of it have arrived. It takes the place of fence, but sends nothing: it waits up to a third of the session timeout. It is an
+// error if a session is so busy that it needs no ping within [ensemble.SessionTimeout].
+func (p *Pool) awaitPings(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, ensemble.SessionTimeout)
+	defer cancel()
+	zxid := p.Latest()
+	const exchange = 2           // frames
+	until := map[*Client]int64{} // frames of housekeeping
+	for _, c := range p.Clients {
+		until[c] = c.Ledger.Counts().Housekeeping + exchange
+	}
+	return p.Each(func(c *Client) error {
+		for c.Ledger.Counts().Housekeeping < until[c] || c.Ledger.LastZxid() < zxid {
+			if c.Ledger.Over() {
+				return variants.ErrSessionLost
+			}
+			if err := Sleep(ctx, SettlePoll); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Fence sends syncs until the session's server has applied the transaction. One sync is not always enough: a leader may answer
+// the syncs of its own sessions before it has applied a transaction that followers have applied.
+func (c *Client) Fence(ctx context.Context, zxid int64) error {
+	for deadline := time.Now().Add(ensemble.SessionTimeout); ; {
+		_, err := c.Session.Retry(ctx, func(variants.Conn) error { return c.Own.Fence() })
+		if err != nil || c.Ledger.LastZxid() >= zxid {
+			return err
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("its server did not apply transaction %#x within %s, but others did", zxid, ensemble.SessionTimeout)
+		}
+		if err := Sleep(ctx, SettlePoll); err != nil {
+			return err
+		}
+	}
+}
+
+// Latest returns the last transaction that any session has seen. If no client is at work, no later one exists: every
+// transaction comes from a client's request, and all requests have been answered.
+func (p *Pool) Latest() int64 {
+	var zxid int64
+	for _, c := range p.Clients {
+		zxid = max(zxid, c.Ledger.LatestZxid())
+	}
+	return zxid
+}
+
+// Refresh lets every participant act on the notifications that it received while others joined, until that sets off no
+// further notification. From then on nothing happens until the first step.
+func (p *Pool) Refresh(ctx context.Context) error {
+	if err := p.Fence(ctx); err != nil {
+		return err
+	}
+	for {
+		before := p.notified()
+		err := p.Each(func(c *Client) error {
+			if r, ok := c.Participant.(variants.Refresher); ok {
+				return r.Refresh(ctx)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if err := p.Fence(ctx); err != nil {
+			return err
+		}
+		if p.notified() == before {
+			return nil
+		}
+	}
+}
+
+// notified returns how many notifications the clients have received.
+func (p *Pool) notified() int {
+	var total int
+	for _, c := range p.Clients {
+		total += c.Ledger.Notified()
+	}
+	return total
+}

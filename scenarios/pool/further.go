@@ -1,0 +1,146 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// furtherSessions are the sessions that a participant has opened in one life beside its first one, and not closed yet.
+type furtherSessions struct {
+	mu   sync.Mutex
+	open map[*furtherSession]bool
+}
+
+// furtherSession is one of them.
+type furtherSession struct {
+	conn     goSession
+	link     *ensemble.Link
+	monitor  *variants.Monitor
+	survives func() bool // ends the session's dependence on the client's life
+	ending   sync.Once
+}
+
+// dial returns the function with which the participant of a client's life opens further sessions; see [variants.DialFunc].
+func (c *Client) dial(l *Life, at Config) variants.DialFunc {
+	return func(ctx context.Context) (*variants.Session, func(), error) {
+		s, err := l.openFurther(ctx, at.nearest(c.server, l.Link.Server()), at.Timeout)
+		if err != nil {
+			return nil, nil, err
+		}
+		hangUp := func() { l.further.close(ctx, s) }
+		return variants.NewMonitoredSession(unwatched{s.conn.Conn}, s.monitor), hangUp, nil
+	}
+}
+
+// openFurther opens a further session. It gives up when the first one is lost.
+func (l *Life) openFurther(ctx context.Context, servers []ensemble.Server, timeout time.Duration) (*furtherSession, error) {
+	opening, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-l.Monitor.Lost():
+			cancel(variants.ErrSessionLost)
+		case <-opening.Done():
+		}
+	}()
+	s := &furtherSession{link: l.Link.Further(), monitor: variants.NewMonitor(ensemble.SessionTimeout)}
+	conn, err := ensemble.OpenSession(opening, ensemble.SessionConfig{Servers: servers, Timeout: timeout, Link: s.link, Observe: s.monitor.Observe})
+	if err != nil {
+		s.settle(ctx)
+		return nil, err
+	}
+	s.conn = newGoSession(conn)
+	s.monitor.SetTimeout(s.link.Ledger().SessionTimeout())
+	s.monitor.Guard(s.conn)
+	s.survives = context.AfterFunc(l.dead, s.monitor.Lose) //nolint:contextcheck // l.dead is the life's
+	l.further.add(s)
+	return s, nil
+}
+
+// nearest returns the servers to which a client of a server may connect, the one to which it is connected first: what a further
+// session writes is then at the first session's server when the reply comes.
+func (at Config) nearest(home ensemble.Server, connected ensemble.Server) []ensemble.Server {
+	all := slices.Clone(at.serversOf(home))
+	if i := slices.Index(all, connected); i > 0 {
+		all[0], all[i] = all[i], all[0]
+	}
+	return all
+}
+
+// settle returns when the counts of a session that is closed or could not be opened are final.
+func (s *furtherSession) settle(ctx context.Context) {
+	s.monitor.Dismiss()
+	_ = s.link.Settle(context.WithoutCancel(ctx)) // an error leaves counts in doubt, as the ledger says
+	s.link.Detach()
+}
+
+// end closes the session, and returns when its counts are final. The close of a session that is lost waits for an answer that may not come,
+// and is left to itself.
+func (s *furtherSession) end(ctx context.Context) {
+	s.ending.Do(func() {
+		s.survives()
+		closed := make(chan struct{})
+		go func() { defer close(closed); s.conn.Close() }()
+		select {
+		case <-closed:
+		case <-s.monitor.Lost():
+		}
+		s.settle(ctx)
+	})
+}
+
+func (f *furtherSessions) add(s *furtherSession) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open == nil {
+		f.open = map[*furtherSession]bool{}
+	}
+	f.open[s] = true
+}
+
+func (f *furtherSessions) close(ctx context.Context, s *furtherSession) {
+	s.end(ctx)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.open, s)
+}
+
+// CloseAll closes the sessions that the participant has left open.
+func (f *furtherSessions) closeAll(ctx context.Context) {
+	f.mu.Lock()
+	open := slices.Collect(maps.Keys(f.open))
+	f.mu.Unlock()
+	for _, s := range open {
+		f.close(ctx, s)
+	}
+}
+
+// errUnwatched is the error of a further session that is to set a watch.
+var errUnwatched = errors.New("a further session of a participant sets no watches: wait on the first one")
+
+// unwatched is the connection of a further session.
+type unwatched struct{ *zk.Conn }
+
+// ExistsW implements [variants.Conn].
+func (unwatched) ExistsW(string) (bool, *zk.Stat, <-chan zk.Event, error) {
+	return false, nil, nil, errUnwatched
+}
+
+// GetW implements [variants.Conn].
+func (unwatched) GetW(string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	return nil, nil, nil, errUnwatched
+}
+
+// ChildrenW implements [variants.Conn].
+func (unwatched) ChildrenW(string) ([]string, *zk.Stat, <-chan zk.Event, error) {
+	return nil, nil, nil, errUnwatched
+}

@@ -1,0 +1,344 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Life is what a client has from when it joins the recipe until it stops dead or loses its session. Then it joins again.
+type Life struct {
+	Number      int // from zero on
+	Ledger      *wire.Ledger
+	Link        *ensemble.Link
+	Own         OwnSession       // nil before it is open
+	tunnel      *ensemble.Tunnel // nil unless its requests take the way of those of a driver
+	calling     atomic.Bool      // it is in a driver, which has not answered its last call
+	Monitor     *variants.Monitor
+	Session     *variants.Session
+	further     furtherSessions
+	Log         *variants.Log
+	Participant variants.Participant
+	doomed      atomic.Bool     // its session has been ended by a fault, which the client may not know yet
+	dead        context.Context // ends when the client stops dead
+	died        time.Time       // when that was; set before dead ends
+	kill        context.CancelFunc
+}
+
+// former is what a client has recorded in its lives that are over.
+type former struct {
+	logs          []*variants.Log     // whose events have not been taken
+	notifications []wire.Notification // that have not been taken
+	counts        wire.Counts
+	traffic       wire.Traffic // of the counts, which it takes longer to sum up
+	reconnects    int
+	unmatched     int64
+}
+
+// NewLife returns a life of a client that has not begun. calls is [variants.Recipe.Calls].
+func NewLife(number int, epoch time.Time, client int, calls []variants.EventKind) *Life {
+	ledger := wire.NewLedger(epoch)
+	log := variants.NewLog(epoch, client, func() (seen, shown int64, next variants.Write) { return ledger.Sight() }, calls)
+	l := &Life{Number: number, Ledger: ledger, Link: ensemble.NewLink(ledger), Log: log, Monitor: variants.NewMonitor(ensemble.SessionTimeout)}
+	l.Monitor.WhenLost(func() { log.Record(variants.SessionLost, int64(number)) })
+	l.dead, l.kill = context.WithCancel(context.Background())
+	return l
+}
+
+// Over reports whether the client has stopped dead or lost its session.
+func (l *Life) Over() bool {
+	select {
+	case <-l.Monitor.Lost():
+		return true
+	default:
+		return l.dead.Err() != nil
+	}
+}
+
+// Pause waits for d, until the client is asked to go on, or until its session is lost. It is an error only if ctx ended.
+func (l *Life) Pause(ctx context.Context, asked <-chan struct{}, d time.Duration) error {
+	return variants.WaitFor(ctx, d, asked, l.Monitor.Lost())
+}
+
+// Die makes the client stop dead. Nothing that it does from now on is recorded or reaches a server. Its session runs out.
+func (l *Life) Die() {
+	l.Link.Sever() // first: a request that still leaves is one that the history has
+	l.Log.End(variants.Died, int64(l.Number))
+	l.died = time.Now()
+	l.kill() // before the client learns of the loss: else it could take that for an expiry, and join again at once
+	l.Monitor.Lose()
+}
+
+// Expire ends the session of the client's present life at the servers. The client learns of it when it connects again.
+func (c *Client) Expire(ctx context.Context) error {
+	l := c.Present()
+	l.doomed.Store(true)
+	if err := l.Link.Expire(ctx); !errors.Is(err, ensemble.ErrNoSession) {
+		return err
+	}
+	return nil // it has run out meanwhile
+}
+
+// Reborn replaces the client's life, whose counts are final. Only the client's own goroutine calls it.
+func (c *Client) Reborn(next *Life) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := &c.former
+	f.logs = append(f.logs, c.Log)
+	f.notifications = c.Ledger.TakeNotifications(f.notifications)
+	f.counts.Add(c.Ledger.Counts())
+	f.traffic = f.counts.Traffic()
+	f.reconnects += c.Ledger.Reconnects()
+	f.unmatched += c.Ledger.Unmatched()
+	c.Life = next
+}
+
+// Counts returns the counts of all the client's lives.
+func (c *Client) Counts() wire.Counts {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	total := c.Ledger.Counts()
+	total.Add(c.former.counts)
+	return total
+}
+
+// traffic returns the traffic of all the client's lives. It is cheaper than counts.
+func (c *Client) traffic() wire.Traffic {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	total := c.Ledger.Traffic()
+	total.Add(c.former.traffic)
+	return total
+}
+
+// Reconnects returns how many times the client's sessions moved to a new connection.
+func (c *Client) Reconnects() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.former.reconnects + c.Ledger.Reconnects()
+}
+
+// Unmatched returns how many replies the client's ledgers could not match with requests.
+func (c *Client) Unmatched() int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.former.unmatched + c.Ledger.Unmatched()
+}
+
+// Present returns the client's life, for other goroutines than the client's own.
+func (c *Client) Present() *Life {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.Life
+}
+
+// Member returns the client's participant, for other goroutines than the client's own; nil if it has none, such as while the
+// client joins again, and when a fault has ended its session.
+func (c *Client) Member() variants.Participant {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.Over() || c.doomed.Load() {
+		return nil
+	}
+	return c.Participant
+}
+
+// TakeEvents appends the events that the client has recorded since the last call, in all its lives, as [variants.Log.Take] does. Those of
+// lives that are over wait for no reply.
+func (c *Client) TakeEvents(dst []variants.Placed, until time.Duration) []variants.Placed {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, log := range c.former.logs {
+		dst = log.Take(dst, math.MaxInt64)
+	}
+	c.former.logs = c.former.logs[:0]
+	for _, log := range c.beside {
+		dst = log.Take(dst, until)
+	}
+	return c.Log.Take(dst, until)
+}
+
+// TakeNotifications appends the notifications that the client has received since the last call, in all its lives.
+func (c *Client) TakeNotifications(dst []wire.Notification) []wire.Notification {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	dst = append(dst, c.former.notifications...)
+	c.former.notifications = nil
+	return c.Ledger.TakeNotifications(dst)
+}
+
+// envBeside returns the environment of a further participant on the client's session. It does not record the end of the session, with
+// which a load without faults ends.
+func (c *Client) envBeside(env variants.Env, number int) variants.Env {
+	env.Index += number * env.Clients
+	log := c.Log.Beside(env.Index)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.beside = append(c.beside, log)
+	env.Session, env.Record, env.RecordUnless = env.Session.Fork(), log.Record, log.RecordUnless
+	return env
+}
+
+// begin opens the session of the client's present life and lets it join the recipe.
+func (c *Client) begin(ctx context.Context, v variants.Variant, at Config) error {
+	asked := time.Now()
+	session, driven, err := c.openSession(ctx, at)
+	if err != nil {
+		return err
+	}
+	if c.Number == 0 {
+		c.established = time.Since(asked)
+	}
+	life := c.Life
+	session.OrderBy(c.Ledger)
+	c.mu.Lock()
+	c.Session = session
+	c.mu.Unlock()
+	c.Monitor.Guard(c.Own)
+	c.Monitor.SetTimeout(c.Ledger.SessionTimeout())
+	if c.Number > 0 {
+		c.Log.Record(variants.Rejoined, int64(c.Number))
+	}
+	env := variants.Env{
+		Clients: at.Clients, Index: c.ID, Life: c.Number, Completed: c.Completed, Size: at.Size,
+		Session: session, Dial: c.dial(life, at), Driven: driven,
+		Root:   at.Root,
+		Record: c.Log.Record, RecordUnless: c.Log.RecordUnless,
+		Hold: func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, c, life, asked) },
+	}
+	env.Beside = func(number int) variants.Env { return c.envBeside(env, number) }
+	participant, err := v.Join(ctx, env)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.Participant = participant
+	return err
+}
+
+// serversOf returns the servers to which a client of a server may connect, its own first.
+func (at Config) serversOf(home ensemble.Server) []ensemble.Server {
+	servers := []ensemble.Server{home}
+	for _, s := range at.Servers {
+		if at.Roam && s.Name != home.Name {
+			servers = append(servers, s)
+		}
+	}
+	return servers
+}
+
+// RejoinPause is the time outside two attempts to join again.
+const RejoinPause = 100 * time.Millisecond
+
+// Rejoin gives a client whose life is over the next one, as an application would start again. A client that has stopped dead
+// first stays dead until its session has run out, which it may have while the client had nothing to do. It returns an error only if
+// ctx has ended.
+func (p *Pool) Rejoin(ctx context.Context, c *Client) error {
+	if err := Sleep(ctx, p.staysDead(c)); err != nil {
+		return err
+	}
+	c.retire(ctx)
+	for number := c.Number + 1; ; {
+		c.Reborn(NewLife(number, p.Epoch, c.ID, p.config.Calls))
+		err := c.begin(ctx, p.variant, p.config)
+		if err == nil {
+			return nil
+		}
+		if err := Sleep(ctx, RejoinPause); err != nil {
+			return err
+		}
+		p.Report("a client could not join again at once", c.Explain(err))
+		c.retire(ctx)
+	}
+}
+
+// runOut returns how long servers keep the session of a client that has stopped dead. They look for sessions that have run out
+// once a tick, and a follower may tell the leader late that it has heard of one.
+func (p *Pool) runOut(c *Client) time.Duration {
+	return c.Ledger.SessionTimeout() + 2*p.config.Tick
+}
+
+// staysDead returns how much longer a client that has stopped dead stays dead; nothing for a client that has not.
+func (p *Pool) staysDead(c *Client) time.Duration {
+	if c.dead.Err() == nil {
+		return 0
+	}
+	return max(p.runOut(c)-time.Since(c.died), 0)
+}
+
+// mostReports is how many failures are kept for the warnings.
+const mostReports = 3
+
+// Report keeps a failure of a client that is worth a warning, the first few.
+func (p *Pool) Report(what string, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.reports) < mostReports {
+		p.reports = append(p.reports, fmt.Sprintf("%s: %v", what, err))
+	}
+}
+
+// Warnings returns the failures that were reported.
+func (p *Pool) Warnings() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reports
+}
+
+// retire ends what is left of a life that is over, and returns when its counts are final. The session's close waits for an answer
+// that may not come.
+func (c *Client) retire(ctx context.Context) {
+	c.Monitor.Dismiss()
+	c.further.closeAll(ctx)
+	c.kill()
+	if c.Own != nil {
+		go c.Own.Close()
+	}
+	_ = c.Link.Settle(ctx) // an error leaves counts in doubt, as the ledger says
+	c.closeTunnel()
+}
+
+// Step lets the client take one step. If clients may fail, the step ends when the client stops dead.
+func (c *Client) Step(ctx context.Context, mayFail bool) error {
+	if !mayFail {
+		return c.Participant.Step(ctx)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.dead, cancel)() //nolint:contextcheck // c.dead is the life's, and ends with it
+	c.Enter(InStep)
+	defer c.Enter(Outside)
+	return c.Participant.Step(ctx)
+}
+
+// Activity is what a client does at a moment. It is kept in runs with faults only.
+type Activity int32
+
+// The activities.
+const (
+	Outside Activity = iota // between two steps
+	InStep
+	InHold // in a step, and holds what the recipe gives
+)
+
+// Doing is a client's activity and since when.
+type Doing struct {
+	Activity Activity
+	Since    time.Time
+}
+
+// Enter records what a client does from now on.
+func (c *Client) Enter(a Activity) { c.doing.Store(&Doing{a, time.Now()}) }
+
+// Does returns what a client does.
+func (c *Client) Does() Doing {
+	if d := c.doing.Load(); d != nil {
+		return *d
+	}
+	return Doing{}
+}

@@ -1,0 +1,101 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/load"
+	"github.com/zkbench/zkbench/scenarios/pool"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// A load in which nothing is due makes no progress, and is not stuck. One whose client does not complete its step is.
+func TestIdleLoadIsNotStuck(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			m := &activeLoad{patience: time.Second}
+			turns := &fewTurns{Rounds: load.NewRounds(0, false)}
+			stop := m.watchProgress(new(atomic.Int64), turns, cancel)
+			time.Sleep(100 * time.Millisecond)
+			turns.busy.Store(busy) // its client never completes the step
+			time.Sleep(10 * time.Second)
+			if stuck := errors.Is(context.Cause(ctx), ErrStuck); stuck != busy {
+				t.Errorf("with a client in a step %t, the load was found to be stuck %t", busy, stuck)
+			}
+			stop()
+			cancel(nil)
+		})
+	}
+}
+
+// fewTurns are turns of which none is due unless they are busy.
+type fewTurns struct {
+	*load.Rounds
+	busy atomic.Bool
+}
+
+func (f *fewTurns) Idle() bool { return !f.busy.Load() }
+
+// The servers are warmed up by clients that loop, whatever the rate is.
+func TestRehearsalOfAnOpenLoad(t *testing.T) {
+	s := scenarios.Default()
+	s.Mode, s.Rate = scenarios.Open, []int{1}
+	m := &measurement{activeLoad: activeLoad{scenarioRun: scenarioRun{scenario: s}}, mode: modeOf(s)}
+	if !m.isOpen() || !m.mode.rehearsal(m) {
+		t.Fatal("an open load has no rehearsal")
+	}
+	if _, closed := m.mode.(durationMode); !closed || m.isOpen() {
+		t.Errorf("the rehearsal is %T, with arrivals at a rate %t", m.mode, m.isOpen())
+	}
+}
+
+// A client that begins to hold gets on, although its step is not complete.
+func TestLoadWhoseClientsHoldIsNotStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		m := &activeLoad{patience: time.Second}
+		stop := m.watchProgress(new(atomic.Int64), load.NewRounds(1, true), cancel)
+		for range 10 {
+			time.Sleep(900 * time.Millisecond)
+			m.held.Add(1)
+		}
+		if err := ctx.Err(); err != nil {
+			t.Errorf("a load whose clients hold: %v", context.Cause(ctx))
+		}
+		time.Sleep(3 * time.Second)
+		if cause := context.Cause(ctx); !errors.Is(cause, ErrStuck) {
+			t.Errorf("a load in which no client gets on ended with %v, want ErrStuck", cause)
+		}
+		stop()
+		cancel(nil)
+	})
+}
+
+// In a crowd, a client that holds, such as the publisher that all others wait for, does not keep the others from starting.
+func TestHoldingClientKeepsNoCrowdWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &activeLoad{pool: &pool.Pool{}}
+		for i := range scenarios.CrowdOfStarts {
+			m.pool.Clients = append(m.pool.Clients, &pool.Client{ID: i, Life: pool.NewLife(0, time.Now(), i, nil)})
+		}
+		first := m.pool.Clients[0]
+		first.Session = variants.NewSession(nil, nil)
+		m.scenario.Hold = time.Hour
+		go func() { _ = m.hold(t.Context(), first, first.Life, nil) }()
+		synctest.Wait()
+		begun := time.Now()
+		if err := m.paceStart(t.Context(), pool.Parallel); err != nil || time.Since(begun) > 0 {
+			t.Errorf("a client starts %s after one that holds for an hour has begun to hold (%v)", time.Since(begun), err)
+		}
+		m.pool.Clients[1].Session = variants.NewSession(nil, nil) // has neither begun to wait nor completed anything
+		if err := m.paceStart(t.Context(), pool.Parallel+1); err != nil || time.Since(begun) != settlesWithin {
+			t.Errorf("behind one that polls, a client starts after %s (%v), want %s", time.Since(begun), err, settlesWithin)
+		}
+	})
+}

@@ -1,0 +1,215 @@
+package runner
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"syscall"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/background"
+	"github.com/zkbench/zkbench/scenarios/drivers"
+	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/scenarios/machine"
+	"github.com/zkbench/zkbench/scenarios/pool"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// spareFiles is how many file descriptors zkbench needs besides those of the clients: bystanders, administration, results.
+const spareFiles = 64
+
+// CheckResources returns an error if a scenario clearly needs more files or memory than the process may use.
+func CheckResources(s scenarios.Scenario, engine ensemble.Engine) error {
+	return errors.Join(checkFileLimit(s, engine), checkMemory(s, engine, machine.AvailableMemory()))
+}
+
+// checkFileLimit returns an error if the scenario needs more connections than the process may open. On the embedded
+// engine both ends of a connection are in this process. The Go runtime has already raised the soft limit to the hard one.
+func checkFileLimit(s scenarios.Scenario, engine ensemble.Engine) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return nil //nolint:nilerr // a system without this limit has nothing to check
+	}
+	clients := slices.Max(s.Clients)
+	sessions := clients
+	if s.Background != nil {
+		sessions += s.Background.Sessions
+	}
+	files, why := sessions+spareFiles, ""
+	if engine == ensemble.Embedded {
+		files, why = files+sessions, " (both ends of a connection are in this process)"
+	}
+	if uint64(files) > limit.Cur {
+		return fmt.Errorf("%d clients need %d file descriptors%s, but this process may open %d (its hard limit): "+
+			"raise that (as root: ulimit -n %d, or LimitNOFILE of the service) or ask for fewer clients",
+			clients, files, why, limit.Cur, files)
+	}
+	return nil
+}
+
+// The memory of a measurement in bytes, as measured on Linux with lock-contention, watch-delivery and watch-memory at 10 to
+// 10,000 clients. It does not depend on how long the load lasts.
+const (
+	baseMemory     = 40<<20 + machine.MinGarbage
+	clientMemory   = 60 << 10 // a session, its participant and its records
+	embeddedMemory = 10 << 10 // the embedded server's part of a session
+	// listingMemory is the part of each pair of clients: if all clients list all others, a fifth of the listings are in memory
+	// at the same time. 10,000 clients that enter a lock's line at once took 2.2 GB, which
+	// this predicts. Paced (see paceStart) they take half of it, but the herds of naive variants are not paced. 10,000 clients that
+	// do not list each other take 0.5 GB.
+	listingMemory = 12
+	// watchMemory is the part of each unit of a scenario's size, such as a watch, in the client, and embeddedWatchMemory that in the
+	// embedded server, the watch's znode included. One million watches with a znode each took 2.4 GB.
+	watchMemory         = 1500
+	embeddedWatchMemory = 900
+	// znodeMemory is what a znode of a background takes in the embedded server besides its data.
+	znodeMemory = 1000
+	// outstandingMemory is what the outstanding requests of a background take.
+	outstandingMemory = background.MaxOutstanding * 10 << 10
+)
+
+// checkMemory returns an error if a scenario clearly needs more memory than the machine has available. The need is an estimate, as it
+// depends on the variants.
+func checkMemory(s scenarios.Scenario, engine ensemble.Engine, available uint64) error {
+	need := memoryNeeded(s, engine)
+	if need <= float64(available) {
+		return nil
+	}
+	return fmt.Errorf("%s: %d clients need about %s of memory (an estimate), and this machine has %s available: "+
+		"ask for fewer clients or a smaller size",
+		s.Name, slices.Max(s.Clients), gigabytes(need), gigabytes(float64(available)))
+}
+
+// memoryNeeded estimates the peak of the largest measurement of a scenario. Each measurement returns its memory when it ends.
+func memoryNeeded(s scenarios.Scenario, engine ensemble.Engine) float64 {
+	n := float64(slices.Max(s.Clients))
+	need := baseMemory + n*clientMemory + n*n*listingMemory + n*float64(s.Size)*watchMemory
+	if engine == ensemble.Embedded {
+		need += n * (embeddedMemory + float64(s.Size)*embeddedWatchMemory)
+	}
+	if b := s.Background; b != nil {
+		need += outstandingMemory + float64(b.Sessions)*clientMemory
+		if engine == ensemble.Embedded {
+			need += float64(b.Znodes) * float64(b.Bytes+znodeMemory)
+		}
+	}
+	return need
+}
+
+func gigabytes(bytes float64) string { return fmt.Sprintf("%.1f GB", bytes/1e9) }
+
+// How many connections one address can have.
+const (
+	forwardFiles = 6  // open files of Docker's forwarding process for each connection: two sockets, and a pipe in each direction
+	spareSession = 16 // connections besides those of the clients: bystanders, floors, four-letter commands
+)
+
+// CheckConnections returns an error if a measurement of a scenario needs more connections to one address than this machine has
+// outgoing ports for, or than Docker's process that forwards the address may open. That process would end, and with it all its
+// connections.
+func CheckConnections(s scenarios.Scenario, servers []ensemble.Server) error {
+	return checkScenario(s, servers, machine.OutgoingPorts(), machine.Forwarders())
+}
+
+// checkScenario checks each number of clients. The largest may need fewer connections to one address than another one, as it uses
+// the servers' second addresses.
+func checkScenario(s scenarios.Scenario, servers []ensemble.Server, ports int, forwarders map[string]machine.Forwarder) error {
+	at := pool.Config{Servers: servers, Faults: len(s.Faults) > 0, Roam: s.Roam && faults.OfServers(s.Faults)}
+	background := 0
+	if s.Background != nil {
+		background = s.Background.Sessions
+	}
+	for _, at.Clients = range s.Clients {
+		if err := checkConnections(at, background, ports, forwarders); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkConnections(at pool.Config, background, ports int, forwarders map[string]machine.Forwarder) error {
+	sessions := mostSessions(at, background)
+	for _, server := range at.Servers {
+		for _, addr := range []string{server.Addr, server.Second} {
+			n := sessions[addr] + spareSession
+			need := fmt.Sprintf("%d clients need %d connections to %s", at.Clients, n, addr)
+			if at.Roam {
+				need += " (if its server fails, a client connects to another one, and all may meet at the same)"
+			}
+			if n > ports {
+				return fmt.Errorf("%s, and this machine has %d outgoing ports: widen net.ipv4.ip_local_port_range, or ask for fewer clients", need, ports)
+			}
+			_, port, _ := net.SplitHostPort(addr)
+			if f, ok := forwarders[port]; ok && uint64(n*forwardFiles) > f.Files {
+				return fmt.Errorf("%s, for which docker-proxy (process %d) needs %d open files and may have %d: "+
+					"raise its limit (sudo prlimit --pid %d --nofile=%d, or LimitNOFILE of the Docker service), or ask for fewer clients",
+					need, f.PID, n*forwardFiles, f.Files, f.PID, n*forwardFiles)
+			}
+		}
+	}
+	return nil
+}
+
+// mostSessions returns the largest number of sessions that each address can get.
+//
+// Note: clients that roam do not return. When their server fails, all of them try the other ones in the same order, so that after a
+// few faults one server may have all.
+func mostSessions(at pool.Config, background int) map[string]int {
+	sessions := map[string]int{}
+	for i := range at.Clients {
+		sessions[at.Home(i).Addr]++
+	}
+	if at.Roam {
+		for _, s := range at.Servers {
+			sessions[s.Addr] = at.Clients
+		}
+	}
+	for i := range background {
+		sessions[at.Servers[i%len(at.Servers)].Addr]++
+	}
+	return sessions
+}
+
+// CheckDrivers returns an error that says what to install unless all variants of a scenario can run here.
+func CheckDrivers(s scenarios.Scenario, recipes []variants.Recipe) error {
+	recipe := s.RecipeAmong(recipes)
+	if recipe == nil {
+		return nil // which is another error
+	}
+	var errs []error
+	for _, v := range s.Selected(*recipe) {
+		errs = append(errs, drivers.CheckRunnable(s.Recipe, v))
+	}
+	return errors.Join(errs...)
+}
+
+// LeftOut are scenarios that cannot run, for one reason.
+type LeftOut struct {
+	Why       string // a clause, such as "libraries are not installed"
+	Scenarios []string
+}
+
+// Possible returns the scenarios of a group that can run here on an engine with an ability, and the others by the reasons.
+func Possible(
+	group []scenarios.Scenario, recipes []variants.Recipe, engine ensemble.Engine, ability faults.Ability,
+) (can []scenarios.Scenario, refused []LeftOut) {
+	undriven := LeftOut{Why: "libraries are not installed (`zkbench list variants` says which packages have them)"}
+	large := LeftOut{Why: "they need more files or memory than zkbench may use"}
+	unable := LeftOut{Why: fmt.Sprintf("the servers of engine %s cannot fail as they ask", engine)}
+	for _, s := range group {
+		switch {
+		case CheckDrivers(s, recipes) != nil:
+			undriven.Scenarios = append(undriven.Scenarios, s.Name)
+		case s.Unable(ability) != nil:
+			unable.Scenarios = append(unable.Scenarios, s.Name)
+		case CheckResources(s, engine) != nil:
+			large.Scenarios = append(large.Scenarios, s.Name)
+		default:
+			can = append(can, s)
+		}
+	}
+	return can, list.Where([]LeftOut{undriven, large, unable}, func(l LeftOut) bool { return len(l.Scenarios) > 0 })
+}
