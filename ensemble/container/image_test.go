@@ -1,12 +1,13 @@
 package container_test
 
 import (
-	"github.com/zkbench/zkbench/results/must"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // A pull is given up if the registry does not answer in time. After the first answer it has no limit.

@@ -1,12 +1,13 @@
 package container_test
 
 import (
-	"github.com/zkbench/zkbench/results/must"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // fakeMachine is a folder with a copy of the set-up scripts, and with the only commands that they find.

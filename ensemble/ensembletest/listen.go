@@ -1,9 +1,10 @@
 package ensembletest
 
 import (
-	"github.com/zkbench/zkbench/results/must"
 	"net"
 	"testing"
+
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // Listen calls serve with every connection to the address that it returns, until the test ends.

@@ -36,7 +36,10 @@ func second(variant string, operations int64) runner.Live {
 func scrape(t *testing.T, url string) string {
 	t.Helper()
 	request := must.Get(http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody))(t)
-	reply := must.Get(http.DefaultClient.Do(request))(t)
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer reply.Body.Close()
 	text, err := io.ReadAll(reply.Body)
 	if err != nil || reply.StatusCode != http.StatusOK {

@@ -2,7 +2,6 @@ package conformance_test
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -148,18 +147,6 @@ func barriersGoOnAfterACancellation(t *testing.T, v venue, dir string, variant d
 		doubleBarrierLeave(t, bs...)
 	}
 	doubleBarrierMustBeClean(t, v, dir, bs...)
-}
-
-// doubleBarrierTickets counts the participants' znodes.
-func doubleBarrierTickets(t testing.TB, c *client, dir string) (n int) {
-	t.Helper()
-	catchUp(t, c, dir)
-	for _, name := range children(t, c, dir) {
-		if strings.Contains(name, "-member-") {
-			n++
-		}
-	}
-	return n
 }
 
 // A caller gets control back although the server does not answer at all.

@@ -2,12 +2,9 @@ package conformance_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"testing"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/variants"
@@ -72,43 +69,6 @@ func (e enqueuing) consume() map[string]int {
 		}
 	}
 	return got
-}
-
-// lossy is a session that loses the reply to each write once, and lets something happen before the client learns so.
-type lossy struct {
-	variants.Conn
-	meanwhile func()
-	armed     map[string]bool // by kind of write
-}
-
-func (l lossy) lose(kind string) error {
-	if !l.armed[kind] {
-		return nil
-	}
-	delete(l.armed, kind)
-	l.meanwhile()
-	return zk.ErrConnectionClosed
-}
-
-func (l lossy) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
-	created, err := l.Conn.Create(path, data, flags, acl)
-	return created, errors.Join(err, l.lose("create"))
-}
-
-func (l lossy) Set(path string, data []byte, version int32) (*zk.Stat, error) {
-	stat, err := l.Conn.Set(path, data, version)
-	if lost := l.lose("set"); lost != nil {
-		return nil, lost
-	}
-	return stat, err
-}
-
-func (l lossy) Multi(ops ...any) ([]zk.MultiResponse, error) {
-	results, err := l.Conn.Multi(ops...)
-	if lost := l.lose("multi"); lost != nil {
-		return nil, lost
-	}
-	return results, err
 }
 
 // A caller gets control back although the server does not answer, and may try again with the same key.
