@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// commandTimeout is how long a server may take to answer a four-letter command.
 const commandTimeout = 5 * time.Second
 
-// Command sends one of ZooKeeper's four-letter commands and returns the answer. If the server answers that it does not
-// allow the command, or serves no requests, Command returns that as an error.
+// Command sends one of ZooKeeper's four-letter commands and returns the answer. It returns an error if the server does not allow the
+// command, or serves no requests.
 func Command(ctx context.Context, s Server, word string) (string, error) {
 	addr := s.Addr
 	ctx, cancel := context.WithTimeoutCause(ctx, commandTimeout, fmt.Errorf("no answer within %s", commandTimeout))
@@ -117,7 +116,6 @@ func Probe(ctx context.Context, server Server) (Status, error) {
 	return s, nil
 }
 
-// keyValues splits each line of a server's answer at the first separator. It leaves out lines without one.
 func keyValues(text, separator string) map[string]string {
 	fields := map[string]string{}
 	for line := range strings.Lines(text) {

@@ -47,8 +47,8 @@ type Breaker interface {
 	ServerFaults() []ServerFault
 	// Break makes a server fail, and returns when it has. A server has one fault at a time.
 	Break(ctx context.Context, s Server, f ServerFault) error
-	// Restore undoes the fault of a server: it starts a killed one. It returns when the server has what it needs to work, which is
-	// before it serves requests; see [AwaitQuorum]. Restore has no effect on a server without a fault.
+	// Restore undoes the fault of a server, such as by starting it again. It returns before the server serves requests; see
+	// [AwaitQuorum]. Restore has no effect on a server without a fault.
 	Restore(ctx context.Context, s Server) error
 }
 

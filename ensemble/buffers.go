@@ -28,7 +28,6 @@ type smallBufferConn struct {
 	sent, received bufferUse
 }
 
-// bufferUse is the state of one of the client's buffers.
 type bufferUse struct {
 	capacity int // of the buffer that was used last
 	touched  int // how many of its bytes have been used since its pages were given back
@@ -42,7 +41,7 @@ func (c *smallBufferConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Read receives a part of a frame. When the client reads a length prefix, it has decoded the frame before.
+// Read receives a part of a frame. A read of a length prefix shows that the client has decoded the frame before.
 func (c *smallBufferConn) Read(p []byte) (int, error) {
 	if len(p) == headerSize {
 		c.received.release(p)

@@ -77,7 +77,6 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 	return conn, nil
 }
 
-// dial opens a connection that is not counted. It is an argument for zk.WithDialer.
 func (c SessionConfig) dial(_, address string, timeout time.Duration) (net.Conn, error) {
 	conn, err := dialWithin(withAddress(c.Servers, address), timeout)
 	if err != nil {
@@ -86,14 +85,12 @@ func (c SessionConfig) dial(_, address string, timeout time.Duration) (net.Conn,
 	return &smallBufferConn{Conn: conn}, nil
 }
 
-// dialWithin opens a connection to a server in at most a time.
 func dialWithin(s Server, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	return s.Dial(ctx)
 }
 
-// withAddress returns the one of some servers that has this address.
 func withAddress(servers []Server, address string) Server {
 	if i := slices.IndexFunc(servers, func(s Server) bool { return s.Addr == address }); i >= 0 {
 		return servers[i]
@@ -101,7 +98,6 @@ func withAddress(servers []Server, address string) Server {
 	return Server{Addr: address}
 }
 
-// addressesOf returns the addresses of servers.
 func addressesOf(servers []Server) []string {
 	var out []string
 	for _, s := range servers {
@@ -114,9 +110,8 @@ func addressesOf(servers []Server) []string {
 // once a second without end, and users learn within five seconds what is wrong.
 const enoughRefusals = 2
 
-// opening counts the connections that servers close before a session exists, and passes the events on from then on: a server that closes a
-// connection before, such as during an election, takes no session away. Until then, one
-// goroutine of the client calls it.
+// opening counts the connections that servers close before a session exists, such as during an election. It passes events on once the
+// session exists, since a connection that ends earlier takes no session away. Until then, one goroutine of the client calls it.
 type opening struct {
 	ready     chan struct{} // closed when the session exists
 	connected bool          // to a server that has not opened or refused the session yet
@@ -147,7 +142,6 @@ func (o *opening) observe(e zk.Event) {
 	}
 }
 
-// exists reports whether the session has existed.
 func (o *opening) exists() bool {
 	select {
 	case <-o.ready:
@@ -157,9 +151,8 @@ func (o *opening) exists() bool {
 	}
 }
 
-// rotation is the order in which a session's servers are tried: in turn, beginning with the first one. The client library's own
-// order begins at random. With one server, the library would pause for a second before the first attempt to reconnect, which is
-// a third of what a session with a short timeout has.
+// rotation tries a session's servers in turn, beginning with the first one. The client library's own order begins at random. With one
+// server, the library would pause for a second before the first attempt to reconnect, which is a third of a short session timeout.
 type rotation struct {
 	mu      sync.Mutex
 	servers []string
@@ -190,9 +183,9 @@ func (r *rotation) Connected() {
 	r.tries = 0
 }
 
-// awaitSession returns when the session exists. It is an error if a server closes connections although no election or failure
-// explains it. A server that serves when it is asked may have elected a leader just before. It has another reason only if it
-// then closes further connections and still serves, or if there is still no session at the deadline of ctx.
+// awaitSession returns when the session exists. It returns an error if a server closes connections although no election or failure
+// explains it. A server that serves when it is asked may have elected a leader just before. So another reason is assumed only if the
+// server then closes further connections and still serves, or if there is still no session at the deadline of ctx.
 func awaitSession(ctx context.Context, servers []Server, o *opening) error {
 	served := "" // the server that served when it was last asked
 	for {
@@ -208,7 +201,7 @@ func awaitSession(ctx context.Context, servers []Server, o *opening) error {
 				return refusedWithoutFailure(addr)
 			case err == nil:
 				served = addr
-			case ctx.Err() == nil: // a question that the deadline cuts off says nothing
+			case ctx.Err() == nil: // an answer that the deadline cuts off says nothing
 				served = ""
 			}
 		case <-ctx.Done():
@@ -230,8 +223,10 @@ func Fence(conn *zk.Conn) error {
 	return nil
 }
 
-// refusedWithoutFailure returns the error about a server that closes connections although it neither elects a leader nor has failed. A server
-// that is out of connections also closes that of a four-letter command.
+// refusedWithoutFailure returns the error for a server that closes connections although it neither elects a leader nor has failed. A
+// server at its limit of connections also closes those of four-letter commands.
 func refusedWithoutFailure(addr string) error {
-	return fmt.Errorf("%s closes connections before a session exists, and no election explains it: it may be out of connections for this address (maxClientCnxns, 60 by default) or in all (maxCnxns): raise the limit there, or ask for fewer clients", addr)
+	return fmt.Errorf("%s closes connections before a session exists, and no election explains it: "+
+		"it may be out of connections for this address (maxClientCnxns, 60 by default) or in all (maxCnxns): "+
+		"raise the limit there, or ask for fewer clients", addr)
 }

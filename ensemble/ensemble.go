@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/dial"
 )
 
-// Engine is the way in which the servers are run. Results have it, because those of different engines are not comparable.
+// Engine is the way in which the servers are run. It is stored in results, because results of different engines are not comparable.
 type Engine string
 
 // The engines.
@@ -36,11 +36,11 @@ type Server struct {
 	Name string // in the output of `zkbench ensemble status`
 	Addr string // host:port for clients
 
-	// Second is another address of the same server; empty without one. Docker forwards each published port by a process of its
-	// own, which can forward only some thousand connections.
+	// Second is another address of the same server, or empty. Docker forwards each published port by its own process, which can
+	// forward only a few thousand connections.
 	Second string
 
-	Dialer dial.Dialer // the way to the server; nil means TCP
+	Dialer dial.Dialer // opens connections to the server; nil means TCP
 }
 
 // Dial opens a connection to the server.
@@ -75,7 +75,7 @@ type Chrooted interface {
 	Chroot() string
 }
 
-// ChrootOf returns the path that precedes the paths of all znodes that zkbench creates on an ensemble.
+// ChrootOf returns the path of the znode below which zkbench creates all its znodes on an ensemble. It is empty for the root.
 func ChrootOf(e Ensemble) string {
 	if c, ok := e.(Chrooted); ok {
 		return c.Chroot()
@@ -93,7 +93,7 @@ const (
 	Kept Lifetime = "kept"
 )
 
-// DefaultName is the name of an ensemble that is given none.
+// DefaultName is the name of an ensemble for which no name was given.
 const DefaultName = "default"
 
 // Options select the ensemble to start.
@@ -112,7 +112,7 @@ type Options struct {
 	Lag                   time.Duration // embedded engine with several servers: how long after its commit followers apply a transaction
 }
 
-// Size is the number of servers that zkbench starts: the fewest that still have a majority without one of them.
+// Size is the number of servers that zkbench starts: the smallest ensemble that keeps a majority without one of them.
 const Size = 3
 
 // WithDefaults sets the name, the lifetime and the progress writer if they are empty.

@@ -14,10 +14,10 @@ import (
 // ErrBusy is wrapped by the error of TryLock if another process holds the lock.
 var ErrBusy = errors.New("in use by another zkbench on this machine")
 
-// FileLock reserves the ensemble of one name on this machine for one process, because two runs on one ensemble would
-// disturb each other. If an ensemble that was started for one run is not locked, its run is gone.
+// FileLock reserves the ensemble of one name on this machine for one process, because two runs on one ensemble would disturb each
+// other. An ensemble that was started for one run and is not locked is left over from it.
 //
-// The kernel releases the lock when its process ends. A crash therefore needs no clean-up, and process ids play no part.
+// The kernel releases the lock when its process ends. A crash therefore needs no clean-up, and process ids do not matter.
 type FileLock struct{ lock *flock.Flock }
 
 // maxName is the longest name of an ensemble. Names of containers and files that are derived from it still fit.
@@ -93,8 +93,8 @@ func isCurrent(lock *flock.Flock) bool {
 const lockFolder = "/tmp"
 
 // Release unlocks the ensemble and removes the file. It may be called on nil and more than once. The file is removed while it
-// is locked: a process that has opened it before and locks it afterwards notices (see isCurrent). Another user's file in a
-// sticky folder stays.
+// is locked: a process that has opened it before and locks it afterwards notices (see isCurrent). A file that another user has created
+// in a sticky folder stays.
 func (l *FileLock) Release() error {
 	if l == nil || !l.lock.Locked() {
 		return nil

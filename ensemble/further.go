@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Further returns the link of a further session of the same client, whose frames are counted in the further ledger of l's. The traps of
-// l are for the operations of all its sessions, and so are Cut, Sever and Settle. Expire ends the first session alone. The caller detaches
-// the further link when its session has been closed.
+// Further returns a link for a further session of the same client, whose frames are counted in a further ledger of l's. The traps of l,
+// Cut, Sever and Settle apply to all sessions of the client. Expire ends only the first session. The caller detaches the further link
+// when its session has been closed.
 func (l *Link) Further() *Link {
 	f := NewLink(l.ledger.Further())
 	f.client = l
@@ -22,14 +22,13 @@ func (l *Link) Further() *Link {
 	return f
 }
 
-// Detach lets the link of a client's first session forget a further one.
+// Detach removes a further link from the link of its client's first session.
 func (l *Link) Detach() {
 	l.client.mu.Lock()
 	defer l.client.mu.Unlock()
 	delete(l.client.further, l)
 }
 
-// all returns the links of the client's sessions, this one first.
 func (l *Link) all() []*Link {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,7 +42,6 @@ func (l *Link) Cut() {
 	}
 }
 
-// end ends the current connection.
 func (l *Link) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +50,7 @@ func (l *Link) end() {
 	}
 }
 
-// Sever ends the connections and refuses all further ones, as when the client's process has died: no close request leaves.
+// Sever ends the connections and refuses all further ones, as when the client's process has died: no close request is sent.
 func (l *Link) Sever() {
 	l.sever() // first, so that further sessions that begin from now on are severed, too
 	for _, link := range l.all() {
@@ -67,8 +65,8 @@ func (l *Link) sever() {
 	l.severed = true
 }
 
-// Settle returns when the counts of connections that were ended through the link are final. Before the client has connected
-// again, or when the link is severed, that is a round trip later, and at most two seconds.
+// Settle returns when the counts of connections that were ended through the link are final. Before the client has connected again, or
+// when the link is severed, that takes a round trip, and at most two seconds.
 func (l *Link) Settle(ctx context.Context) error {
 	for _, link := range l.all() {
 		if err := link.awaitEnd(ctx); err != nil {

@@ -22,7 +22,6 @@ type HeapMeter interface {
 // provider, which Debian's package lacks, reports the heap including garbage.
 const HistogramFlag = "-XX:+PrintClassHistogram"
 
-// histogramTimeout is how long a server may take to collect garbage and print.
 const histogramTimeout = 10 * time.Second
 
 // AwaitHistogram polls a log for the total of a histogram. printed returns the part of the log after SIGQUIT was sent.
@@ -50,7 +49,6 @@ func AwaitHistogram(ctx context.Context, printed func(context.Context) (string, 
 	}
 }
 
-// errIncomplete means that the last line of a histogram is not in the log yet.
 var errIncomplete = errors.New("the histogram is not complete")
 
 // histogramTotal returns the bytes from the last line of a histogram: "Total  <objects>  <bytes>".

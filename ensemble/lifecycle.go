@@ -11,13 +11,13 @@ import (
 // ErrNotUp means that no ensemble with that name is kept up.
 var ErrNotUp = errors.New("no such ensemble is up")
 
-// ErrNotStarted is wrapped by errors of engines whose servers did not start or formed no quorum, and have been removed.
+// ErrNotStarted is wrapped by errors of engines whose servers did not start or did not form a quorum. The servers have been removed.
 var ErrNotStarted = errors.New("the servers could not be started")
 
 // ErrPortTaken is wrapped by errors of servers that did not start because a port that had been free was in use.
 var ErrPortTaken = errors.New("another program took one of the free ports first")
 
-// Local is the part that all engines share which start their servers on this machine. Their ensembles embed it.
+// Local is the common part of engines that start their servers on this machine. Their ensembles embed it.
 type Local struct {
 	*Breakage
 	Members  []Server
@@ -55,7 +55,6 @@ func (l *Local) CloseBy(ctx context.Context, remove func() error) error {
 	return errors.Join(remove(), l.lock.Release())
 }
 
-// restoreBroken restores the servers that this process has broken, and waits for their quorum if there are any.
 func (l *Local) restoreBroken(ctx context.Context) error {
 	restored, err := l.RestoreAll(ctx, l.Members)
 	if err != nil || restored == 0 {
@@ -66,7 +65,7 @@ func (l *Local) restoreBroken(ctx context.Context) error {
 	return AwaitQuorum(ready, l.Members)
 }
 
-// SumHeaps adds up the bytes in use on the heaps of all servers; used returns those of the server with the given index.
+// SumHeaps adds up the bytes in use on the heaps of all servers. used returns the bytes for the server with the given index.
 func (l *Local) SumHeaps(used func(i int) (int64, error)) (int64, error) {
 	var total int64
 	for i, s := range l.Members {
@@ -88,14 +87,13 @@ type Lifecycle[E interface {
 }] struct {
 	LockName string
 	Find     func(ctx context.Context) (E, error) // the ensemble that is kept up; ErrNotUp if there is none
-	Remove   func(ctx context.Context) error      // all that an earlier ensemble has left
+	Remove   func(ctx context.Context) error      // everything that is left of an earlier ensemble
 	Start    func(ctx context.Context) (E, error)
 }
 
-// startAttempts is how often servers are started whose free ports other programs take between the choice and the use.
+// startAttempts bounds the starts that fail because another program takes a free port between its choice and its use.
 const startAttempts = 3
 
-// cleanupTimeout is how long removing a half-started ensemble may take, even after an interrupt.
 const cleanupTimeout = time.Minute
 
 // Up attaches to the ensemble if it is kept up. Otherwise it removes the remains of an earlier one, and starts a new one. The
@@ -135,7 +133,6 @@ func (l Lifecycle[E]) up(ctx context.Context, opts Options) (E, error) {
 	}
 }
 
-// tryStart starts the ensemble, or removes what the attempt has left.
 func (l Lifecycle[E]) tryStart(ctx context.Context) (E, error) {
 	e, err := l.Start(ctx)
 	if err == nil {
@@ -149,8 +146,7 @@ func (l Lifecycle[E]) tryStart(ctx context.Context) (E, error) {
 	return e, errors.Join(err, l.Remove(cleanup))
 }
 
-// PortTaken adds ErrPortTaken to the error of servers that did not start, if what was printed says that a port was in use, as Docker and
-// Java say it.
+// PortTaken adds ErrPortTaken to the error of servers that did not start, if Docker or Java have printed that a port was in use.
 func PortTaken(err error, printed string) error {
 	if strings.Contains(printed, "port is already allocated") || strings.Contains(printed, "ddress already in use") {
 		return fmt.Errorf("%w: %w", ErrPortTaken, err)
@@ -158,13 +154,12 @@ func PortTaken(err error, printed string) error {
 	return err
 }
 
-// DownCommand returns the command that takes the ensemble of a name down, and removes what a crash has left of it.
+// DownCommand returns the command that takes the ensemble of a name down, and removes the remains of a crashed one.
 func DownCommand(name string) string { return "zkbench ensemble down --name " + name }
 
 // HealCommand returns the command that undoes the faults of the servers of an ensemble.
 func HealCommand(name string) string { return "zkbench ensemble heal --name " + name }
 
-// checkWell returns an error unless the ensemble that is kept up has a quorum of all servers.
 func checkWell(ctx context.Context, kept Ensemble, name string) error {
 	err := CheckFaults(ctx, kept)
 	if err == nil {
@@ -177,7 +172,7 @@ func checkWell(ctx context.Context, kept Ensemble, name string) error {
 		name, HealCommand(name), DownCommand(name), err)
 }
 
-// attach returns an error unless the ensemble that is kept up is well and is as the options ask for.
+// attach returns an error unless the ensemble that is kept up is well and has the transaction log that the options ask for.
 func attach(ctx context.Context, kept Ensemble, log TxnLog, opts Options) error {
 	if err := checkWell(ctx, kept, opts.Name); err != nil {
 		return err
@@ -193,8 +188,8 @@ func attach(ctx context.Context, kept Ensemble, log TxnLog, opts Options) error 
 	return nil
 }
 
-// readyTimeout is how long three servers may take to form a quorum. They take about three seconds on two idle cores, and
-// took more than 20 where ten other processes waited for each core.
+// readyTimeout bounds the time until three servers form a quorum. They take about three seconds on two idle cores, and
+// took more than 20 while ten other processes waited for each core.
 const readyTimeout = time.Minute
 
 // AwaitReady returns when the ensemble has a quorum. Its error includes the last lines of the servers' logs.
@@ -210,5 +205,6 @@ func AwaitReady(ctx context.Context, e Ensemble) error {
 	}
 	var logs strings.Builder
 	_ = e.Logs(ctx, &logs, 5)
-	return fmt.Errorf("the servers started but did not become ready within %s: %w\nthe last lines of their logs:\n%s", readyTimeout, err, logs.String())
+	return fmt.Errorf("the servers started but did not become ready within %s: %w\nthe last lines of their logs:\n%s",
+		readyTimeout, err, logs.String())
 }

@@ -16,11 +16,11 @@ import (
 
 // Link is a session's way to its servers, which can be made to fail. Its methods may be called concurrently.
 //
-// The client learns of the end of a connection at once, and the servers a round trip later: what they had sent is still counted,
-// as lost. A link waits for that before it lets the client connect again.
+// The client learns of the end of a connection at once, and the servers a round trip later. Frames that they have sent until then are
+// counted, as lost. A link waits for that before it lets the client connect again.
 //
-// A link serves one session. When the client has learned that the servers have ended it, the link refuses further connections:
-// the client library would open a new session, which has none of the old one's znodes.
+// A link serves one session. Once the client knows that the servers have ended it, the link refuses further connections: the client
+// library would open a new session, which does not own the old one's znodes.
 type Link struct {
 	ledger *wire.Ledger
 
@@ -30,9 +30,9 @@ type Link struct {
 	servers []Server   // of the session
 	severed bool
 	renews  bool           // the client may open a new session when the first has ended
-	client  *Link          // of the client's first session, unless this is the one; see Further
+	client  *Link          // of the client's first session, if this is a further one (see Further)
 	further map[*Link]bool // of the client's further sessions, until they are detached
-	dialing dial.Mutex     // is locked while a connection begins, and while none may begin
+	dialing dial.Mutex     // locked while a connection begins, and while none may begin
 }
 
 // NewLink returns a link whose frames are counted in ledger.
@@ -43,7 +43,6 @@ func NewLink(ledger *wire.Ledger) *Link {
 // Ledger returns the ledger in which the link's frames are counted.
 func (l *Link) Ledger() *wire.Ledger { return l.ledger }
 
-// serve sets the servers of the link's session.
 func (l *Link) serve(servers []Server) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +69,6 @@ func (l *Link) Established() bool {
 	return l.current != nil && l.current.Established()
 }
 
-// dial opens a counted connection for the client library of zkbench. It is an argument for zk.WithDialer.
 func (l *Link) dial(_, address string, timeout time.Duration) (net.Conn, error) {
 	conn, err := l.open(address, timeout)
 	if err != nil {
@@ -82,7 +80,7 @@ func (l *Link) dial(_, address string, timeout time.Duration) (net.Conn, error) 
 	return &smallBufferConn{Conn: dial.Impatient(conn, l.ledger.Patience(servers))}, nil
 }
 
-// open opens a counted connection, when the last one has ended at the server.
+// open opens a counted connection, after the server has noticed the end of the last one.
 func (l *Link) open(address string, timeout time.Duration) (*wire.Conn, error) {
 	l.dialing.Lock()
 	defer l.dialing.Unlock()
@@ -110,8 +108,8 @@ func (l *Link) open(address string, timeout time.Duration) (*wire.Conn, error) {
 	return l.current, nil
 }
 
-// awaitEnd waits until the last connection has ended at the server, if a cut has ended it. That takes a round trip, and at most
-// two seconds.
+// awaitEnd waits until the server has noticed that the last connection has ended, if a cut has ended it. That takes a round trip, and at
+// most two seconds.
 func (l *Link) awaitEnd(ctx context.Context) error {
 	l.mu.Lock()
 	current := l.current
@@ -133,7 +131,7 @@ type Trap struct {
 	links []*Link
 }
 
-// CutFirst cuts one of these links: the one whose client sends the next request of a kind, see [wire.CutFirst].
+// CutFirst cuts the link whose client is the first to send a request of a kind, see [wire.CutFirst].
 func CutFirst(links []*Link, op wire.Opcode, after bool) *Trap {
 	var ledgers []*wire.Ledger
 	for _, l := range links {
@@ -142,13 +140,13 @@ func CutFirst(links []*Link, op wire.Opcode, after bool) *Trap {
 	return &Trap{wire.CutFirst(ledgers, op, after), links}
 }
 
-// Victim returns the link that was cut. It may be called when the trap has fired.
+// Victim returns the link that was cut. It must not be called before the trap has fired.
 func (t *Trap) Victim() *Link { return t.links[t.Trap.Victim()] }
 
-// Expire ends the session at the servers by a second connection with the same id and password, which closes it. It is an error
-// if the session does not exist. The client's own connection ends first, so that its counts are exact, and the client can
-// connect again, and learn of the end of its session, when Expire returns. Servers close all connections while they elect a
-// leader: Expire tries again for up to 30 seconds.
+// Expire ends the session at the servers by a second connection with the same id and password, which closes it. It returns
+// [ErrNoSession] if the session does not exist. The client's own connection ends first, so that its counts are exact. When Expire
+// returns, the client can connect again and learn of the end of its session. Servers close all connections while they elect a leader:
+// Expire tries again for up to 30 seconds.
 func (l *Link) Expire(ctx context.Context) error {
 	l.dialing.Lock()
 	defer l.dialing.Unlock()
@@ -167,14 +165,14 @@ func (l *Link) Expire(ctx context.Context) error {
 	return nil
 }
 
-// An election takes a few seconds, also on a busy machine.
+// An election takes a few seconds, even on a busy machine.
 const (
 	expirePatience = 30 * time.Second       // how long Expire waits for a server that closes the session
 	expirePause    = 100 * time.Millisecond // between two rounds of asking all servers
 )
 
-// closeSession closes a session through the server that it was connected to last, or through another one if that does not answer.
-// It tries again until a server has, for as long as Expire is patient.
+// closeSession closes a session through its last server, or through another one if that does not answer. It tries again for
+// expirePatience.
 func (l *Link) closeSession(ctx context.Context, s wire.Session) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, expirePatience, fmt.Errorf("no server closed the session within %s", expirePatience))
 	defer cancel()
@@ -211,10 +209,8 @@ func (l *Link) closeSomewhere(ctx context.Context, s wire.Session) error {
 // ErrNoSession is the error of Expire if the servers do not have the session.
 var ErrNoSession = errors.New("the session does not exist")
 
-// maxReply bounds the frames that exchange reads.
 const maxReply = 1 << 20
 
-// closeTimeout is how long one server may take to close a session.
 const closeTimeout = 5 * time.Second
 
 // closeSession resumes a session on a new connection to a server, and closes it.
@@ -261,7 +257,6 @@ func resume(conn net.Conn, s wire.Session) error {
 	return d.Err()
 }
 
-// exchange sends a frame and returns the next one that arrives.
 func exchange(conn net.Conn, frame []byte) ([]byte, error) {
 	if _, err := conn.Write(frame); err != nil {
 		return nil, err

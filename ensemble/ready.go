@@ -12,11 +12,10 @@ import (
 	"time"
 )
 
-// pollInterval is the time between two checks of a server that is not ready yet.
 const pollInterval = 100 * time.Millisecond
 
-// AwaitQuorum returns when CheckQuorum returns nil. If ctx ends before, it returns the last error of a CheckQuorum that was not cut
-// short by that.
+// AwaitQuorum returns when CheckQuorum returns nil. If ctx ends before, it returns the last error of CheckQuorum that the end of ctx
+// has not caused.
 func AwaitQuorum(ctx context.Context, servers []Server) error {
 	var err error
 	for {
@@ -56,10 +55,10 @@ func CheckQuorum(ctx context.Context, servers []Server) error {
 	return errors.Join(problems...)
 }
 
-// FreePorts returns n TCP ports of 127.0.0.1 that are not in use, and none of some others.
+// FreePorts returns n TCP ports of 127.0.0.1 that are not in use and not in except.
 //
-// Note: where possible, they are not among the ports from which the kernel takes those of outgoing connections. A connection could
-// otherwise get the port of a killed server before it starts again, or the one on which a follower listens once it leads.
+// Note: where possible, they are not among the ports that the kernel gives to outgoing connections. Otherwise, a connection could get
+// the port of a killed server before it starts again, or the one on which a follower listens once it leads.
 func FreePorts(n int, except ...int) ([]int, error) {
 	limit := firstOutgoing()
 	ports := make([]int, 0, n)
@@ -77,14 +76,13 @@ func FreePorts(n int, except ...int) ([]int, error) {
 	return ports, nil
 }
 
-// The ports to try: those below are often used by installed services.
+// The ports to try. Lower ones are often used by installed services.
 const (
 	firstPort   = 20000
 	fewestPorts = 1000 // to choose from
 	attempts    = 100
 )
 
-// listenBelow listens on a random port from firstPort up to a limit, or on any free port if that fails.
 func listenBelow(limit int) (net.Listener, error) {
 	if limit >= firstPort+fewestPorts {
 		for range attempts {
@@ -97,7 +95,6 @@ func listenBelow(limit int) (net.Listener, error) {
 	return net.Listen("tcp", "127.0.0.1:0")
 }
 
-// firstOutgoing returns the lowest port that the kernel gives to outgoing connections.
 func firstOutgoing() int {
 	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range") // empty on other systems than Linux
 	var first int
@@ -124,7 +121,7 @@ func CheckPorts(ports []int) error {
 	return errors.Join(errs...)
 }
 
-// ClientPorts returns the client ports of the servers: those in the options if they are free, or any free ones.
+// ClientPorts returns the client ports of the servers: any free ones, or those in the options, with an error unless all are free.
 func (o Options) ClientPorts() ([]int, error) {
 	if len(o.Ports) == 0 {
 		return FreePorts(Size)

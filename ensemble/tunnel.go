@@ -15,8 +15,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// Tunnel is an address at which a session of another program takes the way of a link: its frames are counted in the link's ledger, and the
-// link can cut, sever and expire it. Everything else is forwarded unchanged. Like its link, a tunnel serves one session.
+// Tunnel is an address at which a session of another program connects through a link: its frames are counted in the link's ledger, and
+// the link can cut, sever and expire it. Everything else is forwarded unchanged. Like its link, a tunnel serves one session.
 type Tunnel struct {
 	link     *Link
 	servers  []Server
@@ -24,19 +24,18 @@ type Tunnel struct {
 	listener net.Listener
 	serving  sync.WaitGroup
 	single   dial.Mutex // held by the connection that is forwarded, so that its end is reported before the next one begins
-	turn     int        // how many connections have been given a server; guarded by single
+	turn     int        // the number of connections so far that have been given a server; guarded by single
 
 	mu     sync.Mutex
 	closed bool
-	conns  []net.Conn // of the client, in the order in which they were made, from the latest that has asked for the session
+	conns  []net.Conn // of the client, oldest first, beginning with the latest that has asked for the session
 }
 
-// tunnelTimeout is how long a server may take to accept a connection of a tunnel.
 const tunnelTimeout = 5 * time.Second
 
-// OpenTunnel listens on loopback, until Close. The servers are those of the session, its home first; a client that connects again gets the
-// next one. observe, if not nil, is called when the session has a connection, loses it, or has ended, as it is for a session of
-// [OpenSession], and must not block.
+// OpenTunnel listens on loopback, until Close. The servers are those of the session, its home first; a client that connects again gets
+// the next one. observe, if not nil, is called when the session has a connection, loses it, or has ended, like Observe of a
+// [SessionConfig], and must not block.
 func (l *Link) OpenTunnel(ctx context.Context, servers []Server, observe func(zk.Event)) (*Tunnel, error) {
 	if observe == nil {
 		observe = func(zk.Event) {}
@@ -89,7 +88,7 @@ func (t *Tunnel) end(client net.Conn) {
 	t.conns = slices.DeleteFunc(t.conns, func(c net.Conn) bool { return c == client })
 }
 
-// supersede closes the connections that the client has made before this one: it has given them up.
+// supersede closes the connections that the client has made before this one. The client no longer uses them.
 func (t *Tunnel) supersede(client net.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -100,7 +99,6 @@ func (t *Tunnel) supersede(client net.Conn) {
 	t.conns = t.conns[own:]
 }
 
-// isSuperseded reports whether a connection is not to be forwarded: the client has made a later one, or the tunnel is closed.
 func (t *Tunnel) isSuperseded(client net.Conn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -144,7 +142,7 @@ func (t *Tunnel) serve(client net.Conn) {
 	t.event(zk.StateDisconnected)
 }
 
-// receive forwards what the server sends. The first of it answers the connect request.
+// receive forwards the bytes from the server. The first ones answer the connect request.
 func (t *Tunnel) receive(client net.Conn, server *wire.Conn) {
 	buffer := make([]byte, tunnelBuffer)
 	for greeted := false; ; greeted = true {
@@ -160,7 +158,6 @@ func (t *Tunnel) receive(client net.Conn, server *wire.Conn) {
 
 const tunnelBuffer = 16 << 10
 
-// greeted reports what the answer to a connect request means.
 func (t *Tunnel) greeted() {
 	if t.link.ledger.Over() {
 		t.event(zk.StateExpired)
@@ -174,8 +171,8 @@ func (t *Tunnel) event(state zk.State) { t.observe(zk.Event{Type: zk.EventSessio
 // mostFrame bounds the frames of a client, like the servers' jute.maxbuffer.
 const mostFrame = 16 << 20
 
-// isForeign reports whether a connect request is for another session than the tunnel's, such as that of a client whose own tunnel had the
-// same port before.
+// isForeign reports whether a connect request is for another session than the tunnel's. It may come from a client whose own tunnel had
+// the same port before.
 func (t *Tunnel) isForeign(hello []byte) bool {
 	id, known := wire.SessionToResume(hello)
 	return !known || id != 0 && id != t.link.ledger.Session().ID

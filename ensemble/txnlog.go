@@ -2,7 +2,7 @@ package ensemble
 
 import "strings"
 
-// TxnLog is where the servers that zkbench starts keep their transaction logs.
+// TxnLog is the place of the transaction logs of servers that zkbench starts.
 type TxnLog string
 
 const (
@@ -15,11 +15,10 @@ const (
 // TxnLogs lists the values, the default first.
 func TxnLogs() []TxnLog { return []TxnLog{OnDisk, InMemory} }
 
-// MemoryLogBytes bounds a server's transaction log in memory. The log takes memory as it grows, and a server whose log is
-// full ends. A write of a lock takes about 150 bytes, so the log has room for 7 million of them.
+// MemoryLogBytes bounds a server's transaction log in memory. The log takes memory as it grows, and a server whose log is full ends.
+// A write of a lock takes about 150 bytes, so the log has room for 7 million of them.
 const MemoryLogBytes = 1 << 30
 
-// where completes a sentence about transaction logs.
 func (t TxnLog) where() string {
 	if t == InMemory {
 		return "in memory"

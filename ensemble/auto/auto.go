@@ -66,11 +66,11 @@ func Resolve(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Eng
 	if opts.TxnLog != "" { // the embedded server has no transaction log
 		return "", fmt.Errorf("no server with a transaction log can be started here until one of these is fixed: %w", missing)
 	}
-	fmt.Fprintf(opts.WithDefaults().Progress, "no real ensemble can be started here: FALLING BACK to %s\n%s\n", embeddedServer, indent(missing))
+	fmt.Fprintf(opts.WithDefaults().Progress, "no real ensemble can be started here: FALLING BACK to %s\n%s\n",
+		embeddedServer, indent(missing))
 	return ensemble.Embedded, nil
 }
 
-// embeddedServer names the last resort in messages.
 const embeddedServer = "the embedded server, whose latencies are not those of an ensemble"
 
 func indent(err error) string { return "  " + strings.ReplaceAll(err.Error(), "\n", "\n  ") }
@@ -87,7 +87,9 @@ func Open(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Ensemb
 // Start is the second half of Open: it starts the engine that Resolve has returned for the choice. If the choice is auto and
 // the servers do not come up, it reports the reason on opts.Progress and starts the next engine, unless admit refuses it.
 // An interrupt, or an ensemble that is in use or kept up without a quorum, ends the start. Describe names the engine.
-func Start(ctx context.Context, c Choice, engine ensemble.Engine, opts ensemble.Options, admit func(ensemble.Engine) error) (ensemble.Ensemble, error) {
+func Start(
+	ctx context.Context, c Choice, engine ensemble.Engine, opts ensemble.Options, admit func(ensemble.Engine) error,
+) (ensemble.Ensemble, error) {
 	opts = opts.WithDefaults()
 	var failed error
 	for {
@@ -113,12 +115,11 @@ func Start(ctx context.Context, c Choice, engine ensemble.Engine, opts ensemble.
 	}
 }
 
-// auto reports whether this package chooses the engine.
 func (c Choice) auto(opts ensemble.Options) bool {
 	return c.Servers == "" && (c.Engine == "" || c.Engine == "auto") && opts.Home == "" && opts.Image == ""
 }
 
-// fallback returns the next engine, if there is one. The embedded server cannot be kept up, and has no transaction log.
+// fallback returns the next engine. ok is false if none is left: the embedded server cannot be kept up, and has no transaction log.
 func fallback(engine ensemble.Engine, opts ensemble.Options) (next ensemble.Engine, ok bool) {
 	switch {
 	case engine == ensemble.Container && process.Available("") == nil:
@@ -148,7 +149,7 @@ func start(ctx context.Context, engine ensemble.Engine, c Choice, opts ensemble.
 	}
 }
 
-// orNil returns a nil interface, instead of one that holds a nil pointer, after an error.
+// orNil returns a nil interface after an error. Without it, the interface would hold a nil pointer.
 func orNil[E ensemble.Ensemble](e E, err error) (ensemble.Ensemble, error) {
 	if err != nil {
 		return nil, err

@@ -1,6 +1,6 @@
 // Package conformance compares the embedded server with real ones.
 //
 // It takes one position: where the two differ, the embedded server is wrong. One table of cases and one comparison with random
-// operations run on the embedded server in each `go test`, and on real ones in the live tests. With a server paused, answers are not
-// determined: what clients then see of embedded and of real servers is held to what ZooKeeper promises.
+// operations run on the embedded server in each `go test`, and on real ones in the live tests. While a server is paused, answers are
+// not determined: clients of embedded and of real servers must then see what ZooKeeper promises.
 package conformance

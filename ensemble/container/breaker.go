@@ -28,7 +28,6 @@ func (e *Ensemble) Faults(ctx context.Context) (map[string]ensemble.ServerFault,
 	return faults, nil
 }
 
-// cause makes a server fail.
 func (e *Ensemble) cause(ctx context.Context, s ensemble.Server, f ensemble.ServerFault) error {
 	id := e.ids[s.ID-1]
 	if f == ensemble.Pause {
@@ -63,7 +62,6 @@ func freeze(ctx context.Context, id string) error {
 	}
 }
 
-// undo undoes all faults of a server.
 func (e *Ensemble) undo(ctx context.Context, s ensemble.Server) error {
 	id := e.ids[s.ID-1]
 	states, err := inspectEach(ctx, []string{id})
@@ -82,8 +80,8 @@ func (e *Ensemble) undo(ctx context.Context, s ensemble.Server) error {
 	return nil
 }
 
-// remedies returns the commands that undo the faults of the server with the given id. There may be several: a server that is cut
-// off may also crash. A server is connected before it starts, because it listens on its address in the network.
+// remedies returns the commands that undo the faults of the server with the given id. A server can have several: one that is cut off
+// may also crash. It is connected before it starts, because it listens on its address in the network.
 //
 // Note: a container that is killed keeps its volumes, its networks and its published port.
 func (s state) remedies(ctx context.Context, id int) (commands [][]string, err error) {

@@ -28,7 +28,7 @@ const (
 	txnLogLabel   = "org.zkbench.txn-log"
 )
 
-// Ensemble is three containers, or those of them that are left.
+// Ensemble is three containers, or the remaining ones of a broken ensemble.
 type Ensemble struct {
 	ensemble.Local
 	name     string
@@ -76,8 +76,7 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	return e, ensemble.AwaitReady(ctx, e)
 }
 
-// composeUp starts the containers from a copy of the embedded files. ports has the first ports of the servers, and then the second
-// ones.
+// composeUp starts the containers from a copy of the embedded files. ports lists the first port of each server, and then the second.
 func composeUp(ctx context.Context, opts ensemble.Options, image string, ports []int) error {
 	env := []string{"ZKBENCH_IMAGE=" + image, "ZKBENCH_NAME=" + opts.Name, "ZKBENCH_LIFETIME=" + string(opts.Lifetime)}
 	for i, port := range ports[:ensemble.Size] {
@@ -109,7 +108,6 @@ func Find(ctx context.Context, name string) (*Ensemble, error) {
 	return e, nil
 }
 
-// inspect reads the state of all containers of that name with one command.
 func inspect(ctx context.Context, name string) (*Ensemble, error) {
 	states, err := inspectAll(ctx, name)
 	if err != nil {
@@ -147,7 +145,6 @@ func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 	return d, nil
 }
 
-// addEnvironment adds the settings from compose.yaml that the servers do not report, such as the heap size.
 func (e *Ensemble) addEnvironment(ctx context.Context, settings map[string]string) error {
 	out, err := docker(ctx, "inspect", "--format", "{{range .Config.Env}}{{println .}}{{end}}", e.ids[0])
 	if err != nil {

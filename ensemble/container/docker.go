@@ -28,7 +28,6 @@ func Available(ctx context.Context) error {
 	return err
 }
 
-// composeCommand returns the Compose plugin if the docker command has it, else the older docker-compose.
 func composeCommand(ctx context.Context) ([]string, error) {
 	if exec.CommandContext(ctx, "docker", "compose", "version").Run() == nil {
 		return []string{"docker", "compose"}, nil

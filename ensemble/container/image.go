@@ -20,7 +20,6 @@ const (
 	DebianImage   = "zkbench/zookeeper:3.9" // the default of image/build.sh
 )
 
-// findImage returns an image that is present on the machine. It pulls or builds one if necessary.
 func findImage(ctx context.Context, wanted string, progress io.Writer) (string, error) {
 	wanted = cmp.Or(wanted, os.Getenv("ZKBENCH_IMAGE"))
 	switch {
@@ -77,7 +76,6 @@ func build(ctx context.Context, tag string, progress io.Writer) error {
 	return script(ctx, "build.sh", tag)
 }
 
-// script runs one of the scripts in image/ from a copy of the embedded files.
 func script(ctx context.Context, name, arg string) error {
 	return unpacked(func(dir string) error {
 		cmd := command(ctx, nil, "bash", filepath.Join(dir, "image", name), arg)

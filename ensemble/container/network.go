@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// mostTaken is how often in a row others may take the addresses that were free just before.
 const mostTaken = 5
 
-// withAddresses calls up with the beginning of free addresses for the quorum network, and again with others if these have been taken
-// meanwhile, such as by a second zkbench that starts an ensemble.
+// withAddresses calls up with the beginning of free addresses for the quorum network. It tries others if these are taken meanwhile,
+// such as by a second zkbench that starts an ensemble.
 func withAddresses(ctx context.Context, name string, up func(beginning string) error) error {
 	for taken := 1; ; taken++ {
 		beginning, err := freeAddresses(ctx, name)
@@ -24,9 +23,9 @@ func withAddresses(ctx context.Context, name string, up func(beginning string) e
 	}
 }
 
-// freeAddresses returns how the 256 addresses of a network begin that no other network of the Docker engine or of the machine has,
-// such as "172.20.0". The engine gives fixed addresses only in a range that the user chose, so it is asked for one by a network that
-// is removed again.
+// freeAddresses returns the beginning, such as "172.20.0", of 256 addresses that are not in use by another network of the Docker
+// engine or of the machine. The engine gives fixed addresses only in a range that the user chose, so freeAddresses creates a network,
+// reads its range, and removes it.
 func freeAddresses(ctx context.Context, name string) (beginning string, err error) {
 	id, err := docker(ctx, "network", "create", "--internal", "--label", nameLabel+"="+name, "zkbench-"+name+"_range")
 	if err != nil {
@@ -40,7 +39,6 @@ func freeAddresses(ctx context.Context, name string) (beginning string, err erro
 	return strings.TrimSuffix(subnet.Addr().String(), ".0"), err
 }
 
-// subnetOf returns the addresses of a network.
 func subnetOf(ctx context.Context, network string) (netip.Prefix, error) {
 	out, err := docker(ctx, "network", "inspect", "--format", "{{(index .IPAM.Config 0).Subnet}}", network)
 	if err != nil {
@@ -53,8 +51,8 @@ func subnetOf(ctx context.Context, network string) (netip.Prefix, error) {
 	return subnet.Masked(), nil
 }
 
-// quorumAddress returns the address of a server by its id in the network by which the servers reach each other, as compose.yaml
-// has it: the first is the gateway's.
+// quorumAddress returns the address of the server with an id in the quorum network, as in compose.yaml: the first address is the
+// gateway's.
 func quorumAddress(subnet netip.Prefix, id int) string {
 	a := subnet.Addr().As4()
 	a[3] = byte(1 + id)

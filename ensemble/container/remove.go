@@ -42,7 +42,6 @@ func Down(ctx context.Context, name string) (removed Remains, err error) {
 	return remove(ctx, name)
 }
 
-// objects are the ids of an ensemble's objects by kind.
 type objects [3][]string
 
 func (o objects) count() Remains { return Remains{len(o[0]), len(o[1]), len(o[2])} }
@@ -100,7 +99,6 @@ func remove(ctx context.Context, name string) (Remains, error) {
 	}
 }
 
-// removeOnce asks the engine to remove each of the objects.
 func removeOnce(ctx context.Context, o objects) error {
 	var errs []error
 	for i, kind := range kinds() {
@@ -113,7 +111,6 @@ func removeOnce(ctx context.Context, o objects) error {
 	return errors.Join(errs...)
 }
 
-// list returns the ids of the ensemble's objects of one kind.
 func list(ctx context.Context, name string, command ...string) ([]string, error) {
 	out, err := docker(ctx, append(command, "--quiet", "--filter", "label="+nameLabel+"="+name)...)
 	return strings.Fields(out), err

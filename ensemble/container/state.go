@@ -9,7 +9,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// state is what the Docker engine knows of one server.
 type state struct {
 	service  string // the server's name
 	id       string
@@ -22,10 +21,8 @@ type state struct {
 	ports    []string // of clients
 }
 
-// quorum returns the name of the network by which the servers reach each other.
 func (s state) quorum() string { return s.project + "_quorum" }
 
-// address returns one of the server's addresses for clients, and an empty string if it has fewer.
 func (s state) address(i int) string {
 	if i >= len(s.ports) {
 		return ""
@@ -33,7 +30,6 @@ func (s state) address(i int) string {
 	return "127.0.0.1:" + s.ports[i]
 }
 
-// fault returns the server's fault, or an empty string.
 func (s state) fault() ensemble.ServerFault {
 	switch {
 	case s.status == "paused":
@@ -48,7 +44,8 @@ func (s state) fault() ensemble.ServerFault {
 
 // stateFormat prints the fields of a state in their order. The names and values have no spaces.
 const stateFormat = `{{index .Config.Labels "com.docker.compose.service"}} {{.Id}} {{.Config.Image}} ` +
-	`{{index .Config.Labels "` + lifetimeLabel + `"}} {{with index .Config.Labels "` + txnLogLabel + `"}}{{.}}{{else}}disk{{end}} {{.State.Status}} ` +
+	`{{index .Config.Labels "` + lifetimeLabel + `"}} ` +
+	`{{with index .Config.Labels "` + txnLogLabel + `"}}{{.}}{{else}}disk{{end}} {{.State.Status}} ` +
 	`{{index .Config.Labels "com.docker.compose.project"}} {{range $name, $_ := .NetworkSettings.Networks}}{{$name}},{{end}} ` +
 	`{{with index .HostConfig.PortBindings "2181/tcp"}}{{range .}}{{.HostPort}},{{end}}{{end}}`
 

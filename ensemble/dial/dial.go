@@ -24,8 +24,8 @@ func To(ctx context.Context, d Dialer, address string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// Accept calls serve with each connection to a listener, until that is closed. After any other error, such as too many open files, it calls
-// failed, and goes on after a pause: 1 ms, and twice as long, up to 50 ms, each time in a row.
+// Accept calls serve with each connection to a listener, until the listener is closed. After any other error, such as too many open
+// files, it calls failed and pauses: 1 ms, doubled after each further error in a row, up to 50 ms.
 func Accept(listener net.Listener, failed func(error), serve func(net.Conn)) {
 	for pause := time.Millisecond; ; {
 		conn, err := listener.Accept()
@@ -43,8 +43,9 @@ func Accept(listener net.Listener, failed func(error), serve func(net.Conn)) {
 	}
 }
 
-// Impatient returns a connection whose client waits for the answer to its connect request for a certain time; zero is for no bound. The client
-// library would wait for almost seven session timeouts at a server that accepts connections and is silent, and the session would end meanwhile.
+// Impatient returns a connection that waits at most patience for the answer to its connect request; zero means without bound. The
+// client library would wait for almost seven session timeouts at a server that accepts connections and is silent, and the session
+// would end meanwhile.
 func Impatient(conn net.Conn, patience time.Duration) net.Conn { return &impatientConn{conn, patience} }
 
 type impatientConn struct {
@@ -52,7 +53,7 @@ type impatientConn struct {
 	patience time.Duration
 }
 
-// SetReadDeadline implements [net.Conn]. The client library's first deadline is that of the answer.
+// SetReadDeadline implements [net.Conn]. The first deadline that the client library sets is the one for the answer.
 func (c *impatientConn) SetReadDeadline(t time.Time) error {
 	if c.patience > 0 {
 		t = time.Now().Add(c.patience)

@@ -1,7 +1,7 @@
 package dial
 
-// Mutex is a mutex that may be held during a wait for a server. Unlike a wait for a [sync.Mutex], a wait for it is durable in a bubble of
-// testing/synctest: it does not stop the clock on which its holder waits.
+// Mutex is a mutex that may be held during a wait for a server. In a bubble of testing/synctest, waiting for it is durable, unlike for
+// a [sync.Mutex]: the clock advances, which the holder may be waiting for.
 type Mutex chan struct{}
 
 // NewMutex returns a mutex that is not locked.

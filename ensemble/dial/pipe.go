@@ -19,7 +19,6 @@ func Pipe() (client, server net.Conn) {
 	return &pipeEnd{in: down, out: up}, &pipeEnd{in: up, out: down}
 }
 
-// pipeEnd is one end of a pipe.
 type pipeEnd struct{ in, out *stream }
 
 func (p *pipeEnd) Read(b []byte) (int, error)  { return p.in.read(b) }
@@ -47,7 +46,6 @@ func (p *pipeEnd) SetDeadline(t time.Time) error {
 func (p *pipeEnd) SetReadDeadline(t time.Time) error  { return p.in.setDeadline(&p.in.reading, t) }
 func (p *pipeEnd) SetWriteDeadline(t time.Time) error { return p.out.setDeadline(&p.out.writing, t) }
 
-// stream is one direction of a pipe.
 type stream struct {
 	mu               sync.Mutex
 	changed          sync.Cond
@@ -63,7 +61,6 @@ func newStream() *stream {
 	return s
 }
 
-// change changes the stream and wakes all that wait for a change.
 func (s *stream) change(do func(*stream)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -116,7 +113,6 @@ func (s *stream) write(b []byte) (n int, err error) {
 	}
 }
 
-// deadline is a time at which reads or writes fail.
 type deadline struct {
 	at    time.Time // zero for none
 	timer *time.Timer
@@ -124,7 +120,6 @@ type deadline struct {
 
 func (d *deadline) passed() bool { return !d.at.IsZero() && !time.Now().Before(d.at) }
 
-// setDeadline sets one of the stream's deadlines.
 func (s *stream) setDeadline(d *deadline, t time.Time) error {
 	s.change(func(*stream) {
 		if d.timer != nil {

@@ -17,7 +17,6 @@ const version = "3.9.3-zkbench-embedded"
 // znodes counts the root twice, as ZooKeeper does, which stores it under two names.
 func (s *Server) znodes() int { return len(s.tree.nodes) + 1 }
 
-// refusedCommands returns ZooKeeper's commands that this server does not implement.
 func refusedCommands() []string {
 	return []string{"crst", "dirs", "dump", "envi", "gtmk", "hash", "isro", "srst", "stat", "stmk", "wchc", "wchp"}
 }
@@ -44,7 +43,6 @@ func (c *connection) command(word string) (answer string, ok bool) {
 	return execute(), true
 }
 
-// role returns what the server is in its ensemble.
 func (s *Server) role() ensemble.Role {
 	switch {
 	case len(s.servers) == 1:

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// connection is one TCP connection. One goroutine reads and executes its requests, and another one writes its outbox.
+// connection is one TCP connection. One goroutine reads and executes its requests, and another writes its outbox.
 type connection struct {
 	server  *Server
 	conn    net.Conn
@@ -21,7 +21,7 @@ type connection struct {
 	requests, replies int64
 	heard             time.Time       // when the last request was read
 	waiting           bool            // for the answer to the request that is being served
-	answered          chan struct{}   // tells the reader that it no longer waits
+	answered          chan struct{}   // receives when waiting ends
 	closing           func()          // not nil: answers the request that ends the session
 	held              <-chan struct{} // not nil: the next reply waits until it is closed
 	muted             bool            // nothing more is sent
@@ -39,7 +39,6 @@ const (
 // noZxid is the zxid in the header of frames without a transaction.
 const noZxid = -1
 
-// read serves the connection until either side ends it.
 func (c *connection) read() {
 	in := bufio.NewReader(c.conn)
 	_ = c.conn.SetReadDeadline(c.server.now().Add(c.server.limits.handshake))
@@ -72,7 +71,7 @@ func (c *connection) greet(in *bufio.Reader) bool {
 	return err == nil && c.connect(frame)
 }
 
-// connect answers the first frame of a connection with a new session, or with the one that the client had.
+// connect answers the first frame of a connection with a new session, or with the client's earlier one.
 func (c *connection) connect(frame []byte) bool {
 	d := jute.NewDecoder(frame)
 	d.Int() // the protocol's version, which is always zero
@@ -90,7 +89,7 @@ func (c *connection) connect(frame []byte) bool {
 	s.received++
 	granted := min(max(time.Duration(timeout)*time.Millisecond, minTicks*s.config.Tick), maxTicks*s.config.Tick)
 	if id == 0 {
-		s.delay(s.config.WriteDelay) // to open a session is a transaction
+		s.delay(s.config.WriteDelay) // opening a session is a transaction
 		c.ask(func() { s.begin(c, granted, knowsReadOnly) })
 	} else {
 		if old := s.attached[id]; old != nil { // even if the password is wrong, as ZooKeeper does
@@ -101,7 +100,6 @@ func (c *connection) connect(frame []byte) bool {
 	return c.await()
 }
 
-// enter returns when the server is not paused, and reports whether the connection is still open.
 func (c *connection) enter() bool {
 	for c.server.fault == ensemble.Pause && c.isOpen() {
 		c.pauseUntil(c.server.resumed)
@@ -114,7 +112,6 @@ func (c *connection) isOpen() bool {
 	return open
 }
 
-// pauseUntil waits, without the lock, until the channel is closed or the connection ends.
 func (c *connection) pauseUntil(done <-chan struct{}) {
 	c.server.mu.Unlock()
 	defer c.server.mu.Lock()
@@ -124,14 +121,13 @@ func (c *connection) pauseUntil(done <-chan struct{}) {
 	}
 }
 
-// ask sends the request to the leader, where do runs.
 func (c *connection) ask(do func()) {
 	c.waiting = true
 	c.server.askLeader(do)
 }
 
-// answerAt returns a function that answers the request that the connection waits for, or nil on another server. It has no effect once the
-// connection has ended.
+// answerAt returns a function that answers the request that the connection waits for. It returns nil if s is not the connection's
+// server. The function has no effect once the connection has ended.
 func (c *connection) answerAt(s *Server, answer func()) func() {
 	if s != c.server {
 		return nil
@@ -166,7 +162,7 @@ func (c *connection) adopt(e *session, knowsReadOnly bool) {
 	if e == nil {
 		e = &session{password: make([]byte, passwordSize)}
 	} else {
-		if old := s.attached[e.id]; old != nil { // it has been attached since this one asked
+		if old := s.attached[e.id]; old != nil { // attached since this connection asked
 			s.drop(old)
 		}
 		c.session, c.heard, s.attached[e.id] = e, s.now(), c
@@ -182,14 +178,12 @@ func (c *connection) adopt(e *session, knowsReadOnly bool) {
 	c.send(item{frame: out.Frame()})
 }
 
-// request is one request of a client.
 type request struct {
 	xid  int32
 	op   wire.Opcode
 	body *jute.Decoder
 }
 
-// request serves one frame and reports whether the connection stays open.
 func (c *connection) request(frame []byte) bool {
 	d := jute.NewDecoder(frame)
 	r := request{xid: d.Int(), op: wire.Opcode(d.Int()), body: d}
@@ -214,10 +208,9 @@ func (c *connection) request(frame []byte) bool {
 	return c.serve(r)
 }
 
-// serve answers a request and reports whether further ones are read.
 func (c *connection) serve(r request) bool { return c.answer(r) && c.await() }
 
-// fail serves a request with the fault of a trap.
+// fail serves a request at which a trap's fault happens.
 func (c *connection) fail(r request, trap *Trap) bool {
 	defer close(trap.fired)
 	e := c.session
@@ -239,7 +232,6 @@ func (c *connection) fail(r request, trap *Trap) bool {
 	return false
 }
 
-// smallFrame is the size reserved for a frame without data.
 const smallFrame = 128
 
 // reply answers a request; fill writes the record that follows the header of a successful one.
@@ -247,7 +239,6 @@ func (c *connection) reply(xid int32, code wire.Code, fill func(*jute.Encoder)) 
 	c.frame(xid, c.server.applied, code, smallFrame, fill)
 }
 
-// frame sends a header and a record, which together have about size bytes.
 func (c *connection) frame(xid int32, zxid int64, code wire.Code, size int, fill func(*jute.Encoder)) {
 	c.send(item{frame: encodeFrame(xid, zxid, code, size, fill), until: c.held})
 }

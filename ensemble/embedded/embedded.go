@@ -1,5 +1,5 @@
-// Package embedded is a ZooKeeper ensemble in this process, of one server or several, on loopback ports or, for tests in virtual time,
-// without any.
+// Package embedded is a ZooKeeper ensemble in this process, of one server or several. They listen on loopback ports, or are reached in
+// memory by tests in virtual time.
 //
 // It takes one position: it is an instrument, not a database. Clients observe the same replies, stats, sequence numbers,
 // watches, order and sessions as from ZooKeeper 3.9, which one table of cases and one randomized comparison verify on both.
@@ -21,7 +21,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// Ensemble is the servers of one run. Those of several can be made to fail.
+// Ensemble is the servers of one run. Servers can fail only if there are several.
 type Ensemble struct {
 	*Server // the first
 	*ensemble.Breakage

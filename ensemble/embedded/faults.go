@@ -55,12 +55,11 @@ func (q *quorum) Inject(f Fault) *Trap {
 	return t
 }
 
-// DelayNotifications delays every later notification by d, and with it all later frames to the same connection. Zero ends
-// the delay.
+// DelayNotifications delays every later notification by d, and all later frames to the same connection with it. Zero ends the delay.
 func (q *quorum) DelayNotifications(d time.Duration) { q.change(func() { q.notificationDelay = d }) }
 
-// Expire ends a session as if its client had been silent for too long. It reports whether the session existed; without a leader, it
-// cannot end.
+// Expire ends a session as if its client had been silent for too long. It reports whether the session existed and a leader could end
+// it.
 func (q *quorum) Expire(session int64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -84,7 +83,7 @@ func (q *quorum) change(do func()) {
 	do()
 }
 
-// trapFor returns the trap whose fault happens at a request, or nil. If it is the turn of two, the second one waits.
+// trapFor returns the trap whose fault happens at a request, or nil. If two traps match, the second one waits for the next request.
 func (q *quorum) trapFor(session int64, op wire.Opcode) *Trap {
 	var found *Trap
 	for _, t := range q.traps {

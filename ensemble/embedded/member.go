@@ -7,7 +7,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// member is a server's part in the quorum.
 type member struct {
 	applied  int64                // the zxid of the last transaction in the tree
 	has      int64                // the last zxid that it has acknowledged
@@ -16,25 +15,25 @@ type member struct {
 	serves   bool                 // it accepts sessions
 	follows  bool                 // it counts toward the majority
 	fault    ensemble.ServerFault // empty if it has none
-	resumed  chan struct{}        // of the fault: closed when that is over
+	resumed  chan struct{}        // closed when the fault is over
 	queue    []task               // to apply, in order: transactions, and answers that must not come before them
 	outgoing []task               // for the leader, in order
-	timer    *time.Timer          // for the next of the two; nil before the first
+	timer    *time.Timer          // for the next task of queue or outgoing; nil before the first
 }
 
-// task is something to do at a time; zero is for at once.
+// task is something to do at a time; a zero time means at once.
 type task struct {
 	due time.Time
 	do  func()
 }
 
-// hears reports whether the leader's proposals reach the server, and its acknowledgements the leader.
+// hears reports whether the leader and the server can exchange proposals and acknowledgements.
 func (s *Server) hears() bool {
 	return s.follows && s.leads() && s.fault != ensemble.Pause &&
 		(s == s.leader || s.fault != ensemble.Partition && s.leader.fault != ensemble.Partition)
 }
 
-// applies reports whether the server works on its queue. That of one that is cut off contains what has been committed since.
+// applies reports whether the server works on its queue. While it is cut off, transactions that are committed meanwhile wait there.
 func (s *Server) applies() bool { return s.follows && s.fault == "" }
 
 // askLeader runs do at the leader as soon as the server can reach it. Requests keep their order.
@@ -55,7 +54,6 @@ func (s *Server) delayed(d time.Duration, do func()) task {
 	return t
 }
 
-// proceed does what is due.
 func (s *Server) proceed() {
 	for s.hears() && s.next(&s.outgoing) {
 	}
@@ -64,7 +62,7 @@ func (s *Server) proceed() {
 	s.plan()
 }
 
-// next does the first of some tasks, and returns false if none is due.
+// next does the first task if it is due, and reports whether it did.
 func (s *Server) next(tasks *[]task) bool {
 	if len(*tasks) == 0 || (*tasks)[0].due.After(s.now()) {
 		return false
@@ -75,7 +73,6 @@ func (s *Server) next(tasks *[]task) bool {
 	return true
 }
 
-// plan sets the timer for what is due next.
 func (s *Server) plan() {
 	var next time.Time
 	if s.applies() && len(s.queue) > 0 {
@@ -93,7 +90,7 @@ func (s *Server) plan() {
 	}
 }
 
-// after calls do, with the lock, when d has passed.
+// after calls do, with the lock held, when d has passed, unless the servers have stopped.
 func (q *quorum) after(d time.Duration, do func()) *time.Timer {
 	return time.AfterFunc(d, func() {
 		q.mu.Lock()
@@ -104,10 +101,9 @@ func (q *quorum) after(d time.Duration, do func()) *time.Timer {
 	})
 }
 
-// votes reports whether the server looks for a leader.
 func (s *Server) votes() bool { return s.fault == "" && !s.serves }
 
-// elect makes the voter that has most transactions the leader, if a majority can vote. Proposals that it does not have are lost.
+// elect makes the voter with the most transactions the leader, if a majority can vote. Proposals that it does not have are lost.
 func (q *quorum) elect() {
 	if q.leader != nil || !q.majority((*Server).votes) {
 		return
@@ -135,7 +131,6 @@ func (q *quorum) elect() {
 	leader.applied = q.zxid // as on a real leader, before the first transaction of its epoch
 }
 
-// inherit applies what a new leader has.
 func (s *Server) inherit() {
 	for _, t := range s.queue {
 		t.do()
@@ -152,7 +147,7 @@ func (s *Server) inherit() {
 	s.proposals = nil
 }
 
-// follow makes a server work with the leader, whose tree it copies if it has missed anything.
+// follow makes a server follow the leader. It copies the leader's tree if the server has missed transactions.
 func (s *Server) follow() {
 	s.serves, s.follows = true, true
 	s.queue = nil

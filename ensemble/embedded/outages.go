@@ -6,13 +6,13 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// giveUp is the silence after which servers give each other up: the usual syncLimit.
+// giveUp is the silence after which servers stop waiting for each other: the usual syncLimit.
 func (q *quorum) giveUp() time.Duration { return 5 * q.config.Tick }
 
-// noticing is how long a server that has come back takes to find out that it was given up.
+// noticing is how long a server that has come back takes to notice that the others stopped waiting for it.
 func (q *quorum) noticing() time.Duration { return q.config.Tick / 40 }
 
-// electing is how long servers that look for a leader take to agree on one.
+// electing is how long an election takes.
 func (q *quorum) electing() time.Duration { return q.config.Tick / 10 }
 
 // Fail gives the server a fault, and reports whether it had none.
@@ -36,7 +36,7 @@ func (s *Server) Fail(f ensemble.ServerFault) bool {
 	return true
 }
 
-// Recover ends the server's fault. A server that was given up meanwhile needs a while until it serves again.
+// Recover ends the server's fault. If the others have stopped waiting for the server, it takes a while until it serves again.
 func (s *Server) Recover() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -52,7 +52,8 @@ func (s *Server) Recover() {
 	}
 }
 
-// lose removes the server from the quorum, which has no leader then if it led, or if no majority is left. A paused server does not notice.
+// lose removes the server from the quorum. The quorum then has no leader if this server led, or if no majority is left. A paused
+// server does not notice.
 func (s *Server) lose() {
 	s.follows = false
 	if s.fault != ensemble.Pause {
@@ -63,7 +64,6 @@ func (s *Server) lose() {
 	}
 }
 
-// abdicate ends the work of all servers until there is a new leader.
 func (q *quorum) abdicate() {
 	q.leader = nil
 	for _, s := range q.servers {
@@ -75,13 +75,12 @@ func (q *quorum) abdicate() {
 	q.after(q.electing(), q.elect)
 }
 
-// leave makes a server end its clients' connections and look for a leader. It keeps what it has.
+// leave makes a server end its clients' connections and look for a leader. It keeps its transactions.
 func (s *Server) leave() {
 	s.serves, s.outgoing = false, nil
 	s.dropAll()
 }
 
-// rejoin makes a server that has come back look for the others.
 func (s *Server) rejoin() {
 	if s.fault != "" || s.follows {
 		return

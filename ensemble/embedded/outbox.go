@@ -32,7 +32,6 @@ type item struct {
 	notBefore time.Time       // not zero: sent at that time
 }
 
-// held reports whether the item may have to wait.
 func (i item) held() bool { return i.until != nil || !i.notBefore.IsZero() }
 
 func newOutbox(conn net.Conn, limits limits) *outbox {
@@ -42,7 +41,6 @@ func newOutbox(conn net.Conn, limits limits) *outbox {
 	return o
 }
 
-// put adds a frame, which the next flush sends.
 func (o *outbox) put(i item) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -53,10 +51,8 @@ func (o *outbox) put(i item) {
 	o.bytes += len(i.frame)
 }
 
-// wake makes the writer send all frames.
 func (o *outbox) wake() { o.changed.Broadcast() }
 
-// finish makes the writer end after the last frame.
 func (o *outbox) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -64,7 +60,6 @@ func (o *outbox) finish() {
 	o.changed.Broadcast()
 }
 
-// abort ends the connection at once.
 func (o *outbox) abort() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,7 +69,6 @@ func (o *outbox) abort() {
 	o.conn.Close()
 }
 
-// awaitRoom returns when the client has read enough of the frames sent to it.
 func (o *outbox) awaitRoom() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,7 +77,6 @@ func (o *outbox) awaitRoom() {
 	}
 }
 
-// write sends all frames until finish or abort.
 func (o *outbox) write() {
 	for items := o.take(true); items != nil; items = o.take(true) {
 		o.send(items)
@@ -113,7 +106,6 @@ func (o *outbox) take(writer bool) []item {
 	return items
 }
 
-// send writes the items that take returned.
 func (o *outbox) send(items []item) {
 	if len(items) == 0 {
 		return

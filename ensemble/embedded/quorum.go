@@ -13,11 +13,12 @@ import (
 	"github.com/zkbench/zkbench/ensemble/dial"
 )
 
-// quorum is what servers share: one order of transactions, the sessions, and one lock.
+// quorum is the state that servers share: one order of transactions, the sessions, and one lock.
 //
-// It is not a consensus protocol. The leader orders the transactions, and the quorum, which sees all servers, counts which of them have each
-// one: it is committed when a majority has it. An election knows what each server has. So clients can see reads that lag behind writes,
-// refused handshakes, and writes that are lost or not answered, and nothing else that differs from one server.
+// It is not a consensus protocol. The leader orders the transactions, and the quorum, which sees all servers, counts how many have
+// each one: a transaction is committed when a majority has it. An election knows the transactions of each server. So clients can see
+// reads that lag behind writes, refused handshakes, and writes that are lost or not answered. Apart
+// from that, they see one server.
 type quorum struct {
 	config  Config
 	limits  limits
@@ -73,7 +74,7 @@ func newQuorum(config Config) *quorum {
 	return q
 }
 
-// transaction is a change of all trees. Each server that applies it runs it: the same on equal trees has equal results.
+// transaction is a change of all trees. Each server that applies it calls run: on equal trees, it has equal results.
 type transaction struct {
 	zxid    int64
 	at      time.Time
@@ -115,7 +116,6 @@ func (q *quorum) commit() {
 	}
 }
 
-// majority reports whether something is true of most servers.
 func (q *quorum) majority(is func(*Server) bool) bool {
 	n := 0
 	for _, s := range q.servers {
@@ -126,10 +126,8 @@ func (q *quorum) majority(is func(*Server) bool) bool {
 	return 2*n > len(q.servers)
 }
 
-// leads reports whether a leader is at work.
 func (q *quorum) leads() bool { return q.leader != nil && q.leader.fault != ensemble.Pause }
 
-// runTimers expires sessions and removes empty containers.
 func (q *quorum) runTimers() {
 	tick, reap := time.NewTicker(q.config.Tick), time.NewTicker(q.config.Reap)
 	defer tick.Stop()
@@ -146,7 +144,8 @@ func (q *quorum) runTimers() {
 	}
 }
 
-// expireSilent expires the sessions whose clients have been silent for too long, and drops connections of sessions that have moved on.
+// expireSilent expires the sessions whose clients have been silent for too long, and drops connections of sessions that have moved to
+// another server.
 func (q *quorum) expireSilent(now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -164,7 +163,6 @@ func (q *quorum) expireSilent(now time.Time) {
 	}
 }
 
-// reapContainers removes the containers that have become empty, each in its own transaction.
 func (q *quorum) reapContainers() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -182,7 +180,6 @@ func (q *quorum) reapContainers() {
 	}
 }
 
-// begin creates a session in a transaction.
 func (q *quorum) begin(c *connection, timeout time.Duration, knowsReadOnly bool) {
 	q.nextSession++
 	e := &session{id: q.nextSession, password: make([]byte, passwordSize), timeout: timeout, owner: c.server}
@@ -194,7 +191,7 @@ func (q *quorum) begin(c *connection, timeout time.Duration, knowsReadOnly bool)
 	}, func() { delete(q.sessions, e.id) })
 }
 
-// resume attaches a connection to the session that its client had, unless that has ended or the password is wrong.
+// resume attaches a connection to its client's session. It refuses if the session has ended or the password is wrong.
 func (q *quorum) resume(c *connection, id int64, password []byte, timeout time.Duration, knowsReadOnly bool) {
 	e := q.sessions[id]
 	if e != nil && string(password) == string(e.password) {
@@ -206,14 +203,12 @@ func (q *quorum) resume(c *connection, id int64, password []byte, timeout time.D
 	c.answerAt(c.server, func() { c.adopt(e, knowsReadOnly) })()
 }
 
-// passwordSize is the length of a session's password.
 const passwordSize = 16
 
-// renew starts a session's timeout anew.
 func (q *quorum) renew(e *session) { e.expires = q.now().Add(e.timeout) }
 
-// end removes a session and its ephemeral znodes in one transaction, and ends its connections. Their clients learn of that when they connect
-// again, but for one that has asked for the end.
+// end removes a session and its ephemeral znodes in one transaction, and ends its connections. Clients learn of that when they
+// connect again, except one that has asked for the end.
 func (q *quorum) end(e *session) {
 	delete(q.sessions, e.id)
 	q.propose(e.id, func(at *Server, c *change) func() {
@@ -232,7 +227,6 @@ func (q *quorum) end(e *session) {
 	}, func() { q.sessions[e.id] = e })
 }
 
-// settle calls do when all transactions so far are committed.
 func (q *quorum) settle(do func()) {
 	if n := len(q.proposals); n > 0 {
 		q.proposals[n-1].then = append(q.proposals[n-1].then, do)

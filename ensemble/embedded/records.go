@@ -7,7 +7,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// readOperation decodes a write.
 func readOperation(d *jute.Decoder, op wire.Opcode) operation {
 	o := operation{op: op, path: d.Text()}
 	switch op {
@@ -30,7 +29,6 @@ const (
 	noCode     = -1
 )
 
-// readOperations decodes a multi.
 func readOperations(d *jute.Decoder) []operation {
 	var out []operation
 	for d.Err() == nil {
@@ -56,7 +54,6 @@ func readOperations(d *jute.Decoder) []operation {
 	return out
 }
 
-// encode writes the reply to a successful operation.
 func (r outcome) encode(out *jute.Encoder) {
 	switch r.op {
 	case wire.OpCreate:
@@ -99,7 +96,7 @@ func encodeHeader(out *jute.Encoder, op wire.Opcode, done bool, code wire.Code) 
 type rewatch struct {
 	since              int64 // the last zxid that the client has seen
 	data, exist, child []string
-	unsupported        []string // persistent ones
+	unsupported        []string // persistent watches
 }
 
 func readRewatch(d *jute.Decoder, op wire.Opcode) rewatch {

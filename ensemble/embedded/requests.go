@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// answer executes a request and reports whether the connection stays open.
 func (c *connection) answer(r request) bool {
 	switch r.op {
 	case wire.OpPing:
@@ -54,7 +53,6 @@ func (c *connection) refuse(r request) bool {
 // opDeleteContainer is the request with which a server deletes a container. Clients have no name for it.
 const opDeleteContainer wire.Opcode = 20
 
-// malformed returns MarshallingError if the decoder has met an error.
 func malformed(d *jute.Decoder) wire.Code {
 	if d.Err() != nil {
 		return wire.MarshallingError
@@ -62,7 +60,6 @@ func malformed(d *jute.Decoder) wire.Code {
 	return wire.OK
 }
 
-// serveRead serves a read.
 func (c *connection) serveRead(r request) {
 	s := c.server
 	path, watch := r.body.Text(), r.body.Bool()
@@ -86,7 +83,6 @@ func (c *connection) serveRead(r request) {
 	c.replyRead(r, n)
 }
 
-// replyRead answers a read of an existing znode.
 func (c *connection) replyRead(r request, n *znode) {
 	size := smallFrame
 	var listing []byte
@@ -108,7 +104,6 @@ func (c *connection) replyRead(r request, n *znode) {
 	})
 }
 
-// serveWrite serves a single write.
 func (c *connection) serveWrite(r request) {
 	s := c.server
 	o := readOperation(r.body, r.op)
@@ -123,7 +118,7 @@ func (c *connection) serveWrite(r request) {
 	})
 }
 
-// serveMulti serves a multi. The header of its reply has no error even if it fails.
+// serveMulti serves a multi. Even if it fails, the header of its reply has no error.
 func (c *connection) serveMulti(r request) {
 	s := c.server
 	s.delay(s.config.WriteDelay)
@@ -138,8 +133,8 @@ func (c *connection) serveMulti(r request) {
 	})
 }
 
-// write proposes a transaction for the session of the connection. apply makes its changes and returns what answers the request. A session that
-// has ended, or has moved to another server, does not write here any more: its connection ends, as on ZooKeeper.
+// write proposes a transaction for the session of the connection. apply makes its changes and returns the function that answers the
+// request. If the session has ended or moved to another server, the connection ends instead, as on ZooKeeper.
 func (c *connection) write(apply func(*change) (answer func())) {
 	s, e := c.server, c.session
 	c.ask(func() {
@@ -157,7 +152,7 @@ func (c *connection) write(apply func(*change) (answer func())) {
 	})
 }
 
-// serveSync answers when the server has applied all that was proposed before the leader learned of the request.
+// serveSync answers when the server has applied everything that was proposed before the leader received the request.
 func (c *connection) serveSync(r request) {
 	s := c.server
 	path := r.body.Text()
@@ -170,7 +165,6 @@ func (c *connection) serveSync(r request) {
 	})
 }
 
-// serveClose ends the session.
 func (c *connection) serveClose(r request) {
 	s, e := c.server, c.session
 	c.closing = c.answerAt(s, func() {
@@ -184,7 +178,7 @@ func (c *connection) serveClose(r request) {
 	})
 }
 
-// setWatches sets the watches again that a client had on its last connection, or notifies it at once of events since then.
+// setWatches sets the watches of a client's last connection again. It notifies the client at once of events since then.
 func (c *connection) setWatches(r request) {
 	w := readRewatch(r.body, r.op)
 	code := malformed(r.body)
@@ -222,7 +216,7 @@ func (c *connection) rewatch(w rewatch) {
 	again(w.child, s.watches.child, wire.NodeChildrenChanged, func(n *znode) int64 { return n.pzxid })
 }
 
-// answerAboutWatches does something with the connection's watches of a kind on a path, and answers whether there were any.
+// answerAboutWatches calls do for the connection's watches of a kind on a path. It answers NoWatcher if do returns false.
 func (c *connection) answerAboutWatches(r request, do func(watchKind, string, *connection) bool) {
 	path, kind := r.body.Text(), watchKind(r.body.Int())
 	code := malformed(r.body)

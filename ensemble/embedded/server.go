@@ -41,8 +41,8 @@ const (
 
 // Server is one ZooKeeper server in this process. Its methods may be called concurrently.
 type Server struct {
-	*quorum  // what it shares with the other servers, with the lock that guards everything below
-	member   // its part in it
+	*quorum  // shared with the other servers; its lock guards everything below
+	member   // its part in the quorum
 	index    int
 	listener net.Listener // nil in memory
 
@@ -70,11 +70,11 @@ type session struct {
 	password []byte
 	timeout  time.Duration
 	expires  time.Time
-	owner    *Server // which its client is connected to; nil if a new leader does not know that yet
+	owner    *Server // the server of its client's connection; nil if a new leader does not know it yet
 }
 
-// Memory starts servers without ports, and returns the first. Connections to a server are in memory, and are made by its DialContext. Close
-// ends all of them.
+// Memory starts servers without ports, and returns the first. DialContext of a server returns a connection in memory. Close ends all of
+// them.
 func Memory(config Config) *Server {
 	q := newQuorum(config)
 	q.exact = true
@@ -109,7 +109,7 @@ func Listen(config Config) (*Server, error) {
 // Members returns all servers, in the order of their ids.
 func (q *quorum) Members() []*Server { return q.servers }
 
-// Addr returns the server's address: without a port, one that is reserved for documentation.
+// Addr returns the server's address. Without a port, it is one that is reserved for documentation.
 func (s *Server) Addr() string {
 	if s.listener == nil {
 		return fmt.Sprintf("192.0.2.%d:2181", s.index+1)
@@ -160,14 +160,12 @@ func (s *Server) open(conn net.Conn) bool {
 	return true
 }
 
-// drop ends a connection at once, without its session.
 func (s *Server) drop(c *connection) {
 	s.detach(c)
 	delete(s.connections, c)
 	c.out.abort()
 }
 
-// dropAll ends all connections to the server.
 func (s *Server) dropAll() {
 	for c := range s.connections {
 		s.drop(c)
@@ -183,7 +181,6 @@ func (s *Server) detach(c *connection) {
 	c.session = nil
 }
 
-// take applies a transaction, notifies the watchers of its changes, and answers the client that waits for it.
 func (s *Server) take(t *transaction) {
 	s.applied = t.zxid
 	c := &change{tree: s.tree, zxid: t.zxid, now: t.at.UnixMilli(), session: t.session}

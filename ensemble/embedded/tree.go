@@ -12,7 +12,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// znode is one node of the tree.
 type znode struct {
 	data         []byte // nil is null, which clients can distinguish from empty
 	children     set[string]
@@ -39,13 +38,14 @@ func (n *znode) stat() jute.Stat {
 	}
 }
 
-// list returns the names of the children as an encoded vector, in an order that looks random, because ZooKeeper guarantees none,
-// and that the transactions alone decide, so that a run in virtual time can be repeated. The encoding is cached, as in ZooKeeper,
-// where identical listings for a herd are cheap as well.
+// list returns the names of the children as an encoded vector. ZooKeeper guarantees no order, so the order looks random. It depends on
+// the transactions alone, so that a run in virtual time can be repeated. The encoding is cached, as in ZooKeeper, where identical
+// listings for a herd are cheap as well.
 func (n *znode) list() []byte {
 	if n.listing == nil {
 		names := slices.Sorted(maps.Keys(n.children))
-		rand.New(rand.NewPCG(uint64(n.pzxid), 0)).Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] }) //nolint:gosec // no secret
+		swap := func(i, j int) { names[i], names[j] = names[j], names[i] }
+		rand.New(rand.NewPCG(uint64(n.pzxid), 0)).Shuffle(len(names), swap) //nolint:gosec // no secret
 		var out jute.Encoder
 		out.Texts(names)
 		n.listing = out.Bytes()
@@ -63,7 +63,6 @@ const (
 
 func ownZnodes() []string { return []string{rootPath, systemPath, quotaPath, configPath} }
 
-// tree is the data of a server.
 type tree struct {
 	nodes      map[string]*znode
 	ephemerals index[int64, string] // paths by session
@@ -102,7 +101,6 @@ func (t *tree) clone() *tree {
 // node returns a znode, or nil if it does not exist. The empty path is another name of the root.
 func (t *tree) node(path string) *znode { return t.nodes[cmp.Or(path, rootPath)] }
 
-// event is a change of a znode that fires watches.
 type event struct {
 	typ  wire.EventType
 	path string
@@ -118,7 +116,6 @@ type change struct {
 	events  []event
 }
 
-// operation is one write of a client, alone or in a multi.
 type operation struct {
 	op      wire.Opcode
 	path    string
@@ -128,7 +125,6 @@ type operation struct {
 	version int32
 }
 
-// outcome is the result of a successful operation.
 type outcome struct {
 	op   wire.Opcode
 	path string
@@ -165,7 +161,6 @@ func (c *change) applyAll(operations []operation) ([]outcome, []wire.Code) {
 	return results, codes
 }
 
-// rollback undoes all operations.
 func (c *change) rollback() {
 	for i := len(c.undo) - 1; i >= 0; i-- {
 		c.undo[i]()
@@ -236,7 +231,6 @@ func (c *change) insert(path string, parent *znode, name string, n *znode) {
 	})
 }
 
-// remove deletes a znode without children, if it has the version of the operation.
 func (c *change) remove(o operation) wire.Code {
 	parentPath, name, ok := split(o.path)
 	parent, n := c.node(parentPath), c.nodes[o.path]
@@ -281,10 +275,8 @@ func (c *change) setData(o operation) (outcome, wire.Code) {
 	return outcome{op: o.op, stat: n.stat()}, wire.OK
 }
 
-// anyVersion matches every version.
 const anyVersion = -1
 
-// checkVersion returns the znode if it has the version of the operation.
 func (c *change) checkVersion(o operation) (*znode, wire.Code) {
 	if !validPath(o.path) {
 		return nil, wire.BadArguments
@@ -300,7 +292,6 @@ func (c *change) checkVersion(o operation) (*znode, wire.Code) {
 	}
 }
 
-// link adds a znode to the tree and its indices.
 func (t *tree) link(path string, parent *znode, name string, n *znode) {
 	t.nodes[path] = n
 	if parent.children == nil {
@@ -316,7 +307,6 @@ func (t *tree) link(path string, parent *znode, name string, n *znode) {
 	}
 }
 
-// unlink removes a znode from the tree and its indices.
 func (t *tree) unlink(path string, parent *znode, name string, n *znode) {
 	delete(t.nodes, path)
 	delete(parent.children, name)
@@ -325,7 +315,7 @@ func (t *tree) unlink(path string, parent *znode, name string, n *znode) {
 	t.ephemerals.remove(n.owner, path)
 }
 
-// split splits a path at its last slash.
+// split splits a path at its last slash. ok is false without one, or with a zero byte.
 func split(path string) (parent, name string, ok bool) {
 	i := strings.LastIndexByte(path, '/')
 	if i < 0 || strings.IndexByte(path, 0) >= 0 {
@@ -334,7 +324,6 @@ func split(path string) (parent, name string, ok bool) {
 	return path[:i], path[i+1:], true
 }
 
-// validPath reports whether ZooKeeper accepts the path of a znode.
 func validPath(path string) bool {
 	if path == rootPath || !strings.HasPrefix(path, "/") {
 		return path == rootPath

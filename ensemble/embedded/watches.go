@@ -45,7 +45,7 @@ func (w *watches) fire(e event) set[*connection] {
 	return watchers
 }
 
-// watchKind is the kind of watches that a client asks for, or asks to remove, as the protocol numbers it.
+// watchKind is the kind of watches in a client's request, as the protocol numbers it.
 type watchKind int32
 
 // The kinds of watches.
@@ -55,24 +55,20 @@ const (
 	anyWatch   watchKind = 3
 )
 
-// has reports whether a connection has watches on a path.
 func (w *watches) has(kind watchKind, path string, c *connection) bool {
 	return kind != childWatch && w.data.has(path, c) || kind != dataWatch && w.child.has(path, c)
 }
 
-// remove removes the watches of a connection on a path, and reports whether there were any.
 func (w *watches) remove(kind watchKind, path string, c *connection) bool {
 	removed := kind != childWatch && w.data.remove(path, c)
 	return kind != dataWatch && w.child.remove(path, c) || removed
 }
 
-// drop removes the watches of a connection.
 func (w *watches) drop(c *connection) {
 	w.data.drop(c)
 	w.child.drop(c)
 }
 
-// set is a set of values.
 type set[T comparable] map[T]struct{}
 
 func (s set[T]) add(v T) { s[v] = struct{}{} }
@@ -94,7 +90,6 @@ func (x index[K, V]) remove(key K, v V) {
 	}
 }
 
-// watchTable holds watches, indexed by path and by connection.
 type watchTable struct {
 	byPath       index[string, *connection]
 	byConnection index[*connection, string]
@@ -124,7 +119,6 @@ func (t watchTable) has(path string, c *connection) bool {
 	return found
 }
 
-// remove removes one watch, and reports whether there was one.
 func (t watchTable) remove(path string, c *connection) bool {
 	found := t.has(path, c)
 	t.byPath.remove(path, c)

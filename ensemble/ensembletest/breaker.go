@@ -13,14 +13,13 @@ import (
 	"github.com/zkbench/zkbench/results/must"
 )
 
-// diagnosable is a Breaker that finds its servers' faults.
 type diagnosable interface {
 	ensemble.Breaker
 	ensemble.Diagnoser
 }
 
-// CheckBreaker checks each fault that an engine can cause on an ensemble that has a quorum: what the others make of it, and that
-// the server follows again, with its data, after it has been restored.
+// CheckBreaker checks each fault that an engine can cause. The ensemble must have a quorum. After each fault, it checks how the other
+// servers react, and that the restored server follows again, with its data.
 func CheckBreaker(t *testing.T, e diagnosable) {
 	t.Helper()
 	for _, c := range []struct {
@@ -37,7 +36,7 @@ func CheckBreaker(t *testing.T, e diagnosable) {
 	}
 }
 
-// checkKill kills the leader: another server leads, and the killed one comes back as a follower with what it had missed.
+// checkKill kills the leader. Another server must lead, and the killed one must come back as a follower with the writes it missed.
 func checkKill(t *testing.T, e diagnosable) {
 	victim := withRole(t, e.Servers(), ensemble.Leader)
 	broken(t, e, victim, ensemble.Kill)
@@ -57,7 +56,7 @@ func checkKill(t *testing.T, e diagnosable) {
 	must.Do(t, c.RemoveTree(t.Context(), []string{path}))
 }
 
-// checkPause pauses the leader: another one leads, while the port of the paused one still takes connections.
+// checkPause pauses the leader. Another server must lead, while the port of the paused one still accepts connections.
 func checkPause(t *testing.T, e diagnosable) {
 	victim := withRole(t, e.Servers(), ensemble.Leader)
 	broken(t, e, victim, ensemble.Pause)
@@ -66,7 +65,7 @@ func checkPause(t *testing.T, e diagnosable) {
 	restored(t, e, victim)
 }
 
-// checkPartition cuts off a follower: it stops serving, while its port still takes connections, and the others have a quorum.
+// checkPartition cuts off a follower. It must stop serving, while its port still accepts connections, and the others must have a quorum.
 func checkPartition(t *testing.T, e diagnosable) {
 	victim := withRole(t, e.Servers(), ensemble.Follower)
 	broken(t, e, victim, ensemble.Partition)
@@ -79,8 +78,8 @@ func checkPartition(t *testing.T, e diagnosable) {
 	}
 }
 
-// checkOutage cuts two servers off, and with them the quorum, and lets them come back one after the other. The network may give
-// the first of them the address that the other had.
+// checkOutage cuts off two servers, which ends the quorum, and restores them one after the other. The network may give the first one
+// the address that the other had.
 func checkOutage(t *testing.T, e diagnosable, victims ...ensemble.Server) {
 	for _, s := range victims {
 		must.Do(t, e.Break(t.Context(), s, ensemble.Partition))
@@ -93,7 +92,6 @@ func checkOutage(t *testing.T, e diagnosable, victims ...ensemble.Server) {
 	restored(t, e, victims[1])
 }
 
-// awaitSilence returns when a server runs and serves no requests.
 func awaitSilence(t *testing.T, s ensemble.Server) {
 	t.Helper()
 	Await(t, func() string {
@@ -104,13 +102,11 @@ func awaitSilence(t *testing.T, s ensemble.Server) {
 	})
 }
 
-// mend restores a server, without effect if it has no fault.
 func mend(t *testing.T, e diagnosable, s ensemble.Server) {
 	t.Helper()
 	must.Do(t, e.Restore(context.WithoutCancel(t.Context()), s))
 }
 
-// broken breaks the server, and checks that it has this fault and that no other is caused on top of it.
 func broken(t *testing.T, e diagnosable, s ensemble.Server, f ensemble.ServerFault) {
 	t.Helper()
 	must.Do(t, e.Break(t.Context(), s, f))
@@ -123,7 +119,6 @@ func broken(t *testing.T, e diagnosable, s ensemble.Server, f ensemble.ServerFau
 	}
 }
 
-// restored restores the server, which has no fault then, and returns when all servers have a quorum.
 func restored(t *testing.T, e diagnosable, s ensemble.Server) {
 	t.Helper()
 	for range 2 { // the second time without effect
@@ -139,7 +134,6 @@ func without(servers []ensemble.Server, s ensemble.Server) []ensemble.Server {
 	return slices.DeleteFunc(slices.Clone(servers), func(other ensemble.Server) bool { return other == s })
 }
 
-// withRole returns the first server with a role.
 func withRole(t *testing.T, servers []ensemble.Server, role ensemble.Role) ensemble.Server {
 	t.Helper()
 	for _, s := range servers {
@@ -151,7 +145,6 @@ func withRole(t *testing.T, servers []ensemble.Server, role ensemble.Role) ensem
 	return ensemble.Server{}
 }
 
-// awaitQuorum returns when one of the servers leads and all of them serve.
 func awaitQuorum(t *testing.T, servers []ensemble.Server) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -159,7 +152,6 @@ func awaitQuorum(t *testing.T, servers []ensemble.Server) {
 	must.Do(t, ensemble.AwaitQuorum(ctx, servers))
 }
 
-// reachable checks that the server's client port takes connections.
 func reachable(t *testing.T, s ensemble.Server) {
 	t.Helper()
 	conn, err := net.Dial("tcp", s.Addr)

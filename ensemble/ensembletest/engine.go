@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/results/must"
 )
 
-// started is an ensemble whose servers an engine has started on this machine.
 type started interface {
 	ensemble.Ensemble
 	ensemble.HeapMeter
@@ -19,7 +18,7 @@ type started interface {
 	Release() error
 }
 
-// Engine is how an engine of real servers starts, finds and removes the ensemble of one name.
+// Engine holds the functions by which an engine of real servers starts, finds and removes the ensemble of one name.
 type Engine[E started] struct {
 	Name string
 	Up   func(ctx context.Context, opts ensemble.Options) (E, error)
@@ -30,7 +29,7 @@ type Engine[E started] struct {
 	TxnLog func(path string, inMemory bool) bool
 }
 
-// CheckEngine checks what every engine of real servers promises of the ensembles that it starts, keeps up and removes.
+// CheckEngine checks that an engine of real servers starts, keeps up and removes ensembles as every such engine must.
 func CheckEngine[E started](t *testing.T, e Engine[E]) {
 	t.Run("kept", e.checkKept)
 	t.Run("transaction logs in memory", e.checkLogsInMemory)
@@ -50,7 +49,6 @@ func (e Engine[E]) up(t *testing.T, opts ensemble.Options) E {
 	return one
 }
 
-// down removes an ensemble that was kept, of which nothing is left then.
 func (e Engine[E]) down(t *testing.T) {
 	t.Helper()
 	if servers, err := e.Down(t.Context()); err != nil || servers != ensemble.Size {
@@ -69,7 +67,6 @@ func (e Engine[E]) nothingLeft(t *testing.T) {
 	}
 }
 
-// refused checks that the ensemble of that name cannot be had with some options, and why.
 func (e Engine[E]) refused(t *testing.T, opts ensemble.Options, why string) {
 	t.Helper()
 	opts.Name = e.Name
@@ -78,7 +75,7 @@ func (e Engine[E]) refused(t *testing.T, opts ensemble.Options, why string) {
 	}
 }
 
-// checkKept checks that an ensemble that is kept up can be described and attached to, and outlives those who attach.
+// checkKept checks that an ensemble that is kept up can be described and attached to, and that closing an attached one leaves it up.
 func (e Engine[E]) checkKept(t *testing.T) {
 	one := e.up(t, ensemble.Options{Lifetime: ensemble.Kept})
 	d, err := one.Describe(t.Context())
@@ -107,7 +104,6 @@ func (e Engine[E]) checkKept(t *testing.T) {
 	e.down(t)
 }
 
-// checkLogsInMemory checks that transaction logs in memory are recorded as such, and are refused to runs that ask for a disk.
 func (e Engine[E]) checkLogsInMemory(t *testing.T) {
 	one := e.up(t, ensemble.Options{Lifetime: ensemble.Kept, TxnLog: ensemble.InMemory})
 	if d, err := one.Describe(t.Context()); err != nil || !e.TxnLog(d.TxnLog, true) {
@@ -134,7 +130,7 @@ func (e Engine[E]) checkDebris(t *testing.T) {
 	e.nothingLeft(t)
 }
 
-// checkBreaker checks the faults of servers, and that servers can be removed in any state.
+// checkBreaker checks the faults of servers, and that servers with any fault can be removed.
 func (e Engine[E]) checkBreaker(t *testing.T) {
 	one := e.up(t, ensemble.Options{})
 	CheckBreaker(t, one)

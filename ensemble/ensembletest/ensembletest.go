@@ -72,7 +72,6 @@ func (s *Shared) Get(t testing.TB) ensemble.Ensemble {
 	return s.ensemble
 }
 
-// turn waits until no other package uses the ensemble of this name.
 func turn(ctx context.Context, name string) (*ensemble.FileLock, error) {
 	for {
 		lock, err := ensemble.TryLock(name + "-tests")
@@ -83,7 +82,7 @@ func turn(ctx context.Context, name string) (*ensemble.FileLock, error) {
 	}
 }
 
-// open starts the ensemble. If the servers do not form a quorum in time, as on a machine that is too busy for a moment, it tries once more.
+// open starts the ensemble. It tries twice, because a busy machine may delay the quorum for too long.
 func open(ctx context.Context, name string) (ensemble.Ensemble, error) {
 	e, err := openReal(ctx, name)
 	if errors.Is(err, ensemble.ErrNotStarted) && ctx.Err() == nil {
@@ -92,7 +91,7 @@ func open(ctx context.Context, name string) (ensemble.Ensemble, error) {
 	return e, err
 }
 
-// openReal returns an error instead of the embedded server, which has tests of its own.
+// openReal returns an error instead of the embedded server, which has its own tests.
 func openReal(ctx context.Context, name string) (ensemble.Ensemble, error) {
 	var why strings.Builder
 	opts := ensemble.Options{Name: name, Progress: &why}
@@ -117,7 +116,8 @@ func Embedded(t testing.TB, config embedded.Config) *embedded.Ensemble {
 	return embedded.Of(s)
 }
 
-// Require skips a live test if live tests are off, or not required and err wraps ErrUnavailable. Other errors fail the test.
+// Require skips a live test if live tests are off, or if err wraps ErrUnavailable and they are not required. Any other error fails the
+// test.
 func Require(t testing.TB, err error) {
 	t.Helper()
 	required := os.Getenv(requireVariable) != ""

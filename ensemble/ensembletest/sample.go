@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Sample skips two of three tests if the race detector is on, because it makes them four times as slow. They run the same code in many
-// ways, so that a third of them shows most races. `make faults` runs all of them without the detector.
+// Sample skips two of three tests under the race detector, which makes them four times as slow. The tests run the same code in many
+// ways, so that a third of them finds most races. `make faults` runs all of them without the detector.
 func Sample(t *testing.T) {
 	t.Helper()
 	// Note: with a weaker hash, a check is left out for all variants or for none.

@@ -16,7 +16,7 @@ import (
 // patience is how long Await waits: a session that cannot be closed in order lasts until its timeout.
 const patience = 2 * ensemble.SessionTimeout
 
-// Await polls until problem returns an empty string. The test fails with the last problem after a minute.
+// Await polls until problem returns an empty string. After a minute, the test fails with the last problem.
 func Await(t testing.TB, problem func() string) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
@@ -61,8 +61,8 @@ func AwaitConnections(t testing.TB, servers []ensemble.Server, most int64) {
 // ownZnodes is how many znodes an empty server reports: those of ZooKeeper itself, and the root, which counts twice.
 const ownZnodes = 5
 
-// AwaitNoZnodes returns when no server has a znode besides ZooKeeper's own. A server may apply the last removal later
-// than the others, and may read the close request of a session after its client has given up.
+// AwaitNoZnodes returns when the servers have only ZooKeeper's own znodes. A server may apply the last removal later than the others,
+// and may read the close request of a session after its client has given up.
 func AwaitNoZnodes(t testing.TB, servers []ensemble.Server) {
 	t.Helper()
 	Await(t, func() string {
@@ -75,7 +75,7 @@ func AwaitNoZnodes(t testing.TB, servers []ensemble.Server) {
 	})
 }
 
-// End closes a session and returns when witness, another session, no longer sees its ephemeral znode. [zk.Conn.Close] waits at
+// End closes a session and returns when another session, witness, no longer sees its ephemeral znode. [zk.Conn.Close] waits at
 // most a second for its request to be answered. A session whose request the server does not read lasts until it expires.
 func End(t testing.TB, gone, witness *zk.Conn, ephemeral string) {
 	t.Helper()

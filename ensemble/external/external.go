@@ -1,6 +1,6 @@
 // Package external measures against servers that zkbench has not started.
 //
-// It takes one position: the servers belong to others. zkbench starts and stops none, does not use the counters that other
+// It takes one position: the servers belong to others. zkbench does not start or stop them, does not use counters that other
 // sessions change, and writes below one znode per run. [Open] reports in advance what would make a run invalid.
 package external
 
@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// Mistake is an error in the addresses or the load that the user asked for, as opposed to one of the servers.
+// Mistake is an error in the addresses or the load that the user gave, as opposed to an error of the servers.
 type Mistake struct{ error }
 
 // Unwrap returns the error itself.
@@ -30,9 +30,9 @@ var (
 	_ ensemble.Chrooted = (*Ensemble)(nil)
 )
 
-// Open returns the ensemble of a connect string (see [Parse]) if it is fit for a run: the addresses are different servers of
-// one ensemble, all accept sessions and writes, and znodes can be created and deleted below the chroot. To test that, Open
-// opens a session with each server, creates one ephemeral znode and deletes it at once. Of the options it uses Clients.
+// Open returns the ensemble of a connect string (see [Parse]) if a run can use it: the addresses are different servers of one
+// ensemble, all accept sessions and writes, and znodes can be created and deleted below the chroot. To test that, Open opens a
+// session with each server, creates one ephemeral znode and deletes it at once. The only option that it uses is Clients.
 func Open(ctx context.Context, connect string, opts ensemble.Options) (*Ensemble, error) {
 	target, err := Parse(connect)
 	if err != nil {

@@ -22,14 +22,12 @@ const (
 	silenceTimeout = 500 * time.Millisecond  // after which the port is tested for other protocols
 )
 
-// peer is one server and what it reports about itself.
 type peer struct {
 	ensemble.Server
 	status ensemble.Status
 	config map[string]string // empty if `conf` is not allowed
 }
 
-// reachAll contacts all servers in parallel, and joins their errors.
 func reachAll(ctx context.Context, names []string) ([]peer, error) {
 	peers := make([]peer, len(names))
 	err := inParallel(len(names), func(i int) (err error) {
@@ -43,7 +41,6 @@ func reachAll(ctx context.Context, names []string) ([]peer, error) {
 	return peers, checkAddresses(peers)
 }
 
-// inParallel calls f with 0 to n-1 in parallel, and joins the errors.
 func inParallel(n int, f func(i int) error) error {
 	errs := make([]error, n)
 	var all sync.WaitGroup
@@ -54,7 +51,6 @@ func inParallel(n int, f func(i int) error) error {
 	return errors.Join(errs...)
 }
 
-// checkAddresses returns an error if two names stand for one address.
 func checkAddresses(peers []peer) error {
 	for i, p := range peers {
 		same := func(o peer) bool { return o.Addr == p.Addr }
@@ -65,7 +61,6 @@ func checkAddresses(peers []peer) error {
 	return nil
 }
 
-// reach finds an address of the server that accepts connections, and asks for its status and settings.
 func reach(ctx context.Context, name string) (peer, error) {
 	p := peer{Server: ensemble.Server{Name: name}}
 	asking, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("no answer within %s", answerTimeout))
@@ -89,7 +84,6 @@ func reach(ctx context.Context, name string) (peer, error) {
 	return p, nil
 }
 
-// named prefixes an error with the server's name as the user gave it.
 func (p *peer) named(err error) error {
 	if strings.HasPrefix(err.Error(), p.Name) {
 		return err
@@ -125,8 +119,8 @@ func (p *peer) ask(ctx context.Context) error {
 	}
 }
 
-// resolve returns the addresses of a name. It makes sure that sessions are pinned to one server: given a name with several
-// addresses, the client library would connect to any of them.
+// resolve returns the addresses of a name, because each session must stay on one server: given a name with several addresses, the
+// client library would connect to any of them.
 func resolve(ctx context.Context, name string) ([]string, error) {
 	host, port, err := net.SplitHostPort(name)
 	if err != nil {
@@ -147,7 +141,6 @@ func resolve(ctx context.Context, name string) ([]string, error) {
 	return addrs, nil
 }
 
-// tryDial returns nil if the server accepts a connection, or an error that advises what to do.
 func tryDial(ctx context.Context, addr string) error {
 	conn, err := dial.To(ctx, nil, addr)
 	switch {
@@ -170,18 +163,22 @@ func isClosed(err error) bool {
 	return errors.Is(err, ensemble.ErrUnanswered) || errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET)
 }
 
-// explain describes a port that accepts connections but does not answer like a ZooKeeper client port.
+// explain returns an error with advice for a port that accepts connections but does not answer like a ZooKeeper client port.
 func explain(p peer, found port, err error) error {
 	switch {
 	case found == tlsPort:
-		return Mistake{fmt.Errorf("%s speaks TLS, which zkbench does not: give the server's plain client port (clientPort, usually 2181)", p.Name)}
+		return Mistake{fmt.Errorf("%s speaks TLS, which zkbench does not: give the server's plain client port (clientPort, usually 2181)",
+			p.Name)}
 	case found == webPort:
 		return Mistake{fmt.Errorf("%s is a web server, such as ZooKeeper's AdminServer: give the client port (clientPort, usually 2181)", p.Name)}
 	case isClosed(err):
-		return fmt.Errorf("%s closes connections without an answer: either it is no ZooKeeper client port, or it is out of connections for this address (maxClientCnxns): give the client port (usually 2181), close other clients, or raise the limit", p.Name)
+		return fmt.Errorf("%s closes connections without an answer: either it is no ZooKeeper client port, "+
+			"or it is out of connections for this address (maxClientCnxns): "+
+			"give the client port (usually 2181), close other clients, or raise the limit", p.Name)
 	case errors.Is(err, ensemble.ErrNotZooKeeper):
 		return p.named(fmt.Errorf("%w: give the client port (clientPort, usually 2181)", err))
 	default:
-		return fmt.Errorf("%s accepts connections but does not answer: the server is stopped or overloaded, or this is not its plain client port (clientPort, usually 2181) but one for TLS or for other servers: %w", p.Name, err)
+		return fmt.Errorf("%s accepts connections but does not answer: the server is stopped or overloaded, "+
+			"or this is not its plain client port (clientPort, usually 2181) but one for TLS or for other servers: %w", p.Name, err)
 	}
 }

@@ -38,7 +38,6 @@ func sniff(ctx context.Context, addr string) port {
 	}
 }
 
-// connected connects and returns the result of speaks, or false without a connection.
 func connected(ctx context.Context, addr string, speaks func(context.Context, net.Conn) bool) bool {
 	conn, err := dial.To(ctx, nil, addr)
 	if err != nil {

@@ -68,7 +68,7 @@ func checkAddress(address string) error {
 	return nil
 }
 
-// checkChroot returns an error unless the path is empty, for no chroot, or ZooKeeper accepts it and zkbench may write there.
+// checkChroot returns an error for a path that ZooKeeper does not accept or where zkbench may not write. An empty path means the root.
 func checkChroot(chroot string) error {
 	if chroot == "" {
 		return nil
@@ -90,7 +90,6 @@ func checkChroot(chroot string) error {
 	return nil
 }
 
-// isForbidden reports whether ZooKeeper refuses the character in paths.
 func isForbidden(r rune) bool {
 	return unicode.IsControl(r) || r >= 0xe000 && r <= 0xf8ff || r >= 0xfff0 && r <= 0xffff
 }

@@ -21,14 +21,12 @@ import (
 // trialTimeout bounds a trial as a whole. The client library takes up to a second more to close a session.
 const trialTimeout = 3500 * time.Millisecond
 
-// trial tests the servers by a session with each of them.
 type trial struct {
 	peers  []peer
 	conns  []*zk.Conn
 	chroot string
 }
 
-// try opens a session with each server, creates a znode through one of them, and looks for it through the others.
 func try(ctx context.Context, peers []peer, chroot string) error {
 	t := trial{peers: slices.Clone(peers), conns: make([]*zk.Conn, len(peers)), chroot: chroot}
 	trying, cancel := context.WithTimeoutCause(ctx, trialTimeout, fmt.Errorf("no answer within %s", trialTimeout))
@@ -56,7 +54,8 @@ func (t *trial) run(ctx context.Context) error {
 }
 
 func (t *trial) stalled(ctx context.Context, i int, what string) error {
-	return fmt.Errorf("%s did not %s: check that neither it nor the majority of its ensemble is stopped or overloaded: %w", t.peers[i].Name, what, context.Cause(ctx))
+	return fmt.Errorf("%s did not %s: check that neither it nor the majority of its ensemble is stopped or overloaded: %w",
+		t.peers[i].Name, what, context.Cause(ctx))
 }
 
 func (t *trial) connect(ctx context.Context, i int) error {
@@ -104,7 +103,8 @@ func (t *trial) write(ctx context.Context) error {
 	return compared
 }
 
-// findChroot returns an error with the commands that create a missing chroot: its permissions are up to its owner.
+// findChroot returns an error for a missing chroot, with the commands that create it. It does not create it, because the owner decides
+// on its permissions.
 func (t *trial) findChroot(ctx context.Context) error {
 	var missing []string
 	for at := t.chroot; at != ""; at = at[:strings.LastIndexByte(at, '/')] {
@@ -124,22 +124,24 @@ func (t *trial) findChroot(ctx context.Context) error {
 	return fmt.Errorf("the chroot %s does not exist: create it first, by%s", t.chroot, strings.Join(missing, ""))
 }
 
-// sessionNeedsSASL is how the client library prints ZooKeeper's error code SESSIONCLOSEDREQUIRESASLAUTH.
+// sessionNeedsSASL is the client library's text for ZooKeeper's error code SESSIONCLOSEDREQUIRESASLAUTH.
 const sessionNeedsSASL = "unknown error: -124"
 
-// explain describes why a request about a znode below the base failed, and advises what to do.
+// explain returns an error with advice for a failed request about a znode below the base.
 func (t *trial) explain(ctx context.Context, i int, verb string, err error) error {
 	name, base := t.peers[i].Name, cmp.Or(t.chroot, "/")
 	switch {
 	case ctx.Err() != nil && (errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrClosing)): // see close
 		return t.stalled(ctx, i, "answer a request to "+verb+" znodes")
 	case errors.Is(err, zk.ErrNoAuth):
-		return fmt.Errorf("%s: no permission to %s znodes in %s: let an owner grant world:anyone the rights cdrwa there, or create a znode for zkbench and add it to --servers as chroot:\n  zkCli.sh -server %s create %s \"\" world:anyone:cdrwa",
+		return fmt.Errorf("%s: no permission to %s znodes in %s: let an owner grant world:anyone the rights cdrwa there, "+
+			"or create a znode for zkbench and add it to --servers as chroot:\n  zkCli.sh -server %s create %s \"\" world:anyone:cdrwa",
 			name, verb, base, name, strings.TrimSuffix(base, "/")+"/bench")
 	case errors.Is(err, zk.ErrNoChildrenForEphemerals):
 		return fmt.Errorf("%s: the chroot %s is an ephemeral znode, which cannot have children: choose a persistent one", name, base)
 	case strings.Contains(err.Error(), sessionNeedsSASL):
-		return fmt.Errorf("%s accepts only clients with SASL authentication, which zkbench does not support: give servers that also accept others (without sessionRequireClientSASLAuth and enforce.auth.enabled)", name)
+		return fmt.Errorf("%s accepts only clients with SASL authentication, which zkbench does not support: "+
+			"give servers that also accept others (without sessionRequireClientSASLAuth and enforce.auth.enabled)", name)
 	default:
 		return fmt.Errorf("%s: %s znodes in %s: %w", name, verb, base, err)
 	}
@@ -164,7 +166,8 @@ func (t *trial) compare(ctx context.Context, probe string) error {
 	for i := range t.peers {
 		for k := range i {
 			if t.same(k, i) {
-				errs = append(errs, Mistake{fmt.Errorf("%s and %s are the same server under two addresses: give each server once", t.peers[k].Name, t.peers[i].Name)})
+				errs = append(errs, Mistake{fmt.Errorf("%s and %s are the same server under two addresses: give each server once",
+					t.peers[k].Name, t.peers[i].Name)})
 			}
 		}
 	}
@@ -187,11 +190,12 @@ func (t *trial) unrelated(a, b peer) error {
 	if a.status.Role == ensemble.Standalone {
 		advice = "both stand alone: give one of them, or join them into an ensemble"
 	}
-	return fmt.Errorf("%s and %s are unrelated servers (a znode created through the first is not there on the second): %s", a.Name, b.Name, advice)
+	return fmt.Errorf("%s and %s are unrelated servers (a znode created through the first is not there on the second): %s",
+		a.Name, b.Name, advice)
 }
 
 // same reports whether two addresses with the same znodes lead to one server. Two leaders or standalone servers do. Others
-// differ in their server ids, which the settings or the highest byte of session ids have; that byte truncates ids above 255.
+// differ in their server ids, which are in the settings or in the highest byte of session ids, where ids above 255 are truncated.
 func (t *trial) same(a, b int) bool {
 	p, q := t.peers[a], t.peers[b]
 	if r := p.status.Role; r == q.status.Role && (r == ensemble.Leader || r == ensemble.Standalone) {

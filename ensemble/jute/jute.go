@@ -41,7 +41,6 @@ func (d *Decoder) Reject(what string) {
 	d.rest = nil
 }
 
-// take returns the next n bytes, or nil after an error.
 func (d *Decoder) take(what string, n int) []byte {
 	if n < 0 || n > len(d.rest) {
 		d.Reject(fmt.Sprintf("%s of %d bytes, with %d left", what, n, len(d.rest)))
@@ -104,7 +103,6 @@ func (d *Decoder) Texts() []string {
 // Encoder appends fields to a record. Its zero value is an empty record.
 type Encoder struct{ record []byte }
 
-// lengthSize is the length prefix of a frame.
 const lengthSize = 4
 
 // NewFrame returns an encoder with room for the length prefix of a frame and a body of about size bytes.
@@ -116,7 +114,7 @@ func (e *Encoder) Frame() []byte {
 	return e.record
 }
 
-// Bytes returns the record.
+// Bytes returns the record. It does not copy it.
 func (e *Encoder) Bytes() []byte { return e.record }
 
 // ReadFrame reads a length-prefixed frame and returns its body, or ErrMalformed if its length is negative or above limit.

@@ -74,7 +74,7 @@ func (c Client) Find(ctx context.Context, base string) ([]Found, error) {
 	return all, nil
 }
 
-// Glance examines only the owner and the mark of a root, by at most two reads. It also returns whether the root exists.
+// Glance examines only the owner and the mark of a root, by at most two reads. It also reports whether the root exists.
 func (c Client) Glance(ctx context.Context, root string) (f Found, there bool, err error) {
 	f.Path = root
 	timeout, err := c.get(ctx, root+"/"+ownerName)
@@ -108,7 +108,7 @@ func (c Client) Examine(ctx context.Context, root string) (Found, error) {
 	return f, err
 }
 
-// get returns a znode's data, or nil if it does not exist.
+// get returns a znode's data. It is nil only if the znode does not exist.
 func (c Client) get(ctx context.Context, path string) ([]byte, error) {
 	data, err := ask(ctx, c, func() ([]byte, error) { data, _, err := c.Conn.Get(path); return data, err })
 	switch {

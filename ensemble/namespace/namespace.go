@@ -14,7 +14,6 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// prefix precedes the run's name in the name of a root.
 const prefix = "zkbench-"
 
 // rootName matches the names of roots: the prefix, the time of the run in UTC, and four hexadecimal digits.
@@ -23,22 +22,21 @@ const rootName = `^` + prefix + `[0-9]{8}T[0-9]{6}Z-[0-9a-f]{4}$`
 // ownerName is the ephemeral znode below a root. Its data is the session timeout: how long it outlives a killed process.
 const ownerName = "owner"
 
-// mark is the data of a root that is created with an owner.
 const mark = "zkbench run: removed when it ends, or by zkbench clean"
 
-// Root returns the path of a run's root below base, which is a path or, for the ensemble's root, empty.
+// Root returns the path of a run's root below base, which is empty for the root of the ensemble.
 func Root(base, run string) string { return base + "/" + prefix + run }
 
 // IsRoot reports whether a znode has the name of a run's root.
 func IsRoot(name string) bool { return regexp.MustCompile(rootName).MatchString(name) }
 
-// Client is a session with a limit on the time for an answer. The library itself waits for two thirds of the session timeout.
+// Client is a session with a bound on the wait for an answer. The library itself waits for two thirds of the session timeout.
 type Client struct {
 	Conn     *zk.Conn
 	Patience time.Duration
 }
 
-// Create creates a root that belongs to the client's session. timeout is that session's.
+// Create creates a root that belongs to the client's session. timeout is the timeout of that session.
 func (c Client) Create(ctx context.Context, root string, timeout time.Duration) error {
 	_, err := ask(ctx, c, func() ([]zk.MultiResponse, error) {
 		return c.Conn.Multi(

@@ -18,8 +18,8 @@ var ErrSilent = errors.New("the server does not answer")
 // Patience is how long a client of Connect waits for an answer.
 const Patience = 5 * time.Second
 
-// ask sends one request and waits for its answer, at most until ctx ends or for the client's patience. The caller then
-// closes the session, which ends the goroutine of the request.
+// ask sends one request and waits for its answer, until ctx ends or the client's patience is over. The caller then closes the session,
+// which ends the goroutine of the request.
 func ask[T any](ctx context.Context, c Client, request func() (T, error)) (T, error) {
 	type answer struct {
 		value T
@@ -47,7 +47,8 @@ func ask[T any](ctx context.Context, c Client, request func() (T, error)) (T, er
 }
 
 func connectionLost(err error) bool {
-	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrClosing) || errors.Is(err, zk.ErrNoServer) || errors.Is(err, zk.ErrSessionExpired)
+	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrClosing) ||
+		errors.Is(err, zk.ErrNoServer) || errors.Is(err, zk.ErrSessionExpired)
 }
 
 // Connect opens a session on the first server that grants one, without waiting for silent ones. The caller closes it.

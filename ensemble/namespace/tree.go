@@ -17,7 +17,7 @@ type tree struct {
 	ephemerals int      // without a root's owner
 }
 
-// outstanding is the most unanswered requests of one session.
+// outstanding bounds the unanswered requests of one session.
 const outstanding = 32
 
 // walk lists a tree level by level. The tree of a znode that does not exist is empty.
@@ -54,7 +54,7 @@ func (c Client) walk(ctx context.Context, root string) (tree, error) {
 	return t, nil
 }
 
-// children lists a znode; the stat is nil if it does not exist.
+// children lists a znode. The stat is nil if the znode does not exist.
 func (c Client) children(ctx context.Context, path string) ([]string, *zk.Stat, error) {
 	var stat *zk.Stat
 	names, err := ask(ctx, c, func() (names []string, err error) {
@@ -70,11 +70,11 @@ func (c Client) children(ctx context.Context, path string) ([]string, *zk.Stat, 
 	return names, stat, nil
 }
 
-// rounds is how often a tree is removed again because it grew meanwhile, such as by requests queued in a stalled server.
+// rounds bounds how many times a tree is removed again because it grew meanwhile, such as by requests queued in a stalled server.
 const rounds = 10
 
 // Remove deletes a tree and returns how many znodes it has deleted. Other clients may delete the same tree at the same time.
-// A root is deleted in one transaction with its owner, so that it has one as long as it exists.
+// A root is deleted in one transaction with its owner, so that it never exists without one.
 func (c Client) Remove(ctx context.Context, root string) (removed int, err error) {
 	for range rounds {
 		t, err := c.walk(ctx, root)
@@ -90,7 +90,7 @@ func (c Client) Remove(ctx context.Context, root string) (removed int, err error
 	return removed, fmt.Errorf("remove %s: a client keeps creating znodes below it", root)
 }
 
-// CreateTree creates persistent znodes of n bytes, many in one transaction. Each path stands after that of its parent.
+// CreateTree creates persistent znodes of n bytes, many in one transaction. Each path follows the path of its parent.
 func (c Client) CreateTree(ctx context.Context, paths []string, n int) error {
 	data := make([]byte, n)
 	for _, batch := range batches(paths, n) {
@@ -105,7 +105,8 @@ func (c Client) CreateTree(ctx context.Context, paths []string, n int) error {
 	return nil
 }
 
-// RemoveTree deletes znodes whose paths are known, each after its parent. It is faster than Remove, which lists them first.
+// RemoveTree deletes znodes whose paths are known. Each path follows the path of its parent. It is faster than Remove, which lists the
+// znodes first.
 func (c Client) RemoveTree(ctx context.Context, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -114,7 +115,7 @@ func (c Client) RemoveTree(ctx context.Context, paths []string) error {
 	return err
 }
 
-// removeTree deletes the listed znodes, and reports whether others have been created meanwhile (grew).
+// removeTree deletes the listed znodes. grew reports whether others have been created meanwhile.
 func (c Client) removeTree(ctx context.Context, t tree) (removed int, grew bool, err error) {
 	owner := t.paths[0] + "/" + ownerName
 	if i := slices.Index(t.paths, owner); i > 0 { // behind the root, so that one batch has both
@@ -138,7 +139,6 @@ const (
 	batchBytes  = 200_000
 )
 
-// batches splits a list into parts that fit into one transaction each, with so many bytes of data for each znode.
 func batches(paths []string, data int) [][]string {
 	var out [][]string
 	bytes := 0
@@ -152,8 +152,8 @@ func batches(paths []string, data int) [][]string {
 	return out
 }
 
-// removeBatch deletes znodes in one transaction, the last one first. If other clients change them meanwhile, it deletes them by
-// single requests.
+// removeBatch deletes znodes in one transaction, the last one first. If other clients change them meanwhile, it falls back to single
+// requests.
 func (c Client) removeBatch(ctx context.Context, paths []string) (removed int, grew bool, err error) {
 	var deletes []any
 	for _, path := range slices.Backward(paths) {

@@ -27,7 +27,6 @@ func (e *Ensemble) Faults(context.Context) (map[string]ensemble.ServerFault, err
 	return faults, nil
 }
 
-// cause makes a server fail.
 func (e *Ensemble) cause(ctx context.Context, s ensemble.Server, f ensemble.ServerFault) error {
 	server := serverDir(e.dir, s.ID)
 	signal, done := syscall.SIGKILL, func() bool { _, alive := running(server); return !alive }
@@ -44,7 +43,6 @@ func (e *Ensemble) cause(ctx context.Context, s ensemble.Server, f ensemble.Serv
 	return await(ctx, done)
 }
 
-// undo continues a paused server, and starts a killed one with its configuration and its data.
 func (e *Ensemble) undo(_ context.Context, s ensemble.Server) error {
 	server := serverDir(e.dir, s.ID)
 	if pid, alive := running(server); alive {
@@ -57,7 +55,6 @@ func (e *Ensemble) undo(_ context.Context, s ensemble.Server) error {
 	return launch(installation, server)
 }
 
-// await polls until the condition holds, which a signal brings about within milliseconds.
 func await(ctx context.Context, condition func() bool) error {
 	for !condition() {
 		select {

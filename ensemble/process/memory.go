@@ -13,7 +13,6 @@ import (
 // memoryFolder is where Linux systems mount a memory file system that every user may write to.
 const memoryFolder = "/dev/shm"
 
-// memoryNeeded is the most that the transaction logs of all servers take.
 const memoryNeeded = ensemble.Size * ensemble.MemoryLogBytes
 
 // memoryDir returns the folder for the transaction logs of the ensemble with the state folder dir. It differs by user and by
@@ -23,7 +22,6 @@ func memoryDir(dir string) string {
 	return filepath.Join(memoryFolder, fmt.Sprintf("zkbench-%d-%s-%x", os.Getuid(), filepath.Base(dir), hash[:4]))
 }
 
-// makeMemoryDir creates that folder if there is room for the logs.
 func makeMemoryDir(dir string) (string, error) {
 	logs := memoryDir(dir)
 	err := checkMemory(memoryFolder, memoryNeeded)
@@ -42,7 +40,6 @@ const (
 	ramfs = 0x858458f6 // has no size
 )
 
-// checkMemory returns an error unless folder is on a memory file system with the needed bytes free.
 func checkMemory(folder string, needed int64) error {
 	var fs syscall.Statfs_t
 	if err := syscall.Statfs(folder, &fs); err != nil {

@@ -1,7 +1,7 @@
 // Package process runs three ZooKeeper servers as local JVM processes, from Debian's zookeeper package or a release.
 //
-// It takes one position: three servers that share a disk and a kernel with the load are not three machines, but better than
-// none. The servers listen on the loopback address only, and write into one folder that is removed with them.
+// It takes one position: three servers that share a disk and a kernel with the load do not replace three machines, but are better than
+// no ensemble. The servers listen on the loopback address only, and write into one folder that is removed with them.
 package process
 
 import (
@@ -27,7 +27,7 @@ type Ensemble struct {
 
 var _ ensemble.Breaker = (*Ensemble)(nil)
 
-// lockName differs from that of a container ensemble of the same name.
+// lockName differs from the lock name of a container ensemble of the same name.
 func lockName(name string) string { return "process-" + name }
 
 // stateDir returns the folder of an ensemble. It is in the user's cache, because the temporary folder is often not on a disk.
@@ -77,7 +77,6 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	return e, nil
 }
 
-// load reads the files that configure has written.
 func load(name string) (*Ensemble, error) {
 	dir := stateDir(name)
 	home, err := os.ReadFile(filepath.Join(dir, homeFile))
@@ -85,7 +84,8 @@ func load(name string) (*Ensemble, error) {
 		return nil, ensemble.ErrNotUp
 	}
 	log, _ := os.ReadFile(filepath.Join(dir, txnLogFile)) // empty, or missing, for the default
-	e := &Ensemble{dir: dir, home: string(home), Local: ensemble.Local{TxnLog: cmp.Or(ensemble.TxnLog(log), ensemble.OnDisk), LockName: lockName(name)}}
+	local := ensemble.Local{TxnLog: cmp.Or(ensemble.TxnLog(log), ensemble.OnDisk), LockName: lockName(name)}
+	e := &Ensemble{dir: dir, home: string(home), Local: local}
 	e.Breakage = &ensemble.Breakage{Possible: []ensemble.ServerFault{ensemble.Kill, ensemble.Pause}, Cause: e.cause, Undo: e.undo}
 	for id := 1; id <= ensemble.Size; id++ {
 		addr, err := os.ReadFile(filepath.Join(serverDir(dir, id), addrFile))
@@ -158,7 +158,7 @@ func Down(name string) (ended int, err error) {
 	return remove(stateDir(name))
 }
 
-// Inventory returns how many processes of an ensemble are running, in use or not, and their folder, or "" if there is none.
+// Inventory returns the number of an ensemble's running processes, in use or not, and its folder. dir is empty if it has none.
 func Inventory(name string) (alive int, dir string) {
 	dir = stateDir(name)
 	if _, err := os.Stat(dir); err != nil {

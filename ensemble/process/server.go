@@ -29,7 +29,6 @@ const (
 
 func serverDir(dir string, id int) string { return filepath.Join(dir, fmt.Sprintf("zoo%d", id)) }
 
-// installation is where ZooKeeper's jars and a Java runtime are.
 type installation struct {
 	home      string
 	java      string
@@ -42,7 +41,7 @@ func Available(home string) error {
 	return err
 }
 
-// debianJar is what Debian's zookeeper package installs; its manifest names the other jars.
+// debianJar is a file of Debian's zookeeper package. Its manifest names the other jars.
 const debianJar = "/usr/share/java/zookeeper.jar"
 
 func findInstallation(home string) (installation, error) {
@@ -56,7 +55,8 @@ func findInstallation(home string) (installation, error) {
 		inst.classpath = filepath.Join(home, "lib", "*")
 	default:
 		if _, err := os.Stat(debianJar); err != nil {
-			return inst, fmt.Errorf("%w: no ZooKeeper is installed: apt-get install zookeeper, or set ZOOKEEPER_HOME to an unpacked release", ensemble.ErrUnavailable)
+			return inst, fmt.Errorf("%w: no ZooKeeper is installed: apt-get install zookeeper, or set ZOOKEEPER_HOME to an unpacked release",
+				ensemble.ErrUnavailable)
 		}
 		inst.home = debianJar
 		inst.classpath = debianJar + ":/usr/share/java/slf4j-simple.jar"
@@ -66,13 +66,13 @@ func findInstallation(home string) (installation, error) {
 		java, err = exec.LookPath(filepath.Join(javaHome, "bin", "java"))
 	}
 	if err != nil {
-		return inst, fmt.Errorf("%w: there is no java command: install a Java runtime (apt-get install default-jre-headless)", ensemble.ErrUnavailable)
+		return inst, fmt.Errorf("%w: there is no java command: install a Java runtime (apt-get install default-jre-headless)",
+			ensemble.ErrUnavailable)
 	}
 	inst.java = java
 	return inst, nil
 }
 
-// configure writes the folder of each server and returns them.
 func configure(dir string, opts ensemble.Options) ([]string, error) {
 	clients, err := opts.ClientPorts()
 	if err != nil {
@@ -172,17 +172,14 @@ func running(server string) (pid int, alive bool) {
 	return pid, err == nil && strings.Contains(string(cmdline), filepath.Join(server, configFile))
 }
 
-// stopped reports whether a process is stopped by a signal.
 func stopped(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	_, fields, _ := strings.Cut(string(stat), ") ") // after the name, which may have spaces
 	return err == nil && strings.HasPrefix(fields, "T")
 }
 
-// stopTimeout is how long a server may take to end by itself.
 const stopTimeout = 5 * time.Second
 
-// remove ends the ensemble's processes and deletes its folders.
 func remove(dir string) (ended int, err error) {
 	for id := 1; id <= ensemble.Size; id++ {
 		server := serverDir(dir, id)
@@ -226,7 +223,6 @@ func stop(server string, pid int) error {
 	}
 }
 
-// send sends a signal to a process, which may have ended.
 func send(pid int, signal syscall.Signal) error {
 	if err := syscall.Kill(pid, signal); !errors.Is(err, syscall.ESRCH) {
 		return err

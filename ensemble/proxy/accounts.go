@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// leastKept is the shortest time for which a session without a connection is kept, so that one that comes back joins its account.
+	// leastKept is the least time for which a session without a connection is kept, so that a client that comes back finds its account.
 	leastKept = time.Minute
 	// sweepEvery is how often the accounts are searched for sessions that have had no connection for too long.
 	sweepEvery = time.Second
-	// ticks is how much longer than its timeout a server may keep a session: it looks once a tick.
+	// ticks is how much longer than its timeout a server may keep a session: it checks once per tick.
 	ticks = 3 * time.Second
 )
 
-// accounts holds a ledger for each session. A session that has had no connection for its timeout is reported as over. It is forgotten after
-// twice its timeout, and at least a minute.
+// accounts holds a ledger for each session. A session without a connection for longer than its timeout is reported as over. It is
+// forgotten after twice its timeout, and at least a minute.
 type accounts struct {
 	epoch    time.Time
 	observer wire.Tap
@@ -28,7 +28,7 @@ type accounts struct {
 	byID map[int64]*account
 }
 
-// account is one session. It is the tap of its ledger, and passes on to the observer what it receives.
+// account is one session. It is the tap of its ledger, and passes everything on to the observer.
 type account struct {
 	wire.Tap
 	ledger *wire.Ledger
@@ -38,15 +38,15 @@ type account struct {
 	// What follows is guarded by the lock of all accounts.
 	links     int
 	left      time.Time // when the last connection ended
-	unmatched int64     // that were reported
-	silent    bool      // it was reported as over, because it had no connection
+	unmatched int64     // frames that were reported
+	silent    bool      // reported as over, because it had no connection
 }
 
 func newAccounts(epoch time.Time, observer wire.Tap) *accounts {
 	return &accounts{epoch: epoch, observer: observer, all: map[*account]struct{}{}, byID: map[int64]*account{}}
 }
 
-// join returns the account of the session that a client wants to resume, and a new one for id 0.
+// join returns the account of the session that a client wants to resume, or a new one for id 0.
 func (as *accounts) join(id int64) *account {
 	as.mu.Lock()
 	defer as.mu.Unlock()
@@ -61,7 +61,6 @@ func (as *accounts) join(id int64) *account {
 	return a
 }
 
-// register makes an account known by its session, once the server has opened that. It is called before the client learns of the session.
 func (as *accounts) register(a *account) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
@@ -90,14 +89,15 @@ func (as *accounts) forget(a *account) {
 	}
 }
 
-// sweep reports the sessions that have had no connection for too long, and forgets those that no server can have.
+// sweep reports the sessions that have had no connection for too long, and forgets those that servers must have ended.
 func (as *accounts) sweep(now time.Time) {
 	for _, a := range as.silent(now) {
 		as.observer.Over(a.id.Load(), true)
 	}
 }
 
-// silent returns the sessions that have had no connection for too long since the last call. It forgets those that no server can have.
+// silent returns the sessions that have had no connection for too long since the last call. It forgets those that servers must have
+// ended.
 func (as *accounts) silent(now time.Time) (out []*account) {
 	as.mu.Lock()
 	defer as.mu.Unlock()
@@ -117,13 +117,13 @@ func (as *accounts) silent(now time.Time) (out []*account) {
 	return out
 }
 
-// Connected implements [wire.Tap]. The ledger is locked, so that the accounts must not be.
+// Connected implements [wire.Tap]. The ledger is locked, so the accounts must not be locked here.
 func (a *account) Connected(session int64, resumed bool, timeout time.Duration) {
 	a.id.Store(session)
 	a.Tap.Connected(session, resumed, timeout)
 }
 
-// Over implements [wire.Tap]. The ledger is locked, so that the accounts must not be.
+// Over implements [wire.Tap]. The ledger is locked, so the accounts must not be locked here.
 func (a *account) Over(session int64, expired bool) {
 	a.over.Store(true)
 	a.Tap.Over(session, expired)

@@ -16,12 +16,11 @@ import (
 const (
 	bufferSize  = 16 << 10
 	dialTimeout = 10 * time.Second
-	// lingering is how long a connection may stay half open after the client has ended its half. A server closes it at once, unless it
-	// hangs.
+	// lingering is how long a connection may stay half open after the client has ended its half. A server that works closes it at
+	// once.
 	lingering = time.Minute
 )
 
-// link is a client's connection and the connection to its server.
 type link struct {
 	proxy    *Proxy
 	listener *listener
@@ -31,21 +30,19 @@ type link struct {
 	server net.Conn // nil until it is open
 	isCut  bool
 
-	pending []byte // of the client's first bytes, until it is known what they are
+	pending []byte // of the client's first bytes, until its protocol is known
 	kind    opening
 	wanted  int64                    // the session to resume; zero for a new one
 	counted atomic.Pointer[counting] // nil unless the client speaks ZooKeeper's protocol
 	ended   sync.Once                // reports who ended the connection
 }
 
-// counting is what counts a connection.
 type counting struct {
 	*wire.Tapped
 	account    *account
 	registered bool
 }
 
-// received counts what the server has sent.
 func (c *counting) received(p []byte, all *accounts) {
 	c.Received(p)
 	if !c.registered && c.account.id.Load() != 0 {
@@ -54,7 +51,6 @@ func (c *counting) received(p []byte, all *accounts) {
 	}
 }
 
-// cut ends both connections at once.
 func (l *link) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,7 +62,7 @@ func (l *link) cut() {
 	}
 }
 
-// reset closes a connection so that the other side gets a reset in place of the end of the stream.
+// reset closes a connection so that the other side receives a reset instead of the end of the stream.
 func reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
@@ -91,7 +87,6 @@ func (l *link) serve() {
 	l.settle()
 }
 
-// dial opens the connection to the server.
 func (l *link) dial() error {
 	conn, err := l.listener.dial(dialTimeout)
 	if err != nil {
@@ -107,7 +102,6 @@ func (l *link) dial() error {
 	return nil
 }
 
-// toServer forwards what the client sends, after it is counted.
 func (l *link) toServer() {
 	buffer := make([]byte, bufferSize)
 	for {
@@ -129,7 +123,6 @@ func (l *link) toServer() {
 	}
 }
 
-// toClient forwards what the server sends, after it is counted.
 func (l *link) toClient() {
 	buffer := make([]byte, bufferSize)
 	for {
@@ -155,7 +148,7 @@ func (l *link) toClient() {
 	}
 }
 
-// endHalf ends one half of a connection as the half behind it has ended: by the end of the stream or by a reset.
+// endHalf ends one half of a connection in the way in which the other side has ended: by the end of the stream or by a reset.
 func endHalf(conn net.Conn, err error) {
 	if tcp, ok := conn.(*net.TCPConn); ok && errors.Is(err, io.EOF) {
 		_ = tcp.CloseWrite()
@@ -164,7 +157,7 @@ func endHalf(conn net.Conn, err error) {
 	reset(conn)
 }
 
-// admit returns what to forward to the server: nothing until it is known what the connection is, or has ended.
+// admit returns the bytes to forward to the server: nothing until the connection's kind is known, or the connection has ended.
 func (l *link) admit(p []byte, end bool) []byte {
 	if l.kind == undecided {
 		l.pending = append(l.pending, p...)
@@ -180,7 +173,7 @@ func (l *link) admit(p []byte, end bool) []byte {
 	return p
 }
 
-// begin acts on the kind of the connection, which its first bytes show.
+// begin acts on the kind of the connection. first are its first bytes.
 func (l *link) begin(first []byte) {
 	switch l.kind {
 	case handshake:
@@ -200,11 +193,10 @@ func (l *link) begin(first []byte) {
 	}
 }
 
-// mostQuoted is how many bytes of an unknown protocol an incident shows.
 const mostQuoted = 16
 
-// over counts the end of a connection, and reports it unless the client had closed its session. The side that ends first has ended it. It
-// returns true if it has reported it.
+// over counts the end of a connection, and reports it unless the client had closed its session. The side that ends first is the one
+// that has ended it.
 func (l *link) over(kind IncidentKind, err error) (reported bool) {
 	c := l.counted.Load()
 	if c == nil {
@@ -230,7 +222,6 @@ func (l *link) over(kind IncidentKind, err error) (reported bool) {
 	return reported
 }
 
-// happened reports an incident of this connection.
 func (l *link) happened(kind IncidentKind, detail string, unanswered int) {
 	i := Incident{Kind: kind, Server: l.listener.server, Client: l.client.RemoteAddr().String(), Detail: detail, Unanswered: unanswered}
 	if c := l.counted.Load(); c != nil {
@@ -239,7 +230,7 @@ func (l *link) happened(kind IncidentKind, detail string, unanswered int) {
 	l.proxy.happened(i)
 }
 
-// settle leaves the account, and reports frames that could not be decoded.
+// settle ends the connection's part in its account, and reports frames that could not be decoded.
 func (l *link) settle() {
 	c := l.counted.Load()
 	if c == nil {

@@ -12,34 +12,32 @@ import (
 )
 
 const (
-	// probePause is the time between two attempts to connect to a server that takes no connections.
+	// probePause is the time between two attempts to connect to a server that does not accept connections.
 	probePause = 100 * time.Millisecond
-	// probeTimeout bounds such an attempt. A server that has not refused by then is taken to be up.
+	// probeTimeout bounds such an attempt. A server that has not refused it by then counts as up.
 	probeTimeout = 100 * time.Millisecond
-	// secondLook is how long after the end of a connection the server is looked at again. A process that has ended no longer listens then.
+	// secondLook is the delay before the server is probed again after the end of a connection. A process that has ended no longer
+	// listens by then.
 	secondLook = 20 * time.Millisecond
 )
 
-// listener is the address at which clients reach a server.
 type listener struct {
 	proxy  *Proxy
 	server string
 
 	mu      sync.Mutex
-	address string       // also while it refuses connections
-	socket  net.Listener // nil meanwhile
+	address string       // kept while connections are refused
+	socket  net.Listener // nil while connections are refused
 
 	looking atomic.Bool // a second look is due
 }
 
-// at returns the address.
 func (l *listener) at() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.address
 }
 
-// listen lets the address take connections.
 func (l *listener) listen() error {
 	socket, err := (&net.ListenConfig{}).Listen(l.proxy.dials, "tcp", l.at())
 	if err != nil {
@@ -54,7 +52,7 @@ func (l *listener) listen() error {
 	return nil
 }
 
-// shut makes the address refuse connections, until serve finds that the server takes them again.
+// shut makes the address refuse connections, until serve finds that the server accepts them again.
 func (l *listener) shut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +68,6 @@ func (l *listener) current() net.Listener {
 	return l.socket
 }
 
-// serve takes connections while the server does, until the proxy is closed.
 func (l *listener) serve() {
 	for {
 		if socket := l.current(); socket != nil {
@@ -86,12 +83,10 @@ func (l *listener) serve() {
 	}
 }
 
-// unreachable reports that clients cannot connect.
 func (l *listener) unreachable(err error) {
 	l.proxy.happened(Incident{Kind: Unreachable, Server: l.server, Detail: err.Error()})
 }
 
-// awaitServer returns true when the server takes connections, and false when the proxy is closed.
 func (l *listener) awaitServer() bool {
 	for {
 		select {
@@ -105,14 +100,13 @@ func (l *listener) awaitServer() bool {
 	}
 }
 
-// dial opens a connection to the server.
 func (l *listener) dial(timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(l.proxy.dials, timeout)
 	defer cancel()
 	return dial.To(ctx, nil, l.server)
 }
 
-// probe connects to the server, and returns why that is not possible.
+// probe returns an error if the server refuses a connection. It returns nil if the server does not answer.
 func (l *listener) probe() error {
 	conn, err := l.dial(probeTimeout)
 	var timeout net.Error
@@ -125,8 +119,8 @@ func (l *listener) probe() error {
 	return conn.Close()
 }
 
-// check shuts the address if the server does not take connections: at once, and by a second look, as a process that ends may close its
-// connections before its listening socket.
+// check shuts the address if the server does not accept connections. It probes at once and a second time, because a process that ends
+// may close its connections before its listening socket.
 func (l *listener) check() {
 	if l.probe() != nil {
 		l.shut()

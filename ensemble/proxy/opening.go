@@ -7,11 +7,11 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// opening is what the first bytes of a connection show.
+// opening is the kind of a connection, as its first bytes show.
 type opening int
 
 const (
-	undecided opening = iota // there are too few of them
+	undecided opening = iota // more bytes are needed
 	handshake                // a connect request
 	command                  // a four-letter command
 	encrypted                // TLS
@@ -19,11 +19,10 @@ const (
 )
 
 const (
-	lengthSize  = 4       // of the length before a frame
+	lengthSize  = 4       // of a frame's length prefix
 	mostOpening = 1 << 10 // a longer frame is not a connect request: it has 44 or 45 bytes, with a password of 16
 )
 
-// classify says what a connection is, by its first bytes.
 func classify(first []byte) opening {
 	const tlsHandshake, tlsMajor = 0x16, 0x03
 	switch {

@@ -1,11 +1,12 @@
-// Package proxy stands between any ZooKeeper clients and their servers, and counts what passes in the ledgers of [wire].
+// Package proxy stands between any ZooKeeper clients and their servers, and counts the frames that pass in the ledgers of [wire].
 //
-// It takes one position: an application must not notice that it is observed. Every byte is forwarded unchanged and in its order. What
-// the proxy does not understand, such as TLS, it forwards and counts as not understood. When one side ends its connection, so does the
-// proxy on the other side, and in the same manner. There is one listening address for each server, so that clients keep their choice.
+// It takes one position: an application must not notice that it is observed. Every byte is forwarded unchanged and in its order.
+// Protocols that the proxy does not understand, such as TLS, are forwarded and counted as not understood. When one side ends its
+// connection, the proxy ends the other side's in the same way. Each server has its own listening address, so that clients keep their
+// choice.
 //
-// While a server does not take connections, its address does not either. The proxy learns of that when the server ends a connection or
-// refuses one, so that a client that connects before is cut off instead of refused.
+// While a server does not accept connections, its address does not either. The proxy notices that only when the server ends a
+// connection or refuses one, so a client that connects before is disconnected instead of refused.
 package proxy
 
 import (
@@ -19,27 +20,27 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// Config says what a proxy connects.
+// Config is the configuration of a proxy.
 type Config struct {
 	Servers  []string  // host:port of each
 	Listen   []string  // an address for each server; none means free ports of 127.0.0.1
-	Epoch    time.Time // of all times that the observer gets
+	Epoch    time.Time // the start of all times that the observer receives
 	Observer Observer
 }
 
-// Observer receives what passes. Its methods must not block. Those of [wire.Tap] for different sessions, and Happened, may be called
-// concurrently.
+// Observer receives the frames and incidents of all connections. Its methods must not block. Happened, and the methods of [wire.Tap]
+// for different sessions, may be called concurrently.
 type Observer interface {
 	wire.Tap
 	Happened(i Incident)
 }
 
-// IncidentKind says what happened to a connection.
+// IncidentKind is the kind of an [Incident].
 type IncidentKind string
 
 // The kinds of incidents.
 const (
-	Unreachable  IncidentKind = "unreachable"   // the server did not take the connection
+	Unreachable  IncidentKind = "unreachable"   // the server did not accept the connection
 	EndedServer  IncidentKind = "server ended"  // the server ended a connection whose session was not closed
 	EndedClient  IncidentKind = "client ended"  // the client ended a connection without closing its session
 	Refused      IncidentKind = "refused"       // the server ended a connection instead of answering the connect request
@@ -48,7 +49,7 @@ const (
 	Unmatched    IncidentKind = "unmatched"     // frames that could not be decoded
 )
 
-// Incident is what happened to a connection, beside requests and replies.
+// Incident is an event of a connection other than a request or a reply.
 type Incident struct {
 	At      time.Duration `json:"at_ns"` // since the epoch
 	Kind    IncidentKind  `json:"kind"`
@@ -87,7 +88,8 @@ func Start(ctx context.Context, c Config) (*Proxy, error) {
 	if len(c.Listen) > 0 && len(c.Listen) != len(c.Servers) {
 		return nil, fmt.Errorf("%d addresses to listen on for %d servers: give one for each", len(c.Listen), len(c.Servers))
 	}
-	p := &Proxy{config: c, accounts: newAccounts(c.Epoch, c.Observer), links: map[*link]struct{}{}, stats: Stats{Incidents: map[IncidentKind]int64{}}}
+	stats := Stats{Incidents: map[IncidentKind]int64{}}
+	p := &Proxy{config: c, accounts: newAccounts(c.Epoch, c.Observer), links: map[*link]struct{}{}, stats: stats}
 	p.dials, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	for i, server := range c.Servers {
 		l := &listener{proxy: p, server: server, address: "127.0.0.1:0"}
@@ -106,7 +108,6 @@ func Start(ctx context.Context, c Config) (*Proxy, error) {
 	return p, nil
 }
 
-// sweep looks for sessions without a connection until the proxy is closed.
 func (p *Proxy) sweep() {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
@@ -120,7 +121,7 @@ func (p *Proxy) sweep() {
 	}
 }
 
-// Addresses returns where clients reach each server through the proxy, in the order of the servers.
+// Addresses returns the addresses at which clients reach the servers through the proxy, in the order of the servers.
 func (p *Proxy) Addresses() []string {
 	var out []string
 	for _, l := range p.listeners {
@@ -161,14 +162,13 @@ func (p *Proxy) release(l *link) {
 	delete(p.links, l)
 }
 
-// command counts a four-letter command.
 func (p *Proxy) command() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.stats.Commands++
 }
 
-// happened counts an incident and hands it to the observer.
+// happened counts an incident and passes it to the observer.
 func (p *Proxy) happened(i Incident) {
 	i.At = time.Since(p.config.Epoch)
 	p.mu.Lock()
@@ -180,7 +180,7 @@ func (p *Proxy) happened(i Incident) {
 	}
 }
 
-// Close ends all connections, and returns when nothing of the proxy is left, from every call.
+// Close ends all connections. Every call returns only when all goroutines of the proxy have ended.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.stop()

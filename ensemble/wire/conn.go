@@ -24,10 +24,10 @@ type Conn struct {
 	net.Conn
 	ledger *Ledger
 
-	reading dial.Mutex // is locked while bytes are received
+	reading dial.Mutex // held while bytes are received
 	arrived []byte     // counted, but not read by the client yet
 	buffer  [readSize]byte
-	writing dial.Mutex // is locked while a request is counted and sent
+	writing dial.Mutex // held while a request is counted and sent
 
 	// What follows is guarded by the ledger's lock.
 	out, in     frames
@@ -43,11 +43,11 @@ type Conn struct {
 	ending      ending
 }
 
-// Write counts the frames in p, then sends them: a reply cannot overtake the count of its request. After the end of the
-// connection, it has no effect, as when a network loses what is sent. A write that fails ends the connection, which the next read reports.
+// Write counts the frames in p, then sends them: a reply cannot overtake the count of its request. After the end of the connection, it
+// has no effect, as when a network loses data. A write that fails ends the connection, which the next read reports.
 //
-// Note: it returns no error, because go-zookeeper 1.0.4 answers a request whose write fails up to three times while the session is being
-// closed. The channel has room for two answers, so that the third would block its main loop, and leak 3 MB of buffers with it.
+// Note: it returns no error, because go-zookeeper 1.0.4 answers a request whose write fails up to three times while the session is
+// being closed. The channel has room for two answers, so that the third would block its main loop, and leak 3 MB of buffers with it.
 func (c *Conn) Write(p []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -98,7 +98,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return n - len(c.arrived), err
 }
 
-// receive reads from the network, and returns how much of it is for the client.
+// receive reads from the network, and returns how many of the bytes are for the client.
 func (c *Conn) receive(p []byte) (int, error) {
 	if read(c.ledger, &c.ending.ended) {
 		return 0, io.EOF
@@ -120,7 +120,7 @@ func (c *Conn) receive(p []byte) (int, error) {
 	return n, err
 }
 
-// outstandingRequest holds what is needed of a request when its reply arrives.
+// outstandingRequest is the part of a request that is needed when its reply arrives.
 type outstandingRequest struct {
 	xid          int32
 	op           Opcode
@@ -168,14 +168,14 @@ func (c *Conn) request(body []byte, length int) {
 	l.counts.BytesOut += int64(length) + 4
 }
 
-// LeastConnectRequest is how many bytes a connect request has up to the end of the session to resume: after the version, the last zxid and
-// the timeout.
+// LeastConnectRequest is the size of a connect request up to the end of the id of the session to resume: after the version, the last
+// zxid and the timeout.
 const LeastConnectRequest = idAt + 8
 
 const idAt = 4 + 8 + 4
 
-// SessionToResume returns the session that a connect request wants to resume, zero for a new one. known is false if there are too few bytes
-// of the request, which is without its length prefix.
+// SessionToResume returns the session that a connect request wants to resume, or zero for a new one. known is false if there are too
+// few bytes. The request is given without its length prefix.
 func SessionToResume(request []byte) (id int64, known bool) {
 	if len(request) < LeastConnectRequest {
 		return 0, false
@@ -183,7 +183,7 @@ func SessionToResume(request []byte) (id int64, known bool) {
 	return int64(binary.BigEndian.Uint64(request[idAt:])), true
 }
 
-// expect appends to the outstanding requests. Their memory is used again when all of them have been answered.
+// expect appends to the outstanding requests. Their memory is reused when all of them have been answered.
 func (c *Conn) expect(r outstandingRequest) {
 	c.outstanding = append(c.outstanding, r)
 	if len(c.outstanding) == 1 {
@@ -191,8 +191,8 @@ func (c *Conn) expect(r outstandingRequest) {
 	}
 }
 
-// sessionRequest counts a frame to the server that maintains the session. It is a request of the recipe, under the given opcode, if it
-// opens or closes a further session, and housekeeping if not. The ledger is locked.
+// sessionRequest counts a frame to the server that maintains the session. If it opens or closes a further session, it is a request of
+// the recipe, under the given opcode. Otherwise it is housekeeping. The ledger is locked.
 func (l *Ledger) sessionRequest(opensOrCloses bool, op Opcode, length int) {
 	if !l.further || !opensOrCloses {
 		l.counts.Housekeeping++
@@ -202,7 +202,7 @@ func (l *Ledger) sessionRequest(opensOrCloses bool, op Opcode, length int) {
 	l.counts.BytesOut += int64(length) + 4
 }
 
-// sessionReply counts the reply to such a frame. The ledger is locked.
+// sessionReply counts the reply to a frame of sessionRequest. The ledger is locked.
 func (c *Conn) sessionReply(opensOrCloses bool, length int) {
 	counts := &c.ledger.counts
 	switch {
@@ -215,7 +215,6 @@ func (c *Conn) sessionReply(opensOrCloses bool, length int) {
 	}
 }
 
-// parseRequest reads the header of a request and, where it matters, its path and watch flag.
 func parseRequest(body []byte) outstandingRequest {
 	r := outstandingRequest{xid: int32(binary.BigEndian.Uint32(body)), op: Opcode(binary.BigEndian.Uint32(body[4:]))}
 	path, rest := jutePath(body[8:])
@@ -264,7 +263,6 @@ func (c *Conn) reply(body []byte, length int) {
 	}
 }
 
-// greeting counts the connect response.
 func (c *Conn) greeting(body []byte, length int) {
 	c.greetedIn = true
 	c.sessionReply(c.opens, length)
@@ -358,12 +356,11 @@ func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 	}
 }
 
-// expects reports whether a request with this xid is outstanding.
 func (c *Conn) expects(xid int32) bool {
 	return slices.ContainsFunc(c.outstanding, func(r outstandingRequest) bool { return r.xid == xid })
 }
 
-// upkeep counts the reply to a request that no recipe causes.
+// upkeep counts the reply to a request that belongs to housekeeping.
 func (c *Conn) upkeep(r outstandingRequest, code Code, length int) {
 	l := c.ledger
 	c.sessionReply(r.op == OpClose, length)
@@ -377,7 +374,6 @@ func (c *Conn) upkeep(r outstandingRequest, code Code, length int) {
 	}
 }
 
-// resetDone counts the reply to a request that sets watches again.
 func (c *Conn) resetDone() {
 	c.resetting--
 	c.ledger.resumed = !c.ending.ended

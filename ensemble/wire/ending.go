@@ -11,23 +11,22 @@ import (
 
 // ending is the state of a connection that may end. It is guarded by the ledger's lock.
 type ending struct {
-	ended     bool          // for the client: it receives nothing more, and nothing that it sends leaves
+	ended     bool          // for the client: it receives nothing more, and nothing that it sends reaches the server
 	next      bool          // the reply to the next request ends the connection
 	traps     []*Trap       // that have sprung, and fire when the connection ends
-	drained   chan struct{} // closed when the connection has ended at the server, too; nil if that is not waited for
+	drained   chan struct{} // closed when the connection has ended at the server, too; nil if it is not drained
 	remaining watchSet      // while draining: watches that may be set at the server
 	consumed  int64         // bytes from the network
 	passed    int64         // bytes of frames that were counted before the end
 }
 
-// pass counts the bytes of a frame that is for the client.
 func (e *ending) pass(length int) {
 	if !e.ended {
 		e.passed += int64(max(length, 0)) + 4
 	}
 }
 
-// admit returns how many of the n bytes that arrived last are for the client.
+// admit returns how many of the n bytes that have just arrived are for the client.
 func (e *ending) admit(n int) int {
 	before := e.consumed
 	e.consumed += int64(n)
@@ -37,15 +36,14 @@ func (e *ending) admit(n int) int {
 	return int(min(max(e.passed-before, 0), int64(n)))
 }
 
-// drainTimeout is how long a connection that has ended for the client may take to end at the server.
+// drainTimeout bounds the time from the end of a connection for the client to its end at the server.
 const drainTimeout = 2 * time.Second
 
-// maxRemovals bounds how many watches are removed before the end of a connection.
 const maxRemovals = 1000
 
-// End ends the connection for the client at once. What the server has sent and will send is counted as lost: End takes the
-// watches away that are set on the connection, and then lets the server close it, so that nothing remains in doubt. It does not
-// wait for that; see Drained. A second call has no effect.
+// End ends the connection for the client at once. Frames that the server has sent or still sends are counted as lost. End removes the
+// watches that are set on the connection, and then lets the server close it, so that all counts are certain. It does not wait for that;
+// see Drained. A second call has no effect.
 func (c *Conn) End() {
 	c.ledger.mu.Lock()
 	defer c.ledger.mu.Unlock()
@@ -78,7 +76,7 @@ func (c *Conn) endAndDrain() {
 	go c.drain()
 }
 
-// drain counts what the server still sends, until it closes the connection.
+// drain counts the frames that the server still sends, until it closes the connection.
 func (c *Conn) drain() {
 	defer close(c.ending.drained)
 	defer c.Conn.Close()
@@ -100,7 +98,7 @@ func (c *Conn) answered() bool {
 	return len(c.outstanding) == 0 && c.greetedIn == c.greetedOut
 }
 
-// discardUntil counts what arrives until a condition holds. It returns false if the connection ends before.
+// discardUntil counts frames until a condition holds. It returns false if the connection ends before.
 func (c *Conn) discardUntil(done func() bool) bool {
 	buffer := make([]byte, readSize) // the client may still read what it has been sent before
 	for {
@@ -120,11 +118,10 @@ func (c *Conn) discardUntil(done func() bool) bool {
 	}
 }
 
-// removalXid is the xid of requests to remove watches.
 const removalXid = 1<<31 - 2
 
-// removeWatches asks the server to remove the watches that are set on the connection: the server's counters include a
-// notification even if the end of the connection discards it. It returns false if the requests could not be sent.
+// removeWatches asks the server to remove the watches that are set on the connection. Otherwise, the server's counters would include
+// notifications that the end of the connection discards. It returns false if the requests could not be sent.
 func (c *Conn) removeWatches() bool {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -151,7 +148,6 @@ func (c *Conn) removals() []byte {
 	return out
 }
 
-// appendRemoval appends the frame of a request to remove a watch.
 func appendRemoval(out []byte, k watchKey) []byte {
 	typ := uint32(2) // a data watch
 	if k.child {
@@ -163,7 +159,7 @@ func appendRemoval(out []byte, k watchKey) []byte {
 	return binary.BigEndian.AppendUint32(append(out, k.path...), typ)
 }
 
-// settle counts what remains in doubt when the connection has ended at the server. The ledger is locked.
+// settle counts what is still uncertain when the connection has ended at the server. The ledger is locked.
 func (c *Conn) settle() {
 	counts := &c.ledger.counts
 	for _, r := range c.outstanding {

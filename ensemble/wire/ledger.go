@@ -23,12 +23,12 @@ type Counts struct {
 	LostReplies          int64 // that arrived after the end
 	LostNotifications    int64 // that arrived after the end; the servers' counters include them
 	ResentNotifications  int64 // for watches that were set again; the servers' counters leave them out
-	UnknownTransactions  int64 // of the writes and sessions, at most so many were not made: the reply is missing
+	UnknownTransactions  int64 // at most so many of the writes and sessions were not made: the reply is missing
 	UnknownNotifications int64 // at most so many more were sent: watches that were set when a connection ended at the server
 
 	// Of sessions, each of which is opened and ended by a transaction.
 	SessionsOpened int64
-	SessionsClosed int64 // that the client knows to have ended; a session that it leaves to the servers runs out later
+	SessionsClosed int64 // that the client knows to have ended; the servers end an abandoned one later
 }
 
 // Add adds o to c.
@@ -51,7 +51,6 @@ func (c *Counts) accumulate(o Counts, sign int64) {
 	}
 }
 
-// scalars returns all fields that are numbers.
 func (c *Counts) scalars() []*int64 {
 	return []*int64{
 		&c.BytesOut, &c.BytesIn, &c.Housekeeping,
@@ -60,7 +59,7 @@ func (c *Counts) scalars() []*int64 {
 	}
 }
 
-// Traffic is what sessions send and receive, without housekeeping.
+// Traffic counts requests and bytes of sessions, without housekeeping.
 type Traffic struct {
 	Requests int64
 	BytesIn  int64 // of replies and notifications, with their length prefixes
@@ -83,7 +82,7 @@ func (c *Counts) Traffic() Traffic {
 // TotalRequests returns the number of requests of any kind.
 func (c *Counts) TotalRequests() int64 { return sum(c.Requests[:]) }
 
-// CountNotification counts a notification.
+// CountNotification counts a notification. It counts types that this package does not know as type 0.
 func (c *Counts) CountNotification(t EventType) {
 	if t > 0 && int(t) < len(c.Notifications) {
 		c.Notifications[t]++
@@ -145,7 +144,7 @@ type Ledger struct {
 	sends map[string]chan struct{} // by path; closed when the next request for it is about to be sent
 }
 
-// tally is what a client's session and its further sessions count together. Its mutex guards all of their ledgers.
+// tally is the joint counts of a client's session and its further sessions. Its mutex guards all of their ledgers.
 type tally struct {
 	mu          sync.Mutex
 	counts      Counts
@@ -156,8 +155,8 @@ type tally struct {
 	reconnects  int      // connections after the first one of each session
 	unmatched   int64    // frames that are malformed or answer no known request
 	latest      int64    // the largest zxid in the header of a reply to any of the sessions
-	seen        int64    // or in that of a notification
-	blind       bool     // a notification since then has named no transaction
+	seen        int64    // the largest zxid of a reply or a notification to any of them
+	blind       bool     // since seen, a notification has not named its transaction
 	next        *Write   // nil if nothing asks for it
 	traps       []*Trap
 }
@@ -176,9 +175,9 @@ func NewLedger(epoch time.Time) *Ledger {
 	return &Ledger{tally: &tally{}, epoch: epoch, sends: map[string]chan struct{}{}}
 }
 
-// Further returns the ledger of a further session, which the client opens as a part of its work. All that it counts is in l, too, and in
-// no other place: counts, notifications, writes, reconnects and frames that match nothing. The further session is opened and closed by
-// the recipe, so that both are requests of it: see [OpCreateSession].
+// Further returns the ledger of a further session, which the client opens as a part of its work. Everything that it counts is included
+// in l: counts, notifications, writes, reconnects and frames that match nothing. The further session is opened and closed by the
+// recipe, so both count as requests of the recipe: see [OpCreateSession].
 func (l *Ledger) Further() *Ledger {
 	return &Ledger{tally: l.tally, epoch: l.epoch, further: true, sends: map[string]chan struct{}{}}
 }
@@ -222,7 +221,6 @@ func (l *Ledger) begin(s Session) {
 	}
 }
 
-// closed counts the end of the session, which the client has closed or knows to have expired.
 func (l *Ledger) closed(expired bool) {
 	if !l.alive {
 		return
@@ -234,7 +232,6 @@ func (l *Ledger) closed(expired bool) {
 	}
 }
 
-// record records a notification that the client receives.
 func (l *Ledger) record(n Notification, path []byte, length int) {
 	if l.tap != nil {
 		n.Path = string(path)
@@ -258,7 +255,6 @@ func (l *Ledger) Closed() {
 	l.closed(false)
 }
 
-// read returns the value of one of the ledger's fields.
 func read[T any](l *Ledger, field *T) T {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -309,15 +305,15 @@ func (l *Ledger) Idle() bool {
 func (l *Ledger) idle() bool { return l.inFlight == 0 && len(l.watches) > 0 && l.resumed }
 
 // Undisturbed reports whether the session is idle, see [Ledger.Idle], and not disturbed, see [Ledger.Disturbed]. It is for clients of
-// which nothing is known but their frames: one that has been notified may be about to act on it.
+// which only the frames are known: a client that has been notified may be about to act on it.
 func (l *Ledger) Undisturbed() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.idle() && !l.notified
 }
 
-// Disturbed reports whether a notification has come since the session's last request. The client library may not have passed it on yet:
-// that is certain only when it returns from a later request.
+// Disturbed reports whether a notification has come since the session's last request. The client library may not have passed it on
+// yet. That is certain only when it returns from a later request.
 func (l *Ledger) Disturbed() bool { return read(l, &l.notified) }
 
 // Watched returns the paths of the watches that are set and have not fired, sorted. Very long paths are truncated.
@@ -338,7 +334,7 @@ func (l *Ledger) Watched() []string {
 // every third of the session timeout.
 func (l *Ledger) LastZxid() int64 { return read(l, &l.lastZxid) }
 
-// LatestZxid is LastZxid of the session or of one of its further sessions, whichever is largest, even if that has been closed.
+// LatestZxid returns the largest LastZxid of the session and its further sessions, including those that have been closed.
 func (l *Ledger) LatestZxid() int64 { return read(l, &l.latest) }
 
 // Reconnects returns the number of connections after the first one, including those on which the session was not
@@ -348,9 +344,9 @@ func (l *Ledger) Reconnects() int { return read(l, &l.reconnects) }
 // SessionTimeout returns the timeout that the server granted, or zero before the session exists.
 func (l *Ledger) SessionTimeout() time.Duration { return read(l, &l.sessionTimeout) }
 
-// Patience is how long the client waits for the answer to a connect request with which its session moves to another one of some servers: as
-// long as ZooKeeper's own client, a part of the session timeout for each. It is zero for a new session, which each further request would
-// open once more, and for a session that has nowhere else to go.
+// Patience returns how long the client waits for the answer to a connect request by which its session moves to another of some servers.
+// Like ZooKeeper's own client, it divides the session timeout by the number of servers. It is zero for a new session, because each
+// further request would open another one, and for a session with a single server.
 func (l *Ledger) Patience(servers int) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -363,7 +359,7 @@ func (l *Ledger) Patience(servers int) time.Duration {
 // Session returns the session that the last handshake opened or resumed. It is zero if there is none.
 func (l *Ledger) Session() Session { return read(l, &l.session) }
 
-// Over reports whether a handshake has told the client that its session has ended.
+// Over reports whether the client has learned from a handshake that its session has ended.
 func (l *Ledger) Over() bool { return read(l, &l.over) }
 
 // Unmatched returns the number of frames that are malformed or answer no request that the ledger saw. If it is not

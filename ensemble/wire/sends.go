@@ -1,11 +1,10 @@
 package wire
 
-// AwaitSend returns a channel that is closed when the session is about to send its next request for a path. A request that the
-// client makes after that is sent behind this one, because the client sends one frame after another. The caller calls forget when
-// it no longer waits.
+// AwaitSend returns a channel that is closed when the session is about to send its next request for a path. A request that the client
+// makes after that is sent later, because the client sends one frame after another. The caller calls forget when it no longer waits.
 //
-// Two callers must not wait for the same path at the same time: the first one would wait in vain. So would a caller whose path has
-// more than a thousand bytes.
+// Two callers must not wait for the same path at the same time: the first one's channel would never be closed. The same holds for a
+// path of more than a thousand bytes.
 func (l *Ledger) AwaitSend(path string) (sent <-chan struct{}, forget func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -2,10 +2,10 @@ package wire
 
 import "sync/atomic"
 
-// Write is a request that changes something, and that a client is about to send or has sent.
+// Write is a request that changes something. A client has sent it or is about to send it.
 type Write struct{ zxid atomic.Int64 }
 
-// What a write has in place of a zxid.
+// The values of Write.zxid until the zxid is known.
 const (
 	unsent     = 0
 	unanswered = -1
@@ -22,7 +22,7 @@ func (w *Write) Zxid() (zxid int64, final bool) {
 	return max(zxid, 0), zxid > 0 || zxid == unknown
 }
 
-// end ends the wait for the reply. The zxid is not positive if there is none. It may be called for nil.
+// end ends the wait for the reply. zxid is not positive if the reply is missing. It may be called for nil.
 func (w *Write) end(zxid int64) {
 	if zxid <= 0 {
 		zxid = unknown
@@ -32,9 +32,9 @@ func (w *Write) end(zxid int64) {
 	}
 }
 
-// Sight returns how far the client has seen the servers' transactions: the largest zxid of a reply or a notification to any of
-// its sessions, and that of an answer on the session, which next reads the state after it or a later one. seen is -1 if the
-// client has been notified since of a transaction that the server did not name. next is the first write that the client will send.
+// Sight returns how far the client has seen the servers' transactions. seen is the largest zxid of a reply or a notification to any of
+// its sessions. It is -1 if the client has been notified since of a transaction that the server did not name. shown is the largest zxid
+// of an answer on this session: its next read returns that state or a later one. next is the next write that the client will send.
 func (l *Ledger) Sight() (seen, shown int64, next *Write) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,7 +47,7 @@ func (l *Ledger) Sight() (seen, shown int64, next *Write) {
 	return l.seen, l.shown, l.next
 }
 
-// marked returns the write that a request is, nil if it is none or if nothing asks for it. The ledger is locked.
+// marked returns the Write for a request. It is nil for a read, or if no caller of Sight waits for it. The ledger is locked.
 func (l *Ledger) marked(op Opcode) (w *Write) {
 	if op.IsWrite() && l.next != nil {
 		w, l.next = l.next, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble/jute"
 )
 
-// Tap receives what passes on the connections of other programs, see [Ledger.Tapped]. Its methods are called in the order of the frames
-// of a session, while the session's ledger is locked: they must not block and must not use the ledger. Those of different sessions are
+// Tap receives the frames on the connections of other programs, see [Ledger.Tapped]. Its methods are called in the order of the frames
+// of a session, while the session's ledger is locked: they must not block and must not use the ledger. For different sessions, they are
 // called concurrently.
 type Tap interface {
 	// Connected is called when a server has opened a session, or resumed it on a further connection, and granted a timeout.
@@ -29,13 +29,13 @@ type Exchange struct {
 	//  - the path of the first operation for a multi,
 	//  - the path in the request otherwise.
 	Path       string
-	Parts      []Part        // of a multi, as far as they are within the first thousand bytes
+	Parts      []Part        // of a multi, if they are within the first thousand bytes
 	Sequential bool          // a create that succeeded, to whose path the server has appended a number
 	Asked      bool          // the request asks for a watch
 	Armed      bool          // the watch is set
-	Code       Code          // of a multi that failed, that of the operation because of which it failed
+	Code       Code          // of a failed multi, the code of the operation that made it fail
 	Zxid       int64         // of a write, its transaction; otherwise, the last transaction that the server had applied
-	Sent       time.Duration // since the ledger's epoch, as the reply
+	Sent       time.Duration // since the ledger's epoch, like Reply
 	Reply      time.Duration
 
 	BytesOut, BytesIn int64 // with their length prefixes
@@ -47,18 +47,18 @@ type Part struct {
 	Path string
 }
 
-// NewTapped returns an empty ledger of a session of another program, whose frames a tap receives. It keeps no notifications: the tap gets
-// them in place of TakeNotifications.
+// NewTapped returns an empty ledger of a session of another program, whose frames a tap receives. It keeps no notifications: the tap
+// receives them instead of TakeNotifications.
 func NewTapped(epoch time.Time, tap Tap) *Ledger {
 	l := NewLedger(epoch)
 	l.tap = tap
 	return l
 }
 
-// Tapped counts a connection of another program, from copies of what passes on it.
+// Tapped counts a connection of another program, from copies of its bytes.
 type Tapped struct{ conn Conn }
 
-// Tapped returns the counter of a further connection of the session. Nothing may have passed on the connection before.
+// Tapped returns the counter of a further connection of the session. Nothing may have been sent on the connection before.
 func (l *Ledger) Tapped() *Tapped {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -67,10 +67,10 @@ func (l *Ledger) Tapped() *Tapped {
 	return t
 }
 
-// Sent counts what the client has sent. It is called before these bytes are forwarded, so that no reply overtakes its request.
+// Sent counts bytes from the client. It is called before they are forwarded, so that no reply overtakes its request.
 func (t *Tapped) Sent(p []byte) { t.conn.count(p) }
 
-// Received counts what the server has sent.
+// Received counts bytes from the server.
 func (t *Tapped) Received(p []byte) {
 	t.conn.ledger.mu.Lock()
 	defer t.conn.ledger.mu.Unlock()
@@ -80,7 +80,7 @@ func (t *Tapped) Received(p []byte) {
 // Greeted reports whether the server has answered the connect request.
 func (t *Tapped) Greeted() bool { return read(t.conn.ledger, &t.conn.greetedIn) }
 
-// Unanswered returns the number of requests without a reply, and reports whether the one to close the session is among them.
+// Unanswered returns the number of requests without a reply. closing reports whether the one to close the session is among them.
 func (t *Tapped) Unanswered() (requests int, closing bool) {
 	c := &t.conn
 	c.ledger.mu.Lock()
@@ -91,7 +91,7 @@ func (t *Tapped) Unanswered() (requests int, closing bool) {
 	return len(c.outstanding), closing
 }
 
-// End counts the end of the connection, when nothing more passes in either direction. A second call has no effect.
+// End counts the end of the connection. Nothing more may be sent in either direction. A second call has no effect.
 func (t *Tapped) End() {
 	c := &t.conn
 	c.ledger.mu.Lock()
@@ -102,7 +102,7 @@ func (t *Tapped) End() {
 	}
 }
 
-// exchange returns what a tap is to know of a request; nil without a tap.
+// exchange returns the request's part of an [Exchange]; nil without a tap, or for housekeeping except the request to close the session.
 func (l *Ledger) exchange(r outstandingRequest, body []byte, length int) *Exchange {
 	if l.tap == nil || r.housekeeping && r.op != OpClose {
 		return nil
@@ -124,17 +124,15 @@ func (l *Ledger) exchange(r outstandingRequest, body []byte, length int) *Exchan
 	return e
 }
 
-// namesPath reports whether a request begins with a path.
 func (op Opcode) namesPath() bool {
 	return op >= OpCreate && op != OpMulti && op != OpMultiRead && op != OpReconfig && op != OpWhoAmI
 }
 
-// creates reports whether a request creates one znode, whose path is in the reply.
 func (op Opcode) creates() bool {
 	return op == OpCreate || op == OpCreate2 || op == OpCreateContainer || op == OpCreateTTL
 }
 
-// exchanged completes an exchange by its reply, and hands it to the tap. The ledger is locked.
+// exchanged adds the reply to an exchange, and passes it to the tap. The ledger is locked.
 func (l *Ledger) exchanged(e *Exchange, body []byte, length int, armed bool) {
 	e.Reply, e.BytesIn = time.Since(l.epoch), int64(length)+4
 	e.Zxid, e.Code = int64(binary.BigEndian.Uint64(body[4:])), Code(binary.BigEndian.Uint32(body[12:]))
@@ -154,7 +152,7 @@ func (l *Ledger) exchanged(e *Exchange, body []byte, length int, armed bool) {
 // partHeader is the size of the header of each operation of a multi, and of each result: a type, a flag for the end, and a code.
 const partHeader = 9
 
-// multiParts returns the operations of a multi, as far as they are complete.
+// multiParts returns the operations of a multi that are complete.
 func multiParts(p []byte) []Part {
 	var parts []Part
 	for len(p) > partHeader && p[4] == 0 {
@@ -170,7 +168,7 @@ func multiParts(p []byte) []Part {
 	return parts
 }
 
-// skipPart reads an operation of a multi whose path has been read. It is an error if its form is not known.
+// skipPart reads the rest of an operation of a multi, after its path. It rejects operations of an unknown form.
 func skipPart(op Opcode, d *jute.Decoder) {
 	switch op {
 	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL:
@@ -196,8 +194,8 @@ func skipPart(op Opcode, d *jute.Decoder) {
 	}
 }
 
-// multiCode returns the code of the operation because of which a multi failed. Those before it have no error of their own, and those
-// after it have RuntimeInconsistency.
+// multiCode returns the code of the operation that made a multi fail. Operations before it have no error of their own, and those after
+// it have RuntimeInconsistency.
 func multiCode(results []byte) Code {
 	const size = partHeader + 4
 	for len(results) >= size {

@@ -11,13 +11,13 @@ type Trap struct {
 	ledgers []*Ledger
 	op      Opcode
 	after   bool
-	sprung  atomic.Bool // it fires, or was disarmed
+	sprung  atomic.Bool // it fires, or has been disarmed
 	victim  int
 	fired   chan struct{}
 }
 
-// CutFirst ends the connection of one of these sessions, as [Conn.End] does: of the one that sends the next request of a kind, itself or by
-// a further session. With after, the reply to the request is lost with the connection; else the connection ends in place of
+// CutFirst ends the connection of one of these sessions, as [Conn.End] does: of the first to send a request of a kind, itself or by a
+// further session. With after, the reply to the request is lost with the connection. Otherwise, the connection ends instead of sending
 // the request. The clients must send each frame by one Write.
 func CutFirst(ledgers []*Ledger, op Opcode, after bool) *Trap {
 	t := &Trap{ledgers: ledgers, op: op, after: after, fired: make(chan struct{})}
@@ -32,7 +32,7 @@ func CutFirst(ledgers []*Ledger, op Opcode, after bool) *Trap {
 // Fired is closed when the connection has ended.
 func (t *Trap) Fired() <-chan struct{} { return t.fired }
 
-// Victim returns which of the sessions was cut, as an index. It may be called when the trap has fired.
+// Victim returns the index of the session that was cut. It must not be called before the trap has fired.
 func (t *Trap) Victim() int { return t.victim }
 
 // Disarm makes the trap ineffective, and reports whether it had not fired.
@@ -47,8 +47,8 @@ func OpcodeOf(frame []byte) (op Opcode, known bool) {
 	return Opcode(binary.BigEndian.Uint32(frame[8:])), true
 }
 
-// spring lets a trap fire for a frame that the client is about to send. It returns false if the connection has ended in place of the
-// request. The ledger is locked.
+// spring lets a trap fire for a frame that the client is about to send. It returns false if the connection has ended instead of the
+// request being sent. The ledger is locked.
 func (c *Conn) spring(frame []byte) (goesOn bool) {
 	op, known := OpcodeOf(frame)
 	if !c.greetedOut || !known {
@@ -67,7 +67,7 @@ func (c *Conn) spring(frame []byte) (goesOn bool) {
 	return true
 }
 
-// trapFor returns the trap for a request, which fires at no other one, or nil. The ledger is locked.
+// trapFor returns the trap for a request, or nil. The trap fires for no other request. The ledger is locked.
 func (l *Ledger) trapFor(op Opcode) *Trap {
 	for _, t := range l.traps {
 		if kind(t.op) == kind(op) && t.sprung.CompareAndSwap(false, true) {
@@ -78,7 +78,8 @@ func (l *Ledger) trapFor(op Opcode) *Trap {
 	return nil
 }
 
-// kind returns one opcode for all requests of a kind: getChildren has two versions, and so has create, whose second one also returns the stat.
+// kind returns one opcode for all requests of a kind: getChildren has two versions, and so has create, whose second one also returns the
+// stat.
 func kind(op Opcode) Opcode {
 	switch op {
 	case OpGetChildren:

@@ -6,17 +6,16 @@ type watchKey struct {
 	child bool
 }
 
-// maxWatchedPath is how many bytes of a path a key has: less than of the path of any frame is decoded.
+// maxWatchedPath bounds the bytes of a path in a key. It is less than is decoded of the path of any frame.
 const maxWatchedPath = prefixSize - 128
 
 func newWatchKey(path []byte, child bool) watchKey {
 	return watchKey{string(path[:min(len(path), maxWatchedPath)]), child}
 }
 
-// truncated reports whether the key may be of several watches.
+// truncated reports whether the key may stand for several watches.
 func (k watchKey) truncated() bool { return len(k.path) == maxWatchedPath }
 
-// watchSet holds watches that are set and have not fired.
 type watchSet map[watchKey]struct{}
 
 func (s *watchSet) add(k watchKey) {
@@ -26,7 +25,7 @@ func (s *watchSet) add(k watchKey) {
 	(*s)[k] = struct{}{}
 }
 
-// remove removes a watch, and the one of the other kind on the same path if both are meant.
+// remove removes a watch, and with both also the other kind of watch on the same path.
 func (s watchSet) remove(k watchKey, both bool) {
 	delete(s, k)
 	if both {
@@ -35,7 +34,6 @@ func (s watchSet) remove(k watchKey, both bool) {
 	}
 }
 
-// fire removes the watches that a notification ends.
 func (s watchSet) fire(typ EventType, path []byte) {
 	if len(s) == 0 {
 		return

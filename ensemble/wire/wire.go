@@ -5,9 +5,9 @@
 // count what it intends instead of what it does. A [Ledger] therefore gives the client a net.Conn that decodes the header
 // of every frame that passes. Neither the client library nor the recipe knows about it.
 //
-// Frames that no recipe causes are housekeeping and are counted apart: the connect handshake, pings, re-sent watches,
-// authentication, closing, and zkbench's own fences (see [FencePath]). If a recipe opens and closes a session itself, that session's
-// connect handshake and its closing are requests of the recipe (see [Ledger.Further]).
+// Frames that no recipe causes are housekeeping and are counted apart: the connect handshake, pings, re-sent watches, authentication,
+// closing, and zkbench's own fences (see [FencePath]). If a recipe opens and closes a session itself, the connect handshake and the
+// closing of that session are requests of the recipe (see [Ledger.Further]).
 package wire
 
 import (
@@ -58,8 +58,8 @@ const (
 // maxOpcode bounds the opcodes of requests that ZooKeeper answers in order.
 const maxOpcode = 127
 
-// The opening and the closing of a further session, see [Ledger.Further], are counted under these opcodes: each is a transaction, and so
-// costs a proposal like any other write. ZooKeeper numbers them -10 and -11, and the first one has no request but the handshake.
+// The opening and the closing of a further session, see [Ledger.Further], are counted under these opcodes: each is a transaction, and
+// so costs a proposal like any other write. ZooKeeper numbers them -10 and -11, and the first one has no request but the handshake.
 const (
 	OpCreateSession Opcode = maxOpcode + 1 + iota
 	OpCloseSession
@@ -89,8 +89,7 @@ func opcodeNames() []string {
 	}
 }
 
-// OpcodeNamed returns the opcode with the given name, and false if there is none. Of two opcodes with one name, it returns the
-// newer one.
+// OpcodeNamed returns the opcode with the given name, and false if there is none. If two opcodes have the name, it returns the newer one.
 func OpcodeNamed(name string) (Opcode, bool) {
 	names := opcodeNames()
 	for op := len(names) - 1; op > 0; op-- {
@@ -108,7 +107,6 @@ func OpcodeNames() []string {
 	return slices.Compact(names)
 }
 
-// nameOf returns the name with the given index, or "other" if there is none.
 func nameOf(names []string, i int) string {
 	if i < 0 || i >= len(names) || names[i] == "" {
 		return "other"
@@ -116,7 +114,7 @@ func nameOf(names []string, i int) string {
 	return names[i]
 }
 
-// IsWrite reports whether the request, even if it fails, costs a proposal: a quorum round and an fsync on each server of it.
+// IsWrite reports whether the request, even if it fails, costs a proposal: a quorum round and an fsync on each server of the quorum.
 func (op Opcode) IsWrite() bool {
 	switch op {
 	case OpCreate, OpDelete, OpSetData, OpSetACL, OpMulti, OpCreate2, OpReconfig, OpCreateContainer, OpCreateTTL,
@@ -132,7 +130,7 @@ func (op Opcode) IsHousekeeping() bool {
 	return op <= 0 || op > maxOpcode || op == OpPing || op == OpAuth || op == OpSASL || op.resetsWatches()
 }
 
-// resetsWatches reports whether clients send the request after a reconnect, to set the watches again that they hold.
+// resetsWatches reports whether clients send the request after a reconnect, to set their watches again.
 func (op Opcode) resetsWatches() bool { return op == OpSetWatches || op == OpSetWatches2 }
 
 // armsWatch reports whether the request can carry a watch flag (can), and whether the watch is set even if the reply is

@@ -22,8 +22,8 @@ func (l *Ledger) TakeWrites(dst []string) []string {
 	return dst
 }
 
-// MayNotify reports whether one of these writes can fire a watch that the session holds. It returns true for some writes that do
-// not: a create of a sequential znode is taken to create all znodes whose paths begin like it.
+// MayNotify reports whether one of these writes can fire a watch that the session holds. It returns true for some writes that do not:
+// a create of a sequential znode is assumed to create all znodes whose paths begin like its own.
 func (l *Ledger) MayNotify(writes []string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,7 +38,7 @@ func (l *Ledger) MayNotify(writes []string) bool {
 	return false
 }
 
-// keepWrite keeps the path of a request if it is a write. The ledger is locked.
+// keepWrite keeps the path of a request if it is a write or closes the session. The ledger is locked.
 func (l *Ledger) keepWrite(op Opcode, body []byte) {
 	if !l.keepsWrites || !op.IsWrite() && op != OpClose {
 		return
