@@ -19,9 +19,9 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 )
 
-// Compared returns two figures for each scenario and other side of a comparison: the values of both sides, and their ratios with
-// the 95 % intervals. The documents of all sides give the variants their looks. What [compare.Row.MayBeDrawn] refuses is left out,
-// with the reason.
+// Compared returns two figures for each scenario and other side of a comparison: the values of both sides, and their ratios with the
+// 95 % intervals. A variant has the same look as in other figures of the documents. Rows that [compare.Row.MayBeDrawn] refuses are left
+// out, with the reason.
 func Compared(c compare.Comparison, docs []*results.Document) ([]Figure, []NotDrawn) {
 	var figures []Figure
 	var notDrawn []NotDrawn
@@ -42,12 +42,10 @@ func Compared(c compare.Comparison, docs []*results.Document) ([]Figure, []NotDr
 	return figures, notDrawn
 }
 
-// subjectOf is a text that is equal for rows that belong into the same figures.
 func subjectOf(r compare.Row) string {
 	return fmt.Sprintf("%q %d %d %q", r.Scenario, r.Size, r.Rate, r.Other.Side)
 }
 
-// reasonsApart returns each reason for which rows are left out, with their metrics.
 func reasonsApart(rows []compare.Row) []string {
 	refused := list.Where(rows, func(r compare.Row) bool { return !r.MayBeDrawn() })
 	reason := func(r compare.Row) string { return r.Reason }
@@ -56,41 +54,35 @@ func reasonsApart(rows []compare.Row) []string {
 	})
 }
 
-// sides is what is compared of one scenario.
 type sides struct {
 	rows  []compare.Row
 	looks map[string]look
 }
 
-// metrics returns the metrics of the rows, in their order.
 func (s sides) metrics() []string {
 	return list.AppendNew(nil, list.Map(s.rows, func(r compare.Row) string { return r.Metric })...)
 }
 
-// variants returns the names of the variants, in the order of the rows.
 func (s sides) variants() []string {
 	return list.AppendNew(nil, list.Map(s.rows, func(r compare.Row) string { return r.Other.Variant })...)
 }
 
-// of returns the rows of a metric.
 func (s sides) of(metric string) []compare.Row {
 	return list.Where(s.rows, func(r compare.Row) bool { return r.Metric == metric })
 }
 
-// clients returns the numbers of clients, ascending.
 func (s sides) clients() []int {
 	return list.Distinct(list.Map(s.rows, func(r compare.Row) int { return r.Clients }))
 }
 
-// subject names the scenario and both sides.
 func (s sides) subject() string {
 	r := s.rows[0]
 	title := grouping.Key{Scenario: r.Scenario, Size: r.Size, Rate: r.Rate}.Title()
 	return fmt.Sprintf("%s: %s on %s against %s on %s", title, r.Other.Side, r.Other.Engine, r.Base.Side, r.Base.Engine)
 }
 
-// values draws each metric of both sides against the number of clients, those of the base dashed and with rings; or with a line from
-// the base to the other side if there is only one number.
+// values draws each metric of both sides against the number of clients, with the base dashed and with rings. With only one number of
+// clients, it draws a line from the base to the other side.
 func (s sides) values() []Figure {
 	var panels []*plot.Plot
 	curves := len(s.clients()) > 1
@@ -116,20 +108,16 @@ func (s sides) values() []Figure {
 	return []Figure{f}
 }
 
-// baseStyle is the style of the lines of the base.
 func baseStyle(c color.Color) draw.LineStyle {
 	return draw.LineStyle{Color: c, Width: 1.4, Dashes: []vg.Length{4, 3}}
 }
 
-// baseLook is how the base of all variants is drawn.
 func baseLook() look { return look{gray(), ring()} }
 
-// bothSides returns what a row compares, in the unit of its quantity.
 func bothSides(r compare.Row, q quantity) (base, other float64) {
 	return q.factor * float64(r.Base.Value), q.factor * float64(r.Other.Value)
 }
 
-// curves draws a metric of both sides against the number of clients.
 func (s sides) curves(metric string) *plot.Plot {
 	q := quantityOf(metric)
 	p := newPlot(q.label, "clients", "")
@@ -152,7 +140,7 @@ func (s sides) curves(metric string) *plot.Plot {
 	return p
 }
 
-// shifts draws a metric with a row for each variant, with a line from the base to the other side.
+// shifts draws a metric with a row for each variant, and a line from the base to the other side in each.
 func (s sides) shifts(metric string, named bool) *plot.Plot {
 	q := quantityOf(metric)
 	rows := s.of(metric)
@@ -175,7 +163,6 @@ func (s sides) shifts(metric string, named bool) *plot.Plot {
 	return p
 }
 
-// labels names the rows of a panel; the number of clients is part of the names if there are several.
 func (s sides) labels(rows []compare.Row) []string {
 	return list.Map(rows, func(r compare.Row) string {
 		if len(s.clients()) > 1 {
@@ -185,7 +172,6 @@ func (s sides) labels(rows []compare.Row) []string {
 	})
 }
 
-// rowText returns everything about a row in a line.
 func rowText(r compare.Row) string {
 	m := metric.Named(r.Metric)
 	text := fmt.Sprintf("%s: %s → %s %s", r.Other.Variant, m.Format(float64(r.Base.Value)), m.Format(float64(r.Other.Value)), r.Metric)
@@ -198,7 +184,7 @@ func rowText(r compare.Row) string {
 	return text + ": " + string(r.Verdict) + ", " + r.Reason
 }
 
-// verdictLook returns how a ratio is drawn. Verdicts differ in their shapes, too.
+// verdictLook returns the look of a ratio. Verdicts differ in their shapes, too.
 func verdictLook(v compare.Verdict) look {
 	switch v {
 	case compare.Better:
@@ -210,7 +196,6 @@ func verdictLook(v compare.Verdict) look {
 	}
 }
 
-// ratios draws the ratio of both sides in each row, with its interval, beside a line at 1.
 func (s sides) ratios() []Figure {
 	var panels []*plot.Plot
 	most := 0
@@ -238,10 +223,10 @@ func (s sides) ratios() []Figure {
 	return []Figure{f}
 }
 
-// ratioReach is how far an axis of ratios goes at least, so that a difference of a few percent does not look like a large one.
+// ratioReach is the least reach of an axis of ratios, so that a difference of a few percent does not look large.
 const ratioReach = 1.25
 
-// ratioPanel draws the ratios of a metric. Ratios without an interval are drawn as they are, and the reason says why.
+// ratioPanel draws the ratios of a metric. A ratio without an interval is drawn without one, and the reason says why.
 func (s sides) ratioPanel(name string, rows []compare.Row) *plot.Plot {
 	m, labels := metric.Named(name), s.labels(rows)
 	p := rowsPlot(m.Title+", ratio", labels)

@@ -19,15 +19,14 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// timelineShown is the length of the first part of a result's timeline, which is drawn. In a longer part, single herds could
-// not be distinguished.
+// timelineShown is the length of the part of a timeline that is drawn, from its start. In a longer one, herds could not be distinguished.
 const timelineShown = 250 * time.Millisecond
 
-// mostPairs is how many pairs of variants have figures with a dot for each event. More of them repeat what the first ones say.
+// mostPairs bounds the pairs of variants that have figures with a dot for each event. Further pairs would repeat what these show.
 const mostPairs = 2
 
-// timelines draws the notifications of two variants that make the same promise, one below the other, and those of each application that
-// was observed, which has no second one to be set beside it. Variants in lockstep have no timeline, as zkbench sets their pace.
+// timelines draws the notifications of pairs of variants that make the same promise, one variant below the other, and those of each
+// observed application, which has no counterpart. Variants in lockstep have no timeline, as zkbench sets their pace.
 func (s *Set) timelines() ([]Figure, error) {
 	if s.Docs[0].Lockstep() {
 		return nil, nil
@@ -60,8 +59,8 @@ func (s *Set) timelines() ([]Figure, error) {
 	return out, nil
 }
 
-// failures draws what happened around the first fault, under the largest number of clients: for pairs of variants, or for each variant
-// by itself if there are none.
+// failures draws the time around the first fault, under the largest number of clients: for pairs of variants, or for each variant by
+// itself if there are no pairs.
 func (s *Set) failures() ([]Figure, error) {
 	faulted := func(g group) bool { f := g.middle().Failure; return f != nil && f.Around != nil }
 	var out []Figure
@@ -81,7 +80,7 @@ func (s *Set) failures() ([]Figure, error) {
 }
 
 // pairs returns the groups that are drawn together, under the largest number of clients: first those of the overview, then each other
-// naive variant and an optimized one, the overview's if possible.
+// naive variant and an optimized one, preferably the overview's.
 func (s *Set) pairs() [][2]group {
 	groups := s.atMost()
 	var out [][2]group
@@ -108,7 +107,7 @@ func (s *Set) pairs() [][2]group {
 	return out
 }
 
-// stretch is a part of the middle repeat of a group in which each event is drawn.
+// stretch is a part of the middle repeat of a group, with a mark for each event.
 type stretch struct {
 	group
 	title    string
@@ -117,10 +116,10 @@ type stretch struct {
 	reads    stems       // of bystanders, in milliseconds
 	slowest  spot        // of the reads
 	faults   []plot.Plotter
-	outside  []plot.Plotter // of what was recorded
+	outside  []plot.Plotter // shades of the times that were not recorded
 }
 
-// timelineOf returns the part of a group's timeline that is drawn, in milliseconds.
+// timelineOf returns the drawn part of a group's timeline, in milliseconds.
 func timelineOf(g group) stretch {
 	d := g.middle()
 	s := stretch{group: g, title: fmt.Sprintf("%s (%s)", d.Variant, d.Kind), to: milliseconds(timelineShown)}
@@ -159,7 +158,6 @@ func failure(groups ...group) Figure {
 	return layout{dots: 2.2 * vg.Inch, reads: 1.2 * vg.Inch, least: 1, caption: caption}.figure(all)
 }
 
-// aroundFault returns the stretch around the first fault of a group.
 func aroundFault(g group) stretch {
 	d := g.middle()
 	t, first := d.Failure.Around.Timeline, d.Failure.Faults[0]
@@ -183,17 +181,17 @@ func aroundFault(g group) stretch {
 	return s
 }
 
-// layout is how stretches are drawn below each other.
+// layout is the arrangement of stretches below each other.
 type layout struct {
 	dots, reads vg.Length // the heights of their panels
-	least       float64   // how far the axis of reads goes at least
+	least       float64   // the least reach of the axis of reads
 	caption     string    // of the time axis
 }
 
-// timesHeight is what the numbers of the time axis add to the height of the last panel.
+// timesHeight is the room that the last panel needs for the numbers of the time axis.
 const timesHeight = 0.3 * vg.Inch
 
-// figure draws each stretch in a panel of dots above one of reads, on axes that all of them share.
+// figure draws each stretch as a panel of dots above a panel of reads. All stretches share their axes.
 func (l layout) figure(all []stretch) Figure {
 	top := l.least
 	for _, s := range all {
@@ -212,7 +210,6 @@ func (l layout) figure(all []stretch) Figure {
 	return stackOf(all[0].Variant, panels, heights)
 }
 
-// dotsPanel draws each event as a dot at its time and client, with the faults.
 func (s stretch) dotsPanel() *plot.Plot {
 	p := newPlot(s.title, "", "client")
 	p.Add(s.faults...)
@@ -228,7 +225,6 @@ func (s stretch) dotsPanel() *plot.Plot {
 	return p
 }
 
-// readsPanel draws each bystander read.
 func (s stretch) readsPanel(top float64) *plot.Plot {
 	p := newPlot("", "", "bystander\nread, ms")
 	p.Add(s.reads, spots{s.slowest})
@@ -239,7 +235,8 @@ func (s stretch) readsPanel(top float64) *plot.Plot {
 	return p
 }
 
-// hideTimes hides the numbers of a time axis that another panel shows. A tick without a label would be minor, without a grid line.
+// hideTimes hides the numbers of a time axis that another panel shows. Ticks have a blank label, because a tick without one would be
+// minor, without a grid line.
 func hideTimes(p *plot.Plot) {
 	p.X.Tick.Label.Font.Size = 4
 	p.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
@@ -253,7 +250,6 @@ func showTimes(p *plot.Plot, label string) {
 	p.X.Label.Text = label
 }
 
-// mark is a fault in a figure over time.
 type mark struct {
 	at, length float64 // in the unit of the time axis
 	label      string
@@ -262,8 +258,8 @@ type mark struct {
 // markRow is the share of a panel's height that the labels of faults take.
 const markRow = 0.1
 
-// faultsSince returns the listed faults of a document that are in effect between two moments, with their times since the first
-// of these in a unit of time.
+// faultsSince returns the listed faults of a document that are in effect between two moments. Their times are counted from the first
+// moment, in a unit of time.
 func faultsSince(d *results.Document, from, to time.Duration, unit func(time.Duration) float64) []mark {
 	if d.Failure == nil {
 		return nil
@@ -277,7 +273,6 @@ func faultsSince(d *results.Document, from, to time.Duration, unit func(time.Dur
 	return out
 }
 
-// drawnFaults returns faults as lines, over bands for the time until each was undone.
 func drawnFaults(marks []mark) []plot.Plotter {
 	var bands, lines []plot.Plotter
 	for _, one := range marks {
@@ -314,7 +309,6 @@ func (l faultLabels) Plot(c draw.Canvas, p *plot.Plot) {
 
 const dotRadius = vg.Length(1.3)
 
-// dots are many small dots of one color, one for each event.
 type dots struct {
 	xys   plotter.XYs
 	color color.RGBA
@@ -339,7 +333,7 @@ func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// stemWidth is the width of the line of a stem, and visible the smallest height at which it can be seen.
+// stemWidth is the width of a stem's line. visible is the smallest height at which a stem can be seen.
 const (
 	stemWidth = vg.Length(1.6)
 	visible   = vg.Length(0.3)

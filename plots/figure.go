@@ -22,19 +22,19 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 )
 
-// Figure is one picture, ready to be drawn in any format: a header with what it shows, of what, and a legend, and panels below.
+// Figure is one picture, ready to be drawn in any format: panels below a header with a title, the subject and a legend.
 type Figure struct {
 	Name    string // of its file, without a folder and an ending
 	Shows   string // such as "Costs of an operation"
 	Subject string // the scenario and the servers
-	Zoom    bool   // a reader may want to look at a part of it: it has a point for each event
+	Zoom    bool   // a reader may want to enlarge a part: the figure has a point for each event
 
-	variant string // the one that the name has, if the scenario has several such figures
+	variant string // part of the name, if the scenario has several such figures
 	legend  []entry
 	width   vg.Length
 	rows    [][]*plot.Plot // of panels, from the top down
 	heights []vg.Length    // of the rows
-	named   []series       // whose names stand at their ends, right of the only panel
+	named   []series       // curves whose names stand at their ends, right of the only panel
 }
 
 // The size of an ordinary figure below its header, the margin around it, and the gaps between its panels.
@@ -46,23 +46,20 @@ const (
 	rowGap       = vg.Length(10)
 )
 
-// The height of a panel among others, and of the rows of a panel that has rows, beside its title and axis.
+// The height of a panel among others, and for panels that have rows, the height of a row and of the title and the axis.
 const (
 	panelHeight = 2.3 * vg.Inch
 	rowHeight   = 0.26 * vg.Inch
 	rowsAxis    = 0.8 * vg.Inch
 )
 
-// panelColumns is the number of panels side by side.
 const panelColumns = 2
 
-// inColumns returns a figure of panels side by side, which are equally high.
 func inColumns(panels []*plot.Plot, height vg.Length, legend []entry) Figure {
 	rows := slices.Collect(slices.Chunk(panels, panelColumns))
 	return Figure{width: figureWidth, rows: rows, heights: slices.Repeat([]vg.Length{height}, len(rows)), legend: legend}
 }
 
-// gridOf returns a figure of panels side by side, or of a single larger one.
 func gridOf(panels []*plot.Plot, legend []entry) Figure {
 	if len(panels) == 1 {
 		return inColumns(panels, figureHeight, legend)
@@ -70,23 +67,19 @@ func gridOf(panels []*plot.Plot, legend []entry) Figure {
 	return inColumns(panels, panelHeight, legend)
 }
 
-// rowsOf returns a figure of panels that are as high as their rows need.
 func rowsOf(panels []*plot.Plot, rows int, legend []entry) Figure {
 	return inColumns(panels, rowsAxis+rowHeight*vg.Length(rows), legend)
 }
 
-// stackOf returns a figure of panels one below the other, which show single events of the variant.
 func stackOf(variant string, panels []*plot.Plot, heights []vg.Length) Figure {
 	return Figure{variant: variant, Zoom: true, width: figureWidth, rows: slices.Collect(slices.Chunk(panels, 1)), heights: heights}
 }
 
-// entry is a line of a legend.
 type entry struct {
 	label string
 	thumb []plot.Thumbnailer
 }
 
-// lineEntry returns the legend entry of a line with points.
 func lineEntry(name string, l look) entry {
 	return entry{name, []plot.Thumbnailer{&plotter.Line{LineStyle: solid(l.color)}, &plotter.Scatter{GlyphStyle: l.style(glyphRadius)}}}
 }
@@ -116,17 +109,14 @@ func (e entry) drawOn(c draw.Canvas, style draw.TextStyle, at vg.Point) {
 	c.FillText(style, at, e.label)
 }
 
-// header returns the height of the header.
 func (f Figure) header() vg.Length {
 	return titleRow + subjectRow + legendRow*vg.Length(len(f.legendRows())) + headerPadding
 }
 
-// size returns the size of the whole figure.
 func (f Figure) size() (width, height vg.Length) {
 	return f.width, f.header() + list.Sum(f.heights) + 2*figureMargin
 }
 
-// legendRows divides the legend into rows that fit the width.
 func (f Figure) legendRows() [][]entry {
 	var rows [][]entry
 	style, used := textStyle(tickSize), vg.Length(0)
@@ -148,7 +138,6 @@ func (f Figure) drawOnPaper(c draw.Canvas) {
 	f.drawOn(c)
 }
 
-// drawOn draws the header and the panels.
 func (f Figure) drawOn(c draw.Canvas) {
 	c = draw.Crop(c, figureMargin, -figureMargin, figureMargin, -figureMargin)
 	c.FillText(textStyle(titleSize), vg.Point{X: c.Min.X, Y: c.Max.Y}, f.Shows)
@@ -179,8 +168,8 @@ func marginsOf(p *plot.Plot, c draw.Canvas) margins {
 	return margins{data.Min.X - c.Min.X, c.Max.X - data.Max.X}
 }
 
-// drawGrid draws the rows of panels. The data areas of a column are aligned, and those of all columns equally wide, also where
-// [plot.Align] would fail: in a last row that is shorter.
+// drawGrid draws the rows of panels. The data areas of a column are aligned, and those of all columns have equal widths. [plot.Align]
+// would fail if the last row is shorter.
 func (f Figure) drawGrid(c draw.Canvas) {
 	widest := make([]margins, len(f.rows[0]))
 	for _, row := range f.rows {
@@ -227,8 +216,8 @@ func (f Figure) drawNamed(c draw.Canvas) {
 	}
 }
 
-// spread moves the heights of labels, from the top down, apart: each is as far below the one before it as it needs. If the last ones
-// are below the lowest place, all of them move up.
+// spread moves the heights of labels, from the top down, apart, so that no label overlaps the one before it. If the last labels would be
+// below the lowest place, all of them move up.
 func spread(heights []vg.Length, lowest vg.Length) []vg.Length {
 	for i := range heights[1:] {
 		heights[i+1] = min(heights[i+1], heights[i]-legendRow)
@@ -242,7 +231,7 @@ func spread(heights []vg.Length, lowest vg.Length) []vg.Length {
 // Formats lists the file formats that figures can be written in.
 func Formats() []string { return []string{"png", "svg"} }
 
-// resolution of PNG files, in dots per inch, for screens with a doubled pixel density.
+// resolution of PNG files, in dots per inch. It suits screens with a doubled pixel density.
 const resolution = 144
 
 // Write stores the figure at a path in one of the [Formats].
@@ -265,7 +254,7 @@ func (f Figure) Write(path, format string) error {
 	return renameio.WriteFile(path, out.Bytes(), 0o644)
 }
 
-// writePNG draws the figure in pixels. It favors speed over the size of the file, which is for a screen.
+// writePNG draws the figure in pixels. It prefers speed to a small file, which is only for a screen.
 func (f Figure) writePNG(out io.Writer) error {
 	width, height := f.size()
 	pixels := image.NewRGBA(image.Rect(0, 0, pixelsOf(width), pixelsOf(height)))

@@ -43,7 +43,7 @@ func (s *Set) herdSizes() ([]Figure, error) {
 	return []Figure{gridOf([]*plot.Plot{p}, legend)}, nil
 }
 
-// ends returns the points at which a curve of steps reaches a new height.
+// ends returns the points at which a curve of steps has risen by at least 5.
 func ends(xys plotter.XYs) []spot {
 	var out []spot
 	for i := 2; i < len(xys)-1; i += 2 {
@@ -54,8 +54,8 @@ func ends(xys plotter.XYs) []spot {
 	return out
 }
 
-// steps returns the curve of one variant's herd sizes. It ends beside the largest herd of all variants. It is empty if
-// there were no notifications.
+// steps returns the curve of one variant's herd sizes. It extends beyond the largest herd of all variants. It is empty if there were no
+// notifications.
 func steps(h results.Herd, largest int) plotter.XYs {
 	var seen int64
 	total, _ := h.Total()
@@ -71,7 +71,6 @@ func steps(h results.Herd, largest int) plotter.XYs {
 	return append(xys, plotter.XY{X: float64(largest) * 1.05, Y: 100})
 }
 
-// herd returns the herds of all repeats as one distribution of sizes.
 func (g group) herd() results.Herd {
 	counts := map[int]int64{}
 	for _, d := range g.docs {

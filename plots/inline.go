@@ -15,7 +15,7 @@ import (
 )
 
 // Inline returns the figure as an SVG element of an HTML page. Its colors are classes that [InlineStyle] defines, for light and dark
-// pages. Values can be pointed at: each is a circle with a title, in the group of the class spots.
+// pages. A reader can point at values: each is a circle with a title, in the group of the class spots.
 func (f Figure) Inline() string {
 	width, height := f.size()
 	canvas := &inlineCanvas{Canvas: vgsvg.New(width, height)}
@@ -24,13 +24,12 @@ func (f Figure) Inline() string {
 		width, height, html.EscapeString(f.Shows), canvas.elements(), canvas.spots.String())
 }
 
-// inlineCanvas is a canvas for SVG that keeps spots, and draws many dots as one path.
+// inlineCanvas is a canvas for SVG that collects spots, and draws many dots as one path.
 type inlineCanvas struct {
 	*vgsvg.Canvas
 	spots strings.Builder
 }
 
-// spot adds a spot.
 func (c *inlineCanvas) spot(at vg.Point, text string) {
 	_, height := c.Size()
 	fmt.Fprintf(&c.spots, `<circle cx="%.1f" cy="%.1f"><title>%s</title></circle>`, at.X, height-at.Y, html.EscapeString(text))
@@ -48,7 +47,7 @@ func (c *inlineCanvas) fillDots(centers []vg.Point) {
 	c.Stroke(path)
 }
 
-// elements returns what has been drawn. A page forbids style attributes, and has many figures: so colors become classes, fonts are
+// elements returns the drawn elements. A page forbids style attributes, and has many figures. So colors become classes, fonts are
 // those of the page, and positions have one digit after the point.
 func (c *inlineCanvas) elements() string {
 	var out bytes.Buffer
@@ -67,7 +66,6 @@ func (c *inlineCanvas) elements() string {
 	})
 }
 
-// attributes returns the attributes of an element that stand for its style.
 func attributes(style string) string {
 	out := ""
 	for declaration := range strings.SplitSeq(style, ";") {
@@ -82,7 +80,6 @@ func attributes(style string) string {
 	return out
 }
 
-// hex returns a color as six hexadecimal digits.
 func hex(c color.RGBA) string { return fmt.Sprintf("%02x%02x%02x", c.R, c.G, c.B) }
 
 // InlineStyle returns the style sheet of inline figures: a class for each color as a stroke and one as a fill, and their values on
@@ -98,10 +95,9 @@ func InlineStyle() string {
 	return fmt.Sprintf(":root{%s}\n@media screen and (prefers-color-scheme:dark){:root{%s}}\n%s", &light, &dark, &classes)
 }
 
-// spotRadius is the size of the place that a reader can point at.
+// spotRadius is the radius of the area in which a pointer shows the text of a spot.
 const spotRadius = vg.Length(7)
 
-// inlineColors returns every color that a figure uses.
 func inlineColors() []color.RGBA {
 	families := slices.Concat(warm().colors, cool().colors, plain().colors)
 	out := slices.Concat([]color.RGBA{paper(), ink(), gray(), gridColor(), shadeColor(), outageColor()}, families)
@@ -112,10 +108,9 @@ func inlineColors() []color.RGBA {
 	return slices.CompactFunc(out, func(a, b color.RGBA) bool { return hex(a) == hex(b) })
 }
 
-// darkPaper is the background of a figure on a dark page.
 func darkPaper() color.RGBA { return rgb(0x161a20) }
 
-// onDark returns the counterpart of a color on a dark page: grays are inverted between the two papers, and other colors lighter.
+// onDark returns the counterpart of a color on a dark page: grays are inverted between the two papers, and other colors become lighter.
 func onDark(c color.RGBA) color.RGBA {
 	dark := darkPaper()
 	spread := max(c.R, c.G, c.B) - min(c.R, c.G, c.B)

@@ -16,8 +16,8 @@ import (
 // kneeRoom is the factor by which the axis of response times goes beyond the data, for the crosses above it.
 const kneeRoom = 3
 
-// knee draws the p99 of the response times against the offered rate. Where the curve of a variant rises is its knee. A cross at the
-// top marks a rate beyond the capacity, at which there are no response times.
+// knee draws the p99 of the response times against the offered rate. A variant's knee is the rate at which its curve rises. A cross at
+// the top marks a rate beyond the capacity, for which there are no response times.
 func (s *Set) knee() ([]Figure, error) {
 	q := quantityOf(metric.Quantile(results.ResponsePhase, 99))
 	all := s.seriesOf(q, func(g group) (x int, place string) { return g.Rate, fmt.Sprintf(", %d/s", g.Rate) })
@@ -37,8 +37,8 @@ func (s *Set) knee() ([]Figure, error) {
 	return []Figure{gridOf([]*plot.Plot{p}, legend)}, nil
 }
 
-// addCrosses marks the rates beyond the capacity of each variant at a height, one variant below the other, and returns the entries of
-// the legend.
+// addCrosses marks the rates beyond the capacity of each variant, one variant below the other from a height on, and returns their
+// entries of the legend.
 func (s *Set) addCrosses(p *plot.Plot, q quantity, height float64) []entry {
 	var legend []entry
 	for _, variant := range s.variants() {

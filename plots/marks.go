@@ -15,21 +15,20 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 )
 
-// quantity is how a metric is drawn: the label of its axis, and the factor from a value of the metric to one on the axis.
+// quantity is a metric with the label of its axis, and the factor from its values to the axis.
 type quantity struct {
 	metric.Descriptor
 	label  string
 	factor float64
 }
 
-// quantityOf returns how a metric is drawn.
 func quantityOf(name string) quantity {
 	m := metric.Named(name)
 	label, factor := m.Axis()
 	return quantity{m, label, factor}
 }
 
-// format formats a value on the axis as tables do, unless only zeros would be left of it.
+// format formats a value on the axis as tables do. If that has only zeros, it uses two significant digits.
 func (q quantity) format(value float64) string {
 	text := q.Format(value / q.factor)
 	if value != 0 && !strings.ContainsAny(text, "123456789") {
@@ -38,28 +37,24 @@ func (q quantity) format(value float64) string {
 	return text
 }
 
-// point is a value at a place of the other axis, such as the median of a metric at a number of clients, with the extremes of its repeats.
+// point is a value at a place of the x axis, such as the median of a metric at a number of clients, with the extremes of its repeats.
 type point struct {
 	x, value, low, high float64
-	text                string // that a reader sees who points at it
+	text                string // shown to a reader who points at it
 }
 
-// series is a metric of one variant at several places of the axis.
 type series struct {
 	name   string
 	look   look
 	points []point
 }
 
-// last returns the point with the largest number of clients.
 func (s series) last() point { return s.points[len(s.points)-1] }
 
-// xys returns the medians.
 func (s series) xys() plotter.XYs {
 	return list.Map(s.points, func(pt point) plotter.XY { return plotter.XY{X: pt.x, Y: pt.value} })
 }
 
-// values returns all values of the series, those of their extremes included.
 func values(all []series) []float64 {
 	var out []float64
 	for _, s := range all {
@@ -70,12 +65,10 @@ func values(all []series) []float64 {
 	return out
 }
 
-// legendOf returns an entry for each of the series.
 func legendOf(all []series) []entry {
 	return list.Map(all, func(s series) entry { return lineEntry(s.name, s.look) })
 }
 
-// addTo draws a line through the medians, and a whisker from the lowest to the highest repeat of each.
 func (s series) addTo(p *plot.Plot, style draw.LineStyle) {
 	for _, pt := range s.points {
 		if pt.high > pt.low {
@@ -86,17 +79,14 @@ func (s series) addTo(p *plot.Plot, style draw.LineStyle) {
 	addSpots(p, s.look, glyphRadius, list.Map(s.points, func(pt point) spot { return spot{plotter.XY{X: pt.x, Y: pt.value}, pt.text} })...)
 }
 
-// addLine adds a line.
 func addLine(p *plot.Plot, xys plotter.XYs, style draw.LineStyle) {
 	if len(xys) > 0 {
 		p.Add(&plotter.Line{XYs: xys, LineStyle: style})
 	}
 }
 
-// glyphRadius is the size of the shape at a median.
 const glyphRadius = vg.Length(3)
 
-// addSpots adds spots with the shape of a variant at each.
 func addSpots(p *plot.Plot, l look, radius vg.Length, all ...spot) {
 	if len(all) > 0 {
 		xys := list.Map(all, func(s spot) plotter.XY { return s.XY })
@@ -104,13 +94,13 @@ func addSpots(p *plot.Plot, l look, radius vg.Length, all ...spot) {
 	}
 }
 
-// spot is a place of a figure that a reader can point at, to see its numbers.
+// spot is a place of a figure where a reader can point to see its numbers.
 type spot struct {
 	plotter.XY
-	text string // empty if there is nothing to see
+	text string // empty if it has no numbers
 }
 
-// spots are the spots of a plot. They are invisible: only an [inlineCanvas] takes notice.
+// spots are the spots of a plot. They are invisible: only an [inlineCanvas] draws them.
 type spots []spot
 
 // Plot implements [plot.Plotter].
@@ -127,7 +117,6 @@ func (s spots) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// innermost returns the canvas that a cropped one draws on.
 func innermost(c draw.Canvas) vg.Canvas {
 	for {
 		inner, cropped := c.Canvas.(draw.Canvas)
@@ -152,7 +141,6 @@ func (n note) Plot(c draw.Canvas, p *plot.Plot) {
 	c.FillText(style, vg.Point{X: x(n.at.X) + 7, Y: y(n.at.Y)}, n.text)
 }
 
-// upright is a line across a plot at a value of its x axis.
 type upright struct {
 	at    float64
 	style draw.LineStyle
@@ -166,7 +154,6 @@ func (l upright) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// band fills a plot between two values of its x axis.
 type band struct {
 	from, to float64
 	color    color.Color
@@ -181,5 +168,4 @@ func (b band) Plot(c draw.Canvas, p *plot.Plot) {
 	}
 }
 
-// milliseconds converts a latency to the unit of the axes.
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

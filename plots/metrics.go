@@ -15,8 +15,6 @@ import (
 	"github.com/zkbench/zkbench/results/summary"
 )
 
-// costs returns what an operation costs: requests, writes, failed writes, notifications and spurious wakeups, and other counts that
-// the scenario is about.
 func (s *Set) costs() []string {
 	every := []string{
 		metric.RequestsPerOp, metric.WritesPerOp, metric.FailedWritesPerOp,
@@ -25,7 +23,7 @@ func (s *Set) costs() []string {
 	return list.AppendNew(every, s.asked(metric.KindCount, metric.KindSize, metric.KindBacklog)...)
 }
 
-// throughput returns operations per second, and other rates that the scenario is about. Lockstep has none: zkbench sets its pace.
+// throughput returns operations per second, and other rates that the scenario asks about. Lockstep has none: zkbench sets its pace.
 func (s *Set) throughput() []string {
 	first := metric.OpsPerSecond
 	switch d := s.Docs[0]; {
@@ -37,8 +35,8 @@ func (s *Set) throughput() []string {
 	return list.AppendNew([]string{first}, s.asked(metric.KindRate)...)
 }
 
-// outcomes returns what the users of a variant get: shares such as stale reads, items lost or processed twice, and operations that
-// failed. Those that the scenario is about come first.
+// outcomes returns metrics of the results for users: shares such as stale reads, items lost or processed twice, and operations that
+// failed. Those that the scenario asks about come first.
 func (s *Set) outcomes() []string {
 	return list.Where(list.AppendNew(s.asked(), s.measured()...), func(name string) bool {
 		kind := metric.Named(name).Kind
@@ -46,8 +44,8 @@ func (s *Set) outcomes() []string {
 	})
 }
 
-// latencies returns the median and the p99 of each phase, and other times that the scenario is about. With a single number of clients,
-// the percentiles show the phases, and more.
+// latencies returns the median and the p99 of each phase, and other times that the scenario asks about. With a single number of clients,
+// it leaves out the phases, because the figure of percentiles shows them.
 func (s *Set) latencies() []string {
 	var metrics []string
 	if len(s.clients()) > 1 {
@@ -59,12 +57,11 @@ func (s *Set) latencies() []string {
 	return list.AppendNew(metrics, slices.DeleteFunc(times, ofFloor)...)
 }
 
-// floors returns the medians of phases in multiples of their floor, which is the time of the raw operation that every algorithm needs.
+// floors returns medians of phases in multiples of their floor, the time of the raw operation that every algorithm needs.
 func (s *Set) floors() []string { return list.Where(s.measured(), ofFloor) }
 
 func ofFloor(name string) bool { return metric.Named(name).OfFloor() }
 
-// measured returns the names of all metrics, sorted.
 func (s *Set) measured() []string {
 	return report.Metrics(list.Map(s.groups, func(g group) summary.Row { return g.Row }))
 }
@@ -72,8 +69,8 @@ func (s *Set) measured() []string {
 // phaseHold is the phase whose length the scenario sets, in all recipes that have it.
 const phaseHold = "hold"
 
-// phases returns the recipe's phases that have a median. The others were not timed, or zkbench set their length. Open loads have the
-// phase of their responses first.
+// phases returns the recipe's phases that have a median. The others were not timed, or zkbench set their length. For an open load, the
+// phase of its responses comes first.
 func (s *Set) phases() []string {
 	phases := slices.Clone(s.Docs[0].Phases)
 	if s.Docs[0].Rate > 0 {
@@ -89,13 +86,12 @@ func timed(d *results.Document, phase string) bool {
 	return ok
 }
 
-// ofMetrics returns how a figure of metrics is drawn.
 func ofMetrics(metrics func(*Set) []string) func(*Set) ([]Figure, error) {
 	return func(s *Set) ([]Figure, error) { return s.metricFigure(metrics(s)), nil }
 }
 
-// metricFigure returns a figure with a panel for each of the metrics in which variants or numbers of clients differ, if there is such a
-// metric. The others are noted as not drawn. With a single number of clients, each variant has a row.
+// metricFigure returns a figure with a panel for each of the metrics in which variants or numbers of clients differ, or none. The other
+// metrics are noted as not drawn. With a single number of clients, each variant has a row.
 func (s *Set) metricFigure(metrics []string) []Figure {
 	rows := len(s.clients()) == 1
 	var panels []*plot.Plot
@@ -132,10 +128,9 @@ func (s *Set) metricFigure(metrics []string) []Figure {
 	}
 }
 
-// mostLabels is the number of curves up to which each is named at its end, without a legend.
+// mostLabels is the largest number of curves that are named at their ends instead of in a legend.
 const mostLabels = 5
 
-// curvesOf returns a figure of panels of curves with a legend, or of one panel with a few curves and their names at their ends.
 func curvesOf(panels []*plot.Plot, drawn []series, formulas []entry) Figure {
 	if len(panels) > 1 || len(drawn) > mostLabels {
 		return gridOf(panels, append(legendOf(drawn), formulas...))
@@ -145,10 +140,9 @@ func curvesOf(panels []*plot.Plot, drawn []series, formulas []entry) Figure {
 	return f
 }
 
-// leastDifference is the ratio of two medians from which on they are different enough to be drawn.
+// leastDifference is the least ratio of two medians at which a metric is drawn.
 const leastDifference = 1.05
 
-// differ reports whether the series show anything: whether two of their medians differ.
 func differ(all []series) bool {
 	var medians []float64
 	for _, s := range all {
@@ -160,8 +154,7 @@ func differ(all []series) bool {
 	return most > 0 && most >= leastDifference*slices.Min(medians)
 }
 
-// same notes that nothing differs in a metric. That of a metric that the scenario does not ask about goes without saying, unless it is
-// a count that every recipe has.
+// same notes that nothing differs in a metric. It notes only metrics that the scenario asks about, and counts that every recipe has.
 func (s *Set) same(q quantity, all []series) {
 	if len(all) > 0 && (slices.Contains(s.asked(), q.Name) || slices.Contains(metric.WithFormula(), q.Name)) {
 		text := q.Name + " " + q.Format(all[0].points[0].value/q.factor)
@@ -172,7 +165,6 @@ func (s *Set) same(q quantity, all []series) {
 	}
 }
 
-// againstClients returns a metric of each variant that has it for each number of clients, in the unit of its quantity.
 func (s *Set) againstClients(q quantity) []series {
 	all := s.seriesOf(q, func(g group) (x int, place string) {
 		if len(s.clients()) == 1 {
@@ -203,7 +195,6 @@ func (s *Set) seriesOf(q quantity, at func(group) (x int, place string)) []serie
 	})
 }
 
-// curvePanel draws a metric against the number of clients, with the formulas that are near to what was measured.
 func (s *Set) curvePanel(q quantity, all, formulas []series) *plot.Plot {
 	p := newPlot(q.label, "clients", "")
 	for _, one := range all {
@@ -217,7 +208,7 @@ func (s *Set) curvePanel(q quantity, all, formulas []series) *plot.Plot {
 	return p
 }
 
-// setClients gives the x axis ticks at numbers of clients. It is logarithmic if they span about one order of magnitude or more.
+// setClients gives the x axis ticks at numbers of clients. It is logarithmic if the largest is at least eight times the smallest.
 func setClients(p *plot.Plot, clients []int) {
 	first, last := float64(clients[0]), float64(clients[len(clients)-1])
 	p.X.Min, p.X.Max = first-0.05*(last-first), last+0.05*(last-first)
@@ -228,11 +219,11 @@ func setClients(p *plot.Plot, clients []int) {
 	p.X.Tick.Marker = plot.ConstantTicks(list.Map(clients, tick))
 }
 
-// nearFormula is the largest ratio of a bound to what was measured at which the bound is drawn. A bound far above every measurement
-// would look like an expectation that was missed.
+// nearFormula is the largest ratio of a drawn bound to the measurement. A bound far above every measurement would look like an
+// expectation that was missed.
 const nearFormula = 1.5
 
-// formulas returns what the formulas of a metric say that are near to the measurements at every number of clients.
+// formulas returns the values of a metric's formulas, for formulas that are near to the measurements at every number of clients.
 func (s *Set) formulas(q quantity) []series {
 	var out []series
 	for _, variant := range s.variants() {
@@ -254,7 +245,6 @@ func (s *Set) formulas(q quantity) []series {
 	return out
 }
 
-// formulaEntry returns the legend entry of formulas.
 func (s *Set) formulaEntry() []entry {
 	label := "formula, an upper bound"
 	if s.Docs[0].CountsExactly() {
@@ -263,7 +253,6 @@ func (s *Set) formulaEntry() []entry {
 	return []entry{{label, []plot.Thumbnailer{&plotter.Line{LineStyle: dashed(gray())}}}}
 }
 
-// rowsPlot returns a plot with a labelled row for each label, the first one at the top.
 func rowsPlot(title string, labels []string) *plot.Plot {
 	p := newPlot(title, "", "")
 	var ticks plot.ConstantTicks
@@ -276,13 +265,11 @@ func rowsPlot(title string, labels []string) *plot.Plot {
 	return p
 }
 
-// rowOf returns where the row of a label stands.
 func rowOf(i int, labels []string) float64 { return float64(len(labels) - i) }
 
-// blank returns the labels of rows that are named in another panel.
 func blank(rows int) []string { return slices.Repeat([]string{" "}, rows) }
 
-// valueRoom is the share of an axis that is left free for a value beside the largest one.
+// valueRoom is the share of an axis that is left free for the text beside the largest value.
 const valueRoom = 0.22
 
 // rowPanel draws a metric with one row for each series, the first one at the top, and the value beside each.

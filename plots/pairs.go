@@ -17,18 +17,18 @@ import (
 	"github.com/zkbench/zkbench/results/summary"
 )
 
-// pairsWidth is the width of the figure of all pairs, which has three panels side by side.
+// pairsWidth leaves room for three panels side by side.
 const pairsWidth = 11 * vg.Inch
 
-// fewestPairs is the number of pairs from which on the figure says more than a table.
+// fewestPairs is the least number of pairs for which a figure says more than a table.
 const fewestPairs = 3
 
-// The looks of the two variants of a pair, which may both be optimized.
+// The looks of the two variants of a pair. Both variants may be optimized ones.
 func fromLook() look { return warm().look(0) }
 func toLook() look   { return cool().look(0) }
 
-// Overview draws the pair of variants of each scenario's overview in a row: how many notifications and requests an operation of
-// both costs, and what the second variant gains. There is no figure of a few pairs.
+// Overview draws the pair of variants of each scenario's overview in a row: the notifications and requests of an operation of both, and
+// the gain of the second variant. It returns no figure for fewer than three pairs.
 func Overview(docs []*results.Document) []Figure {
 	drawable := list.Where(docs, (*results.Document).Drawable)
 	pairings := report.Pairings(summary.Of(drawable))
@@ -51,7 +51,6 @@ func Overview(docs []*results.Document) []Figure {
 	}}
 }
 
-// pairsPanel draws a cost of both variants, with a line from the first one to the second one, unless one of them was not measured.
 func pairsPanel(pairings []report.Pairing, name string, labels []string) *plot.Plot {
 	q := quantityOf(name)
 	panel := rowsPlot(q.label, labels)

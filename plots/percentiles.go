@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// percentiles draws the latency distribution of each phase under the largest number of clients.
 func (s *Set) percentiles() ([]Figure, error) {
 	var panels []*plot.Plot
 	drawn := map[string]bool{}
@@ -33,7 +32,7 @@ func (s *Set) percentiles() ([]Figure, error) {
 	return []Figure{gridOf(panels, list.Map(shown, func(g group) entry { return lineEntry(g.Variant, g.look) }))}, nil
 }
 
-// percentilePanel draws one phase, and notes the variants that are drawn. Each has one curve, which merges the histograms of its
+// percentilePanel draws one phase, and adds the variants that it draws to drawn. Each has one curve, which merges the histograms of its
 // repeats and ends where a percentile would depend on a single sample. It returns nil if no variant has a curve.
 func (s *Set) percentilePanel(phase string, drawn map[string]bool) (*plot.Plot, error) {
 	p := newPlot(phase+", ms", "percentile, all repeats merged", "")
@@ -63,11 +62,10 @@ func (s *Set) percentilePanel(phase string, drawn map[string]bool) (*plot.Plot, 
 	return p, nil
 }
 
-// addPercentiles draws a curve, with the shape of the variant at the percentiles of the axis.
 func (g group) addPercentiles(p *plot.Plot, phase string, xys plotter.XYs) {
 	addLine(p, xys, solid(g.look.color))
 	var marked []spot
-	for _, tick := range tailTicks(0, xys[len(xys)-1].X)[1:] { // without the shortest sample, which is none of the usual percentiles
+	for _, tick := range tailTicks(0, xys[len(xys)-1].X)[1:] { // without 0, the shortest sample: it is not a usual percentile
 		if i := slices.IndexFunc(xys, func(xy plotter.XY) bool { return xy.X >= tick.Value*0.999 }); i >= 0 {
 			text := fmt.Sprintf("%s: %s%% of %s within %s", g.Variant, tick.Label, phase, table.Latency(xys[i].Y*1e6))
 			marked = append(marked, spot{xys[i], text})
@@ -87,7 +85,8 @@ func tailTicks(_, high float64) []plot.Tick {
 	return ticks
 }
 
-// percentileStep is the ratio between two neighbouring positions of a curve. A figure is a hundred of them wide, and few are told apart.
+// percentileStep is the ratio between two neighbouring positions of a curve. A figure has room for a hundred of them, which cannot be
+// distinguished.
 const percentileStep = 1.15
 
 // percentileCurve returns the latencies of a phase, in milliseconds, at the positions of [tailTicks].

@@ -1,11 +1,11 @@
-// Package plots draws results: a few figures in one style, which kinds lists.
+// Package plots draws results: a few kinds of figures in one style. The function kinds lists them.
 //
-// It takes one position: a picture must answer what its scenario asks, and must not say more than its numbers. The figures of a
+// It takes one position: a picture must answer the question of its scenario, and must not say more than its numbers. The figures of a
 // scenario follow its claims and what its recipe measures. A figure in which nothing differs is not drawn, and the reader is told.
 // Latencies are drawn as whole distributions, and medians with the extremes of their repeats. A timeline shows the middle of the
 // middle repeat instead of a selected stretch. A variant looks the same in all figures of its scenario: naive ones have warm colors
-// and shapes with corners, optimized ones cool colors and round shapes, and those of libraries grays and crosses. Colors stand for
-// verdicts where two runs are compared in ratios: warm is worse, and cool is better.
+// and shapes with corners, optimized ones cool colors and round shapes, and those of libraries grays and crosses. In ratios of two runs,
+// colors stand for verdicts instead: warm is worse, and cool is better.
 package plots
 
 import (
@@ -21,17 +21,16 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// kind is a kind of figure of a scenario.
 type kind struct {
-	// The name, for files, and what the figure shows. N stands for the largest number of clients, if the figure shows it alone, and
-	// VARIANT for the figure's variant.
+	// The name, for files, and the title of the figure. In both, N stands for the largest number of clients, if the figure shows it
+	// alone, and VARIANT for the figure's variant.
 	name, shows string
 	swept       bool // the figure is about open loads at several rates, which have no other figures
-	// draw returns figures without a name. What they show is added to that of the kind.
+	// draw returns figures without a name. Their own titles are added to the kind's.
 	draw func(*Set) ([]Figure, error)
 }
 
-// kinds returns the kinds of figures in their order. A kind is added here, and with its question to docs/plots.md, in the same order.
+// kinds returns the kinds of figures in their order. A new kind is added here, and with its question to docs/plots.md, in the same order.
 func kinds() []kind {
 	return []kind{
 		{name: "costs", shows: "What an operation costs", draw: ofMetrics((*Set).costs)},
@@ -49,7 +48,6 @@ func kinds() []kind {
 	}
 }
 
-// draw draws the set in all kinds of figures in which it has something to show.
 func (s *Set) draw() error {
 	s.NotDrawn.Set = s.Name
 	n := s.mostClients()
@@ -70,7 +68,7 @@ func (s *Set) draw() error {
 	return nil
 }
 
-// Figures returns every figure that the documents have something to show in, scenario by scenario, and what they show nothing in.
+// Figures returns all figures of the documents, scenario by scenario, and for each scenario what is not drawn.
 func Figures(docs []*results.Document) ([]Figure, []NotDrawn, error) {
 	sets, err := Sets(docs)
 	if err != nil {
@@ -87,8 +85,8 @@ func Figures(docs []*results.Document) ([]Figure, []NotDrawn, error) {
 	return append(figures, Overview(docs)...), notDrawn, nil
 }
 
-// WriteAll stores figures in a folder, which it creates, in each of the formats. The files of one figure follow each other. Figures
-// are drawn in parallel, on as many CPUs as there are.
+// WriteAll stores figures in a folder, which it creates, in each of the formats. It returns the files, those of one figure after each
+// other. Figures are drawn in parallel, on all CPUs.
 func WriteAll(figures []Figure, dir string, formats []string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -106,14 +104,14 @@ func WriteAll(figures []Figure, dir string, formats []string) ([]string, error) 
 	return files, drawing.Wait()
 }
 
-// NotDrawn says of a scenario what has no figure.
+// NotDrawn lists the figures that a scenario does not have.
 type NotDrawn struct {
 	Set    string   // the beginning of the names of the scenario's figures
 	Same   []string // metrics in which nothing differs, each with its value
 	Others []string // other figures, each with the reason
 }
 
-// Texts returns a text for all metrics that are the same, and one for each other figure.
+// Texts returns one text for all metrics that are the same, and one for each other figure.
 func (n NotDrawn) Texts() []string {
 	if len(n.Same) == 0 {
 		return n.Others
@@ -121,10 +119,10 @@ func (n NotDrawn) Texts() []string {
 	return append([]string{"the same everywhere: " + strings.Join(n.Same, ", ")}, n.Others...)
 }
 
-// String returns the scenario and everything that is not drawn of it.
+// String returns the scenario and everything that is not drawn for it.
 func (n NotDrawn) String() string { return n.Set + ": " + strings.Join(n.Texts(), "; ") }
 
-// without notes that a figure is not drawn.
+// without notes that a figure is not drawn, and why.
 func (s *Set) without(format string, args ...any) {
 	s.NotDrawn.Others = append(s.NotDrawn.Others, fmt.Sprintf(format, args...))
 }

@@ -36,7 +36,7 @@ func (s *Set) recoveries() ([]Figure, error) {
 	return []Figure{rowsOf([]*plot.Plot{p}, len(labels), nil)}, nil
 }
 
-// recoveryTimes returns the recoveries of all listed faults of a group, in milliseconds, and how many faults have none.
+// recoveryTimes returns times in milliseconds, for all listed faults of the group.
 func (g group) recoveryTimes() (recovered []float64, unrecovered int) {
 	for _, d := range g.docs {
 		if d.Failure == nil {
@@ -53,7 +53,7 @@ func (g group) recoveryTimes() (recovered []float64, unrecovered int) {
 	return recovered, unrecovered
 }
 
-// addRecoveries draws the recoveries of a group around its row, so that equal ones are told apart.
+// addRecoveries draws the recoveries of a group around its row, so that equal ones can be distinguished.
 func (g group) addRecoveries(p *plot.Plot, row, right float64) {
 	recovered, unrecovered := g.recoveryTimes()
 	var all []spot

@@ -11,13 +11,11 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// logFrom is the ratio of the largest to the smallest value from which on an axis is logarithmic.
+// logFrom is the least ratio of the largest to the smallest value for a logarithmic axis.
 const logFrom = 25
 
-// logLabel is added to the label of a logarithmic axis.
 const logLabel = " (log scale)"
 
-// logarithmic makes an axis logarithmic with the given range, and says so in its label.
 func logarithmic(axis *plot.Axis, label *string, low, high float64) {
 	axis.Scale = plot.LogScale{}
 	axis.Tick.Marker = plot.TickerFunc(decades)
@@ -25,7 +23,7 @@ func logarithmic(axis *plot.Axis, label *string, low, high float64) {
 	*label += logLabel
 }
 
-// withZero is a logarithmic scale on which zeros stand on a line of their own, at the place of a smaller value than all others.
+// withZero is a logarithmic scale with a place for zeros: the place of its value, which is smaller than all others.
 type withZero float64
 
 // Normalize implements [plot.Normalizer].
@@ -36,8 +34,8 @@ func (zero withZero) Normalize(low, high, value float64) float64 {
 	return plot.LogScale{}.Normalize(low, high, value)
 }
 
-// setScale gives an axis a scale on which all values have a place, after they were added to the plot. If they differ much, it is
-// logarithmic, and the label says so.
+// setScale gives an axis a scale on which all values have a place. It is called after they were added to the plot. If they differ much,
+// the axis is logarithmic, and the label says so.
 func setScale(axis *plot.Axis, label *string, values []float64) {
 	least, most, zeros := math.Inf(1), 0.0, false
 	for _, v := range values {
@@ -88,7 +86,6 @@ func decades(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// plainNumber formats a number without superfluous digits, and large ones with commas.
 func plainNumber(v float64) string {
 	if math.Abs(v) >= 10000 && v == math.Trunc(v) {
 		return table.Grouped(int64(v))
@@ -97,7 +94,6 @@ func plainNumber(v float64) string {
 	return strings.TrimRight(strings.TrimRight(digits, "0"), ".")
 }
 
-// mostTicks is the largest number of ticks of a linear axis.
 const mostTicks = 6
 
 // plainTicks ticks a linear axis at multiples of 1, 2 or 5 times a power of ten.
@@ -120,7 +116,6 @@ func plainTicks(low, high float64) []plot.Tick {
 	return ticks
 }
 
-// indexTicks ticks an axis of n clients at whole indices from 0.
 func indexTicks(n int) plot.TickerFunc {
 	return func(float64, float64) []plot.Tick {
 		ticks := plainTicks(0, float64(n-1))

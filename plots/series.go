@@ -15,35 +15,32 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 )
 
-// shortestSeries is the length of a measurement above which its time series is drawn.
 const shortestSeries = 10 * time.Second
 
-// mostPoints is the number of points of one line at most: the steps are wide enough for that.
 const mostPoints = 200
 
-// The heights of the figure's panels. The first one has the stalls, the last one the numbers of the time axis.
+// The heights of the figure's panels. The first one has room for the stalls, and the last one for the numbers of the time axis.
 const (
 	firstHeight  = 1.9 * vg.Inch
 	middleHeight = 1.55 * vg.Inch
 	lastHeight   = 1.85 * vg.Inch
 )
 
-// stallWidth is the width of the bars that mark stalls.
 const stallWidth = 5
 
-// track is the time series of one measurement in steps of a width that all measurements in a figure share.
+// track is the time series of one measurement, in steps of the same width as in all other tracks of the figure.
 type track struct {
 	*results.Series
 	doc    *results.Document
 	style  draw.LineStyle
 	step   time.Duration
 	merged int // bins for each step
-	points int // steps; the last one, which the measurement may not have filled, is left out
+	points int // complete steps
 }
 
-// tracksOf returns the tracks of the middle repeats of groups, in the narrowest steps that are whole bins of all of them and leave each
+// tracksOf returns the tracks of the middle repeats of groups. Steps are the narrowest that are whole bins of all of them and leave each
 // line at most mostPoints points. The widths of bins are powers of two of [results.FirstBin]. There are too many points for shapes:
-// lines are told apart without color by their width.
+// without color, lines can be distinguished by their width.
 func tracksOf(groups []group) []track {
 	step := results.FirstBin
 	for _, g := range groups {
@@ -61,17 +58,15 @@ func tracksOf(groups []group) []track {
 	return tracks
 }
 
-// lengthOf returns the length of a document's time series.
 func lengthOf(d *results.Document) time.Duration {
 	return d.Series.Bin * time.Duration(len(d.Series.Operations))
 }
 
-// seconds returns where a point stands on the time axis: the middle of its step, in seconds since the window began.
+// seconds returns the place of a point on the time axis: the middle of its step, in seconds since the window began.
 func (t track) seconds(point int) float64 {
 	return (t.Start + t.step*time.Duration(point) + t.step/2 - t.doc.Window.Start).Seconds()
 }
 
-// line returns a point for each step. Points without a value are left out.
 func (t track) line(value stepValue) plotter.XYs {
 	var xys plotter.XYs
 	for i := range t.points {
@@ -82,17 +77,15 @@ func (t track) line(value stepValue) plotter.XYs {
 	return xys
 }
 
-// stepValue returns the value of the bins of one step, unless they have none.
 type stepValue func(t track, first, end int) (y float64, ok bool)
 
-// seriesQuantity is what a panel draws over time.
 type seriesQuantity struct {
 	label string
 	value stepValue
 }
 
-// seriesQuantities returns what is drawn over time. Steps in which no phase ended have no mean, only open loads have a backlog, and
-// steps without a read have no place on a logarithmic axis.
+// seriesQuantities returns the quantities that are drawn over time. Steps in which no phase ended have no mean, only open loads have a
+// backlog, and steps without a read have no place on a logarithmic axis.
 func seriesQuantities(phase string) []seriesQuantity {
 	perSecond := func(t track, counts []int64) (float64, bool) {
 		return float64(list.Sum(counts)) / t.step.Seconds(), true
@@ -120,8 +113,8 @@ func seriesQuantities(phase string) []seriesQuantity {
 	}
 }
 
-// overTime draws the time series of the middle repeat of each variant under the largest number of clients. Short measurements are left
-// out, and those in lockstep, whose pace zkbench sets.
+// overTime draws the time series of the middle repeat of each variant under the largest number of clients. It leaves out short
+// measurements, and those in lockstep, whose pace zkbench sets.
 func (s *Set) overTime() ([]Figure, error) {
 	groups := list.Where(s.atMost(), func(g group) bool {
 		d := g.middle()
@@ -142,8 +135,8 @@ func (s *Set) overTime() ([]Figure, error) {
 	return []Figure{f}, nil
 }
 
-// seriesPanels returns the panels of the figure, with the same time axis: those of what happened at all, and of the operations. Faults
-// and stages are the same for all tracks.
+// seriesPanels returns a panel for each quantity that has values, with a common time axis. Faults and stages are the same for all
+// tracks.
 func seriesPanels(tracks []track) []*plot.Plot {
 	d := tracks[0].doc
 	marks := faultsSince(d, d.Window.Start, d.Window.End, time.Duration.Seconds)
@@ -178,7 +171,7 @@ func seriesPanels(tracks []track) []*plot.Plot {
 	return panels
 }
 
-// seriesPanel draws one line of each track over a shade of what does not belong to the window, and over what is behind.
+// seriesPanel draws one line of each track over behind, and over a shade of the time outside the window.
 func seriesPanel(tracks []track, label string, lines []plotter.XYs, behind []plot.Plotter) *plot.Plot {
 	p := newPlot(label, "", "")
 	hideTimes(p)
@@ -207,10 +200,10 @@ func seriesPanel(tracks []track, label string, lines []plotter.XYs, behind []plo
 	return p
 }
 
-// longestGap is the number of steps without a value that a line is drawn across.
+// longestGap bounds the steps without a value that a line is drawn across.
 const longestGap = 10
 
-// pieces divides a line where it has no values for long. A value that is alone becomes a line of one step.
+// pieces divides a line at long gaps. A single value becomes a line of one step.
 func (t track) pieces(xys plotter.XYs) []plotter.XYs {
 	var out []plotter.XYs
 	for begin, i := 0, 1; i <= len(xys); i++ {
@@ -226,7 +219,7 @@ func (t track) pieces(xys plotter.XYs) []plotter.XYs {
 	return out
 }
 
-// addStalls marks the stalls of a track by bars below the panel's lines, in a row of their own for each track.
+// addStalls marks the stalls of a track by bars below the panel's lines. Each track has its own row.
 func (t track) addStalls(p *plot.Plot, row int) {
 	step := 0.05 * p.Y.Max
 	for _, stall := range t.doc.Stalls {

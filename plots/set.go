@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// Set is the documents of one scenario under the same conditions, which share figures.
+// Set is the documents of one scenario under the same conditions, with their figures.
 type Set struct {
 	Name     string // the beginning of the names of the figures
 	Docs     []*results.Document
@@ -22,21 +22,18 @@ type Set struct {
 	groups []group // in the order of tables
 }
 
-// group is the repeats of a variant under one number of clients and one rate, and their summary.
 type group struct {
 	summary.Row
 	docs []*results.Document
 	look look
 }
 
-// middle returns the repeat in the middle.
 func (g group) middle() *results.Document { return g.docs[len(g.docs)/2] }
 
-// fewestRates is the number of rates from which on a figure shows response times against them.
 const fewestRates = 3
 
 // Sets returns the documents in sets with their figures, those of open loads at several rates first. Documents of different loads,
-// engines, versions or machines are in different sets, and those whose numbers must not be used in none.
+// engines, versions or machines are in different sets. Documents whose numbers must not be used are left out.
 func Sets(docs []*results.Document) ([]Set, error) {
 	drawable := list.Where(grouping.WithoutUnfinished(docs), (*results.Document).Drawable)
 	others := list.Where(drawable, func(d *results.Document) bool { return d.Rate == 0 })
@@ -63,7 +60,6 @@ func Sets(docs []*results.Document) ([]Set, error) {
 	return sets, nil
 }
 
-// newSet returns a set of drawable documents, without figures.
 func newSet(docs []*results.Document) Set {
 	s := Set{Name: docs[0].Scenario.Name + "-" + docs[0].Environment.Engine, Docs: docs}
 	looks, rows := looksOf(docs), summary.Of(docs)
@@ -76,22 +72,22 @@ func newSet(docs []*results.Document) Set {
 	return s
 }
 
-// allButRate is a text that is equal for documents that were measured under the same conditions and clients, except for the rate.
+// allButRate returns a text that is equal for documents that were measured under the same conditions and clients, at any rate.
 func allButRate(d *results.Document) string {
 	same := *d
 	same.Rate = 0
 	return fmt.Sprint(grouping.Setup(&same), d.Clients)
 }
 
-// asked returns the metrics that the scenario is about, of these kinds, or of all.
+// asked returns the metrics of these kinds that the scenario asks about, or of all kinds if none is given.
 func (s *Set) asked(kinds ...metric.Kind) []string {
 	return list.Where(s.Docs[0].Scenario.Asks, func(name string) bool {
 		return len(kinds) == 0 || slices.Contains(kinds, metric.Named(name).Kind)
 	})
 }
 
-// subject names the scenario and the servers, what shapes the load, and what of several repeats a figure shows: one repeat if it has
-// single events.
+// subject names the scenario and the servers, the settings of the load, and the repeats that a figure shows: only one if it shows single
+// events.
 func (s *Set) subject(f Figure) string {
 	d := s.Docs[0]
 	text := d.Scenario.Name + " on " + servers(d)
@@ -115,7 +111,6 @@ func (s *Set) subject(f Figure) string {
 	return text
 }
 
-// servers names the servers of a document.
 func servers(d *results.Document) string {
 	e := d.Environment
 	if e.Engine == results.Embedded {
@@ -126,26 +121,23 @@ func servers(d *results.Document) string {
 
 func clientsText(n int) string { return fmt.Sprintf("%d %s", n, table.Plural(n, "client")) }
 
-// clients returns the numbers of clients in the set, ascending.
 func (s *Set) clients() []int {
 	return list.Distinct(list.Map(s.groups, func(g group) int { return g.Clients }))
 }
 
-// rates returns the rates in the set, ascending.
 func (s *Set) rates() []int {
 	return list.Distinct(list.Map(s.groups, func(g group) int { return g.Rate }))
 }
 
-// mostClients returns the largest number of clients, about which a scenario's claims are.
+// mostClients returns the largest number of clients. The claims of a scenario are about it.
 func (s *Set) mostClients() int { return slices.Max(s.clients()) }
 
-// atMost returns the groups with the largest number of clients, naive ones first.
 func (s *Set) atMost() []group {
 	n := s.mostClients()
 	return list.Where(s.groups, func(g group) bool { return g.Clients == n })
 }
 
-// variants returns the groups of each variant, ascending by clients and rate; naive variants come first.
+// variants returns the groups of each variant, ascending by clients and rate. Naive variants come first.
 func (s *Set) variants() [][]group {
 	variant := func(g group) grouping.Key { return grouping.Key{Recipe: g.Recipe, Kind: g.Kind, Variant: g.Variant} }
 	sorted := slices.SortedStableFunc(slices.Values(s.groups), func(a, b group) int { return variant(a).Compare(variant(b)) })

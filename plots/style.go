@@ -22,13 +22,12 @@ const (
 	noteSize  = 9 // on data, such as the names of faults
 )
 
-// look is how a variant is drawn: its color, and a shape that tells it apart without color.
+// look is a variant's color, and a shape that identifies it without color.
 type look struct {
 	color color.RGBA
 	glyph draw.GlyphDrawer
 }
 
-// style returns the style of points.
 func (l look) style(radius vg.Length) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: l.color, Radius: radius, Shape: l.glyph}
 }
@@ -38,17 +37,16 @@ func rgb(hex uint32) color.RGBA {
 }
 
 // family is the looks of the variants of a kind. Neighbours differ in lightness, and so do the first ones of different families, which
-// are drawn together most often. Most of the colors are from the palette of Okabe and Ito, which people with any color vision can tell
-// apart.
+// are drawn together most often. Most of the colors are from the palette of Okabe and Ito, which people with any color vision can
+// distinguish.
 type family struct {
 	colors []color.RGBA
 	glyphs []draw.GlyphDrawer
 }
 
-// look returns the look of a variant by its place in the family.
+// look returns the look of the i-th variant of the family.
 func (f family) look(i int) look { return look{f.colors[i%len(f.colors)], f.glyphs[i%len(f.glyphs)]} }
 
-// warm is the family of naive variants.
 func warm() family {
 	return family{
 		[]color.RGBA{rgb(0xd55e00), rgb(0x7f1d1d), rgb(0xe69f00), rgb(0xcc79a7), rgb(0x8c5a2b)},
@@ -56,7 +54,6 @@ func warm() family {
 	}
 }
 
-// cool is the family of optimized variants.
 func cool() family {
 	return family{
 		[]color.RGBA{rgb(0x0b4f8a), rgb(0x009e73), rgb(0x9b72cf), rgb(0x56b4e9), rgb(0x005f56)},
@@ -64,7 +61,6 @@ func cool() family {
 	}
 }
 
-// plain is the family of the variants of libraries.
 func plain() family {
 	return family{
 		[]color.RGBA{rgb(0x252525), rgb(0x737373), rgb(0xa6a6a6)},
@@ -72,7 +68,6 @@ func plain() family {
 	}
 }
 
-// looksOf returns the look of each variant in all figures of documents.
 func looksOf(docs []*results.Document) map[string]look {
 	looks := map[string]look{}
 	for _, own := range list.GroupBy(docs, func(d *results.Document) string { return d.Kind }) {
@@ -87,7 +82,6 @@ func looksOf(docs []*results.Document) map[string]look {
 	return looks
 }
 
-// outline is the width of the line of a hollow shape.
 const outline = vg.Length(1.3)
 
 // hollow is a filled shape with the color of the paper inside. Gonum's own hollow shapes have lines that cannot be seen in a small
@@ -110,11 +104,10 @@ func gray() color.RGBA      { return rgb(0x555555) }
 func ink() color.RGBA       { return rgb(0x222222) }
 func gridColor() color.RGBA { return rgb(0xe4e4e4) }
 
-// shadeColor marks what was not recorded or not measured, and outageColor the time until a fault was undone.
+// shadeColor marks the time that was not recorded or not measured. outageColor marks the time until a fault was undone.
 func shadeColor() color.RGBA  { return rgb(0xeeeeee) }
 func outageColor() color.RGBA { return rgb(0xfff1c9) }
 
-// textStyle returns the style of texts in figures.
 func textStyle(size vg.Length) text.Style {
 	return text.Style{
 		Color: ink(), Font: font.From(font.Font{Typeface: "Liberation", Variant: "Sans"}, size),

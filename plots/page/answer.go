@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// answer returns the answer to the scenario's question, in sentences from its overview and its claims.
 func answer(d *results.Document, rows []summary.Row, claims []claim.Check) []string {
 	sentences := list.Map(report.Pairings(rows), pairSentence)
 	switch {
@@ -23,7 +22,7 @@ func answer(d *results.Document, rows []summary.Row, claims []claim.Check) []str
 	return sentences
 }
 
-// checksOf returns what the measurements of a scenario say of its claims. They decide together, also those under other conditions.
+// checksOf checks the claims of a scenario against all of its measurements, including those under other conditions.
 func checksOf(all []*results.Document, d *results.Document) []claim.Check {
 	var claims []claim.Claim
 	for _, text := range d.Scenario.Expect {
@@ -35,7 +34,6 @@ func checksOf(all []*results.Document, d *results.Document) []claim.Check {
 	return claim.Of(own).Check(claims...)
 }
 
-// pairSentence says what the second variant of the scenario's pair gains.
 func pairSentence(p report.Pairing) string {
 	text := fmt.Sprintf("With %d %s, %s against %s: %s", p.Naive.Clients, table.Plural(p.Naive.Clients, "client"),
 		p.Optimized.Variant, p.Naive.Variant, p.GainsText(" and "))

@@ -1,8 +1,8 @@
-// Package page writes a report of runs as one self-contained HTML page, to be handed to somebody without zkbench.
+// Package page writes a report of runs as one self-contained HTML page, for readers without zkbench.
 //
 // It takes one position: the page must be readable where nothing can be fetched and no script runs. Tables are tables, figures are
-// inline SVG with the value of each point as its title, and texts are escaped wherever they come from. The script only adds what a
-// reader can do without: it sorts tables, shows values at once, and zooms.
+// inline SVG with the value of each point as its title, and texts are escaped wherever they come from. The script only adds
+// conveniences: it sorts tables, shows values at once, and zooms.
 package page
 
 import (
@@ -30,15 +30,15 @@ var script string
 //go:embed page.gohtml
 var layout string
 
-// Report is what a page is about.
+// Report is the content of a page.
 type Report struct {
 	Sides      []compare.Side      // one run, or several that are compared, the base first
-	Comparison *compare.Comparison // of several runs; nil for a single one
-	// Explain returns what is known of a variant beside its numbers, as text in lines; empty if nothing is. It may be nil.
+	Comparison *compare.Comparison // nil for a single run
+	// Explain returns what is known of a variant beside its numbers, as text in lines, or an empty string. It may be nil.
 	Explain func(recipe, variant string) string
 }
 
-// Write writes the page. It takes all figures of [plots.Figures], and for several runs those of [plots.Compared].
+// Write writes the page. It has all figures of [plots.Figures], and for several runs those of [plots.Compared].
 func Write(w io.Writer, r Report) error {
 	view, err := r.view()
 	if err != nil {
@@ -52,7 +52,6 @@ func Write(w io.Writer, r Report) error {
 	return t.Execute(w, view)
 }
 
-// view is what the template shows.
 type view struct {
 	Title    string
 	Policy   string // the content security policy
@@ -67,7 +66,6 @@ type view struct {
 	Variants []variant // all of them
 }
 
-// fact is a name and its value.
 type fact struct{ Name, Value string }
 
 func (r Report) view() (view, error) {
@@ -96,7 +94,6 @@ func (r Report) view() (view, error) {
 	return v, nil
 }
 
-// policy returns a content security policy that admits the page's own style sheet and script, and nothing else.
 func policy(css, js string) string {
 	hash := func(text string) string {
 		sum := sha256.Sum256([]byte(text))
@@ -105,12 +102,11 @@ func policy(css, js string) string {
 	return fmt.Sprintf("default-src 'none'; style-src %s; script-src %s", hash(css), hash(js))
 }
 
-// docs returns the documents of all sides.
 func (r Report) docs() []*results.Document {
 	return slices.Concat(list.Map(r.Sides, func(s compare.Side) []*results.Document { return s.Docs })...)
 }
 
-// facts returns where, when and with what the runs were measured. What differs between documents has several values.
+// facts returns where, when and with what the runs were measured. Facts that differ between documents have several values.
 func (r Report) facts() []fact {
 	all := func(of func(*results.Document) string) string {
 		values := list.AppendNew(nil, list.Map(r.docs(), of)...)

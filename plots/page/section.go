@@ -16,7 +16,6 @@ import (
 	"github.com/zkbench/zkbench/results/summary"
 )
 
-// section is everything about one scenario under the same conditions.
 type section struct {
 	plots.Set
 	ID, Title, Side string // the side is empty if there is only one
@@ -30,9 +29,9 @@ type section struct {
 	Violations      []string
 }
 
-// variant is what is known of a variant beside its numbers.
+// variant is the information on a variant besides its measurements.
 type variant struct {
-	*results.Document // one of its own
+	*results.Document // any of its documents
 	Text              string
 	Formulas          []*grid
 }
@@ -43,7 +42,6 @@ func (v variant) ID() string { return "v-" + v.Recipe + "-" + v.Variant }
 // Name returns the variant with its recipe.
 func (v variant) Name() string { return v.Recipe + "/" + v.Variant }
 
-// sections returns a section for each scenario of a side.
 func (r Report) sections(place int, side compare.Side) ([]section, error) {
 	sets, err := setsOf(side.Docs)
 	var out []section
@@ -58,8 +56,8 @@ func (r Report) sections(place int, side compare.Side) ([]section, error) {
 	return out, err
 }
 
-// setsOf returns the sets of documents that share figures. Documents whose numbers must not be used join the set of the same load, or
-// have one of their own, without a figure. The order is that of tables.
+// setsOf returns the sets of documents that share figures. Documents whose numbers must not be used join the set of the same load. If
+// there is none, they have a set without figures. The order is that of tables.
 func setsOf(docs []*results.Document) ([]plots.Set, error) {
 	sets, err := plots.Sets(docs)
 	if err != nil {
@@ -93,7 +91,6 @@ func sectionOf(set plots.Set, claims []claim.Check) section {
 	return s
 }
 
-// conditionsOf describes the load and the servers in one line.
 func conditionsOf(d *results.Document) string {
 	parts := d.Scenario.Settings()
 	if rates := d.Scenario.Rates(); rates[0] > 0 {
@@ -106,7 +103,6 @@ func conditionsOf(d *results.Document) string {
 	return strings.Join(parts, ", ")
 }
 
-// warningsOf returns the warnings of rows, each with the rows that it concerns.
 func warningsOf(rows []summary.Row) []string {
 	all := list.AppendNew(nil, slices.Concat(list.Map(rows, func(r summary.Row) []string { return r.Warnings })...)...)
 	return list.Map(all, func(warning string) string {

@@ -17,7 +17,6 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// grid is a table that a reader can sort.
 type grid struct {
 	Caption string
 	Numbers bool // all cells but the first one of each row are aligned as numbers
@@ -25,16 +24,15 @@ type grid struct {
 	Rows    []row
 }
 
-// row is a line of a table. It is void if its numbers must not be used.
 type row struct {
 	Void  bool
 	Cells []cell
 }
 
-// cell is a text, with the value that a column is sorted by unless that is the text, and a longer form of the text.
+// cell is a text, the value by which its column is sorted (empty for the text itself), and a longer form of the text.
 type cell struct{ Text, Value, Long string }
 
-// add appends a row of cells, and of other values that are shown and sorted as they are.
+// add appends a row. Values that are not cells are shown and sorted as they are.
 func (g *grid) add(void bool, values ...any) {
 	g.Rows = append(g.Rows, row{void, list.Map(values, func(v any) cell {
 		if c, is := v.(cell); is {
@@ -44,7 +42,7 @@ func (g *grid) add(void bool, values ...any) {
 	})})
 }
 
-// number returns a cell that is sorted by a number. A text that is a number itself needs no value beside it.
+// number returns a cell that is sorted by a number. It needs no Value if its text is a number.
 func number(shown string, value float64) cell {
 	c := cell{Text: shown}
 	if _, err := strconv.ParseFloat(shown, 64); err != nil {
@@ -53,7 +51,6 @@ func number(shown string, value float64) cell {
 	return c
 }
 
-// tables returns the main table of rows, and one of all other metrics; nil if there are none.
 func tables(d *results.Document, rows []summary.Row) (main, more *grid) {
 	shown := mainMetrics(d, rows)
 	others := slices.DeleteFunc(report.Metrics(rows), func(metric string) bool { return slices.Contains(shown, metric) })
@@ -80,10 +77,9 @@ func otherMetrics(d *results.Document, rows []summary.Row, metrics []string) *gr
 	return t
 }
 
-// marked returns the variant of a row with its mark.
 func marked(r summary.Row) string { return strings.TrimSpace(r.Variant + " " + r.Mark) }
 
-// mainMetrics returns what the scenario asks about, and what tables of every scenario show.
+// mainMetrics returns the metrics that the scenario asks about, and those that tables of every scenario show.
 func mainMetrics(d *results.Document, rows []summary.Row) []string {
 	wanted := append(slices.Clone(d.Scenario.Asks), metric.OpsPerSecond)
 	for _, phase := range d.Phases[:min(len(d.Phases), 2)] {
@@ -95,7 +91,6 @@ func mainMetrics(d *results.Document, rows []summary.Row) []string {
 	return list.AppendNew(nil, list.Where(wanted, func(metric string) bool { return slices.Contains(have, metric) })...)
 }
 
-// metricTable returns a table of metrics with a line for each row.
 func metricTable(caption string, rows []summary.Row, metrics []string) *grid {
 	t := &grid{Caption: caption, Numbers: true, Columns: append(table.Left("variant"), table.Right("kind", "clients")...)}
 	open := slices.ContainsFunc(rows, func(r summary.Row) bool { return r.Rate > 0 })
@@ -113,7 +108,6 @@ func metricTable(caption string, rows []summary.Row, metrics []string) *grid {
 	return t
 }
 
-// metricCell shows a metric, and its extremes in the long form.
 func metricCell(r summary.Row, name string) cell {
 	m, ok := r.Metrics[name]
 	if !ok {
@@ -127,7 +121,8 @@ func metricCell(r summary.Row, name string) cell {
 	return c
 }
 
-// formulas returns a table of the formulas of a variant beside what was measured under the largest number of clients, if it states any.
+// formulas returns a table of a variant's formulas beside the measurements under the largest number of clients. It returns no table for a
+// variant without formulas.
 func formulas(group []*results.Document) []*grid {
 	if len(group) == 0 {
 		return nil
@@ -152,7 +147,6 @@ func formulas(group []*results.Document) []*grid {
 	return []*grid{t}
 }
 
-// overviewTable returns a line for each scenario that names a pair of variants; nil without one.
 func overviewTable(docs []*results.Document) *grid {
 	pairings := report.Pairings(summary.Of(docs))
 	if len(pairings) == 0 {
@@ -173,7 +167,6 @@ func overviewTable(docs []*results.Document) *grid {
 	return t
 }
 
-// compared is the comparison of several runs.
 type compared struct {
 	Base    string
 	Notes   []string
@@ -181,7 +174,7 @@ type compared struct {
 	Figures []plots.Figure
 }
 
-// compared returns the comparison; nil for a single run.
+// compared returns nil for a single run.
 func (r Report) compared() *compared {
 	if r.Comparison == nil {
 		return nil
