@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
-// defaultBaselines is the folder for baselines.
 const defaultBaselines = "results/baselines"
 
 func baselineCommand(a *app) *cobra.Command {
@@ -39,7 +38,6 @@ for each scenario, so that a repository can keep them.`,
 	return cmd
 }
 
-// saveBaselines stores the counts of results over the baselines in dir.
 func (a *app) saveBaselines(paths []string, dir string) error {
 	docs, err := a.readResults(paths)
 	if err != nil {

@@ -75,7 +75,6 @@ func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
 	return nil
 }
 
-// calibrateOne measures one scenario, prints its resolution and stores it.
 func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags) error {
 	var entries []gate.Resolution
 	err := a.withSeries(cmd, name, f, func(ctx context.Context, s *campaign.Series) error {
@@ -104,7 +103,6 @@ func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags) error {
 	return known.Keep(f.cache, entries)
 }
 
-// pairFlags are the flags of `zkbench gate --run` and `zkbench calibrate`.
 type pairFlags struct {
 	series   campaign.Series // as the flags say; prepareSeries completes it
 	rules    gate.PairRules
@@ -112,7 +110,6 @@ type pairFlags struct {
 	ensemble ensembleFlags
 }
 
-// defaultCampaigns is the folder for pairs of runs.
 const defaultCampaigns = "results/campaigns"
 
 func (f *pairFlags) bind(a *app, cmd *cobra.Command, metrics string) {
@@ -127,7 +124,7 @@ func (f *pairFlags) bind(a *app, cmd *cobra.Command, metrics string) {
 	f.ensemble.bind(a, cmd)
 }
 
-// complete checks the rules, and sets what was not given and is the same for all scenarios.
+// complete checks the rules, and sets the flags that are the same for all scenarios and were not given.
 func (f *pairFlags) complete() error {
 	f.rules.Metrics = list.Map(f.rules.Metrics, metric.WithUnit)
 	if err := f.rules.Validate(); err != nil || f.cache != "" {
@@ -167,7 +164,7 @@ func (a *app) withSeries(
 	return errors.Join(err, s.Record())
 }
 
-// failedSeries adds the exit code to the error of a series in which a recipe broke its promise, or that could not decide anything.
+// failedSeries adds the exit code to the error of a series that ended because of a broken promise, or without a decision.
 func failedSeries(err error) error {
 	switch {
 	case errors.Is(err, campaign.ErrBroken):
@@ -179,7 +176,7 @@ func failedSeries(err error) error {
 	}
 }
 
-// prepareSeries checks flags and files, and completes the series of a scenario, except for its ensemble.
+// prepareSeries checks flags and files, and sets all fields of the series but its ensemble.
 func prepareSeries(cmd *cobra.Command, scenario string, f *pairFlags) error {
 	if err := f.ensemble.check(); err != nil {
 		return err
@@ -214,7 +211,6 @@ func prepareSeries(cmd *cobra.Command, scenario string, f *pairFlags) error {
 	return checkFolder("out", s.Folder)
 }
 
-// executable returns the path of a build of zkbench; this one if it is empty.
 func executable(name string) (string, error) {
 	if name == "" {
 		return os.Executable()
@@ -226,8 +222,8 @@ func executable(name string) (string, error) {
 	return path, nil
 }
 
-// checkMetrics returns an error for a metric that no measurement of the recipe has. Those of percentiles that documents do not list,
-// such as acquire-p99.9, are computed from histograms.
+// checkMetrics returns an error for a metric that no measurement of the recipe has. Percentiles that documents do not list, such as
+// acquire-p99.9, are allowed: they are computed from histograms.
 func checkMetrics(recipe variants.Recipe, metrics []string) error {
 	known := scenarios.MetricNames(recipe)
 	for _, name := range metrics {

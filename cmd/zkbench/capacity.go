@@ -73,7 +73,7 @@ plot' draws and 'zkbench gate --rules' holds to limits.`,
 	return cmd
 }
 
-// searched returns the flags of the load that a search sets.
+// searched returns the flags that a user cannot give because the search sets them.
 func searched() []string { return []string{"rate", "mode", "operations", "at-most", "stage"} }
 
 func (a *app) capacity(cmd *cobra.Command, name string, f *capacityFlags) error {
@@ -103,7 +103,6 @@ func (a *app) capacity(cmd *cobra.Command, name string, f *capacityFlags) error 
 	return errors.Join(a.finish(t, report, f.json), err)
 }
 
-// search finds the capacities on the ensemble that the flags mean.
 func (a *app) search(ctx context.Context, t *search.Trials, largest scenarios.Scenario, where site) (r capacity.Report, err error) {
 	err = a.withTarget(ctx, []scenarios.Scenario{largest}, where, nil, func(on *runner.Runner, shown *progress.Progress) error {
 		if _, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckConnections(s, on.Ensemble.Servers()) }); err != nil {
@@ -116,7 +115,6 @@ func (a *app) search(ctx context.Context, t *search.Trials, largest scenarios.Sc
 	return r, err
 }
 
-// prepare checks the flags, and reads the objective and the scenario.
 func (f *capacityFlags) prepare(cmd *cobra.Command, name string) (err error) {
 	if f.Objective, err = capacity.ParseObjective(f.objective); err != nil {
 		return fmt.Errorf("--objective %w", err)
@@ -135,15 +133,13 @@ func (f *capacityFlags) prepare(cmd *cobra.Command, name string) (err error) {
 	return f.Check(recipes)
 }
 
-// The largest loads that are tried unless --most says otherwise, and the largest that it may say. A load that is a tenth larger must
-// still be one that a scenario may have.
+// The defaults of --most, and its upper bound. The bound leaves room for a trial that is a tenth larger, which must still be a valid load.
 const (
 	mostRate    = 50_000
 	mostClients = 10_000
 	largestLoad = 90_000
 )
 
-// checkLoads checks the flags that say which loads are tried, and those that would.
 func (f *capacityFlags) checkLoads(given func(flag string) bool) error {
 	if slices.ContainsFunc(searched(), given) {
 		return errors.New("--rate, --mode, --operations, --at-most and --stage are set by the search: " +
@@ -187,7 +183,6 @@ func (a *app) finish(t *search.Trials, r capacity.Report, copied string) error {
 	return err
 }
 
-// printDoubts prints the warnings of the confirmations, and what limits the times of all trials.
 func (a *app) printDoubts(t *search.Trials) {
 	var doubts strings.Builder
 	report.WriteWarnings(&doubts, t.Confirmed)

@@ -46,7 +46,6 @@ Exit codes: 0 nothing is left to remove; 1 something could not be removed;
 	return cmd
 }
 
-// clean removes the roots of runs that have ended.
 func (a *app) clean(ctx context.Context, f cleanFlags, names []string) error {
 	where, err := external.Parse(f.servers)
 	if err != nil {
@@ -78,7 +77,6 @@ func (a *app) clean(ctx context.Context, f cleanFlags, names []string) error {
 	return err
 }
 
-// rootsNamed returns the paths of the roots with these names.
 func rootsNamed(base string, names []string) ([]string, error) {
 	var out []string
 	var errs []error
@@ -92,7 +90,6 @@ func rootsNamed(base string, names []string) ([]string, error) {
 	return out, errors.Join(errs...)
 }
 
-// cleanHint returns the command that removes the znodes of runs that have ended.
 func cleanHint(servers string) string { return "zkbench clean --servers " + servers }
 
 // selectRoots prints the state of each root, and returns the roots to remove. It returns an error if a root that was named
@@ -112,12 +109,14 @@ func (a *app) selectRoots(found []namespace.Found, named []string, f cleanFlags)
 		znodes := fmt.Sprintf("%d %s", r.Znodes, table.Plural(r.Znodes, "znode"))
 		switch {
 		case r.State == namespace.InUse:
-			fmt.Fprintf(a.stdout, "%s: in use, kept: the session of its run is alive (servers end it up to %s after a run is killed)\n", r.Path, r.Timeout)
+			fmt.Fprintf(a.stdout, "%s: in use, kept: the session of its run is alive (servers end it up to %s after a run is killed)\n",
+				r.Path, r.Timeout)
 			if asked {
 				errs = append(errs, fmt.Errorf("%s is in use", r.Path))
 			}
 		case r.State == namespace.Unmarked && !asked:
-			fmt.Fprintf(a.stdout, "%s: %s, kept: created by an older zkbench and may be in use; `%s %s` removes it\n", r.Path, znodes, cleanHint(f.servers), r.Path)
+			fmt.Fprintf(a.stdout, "%s: %s, kept: created by an older zkbench and may be in use; `%s %s` removes it\n",
+				r.Path, znodes, cleanHint(f.servers), r.Path)
 		default:
 			fmt.Fprintf(a.stdout, "%s: %s of a run that has ended\n", r.Path, znodes)
 			removable = append(removable, r)
@@ -126,7 +125,6 @@ func (a *app) selectRoots(found []namespace.Found, named []string, f cleanFlags)
 	return removable, errors.Join(errs...)
 }
 
-// removeRoots removes roots one after the other, and prints each.
 func (a *app) removeRoots(ctx context.Context, c namespace.Client, roots []namespace.Found) error {
 	var errs []error
 	for _, r := range roots {
@@ -173,7 +171,11 @@ func (a *app) printLeftovers(ctx context.Context, servers []ensemble.Server, bas
 	}{
 		{namespace.Left, "%d earlier %s left znodes on these servers: `%s` removes them\n", cleanHint(list)},
 		{namespace.Unmarked, "%d %s of an older zkbench left znodes on these servers or may be under way: `%s` lists them\n", cleanHint(list)},
-		{namespace.InUse, "%d other %s under way on these servers, or killed within the last %s: runs disturb each other's numbers\n", ensemble.SessionTimeout},
+		{
+			namespace.InUse,
+			"%d other %s under way on these servers, or killed within the last %s: runs disturb each other's numbers\n",
+			ensemble.SessionTimeout,
+		},
 	} {
 		if n := seen[line.state]; n > 0 {
 			fmt.Fprintf(a.stderr, line.format, n, table.Plural(n, "run"), line.detail)

@@ -24,7 +24,6 @@ type compareFlags struct {
 	sides        sidesFlags
 }
 
-// sidesFlags are the flags of commands that compare runs.
 type sidesFlags struct {
 	metrics []string
 	across  []string
@@ -38,7 +37,6 @@ func (f *sidesFlags) bind(cmd *cobra.Command) {
 	allow(cmd, "across", compare.Subjects())
 }
 
-// check returns the mistakes in the flags, and arguments that name one run twice.
 func (f sidesFlags) check(args []string) error {
 	errs := []error{twice(args, "name two different runs")}
 	for _, pattern := range f.metrics {
@@ -49,13 +47,12 @@ func (f sidesFlags) check(args []string) error {
 	return usage(errors.Join(errs...))
 }
 
-// options returns what the flags select.
 func (f sidesFlags) options() compare.Options {
 	across := list.Map(f.across, func(s string) grouping.Aspect { return grouping.Aspect(s) })
 	return compare.Options{Metrics: f.metrics, Across: across}
 }
 
-// twice returns an error if an argument is given twice, with why that is a mistake.
+// twice returns an error if an argument is given twice. why says why that is a mistake.
 func twice(args []string, why string) error {
 	var errs []error
 	for i, arg := range args {
@@ -106,7 +103,7 @@ The exit code reports whether there was something to compare, not the outcome.`,
 	return cmd
 }
 
-// compare prints the comparison of results. Results that can be read and not be compared are a usage error.
+// compare prints the comparison of results. It is a usage error if they can be read but not compared.
 func (a *app) compare(args []string, f compareFlags) error {
 	if err := f.sides.check(args); err != nil {
 		return err
@@ -132,7 +129,6 @@ func (a *app) compare(args []string, f compareFlags) error {
 	return c.Write(a.stdout, f.format, a.width())
 }
 
-// readSides reads each argument as a side, and the newest run if there is none.
 func (a *app) readSides(args []string) ([]compare.Side, error) {
 	args, err := orNewest(args)
 	if err != nil {
@@ -148,7 +144,7 @@ func (a *app) readSides(args []string) ([]compare.Side, error) {
 	return sides, errors.Join(errs...)
 }
 
-// pathsOf returns the files that match a pattern. An existing file, or a pattern without matches, is returned as it is.
+// pathsOf returns the files that match a pattern. It returns an existing file, or a pattern without matches, as it is.
 func pathsOf(arg string) []string {
 	if _, err := os.Stat(arg); errors.Is(err, fs.ErrNotExist) {
 		if matches, _ := filepath.Glob(arg); len(matches) > 0 {

@@ -90,7 +90,6 @@ func (a *app) up(ctx context.Context, f ensembleFlags) error {
 	return a.printStatus(ctx, e, f.Name)
 }
 
-// onEnsemble makes a command about the ensemble that --name names.
 func onEnsemble(use, short string, run func(ctx context.Context, f ensembleFlags) error) (*cobra.Command, *ensembleFlags) {
 	f := new(ensembleFlags)
 	cmd := &cobra.Command{
@@ -113,7 +112,6 @@ func downCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// down ends the ensemble of that name on all engines.
 func (a *app) down(ctx context.Context, name string) error {
 	var removed container.Remains
 	var containerErr error
@@ -133,7 +131,6 @@ func (a *app) down(ctx context.Context, name string) error {
 	return nil
 }
 
-// remains describes the containers and processes of an ensemble. It returns an empty string if there are none.
 func remains(ctx context.Context, name string) string {
 	var found []string
 	if container.Available(ctx) == nil {
@@ -147,7 +144,6 @@ func remains(ctx context.Context, name string) string {
 	return strings.Join(found, " and ")
 }
 
-// others lists other ensembles, as the end of a message.
 func others(ctx context.Context, name string) string {
 	names := process.Names()
 	if container.Available(ctx) == nil {
@@ -196,7 +192,6 @@ func find(ctx context.Context, f ensembleFlags) (ensemble.Ensemble, error) {
 	return e, err
 }
 
-// notUp returns the error for an ensemble that is not up, with what exists of that name.
 func notUp(ctx context.Context, name string) error {
 	left := remains(ctx, name)
 	if left == "" {
@@ -209,7 +204,7 @@ func notUp(ctx context.Context, name string) error {
 }
 
 // printStatus prints a row for each server. It does not ask servers with a fault: a paused one would not answer, and one that is cut
-// off may not know yet that it has lost its role.
+// off may not know yet that it is no longer the leader or a follower.
 func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble, name string) error {
 	t := table.New(table.Left("server", "role", "version", "client address", "sessions", "znodes", "watches")...)
 	faults := new(ensemble.FaultyError)

@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// breakable is a kept ensemble whose servers can be broken and restored.
 type breakable interface {
 	ensemble.Breaker
 	ensemble.Diagnoser
@@ -22,7 +21,7 @@ type breakable interface {
 	Release() error
 }
 
-// breakableCommand lets a command use a kept ensemble whose servers can be broken. The ensemble is locked meanwhile, except with --force.
+// breakableCommand completes a command that breaks or restores servers of a kept ensemble. It locks the ensemble, except with --force.
 func breakableCommand(cmd *cobra.Command, use func(ctx context.Context, e breakable, name string, args []string) error) *cobra.Command {
 	var f ensembleFlags
 	f.bindName(cmd)
@@ -50,7 +49,6 @@ func breakableCommand(cmd *cobra.Command, use func(ctx context.Context, e breaka
 	return cmd
 }
 
-// faultCommand makes the command for one fault.
 func faultCommand(a *app, fault ensemble.ServerFault, short, long string) *cobra.Command {
 	return breakableCommand(&cobra.Command{
 		Use:   string(fault) + " <server|leader|follower>",
@@ -84,7 +82,7 @@ undo faults that the run's scenario has.`,
 	}, a.heal)
 }
 
-// breakServer causes the fault on the server that whom means now.
+// breakServer causes a fault on a server. whom is its name, or the role that it has now.
 func (a *app) breakServer(ctx context.Context, e breakable, name, whom string, fault ensemble.ServerFault) error {
 	if err := e.CheckPossible(fault); err != nil {
 		return usage(err)
@@ -112,7 +110,7 @@ func (a *app) breakServer(ctx context.Context, e breakable, name, whom string, f
 	return nil
 }
 
-// resolveServer returns the server with a name or a role. role is the role in parentheses if the server was found by it.
+// resolveServer returns the server with a name or a role. It returns the role, in parentheses, only if whom is a role.
 func resolveServer(
 	ctx context.Context, servers []ensemble.Server, faults map[string]ensemble.ServerFault, whom string,
 ) (s ensemble.Server, role string, err error) {
@@ -138,7 +136,7 @@ func resolveServer(
 	return ensemble.Server{}, "", fmt.Errorf("there is no %s now: %s", whom, strings.Join(seen, ", "))
 }
 
-// serverNamed returns the server with that name. more are other words that the command takes.
+// serverNamed returns the server with that name. more are other words that the command accepts; they are listed in the error.
 func serverNamed(servers []ensemble.Server, name string, more ...string) (ensemble.Server, error) {
 	var names []string
 	for _, s := range servers {
@@ -192,7 +190,6 @@ func (a *app) heal(ctx context.Context, e breakable, name string, args []string)
 	return a.awaitHealed(ctx, e, start)
 }
 
-// awaitHealed waits until all servers have a quorum, and prints the time since start.
 func (a *app) awaitHealed(ctx context.Context, e ensemble.Ensemble, start time.Time) error {
 	ready, cancel := context.WithTimeout(ctx, healTimeout)
 	defer cancel()

@@ -14,13 +14,11 @@ import (
 	"github.com/zkbench/zkbench/ensemble/external"
 )
 
-// ensembleFlags are the flags that choose an ensemble.
 type ensembleFlags struct {
 	auto.Choice
 	ensemble.Options
 }
 
-// bind declares the flags that choose the ensemble of a run.
 func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
 	f.bindEngine(a, cmd, auto.Engines())
 	flags := cmd.Flags()
@@ -31,7 +29,6 @@ func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
 	flags.DurationVar(&f.Lag, "lag", 0, "`time` by which followers of --ensemble embedded\napply transactions after the leader")
 }
 
-// bindEngine declares the flags that choose the servers to start.
 func (f *ensembleFlags) bindEngine(a *app, cmd *cobra.Command, engines []string) {
 	f.Progress = a.stderr
 	flags := cmd.Flags()
@@ -56,7 +53,6 @@ func (f *ensembleFlags) check() error {
 	return usage(cmp.Or(f.contradiction(), ensemble.CheckName(f.Name)))
 }
 
-// contradiction returns an error if the flags contradict each other.
 func (f *ensembleFlags) contradiction() error {
 	engine := ensemble.Engine(f.Engine)
 	isOneOf := func(engines ...ensemble.Engine) bool { return f.Servers == "" && slices.Contains(engines, engine) }
@@ -80,7 +76,6 @@ func (f *ensembleFlags) contradiction() error {
 	return f.embeddedContradiction()
 }
 
-// embeddedContradiction returns an error if the flags of the embedded engine contradict each other, or belong to another.
 func (f *ensembleFlags) embeddedContradiction() error {
 	switch isEmbedded := f.Engine == string(ensemble.Embedded); {
 	case f.ReadDelay < 0 || f.WriteDelay < 0 || f.Lag < 0:
@@ -99,7 +94,6 @@ func (f *ensembleFlags) embeddedContradiction() error {
 	return nil
 }
 
-// asUsage turns an [external.Mistake] into a usage error.
 func asUsage(err error) error {
 	if mistake := new(external.Mistake); errors.As(err, mistake) {
 		return usage(err)

@@ -26,7 +26,6 @@ func (e exitError) Error() string {
 
 func (e exitError) Unwrap() error { return e.err }
 
-// usage marks an error as a mistake of the user.
 func usage(err error) error {
 	if err == nil {
 		return nil
@@ -34,7 +33,6 @@ func usage(err error) error {
 	return exitError{outcome.CodeUsage, err}
 }
 
-// exitCode returns the code for what a command returned.
 func exitCode(ctx context.Context, err error) int {
 	if err == nil {
 		return outcome.CodePass
@@ -45,7 +43,7 @@ func exitCode(ctx context.Context, err error) int {
 	return cmp.Or(outcome.Deciding(codesOf(err)...), outcome.CodeFailed)
 }
 
-// codesOf returns the codes of all errors that were joined into one. The code of an error without one is outcome.CodeFailed.
+// codesOf returns the codes of all errors that were joined into one. An error without a code counts as outcome.CodeFailed.
 func codesOf(err error) []int {
 	switch e := err.(type) { //nolint:errorlint // this walks the tree of errors
 	case exitError:

@@ -39,7 +39,6 @@ is, its unit, and which values are better.`,
 	}
 }
 
-// subjects returns the names of all recipes, variants, scenarios and metrics.
 func subjects() []string {
 	var names []string
 	for _, r := range catalog.Recipes() {
@@ -51,7 +50,6 @@ func subjects() []string {
 	return slices.Concat(names, scenarios.Names(), metricNames())
 }
 
-// metricNames returns the names of the metrics of all recipes.
 func metricNames() []string {
 	return list.Distinct(slices.Concat(append(list.Map(catalog.Recipes(), scenarios.MetricNames), []string{metric.Capacity})...))
 }
@@ -73,7 +71,6 @@ func (a *app) explain(name string) error {
 	return usage(fmt.Errorf("there is nothing called %q%s", name, strict.Nearest(name, subjects())))
 }
 
-// say prints a paragraph and an empty line.
 func (a *app) say(format string, args ...any) {
 	fmt.Fprintf(a.stdout, "%s\n\n", table.Wrap(fmt.Sprintf(format, args...), a.width()))
 }
@@ -92,7 +89,6 @@ func (a *app) explainRecipe(r variants.Recipe) error {
 	return a.printTable(t)
 }
 
-// explainMetric prints what a metric is, and which recipes have it if not all have.
 func (a *app) explainMetric(m metric.Descriptor) {
 	a.say("%s: %s", m.Name, m.Help)
 	a.say("%s", m.Facts())
@@ -140,7 +136,6 @@ func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 	return nil
 }
 
-// forgone describes what may happen to the users of a variant that forgoes some losses.
 func forgone(losses []variants.Loss) string {
 	words := map[variants.Loss]string{
 		variants.ItemsLost:    "an item or task may be lost",
@@ -159,7 +154,6 @@ func formulas(c variants.Cost) []variants.Formula {
 	return []variants.Formula{c.Requests, c.Writes, c.FailedWrites, c.Notifications, c.HerdMax}
 }
 
-// costTable returns a table of a variant's formulas.
 func costTable(v variants.Variant) *table.Table {
 	t := table.New(table.Left("per operation of N clients", "in lockstep, exactly", "free-running, at most")...)
 	lockstep, free := formulas(v.Lockstep), formulas(v.Free)
@@ -183,7 +177,7 @@ func (a *app) explainScenario(name string) error {
 	return nil
 }
 
-// sourceOf returns the first sentence after "Source:" in a variant's comment: where it is described, and whether it is the same.
+// sourceOf returns the first sentence after "Source:" in a variant's comment: where the variant is described, and how it differs.
 func sourceOf(code fs.FS, v variants.Variant) (string, error) {
 	text, err := commentOf(code, v)
 	_, source, _ := strings.Cut(text, "Source: ")
@@ -191,7 +185,7 @@ func sourceOf(code fs.FS, v variants.Variant) (string, error) {
 	return source, err
 }
 
-// commentOf returns the comment that explains a variant: of its type in its recipe's Go files, or of the function that returns a library's.
+// commentOf returns the comment that explains a variant: that of its type, or of the function that returns a library's variant.
 func commentOf(code fs.FS, v variants.Variant) (string, error) {
 	name := cmp.Or(v.Type, strings.ReplaceAll(v.Name, "-", ""))
 	declared := regexp.MustCompile(`(?im)^((?://.*\n)+)(?:type|func) ` + name + `\b`)

@@ -86,7 +86,6 @@ and files are 2.`,
 	return cmd
 }
 
-// check returns an error if flags and arguments contradict each other.
 func (f gateFlags) check(cmd *cobra.Command, args []string) error {
 	withoutRun := []string{"run", "rules", "baseline", "require", "json", "junit", "markdown", "benchfmt", "self-test"}
 	pairsOnly := given(cmd, func(flag *pflag.Flag) bool { return !slices.Contains(withoutRun, flag.Name) })
@@ -108,14 +107,13 @@ func (f gateFlags) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// inCI reports whether zkbench runs in continuous integration, where an earlier job may have left the newest run.
+// inCI reports whether zkbench runs in continuous integration, where the newest run may come from an earlier job.
 func inCI() bool {
 	isSet := func(name string) bool { return os.Getenv(name) != "" && os.Getenv(name) != "false" }
 	return isSet("CI") || isSet("GITHUB_ACTIONS")
 }
 
-// clearOutputs removes the files of an earlier gate, which a reader could otherwise take for the verdict of this one if it
-// fails.
+// clearOutputs removes the files of an earlier gate. If this gate fails, a reader could otherwise take them for its verdict.
 func (f gateFlags) clearOutputs(args []string) error {
 	inputs := []string{f.rules, f.pairs.series.Base, f.pairs.series.Head, f.pairs.cache}
 	for _, arg := range args {
@@ -179,7 +177,7 @@ func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
 	return errors.Join(err, a.deliver(cutShort(report, err), evidence, f))
 }
 
-// read reads rules and baselines, and returns the mistakes in all of them.
+// read reads rules and baselines. Its error lists all mistakes in them.
 func (f gateFlags) read() (gate.Rules, error) {
 	required, err := requiredNames(f.require)
 	rules := gate.Rules{Required: required, VariantsOf: variantsOf, Names: gateNames()}
@@ -202,7 +200,6 @@ func (f gateFlags) read() (gate.Rules, error) {
 	return rules, errors.Join(errs...)
 }
 
-// requiredNames returns the scenarios that are required by their names, or by that of a group.
 func requiredNames(given []string) (names []string, err error) {
 	for _, name := range given {
 		group, groupErr := scenarios.Group(name, catalog.Recipes())
@@ -237,7 +234,6 @@ func gateNames() gate.Names {
 	return names
 }
 
-// variantsOf returns the variants that a scenario without a list of variants runs.
 func variantsOf(d *results.Document) []string {
 	s := scenarios.Scenario{Scenario: results.Scenario{Mode: d.Scenario.Mode}, Recipe: d.Recipe}
 	recipe := s.RecipeAmong(catalog.Recipes())
@@ -247,7 +243,7 @@ func variantsOf(d *results.Document) []string {
 	return list.Map(s.Selected(*recipe), func(v variants.Variant) string { return v.Name })
 }
 
-// measurePairs measures pairs of runs of a scenario. After a failure, it returns the evidence so far.
+// measurePairs measures pairs of runs of a scenario. After a failure, it returns the evidence that it has.
 func (a *app) measurePairs(cmd *cobra.Command, scenario string, f *pairFlags) (evidence gate.Evidence, notes []string, err error) {
 	if err = f.complete(); err == nil {
 		f.rules.Calibration, err = gate.ReadCalibration(f.cache)
@@ -266,7 +262,6 @@ func (a *app) measurePairs(cmd *cobra.Command, scenario string, f *pairFlags) (e
 	return evidence, notes, err
 }
 
-// cutShort adds to a report the error that ended the measurement of pairs.
 func cutShort(report gate.Report, err error) gate.Report {
 	if err == nil {
 		return report
@@ -304,7 +299,6 @@ func existing(paths []string) (evidence gate.Evidence, notes []string) {
 	return evidence, []string{note}
 }
 
-// deliver prints the report, writes the requested files, and returns an error with the report's exit code.
 func (a *app) deliver(report gate.Report, evidence gate.Evidence, f gateFlags) error {
 	errs := []error{report.WriteTable(a.stdout, a.width())}
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
@@ -326,7 +320,6 @@ func (a *app) deliver(report gate.Report, evidence gate.Evidence, f gateFlags) e
 	return errors.Join(errs...)
 }
 
-// selfTest runs the gate's self-test and prints each case.
 func (a *app) selfTest() error {
 	t := table.New(table.Left("case", "must exit", "exits", "verdict", "")...)
 	missed := 0

@@ -95,7 +95,6 @@ func (a *app) listScenarios() error {
 	return a.printTable(t)
 }
 
-// missing returns the packages without which a variant cannot run here.
 func (a *app) missing(v variants.Variant) []string {
 	if v.Driver == nil || a.everyLibrary {
 		return nil
@@ -103,21 +102,19 @@ func (a *app) missing(v variants.Variant) []string {
 	return drivers.Missing(*v.Driver)
 }
 
-// newList returns a table whose last column holds sentences, which are wrapped.
+// newList returns a table whose last column is wrapped, because it holds sentences.
 func newList(titles ...string) *table.Table {
 	columns := table.Left(titles...)
 	columns[len(columns)-1].Fill = true
 	return table.New(columns...)
 }
 
-// printTable prints a table at the width of the terminal.
 func (a *app) printTable(t *table.Table) error {
 	text, _ := t.Text(a.width())
 	_, err := fmt.Fprintln(a.stdout, text)
 	return err
 }
 
-// clientsColumn lists numbers of clients, or only the first and the last of a list that would widen the column.
 func clientsColumn(clients []int) string {
 	text := joined(clients, ",")
 	if len(text) <= len("10,100,1000") {
@@ -126,7 +123,6 @@ func clientsColumn(clients []int) string {
 	return fmt.Sprintf("%d…%d", clients[0], clients[len(clients)-1])
 }
 
-// joined returns the numbers with the separator between them.
 func joined(numbers []int, separator string) string {
 	return strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", separator), "[]")
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// bindLoad declares the flags that change a scenario's load. They are read once a scenario is loaded. With series, there are also those
-// that say how often and in which order a load is measured.
+// bindLoad declares the flags that change a scenario's load. They are read once a scenario is loaded. series adds the flags for the
+// number and the order of the measurements.
 func bindLoad(cmd *cobra.Command, series bool) scenarios.Overrides {
 	given := scenarios.Overrides{}
 	for _, field := range scenarios.FlagFields() {
@@ -37,14 +37,13 @@ func bindLoad(cmd *cobra.Command, series bool) scenarios.Overrides {
 	return given
 }
 
-// takeScenarios lets a command take scenarios, or one of the groups in their place, and completes their names.
 func takeScenarios(cmd *cobra.Command, most int, groups ...string) {
 	names := slices.Concat(groups, scenarios.Names())
 	cmd.Args = arguments(1, most, "which scenario? there are: "+strings.Join(names, ", ")+"; or name a YAML file")
 	cmd.ValidArgsFunction = cobra.FixedCompletions(names, cobra.ShellCompDirectiveDefault)
 }
 
-// completions returns texts of a field that has fields of its own.
+// completions returns example values for a field whose values have fields of their own.
 func completions(field string) []cobra.Completion {
 	switch field {
 	case "stages":
@@ -64,7 +63,6 @@ func completions(field string) []cobra.Completion {
 	}
 }
 
-// fieldFlag is the flag of one field.
 type fieldFlag struct {
 	field results.Field
 	given scenarios.Overrides
@@ -91,7 +89,6 @@ func (f fieldFlag) Type() string {
 	}
 }
 
-// override changes a scenario by the flags that were given, and checks the result.
 func override(s *scenarios.Scenario, given scenarios.Overrides, recipes []variants.Recipe) error {
 	if err := s.Override(given); err != nil {
 		return err
@@ -99,7 +96,6 @@ func override(s *scenarios.Scenario, given scenarios.Overrides, recipes []varian
 	return checked(*s, recipes)
 }
 
-// checked returns every mistake in a scenario, by the flags that change its fields.
 func checked(s scenarios.Scenario, recipes []variants.Recipe) error {
 	flags := map[string]string{}
 	for _, field := range s.Fields() {

@@ -81,7 +81,6 @@ Exit codes: 0 observed; 1 could not run; 2 usage; 5 there is no document for
 	return cmd
 }
 
-// check returns the mistakes in the flags.
 func (f *observeFlags) check(bounded bool) (external.Target, error) {
 	target, err := external.Parse(f.servers)
 	if err != nil {
@@ -123,7 +122,6 @@ func listenAddress(flag, text string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// observation is an observation under way.
 type observation struct {
 	observer *observe.Observer
 	proxy    *proxy.Proxy
@@ -153,7 +151,6 @@ func (a *app) observe(ctx context.Context, f observeFlags, bounded bool) error {
 	return err
 }
 
-// startObserving starts the proxy, and prints where it listens.
 func (a *app) startObserving(ctx context.Context, f observeFlags, target external.Target) (*observation, error) {
 	o := &observation{started: time.Now(), target: target}
 	var err error
@@ -177,7 +174,8 @@ func (a *app) startObserving(ctx context.Context, f observeFlags, target externa
 	return o, nil
 }
 
-// describeTarget returns what the servers say of themselves. It fails if none can be reached. The version is empty if they do not say it.
+// describeTarget returns the version and settings that a server reports. It fails if no server can be reached. The version is empty
+// if the servers do not report it.
 func describeTarget(ctx context.Context, target external.Target) (ensemble.Description, error) {
 	var errs []error
 	for _, server := range target.Servers() {
@@ -198,7 +196,7 @@ func describeTarget(ctx context.Context, target external.Target) (ensemble.Descr
 	return ensemble.Description{}, fmt.Errorf("no server can be reached: %w", errors.Join(errs...))
 }
 
-// watch shows what is observed until the end of --for or of the context. It reports whether the context ended it.
+// watch shows the observed traffic until --for has passed or the context ends. It reports whether the context ended it.
 func (a *app) watch(ctx context.Context, o *observation, f observeFlags, marks <-chan os.Signal) (interrupted bool) {
 	var limit <-chan time.Time
 	if f.length > 0 {
@@ -230,7 +228,6 @@ func (a *app) watch(ctx context.Context, o *observation, f observeFlags, marks <
 	}
 }
 
-// finishObserving prints the report, writes the files, and ends the proxy.
 func (a *app) finishObserving(o *observation, f observeFlags) error {
 	o.observer.End() // unless a mark has, so that the latest herds are in the report
 	report := o.observer.Report()
@@ -250,7 +247,6 @@ func (a *app) finishObserving(o *observation, f observeFlags) error {
 	return errors.Join(errs...)
 }
 
-// saveDocument writes the document of --out.
 func (o *observation) saveDocument(f observeFlags) error {
 	e := machine.Describe(versionText())
 	e.Engine, e.ZooKeeper, e.ServerConfig = results.External, o.chosen.Version, o.chosen.Config

@@ -41,7 +41,6 @@ func checkFolder(flag, dir string) error {
 	return ofFlag(flag, dir, err)
 }
 
-// checkFile returns an error if a file cannot be created or replaced, before the work is done.
 func checkFile(flag, path string) error {
 	if path == "" {
 		return nil
@@ -68,7 +67,6 @@ func checkFile(flag, path string) error {
 	return ofFlag(flag, path, tryName(dir, filepath.Base(path)))
 }
 
-// ofFlag adds to an error the flag and its value that have caused it.
 func ofFlag(flag, value string, err error) error {
 	if err == nil {
 		return nil
@@ -76,7 +74,7 @@ func ofFlag(flag, value string, err error) error {
 	return usage(fmt.Errorf("--%s %s: %w", flag, value, err))
 }
 
-// tryName creates and removes a file whose name is as long as that of the temporary file that is later renamed to name.
+// tryName creates and removes a file. Its name is as long as that of the temporary file that will be renamed to name.
 func tryName(dir, name string) error {
 	f, err := os.CreateTemp(dir, "."+name+".zkbench-*")
 	if err != nil {
@@ -85,7 +83,7 @@ func tryName(dir, name string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// removeFormer removes the file of an earlier command, which a reader could otherwise take for that of this one if it fails.
+// removeFormer removes the file of an earlier command. If this command fails, a reader could otherwise take it for the new result.
 func removeFormer(flag, path string) error {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return nil //nolint:nilerr // whether the file can be written is checked later
@@ -93,8 +91,8 @@ func removeFormer(flag, path string) error {
 	return ofFlag(flag, path, os.Remove(path))
 }
 
-// save stores a result in the run's folder. It does not create the folder again if that was removed during the run: former
-// results are lost, so the run ends.
+// save stores a result in the run's folder. If the folder was removed during the run, it returns an error and does not create it
+// again: earlier results are lost, so the run ends.
 func save(d *results.Document, dir string) error {
 	err := store.Write(d, dir)
 	if errors.Is(err, fs.ErrNotExist) {

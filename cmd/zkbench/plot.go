@@ -51,7 +51,6 @@ Results whose numbers must not be used are not drawn.`,
 	return cmd
 }
 
-// plot draws a run, or the comparison of several.
 func (a *app) plot(args []string, f plotFlags) error {
 	if err := f.sides.check(args); err != nil {
 		return err
@@ -97,7 +96,7 @@ func oneSideOfEachRun(sides []compare.Side) []compare.Side {
 	return out
 }
 
-// plotComparison draws the comparison of several runs. Results that can be read and not be compared are a usage error.
+// plotComparison draws the comparison of several runs. It is a usage error if they can be read but not compared.
 func (a *app) plotComparison(sides []compare.Side, docs []*results.Document, f plotFlags) error {
 	c, err := compare.Runs(sides, f.sides.options())
 	if err != nil {
@@ -116,7 +115,6 @@ func (a *app) plotComparison(sides []compare.Side, docs []*results.Document, f p
 	return nil
 }
 
-// noteLeftOut names the results that are in no figure.
 func (a *app) noteLeftOut(docs []*results.Document) {
 	for _, d := range docs {
 		why := "its numbers must not be used"
@@ -129,7 +127,6 @@ func (a *app) noteLeftOut(docs []*results.Document) {
 	}
 }
 
-// writeFigures stores the figures and prints their names, and what is not drawn.
 func (a *app) writeFigures(figures []plots.Figure, notDrawn []plots.NotDrawn, f plotFlags) error {
 	files, err := plots.WriteAll(figures, f.out, f.formats)
 	if err != nil {
@@ -147,11 +144,10 @@ func (a *app) writeFigures(figures []plots.Figure, notDrawn []plots.NotDrawn, f 
 	return nil
 }
 
-// runName matches the names that newRun returns.
 const runName = "[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]T[0-9][0-9][0-9][0-9][0-9][0-9]Z-*"
 
-// orNewest returns the paths, or the folder of the run that started last if there are none: by its name, as a folder's time of
-// modification changes later.
+// orNewest returns the paths, or the folder of the run that started last if there are none. It compares names, because a folder's
+// time of modification changes later.
 func orNewest(paths []string) ([]string, error) {
 	if len(paths) > 0 {
 		return paths, nil

@@ -87,7 +87,6 @@ of 'zkbench compare'.`,
 	return cmd
 }
 
-// printMarkdown prints the rows of results as a table, and the findings as a list.
 func (a *app) printMarkdown(docs []*results.Document, rows []summary.Row) error {
 	var findings strings.Builder
 	report.WriteVerdict(&findings, docs)
@@ -98,7 +97,6 @@ func (a *app) printMarkdown(docs []*results.Document, rows []summary.Row) error 
 	return err
 }
 
-// readResults reads results, or the newest run if none are named.
 func (a *app) readResults(paths []string) ([]*results.Document, error) {
 	paths, err := orNewest(paths)
 	if err != nil {
@@ -107,8 +105,8 @@ func (a *app) readResults(paths []string) ([]*results.Document, error) {
 	return store.ReadAll(paths)
 }
 
-// report prints the comparison of a run's variants, and returns an error if the results are broken or invalid. runErr
-// is the error of the run.
+// report prints the comparison of a run's variants, and returns an error if the results are broken or invalid, or runErr, the error
+// of the run.
 func (a *app) report(docs []*results.Document, f runFlags, runErr error) error {
 	if len(docs) == 0 {
 		_ = os.Remove(f.out)
@@ -143,7 +141,6 @@ func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress.
 	fmt.Fprintln(a.stdout)
 }
 
-// printTables prints tables of measurements, and the findings.
 func (a *app) printTables(docs []*results.Document, rows []summary.Row) error {
 	tableErr := report.WriteTable(a.stdout, rows, a.width())
 	matrixErr := a.printMatrix(docs)
@@ -155,7 +152,6 @@ func (a *app) printTables(docs []*results.Document, rows []summary.Row) error {
 	return errors.Join(tableErr, matrixErr, overviewErr)
 }
 
-// printMatrix prints what each variant has made of each fault, if some of the measurements are those of the fault matrix.
 func (a *app) printMatrix(docs []*results.Document) error {
 	columns := list.Map(scenarios.MatrixFaults(), func(f scenarios.MatrixFault) string { return f.Name })
 	m, found := report.NewMatrix(columns), false
@@ -171,7 +167,6 @@ func (a *app) printMatrix(docs []*results.Document) error {
 	return m.Write(a.stdout, a.width())
 }
 
-// overviewOfSeveral prints an overview if there is more than one scenario.
 func (a *app) overviewOfSeveral(rows []summary.Row) error {
 	another := func(r summary.Row) bool { return r.Scenario != rows[0].Scenario }
 	if !slices.ContainsFunc(rows, another) {
@@ -181,7 +176,6 @@ func (a *app) overviewOfSeveral(rows []summary.Row) error {
 	return report.WriteOverview(a.stdout, rows, a.width())
 }
 
-// verdict returns an error with the exit code for broken or invalid measurements.
 func verdict(docs []*results.Document) error {
 	switch {
 	case slices.ContainsFunc(docs, (*results.Document).Broken):
@@ -193,8 +187,8 @@ func verdict(docs []*results.Document) error {
 	}
 }
 
-// checkClaims prints what has become of the claims of the scenarios, and returns an error with the exit code that decides. A
-// scenario is not held to claims that its servers cannot decide.
+// checkClaims prints the result of each claim of the scenarios, and returns an error with the exit code that decides. Claims that the
+// servers cannot decide are left out.
 func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenario) error {
 	var checks []claim.Check
 	var codes []int
@@ -224,7 +218,6 @@ func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenari
 	}
 }
 
-// writePage writes a page about runs to a file, and prints its name and size.
 func (a *app) writePage(args []string, path string) error {
 	if err := errors.Join(twice(args, "name two different runs"), checkFile("html", path)); err != nil {
 		return err
@@ -252,7 +245,7 @@ func (a *app) writePage(args []string, path string) error {
 	return nil
 }
 
-// explanation returns what `zkbench explain` prints of a variant; empty for one that this zkbench does not know.
+// explanation returns the text of `zkbench explain` for a variant. It is empty for a variant that this zkbench does not know.
 func explanation(recipe, variant string) string {
 	r, v, known := catalog.Variant(recipe + "/" + variant)
 	var text strings.Builder

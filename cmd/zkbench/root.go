@@ -20,17 +20,16 @@ import (
 	"github.com/zkbench/zkbench/scenarios/drivers"
 )
 
-// app is what commands use of the process that they run in.
+// app is the state of the process that commands use.
 type app struct {
 	stdout, stderr io.Writer
 	args           []string
 	started        *started
-	drivers        drivers.Given     // that the command line gives
+	drivers        drivers.Given     // given on the command line
 	everyLibrary   bool              // lists show all libraries as available, so that a test has the same text everywhere
-	servers        ensemble.Ensemble // of a test, in place of those that a run would start
+	servers        ensemble.Ensemble // set by tests, in place of the servers that a run would start
 }
 
-// run executes one command line and returns the exit code.
 func run(ctx context.Context, a app) int {
 	accepted := false
 	root := rootCommand(&a)
@@ -96,7 +95,7 @@ them, too, and prints what is left and how to remove it.`,
 	return root
 }
 
-// arguments checks how many arguments there are. The error says which the command takes, where those of cobra only count them.
+// arguments checks the number of arguments. Its error names the arguments that the command takes; cobra's own only counts them.
 func arguments(least, most int, takes string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
@@ -114,7 +113,6 @@ func noArguments(cmd *cobra.Command, args []string) error {
 	return arguments(0, 0, "it takes no arguments")(cmd, args)
 }
 
-// addCommands adds commands to one that does nothing itself.
 func addCommands(cmd *cobra.Command, commands ...*cobra.Command) {
 	cmd.AddCommand(commands...)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
@@ -126,15 +124,12 @@ func addCommands(cmd *cobra.Command, commands ...*cobra.Command) {
 	}
 }
 
-// texts returns typed words as strings.
 func texts[T ~string](words []T) []string {
 	return list.Map(words, func(word T) string { return string(word) })
 }
 
-// allowed is the annotation of a flag with the values that it may have.
 const allowed = "allowed"
 
-// allow restricts a flag to some values, which are also offered as completions.
 func allow[T ~string](cmd *cobra.Command, flag string, values []T) {
 	if err := errors.Join(cmd.Flags().SetAnnotation(flag, allowed, texts(values)),
 		cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(texts(values), cobra.ShellCompDirectiveNoFileComp))); err != nil {
@@ -142,7 +137,6 @@ func allow[T ~string](cmd *cobra.Command, flag string, values []T) {
 	}
 }
 
-// oneOf checks the value of a flag or argument.
 func oneOf(what, value string, values []string) error {
 	if slices.Contains(values, value) {
 		return nil
@@ -150,10 +144,9 @@ func oneOf(what, value string, values []string) error {
 	return usage(fmt.Errorf("%s cannot be %q%s", what, value, strict.Nearest(value, values)))
 }
 
-// width returns the number of columns of the terminal.
 func (a *app) width() int { return screen.Width(a.stdout) }
 
-// decimal is the value of a flag of one or several whole numbers that accepts decimal digits only. The flag library reads 010 as 8.
+// decimal is the value of a flag for whole numbers. It accepts decimal digits only: the flag library reads 010 as 8.
 type decimal struct{ pflag.Value }
 
 // Set implements pflag.Value.
@@ -168,7 +161,6 @@ func (d decimal) Set(text string) error {
 	return d.Value.Set(text)
 }
 
-// onlyDecimals makes all whole-number flags of a command and its subcommands decimal.
 func onlyDecimals(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if slices.Contains([]string{"int", "uint64", "intSlice"}, f.Value.Type()) {
@@ -180,7 +172,6 @@ func onlyDecimals(cmd *cobra.Command) {
 	}
 }
 
-// given returns the names, with dashes, of the flags that were given and match.
 func given(cmd *cobra.Command, which func(*pflag.Flag) bool) []string {
 	var names []string
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
@@ -191,8 +182,8 @@ func given(cmd *cobra.Command, which func(*pflag.Flag) bool) []string {
 	return names
 }
 
-// checkValues returns an error if flags were given with a value that is not allowed, or is empty: a script whose variable is unset does
-// not ask for the default.
+// checkValues returns an error for a flag whose value is empty or not allowed. An empty value often comes from an unset variable in a
+// script, which does not mean the default.
 func checkValues(cmd *cobra.Command) (err error) {
 	empty := given(cmd, func(flag *pflag.Flag) bool {
 		values := []string{flag.Value.String()}

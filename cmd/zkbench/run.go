@@ -24,7 +24,6 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// defaultRuns is the folder that has a folder for each run.
 const defaultRuns = "results/runs"
 
 type runFlags struct {
@@ -126,7 +125,7 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	return a.checkClaims(docs, selected)
 }
 
-// export serves the numbers of a run at an address, and prints where; nil without an address.
+// export serves the numbers of a run at an address, and prints where. It returns nil without an address.
 func (a *app) export(ctx context.Context, addr string) (*exporter.Exporter, error) {
 	if addr == "" {
 		return nil, nil
@@ -143,7 +142,6 @@ func (a *app) export(ctx context.Context, addr string) (*exporter.Exporter, erro
 	return metrics, nil
 }
 
-// selected loads scenarios by their names, and changes them by the flags that were given.
 func (a *app) selected(names []string, f runFlags) (selected []scenarios.Scenario, err error) {
 	if isGroup(names) {
 		selected, err = scenarios.Group(names[0], a.recipes())
@@ -161,7 +159,6 @@ func (a *app) selected(names []string, f runFlags) (selected []scenarios.Scenari
 	return selected, err
 }
 
-// change changes a scenario by the flags that were given.
 func (a *app) change(s *scenarios.Scenario, f runFlags) error {
 	if f.quick {
 		s.Quick()
@@ -175,8 +172,8 @@ func (a *app) change(s *scenarios.Scenario, f runFlags) error {
 	return checked(*s, a.recipes())
 }
 
-// useDrivers takes the drivers that the command line gives beside the names of scenarios: from now on, they are variants of all recipes
-// that take drivers.
+// useDrivers adds the drivers of the command line, as variants of all recipes that take drivers. names are the scenarios of the
+// command line.
 func (a *app) useDrivers(commands, names []string) error {
 	if len(commands) > 0 && isGroup(names) {
 		return fmt.Errorf("--driver goes with scenarios that are named, and not with %s", names[0])
@@ -193,10 +190,9 @@ func (a *app) useDrivers(commands, names []string) error {
 	return errors.Join(errs...)
 }
 
-// recipes returns all recipes, with the drivers that the command line gives.
 func (a *app) recipes() []variants.Recipe { return a.drivers.AddTo(catalog.Recipes()) }
 
-// admit returns an error if a scenario has faults that an engine cannot cause, or needs more files or memory on it than this
+// admit returns an error if the engine cannot cause a fault of a scenario, or if a scenario needs more files or memory than this
 // process may use.
 func (a *app) admit(selected []scenarios.Scenario, where site) error {
 	for _, s := range selected {
@@ -213,17 +209,15 @@ func (a *app) admit(selected []scenarios.Scenario, where site) error {
 	return nil
 }
 
-// newRun returns a name for a run: the time and a random suffix.
 func newRun() string {
 	return fmt.Sprintf("%s-%04x", time.Now().UTC().Format("20060102T150405Z"), rand.N(1<<16))
 }
 
-// isGroup reports whether the names on the command line stand for a group of scenarios.
 func isGroup(names []string) bool {
 	return len(names) == 1 && slices.Contains(scenarios.Groups(), names[0])
 }
 
-// measure runs the scenarios. Also if it fails, it returns the complete measurements, and the part of the one that was under way.
+// measure runs the scenarios. If it fails, it returns the complete measurements, and the part of the one that was under way.
 func (a *app) measure(
 	ctx context.Context, selected []scenarios.Scenario, out string, where site, metrics *exporter.Exporter,
 ) (docs []*results.Document, err error) {
@@ -256,8 +250,8 @@ func (a *app) measure(
 	return docs, err
 }
 
-// failedRun adds the exit code for a broken recipe to the error of a scenario in which no operation completed any more, or
-// in which a promise was broken before the load failed for another reason.
+// failedRun adds the exit code for a broken recipe to the error of a scenario that got stuck, or that broke a promise before the load
+// failed for another reason.
 func failedRun(err error) error {
 	if broken := new(runner.BrokenError); errors.Is(err, runner.ErrStuck) || errors.As(err, &broken) {
 		return exitError{outcome.CodeBroken, err}

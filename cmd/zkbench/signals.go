@@ -56,19 +56,18 @@ func awaitSecond(signals <-chan os.Signal, cancel context.CancelCauseFunc, a app
 	fmt.Fprintf(a.stderr, "exited at once%s\n", a.started.left())
 }
 
-// restoreTimeout bounds what an impatient user waits for. A server takes less than a second.
+// restoreTimeout bounds the wait after a second interrupt. Restoring a server takes less than a second.
 const restoreTimeout = 15 * time.Second
 
-// started lists what zkbench would leave behind if it exited at once. It may be used concurrently.
+// started lists the things that would be left behind if zkbench exited at once. It may be used concurrently.
 type started struct {
 	mu    sync.Mutex
 	items []*item
 }
 
-// item is something that was started and the command that removes it.
 type item struct {
 	what, command string
-	restore       func(context.Context) error // of a server that may be broken: undoes that; else nil
+	restore       func(context.Context) error // undoes the faults of servers; nil if nothing can be broken
 }
 
 // add appends something that is about to be started. done removes it from the list.
@@ -85,7 +84,7 @@ func (s *started) remove(one *item) {
 	s.items = slices.DeleteFunc(s.items, func(i *item) bool { return i == one })
 }
 
-// restore undoes what can be undone at once. The items for which it fails stay in the list.
+// restore restores all servers that may be broken. The items for which it fails stay in the list.
 func (s *started) restore(ctx context.Context) {
 	s.mu.Lock()
 	items := slices.Clone(s.items)
@@ -97,7 +96,6 @@ func (s *started) restore(ctx context.Context) {
 	}
 }
 
-// left describes the items of the list and the commands that remove them.
 func (s *started) left() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

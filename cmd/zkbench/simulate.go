@@ -74,15 +74,14 @@ story, and keeps the plan in a file for --plan.`,
 	return cmd
 }
 
-// simulated is a variant and what its runs have shown.
 type simulated struct {
 	recipe  variants.Recipe
 	variant variants.Variant
 	runs    int
 	faults  int
-	broken  int // runs
+	broken  int // of the runs
 	lost    map[variants.Loss]int64
-	longest simulation.Duration // step
+	longest simulation.Duration // of all steps
 }
 
 func (a *app) simulate(cmd *cobra.Command, args []string, f simulateFlags) error {
@@ -113,7 +112,7 @@ func (a *app) simulate(cmd *cobra.Command, args []string, f simulateFlags) error
 	return s.run(cmd.Context())
 }
 
-// selectSimulated returns the variants that are named, or all. Drivers have sessions of their own, which no simulation has.
+// selectSimulated returns the variants that are named, or all. It leaves out drivers: a simulation cannot see their sessions.
 func selectSimulated(args []string) ([]*simulated, error) {
 	var out []*simulated
 	for _, r := range catalog.Recipes() {
@@ -133,7 +132,6 @@ func selectSimulated(args []string) ([]*simulated, error) {
 	return out, nil
 }
 
-// simulating is one call of `zkbench simulate`.
 type simulating struct {
 	*app
 	flags    simulateFlags
@@ -162,7 +160,7 @@ func (s *simulating) run(ctx context.Context) error {
 	return errors.Join(err, s.investigate(ctx))
 }
 
-// jobs gives each variant a seed before any has the next one.
+// jobs gives every variant one seed before any variant gets the next.
 func (s *simulating) jobs(begun time.Time) iter.Seq[simulation.Job] {
 	more := func() bool { return s.next < s.flags.from+uint64(s.flags.seeds) }
 	if s.flags.length > 0 {
@@ -179,7 +177,6 @@ func (s *simulating) jobs(begun time.Time) iter.Seq[simulation.Job] {
 	}
 }
 
-// take counts what a run has shown.
 func (s *simulating) take(j simulation.Job, o simulation.Outcome) {
 	s.done++
 	v := s.variants[slices.IndexFunc(s.variants, func(v *simulated) bool {
@@ -205,7 +202,6 @@ func (s *simulating) take(j simulation.Job, o simulation.Outcome) {
 	fmt.Fprintf(s.stderr, "%s/%s, seed %d: %s\n", j.Plan.Recipe, j.Plan.Variant, j.Plan.Seed, o.Findings[0])
 }
 
-// show shows how many runs are complete, or how much of --for is over.
 func (s *simulating) show(p *progress.Progress, begun time.Time) {
 	if s.flags.length > 0 {
 		p.Count(int(time.Since(begun).Seconds()), int(s.flags.length.Seconds()), "seconds of runs")
@@ -214,7 +210,6 @@ func (s *simulating) show(p *progress.Progress, begun time.Time) {
 	p.Count(s.done, s.flags.seeds*len(s.variants), "runs")
 }
 
-// table has a row for each variant, with what it has forgone below its name.
 func (s *simulating) table() *table.Table {
 	t := table.New(append(table.Left("variant, and what it has forgone"), table.Right("runs", "faults", "broken", "max step")...)...)
 	for _, v := range s.variants {
@@ -231,13 +226,12 @@ func (s *simulating) table() *table.Table {
 	return t
 }
 
-// How long a failure is made smaller, and how many are.
+// The time for making a failure smaller, and the largest number of failures that are told.
 const (
 	shrinking   = 30 * time.Second
 	mostStories = 5
 )
 
-// investigate tells the stories of the first failures, and keeps their plans.
 func (s *simulating) investigate(ctx context.Context) error {
 	switch {
 	case len(s.found) == 0:
@@ -257,7 +251,6 @@ func (s *simulating) investigate(ctx context.Context) error {
 	return errors.Join(append(errs, err, exitError{code: outcome.CodeBroken})...)
 }
 
-// tell prints a story and writes the plan.
 func (s *simulating) tell(f simulation.Failure) error {
 	file := filepath.Join(s.flags.out, fmt.Sprintf("%s-%s-%s.json", f.Plan.Recipe, f.Plan.Variant, f.Class))
 	fmt.Fprintf(s.stdout, "\n%sIt fails again in %d of %d runs: zkbench simulate --plan %s\n", f.Story, f.Repeated, simulation.Repeats, file)
@@ -267,7 +260,7 @@ func (s *simulating) tell(f simulation.Failure) error {
 	return store.WriteJSON(file, f.Plan)
 }
 
-// replay runs the plan of a file several times, and tells the story of the last run that failed.
+// replay runs the plan of a file several times, and prints the story of the last run that failed.
 func (s *simulating) replay(ctx context.Context) error {
 	text, err := os.ReadFile(s.flags.plan)
 	if err != nil {

@@ -22,26 +22,22 @@ import (
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
-// site is where the flags tell a run to measure. Nothing has been started there.
+// site is the place to measure that the flags choose. Nothing has been started there.
 type site struct {
 	ensembleFlags
 	engine ensemble.Engine
-	run    string // the name of the run
+	run    string
 }
 
-// resolve returns the site that the flags mean on this machine.
 func (a *app) resolve(ctx context.Context, f ensembleFlags) (site, error) {
 	engine, err := auto.Resolve(ctx, f.Choice, f.Options)
 	return site{f, engine, newRun()}, err
 }
 
-// folder returns the folder for results: the one that was given, or that of the run.
 func (w site) folder(given string) string { return cmp.Or(given, filepath.Join(defaultRuns, w.run)) }
 
-// ability returns what can fail there.
 func (w site) ability() faults.Ability { return scenarios.AbilityOf(w.engine, w.Voters) }
 
-// target is the ensemble that a run measures on.
 type target struct {
 	site
 	ensemble.Ensemble
@@ -50,7 +46,7 @@ type target struct {
 	done  func() // removes it from app.started
 }
 
-// openTarget prepares the ensemble that a run measures on. Until it is closed, a second signal prints what would be left.
+// openTarget prepares the ensemble that a run measures on. Until it is closed, a second signal prints what would be left behind.
 func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w site) (target, error) {
 	opts := w.Options
 	for _, s := range selected {
@@ -95,8 +91,8 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w s
 	return t, nil
 }
 
-// withTarget prepares the ensemble for scenarios, calls use with what runs them there, and closes the ensemble. The runner's progress is
-// shown and exported.
+// withTarget prepares the ensemble for scenarios, calls use with a runner for them, and closes the ensemble. It shows and exports the
+// runner's progress.
 func (a *app) withTarget(
 	ctx context.Context, selected []scenarios.Scenario, where site, metrics *exporter.Exporter,
 	use func(*runner.Runner, *progress.Progress) error,
@@ -135,7 +131,6 @@ func (a *app) newRunner(t target, p *progress.Progress, metrics *exporter.Export
 	}
 }
 
-// close takes the ensemble down, or restores the servers of one that stays up.
 func (t target) close(ctx context.Context) error {
 	_, canBreak := t.Ensemble.(ensemble.Breaker)
 	switch err := t.Close(ctx); {
@@ -150,7 +145,7 @@ func (t target) close(ctx context.Context) error {
 	return nil
 }
 
-// explain adds the command that removes znodes to the error of a run that could not remove them.
+// explain adds the command that removes znodes to the error of a run that has left some.
 func (t target) explain(err error) error {
 	if left := new(pool.LeftError); t.stays && errors.As(err, &left) {
 		return fmt.Errorf("%w\n`%s` removes them after the servers have ended the session of this run (in about %s)",
@@ -167,7 +162,6 @@ func (s *started) starts(engine ensemble.Engine, name string) (done func()) {
 	return s.add(item{what: fmt.Sprintf("ensemble %q", name), command: ensemble.DownCommand(name)})
 }
 
-// breaks registers an ensemble whose servers this process may break.
 func (s *started) breaks(t target) (done func()) {
 	b, ok := t.Ensemble.(interface {
 		RestoreAll(ctx context.Context, servers []ensemble.Server) (int, error)

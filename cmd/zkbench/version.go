@@ -23,7 +23,6 @@ func versionCommand(a *app) *cobra.Command {
 	}
 }
 
-// versionText returns the module's version and commit, if the build has them.
 func versionText() string {
 	version, revision, modified := "devel", commit, ""
 	if info, ok := debug.ReadBuildInfo(); ok {
