@@ -46,7 +46,7 @@ func two() []ensemble.Server {
 	return []ensemble.Server{{ID: 1, Name: "zoo1", Addr: "127.0.0.1:0"}, {ID: 2, Name: "zoo2", Addr: "127.0.0.1:0"}}
 }
 
-// A server has one fault at a time, of those that the engine can cause.
+// A server has one fault at a time, and only faults that the engine can cause.
 func TestBreakageRefuses(t *testing.T) {
 	e := newEngine()
 	b, servers := e.breakage(), two()
@@ -72,7 +72,7 @@ func TestBreakageRefuses(t *testing.T) {
 	}
 }
 
-// A fault that failed halfway is undone at once, and at the latest with all others.
+// A fault that failed halfway is undone at once, or with all others at the latest.
 func TestBreakUndoesHalfAFault(t *testing.T) {
 	for _, stuck := range []bool{false, true} {
 		e := newEngine()
@@ -91,7 +91,7 @@ func TestBreakUndoesHalfAFault(t *testing.T) {
 	}
 }
 
-// What was broken is restored once, and nothing is broken afterwards.
+// RestoreAll restores broken servers once. Later faults are refused.
 func TestRestoreAll(t *testing.T) {
 	e := newEngine()
 	b, servers := e.breakage(), two()

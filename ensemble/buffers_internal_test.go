@@ -16,7 +16,7 @@ func (sink) Write(p []byte) (int, error) { return len(p), nil }
 
 func (sink) Read(p []byte) (int, error) { return copy(p, bytes.Repeat([]byte{1}, len(p))), nil }
 
-// The pages of a big buffer, without the first one, are given back when it is new and after a big frame.
+// The pages of a big buffer, except the first one, are given back when the buffer is new and after a big frame.
 func TestThriftyConnGivesPagesBack(t *testing.T) {
 	page := os.Getpagesize()
 	read := func(c net.Conn, p []byte) { _, _ = c.Read(p) }

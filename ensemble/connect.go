@@ -32,8 +32,8 @@ type SessionConfig struct {
 	// ended moves to the next one in turn, as the client library does.
 	Servers []Server
 	Timeout time.Duration  // the session timeout to ask for; 0 means [SessionTimeout]
-	Link    *Link          // the session's way to the servers; a Link serves one session; nil if the servers are a [Tunnel]
-	Observe func(zk.Event) // is called with every event, and must not block; may be nil
+	Link    *Link          // connects the session to the servers, and no other session; nil if the servers are a [Tunnel]
+	Observe func(zk.Event) // called with every event; must not block; may be nil
 }
 
 // Connect opens one session, pinned to one server, and returns when it exists. All its frames are counted in ledger. observe,
@@ -195,7 +195,7 @@ func awaitSession(ctx context.Context, servers []Server, o *opening) error {
 		case addr := <-o.enough:
 			_, err := Srvr(ctx, withAddress(servers, addr))
 			switch {
-			case o.exists(): // since the server was asked
+			case o.exists(): // the session was opened since the server was asked
 				return nil
 			case errors.Is(err, ErrUnanswered), err == nil && served != "":
 				return refusedWithoutFailure(addr)

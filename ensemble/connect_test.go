@@ -43,7 +43,7 @@ func answerSrvr(conn net.Conn, srvr string) []byte {
 	return head
 }
 
-// forward passes on what a client sends to a server, and what the server answers.
+// forward copies a client's requests to a server, and the server's answers back.
 func forward(requests io.Reader, conn net.Conn, backend string) {
 	server, err := net.Dial("tcp", backend)
 	if err != nil {
@@ -55,7 +55,7 @@ func forward(requests io.Reader, conn net.Conn, backend string) {
 }
 
 // A server without a free connection closes all that it accepts, also those that ask for its status. The client library alone
-// would retry without end, as it would at a server that serves but closes connections for an unknown reason.
+// would retry without end, and also at a server that serves but closes connections for an unknown reason.
 func TestConnectNamesALimitOfConnections(t *testing.T) {
 	for name, answer := range map[string]string{"no answer": "", "it serves": srvr} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestConnectNamesALimitOfConnections(t *testing.T) {
 	}
 }
 
-// closed is the way to a server that serves but closes the connections of sessions.
+// closed dials a server that serves but closes the connections of sessions.
 type closed struct{}
 
 func (closed) DialContext(context.Context, string, string) (net.Conn, error) {
@@ -101,7 +101,8 @@ func TestConnectNamesALimitOfConnectionsAtADeadline(t *testing.T) {
 	})
 }
 
-// A server without a leader also closes connections, until a leader is elected. When it is asked why, that may have happened.
+// A server without a leader also closes connections, until a leader is elected. By the time that it is asked why, it may have
+// one.
 func TestConnectWaitsForAnElection(t *testing.T) {
 	backend := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	for name, tt := range map[string]struct {
@@ -121,7 +122,7 @@ func TestConnectWaitsForAnElection(t *testing.T) {
 	}
 }
 
-// The server that refuses a session is asked why, which need not be the session's first one.
+// The server that refuses a session is asked why. It need not be the session's first one.
 func TestConnectAsksTheServerThatRefuses(t *testing.T) {
 	t.Parallel()
 	backend := ensembletest.Embedded(t, embedded.Config{}).Addr()

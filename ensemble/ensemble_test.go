@@ -256,7 +256,7 @@ func TestAwaitHistogram(t *testing.T) {
 	}
 }
 
-// What is said of a quorum that does not come is what was wrong with each server, not that the last check was cut short.
+// The error of a quorum that does not form says what was wrong with each server, and not that the last check was interrupted.
 func TestAwaitQuorumSaysWhatWasWrong(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

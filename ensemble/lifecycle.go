@@ -140,7 +140,7 @@ func (l Lifecycle[E]) tryStart(ctx context.Context) (E, error) {
 	}
 	cleanup, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 	defer cancel()
-	if !errors.Is(err, ErrUnavailable) { // callers treat both alike
+	if !errors.Is(err, ErrUnavailable) { // callers treat ErrUnavailable and ErrNotStarted alike
 		err = fmt.Errorf("%w: %w", ErrNotStarted, err)
 	}
 	return e, errors.Join(err, l.Remove(cleanup))

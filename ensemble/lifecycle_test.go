@@ -15,7 +15,6 @@ import (
 	"github.com/zkbench/zkbench/results/must"
 )
 
-// kept is an ensemble that is up.
 type kept struct{ ensemble.Local }
 
 func (*kept) Describe(context.Context) (ensemble.Description, error) {
@@ -24,8 +23,8 @@ func (*kept) Describe(context.Context) (ensemble.Description, error) {
 func (*kept) Logs(context.Context, io.Writer, int) error { return nil }
 func (*kept) Close(context.Context) error                { return nil }
 
-// A run that asks for no place of the transaction logs attaches to any ensemble that is up, and progress names the place.
-// A run that asks for another place is refused.
+// A run without a choice for the transaction logs attaches to any ensemble that is up, and progress names their place. A run
+// that asks for another place is refused.
 func TestAttachingChecksTheTransactionLogs(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	for _, tt := range []struct {
@@ -64,8 +63,8 @@ func TestAttachingChecksTheTransactionLogs(t *testing.T) {
 	}
 }
 
-// A start that loses a port begins again with other ports, up to three times and only if the ports were free to choose. What each
-// failed start has left is removed.
+// A start that fails because of a port is repeated with other ports, up to three times and only if the ports were free to
+// choose. The remains of each failed start are removed.
 func TestUpStartsAgainWithOtherPorts(t *testing.T) {
 	const (
 		allocated = "Bind for 127.0.0.1:31233 failed: port is already allocated"

@@ -84,7 +84,7 @@ func (l *Link) dial(_, address string, timeout time.Duration) (net.Conn, error) 
 func (l *Link) open(address string, timeout time.Duration) (*wire.Conn, error) {
 	l.dialing.Lock()
 	defer l.dialing.Unlock()
-	_ = l.awaitEnd(context.Background()) // which does not end
+	_ = l.awaitEnd(context.Background()) // the error could only come from the context
 	l.mu.Lock()
 	server, severed := withAddress(l.servers, address), l.severed
 	l.mu.Unlock()

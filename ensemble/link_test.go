@@ -55,7 +55,6 @@ func openAt(t *testing.T, link *ensemble.Link, servers []ensemble.Server) linked
 	return l
 }
 
-// await waits until the session has come to a state.
 func (l linked) await(t *testing.T, want zk.State) {
 	t.Helper()
 	for timeout := time.After(30 * time.Second); ; {
@@ -82,7 +81,7 @@ func exists(t *testing.T, c linked, path string) bool {
 	return found
 }
 
-// A request that is cut before it leaves has no effect; one that is cut after has. The session goes on.
+// A request that is cut before it is sent has no effect; one that is cut afterwards has. The session goes on.
 func TestCuts(t *testing.T) {
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	for _, tt := range []struct {
@@ -154,7 +153,7 @@ func TestCutFirst(t *testing.T) {
 	}
 }
 
-// A severed session is left to the server: its znodes stay, and no close request leaves.
+// A severed session is left to the server: its znodes stay, and no close request is sent.
 func TestSever(t *testing.T) {
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	victim, other := openLinked(t, addr), openLinked(t, addr)

@@ -18,7 +18,7 @@ import (
 	"github.com/zkbench/zkbench/results/must"
 )
 
-// through is a session of a client library that knows nothing of the link whose way it takes.
+// through is a session of a client library that connects through a tunnel and does not know the link.
 type through struct {
 	linked
 	tunnel *ensemble.Tunnel
@@ -39,13 +39,12 @@ func openThrough(t *testing.T, servers ...string) through {
 	return s
 }
 
-// sees waits until the tunnel reports a state.
 func (s through) sees(t *testing.T, want zk.State) {
 	t.Helper()
 	linked{states: s.seen}.await(t, want)
 }
 
-// What is counted in a tunnel is what the client counts itself, to the last frame and byte.
+// A tunnel's counts equal the client's own, to the last frame and byte.
 func TestTunnelCountsWhatTheClientCounts(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	s := openThrough(t, server.Addr())
@@ -125,7 +124,7 @@ func TestTunnelRoams(t *testing.T) {
 	}
 }
 
-// A client that connects again before its former connection has ended is not taken for one that has lost the latest.
+// A client that connects again before its former connection has ended does not count as disconnected when that ends.
 func TestTunnelOfTwoConnections(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	seen := make(chan zk.State, 10)

@@ -41,7 +41,7 @@ func Resolve(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Eng
 		return ensemble.Container, nil
 	}
 	containerErr := container.Available(ctx)
-	if ctx.Err() != nil { // interrupted before the engine was found or missed
+	if ctx.Err() != nil { // interrupted before it was known whether the engine works
 		return "", ctx.Err()
 	}
 	if containerErr == nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// stand is servers that fail, and what their clients share.
+// stand is a set of servers that fail, and the state that their clients share.
 type stand struct {
 	addrs []string
 	root  string
@@ -43,7 +43,6 @@ func (d *stand) client(seed, number uint64) *client {
 	return &client{stand: d, Rand: rand.New(rand.NewPCG(seed, number)), loose: map[int]bool{}}
 }
 
-// link is a connection, with its record.
 type link struct {
 	*line
 	conn net.Conn
@@ -51,7 +50,8 @@ type link struct {
 	xid  int32
 }
 
-// client has one session after the other. It sends random requests, mostly one at a time, and leaves a server that does not answer.
+// client opens one session after another. It sends random requests, mostly one at a time, and leaves a server that does not
+// answer.
 type client struct {
 	*stand
 	*rand.Rand
@@ -65,7 +65,7 @@ type client struct {
 	loose map[int]bool
 }
 
-// patient returns how long the client waits for an answer: sometimes so long that it stays on a paused server.
+// patient returns how long the client waits for an answer: sometimes long enough to stay on a paused server.
 func (c *client) patient() time.Duration { return []time.Duration{1, 1, 10}[c.IntN(3)] * c.tick }
 
 func (c *client) upTo(d time.Duration) time.Duration { return time.Duration(c.Float64() * float64(d)) }
@@ -92,10 +92,9 @@ func (c *client) run() {
 	}
 }
 
-// forget leaves the session to the servers.
+// forget abandons the session, which the servers will expire.
 func (c *client) forget() { c.hello, c.seen, c.loose = greeting{}, 0, map[int]bool{} }
 
-// connect tries to connect the session to a server, or a new session if there is none.
 func (c *client) connect() {
 	var servers []int
 	for i := range c.addrs {
@@ -110,7 +109,7 @@ func (c *client) connect() {
 	c.attach(servers[c.IntN(len(servers))])
 }
 
-// attach tries to connect to this server. A new session begins with an ephemeral znode that shows how long it lasts.
+// attach tries to connect to this server. A new session begins with an ephemeral znode, which exists as long as the session.
 func (c *client) attach(server int) {
 	l, g, err := c.greet(server)
 	if err != nil {
@@ -165,13 +164,12 @@ func (c *client) greet(server int) (*link, greeting, error) {
 	return nil, greeting{}, err
 }
 
-// hangUp ends the connection.
 func (c *client) hangUp() {
 	c.current.conn.Close()
 	c.current = nil
 }
 
-// ask sends a request on the session's connection, and reports whether it was answered. If not, the connection is given up.
+// ask sends a request on the session's connection, and reports whether it was answered. If not, it ends the connection.
 func (c *client) ask(e *exchange, wait time.Duration) bool {
 	return c.send(c.current, e) == nil && c.await(wait, e) || c.giveUp(e)
 }
@@ -186,7 +184,7 @@ func (c *client) await(wait time.Duration, exchanges ...*exchange) bool {
 	return true
 }
 
-// giveUp ends the connection, on which requests were not answered. It returns false.
+// giveUp ends a connection on which requests were not answered. It returns false.
 func (c *client) giveUp(exchanges ...*exchange) bool {
 	for _, e := range exchanges {
 		c.loose[c.current.server] = c.loose[c.current.server] || !e.answered && !e.isRead() && e.op != wire.OpSync
@@ -195,7 +193,8 @@ func (c *client) giveUp(exchanges ...*exchange) bool {
 	return false
 }
 
-// burst sends requests without waiting for answers. A server that has been paused answers some before it has what others wrote meanwhile.
+// burst sends requests without waiting for answers. A server that has been paused may answer some of them before it has the
+// writes that others have made meanwhile.
 func (c *client) burst() {
 	sent := []*exchange{c.anyRead(), c.anyRead(), c.anyWrite(), c.anyRead(), c.anyRead()}
 	for i, e := range sent {
@@ -217,7 +216,6 @@ func (c *client) send(l *link, e *exchange) error {
 	return err
 }
 
-// put returns the body of a request.
 func (c *client) put(e *exchange) func(*jute.Encoder) {
 	switch {
 	case e.op == wire.OpClose:
@@ -268,7 +266,8 @@ func (c *client) receive(l *link, e *exchange) error {
 	}
 }
 
-// told returns whether a request succeeded, and what the reply says; known is false if the reply says that the session has ended here.
+// told returns whether a request succeeded, and the content of the reply. known is false if the reply says that the session has
+// ended here.
 func (c *client) told(e *exchange, r reply) (ok bool, text string, known bool) {
 	ended := func(code wire.Code) bool { return code == sessionExpired || code == sessionMoved }
 	ok, known = r.code == wire.OK, !ended(r.code)
@@ -298,7 +297,6 @@ func (c *client) told(e *exchange, r reply) (ok bool, text string, known bool) {
 	return ok, outcome(r.code, text, st), known
 }
 
-// act does something with the session.
 func (c *client) act() {
 	switch n := c.IntN(100); {
 	case n < 1: // about until the session expires
@@ -390,7 +388,6 @@ func (c *client) anyWrite() *exchange {
 	return &exchange{op: wire.OpMulti, number: n, write: w}
 }
 
-// kept returns a create that is alone.
 func (c *client) kept() *exchange {
 	n := int(c.number.Add(1))
 	w := write{op: wire.OpCreate, path: fmt.Sprintf("%s/%d", keptPath, n), data: []byte(strconv.Itoa(n))}

@@ -20,7 +20,7 @@ var live ensembletest.Shared
 
 func TestMain(m *testing.M) { os.Exit(live.Main(m)) }
 
-// site is the place of a case: servers, and a znode of its own.
+// site is the place of a case: servers, and its own znode.
 type site struct {
 	*testing.T
 	addrs  []string
@@ -30,16 +30,13 @@ type site struct {
 	latest int64 // see peer
 }
 
-// at returns the path of a znode below the site's own.
 func (s *site) at(name string) string { return s.root + "/" + name }
 
-// addr returns the address of the next server in turn.
 func (s *site) addr() string {
 	s.opened++
 	return s.addrs[(s.opened-1)%len(s.addrs)]
 }
 
-// peer opens a session on the next server.
 func (s *site) peer() *peer { return s.open(s.addr(), handshake{}) }
 
 func (s *site) open(addr string, h handshake) *peer {
@@ -49,7 +46,6 @@ func (s *site) open(addr string, h handshake) *peer {
 	return p
 }
 
-// reopen attaches a session to a new connection.
 func (s *site) reopen(p *peer, addr string) *peer {
 	s.Helper()
 	again := s.open(addr, handshake{id: p.hello.id, password: p.hello.password})
@@ -65,7 +61,6 @@ func (s *site) reopenEnded(p *peer, addr string) *peer {
 	return s.reopen(p, addr)
 }
 
-// want reports a difference between an actual and an expected value.
 func (s *site) want(what string, got, want any) {
 	s.Helper()
 	if !reflect.DeepEqual(got, want) {
@@ -73,7 +68,6 @@ func (s *site) want(what string, got, want any) {
 	}
 }
 
-// group is a part of the table of cases.
 type group struct {
 	name  string
 	cases []namedCase
@@ -92,7 +86,6 @@ func groups() []group {
 	}
 }
 
-// runCases runs the table, each case at its own site.
 func runCases(t *testing.T, build func(t *testing.T) *site) {
 	for _, g := range groups() {
 		t.Run(g.name, func(t *testing.T) {
@@ -156,7 +149,6 @@ func prepare(t *testing.T, servers []ensemble.Server) *site {
 	return s
 }
 
-// clear removes a tree.
 func (p *peer) clear(path string) {
 	p.t.Helper()
 	if r := p.call(wire.OpGetChildren, putPathWatch(path, false)); r.code == wire.OK {

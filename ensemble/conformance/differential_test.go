@@ -32,7 +32,6 @@ func sortTogether(list []notification) {
 	})
 }
 
-// perform executes a script and returns the observations of each action.
 func perform(s *site, script []action) []string {
 	g := newStage(s)
 	observed := make([]string, len(script))
@@ -45,7 +44,6 @@ func perform(s *site, script []action) []string {
 	return observed
 }
 
-// difference returns the index of the first action with different observations, or -1.
 func difference(a, b []string) int {
 	for i := range a {
 		if a[i] != b[i] {

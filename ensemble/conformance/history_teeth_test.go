@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// clone copies a history, so that the copy can be changed.
 func (h history) clone() history {
 	h.effects = maps.Clone(h.effects)
 	h.lines = slices.Clone(h.lines)
@@ -27,7 +26,8 @@ func (h history) clone() history {
 	return h
 }
 
-// find returns the first exchange that a test wants to change, with the line's next one, and the last zxid that its session had seen.
+// find returns the first exchange that a test wants to change, the next one on its connection, and the last zxid that its
+// session had seen.
 func (h history) find(wanted func(l *line, i int, seen int64) bool) (e, next *exchange, seen int64) {
 	last := map[int64]int64{}
 	for _, l := range h.lines {
@@ -41,7 +41,7 @@ func (h history) find(wanted func(l *line, i int, seen int64) bool) (e, next *ex
 	return nil, nil, 0
 }
 
-// older returns an answer to a read before a zxid, other than that of a read if that is not nil.
+// older returns an answer to a read before a zxid. If than is not nil, it is an answer to the same read, with another content.
 func (h history) older(zxid int64, than *exchange) *exchange {
 	found, _, _ := h.find(func(l *line, i int, _ int64) bool {
 		e := l.exchanges[i]
@@ -51,7 +51,7 @@ func (h history) older(zxid int64, than *exchange) *exchange {
 	return found
 }
 
-// spoiler makes a history one of servers with an error.
+// spoiler changes a history as if the servers had an error.
 type spoiler struct {
 	name, complaint string
 	spoil           func(h history)
@@ -120,7 +120,7 @@ func spoilers() []spoiler {
 	}
 }
 
-// brief records two clients of healthy servers. Each error can be planted in what they see.
+// brief records two clients of healthy servers. Each error can be inserted into that history.
 func brief(t *testing.T) history {
 	t.Helper()
 	s := embeddedSite(t, embedded.Config{Voters: 3})
@@ -151,7 +151,6 @@ func brief(t *testing.T) history {
 	return history{lines: slices.Concat(a.lines, b.lines), effects: survey(s, d.acked.Load())}
 }
 
-// The check finds each error.
 func TestCheckFindsErrors(t *testing.T) {
 	t.Parallel()
 	good := brief(t)

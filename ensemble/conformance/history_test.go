@@ -10,8 +10,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// history is what clients asked for and were told, on servers that may have failed meanwhile. It is data: check judges it, and tests of
-// check change it.
+// history is the requests and answers of clients, on servers that may have failed meanwhile. It is data: check examines it, and
+// tests of check change it.
 type history struct {
 	lines   []*line
 	effects map[int]jute.Stat // of the writes that took effect, by number: the stat, in the end, of a znode that each one created
@@ -26,7 +26,7 @@ type line struct {
 	exchanges []*exchange // in the order in which they were sent
 }
 
-// exchange is a request and what came back.
+// exchange is a request and its answer.
 type exchange struct {
 	sent     int64 // its place among the requests of all clients
 	floor    int64 // the last zxid that any client had been told as that of a write, when this was sent
@@ -43,7 +43,7 @@ type exchange struct {
 	told     string
 }
 
-// mark is the znode that shows that a write in a multi has taken effect, and when.
+// mark returns the znode whose creation shows that a write in a multi has taken effect, and when.
 func mark(number int) string { return fmt.Sprintf("%s/%d", logPath, number) }
 
 // The znodes that exist from the beginning. Their stats are not compared.
@@ -56,7 +56,7 @@ func (e *exchange) isRead() bool {
 	return slices.Contains([]wire.Opcode{wire.OpExists, wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2}, e.op)
 }
 
-// lags reports whether the server had not applied a write yet that had been acknowledged when it was asked.
+// lags reports whether the server had not yet applied a write that had been acknowledged before the request.
 func (e *exchange) lags() bool { return e.answered && e.zxid < e.floor }
 
 // outcome is an answer as text, without times: the servers' clocks are not compared.
@@ -65,8 +65,8 @@ func outcome(code wire.Code, text string, st jute.Stat) string {
 	return fmt.Sprintf("%s %q %+v; ", code, text, st)
 }
 
-// judge looks for what must not be in a history. The zxids order everything: each write took effect at its own, and each read must show the
-// tree as it was after the last write up to the zxid in the header of its reply.
+// judge searches a history for contradictions. The zxids order everything: each write took effect at its own, and each read
+// must show the tree as it was after the last write up to the zxid in the header of its reply.
 type judge struct {
 	history
 	*model
@@ -83,7 +83,7 @@ type moment struct {
 	do   func()
 }
 
-// check returns what is wrong with a history.
+// check returns the contradictions in a history.
 func check(h history) []string {
 	j := &judge{history: h, model: newModel(), at: map[*exchange]int64{}, ends: map[int64]int64{}}
 	sessions := map[int64][]*exchange{}
@@ -163,8 +163,9 @@ func (j *judge) compare(l *line, e *exchange, want string) {
 	}
 }
 
-// checkSession checks the order of what a session saw and wrote on all its connections: it sees no older state than before, its writes take
-// effect in the order in which it has sent them, after those that were acknowledged to anyone before, and none does so after its end.
+// checkSession checks the order of what a session saw and wrote on all its connections. It sees no older state than before. Its
+// writes take effect in the order in which it has sent them, and after all writes that were acknowledged to any client before.
+// None takes effect after its end.
 func (j *judge) checkSession(id int64, exchanges []*exchange) {
 	slices.SortFunc(exchanges, func(a, b *exchange) int { return cmp.Compare(a.sent, b.sent) })
 	var seen, written int64
@@ -254,9 +255,10 @@ func (j *judge) next(w watched, since int64) (change, bool) {
 	return change{}, false
 }
 
-// weak reports whether a sync promises nothing. A real leader answers the syncs of its own clients like reads, at once: before it has
-// applied the commits that it has sent to others, and even if it has been replaced and has not noticed, as after a pause. So a sync is held
-// to its promise where another server is known to have led in all epochs from the one that it shows to the one that it should show.
+// weak reports whether a sync promises nothing. A real leader answers the syncs of its own clients like reads, at once: before
+// it has applied the commits that it has sent to others, and even if it has been replaced and has not noticed, as after a
+// pause. So the promise of a sync is checked only if another server is known to have led in all epochs from the one that it
+// shows to the one that it should show.
 func (j *judge) weak(l *line, e *exchange) bool {
 	if j.leaders == nil {
 		return false

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// model is a tree of znodes that runs through all its states once.
+// model is a tree of znodes that passes through all its states once.
 type model struct {
 	nodes   map[string]*node
 	changes map[string][]change // of each path, in order
@@ -23,7 +23,7 @@ type node struct {
 	names   map[string]bool
 }
 
-// change is what a watch may be notified of.
+// change is a change of a znode of which a watch may be notified.
 type change struct {
 	zxid int64
 	typ  wire.EventType
@@ -44,7 +44,6 @@ func (n *node) stat() jute.Stat {
 	return st
 }
 
-// show returns the answer to a read.
 func (m *model) show(r read) string {
 	n := m.nodes[r.path]
 	if n == nil {
@@ -109,7 +108,6 @@ func (m *model) applyOne(zxid, session int64, w write) (ok bool, told string) {
 	}
 }
 
-// code returns the result of a write.
 func (m *model) code(w write) wire.Code {
 	n, parent := m.nodes[w.path], m.nodes[dir(w.path)]
 	isCreate := w.op == wire.OpCreate || w.op == wire.OpCreate2
@@ -155,7 +153,6 @@ func (m *model) note(path string, zxid int64, typ wire.EventType) {
 	m.changes[path] = append(m.changes[path], change{zxid, typ})
 }
 
-// end removes the ephemeral znodes of a session.
 func (m *model) end(zxid, session int64) {
 	for _, path := range slices.Sorted(maps.Keys(m.nodes)) {
 		if m.nodes[path].EphemeralOwner == session {

@@ -48,11 +48,11 @@ func survey(s *site, acked int64) map[int]jute.Stat {
 	return effects
 }
 
-// enough is how many requests clients send at least, however slow the machine is.
+// enough is the least number of requests that clients send, however slow the machine is.
 const enough = 400
 
-// observe records what clients see of servers of which one at a time is paused: a follower and the leader, each for a short and a long
-// time. The others give it up after five ticks.
+// observe records clients of servers of which one at a time is paused: a follower and the leader, each for a short and a long
+// time. The other servers stop waiting for it after five ticks.
 func observe(t *testing.T, e ensemble.Breaker, tick time.Duration, seed uint64) (history, *stand) {
 	t.Helper()
 	s := prepare(t, e.Servers())
@@ -89,7 +89,7 @@ func observe(t *testing.T, e ensemble.Breaker, tick time.Duration, seed uint64) 
 	return h, d
 }
 
-// fail pauses servers, and finds out who leads in between.
+// fail pauses servers, and finds the leader in between.
 func (d *stand) fail(t *testing.T, e ensemble.Breaker, r *rand.Rand, leaders map[int64]int) {
 	t.Helper()
 	ticks := func(least, most float64) {
@@ -142,7 +142,7 @@ func (d *stand) awaitHealth(t *testing.T, e ensemble.Breaker, leaders map[int64]
 	return leader
 }
 
-// tally counts what a history shows.
+// tally counts the kinds of exchanges in a history.
 type tally struct{ requests, unanswered, found, reads, lagging, syncs, behind, weak, belated, notified int }
 
 func count(h history) (n tally) {
@@ -167,7 +167,7 @@ func count(h history) (n tally) {
 	return n
 }
 
-// report logs what a run has shown, and reports what it should not show.
+// report logs a summary of a run, and fails the test for contradictions.
 func report(t *testing.T, h history, d *stand) tally {
 	t.Helper()
 	n := count(h)
@@ -192,7 +192,7 @@ func report(t *testing.T, h history, d *stand) tally {
 	return n
 }
 
-// With a server paused, answers are not determined, but each lies in the set of allowed ones: see check.
+// While a server is paused, answers are not determined, but each is in the set of allowed ones: see check.
 func TestLivePauses(t *testing.T) {
 	e, ok := live.Get(t).(ensemble.Breaker)
 	if !ok || !slices.Contains(e.ServerFaults(), ensemble.Pause) {

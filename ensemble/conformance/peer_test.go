@@ -16,7 +16,6 @@ import (
 	"github.com/zkbench/zkbench/results/must"
 )
 
-// patience bounds all waits of these tests.
 const patience = 30 * time.Second
 
 // maxFrame is larger than any reply in these tests.
@@ -35,7 +34,6 @@ type peer struct {
 	received []notification
 }
 
-// greeting is a server's reply to the handshake.
 type greeting struct {
 	version, timeout int32
 	id               int64
@@ -55,7 +53,6 @@ type handshake struct {
 	readOnly bool // to send the flag that only newer clients send
 }
 
-// reply is the answer to one request.
 type reply struct {
 	xid  int32
 	zxid int64
@@ -63,7 +60,6 @@ type reply struct {
 	body *jute.Decoder
 }
 
-// notification is a watch event.
 type notification struct {
 	zxid int64
 	typ  wire.EventType
@@ -90,7 +86,6 @@ func (p *peer) greet(h handshake) error {
 	return err
 }
 
-// frame returns the handshake as it is sent.
 func (h handshake) frame() []byte {
 	if h.timeout == 0 {
 		h.timeout = sessionTimeout
@@ -116,7 +111,6 @@ func readGreeting(frame []byte) (greeting, error) {
 	return g, d.Err()
 }
 
-// open opens a session.
 func open(t testing.TB, addr string, h handshake) *peer {
 	t.Helper()
 	p := dial(t, addr)
@@ -134,7 +128,6 @@ func (p *peer) bye() {
 	p.closed()
 }
 
-// leave closes the session if it is open.
 func (p *peer) leave() {
 	if _, err := p.conn.Write(encode(0, wire.OpClose, nil)); err != nil {
 		return
@@ -152,7 +145,7 @@ func (p *peer) write(frame []byte) {
 	}
 }
 
-// giveTime begins the patience with the connection anew.
+// giveTime extends the deadline of the connection by patience.
 func (p *peer) giveTime() {
 	p.t.Helper()
 	if err := p.conn.SetDeadline(time.Now().Add(patience)); err != nil {
@@ -173,7 +166,6 @@ func (p *peer) read() ([]byte, error) {
 	}
 }
 
-// encode returns the frame of a request.
 func encode(xid int32, op wire.Opcode, fill func(*jute.Encoder)) []byte {
 	out := jute.NewFrame(64)
 	out.Int(xid)
@@ -184,14 +176,12 @@ func encode(xid int32, op wire.Opcode, fill func(*jute.Encoder)) []byte {
 	return out.Frame()
 }
 
-// send sends a request without waiting for its reply.
 func (p *peer) send(op wire.Opcode, fill func(*jute.Encoder)) {
 	p.t.Helper()
 	p.xid++
 	p.write(encode(p.xid, op, fill))
 }
 
-// next returns the next frame: either a reply or a notification.
 func (p *peer) next() (reply, *notification) {
 	p.t.Helper()
 	frame, err := p.read()
@@ -205,7 +195,6 @@ func (p *peer) next() (reply, *notification) {
 	return r, n
 }
 
-// parse reads the header of a reply, or a notification.
 func parse(frame []byte) (reply, *notification, error) {
 	d := jute.NewDecoder(frame)
 	r := reply{xid: d.Int(), zxid: d.Long(), code: wire.Code(d.Int()), body: d}
@@ -237,7 +226,6 @@ func (p *peer) await() reply {
 	}
 }
 
-// call sends a request and returns its reply.
 func (p *peer) call(op wire.Opcode, fill func(*jute.Encoder)) reply {
 	p.t.Helper()
 	p.send(op, fill)
@@ -266,8 +254,8 @@ func (p *peer) closed() (replies []reply) {
 	}
 }
 
-// events returns the notifications so far as text, with paths relative to the root. It syncs first, so that the server has
-// caught up.
+// events returns the notifications so far as text, with paths relative to the root. It syncs first, so that the server is up to
+// date.
 func (p *peer) events() string {
 	p.t.Helper()
 	p.sync("/")
@@ -335,7 +323,6 @@ func (p *peer) create(path string, flags int32) (string, wire.Code) {
 	return text(r), r.code
 }
 
-// mustCreate creates a znode and returns its path.
 func (p *peer) mustCreate(path string, flags int32) string {
 	p.t.Helper()
 	created, code := p.create(path, flags)
@@ -420,7 +407,6 @@ func names(r reply) string {
 	return strings.Join(slices.Sorted(slices.Values(r.body.Texts())), " ")
 }
 
-// step is one operation of a multi.
 type step struct {
 	op  wire.Opcode
 	put func(*jute.Encoder)
@@ -440,7 +426,6 @@ func putMulti(steps ...step) func(*jute.Encoder) {
 	}
 }
 
-// result is the answer to one operation of a multi.
 type result struct {
 	op   wire.Opcode
 	code wire.Code
@@ -490,7 +475,6 @@ func readMulti(d *jute.Decoder) ([]result, error) {
 	return out, d.Err()
 }
 
-// codes returns the codes of a multi's results, as words.
 func codes(results []result) string {
 	var words []string
 	for _, r := range results {

@@ -283,7 +283,6 @@ func watchCases() []namedCase {
 	}
 }
 
-// removalCases are about watches that a client removes.
 func removalCases() []namedCase {
 	return []namedCase{
 		{"each kind", func(s *site) {
@@ -347,7 +346,6 @@ func removalCases() []namedCase {
 	}
 }
 
-// rewatchCases are about watches that a client sets again after a reconnect.
 func rewatchCases() []namedCase {
 	return []namedCase{
 		{"missed, or set again", func(s *site) {

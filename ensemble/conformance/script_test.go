@@ -9,10 +9,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// sessions is the number of sessions in a script.
 const sessions = 3
 
-// verb is the kind of an action.
 type verb string
 
 const (
@@ -23,7 +21,6 @@ const (
 	doRenew     verb = "renew"     // close the session and open another one
 )
 
-// action is one step of a script.
 type action struct {
 	session int
 	verb    verb
@@ -135,7 +132,6 @@ func (a author) action() action {
 
 func (a author) path() string { return paths()[a.IntN(len(paths()))] }
 
-// write returns a write that may be sent alone.
 func (a author) write() write {
 	switch n := a.IntN(10); {
 	case n < 5:
@@ -147,7 +143,6 @@ func (a author) write() write {
 	}
 }
 
-// part returns a write that may be part of a multi.
 func (a author) part() write {
 	if a.IntN(5) == 0 {
 		return write{op: wire.OpCheck, path: a.path(), version: a.version()}
@@ -177,7 +172,7 @@ func (a author) data() []byte {
 
 func (a author) version() int32 { return int32(a.IntN(4)) - 1 }
 
-// stage is the place of a script: sessions without others on their servers.
+// stage is the place of a script. No other sessions use its servers.
 type stage struct {
 	*site
 	peers []*peer
@@ -284,7 +279,6 @@ func (g *stage) fence() string {
 
 func (g *stage) header(r reply) string { return fmt.Sprintf("%s at %d", r.code, r.zxid-g.base) }
 
-// answer returns the record of a reply.
 func (g *stage) answer(op wire.Opcode, r reply) string {
 	if r.code != wire.OK {
 		return ""

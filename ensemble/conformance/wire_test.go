@@ -31,7 +31,6 @@ func (s *site) sent() int64 {
 	return total
 }
 
-// wireCases are about malformed frames and four-letter commands.
 func wireCases() []namedCase {
 	return []namedCase{
 		{"unknown requests are answered, and are the last", func(s *site) {

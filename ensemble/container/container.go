@@ -35,8 +35,8 @@ type Ensemble struct {
 	image    string
 	ids      []string // container ids, in the servers' order
 	lifetime ensemble.Lifetime
-	started  bool   // at least one server, and not stopped since, such as by a reboot
-	quorum   string // the network by which the servers reach each other
+	started  bool   // at least one server runs or is paused, which none does after a reboot
+	quorum   string // the name of the network between the servers
 }
 
 var _ ensemble.Breaker = (*Ensemble)(nil)

@@ -16,7 +16,6 @@ import (
 // name differs from that of the shared ensemble.
 var name = ensembletest.Name() + "-container"
 
-// require skips the test if no container can run, and removes the ensemble at the end.
 func require(t *testing.T) {
 	t.Helper()
 	ensembletest.Require(t, container.Available(t.Context()))
@@ -25,7 +24,6 @@ func require(t *testing.T) {
 	})
 }
 
-// left returns the name if a container, network or volume carries it.
 func left(ctx context.Context) string {
 	names, err := container.Names(ctx)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/results/must"
 )
 
-// A pull is given up if the registry does not answer in time. After the first answer it has no limit.
+// A pull ends with an error if the registry does not answer in time. After the first answer it has no limit.
 func TestPull(t *testing.T) {
 	for _, tt := range []struct {
 		name, docker, patience string

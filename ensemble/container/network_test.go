@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// ranges is a docker command whose networks get the addresses in the lines of a file, one after the other. It logs what it is told.
+// ranges is a docker command whose networks get the addresses in the lines of a file, one after the other. It logs its
+// arguments.
 const ranges = `echo "$2 $(eval echo \"\${$#}\")" >>log
 case "$2" in
 create) echo n1 ;;

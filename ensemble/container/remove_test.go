@@ -10,8 +10,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble/container"
 )
 
-// engine is a docker command during the removal by a killed process: it refuses to remove the container at first, and the
-// network while the container exists, and another container appears late.
+// engine is a docker command during a removal by a killed process. At first it refuses to remove the container, and the network
+// while the container exists. Another container appears late.
 const engine = `case "$1 $2" in
 "ps -a") cat containers ;;
 "network ls") cat networks ;;

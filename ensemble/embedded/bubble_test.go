@@ -44,7 +44,7 @@ func TestServerInMemory(t *testing.T) {
 	})
 }
 
-// In virtual time each delay is exact, and a session that is opened takes that of a write.
+// In virtual time each delay is exact, and opening a session takes the delay of a write.
 func TestDelaysInMemory(t *testing.T) {
 	const read, write = 300 * time.Microsecond, 700 * time.Microsecond
 	ensembletest.Bubble(t, embedded.Config{ReadDelay: read, WriteDelay: write}, func(t *testing.T, e *embedded.Ensemble) {

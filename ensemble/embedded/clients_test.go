@@ -52,7 +52,8 @@ func TestGoZookeeperLock(t *testing.T) {
 	}
 }
 
-// kazoo, the Python client: its sessions, transactions and watches, its lock, queues and double barrier.
+// The sessions, transactions, watches, lock, queues and double barrier of kazoo, the Python client, work on the embedded
+// server.
 func TestKazoo(t *testing.T) {
 	t.Parallel()
 	python := pythonWithKazoo(t)

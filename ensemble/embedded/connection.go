@@ -92,7 +92,7 @@ func (c *connection) connect(frame []byte) bool {
 		s.delay(s.config.WriteDelay) // opening a session is a transaction
 		c.ask(func() { s.begin(c, granted, knowsReadOnly) })
 	} else {
-		if old := s.attached[id]; old != nil { // even if the password is wrong, as ZooKeeper does
+		if old := s.attached[id]; old != nil { // as in ZooKeeper, even if the password is wrong
 			s.drop(old)
 		}
 		c.ask(func() { s.resume(c, id, password, granted, knowsReadOnly) })

@@ -106,7 +106,7 @@ func (e *Ensemble) Owned() bool { return true }
 // Describe implements [ensemble.Ensemble].
 func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 	d, err := ensemble.DescribeServers(ctx, ensemble.Embedded, e.Servers())
-	d.Version = version // not of the release alone
+	d.Version = version // Srvr cuts the suffix off
 	d.TxnLog = "none: everything is in memory"
 	return d, err
 }

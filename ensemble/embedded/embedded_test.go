@@ -27,7 +27,7 @@ const patience = 20 * time.Second
 // fast is a server whose sessions may be as short as 40 ms.
 func fast() embedded.Config { return embedded.Config{Tick: 20 * time.Millisecond} }
 
-// client is a session of go-zookeeper with the states that it has been in.
+// client is a session of go-zookeeper with a record of its states.
 type client struct {
 	*zk.Conn
 	states chan zk.State
@@ -49,7 +49,6 @@ func connect(t testing.TB, s *embedded.Ensemble) *client {
 	return c
 }
 
-// await returns when the session has reached a state.
 func (c *client) await(t testing.TB, want zk.State) {
 	t.Helper()
 	for {
@@ -78,7 +77,7 @@ func happened(t testing.TB, what string, c <-chan struct{}) {
 	}
 }
 
-// reader is a session of which tests know no more.
+// reader is the part of a session that tests need.
 type reader interface {
 	Exists(path string) (bool, *zk.Stat, error)
 	ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error)
@@ -91,7 +90,6 @@ func exists(t testing.TB, c reader, path string) bool {
 	return there
 }
 
-// watch returns the events of a watch that exists sets.
 func watch(t testing.TB, c reader, path string) <-chan zk.Event {
 	t.Helper()
 	_, _, events, err := c.ExistsW(path)
@@ -99,7 +97,6 @@ func watch(t testing.TB, c reader, path string) <-chan zk.Event {
 	return events
 }
 
-// next returns the next event of a watch.
 func next(t testing.TB, events <-chan zk.Event) zk.Event {
 	t.Helper()
 	select {
@@ -342,7 +339,7 @@ func TestClose(t *testing.T) {
 	happened(t, "the end", closed)
 }
 
-// As with other engines, only one run at a time has an ensemble of one name.
+// As with other engines, only one run at a time can use the ensemble of one name.
 func TestUp(t *testing.T) {
 	var said strings.Builder
 	opts := ensemble.Options{Name: fmt.Sprintf("test-embedded-%d", os.Getpid()), Progress: &said, ReadDelay: time.Microsecond, WriteDelay: time.Millisecond}

@@ -31,7 +31,6 @@ func dialLimited(t *testing.T, change func(*Server)) (*Server, net.Conn) {
 	return s, client
 }
 
-// shakeHands opens a session on a raw connection.
 func shakeHands(t *testing.T, conn net.Conn) {
 	t.Helper()
 	must.Get(conn.Write(conversation(greeted, nil)))(t)

@@ -68,7 +68,6 @@ func collect(t *testing.T, heap uint64) {
 	}
 }
 
-// resident returns how many bytes of the process are in memory.
 func resident(t *testing.T) float64 {
 	t.Helper()
 	text := must.Get(os.ReadFile("/proc/self/statm"))(t)

@@ -91,7 +91,7 @@ func (s *Server) rejoin() {
 		case s.fault != "" || s.follows:
 		case s.leader == nil:
 			s.elect()
-		case s.leader.fault != "": // it cannot be reached, and has not been given up yet
+		case s.leader.fault != "": // it cannot be reached, and the others still wait for it
 			s.rejoin()
 		default:
 			s.follow()

@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 )
 
-// The faults of servers do what they do on real ones.
+// The faults of embedded servers have the same effects as those of real ones.
 func TestBreaker(t *testing.T) {
 	ensembletest.CheckBreaker(t, ensembletest.Embedded(t, embedded.Config{Voters: 3, Tick: 200 * time.Millisecond}))
 }

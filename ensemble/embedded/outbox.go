@@ -22,7 +22,7 @@ type outbox struct {
 	busy     bool            // a goroutine is writing
 	finished bool            // no frame is added any more
 	aborted  <-chan struct{} // closed when the remaining frames are discarded
-	discard  func()          // closes it
+	discard  func()          // closes aborted
 }
 
 // item is one frame. If it is held back, so are the items after it.

@@ -17,8 +17,7 @@ import (
 //
 // It is not a consensus protocol. The leader orders the transactions, and the quorum, which sees all servers, counts how many have
 // each one: a transaction is committed when a majority has it. An election knows the transactions of each server. So clients can see
-// reads that lag behind writes, refused handshakes, and writes that are lost or not answered. Apart
-// from that, they see one server.
+// reads that lag behind writes, refused handshakes, and writes that are lost or not answered. Apart from that, they see one server.
 type quorum struct {
 	config  Config
 	limits  limits
@@ -34,7 +33,7 @@ type quorum struct {
 	servers           []*Server
 	leader            *Server        // nil while there is none
 	zxid              int64          // of the last transaction
-	proposals         []*transaction // that are not committed yet
+	proposals         []*transaction // not committed yet
 	sessions          map[int64]*session
 	nextSession       int64
 	traps             []*Trap
@@ -82,7 +81,7 @@ type transaction struct {
 	// run applies the changes at a server. It returns what the server does after it has notified the watchers, or nil.
 	run  func(at *Server, c *change) func()
 	then []func()
-	lost func() // undoes what was changed when it was proposed; may be nil
+	lost func() // undoes changes that were made when it was proposed; may be nil
 }
 
 // propose makes the leader order a transaction. It uses up a zxid even if it changes nothing.

@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/results/must"
 )
 
-// three is an ensemble whose first two servers follow, by a lag that no test waits for by chance.
+// three is an ensemble whose first two servers follow. Their lag is longer than any wait that a test makes for another reason.
 var three = embedded.Config{Voters: 3, Lag: 300 * time.Millisecond}
 
 // at opens a session on one server, which is not moved to another one.
@@ -25,7 +25,6 @@ func at(t *testing.T, e *embedded.Ensemble, server int) *zk.Conn {
 	return conn
 }
 
-// roaming opens a session that may move to all servers.
 func roaming(t *testing.T, e *embedded.Ensemble) *zk.Conn {
 	t.Helper()
 	link := ensemble.NewLink(wire.NewLedger(time.Now()))
@@ -39,7 +38,7 @@ func mustCreate(t *testing.T, c *zk.Conn, path string, flags int32) {
 	must.Get(c.Create(path, nil, flags, zk.WorldACL(zk.PermAll)))(t)
 }
 
-// What several servers show and one does not.
+// The visible differences between several servers and one.
 func TestSeveralServers(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -52,7 +52,7 @@ type Server struct {
 	connections    set[*connection]
 	attached       map[int64]*connection // by session
 	received, sent int64
-	busyUntil      time.Time // by the service delays
+	busyUntil      time.Time // when all service delays so far are over
 }
 
 // limits bound how long a client can block a goroutine of the server, and how much memory it can occupy.

@@ -22,7 +22,6 @@ import (
 	"github.com/zkbench/zkbench/results/must"
 )
 
-// openCase is a connect string and the expected error.
 type openCase struct {
 	name    string
 	connect func(t *testing.T) string
@@ -31,7 +30,6 @@ type openCase struct {
 	want    string // in the error; none if empty
 }
 
-// servers starts fakes and returns a connect string.
 func servers(fakes ...fake) func(*testing.T) string {
 	return func(t *testing.T) string {
 		var addrs []string
@@ -45,7 +43,6 @@ func servers(fakes ...fake) func(*testing.T) string {
 	}
 }
 
-// ensembleOf starts fakes of one ensemble.
 func ensembleOf(fakes ...fake) func(*testing.T) string {
 	return func(t *testing.T) string {
 		shared := backend(t)
@@ -56,7 +53,6 @@ func ensembleOf(fakes ...fake) func(*testing.T) string {
 	}
 }
 
-// and joins connect strings.
 func and(parts ...func(*testing.T) string) func(*testing.T) string {
 	return func(t *testing.T) string {
 		var addrs []string

@@ -30,7 +30,6 @@ type fake struct {
 
 const closedWithoutAnswer = "closed"
 
-// start returns the address.
 func (f fake) start(t *testing.T) string {
 	t.Helper()
 	return ensembletest.Listen(t, func(conn net.Conn) { f.serve(conn) })
@@ -73,7 +72,6 @@ func (f fake) answer(word string) string {
 	}
 }
 
-// requests forwards the requests, except those that it drops or refuses.
 func (f fake) requests(in io.Reader, conn, backend net.Conn, writes *sync.Mutex) {
 	for connected := false; ; connected = true {
 		frame, err := readFrame(in)
@@ -131,7 +129,6 @@ func readFrame(r io.Reader) ([]byte, error) {
 	return frame, err
 }
 
-// backend starts a server for fakes.
 func backend(t *testing.T) string {
 	t.Helper()
 	return ensembletest.Embedded(t, embedded.Config{}).Addr()

@@ -48,7 +48,7 @@ func (t *trial) run(ctx context.Context) error {
 	if err := inParallel(len(t.peers), func(i int) error { return t.connect(ctx, i) }); err != nil {
 		return err
 	}
-	stop := context.AfterFunc(ctx, t.close) // its requests take no context
+	stop := context.AfterFunc(ctx, t.close) // the client's requests take no context
 	defer stop()
 	return t.write(ctx)
 }
@@ -64,7 +64,7 @@ func (t *trial) connect(ctx context.Context, i int) error {
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)): // and not for another reason just before
+	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)): // not after a failure for another reason
 		return t.stalled(ctx, i, "open a session")
 	default:
 		return t.peers[i].named(err)

@@ -52,7 +52,6 @@ func TestLiveNamespace(t *testing.T) {
 	}
 }
 
-// connect opens a session that ends with the test.
 func connect(t *testing.T, e ensemble.Ensemble) (namespace.Client, *wire.Ledger) {
 	t.Helper()
 	ledger := wire.NewLedger(time.Now())
@@ -77,7 +76,6 @@ func mustRemove(t *testing.T, c namespace.Client, paths ...string) {
 	}
 }
 
-// root returns the path of one of the test's roots.
 func root(n int) string { return fmt.Sprintf("/zkbench-20260102T030405Z-%04x", n) }
 
 // A root is left over if and only if the session that created it has ended. A znode without the mark never is.

@@ -75,7 +75,7 @@ func Connect(ctx context.Context, servers []ensemble.Server) (Client, error) {
 		case first == nil:
 			first = r.conn
 			cancel()
-		default: // granted at the same time
+		default: // another server has granted a session at the same time
 			r.conn.Close()
 		}
 	}

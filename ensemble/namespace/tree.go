@@ -118,7 +118,7 @@ func (c Client) RemoveTree(ctx context.Context, paths []string) error {
 // removeTree deletes the listed znodes. grew reports whether others have been created meanwhile.
 func (c Client) removeTree(ctx context.Context, t tree) (removed int, grew bool, err error) {
 	owner := t.paths[0] + "/" + ownerName
-	if i := slices.Index(t.paths, owner); i > 0 { // behind the root, so that one batch has both
+	if i := slices.Index(t.paths, owner); i > 0 { // moved behind the root, so that one batch has both
 		t.paths = slices.Insert(slices.Delete(t.paths, i, i+1), 1, owner)
 	}
 	all := batches(t.paths, 0)

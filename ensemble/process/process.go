@@ -71,7 +71,7 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	}
 	if err := ensemble.AwaitReady(ctx, e); err != nil {
 		var logs strings.Builder
-		_ = e.Logs(ctx, &logs, math.MaxInt) // whole ones: a server that could not bind a port may go on for a while
+		_ = e.Logs(ctx, &logs, math.MaxInt) // whole logs: a server that could not bind a port may log more lines
 		return nil, ensemble.PortTaken(err, logs.String())
 	}
 	return e, nil
@@ -83,7 +83,7 @@ func load(name string) (*Ensemble, error) {
 	if err != nil {
 		return nil, ensemble.ErrNotUp
 	}
-	log, _ := os.ReadFile(filepath.Join(dir, txnLogFile)) // empty, or missing, for the default
+	log, _ := os.ReadFile(filepath.Join(dir, txnLogFile)) // empty or missing means the default
 	local := ensemble.Local{TxnLog: cmp.Or(ensemble.TxnLog(log), ensemble.OnDisk), LockName: lockName(name)}
 	e := &Ensemble{dir: dir, home: string(home), Local: local}
 	e.Breakage = &ensemble.Breakage{Possible: []ensemble.ServerFault{ensemble.Kill, ensemble.Pause}, Cause: e.cause, Undo: e.undo}

@@ -31,7 +31,6 @@ func require(t *testing.T) (state string) {
 	return filepath.Join(cache, "zkbench", "process", name)
 }
 
-// logsInMemory returns the folders in memory that ensembles of that name have left.
 func logsInMemory() string {
 	folders, _ := filepath.Glob("/dev/shm/zkbench-*-" + name + "-*")
 	return strings.Join(folders, " ")
@@ -58,7 +57,7 @@ func TestLiveEngine(t *testing.T) {
 	})
 }
 
-// thief listens on the first server's port for elections when the ports have been chosen, and before the servers start.
+// thief listens on the first server's port for elections, after the ports have been chosen and before the servers start.
 type thief struct {
 	state    string
 	listener net.Listener
@@ -90,7 +89,7 @@ func TestLivePortTaken(t *testing.T) {
 	must.Do(t, e.Close(t.Context()))
 }
 
-// What a crashed run has left is ended. A process that has reused the id of one of its servers is not touched.
+// The servers of a crashed run are ended. A process that has reused the id of one of them is not touched.
 func TestLiveReusedID(t *testing.T) {
 	state := require(t)
 	crashed := must.Get(process.Up(t.Context(), ensemble.Options{Name: name}))(t)

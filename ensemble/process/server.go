@@ -217,7 +217,7 @@ func stop(server string, pid int) error {
 		if err := send(pid, signal); err != nil {
 			return fmt.Errorf("end process %d: %w", pid, err)
 		}
-		if err := send(pid, syscall.SIGCONT); err != nil { // a paused process does not end before
+		if err := send(pid, syscall.SIGCONT); err != nil { // a paused process handles the signal only then
 			return fmt.Errorf("continue process %d: %w", pid, err)
 		}
 	}

@@ -33,7 +33,7 @@ type account struct {
 	wire.Tap
 	ledger *wire.Ledger
 	id     atomic.Int64 // zero before the server has opened the session
-	over   atomic.Bool  // as far as its client knows
+	over   atomic.Bool  // its client has closed it, or knows that it has ended
 
 	// What follows is guarded by the lock of all accounts.
 	links     int

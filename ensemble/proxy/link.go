@@ -34,7 +34,7 @@ type link struct {
 	kind    opening
 	wanted  int64                    // the session to resume; zero for a new one
 	counted atomic.Pointer[counting] // nil unless the client speaks ZooKeeper's protocol
-	ended   sync.Once                // reports who ended the connection
+	ended   sync.Once                // guards the report of the side that ended the connection
 }
 
 type counting struct {
@@ -177,7 +177,7 @@ func (l *link) admit(p []byte, end bool) []byte {
 func (l *link) begin(first []byte) {
 	switch l.kind {
 	case handshake:
-		l.wanted, _ = wire.SessionToResume(first[lengthSize:]) // of a handshake, all of it is there
+		l.wanted, _ = wire.SessionToResume(first[lengthSize:]) // a handshake is complete here
 		a := l.proxy.accounts.join(l.wanted)
 		l.counted.Store(&counting{Tapped: a.ledger.Tapped(), account: a})
 	case command:

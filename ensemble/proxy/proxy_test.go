@@ -26,7 +26,7 @@ import (
 	"github.com/zkbench/zkbench/results/must"
 )
 
-// noted is an observer that keeps what it gets.
+// noted is an observer that keeps everything that it receives.
 type noted struct {
 	mu        sync.Mutex
 	exchanges int
@@ -93,7 +93,6 @@ func kindsOf(all []proxy.Incident) []proxy.IncidentKind {
 	return kinds
 }
 
-// start starts a proxy in front of some servers, which ends with the test.
 func start(t *testing.T, servers ...string) (*proxy.Proxy, *noted) {
 	t.Helper()
 	n := &noted{}
@@ -104,7 +103,6 @@ func start(t *testing.T, servers ...string) (*proxy.Proxy, *noted) {
 	return p, n
 }
 
-// openSession opens a session whose frames its own ledger counts.
 func openSession(t *testing.T, addr string) (*zk.Conn, *wire.Ledger) {
 	t.Helper()
 	ledger := wire.NewLedger(time.Now())
@@ -112,7 +110,7 @@ func openSession(t *testing.T, addr string) (*zk.Conn, *wire.Ledger) {
 	return conn, ledger
 }
 
-// What the observer gets equals what the clients count, to the last frame.
+// The observer's counts equal those of the clients, to the last frame.
 func TestObserverGetsWhatTheClientsCount(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	p, n := start(t, server.Addr())
@@ -144,7 +142,7 @@ func TestObserverGetsWhatTheClientsCount(t *testing.T) {
 	}
 }
 
-// contend makes requests of many kinds that fail, set watches and fire those of others.
+// contend makes requests of many kinds, which fail, set watches, and fire watches of others.
 func contend(t *testing.T, conn *zk.Conn, seed int) {
 	random := rand.New(rand.NewPCG(uint64(seed), 3))
 	path := func() string { return fmt.Sprintf("/n%d", random.IntN(5)) }
@@ -197,7 +195,7 @@ func TestSessionJoinsItsAccount(t *testing.T) {
 	}
 }
 
-// echo is a server that sends back what it gets, until the client has ended its half, and then a farewell.
+// echo is a server that sends everything back, until the client has ended its half, and then a farewell.
 func echo(conn net.Conn) {
 	_, _ = io.Copy(conn, conn)
 	_, _ = io.WriteString(conn, "farewell")
@@ -286,7 +284,8 @@ func converse(t *testing.T, addr string, sent []byte, piece int) []byte {
 	return got
 }
 
-// The client learns of the server's end as the server makes it: the end of the stream, or a reset. So does the server of the client's.
+// The client learns of the server's end in the way in which the server ends: by the end of the stream, or by a reset. The
+// server learns of the client's end in the same way.
 func TestEndsAreForwarded(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -332,8 +331,8 @@ func TestEndsAreForwarded(t *testing.T) {
 	}
 }
 
-// A server that does not listen ends the connection of the client, and is reported. Further clients are refused, as by the server, until
-// it listens again.
+// A server that does not listen ends the connection of the client, and is reported. Further clients are refused, as the server
+// would refuse them, until it listens again.
 func TestServerThatDoesNotListen(t *testing.T) {
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	server := listener.Addr().String()
@@ -384,7 +383,7 @@ func TestServerThatDoesNotListen(t *testing.T) {
 	}
 }
 
-// A server that refuses a session, and one that goes away with requests under way, are reported with what is known of them.
+// A server that refuses a session, and one that ends with requests under way, are reported with all known details.
 func TestServerThatGoesAway(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	p, n := start(t, server.Addr())
@@ -410,8 +409,8 @@ func TestServerThatGoesAway(t *testing.T) {
 	})
 }
 
-// A client that sends its last requests and ends its half without waiting is counted like any other: the replies are not lost, and the
-// session is closed.
+// A client that sends its last requests and ends its half without waiting is counted like any other: the replies are not lost,
+// and the session is closed.
 func TestClientThatDoesNotWait(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	p, n := start(t, server.Addr())
@@ -478,7 +477,7 @@ func TestNothingIsLeft(t *testing.T) {
 	})
 }
 
-// An address that is taken is an error, and leaves no other address taken.
+// An address that is in use is an error, after which no other address stays in use.
 func TestAddressThatIsTaken(t *testing.T) {
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer listener.Close()

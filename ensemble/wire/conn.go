@@ -31,13 +31,13 @@ type Conn struct {
 
 	// What follows is guarded by the ledger's lock.
 	out, in     frames
-	greetedOut  bool                 // the connect request has left
+	greetedOut  bool                 // the connect request has been sent
 	greetedIn   bool                 // the connect response has arrived
 	opens       bool                 // the connect request asks for a new session
 	requests    []outstandingRequest // the memory of outstanding
 	outstanding []outstandingRequest // in the order of their replies
 	resetting   int                  // requests to set watches again that are outstanding
-	watching    bool                 // a request that sets watches has left
+	watching    bool                 // a request that sets watches has been sent
 	onRequest   func(prefix []byte, length int)
 	onReply     func(prefix []byte, length int)
 	ending      ending
@@ -155,7 +155,7 @@ func (c *Conn) request(body []byte, length int) {
 	if r.op.resetsWatches() {
 		c.resetting++
 	}
-	if r.xid >= 0 { // those below zero, such as pings, share one xid and are answered out of order
+	if r.xid >= 0 { // requests of a kind with a negative xid, such as pings, share it and are answered out of order
 		c.expect(r)
 	}
 	if r.housekeeping {
@@ -309,7 +309,7 @@ func (c *Conn) notification(body []byte, length int) {
 
 func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 	l := c.ledger
-	for len(c.outstanding) > 0 && c.outstanding[0].xid != xid && c.expects(xid) { // replies to those before it were not seen
+	for len(c.outstanding) > 0 && c.outstanding[0].xid != xid && c.expects(xid) { // replies to earlier requests were not seen
 		l.unmatched++
 		c.outstanding[0].write.end(0)
 		c.outstanding = c.outstanding[1:]

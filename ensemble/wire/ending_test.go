@@ -67,13 +67,12 @@ func atEnd(t *testing.T, conn net.Conn) {
 	}
 }
 
-// opened is the connect response for a session.
 func opened(id int64) []byte { return frame(int32s(0, 4000), int64s(id), str("0123456789abcdef")) }
 
-// removed is the reply to a request to remove a watch.
 func removed(code int32) []byte { return reply(1<<31-2, 9, code) }
 
-// What the server sends after the end of a connection is counted as lost. Its watch is removed before the server closes.
+// Frames that the server sends after the end of a connection are counted as lost. The watch is removed before the server
+// closes.
 func TestEndCountsWhatIsLost(t *testing.T) {
 	for _, tt := range []struct {
 		name                   string
@@ -118,7 +117,7 @@ func TestEndCountsWhatIsLost(t *testing.T) {
 	}
 }
 
-// A trap loses the reply to its request and what comes after it. What comes before arrives.
+// A trap loses the reply to its request and all later frames. Earlier frames arrive.
 func TestTrapAfter(t *testing.T) {
 	l := wire.NewLedger(time.Now())
 	before, after := notification(4, wire.NodeCreated, "/before"), notification(6, wire.NodeCreated, "/after")
@@ -139,7 +138,7 @@ func TestTrapAfter(t *testing.T) {
 	}
 }
 
-// A connection that ends otherwise leaves its requests and watches in doubt.
+// The effects of requests and watches are unknown if the connection ends otherwise.
 func TestUnknownAfterAnEndOfTheServer(t *testing.T) {
 	for _, tt := range []struct {
 		name                       string
@@ -197,7 +196,7 @@ func TestResentNotifications(t *testing.T) {
 	}
 }
 
-// Sessions are counted as they are opened and ended, by whichever connection.
+// Sessions are counted when they are opened and ended, on any connection.
 func TestSessions(t *testing.T) {
 	all := func() int { return 1 << 20 }
 	closing := frame(int32s(1, -11))

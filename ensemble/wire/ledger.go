@@ -12,7 +12,7 @@ import (
 // Counts holds the numbers of frames and bytes that sessions sent and received. Housekeeping, which the package comment
 // defines, is in its own field only.
 type Counts struct {
-	Requests      [OpCloseSession + 1]int64 // by opcode, counted as they leave
+	Requests      [OpCloseSession + 1]int64 // by opcode, counted when they are sent
 	Failed        [OpCloseSession + 1]int64 // by opcode; requests that were answered with an error
 	Notifications [5]int64                  // by event type; [0] counts types that this package does not know
 	BytesOut      int64                     // of requests, with their length prefixes
@@ -136,7 +136,7 @@ type Ledger struct {
 	connected      bool     // there was a connection
 	sessionTimeout time.Duration
 	lastZxid       int64   // the largest zxid in the header of a reply
-	shown          int64   // the same without housekeeping, of which the client library does not tell the next server
+	shown          int64   // like lastZxid, without housekeeping: the client library does not report that to its next server
 	session        Session // of the last handshake
 	alive          bool    // the session exists, as far as is known
 	over           bool    // the client knows that the session has ended
@@ -150,14 +150,14 @@ type tally struct {
 	counts      Counts
 	entries     []entry  // the notifications since the last call of TakeNotifications
 	paths       []byte   // the paths of entries, one after another
-	keepsWrites bool     // writes is kept
+	keepsWrites bool     // paths are appended to writes
 	writes      []string // the paths of the writes since the last call of TakeWrites
 	reconnects  int      // connections after the first one of each session
 	unmatched   int64    // frames that are malformed or answer no known request
 	latest      int64    // the largest zxid in the header of a reply to any of the sessions
 	seen        int64    // the largest zxid of a reply or a notification to any of them
 	blind       bool     // since seen, a notification has not named its transaction
-	next        *Write   // nil if nothing asks for it
+	next        *Write   // marks the next write; nil unless Sight was called since the last one
 	traps       []*Trap
 }
 

@@ -30,7 +30,7 @@ func closed(c <-chan struct{}) bool {
 	}
 }
 
-// A request that is made when the channel is closed cannot overtake the one that is waited for: that is in the only Write.
+// A request that is made when the channel is closed cannot overtake the awaited one, which is being sent by the only Write.
 func TestAwaitSend(t *testing.T) {
 	l := wire.NewLedger(time.Now())
 	var writes []bool // whether the request had been announced before the write
@@ -55,7 +55,8 @@ func TestAwaitSend(t *testing.T) {
 	}
 }
 
-// What is sent when a caller has forgotten it, or on a connection that has ended, is not announced, nor is a path that is too long.
+// The channel is not closed for a path that the caller has forgotten, on a connection that has ended, or for a path that is too
+// long.
 func TestAwaitSendInVain(t *testing.T) {
 	l := wire.NewLedger(time.Now())
 	conn := l.Wrap(gate{write: func() {}})

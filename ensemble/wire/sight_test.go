@@ -19,7 +19,8 @@ func stateOf(w *wire.Write) zxidOf {
 	return zxidOf{zxid, w.Sent(), final}
 }
 
-// A client has seen what replies and notifications name. Its reads are held to answers alone: no other server hears of the rest.
+// A client has seen the transactions that replies and notifications name. Only answers bind its reads, because another server
+// does not learn of the rest.
 func TestSight(t *testing.T) {
 	l := wire.NewLedger(time.Now())
 	frames := [][]byte{
@@ -72,7 +73,7 @@ func TestNextWrite(t *testing.T) {
 	check("without a reply", later, zxidOf{sent: true, final: true})
 }
 
-// A reply that the client does not receive tells when the write was made all the same.
+// The zxid of a write is known even if the client does not receive the reply.
 func TestNextWriteOfALostReply(t *testing.T) {
 	l := wire.NewLedger(time.Now())
 	conn, _ := serve(t, l, func(i int) []byte { return [][]byte{opened(7), reply(1, 6, 0)}[i] })

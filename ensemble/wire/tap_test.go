@@ -54,7 +54,6 @@ func createBody(data string, flags int32) []byte {
 	return join(str(data), int32s(1, 31), str("world"), str("anyone"), int32s(flags))
 }
 
-// multi returns a multi of a check, a create and a delete.
 func multi(xid int32) []byte {
 	part := func(op wire.Opcode) []byte { return append(int32s(int32(op)), 0, 0xff, 0xff, 0xff, 0xff) }
 	return frame(int32s(xid, int32(wire.OpMulti)),
@@ -73,8 +72,8 @@ func failedMulti(codes ...int32) []byte {
 	return append(out, 0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff)
 }
 
-// A tap gets each request with its reply, however the network fragments the stream: paths as the servers know them, the parts of a multi
-// and the code because of which it failed, watches, and the session.
+// A tap receives each request with its reply, however the network fragments the stream: paths as the servers know them, the
+// parts of a multi and the code that made it fail, watches, and the session.
 func TestTapReceivesExchanges(t *testing.T) {
 	out := join(connectRequest(),
 		request(1, wire.OpCreate, "/q/x-", createBody("", 3)...),
@@ -227,7 +226,7 @@ func TestRemovedWatches(t *testing.T) {
 	}
 }
 
-// FuzzTapped passes fuzzed bytes in both directions. Nothing panics, and a decoder that has lost its way says so.
+// FuzzTapped passes fuzzed bytes in both directions. Nothing panics, and a decoder that cannot follow the stream reports that.
 func FuzzTapped(f *testing.F) {
 	out, in := session()
 	f.Add(out, in)

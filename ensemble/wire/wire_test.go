@@ -14,7 +14,6 @@ import (
 	"github.com/zkbench/zkbench/results/must"
 )
 
-// frame returns body behind its length.
 func frame(parts ...[]byte) []byte {
 	body := []byte{}
 	for _, p := range parts {
@@ -141,8 +140,8 @@ func TestLedgerCountsAnyFragmentation(t *testing.T) {
 	}
 }
 
-// A further session counts in its client's ledger, its opening and its closing included. What tells when a session is idle, and what it
-// has seen, is its own.
+// A further session counts in its client's ledger, including its opening and its closing. Whether a session is idle, and how
+// far it has seen, is recorded separately.
 func TestFurtherSession(t *testing.T) {
 	first := wire.NewLedger(time.Now())
 	exchange(t, first, join(connectRequest(), request(1, wire.OpGetData, "/w", 1)), join(opened(7), reply(1, 5, 0)), func() int { return 1000 })
@@ -184,7 +183,7 @@ func TestFurtherSession(t *testing.T) {
 	}
 }
 
-// A further session whose opening or closing is not answered leaves it in doubt.
+// If the opening or the closing of a further session is not answered, its effect is unknown.
 func TestFurtherSessionUnanswered(t *testing.T) {
 	for _, tt := range []struct {
 		name               string
@@ -271,7 +270,7 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// A reply to no request is reported: the ledger has lost track of the connection.
+// A reply to no request is reported: the ledger can no longer match replies to requests.
 func TestUnmatchedReply(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -329,7 +328,6 @@ func connected(t testing.TB, l *wire.Ledger) (net.Conn, *pipe) {
 	return conn, in
 }
 
-// receive passes frames from the server to the ledger.
 func receive(t testing.TB, conn net.Conn, in *pipe, frames []byte, buf []byte) {
 	in.incoming = frames
 	must.Get(conn.Read(buf))(t)
@@ -384,8 +382,8 @@ func TestTakeNotificationsInOrderOfTime(t *testing.T) {
 	feeding.Wait()
 }
 
-// BenchmarkLedger passes one request, its reply and one notification per iteration, and takes the notifications now and
-// then, as a recorder does.
+// BenchmarkLedger passes one request, its reply and one notification per iteration, and takes the notifications from time to
+// time, as a recorder does.
 func BenchmarkLedger(b *testing.B) {
 	l := wire.NewLedger(time.Now())
 	conn, in := connected(b, l)
