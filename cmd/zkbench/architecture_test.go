@@ -15,8 +15,9 @@ import (
 
 const module = "github.com/zkbench/zkbench/"
 
-// mayImport is the architecture: what each package may import of the others, which stand above it, unless another tree is named. A package
-// of the same tree is named by its last part. An import that this test refuses means that something is in the wrong place.
+// mayImport is the architecture: for each package, the other packages that it may import. They are above it, unless another
+// tree is named. A package of the same tree is named by its last part. An import that this test refuses means that code is in
+// the wrong place.
 const mayImport = `
 variants:
 variants/line:            variants
@@ -111,8 +112,8 @@ scenarios/observe:        results results/list results/recorder results/screen r
 cmd/zkbench:              everything
 `
 
-// otherFiles are the files of this package that are not a command's: the program and the flags, files and servers that commands share.
-// What is not about the command line has a package of its own.
+// otherFiles are the files of this package that do not belong to one command: the program and the flags, files and servers that
+// commands share. Code that does not belong to the command line has its own package.
 var otherFiles = []string{"main", "root", "exit", "signals", "outputs", "load_flags", "ensemble_flags", "target"}
 
 func TestOneFilePerCommand(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
-// A breach of a variant that is known to be broken fails a run and the gate, unless the scenario expects it. All commands read the
-// documents of a load that stood still.
+// A breach of a variant that is known to be broken fails a run and the gate, unless the scenario expects it. All commands read
+// the documents of a load that got stuck.
 func TestKnownBrokenVariant(t *testing.T) {
 	outsideCI(t)
 	t.Chdir(t.TempDir())

@@ -60,7 +60,7 @@ func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
 		return usage(errors.New("--out is for one scenario: pairs of several would be mixed"))
 	}
 	check := checkFile
-	if _, err := os.Stat(filepath.Dir(f.cache)); errors.Is(err, fs.ErrNotExist) { // it is made when there is something to store
+	if _, err := os.Stat(filepath.Dir(f.cache)); errors.Is(err, fs.ErrNotExist) { // created when there is something to store
 		check = checkFolder
 	}
 	if err := check("cache", f.cache); err != nil {
@@ -104,7 +104,7 @@ func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags) error {
 }
 
 type pairFlags struct {
-	series   campaign.Series // as the flags say; prepareSeries completes it
+	series   campaign.Series // set by flags; prepareSeries sets the other fields
 	rules    gate.PairRules
 	cache    string
 	ensemble ensembleFlags

@@ -15,8 +15,8 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
-// The way of a campaign with real processes, each with an embedded server of its own. What it finds depends on the machine;
-// that it has judged all pairs does not. A barrier has every phase in each round, whereas nobody may wait for a lock.
+// A whole campaign with real processes, each with its own embedded server. Its verdict depends on the machine, but it must
+// evaluate all pairs. A barrier has every phase in each round, whereas a lock may have no waiters.
 func TestCampaign(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv(asBinary, "1")
@@ -46,7 +46,7 @@ func TestCampaign(t *testing.T) {
 	}
 }
 
-// An error late in a campaign makes no violation undone, and no pass.
+// An error late in a campaign neither hides a violation nor makes it a pass.
 func TestCutShort(t *testing.T) {
 	for _, tt := range []struct {
 		found outcome.Outcome

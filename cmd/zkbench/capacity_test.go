@@ -53,7 +53,8 @@ func TestCapacity(t *testing.T) {
 	gateCapacity(t, out, file, code)
 }
 
-// gateCapacity checks the verdicts of the gate on what a search on the embedded server has left, and that it leaves that there.
+// gateCapacity checks the verdicts of the gate on the results of a search on the embedded server, and that it keeps their
+// files.
 func gateCapacity(t *testing.T, out, file string, code int) {
 	t.Helper()
 	rules := filepath.Join(t.TempDir(), "rules.yaml")
@@ -124,7 +125,7 @@ func TestCapacityMistakes(t *testing.T) {
 	}
 }
 
-// The report of a search in a folder counts as results, and an earlier copy does not outlive a search that finds nothing.
+// The report of a search in a folder counts as results. An earlier copy is removed by a search that finds nothing.
 func TestCapacityReplacesNoOtherReport(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, capacity.File), nil, 0o644); err != nil {
@@ -143,14 +144,13 @@ func TestCapacityReplacesNoOtherReport(t *testing.T) {
 	}
 }
 
-// closed is a standard output that cannot be written to.
 type closed struct{}
 
 func (closed) Write([]byte) (int, error) { return 0, errClosed }
 
 var errClosed = errors.New("closed")
 
-// What a search has found is stored although it cannot be printed, or although one of the two files cannot be written.
+// The result of a search is stored even if it cannot be printed, or if one of the two files cannot be written.
 func TestCapacityIsStoredFirst(t *testing.T) {
 	for _, tt := range []struct{ name, json string }{
 		{"no standard output", "copy.json"},
@@ -206,7 +206,7 @@ func TestCapacityOfImpossibleFaults(t *testing.T) {
 	}
 }
 
-// The warnings are those of the last confirmations, each once. The kind of servers is that of all trials.
+// The warnings of the last confirmations are printed once each. The kind of servers is that of all trials.
 func TestDoubtsOfACapacity(t *testing.T) {
 	measured := func(variant, warning string) *results.Document {
 		d := &results.Document{Variant: variant, Warnings: []string{warning}, Clients: 5, Repeat: 1}

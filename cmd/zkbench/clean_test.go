@@ -24,7 +24,6 @@ func TestRunsNameRoots(t *testing.T) {
 	}
 }
 
-// session opens a session on a server; ended by the test, or with it.
 func session(t *testing.T, addr string) namespace.Client {
 	t.Helper()
 	c := must.Get(namespace.Connect(t.Context(), []ensemble.Server{{Addr: addr}}))(t)

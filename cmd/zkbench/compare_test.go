@@ -18,7 +18,8 @@ import (
 	"github.com/zkbench/zkbench/results/store"
 )
 
-// closedDocument returns a document as a closed load of five clients leaves it, 100 of whose requests take a second.
+// closedDocument returns the document of a closed load of five clients, with a number of requests in each operation and 100
+// requests per second.
 func closedDocument(t *testing.T, run, scenario, variant string, repeat, repeats int, requests float64) *results.Document {
 	t.Helper()
 	const operations = 5
@@ -39,7 +40,7 @@ func closedDocument(t *testing.T, run, scenario, variant string, repeat, repeats
 	return d
 }
 
-// writeRun leaves a run's folder: two variants in turns, in which each operation takes so many requests.
+// writeRun writes a run's folder: two variants in turns, with a number of requests in each operation.
 func writeRun(t *testing.T, dir, scenario string, first, step, repeats int, requests float64) {
 	t.Helper()
 	must.Do(t, os.MkdirAll(dir, 0o755))
@@ -95,7 +96,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// What cannot be compared is the user's to mend; what cannot be read is a failure.
+// Results that cannot be compared are a usage error. Results that cannot be read are a failure.
 func TestCompareRefuses(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeRun(t, "a", "a", 0, 1, 1, 4)

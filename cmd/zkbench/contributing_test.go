@@ -23,7 +23,7 @@ type edit struct {
 	without        check  // what notices that the edit is missing
 }
 
-// check is commands in a copy of the module, and what the last one says when it fails.
+// check is a list of commands in a copy of the module, and the message of the last one when it fails.
 type check struct {
 	commands []string
 	says     []string
@@ -49,7 +49,7 @@ const (
 	countsFolder  = "results/runs/counts"
 )
 
-// edits are the steps of CONTRIBUTING.md that are done by hand, but for the variant's own file.
+// edits are the manual steps of CONTRIBUTING.md, except the variant's own file.
 func edits() []edit {
 	return []edit{
 		{"the variant in Recipe()", "variants/lock/lock.go", `childrenWatchVariant\(\)`, "${0}, copiedWatchVariant()",
@@ -61,7 +61,7 @@ func edits() []edit {
 	}
 }
 
-// generated are the files that the commands of CONTRIBUTING.md rewrite, with what says that they are stale.
+// generated are the files that the commands of CONTRIBUTING.md rewrite, each with the message that it is stale.
 func generated() map[string]string {
 	return map[string]string{
 		"results/baselines/lock-drain.json":       "lock-drain.json has no row of copied-watch",
@@ -70,8 +70,8 @@ func generated() map[string]string {
 	}
 }
 
-// CONTRIBUTING.md lists all that must be done to add a variant: with its steps all checks pass, and without any one of
-// them a test fails and names it. It takes 20 s or more, because it compiles and links a copy of the module twice.
+// CONTRIBUTING.md lists all steps for a new variant: with them, all checks pass, and without any one of them a test fails and
+// names it. It takes 20 s or more, because it compiles and links a copy of the module twice.
 func TestAddingAVariant(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -107,18 +107,18 @@ func TestAddingAVariant(t *testing.T) {
 	}
 }
 
-// renamed returns what makes the copy of a variant's code another variant.
+// renamed turns the code of one variant into that of another.
 func renamed() *strings.Replacer {
 	return strings.NewReplacer("ChildrenWatch", "CopiedWatch", "childrenWatch", "copiedWatch", `"children-watch"`, `"copied-watch"`)
 }
 
-// moduleCopy is a copy of this module, with what the edited files held before.
+// moduleCopy is a copy of this module, with the former content of the edited files.
 type moduleCopy struct {
 	dir    string
 	before map[string]string
 }
 
-// copyModule copies what the module is built and tested from, without what runs have left.
+// copyModule copies the files that the module is built and tested from, without the results of runs.
 func copyModule(t *testing.T) string {
 	t.Helper()
 	root, dir := filepath.Join("..", ".."), t.TempDir()
@@ -199,7 +199,7 @@ func (m moduleCopy) run(t *testing.T, command string) (string, error) {
 	return string(out), err
 }
 
-// mustFail runs the commands of a check, of which the last one must fail.
+// mustFail runs the commands of a check. The last one must fail.
 func (m moduleCopy) mustFail(t *testing.T, omitted string, c check) {
 	t.Helper()
 	var out string
@@ -216,7 +216,7 @@ func (m moduleCopy) mustFail(t *testing.T, omitted string, c check) {
 	}
 }
 
-// checkSteps holds the steps of CONTRIBUTING.md to the files and commands of this test.
+// checkSteps compares the steps of CONTRIBUTING.md with the files and commands of this test.
 func (m moduleCopy) checkSteps(t *testing.T) {
 	t.Helper()
 	_, text, _ := strings.Cut(m.read(t, "CONTRIBUTING.md"), "\n## Adding a variant\n")
@@ -234,7 +234,7 @@ func (m moduleCopy) checkSteps(t *testing.T) {
 	}
 }
 
-// The comment of a recipe's package names each of its variants, and says how many there are, if it says a number.
+// The comment of a recipe's package names each of its variants. If it says how many there are, the number is right.
 func TestPackageCommentsNameEveryVariant(t *testing.T) {
 	numbers := []string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
 	for _, recipe := range catalog.Recipes() {
@@ -250,7 +250,6 @@ func TestPackageCommentsNameEveryVariant(t *testing.T) {
 	}
 }
 
-// packageComment returns the comment of the package that has a recipe's code.
 func packageComment(t *testing.T, recipe variants.Recipe) string {
 	t.Helper()
 	names := must.Get(fs.Glob(recipe.Code, "*.go"))(t)
@@ -269,8 +268,8 @@ func packageComment(t *testing.T, recipe variants.Recipe) string {
 	return ""
 }
 
-// The comment of each variant says whether it is what its source describes, in what it differs, or that it is in no source, in a sentence
-// that `zkbench list` shows.
+// The comment of each variant says, in a sentence that `zkbench list` shows, whether the variant is as its source describes,
+// how it differs, or that it has no source.
 func TestSourcesSayHowTheyAreMeant(t *testing.T) {
 	form := regexp.MustCompile(`^(as written|as written, but [^:]+|ours): \S`)
 	for _, recipe := range catalog.Recipes() {

@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/results/store"
 )
 
-// A full disk ends the run with its reason. What it says to be kept is whole, and nothing else is left.
+// A full disk ends the run with its reason. The results that the message calls kept are complete, and no other file is left.
 func TestFullDisk(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.Mkdir("full", 0o755); err != nil {

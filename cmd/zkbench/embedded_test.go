@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
-// The way from the command line to the plots, on a machine that has nothing.
+// From the command line to the plots, on a machine without servers.
 func TestRunOnABareMachine(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	t.Setenv("JAVA_HOME", "")
@@ -30,7 +30,7 @@ func TestRunOnABareMachine(t *testing.T) {
 	says(t, outcome.CodeFailed, "no docker command", "ensemble", "up")
 }
 
-// The first repeat's table comes early, once per scenario, and only where another repeat follows.
+// The first repeat's table is printed early, once per scenario, and only if another repeat follows.
 func TestTableAfterTheFirstRepeat(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, tt := range []struct {
@@ -57,7 +57,7 @@ func TestTableAfterTheFirstRepeat(t *testing.T) {
 	}
 }
 
-// The delays that make a first look lifelike are part of the result, and of what is said about it.
+// Service delays of the embedded server are part of the result and of the report.
 func TestServiceDelaysAreReported(t *testing.T) {
 	t.Chdir(t.TempDir())
 	stdout, stderr, code := command(t.Context(), "run", "lock-drain", "--ensemble", "embedded", "--clients", "3", "--repeats", "1",

@@ -120,7 +120,7 @@ func resolveServer(
 	}
 	var seen []string
 	for _, s := range servers {
-		if f, broken := faults[s.Name]; broken { // it may not answer, or not know yet that it has lost its role
+		if f, broken := faults[s.Name]; broken { // it may not answer, or report a role that it has lost
 			seen = append(seen, s.Name+" is "+f.Condition())
 			continue
 		}

@@ -29,7 +29,6 @@ const (
 	asStubborn = "ZKBENCH_TEST_AS_STUBBORN"
 )
 
-// vandal returns the exit code.
 func vandal(name string) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	a := app{stdout: os.Stdout, stderr: os.Stderr, started: &started{}}
@@ -89,7 +88,6 @@ func TestLiveFaultsByHand(t *testing.T) {
 	}
 }
 
-// keptByHand is a kept ensemble under the control of commands.
 type keptByHand struct {
 	*testing.T
 	name string
@@ -130,7 +128,7 @@ func (e keptByHand) checkPartition(possible bool) {
 	e.ok("heal")
 }
 
-// checkWaysOut interrupts a run that has paused a server, in each way.
+// checkWaysOut interrupts a run that has paused a server, once by each signal.
 func (e keptByHand) checkWaysOut() {
 	for _, way := range []struct {
 		name     string

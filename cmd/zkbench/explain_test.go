@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// Every variant is explained by numbered steps, its cost, its source, and what it is bad at.
+// Every variant is explained by numbered steps, its cost, its source, and its weaknesses.
 func TestEveryVariantIsExplained(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	steps := regexp.MustCompile(`(?m)^ 1\. .*(\n.*)*^ 2\. `)
@@ -44,7 +44,7 @@ func TestExplain(t *testing.T) {
 	prints(t, 0, "lock/znode", "__complete", "explain", "lock/z")
 }
 
-// A variant that does not promise everything says so, and in words.
+// The explanation of a variant that does not promise everything says so in words.
 func TestExplainForgoes(t *testing.T) {
 	for _, r := range catalog.Recipes() {
 		for _, v := range r.Variants {

@@ -34,7 +34,7 @@ func scrape(t *testing.T, url string) string {
 	return string(text)
 }
 
-// Metrics are served on loopback unless a host is given, and an address that cannot be had is a mistake in the flags.
+// Metrics are served on loopback unless a host is given. An address that cannot be used is a usage error.
 func TestMetricsAddress(t *testing.T) {
 	for addr, want := range map[string]string{"9464": "127.0.0.1:9464", ":9464": "127.0.0.1:9464", "0.0.0.0:9464": "0.0.0.0:9464", "[::1]:0": "[::1]:0"} {
 		if got, err := listenAddress("prometheus", addr); err != nil || got != want {
@@ -53,8 +53,8 @@ func TestMetricsAddress(t *testing.T) {
 	}
 }
 
-// A run serves its numbers from before its first load until its end. If it is interrupted in a long window, it keeps what it has
-// measured: that is shown with a mark and drawn, and a gate takes it for no measurement.
+// A run serves its numbers from before its first load until its end. If it is interrupted in a long window, it keeps its
+// measurement so far, which reports mark and plots draw, and which the gate does not count as a measurement.
 func TestMetricsOfAnInterruptedRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := ensembletest.Embedded(t, embedded.Config{})

@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
-// What is wrong with servers is said before anything is measured, in a campaign as in a run.
+// Mistakes in the servers are reported before anything is measured, in a campaign as in a run.
 func TestServersAreTriedFirst(t *testing.T) {
 	t.Chdir(t.TempDir())
 	one := ensembletest.Embedded(t, embedded.Config{}).Addr()

@@ -12,7 +12,6 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// scenarioOf returns the scenario that `zkbench run` makes of flags.
 func scenarioOf(t *testing.T, name string, args ...string) (scenarios.Scenario, error) {
 	t.Helper()
 	cmd := &cobra.Command{Use: "run"}
@@ -50,7 +49,7 @@ func TestFaultFlags(t *testing.T) {
 	}
 }
 
-// The flag replaces the schedule of a scenario, and with it the leave to lose the quorum.
+// The flag replaces the schedule of a scenario, and its permission to lose the quorum.
 func TestFaultFlagsReplaceTheSchedule(t *testing.T) {
 	const file = "../../scenarios/testdata/faults-sound.yaml"
 	for _, tt := range []struct {

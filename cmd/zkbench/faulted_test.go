@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/variants/holding"
 )
 
-// A promise that is broken because a client fails ends in the exit code for that, and the report names what was broken.
+// A promise that is broken because a client fails has its own exit code, and the report names the breach.
 func TestBrokenUnderFaults(t *testing.T) {
 	s := must.Get(scenarioOf(t, "lock-contention", "--fault", "expire: holder, every: 300ms", "--clients", "4", "--hold", "1ms",
 		"--duration", "2s", "--warm-up", "0s"))(t)

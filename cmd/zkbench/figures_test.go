@@ -9,7 +9,8 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
-// Two runs are compared in figures and on a page, several files of one run are drawn together, and one run has nothing to compare.
+// Two runs are compared in figures and on a page, several files of one run are drawn together, and one run alone is not
+// compared.
 func TestFiguresAndPageOfRuns(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, run := range []string{"old", "new"} {

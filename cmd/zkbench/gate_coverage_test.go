@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// loaded returns all scenarios that come with zkbench.
 func loaded(t *testing.T) []scenarios.Scenario {
 	t.Helper()
 	var out []scenarios.Scenario
@@ -62,7 +61,7 @@ func missingRows(b gate.Baseline, variant string, s scenarios.Scenario) []int {
 	})
 }
 
-// A new variant is held to its counts by `make gate`, or this test says what is left to do.
+// The counts of every variant are checked by `make gate`, or this test names the missing step.
 func TestBaselinesCoverEveryVariant(t *testing.T) {
 	baselines := must.Get(gate.ReadBaselines("../../" + defaultBaselines))(t)
 	for _, step := range uncovered(catalog.Recipes(), loaded(t), baselines) {

@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// drainedAsItStands measures lock-drain once, under the load that results/baselines has it with.
+// drainedAsItStands measures lock-drain once, under the load of its baseline in results/baselines.
 func drainedAsItStands(t *testing.T) string {
 	t.Helper()
 	s := must.Get(scenarios.Load("lock-drain", catalog.Recipes()))(t)
@@ -24,7 +24,7 @@ func drainedAsItStands(t *testing.T) string {
 	return plantedInMemory(t, s, catalog.Recipes())
 }
 
-// A result that was edited ends in 5, and the gate names its file.
+// A result that was edited ends in exit code 5, and the gate names its file.
 func TestGateRefusesEditedResults(t *testing.T) {
 	t.Parallel()
 	baselines := must.Get(filepath.Abs("../../" + defaultBaselines))(t)
@@ -39,7 +39,8 @@ func TestGateRefusesEditedResults(t *testing.T) {
 	}
 }
 
-// What is named like a result and is no file is told of, and waits for nothing: no pipe's writer ever comes.
+// A path with the name of a result that is not a regular file is reported, and does not block: a named pipe may never have a
+// writer.
 func TestGateOfWhatIsNoFile(t *testing.T) {
 	t.Chdir(t.TempDir())
 	dir := drained(t)

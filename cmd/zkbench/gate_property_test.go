@@ -17,7 +17,7 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// A result never passes after a change to one leaf, or if one part is removed, emptied or doubled. None is harmless.
+// A result never passes after a change of one leaf, or if one part is removed, emptied or doubled. No such change is harmless.
 func TestGateNoticesEveryChange(t *testing.T) {
 	t.Parallel()
 	text, judge := passing(t)
@@ -33,7 +33,8 @@ func TestGateNoticesEveryChange(t *testing.T) {
 	}
 }
 
-// passing returns the text of one of two results, and how the gate judges another text in its place. Unchanged, it passes.
+// passing returns the text of one of two results that pass, and a function that returns the gate's report with another text in
+// its place.
 func passing(t *testing.T) (text []byte, judge func(text []byte) gate.Report) {
 	t.Helper()
 	s := scenarios.Default()
@@ -64,13 +65,13 @@ func passing(t *testing.T) (text []byte, judge func(text []byte) gate.Report) {
 	return text, judge
 }
 
-// change is a document's text after one change, which is there until the next one.
+// change is a document's text after one change. The text is valid until the next change.
 type change struct {
 	path, what string
 	text       func() []byte
 }
 
-// tree is a JSON value whose keys keep their order, and may stand twice.
+// tree is a JSON value whose keys keep their order, and may be repeated.
 type tree struct {
 	literal string // of what has no parts
 	open    byte   // '{', '[' or 0
@@ -125,8 +126,8 @@ func (n *tree) write(w *bytes.Buffer) {
 	w.WriteByte(n.open + 2) // the closing bracket, in ASCII
 }
 
-// changesOf yields each single change of a document: of every leaf, object and list; of a long list, the first and the last
-// element.
+// changesOf yields each single change of a document: of every leaf, object and list. In a long list, it changes only the first
+// and the last element.
 func changesOf(t *testing.T, text []byte) func(yield func(change) bool) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -193,7 +194,7 @@ func (n tree) short() string {
 	return out.String()[:min(out.Len(), 40)]
 }
 
-// replacements returns what a value is replaced by: null, another type, nothing in it, and, of a number, its neighbours.
+// replacements returns the replacements of a value: null, another type, an empty value, and for a number its neighbours.
 func replacements(n *tree) []tree {
 	literals := []string{"null", `"x"`}
 	switch value := json.Number(n.literal); {

@@ -77,7 +77,7 @@ func TestGateFailsClosed(t *testing.T) {
 	demand("an empty folder")
 }
 
-// A run that was interrupted before it came to a variant, and a scenario that was not run, are missed.
+// A run that was interrupted before it measured a variant, and a scenario that was not run, are reported as missing.
 func TestGateMissesWhatWasNotRun(t *testing.T) {
 	t.Chdir(t.TempDir())
 	dir := drained(t)
@@ -96,7 +96,7 @@ func TestGateMissesWhatWasNotRun(t *testing.T) {
 	prints(t, outcome.CodeInvalid, "znode with 4 clients has 0 of 1 repeats", "gate", dir)
 }
 
-// The newest run is the one that started last, whatever has been done in which since; where nobody looks, it has to be named.
+// The newest run is the one that started last, even if files of another were changed later. In CI, it must be named.
 func TestGateOfTheNewestRun(t *testing.T) {
 	outsideCI(t)
 	t.Chdir(t.TempDir())
@@ -116,7 +116,7 @@ func TestGateOfTheNewestRun(t *testing.T) {
 	}
 }
 
-// A verdict of an earlier gate must not outlive a gate that did not get so far; and what is to be read stays.
+// The verdict of an earlier gate is removed even if this gate fails early. Input files are kept.
 func TestGateRemovesEarlierVerdicts(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"g.json", "g.xml", "r.yaml"} {
@@ -138,7 +138,7 @@ func TestGateRemovesEarlierVerdicts(t *testing.T) {
 	}
 }
 
-// make gate judges what was measured, and nothing else.
+// `make gate` checks only the results that it has measured.
 func TestMakeGate(t *testing.T) {
 	if _, err := exec.LookPath("make"); err != nil {
 		t.Skip("there is no make")
@@ -162,8 +162,8 @@ func TestMakeGate(t *testing.T) {
 	}
 }
 
-// swapped returns all recipes, with a predecessor-watch that works as children-watch does; with its formulas, too, as
-// they would be after a change of both.
+// swapped returns all recipes, with a predecessor-watch that works like children-watch. With formulas, its formulas are
+// changed, too.
 func swapped(formulas bool) []variants.Recipe {
 	recipes := catalog.Recipes()
 	recipe := recipes[slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == "lock" })]
@@ -195,7 +195,8 @@ func planted(t *testing.T, s scenarios.Scenario, recipes []variants.Recipe) (dir
 	return dir
 }
 
-// plantedInMemory does so in virtual time, in which a busy machine changes nothing. Open loads cannot: they wait for the real clock.
+// plantedInMemory is planted in virtual time, which a busy machine does not affect. It does not support open loads, which wait
+// for the real clock.
 func plantedInMemory(t *testing.T, s scenarios.Scenario, recipes []variants.Recipe) (dir string) {
 	t.Helper()
 	measurement(t)
@@ -216,7 +217,7 @@ func plant(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario, recipes []va
 	must.Do(t, runner.RunScenario(t.Context(), s))
 }
 
-// unguarded returns the recipes with a lock that, in its first measurement, lets so many clients in at once.
+// unguarded returns the recipes with a lock that admits so many clients at once in its first measurement.
 func unguarded(clients int64) []variants.Recipe {
 	recipes := catalog.Recipes()
 	i := slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == "lock" })
@@ -242,8 +243,8 @@ func unguarded(clients int64) []variants.Recipe {
 	return recipes
 }
 
-// A promise that is broken in a rehearsal, which is shorter than the load and has no floor, counts as broken: its result does
-// not contradict itself or the others.
+// A promise that is broken in a rehearsal, which is shorter than the load and has no floor, counts as broken. Its result
+// contradicts neither itself nor the others.
 func TestGateOnABrokenRehearsal(t *testing.T) {
 	t.Parallel()
 	s := scenarios.Default()
@@ -263,7 +264,7 @@ func TestGateOnABrokenRehearsal(t *testing.T) {
 	}
 }
 
-// The real plant: somebody replaces the optimized lock by the one with a herd.
+// The gate fails after a change that replaces the optimized lock by the one with a herd.
 func TestGateCatchesAHerd(t *testing.T) {
 	t.Parallel()
 	baselines := must.Get(filepath.Abs("../../" + defaultBaselines))(t)

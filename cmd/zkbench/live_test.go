@@ -36,7 +36,7 @@ func servers(t *testing.T) string {
 	return strings.Join(addrs, ",")
 }
 
-// The way from the command line to the plots, for a user of an ensemble that zkbench does not own.
+// From the command line to the plots, for a user of an ensemble that zkbench does not own.
 func TestLiveRunAndPlot(t *testing.T) {
 	addrs := servers(t)
 	t.Chdir(t.TempDir())
@@ -59,14 +59,13 @@ func TestLiveRunAndPlot(t *testing.T) {
 	}
 }
 
-// drainVariants returns how many variants the scenario lock-drain has.
 func drainVariants(t *testing.T) int {
 	t.Helper()
 	s := must.Get(scenarios.Load("lock-drain", catalog.Recipes()))(t)
 	return len(s.Variants)
 }
 
-// checkNewestRun holds the documents of the newest run to the formulas of a drain.
+// checkNewestRun compares the documents of the newest run with the formulas of a drain.
 func checkNewestRun(t *testing.T, engine string) {
 	t.Helper()
 	var a app
@@ -98,7 +97,7 @@ func plotNewest(t *testing.T) int {
 	return code
 }
 
-// A run on local processes, whose ZooKeeper may be too old to tell which transaction caused a notification.
+// A run on local processes. Their ZooKeeper may be too old to name the transaction that caused a notification.
 func TestLiveProcessEngine(t *testing.T) {
 	ensembletest.Require(t, process.Available(""))
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

@@ -27,7 +27,7 @@ import (
 
 var live ensembletest.Shared
 
-// asBinary in the environment makes the test's binary zkbench itself, for commands that start it.
+// asBinary is an environment variable that makes the test binary behave as zkbench, for commands that start zkbench.
 const asBinary = "ZKBENCH_TEST_AS_BINARY"
 
 func TestMain(m *testing.M) {
@@ -47,7 +47,7 @@ func command(ctx context.Context, args ...string) (stdout, stderr string, code i
 	return out.String(), err.String(), code
 }
 
-// prints runs a command line, which must end with a code and print a text, and returns all that it printed.
+// prints runs a command line that must end with a code and print a text. It returns standard output.
 func prints(t *testing.T, code int, want string, args ...string) (stdout string) {
 	t.Helper()
 	stdout, stderr, got := command(t.Context(), args...)
@@ -57,7 +57,7 @@ func prints(t *testing.T, code int, want string, args ...string) (stdout string)
 	return stdout
 }
 
-// says runs a command line, which must end with a code and say a text on its standard error.
+// says runs a command line that must end with a code and print a text to standard error.
 func says(t *testing.T, code int, want string, args ...string) {
 	t.Helper()
 	if _, stderr, got := command(t.Context(), args...); got != code || !strings.Contains(stderr, want) {
@@ -65,7 +65,6 @@ func says(t *testing.T, code int, want string, args ...string) {
 	}
 }
 
-// hasAll fails the test for each text that is not in what was said.
 func hasAll(t *testing.T, said string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
@@ -85,14 +84,14 @@ func inMemory(t *testing.T, config embedded.Config, args ...string) (stdout, std
 	return out.String(), err.String(), code
 }
 
-// outsideCI lets the newest run be judged, wherever the test runs.
+// outsideCI clears the variables of CI, where the newest run is refused.
 func outsideCI(t *testing.T) {
 	t.Helper()
 	t.Setenv("CI", "")
 	t.Setenv("GITHUB_ACTIONS", "")
 }
 
-// testName is an ensemble of this process: two that run the tests at once must not get into each other's way.
+// testName returns an ensemble name that is unique to this process: several processes may run the tests at once.
 func testName(what string) string { return fmt.Sprintf("test-%s-%d", what, os.Getpid()) }
 
 func TestUsageErrors(t *testing.T) {
@@ -232,7 +231,7 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// What needs more connections than the process may open is refused before a server starts.
+// A scenario that needs more connections than the process may open is refused before a server starts.
 func TestFileLimitIsChecked(t *testing.T) {
 	const clients = 100_000 // each with both ends in this process
 	var limit syscall.Rlimit
@@ -324,7 +323,7 @@ func addHelp(texts map[string][]string, cmd *cobra.Command) {
 	}
 }
 
-// The help texts and lists are read by people; each is a golden file, and fits a terminal.
+// Each help text and list has a golden file, and fits a terminal.
 func TestTexts(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	texts := map[string][]string{

@@ -89,7 +89,7 @@ func (f *observeFlags) check(bounded bool) (external.Target, error) {
 	if bounded && f.length <= 0 {
 		return target, usage(fmt.Errorf("--for wants a time above zero, not %s", f.length))
 	}
-	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`).MatchString(f.name) { // a part of a file's name
+	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`).MatchString(f.name) { // it becomes part of a file's name
 		return target, usage(fmt.Errorf("--name wants letters, digits, dots and dashes, not %q", f.name))
 	}
 	if n := len(f.listen); n > 0 && n != len(target.Addresses) {
@@ -136,7 +136,7 @@ func (a *app) observe(ctx context.Context, f observeFlags, bounded bool) error {
 	if err != nil {
 		return err
 	}
-	marks := make(chan os.Signal, 16) // as many may wait to be handled
+	marks := make(chan os.Signal, 16) // room for marks that wait to be handled
 	signal.Notify(marks, syscall.SIGUSR1, syscall.SIGUSR2)
 	defer signal.Stop(marks)
 	o, err := a.startObserving(ctx, f, target)

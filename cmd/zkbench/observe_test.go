@@ -55,7 +55,7 @@ func awaitText(t *testing.T, said *lockedBuffer, text string) {
 	})
 }
 
-// observed runs `zkbench observe` in front of a server while use does something there, interrupts it, and returns what it printed.
+// observed runs `zkbench observe` in front of a server, calls use with its address, interrupts it, and returns its output.
 func observed(t *testing.T, use func(address string, said *lockedBuffer), args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -128,7 +128,7 @@ func checkReportFile(t *testing.T, path string) {
 	}
 }
 
-// Nothing that happened is said to be nothing, and leaves no document.
+// Without traffic, the report says so, and no document is written.
 func TestObserveNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
@@ -167,7 +167,7 @@ func TestObserveAStuckClient(t *testing.T) {
 	}
 }
 
-// Signals mark the part that is reported.
+// Signals begin and end the reported part.
 func TestObserveBetweenSignals(t *testing.T) {
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	use := func(t *testing.T, address string, n int) {
@@ -195,7 +195,8 @@ func TestObserveBetweenSignals(t *testing.T) {
 	}
 }
 
-// Servers that cannot be reached, and addresses that are taken, are errors at once; an interrupt of --for is one at the end.
+// Servers that cannot be reached, and addresses that are in use, are errors at once. An interrupt before the end of --for is an
+// error at the end.
 func TestObserveErrors(t *testing.T) {
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	taken := listener.Addr().String()

@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/results/store"
 )
 
-// What cannot be written is refused before anything starts.
+// Outputs that cannot be written are refused before anything starts.
 func TestOutputsAreCheckedFirst(t *testing.T) {
 	outsideCI(t)
 	t.Chdir(t.TempDir())
@@ -63,7 +63,7 @@ func TestOutputsAreCheckedFirst(t *testing.T) {
 	}
 }
 
-// Nothing is said to be kept that is not there: results that vanish during the run end it, and are missed.
+// Results that vanish during the run end it. They are reported as missing and not as kept.
 func TestResultsThatVanish(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -102,7 +102,7 @@ func TestResultsThatVanish(t *testing.T) {
 	}
 }
 
-// actingWriter calls act before it takes a text that contains on. What writes the text goes on when act has returned.
+// actingWriter calls act before it accepts a text that contains on. The writer of the text continues when act has returned.
 type actingWriter struct {
 	on      string
 	act     func()

@@ -28,7 +28,7 @@ func claimed(variant string, claims []string, change func(d *results.Document)) 
 	return d
 }
 
-// A claim that fails ends a run with 3, and one that is not decided with 5, as with the gate. The page gives the same answer.
+// A claim that fails ends a run with 3, and one that is not decided with 5, as with the gate. The page shows the same.
 func TestClaimsOfARun(t *testing.T) {
 	const fails, open = "a requests/op <= 3", "a acquire-p50 < 2ms"
 	busy := func(d *results.Document) { d.Health.MachineCPU = 0.99 }
@@ -67,7 +67,6 @@ func TestClaimsOfARun(t *testing.T) {
 	}
 }
 
-// one returns a function that returns a single measurement.
 func one(change func(d *results.Document)) func(claims []string) []*results.Document {
 	return func(claims []string) []*results.Document {
 		return []*results.Document{claimed("a", claims, change)}

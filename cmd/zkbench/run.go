@@ -115,7 +115,7 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	}
 	defer metrics.Close()
 	f.out = where.folder(f.out)
-	if err := checkOut(f.out); err != nil { // last, as it makes the folder
+	if err := checkOut(f.out); err != nil { // last, because it creates the folder
 		return err
 	}
 	docs, err := a.measure(cmd.Context(), selected, f.out, where, metrics)

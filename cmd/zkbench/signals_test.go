@@ -22,7 +22,7 @@ import (
 	"github.com/zkbench/zkbench/results/store"
 )
 
-// Each signal that asks zkbench to end makes it end in good order: results are whole, and no znode is left.
+// Each signal that asks zkbench to end leaves complete results, and no znode.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	own := must.Get(os.Executable())(t)
@@ -104,7 +104,7 @@ func awaitMeasurement(t *testing.T, said *bufio.Scanner) {
 	t.Fatal("it ended before it measured")
 }
 
-// awaiting waits for signals in the background, and returns what closes when the wait is over.
+// awaiting waits for signals in the background. It closes returned when the wait is over.
 func awaiting(t *testing.T, said io.Writer, list *started) (ctx context.Context, signals chan os.Signal, returned chan struct{}) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	signals, returned = make(chan os.Signal), make(chan struct{})
@@ -115,7 +115,7 @@ func awaiting(t *testing.T, said io.Writer, list *started) (ctx context.Context,
 	return ctx, signals, returned
 }
 
-// send sends signals to a wait that must not be over before the last one.
+// send sends signals to awaitSecond, which must not return before the last one.
 func send(t *testing.T, signals chan<- os.Signal, returned <-chan struct{}, all ...os.Signal) {
 	t.Helper()
 	for _, signal := range all {
@@ -127,8 +127,8 @@ func send(t *testing.T, signals chan<- os.Signal, returned <-chan struct{}, all 
 	}
 }
 
-// Only a second signal that asks zkbench to end makes it leave at once, and then it names what is left, and how that is
-// removed. A terminal that closes sends more than one hangup.
+// Only a second signal that asks zkbench to end makes it exit at once. It then names what is left, and the commands that remove
+// it. A terminal that closes sends more than one hangup.
 func TestSecondSignal(t *testing.T) {
 	var said strings.Builder
 	list := &started{}

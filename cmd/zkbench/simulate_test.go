@@ -17,7 +17,7 @@ import (
 	"github.com/zkbench/zkbench/variants/simulation"
 )
 
-// A variant that is known to be broken is found out: its story is told, and the plan that is kept fails again.
+// A variant that is known to be broken fails: its story is printed, and the plan that is kept fails again.
 func TestSimulateFindsABrokenVariant(t *testing.T) {
 	t.Setenv(asBinary, "1") // for the workers
 	out := t.TempDir()
@@ -28,7 +28,7 @@ func TestSimulateFindsABrokenVariant(t *testing.T) {
 	prints(t, outcome.CodeBroken, "of 10 runs.", "simulate", "--plan", filepath.Join(out, "lock-writelock-hang.json"))
 }
 
-// A sound variant passes, and the next seed is shown. A plan that does not fail is said to be that.
+// A sound variant passes, and the next seed is printed. The replay of a plan that does not fail says so.
 func TestSimulateSoundVariants(t *testing.T) {
 	t.Setenv(asBinary, "1")
 	stdout := prints(t, outcome.CodePass, "9 runs in ", "simulate", "lock/znode", "barrier", "--seeds", "3", "--from", "7")
@@ -39,7 +39,7 @@ func TestSimulateSoundVariants(t *testing.T) {
 	}
 }
 
-// An interrupt ends the command, with the code for that, also when a worker could not be started any more.
+// An interrupt ends the command with its exit code, even if a worker could not be started any more.
 func TestSimulateIsInterrupted(t *testing.T) {
 	t.Setenv(asBinary, "1")
 	ctx, cancel := context.WithCancelCause(t.Context())

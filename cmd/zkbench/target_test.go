@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
-// A run on servers that outlive it says what it meets there: what earlier runs have left, and others under way.
+// A run on servers that outlive it reports the leftovers of earlier runs, and other runs that are under way.
 func TestRunTellsLeftovers(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := ensembletest.Embedded(t, embedded.Config{})
@@ -34,7 +34,7 @@ func TestRunTellsLeftovers(t *testing.T) {
 		"1 other run under way", "1 run of an older zkbench left znodes on these servers or may be under way")
 }
 
-// What runs a scenario, also for the trial of a capacity, shows the load and the sessions of a crowd.
+// A runner, also one for the trials of a capacity, shows the load and the progress of connecting.
 func TestRunnersShowProgress(t *testing.T) {
 	var out bytes.Buffer
 	r := new(app).newRunner(target{}, progress.New(&out), nil)
