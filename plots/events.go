@@ -355,7 +355,7 @@ func (s stems) Plot(c draw.Canvas, p *plot.Plot) {
 		highest[place] = max(highest[place], min(y(xy.Y), c.Max.Y))
 	}
 	style := draw.LineStyle{Color: gray(), Width: stemWidth}
-	for _, place := range places { // one by one, as a path of many lines takes much longer in pixels
+	for _, place := range places { // one by one: a single path of many lines takes much longer to draw in pixels
 		if highest[place]-y(0) < visible {
 			continue
 		}

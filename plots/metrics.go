@@ -104,7 +104,7 @@ func (s *Set) metricFigure(metrics []string) []Figure {
 			s.same(q, all)
 			continue
 		}
-		if rows { // they have their names only in the first panel of those beside each other
+		if rows { // rows are named only in the first of the panels side by side
 			panels = append(panels, rowPanel(q, all, len(panels)%panelColumns == 0))
 		} else {
 			stated := s.formulas(q)

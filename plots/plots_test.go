@@ -28,7 +28,7 @@ import (
 
 const ms = time.Millisecond
 
-// measured is a result as a run would have made it, from a few invented events.
+// measured returns the result of a run with a few invented events.
 func measured(t *testing.T, variant, kind string, clients, repeat int) *results.Document {
 	t.Helper()
 	d := &results.Document{
@@ -155,7 +155,7 @@ func withFailure(t *testing.T, variant, kind string) *results.Document {
 	return d
 }
 
-// Faults are marked over time, and the surroundings of the first one have a figure of their own.
+// Faults are marked over time, and the time around the first one has its own figure.
 func TestFailures(t *testing.T) {
 	naive, optimized := withFailure(t, "children-watch", "naive"), withFailure(t, "predecessor-watch", "optimized")
 	dir, _ := draw(t, []*results.Document{naive, optimized}, "svg")
@@ -223,7 +223,6 @@ func write(t *testing.T, figures []plots.Figure, formats ...string) (dir string,
 	return dir, names
 }
 
-// compareFiles compares figures with their golden files, which are in that folder of testdata.
 func compareFiles(t *testing.T, dir, golds string, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -231,7 +230,7 @@ func compareFiles(t *testing.T, dir, golds string, names ...string) {
 	}
 }
 
-// Every figure is drawn as it was when somebody last looked at it.
+// Every figure equals its golden file.
 func TestFigures(t *testing.T) {
 	dir, names := draw(t, run(t), "svg")
 	want := must.Get(filepath.Glob("testdata/*.svg"))(t)
@@ -264,7 +263,6 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// figure returns the figure of a name.
 func figure(t *testing.T, docs []*results.Document, name string) plots.Figure {
 	t.Helper()
 	figures, _ := figures(t, docs)
@@ -275,7 +273,7 @@ func figure(t *testing.T, docs []*results.Document, name string) plots.Figure {
 	return figures[i]
 }
 
-// What cannot be drawn honestly is not drawn: one number of clients makes no curve, an uncontended lock has no herd.
+// A figure that would mislead is not drawn: one number of clients makes no curve, and an uncontended lock has no herd.
 func TestLittleData(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -292,7 +290,7 @@ func TestLittleData(t *testing.T) {
 	}
 }
 
-// Of every recipe all phases are drawn that it declares, unless they were not timed or zkbench set their length.
+// All phases that a recipe declares are drawn, unless they were not timed or zkbench set their length.
 func TestPhasesOfEveryRecipe(t *testing.T) {
 	for _, recipe := range catalog.Recipes() {
 		for _, mode := range []results.Mode{results.ClosedMode, results.LockstepMode} {
@@ -331,7 +329,7 @@ func TestPhasesOfEveryRecipe(t *testing.T) {
 	}
 }
 
-// Results of different engines do not meet in one figure.
+// A figure never has results of different engines.
 func TestEnginesAreKeptApart(t *testing.T) {
 	a, b := measured(t, "predecessor-watch", "optimized", 1, 1), measured(t, "predecessor-watch", "optimized", 1, 1)
 	b.Environment.Engine = "process"
@@ -378,7 +376,6 @@ func TestKnee(t *testing.T) {
 	}
 }
 
-// wellFormed returns an error if a text is no XML.
 func wellFormed(text string) error {
 	decoder := xml.NewDecoder(strings.NewReader(text))
 	for {

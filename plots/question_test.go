@@ -35,7 +35,7 @@ func TestWhatDoesNotDifferIsNotDrawn(t *testing.T) {
 	}
 }
 
-// A scenario that is about a metric has a panel of it.
+// A scenario that asks about a metric has a panel for it.
 func TestFiguresFollowTheQuestion(t *testing.T) {
 	asked := map[string]string{
 		metric.ItemsLost: "outcomes", "stale/read": "outcomes", metric.Unavailable: "latencies", metric.BytesPeak: "costs", "notice-max-ns": "latencies",
@@ -132,7 +132,7 @@ func TestTimelinesPairEqualPromises(t *testing.T) {
 	}
 }
 
-// Inline figures have no color that the style sheet lacks, show texts as texts, and say the value at each median.
+// Inline figures use only colors of the style sheet, escape texts, and show the value at each median.
 func TestInline(t *testing.T) {
 	docs := []*results.Document{withFailure(t, `<script>alert("1")</script>`, "naive"), withFailure(t, "predecessor-watch", "optimized")}
 	for _, d := range docs {
@@ -165,7 +165,7 @@ func TestInline(t *testing.T) {
 	}
 }
 
-// Runs are compared in two figures of each scenario: values and ratios. What compare refuses is not drawn.
+// Runs are compared in two figures of each scenario: values and ratios. Rows that compare refuses are not drawn.
 func TestCompared(t *testing.T) {
 	var sides []compare.Side
 	for i, name := range []string{"old", "new"} {
@@ -250,7 +250,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// An application that was observed has a timeline and herd sizes of its own: there is no variant to set beside it.
+// An observed application has its own timeline and herd sizes. No variant is drawn beside it.
 func TestApplicationAlone(t *testing.T) {
 	app := measured(t, "app", "naive", 4, 1)
 	app.Kind = results.Application

@@ -16,7 +16,8 @@ var visions = map[string][3][3]float64{
 	"tritanopia":   {{1.255528, -0.076749, -0.178779}, {-0.078411, 0.930809, 0.147602}, {0.004733, 0.691367, 0.303900}},
 }
 
-// leastDistance is a CIE76 distance at which thin lines are told apart without effort. A just noticeable difference is about 2.3.
+// leastDistance is a CIE76 distance at which thin lines can be distinguished without effort. A just noticeable difference is
+// about 2.3.
 const leastDistance = 15
 
 // The first three colors of naive and of optimized variants differ with every color vision, and their first ones also in a grey

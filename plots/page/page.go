@@ -32,7 +32,7 @@ var layout string
 
 // Report is the content of a page.
 type Report struct {
-	Sides      []compare.Side      // one run, or several that are compared, the base first
+	Sides      []compare.Side      // one run, or several to compare, the base first
 	Comparison *compare.Comparison // nil for a single run
 	// Explain returns what is known of a variant beside its numbers, as text in lines, or an empty string. It may be nil.
 	Explain func(recipe, variant string) string
@@ -44,7 +44,7 @@ func Write(w io.Writer, r Report) error {
 	if err != nil {
 		return err
 	}
-	inline := func(f plots.Figure) template.HTML { return template.HTML(f.Inline()) } // Inline escapes all texts, and a test holds it to that
+	inline := func(f plots.Figure) template.HTML { return template.HTML(f.Inline()) } // Inline escapes all texts, which a test checks
 	t, err := template.New("page").Funcs(template.FuncMap{"inline": inline}).Parse(layout)
 	if err != nil {
 		return fmt.Errorf("the page's template: %w", err)

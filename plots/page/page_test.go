@@ -259,7 +259,6 @@ func TestInABrowser(t *testing.T) {
 	}
 }
 
-// dump returns the elements of a page after it was loaded.
 func dump(t *testing.T, browser, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "page.html")
