@@ -69,7 +69,7 @@ const (
 // Unknown is the value of a number in a Status that the server did not report.
 const Unknown = -1
 
-// Status is what one server reports about itself.
+// Status is the part of a server's srvr and mntr reports that zkbench uses.
 type Status struct {
 	Role     Role
 	Version  string

@@ -26,7 +26,7 @@ const SessionTimeout = 30 * time.Second
 // requires that the pages of big frames are given back (see smallBufferConn), and that buffers of earlier sessions are returned
 // to the operating system before new ones are opened: the runtime fills a buffer that it reuses with zeros.
 
-// SessionConfig says how a session is opened.
+// SessionConfig selects the servers, the timeout and the link of a session.
 type SessionConfig struct {
 	// Servers are those to connect to. The first one is the session's home. With more, a session whose connection has
 	// ended moves to the next one in turn, as the client library does.
@@ -107,7 +107,7 @@ func addressesOf(servers []Server) []string {
 }
 
 // enoughRefusals is how many connections in a row a server may close before a session exists. The client library retries
-// once a second without end, and users learn within five seconds what is wrong.
+// once a second without end, but users should learn the reason within five seconds.
 const enoughRefusals = 2
 
 // opening counts the connections that servers close before a session exists, such as during an election. It passes events on once the
@@ -224,7 +224,7 @@ func Fence(conn *zk.Conn) error {
 }
 
 // refusedWithoutFailure returns the error for a server that closes connections although it neither elects a leader nor has failed. A
-// server at its limit of connections also closes those of four-letter commands.
+// server at its limit of connections also closes connections for four-letter commands.
 func refusedWithoutFailure(addr string) error {
 	return fmt.Errorf("%s closes connections before a session exists, and no election explains it: "+
 		"it may be out of connections for this address (maxClientCnxns, 60 by default) or in all (maxCnxns): "+

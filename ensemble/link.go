@@ -125,7 +125,7 @@ func (l *Link) awaitEnd(ctx context.Context) error {
 	}
 }
 
-// Trap is a cut of one of several links that has not happened yet.
+// Trap cuts one of several links at a request that has not been sent yet.
 type Trap struct {
 	*wire.Trap
 	links []*Link

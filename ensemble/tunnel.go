@@ -33,7 +33,7 @@ type Tunnel struct {
 
 const tunnelTimeout = 5 * time.Second
 
-// OpenTunnel listens on loopback, until Close. The servers are those of the session, its home first; a client that connects again gets
+// OpenTunnel listens on loopback, until Close. The session uses these servers, its home first; a client that connects again gets
 // the next one. observe, if not nil, is called when the session has a connection, loses it, or has ended, like Observe of a
 // [SessionConfig], and must not block.
 func (l *Link) OpenTunnel(ctx context.Context, servers []Server, observe func(zk.Event)) (*Tunnel, error) {
@@ -50,7 +50,7 @@ func (l *Link) OpenTunnel(ctx context.Context, servers []Server, observe func(zk
 	return t, nil
 }
 
-// Address returns where the tunnel listens.
+// Address returns the host:port at which the tunnel listens.
 func (t *Tunnel) Address() string { return t.listener.Addr().String() }
 
 // Close ends the tunnel and its connections.

@@ -1,6 +1,6 @@
 // Package dial opens zkbench's connections to servers, over TCP or in memory.
 //
-// It takes one position: no other package of zkbench dials. So what lies between zkbench and a server, such as memory in place
+// It takes one position: no other package of zkbench dials. So the path between zkbench and a server, such as memory in place
 // of a network, is decided in one place, and is the same for sessions, four-letter commands and the proxy.
 package dial
 

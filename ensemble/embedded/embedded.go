@@ -4,7 +4,7 @@
 // It takes one position: it is an instrument, not a database. Clients observe the same replies, stats, sequence numbers,
 // watches, order and sessions as from ZooKeeper 3.9, which one table of cases and one randomized comparison verify on both.
 // Where the two differ, the embedded server is wrong. It has no disk, no access control, and no protocol among its servers: they share
-// one order of transactions. Counts measured on it are exact. Latencies are not comparable with those of other engines.
+// one order of transactions. Counts measured on it are exact. Latencies are not comparable with other engines' latencies.
 //
 // It speaks the wire protocol, so that any ZooKeeper client works against it: connect, ping, close, create in all modes
 // but TTL, delete, exists, getData, setData, getChildren, sync, multi, setWatches, checkWatches, removeWatches, and auth,
@@ -50,7 +50,7 @@ func Up(opts ensemble.Options) (*Ensemble, error) {
 	return e, nil
 }
 
-// Of returns the ensemble of a server.
+// Of returns the ensemble that a server belongs to, without locking it.
 func Of(server *Server) *Ensemble {
 	e := &Ensemble{Server: server}
 	member := func(s ensemble.Server) *Server { return server.Members()[s.ID-1] }

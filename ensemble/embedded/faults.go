@@ -48,7 +48,7 @@ func (t *Trap) Fired() <-chan struct{} { return t.fired }
 // Release sends a held reply. Called before the fault, it makes HoldReply ineffective. It may be called more than once.
 func (t *Trap) Release() { t.release.Do(func() { close(t.released) }) }
 
-// Inject sets a trap.
+// Inject sets a trap. Only requests after this call count.
 func (q *quorum) Inject(f Fault) *Trap {
 	t := &Trap{fault: f, left: max(f.Nth, 1), fired: make(chan struct{}), released: make(chan struct{})}
 	q.change(func() { q.traps = append(q.traps, t) })

@@ -78,7 +78,7 @@ type transaction struct {
 	zxid    int64
 	at      time.Time
 	session int64
-	// run applies the changes at a server. It returns what the server does after it has notified the watchers, or nil.
+	// run applies the changes at a server. It returns a function to call after the watchers have been notified, or nil.
 	run  func(at *Server, c *change) func()
 	then []func()
 	lost func() // undoes changes that were made when it was proposed; may be nil
@@ -91,7 +91,7 @@ func (q *quorum) propose(session int64, run func(*Server, *change) func(), lost 
 	q.commit()
 }
 
-// commit commits what a majority has, in order.
+// commit commits the proposals that a majority has, in order.
 func (q *quorum) commit() {
 	for _, s := range q.servers {
 		if s.hears() {

@@ -17,7 +17,7 @@ import (
 
 // Config holds the settings of servers. Its zero value means one server with ZooKeeper's defaults and no delays.
 type Config struct {
-	// Voters is how many servers there are; zero means one. Each applies the same transactions to a tree of its own.
+	// Voters is how many servers there are; zero means one. Each applies the same transactions to its own tree.
 	Voters int
 	// Lag is the delay before servers that do not lead apply a transaction that is committed.
 	Lag time.Duration

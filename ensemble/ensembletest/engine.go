@@ -24,7 +24,7 @@ type Engine[E started] struct {
 	Up   func(ctx context.Context, opts ensemble.Options) (E, error)
 	Find func(ctx context.Context) error
 	Down func(ctx context.Context) (servers int, err error)
-	Left func(ctx context.Context) string // what the ensemble has left on the machine; empty for nothing
+	Left func(ctx context.Context) string // describes the ensemble's remains on the machine; empty without any
 	// TxnLog checks where the transaction logs are: in memory, or where they are by default.
 	TxnLog func(path string, inMemory bool) bool
 }

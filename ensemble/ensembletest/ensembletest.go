@@ -106,7 +106,7 @@ func openReal(ctx context.Context, name string) (ensemble.Ensemble, error) {
 	return auto.Open(ctx, auto.Choice{Engine: string(engine)}, opts)
 }
 
-// Embedded starts servers that end with the test.
+// Embedded starts servers on ports, which end with the test.
 func Embedded(t testing.TB, config embedded.Config) *embedded.Ensemble {
 	t.Helper()
 	s := must.Get(embedded.Listen(config))(t)

@@ -58,7 +58,7 @@ func AwaitConnections(t testing.TB, servers []ensemble.Server, most int64) {
 	})
 }
 
-// ownZnodes is how many znodes an empty server reports: those of ZooKeeper itself, and the root, which counts twice.
+// ownZnodes is how many znodes an empty server reports: ZooKeeper's own, and the root, which counts twice.
 const ownZnodes = 5
 
 // AwaitNoZnodes returns when the servers have only ZooKeeper's own znodes. A server may apply the last removal later than the others,

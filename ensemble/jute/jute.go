@@ -57,7 +57,7 @@ func (d *Decoder) Bool() bool {
 	return p != nil && p[0] != 0
 }
 
-// Int reads an int.
+// Int reads four bytes.
 func (d *Decoder) Int() int32 {
 	if p := d.take("int", 4); p != nil {
 		return int32(binary.BigEndian.Uint32(p))
@@ -65,7 +65,7 @@ func (d *Decoder) Int() int32 {
 	return 0
 }
 
-// Long reads a long.
+// Long reads eight bytes.
 func (d *Decoder) Long() int64 {
 	if p := d.take("long", 8); p != nil {
 		return int64(binary.BigEndian.Uint64(p))
@@ -140,10 +140,10 @@ func (e *Encoder) Bool(v bool) {
 	}
 }
 
-// Int writes an int.
+// Int writes four bytes.
 func (e *Encoder) Int(v int32) { e.record = binary.BigEndian.AppendUint32(e.record, uint32(v)) }
 
-// Long writes a long.
+// Long writes eight bytes.
 func (e *Encoder) Long(v int64) { e.record = binary.BigEndian.AppendUint64(e.record, uint64(v)) }
 
 // Buffer writes a buffer; nil is written as null.
@@ -156,13 +156,13 @@ func (e *Encoder) Buffer(p []byte) {
 	e.record = append(e.record, p...)
 }
 
-// Text writes a string.
+// Text writes a length-prefixed string. An empty one is not null.
 func (e *Encoder) Text(s string) {
 	e.Int(int32(len(s)))
 	e.record = append(e.record, s...)
 }
 
-// Texts writes a vector of strings.
+// Texts writes a vector of strings. A nil slice is written as an empty one, not as null.
 func (e *Encoder) Texts(v []string) {
 	e.Int(int32(len(v)))
 	for _, s := range v {

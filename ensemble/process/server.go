@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// The files in an ensemble's folder and in those of its servers.
+// The files in the folders of an ensemble and of its servers.
 const (
 	homeFile     = "home"
 	lifetimeFile = "lifetime"

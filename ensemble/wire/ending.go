@@ -159,7 +159,7 @@ func appendRemoval(out []byte, k watchKey) []byte {
 	return binary.BigEndian.AppendUint32(append(out, k.path...), typ)
 }
 
-// settle counts what is still uncertain when the connection has ended at the server. The ledger is locked.
+// settle counts the requests and watches whose effects remain unknown when the connection has ended at the server. The ledger is locked.
 func (c *Conn) settle() {
 	counts := &c.ledger.counts
 	for _, r := range c.outstanding {

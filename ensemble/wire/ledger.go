@@ -31,7 +31,7 @@ type Counts struct {
 	SessionsClosed int64 // that the client knows to have ended; the servers end an abandoned one later
 }
 
-// Add adds o to c.
+// Add adds each number of o to c.
 func (c *Counts) Add(o Counts) { c.accumulate(o, 1) }
 
 // Sub subtracts o from c. If o is an earlier reading of the same ledgers, c then holds the counts since that reading.
@@ -79,7 +79,7 @@ func (c *Counts) Traffic() Traffic {
 	return Traffic{Requests: c.TotalRequests(), BytesIn: c.BytesIn, FailedRequests: sum(c.Failed[:])}
 }
 
-// TotalRequests returns the number of requests of any kind.
+// TotalRequests returns the number of requests of any kind, without housekeeping.
 func (c *Counts) TotalRequests() int64 { return sum(c.Requests[:]) }
 
 // CountNotification counts a notification. It counts types that this package does not know as type 0.

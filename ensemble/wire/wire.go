@@ -2,7 +2,7 @@
 //
 // It takes one position: the network is the only reliable place to count. A client library retries, drops events from a
 // channel of limited capacity and fans one notification out to several watchers, and a recipe that counted itself could
-// count what it intends instead of what it does. A [Ledger] therefore gives the client a net.Conn that decodes the header
+// count its intentions instead of its actions. A [Ledger] therefore gives the client a net.Conn that decodes the header
 // of every frame that passes. Neither the client library nor the recipe knows about it.
 //
 // Frames that no recipe causes are housekeeping and are counted apart: the connect handshake, pings, re-sent watches, authentication,
