@@ -160,7 +160,7 @@ func (f *capacityFlags) checkLoads(given func(flag string) bool) error {
 	return nil
 }
 
-// finish stores and prints what was found, and returns the error with the exit code. It stores first: the trials took minutes, and
+// finish stores and prints the report, and returns the error with the exit code. It stores first: the trials took minutes, and
 // standard output may be closed.
 func (a *app) finish(t *search.Trials, r capacity.Report, copied string) error {
 	if len(t.Documents) == 0 {

@@ -185,7 +185,7 @@ func sourceOf(code fs.FS, v variants.Variant) (string, error) {
 	return source, err
 }
 
-// commentOf returns the comment that explains a variant: that of its type, or of the function that returns a library's variant.
+// commentOf returns the comment of a variant's type, or of the function that returns a library's variant.
 func commentOf(code fs.FS, v variants.Variant) (string, error) {
 	name := cmp.Or(v.Type, strings.ReplaceAll(v.Name, "-", ""))
 	declared := regexp.MustCompile(`(?im)^((?://.*\n)+)(?:type|func) ` + name + `\b`)

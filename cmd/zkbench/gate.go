@@ -212,7 +212,7 @@ func requiredNames(given []string) (names []string, err error) {
 	return names, err
 }
 
-// gateNames returns the names that rules may use: those of the embedded scenarios, and for any other scenario the
+// gateNames returns the names that rules may use: of the embedded scenarios, and for any other scenario the
 // variants and metrics of all recipes.
 func gateNames() gate.Names {
 	names := gate.Names{Scenarios: map[string]gate.Subject{}}

@@ -43,7 +43,7 @@ func takeScenarios(cmd *cobra.Command, most int, groups ...string) {
 	cmd.ValidArgsFunction = cobra.FixedCompletions(names, cobra.ShellCompDirectiveDefault)
 }
 
-// completions returns example values for a field whose values have fields of their own.
+// completions returns example values for a field whose values are structures.
 func completions(field string) []cobra.Completion {
 	switch field {
 	case "stages":

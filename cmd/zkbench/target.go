@@ -46,7 +46,7 @@ type target struct {
 	done  func() // removes it from app.started
 }
 
-// openTarget prepares the ensemble that a run measures on. Until it is closed, a second signal prints what would be left behind.
+// openTarget prepares the ensemble that a run measures on. Until it is closed, a second signal prints the commands that remove it.
 func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w site) (target, error) {
 	opts := w.Options
 	for _, s := range selected {
