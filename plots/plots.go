@@ -1,7 +1,7 @@
 // Package plots draws results: a few kinds of figures in one style. The function kinds lists them.
 //
 // It takes one position: a picture must answer the question of its scenario, and must not say more than its numbers. The figures of a
-// scenario follow its claims and what its recipe measures. A figure in which nothing differs is not drawn, and the reader is told.
+// scenario follow its claims and the metrics of its recipe. A figure in which nothing differs is not drawn, and the reader is told.
 // Latencies are drawn as whole distributions, and medians with the extremes of their repeats. A timeline shows the middle of the
 // middle repeat instead of a selected stretch. A variant looks the same in all figures of its scenario: naive ones have warm colors
 // and shapes with corners, optimized ones cool colors and round shapes, and those of libraries grays and crosses. In ratios of two runs,
@@ -68,7 +68,7 @@ func (s *Set) draw() error {
 	return nil
 }
 
-// Figures returns all figures of the documents, scenario by scenario, and for each scenario what is not drawn.
+// Figures returns all figures of the documents, scenario by scenario, and a list of the figures that are not drawn.
 func Figures(docs []*results.Document) ([]Figure, []NotDrawn, error) {
 	sets, err := Sets(docs)
 	if err != nil {
@@ -85,7 +85,7 @@ func Figures(docs []*results.Document) ([]Figure, []NotDrawn, error) {
 	return append(figures, Overview(docs)...), notDrawn, nil
 }
 
-// WriteAll stores figures in a folder, which it creates, in each of the formats. It returns the files, those of one figure after each
+// WriteAll stores figures in a folder, which it creates, in each of the formats. It returns the files, the formats of one figure after each
 // other. Figures are drawn in parallel, on all CPUs.
 func WriteAll(figures []Figure, dir string, formats []string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {

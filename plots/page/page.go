@@ -34,11 +34,11 @@ var layout string
 type Report struct {
 	Sides      []compare.Side      // one run, or several to compare, the base first
 	Comparison *compare.Comparison // nil for a single run
-	// Explain returns what is known of a variant beside its numbers, as text in lines, or an empty string. It may be nil.
+	// Explain returns the explanation of a variant, as text in lines, or an empty string. It may be nil.
 	Explain func(recipe, variant string) string
 }
 
-// Write writes the page. It has all figures of [plots.Figures], and for several runs those of [plots.Compared].
+// Write writes the page. It has all figures of [plots.Figures], and for several runs also [plots.Compared].
 func Write(w io.Writer, r Report) error {
 	view, err := r.view()
 	if err != nil {
@@ -106,7 +106,7 @@ func (r Report) docs() []*results.Document {
 	return slices.Concat(list.Map(r.Sides, func(s compare.Side) []*results.Document { return s.Docs })...)
 }
 
-// facts returns where, when and with what the runs were measured. Facts that differ between documents have several values.
+// facts returns the places, times and settings of the measurements. Facts that differ between documents have several values.
 func (r Report) facts() []fact {
 	all := func(of func(*results.Document) string) string {
 		values := list.AppendNew(nil, list.Map(r.docs(), of)...)
@@ -133,7 +133,7 @@ func machineOf(d *results.Document) string {
 	return fmt.Sprintf("%d × %s, %.1f GiB, %s, kernel %s", e.CPUs, e.CPU, float64(e.Memory)/(1<<30), e.OS, e.Kernel)
 }
 
-// doubts returns what a reader must know before reading any number: how many measurements must not be used, and why.
+// doubts warns of measurements that must not be used: how many there are, and why.
 func (r Report) doubts() []string {
 	count := func(text string, is func(*results.Document) bool) string {
 		if n := len(list.Where(r.docs(), is)); n > 0 {
