@@ -66,7 +66,6 @@ func (t *Tunnel) Close() {
 	t.serving.Wait()
 }
 
-// begin serves a connection in the background, unless the tunnel is closed.
 func (t *Tunnel) begin(client net.Conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -92,7 +92,6 @@ func encodeHeader(out *jute.Encoder, op wire.Opcode, done bool, code wire.Code) 
 	out.Int(int32(code))
 }
 
-// rewatch is a request to set watches again after a reconnect.
 type rewatch struct {
 	since              int64 // the last zxid that the client has seen
 	data, exist, child []string

@@ -127,7 +127,6 @@ func (t *trial) findChroot(ctx context.Context) error {
 // sessionNeedsSASL is the client library's text for ZooKeeper's error code SESSIONCLOSEDREQUIRESASLAUTH.
 const sessionNeedsSASL = "unknown error: -124"
 
-// explain returns an error with advice for a failed request about a znode below the base.
 func (t *trial) explain(ctx context.Context, i int, verb string, err error) error {
 	name, base := t.peers[i].Name, cmp.Or(t.chroot, "/")
 	switch {

@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// tree is a znode and all znodes below it.
 type tree struct {
 	paths      []string // each after its parent
 	ephemerals int      // without a root's owner

@@ -70,7 +70,6 @@ func reset(conn net.Conn) {
 	conn.Close()
 }
 
-// serve forwards both directions until both have ended.
 func (l *link) serve() {
 	if err := l.dial(); err != nil {
 		l.listener.shut()
@@ -173,7 +172,6 @@ func (l *link) admit(p []byte, end bool) []byte {
 	return p
 }
 
-// begin acts on the kind of the connection. first are its first bytes.
 func (l *link) begin(first []byte) {
 	switch l.kind {
 	case handshake:

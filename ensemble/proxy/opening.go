@@ -7,7 +7,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// opening is the kind of a connection, as its first bytes show.
 type opening int
 
 const (

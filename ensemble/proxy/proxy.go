@@ -168,7 +168,6 @@ func (p *Proxy) command() {
 	p.stats.Commands++
 }
 
-// happened counts an incident and passes it to the observer.
 func (p *Proxy) happened(i Incident) {
 	i.At = time.Since(p.config.Epoch)
 	p.mu.Lock()

@@ -120,7 +120,6 @@ func (c *Conn) receive(p []byte) (int, error) {
 	return n, err
 }
 
-// outstandingRequest is the part of a request that is needed when its reply arrives.
 type outstandingRequest struct {
 	xid          int32
 	op           Opcode
@@ -360,7 +359,6 @@ func (c *Conn) expects(xid int32) bool {
 	return slices.ContainsFunc(c.outstanding, func(r outstandingRequest) bool { return r.xid == xid })
 }
 
-// upkeep counts the reply to a request that belongs to housekeeping.
 func (c *Conn) upkeep(r outstandingRequest, code Code, length int) {
 	l := c.ledger
 	c.sessionReply(r.op == OpClose, length)
