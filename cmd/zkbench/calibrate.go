@@ -138,7 +138,6 @@ func (f *pairFlags) complete() error {
 	return nil
 }
 
-// withSeries prepares a series of pairs and its ensemble, calls measure, and takes the ensemble down.
 func (a *app) withSeries(
 	cmd *cobra.Command, scenario string, f pairFlags, measure func(context.Context, *campaign.Series) error,
 ) (err error) {

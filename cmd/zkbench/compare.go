@@ -52,7 +52,6 @@ func (f sidesFlags) options() compare.Options {
 	return compare.Options{Metrics: f.metrics, Across: across}
 }
 
-// twice returns an error if an argument is given twice. why says why that is a mistake.
 func twice(args []string, why string) error {
 	var errs []error
 	for i, arg := range args {

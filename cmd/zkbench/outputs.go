@@ -74,7 +74,7 @@ func ofFlag(flag, value string, err error) error {
 	return usage(fmt.Errorf("--%s %s: %w", flag, value, err))
 }
 
-// tryName creates and removes a file. Its name is as long as the temporary one of the file that will be renamed to name.
+// tryName creates and removes a file. Its name is as long as the name of the temporary file that will be renamed to name.
 func tryName(dir, name string) error {
 	f, err := os.CreateTemp(dir, "."+name+".zkbench-*")
 	if err != nil {

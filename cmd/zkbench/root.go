@@ -20,7 +20,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/drivers"
 )
 
-// app is the state of the process that commands use.
 type app struct {
 	stdout, stderr io.Writer
 	args           []string

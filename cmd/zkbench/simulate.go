@@ -260,7 +260,6 @@ func (s *simulating) tell(f simulation.Failure) error {
 	return store.WriteJSON(file, f.Plan)
 }
 
-// replay runs the plan of a file several times, and prints the story of the last run that failed.
 func (s *simulating) replay(ctx context.Context) error {
 	text, err := os.ReadFile(s.flags.plan)
 	if err != nil {
