@@ -140,7 +140,6 @@ func (s sides) curves(metric string) *plot.Plot {
 	return p
 }
 
-// shifts draws a metric with a row for each variant, and a line from the base to the other side in each.
 func (s sides) shifts(metric string, named bool) *plot.Plot {
 	q := quantityOf(metric)
 	rows := s.of(metric)

@@ -181,7 +181,6 @@ func aroundFault(g group) stretch {
 	return s
 }
 
-// layout is the arrangement of stretches below each other.
 type layout struct {
 	dots, reads vg.Length // the heights of their panels
 	least       float64   // the least reach of the axis of reads
@@ -244,7 +243,6 @@ func hideTimes(p *plot.Plot) {
 	})
 }
 
-// showTimes undoes hideTimes and names the axis.
 func showTimes(p *plot.Plot, label string) {
 	p.X.Tick.Marker, p.X.Tick.Label.Font.Size = plot.TickerFunc(plainTicks), p.Y.Tick.Label.Font.Size
 	p.X.Label.Text = label

@@ -131,7 +131,6 @@ func (f Figure) legendRows() [][]entry {
 	return rows
 }
 
-// drawOnPaper draws the figure on a canvas that has no background.
 func (f Figure) drawOnPaper(c draw.Canvas) {
 	c.SetColor(paper())
 	c.Fill(c.Path())

@@ -272,7 +272,6 @@ func blank(rows int) []string { return slices.Repeat([]string{" "}, rows) }
 // valueRoom is the share of an axis that is left free for the text beside the largest value.
 const valueRoom = 0.22
 
-// rowPanel draws a metric with one row for each series, the first one at the top, and the value beside each.
 func rowPanel(q quantity, all []series, named bool) *plot.Plot {
 	labels := blank(len(all))
 	if named {

@@ -85,8 +85,8 @@ func tailTicks(_, high float64) []plot.Tick {
 	return ticks
 }
 
-// percentileStep is the ratio between two neighbouring positions of a curve. A figure has room for a hundred of them, which cannot be
-// distinguished.
+// percentileStep is the ratio between two neighbouring positions of a curve. Smaller steps could not be seen: a figure is only a
+// hundred steps wide.
 const percentileStep = 1.15
 
 // percentileCurve returns the latencies of a phase, in milliseconds, at the positions of [tailTicks].

@@ -219,7 +219,6 @@ func (t track) pieces(xys plotter.XYs) []plotter.XYs {
 	return out
 }
 
-// addStalls marks the stalls of a track by bars below the panel's lines. Each track has its own row.
 func (t track) addStalls(p *plot.Plot, row int) {
 	step := 0.05 * p.Y.Max
 	for _, stall := range t.doc.Stalls {

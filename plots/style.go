@@ -44,7 +44,6 @@ type family struct {
 	glyphs []draw.GlyphDrawer
 }
 
-// look returns the look of the i-th variant of the family.
 func (f family) look(i int) look { return look{f.colors[i%len(f.colors)], f.glyphs[i%len(f.glyphs)]} }
 
 func warm() family {

@@ -79,7 +79,6 @@ func otherMetrics(d *results.Document, rows []summary.Row, metrics []string) *gr
 
 func marked(r summary.Row) string { return strings.TrimSpace(r.Variant + " " + r.Mark) }
 
-// mainMetrics returns the metrics that the scenario asks about, and those that tables of every scenario show.
 func mainMetrics(d *results.Document, rows []summary.Row) []string {
 	wanted := append(slices.Clone(d.Scenario.Asks), metric.OpsPerSecond)
 	for _, phase := range d.Phases[:min(len(d.Phases), 2)] {
