@@ -83,7 +83,7 @@ func (c *client) run() {
 		_ = c.ask(&exchange{op: wire.OpSync}, patience) && c.ask(&exchange{op: wire.OpClose}, patience)
 		c.hangUp()
 	}
-	for _, l := range c.old { // what was sent there has no effect any more when the server has closed the connection
+	for _, l := range c.old { // requests sent there can no longer take effect when the server has closed the connection
 		_ = l.conn.SetDeadline(time.Now().Add(10 * c.tick))
 		for err := error(nil); err == nil; {
 			_, err = jute.ReadFrame(l.in, maxFrame)
@@ -231,7 +231,7 @@ func (c *client) put(e *exchange) func(*jute.Encoder) {
 	}
 }
 
-// The errors with which a real server may tell that it no longer serves the session, before it closes the connection. It may answer so even
+// The errors with which a real server may reply when it no longer serves the session, before it closes the connection. It may do so even
 // shortly before the session ends: a leader that has been paused notes that the session has expired, and then orders its end.
 const (
 	sessionExpired wire.Code = -112

@@ -34,7 +34,7 @@ type exchange struct {
 	read     read
 	write    write // in a multi, after the creation of mark(number)
 	number   int   // of a write
-	life     bool  // its znode is an ephemeral below its mark: the mark tells when the session has ended
+	life     bool  // its znode is an ephemeral below its mark: the mark shows when the session has ended
 	belated  bool  // it was sent when the session had moved to another connection
 	notified []notification
 	answered bool // what follows is known

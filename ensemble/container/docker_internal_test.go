@@ -10,8 +10,8 @@ import (
 	"github.com/zkbench/zkbench/results/must"
 )
 
-// FakeDocker makes a script the docker command of a test. The script has the files, and finds their folder in $ENGINE. log returns the lines
-// of its file "log".
+// FakeDocker installs a script as the docker command of a test. The script finds the files in the folder $ENGINE. log returns the
+// lines of its file "log".
 func FakeDocker(t *testing.T, script string, files map[string]string) (log func() []string) {
 	t.Helper()
 	dir := t.TempDir()
