@@ -24,7 +24,7 @@ func TestFiguresAndPageOfRuns(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		args []string
-		want []string // in what is printed
+		want []string // in the output
 		file string
 	}{
 		{"one run", []string{"plot", "old", "--format", "svg"}, []string{"lock-drain-embedded-costs svg"}, "plots/out/lock-drain-embedded-costs.svg"},

@@ -73,7 +73,7 @@ type change struct {
 
 // tree is a JSON value whose keys keep their order, and may be repeated.
 type tree struct {
-	literal string // of what has no parts
+	literal string // of a value without parts
 	open    byte   // '{', '[' or 0
 	keys    []string
 	parts   []*tree

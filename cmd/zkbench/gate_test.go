@@ -276,7 +276,7 @@ func TestGateCatchesAHerd(t *testing.T) {
 	}
 	// If the formulas stay what they were, the numbers are void before anybody compares them.
 	prints(t, outcome.CodeInvalid, "", "gate", plantedInMemory(t, drain, swapped(false)), "--baseline", baselines)
-	// A free-running load has bounds, which are the same whatever becomes of the code.
+	// The bounds of a free-running load do not depend on the code.
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Variants, s.Clients, s.Operations, s.Repeats = "mine", "lock", []string{"predecessor-watch"}, []int{8}, 20, 1
 	s.Hold = time.Millisecond

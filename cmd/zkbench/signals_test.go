@@ -26,7 +26,7 @@ import (
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	own := must.Get(os.Executable())(t)
-	// What this process ignores, as when it runs under nohup itself, its children would ignore, too; what it catches they do not.
+	// Children inherit ignored signals, as when this process runs under nohup itself, but not caught ones.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGHUP)
 	t.Cleanup(func() { signal.Stop(caught) })
