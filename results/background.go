@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// MaxBackgroundRate is the largest number of reads, and of writes, that a background sends per second: several times what a small
-// ensemble answers.
+// MaxBackgroundRate is the largest number of reads, and of writes, that a background sends per second. It is several times the
+// rate that a small ensemble can answer.
 const MaxBackgroundRate = 50_000
 
 // BackgroundLoad is the load of the background: plain reads and writes by sessions that take no part in the recipe. Each request
@@ -37,7 +37,7 @@ func (l *BackgroundLoad) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Background is what became of the background's requests: before the load of the recipe began, and in the window.
+// Background holds the background's requests: before the load of the recipe began, and in the window.
 type Background struct {
 	Alone BackgroundStretch `json:"alone"`
 	// During is the window. It is nil if the background alone saturated the ensemble, so that no load was applied.

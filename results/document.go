@@ -1,5 +1,5 @@
-// Package results has the document that a run writes for each measurement, and the load that was asked for. The packages below it compute
-// metrics from documents, doubt, store, group, compare and print them.
+// Package results defines the document that a run writes for each measurement, and the load that was asked for. The packages
+// below it compute metrics from documents, find doubts about them, and store, group, compare and print them.
 //
 // It takes one position: a result must answer questions that arise only after it was measured. Therefore, a document has
 // whole histograms instead of a few percentiles, counts instead of averages, its environment, and all doubts about its own
@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// Schema is the version of the document's format. A reader refuses documents of any other one.
+// Schema is the version of the document's format. Documents of another version are refused.
 const Schema = 1
 
-// Embedded is the engine whose server runs inside zkbench. Its times are comparable with those of no other engine.
+// Embedded is the engine whose server runs inside zkbench. Its times are not comparable with those of other engines.
 const Embedded = "embedded"
 
 // External is the engine of servers that zkbench did not start.
@@ -24,7 +24,7 @@ const External = "external"
 // Application is the kind of a program that zkbench has only observed.
 const Application = "application"
 
-// Phases of times that belong to no recipe.
+// Phases of times that are not part of a recipe.
 const (
 	BystanderPhase   = "bystander"         // response times, from when a read was due
 	BystanderService = "bystander-service" // from when it was sent
@@ -54,11 +54,11 @@ type Document struct {
 	Clients       int         `json:"clients"`
 	Rate          int         `json:"rate,omitempty"`    // operations per second that an open load offers; 0 in other modes
 	Repeat        int         `json:"repeat"`            // from 1; 0 is a rehearsal in which the recipe broke its promise
-	Partial       bool        `json:"partial,omitempty"` // the window was cut short: what only the end of a measurement shows is missing
+	Partial       bool        `json:"partial,omitempty"` // the window was cut short, and end-of-run results are missing
 	Environment   Environment `json:"environment"`
 
 	Window     Window               `json:"window"`
-	Histograms map[string]Histogram `json:"histograms"` // by phase; "warm-up/" before those of the discarded part
+	Histograms map[string]Histogram `json:"histograms"` // by phase; "warm-up/" before the phases of the discarded part
 	Counts     Counts               `json:"counts"`
 	Herd       Herd                 `json:"herd"`
 	Timeline   Timeline             `json:"timeline"`              // from the middle of the window
@@ -75,16 +75,16 @@ type Document struct {
 	Unfinished *Unfinished          `json:"unfinished,omitempty"` // nil for a load that was finished
 	Failure    *Failure             `json:"failure,omitempty"`    // nil unless the scenario has faults
 	Open       *Open                `json:"open,omitempty"`       // nil unless the load is open
-	Stages     []Stage              `json:"stages,omitempty"`     // those of the scenario that have begun
+	Stages     []Stage              `json:"stages,omitempty"`     // the scenario's stages that have begun
 	Background *Background          `json:"background,omitempty"` // nil unless the scenario has one
 	Driver     *Driver              `json:"driver,omitempty"`     // nil for a variant in Go
-	// KnownBroken says which promise the variant is known to break, by itself or under this load; empty if it is known to break none.
+	// KnownBroken says which promise the variant is known to break, by itself or under this load; empty for other variants.
 	KnownBroken string `json:"known_broken,omitempty"`
-	// Losses has what a load without faults lost because the variant does not promise otherwise; zero for what did not happen. It is
-	// nil if the variant promises that nothing is lost, and with faults, whose losses are in Failure.
+	// Losses counts the losses of users in a load without faults; zero for losses that did not happen. It is nil if the variant
+	// promises that nothing is lost. With faults, the losses are in Failure.
 	Losses map[string]int64 `json:"losses,omitempty"`
-	// Forgoes lists the losses that the variant does not promise to avoid when something fails. Variants that forgo the same make the
-	// same promise.
+	// Forgoes lists the losses that the variant does not promise to avoid when something fails. Variants with the same list make
+	// the same promise.
 	Forgoes []string `json:"forgoes,omitempty"`
 
 	Metrics    map[string]Metric `json:"metrics"`
@@ -131,7 +131,7 @@ func (d *Document) CountsExactly() bool {
 // EndedByBreach reports whether a breach of the promise has ended the load.
 func (d *Document) EndedByBreach() bool { return d.Unfinished != nil && d.Unfinished.Breach != "" }
 
-// WholeLoad returns how many operations the clients have to complete; 0 if they go on for a time.
+// WholeLoad returns how many operations the clients have to complete; 0 for a load that ends after a duration.
 func (d *Document) WholeLoad() int64 {
 	if d.Scenario.Duration > 0 {
 		return 0
@@ -162,6 +162,6 @@ func (d *Document) Sound() bool {
 	return len(d.Invalid) == 0 && len(d.Violations) == 0 && d.Unfinished == nil
 }
 
-// Drawable reports whether a measurement may stand in a figure beside others: its numbers may be used, and its variant is not known to
-// be broken. A lock that does not always wake its waiters is no faster for that.
+// Drawable reports whether a measurement may appear in a figure beside others: its numbers may be used, and its variant is not
+// known to be broken. A lock that sometimes fails to wake a waiter must not look faster for it.
 func (d *Document) Drawable() bool { return d.Sound() && d.KnownBroken == "" }

@@ -21,7 +21,7 @@ func TestHerdQuantile(t *testing.T) {
 	}
 }
 
-// Merging histograms is what recording everything into one would have been.
+// Merged histograms equal one histogram of all samples.
 func TestMergeHistogramsIsLossless(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
@@ -50,12 +50,12 @@ func TestMergeHistogramsIsLossless(t *testing.T) {
 	}
 }
 
-// The smallest readings are compared, and a growth that may be noise is not told.
+// The smallest readings are compared, and a growth that may be noise is not reported.
 func TestHeapPerWatch(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		heap results.Heap
-		want float64 // 0: not told
+		want float64 // 0: not reported
 	}{
 		{"the smallest count", results.Heap{Before: []int64{1010_000, 1000_000, 1005_000}, After: []int64{4000_000, 4020_000, 4001_000}, Watches: 10}, 300_000},
 		{"not measured", results.Heap{Why: "no", Watches: 10}, 0},

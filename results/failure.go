@@ -13,9 +13,9 @@ type Failure struct {
 	Faults     []Fault `json:"faults"` // in order of time, the first recorder.MaxFaults
 	MoreFaults int64   `json:"more_faults,omitempty"`
 	Missed     int64   `json:"missed"` // times at which a fault was due and met no victim, such as no holder
-	// Recovery has the time from each fault to the next operation completed by a client that is not a victim, whose last phase began after the
-	// fault. Where that phase waits for other clients, it may have begun before, unless every client is a victim. A recovery may end after the
-	// window.
+	// Recovery has the time from each fault to the next operation that a client other than a victim completes, or any client if
+	// all are victims. The operation's last phase must begin after the fault, except where that phase waits for other clients
+	// and not every client is a victim. A recovery may end after the window.
 	Recovery Histogram `json:"recovery"`
 	// Unrecovered is the number of faults without such an operation before the load ended, and LongestUnrecovered the time from
 	// the first of these faults to the end of the load.
@@ -29,7 +29,7 @@ type Failure struct {
 	// the traffic of 100 ms. In a window of up to a second, they are the totals of the window.
 	PeakRequests int64            `json:"peak_requests"`
 	PeakBytesIn  int64            `json:"peak_bytes_in"`
-	Losses       map[string]int64 `json:"losses"`           // of the whole load; zero for those that did not happen
+	Losses       map[string]int64 `json:"losses"`           // of the whole load; zero for losses that did not happen
 	Rejoins      int64            `json:"rejoins"`          // times in the window that a client joined again after its session was lost
 	Around       *FaultExcerpt    `json:"around,omitempty"` // of the first fault; nil without faults
 }
@@ -51,8 +51,8 @@ func (f Fault) Recovered() bool { return f.Recovery >= 0 }
 // Label names a fault in figures: "kill zoo2".
 func (f Fault) Label() string { return strings.TrimSpace(f.Kind + " " + f.Target) }
 
-// FaultExcerpt is what happened around the first fault, for the failure plot: from up to a second before the fault to a
-// second after its recovery, within the window, and at most MaxExcerpt long.
+// FaultExcerpt has the events around the first fault, for the failure plot: from up to a second before the fault to a second
+// after its recovery, within the window, and at most MaxExcerpt long.
 type FaultExcerpt struct {
 	Timeline   Timeline      `json:"timeline"`
 	Operations []TimelineDot `json:"operations"` // the ends of completed operations, since the timeline's start

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 )
 
-// FaultKind is what goes wrong. Those of servers are the values of ensemble.ServerFault.
+// FaultKind names the failure that a fault causes. Failures of servers are the values of ensemble.ServerFault.
 type FaultKind string
 
 // The kinds of faults of clients.
@@ -20,7 +20,7 @@ const (
 	DeafFault   FaultKind = "deaf"   // a client ignores requests of other clients, such as to give up a lock
 )
 
-// OfServer reports whether the fault is one of a server.
+// OfServer reports whether the fault hits a server. Other faults hit a client.
 func (k FaultKind) OfServer() bool {
 	return !slices.Contains([]FaultKind{ExpireFault, CutFault, StopFault, DeafFault}, k)
 }
@@ -33,8 +33,8 @@ type FaultLoad struct {
 	Every time.Duration `json:"every_ns,omitempty"` // from one occurrence to the next; 0 means that there is one
 	For   time.Duration `json:"for_ns,omitempty"`   // until it is undone; 0 means at the end of the measurement
 
-	// Of a cut and a stop: the operation, such as "create", before whose next request the connection ends, or after it and before
-	// its reply. Both are empty for a fault at once.
+	// For a cut and a stop: the operation, such as "create", at which the connection ends: before the client's next request of
+	// that kind, or after it and before its reply. Both are empty for a fault at once.
 	Before string `json:"before,omitempty"`
 	After  string `json:"after,omitempty"`
 }
@@ -42,7 +42,7 @@ type FaultLoad struct {
 // AtOperation reports whether the fault waits for an operation of the client that it hits.
 func (f FaultLoad) AtOperation() bool { return f.Before != "" || f.After != "" }
 
-// Client returns the number of the only client that a fault hits, from 0 on, and whether it names one.
+// Client returns the number of the only client that a fault hits, counted from 0, and whether the fault names one.
 func (f FaultLoad) Client() (number int, ok bool) {
 	digits, ok := strings.CutPrefix(f.Whom, "client ")
 	if !ok || f.Kind.OfServer() {

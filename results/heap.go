@@ -15,8 +15,8 @@ type Heap struct {
 // heapPrecision is the smallest ratio of a growth to its uncertainty for which the growth per watch is a metric.
 const heapPrecision = 5
 
-// heapDrift is how much three servers at rest may grow between two readings without any watch. On ZooKeeper 3.8.0, 10 to
-// 30 KB were observed, which the spread of the readings does not contain.
+// heapDrift is how much three servers at rest may grow between two readings without any watch. On ZooKeeper 3.8.0, 10 to 30 KB
+// were observed, more than the readings of one moment vary.
 const heapDrift = 32 << 10
 
 // Growth returns the growth of the heaps and its uncertainty. Temporary objects, such as the buffers of requests, can only

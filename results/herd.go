@@ -19,7 +19,7 @@ func HerdSizes(counts map[int]int64) []SizeCount {
 	return list.Map(slices.Sorted(maps.Keys(counts)), func(size int) SizeCount { return SizeCount{size, counts[size]} })
 }
 
-// Total returns the number of herds, and that of the notifications in them.
+// Total returns the number of herds, and the number of notifications in them.
 func (h Herd) Total() (herds, members int64) {
 	for _, s := range h.Sizes {
 		herds += s.Count

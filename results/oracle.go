@@ -12,14 +12,14 @@ type Oracle struct {
 	// BackgroundWrites is the number of writes of the background, which the servers' transactions contain, too.
 	BackgroundWrites int64 `json:"background_writes,omitempty"`
 
-	// What else the servers' counts contain, or lack, if connections and sessions ended.
+	// Further events that the servers' counts contain, or lack, if connections and sessions ended.
 	LostNotifications   int64 `json:"lost_notifications,omitempty"`   // sent, and lost with a connection
 	ResentNotifications int64 `json:"resent_notifications,omitempty"` // received, and not in the servers' counters
 	SessionTransactions int64 `json:"session_transactions,omitempty"` // that opened and ended sessions
 
-	// What is in doubt.
-	UnknownNotifications int64 `json:"unknown_notifications,omitempty"` // at most so many more were sent
-	UnknownTransactions  int64 `json:"unknown_transactions,omitempty"`  // at most so many were not made
+	// Upper bounds of counts that are in doubt.
+	UnknownNotifications int64 `json:"unknown_notifications,omitempty"` // that may have been sent in addition
+	UnknownTransactions  int64 `json:"unknown_transactions,omitempty"`  // that may not have been made
 }
 
 // Agrees reports whether both sides counted the same, as far as is known.
@@ -30,7 +30,8 @@ func (o Oracle) Sent() int64 {
 	return o.ClientNotifications - o.ResentNotifications + o.LostNotifications
 }
 
-// Made returns how many transactions the requests of clients and background, and their sessions, make, if all took place.
+// Made returns how many transactions the requests of clients and background, and their sessions, make if all of them took
+// place.
 func (o Oracle) Made() int64 { return o.ClientWrites + o.BackgroundWrites + o.SessionTransactions }
 
 // NotificationsAgree reports whether both sides counted the same notifications, as far as is known.

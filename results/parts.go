@@ -42,7 +42,7 @@ type Window struct {
 // Length is the window's duration.
 func (w Window) Length() time.Duration { return w.End - w.Start }
 
-// Counts is what the clients' sessions sent and received in the window, housekeeping excluded.
+// Counts holds the traffic of the clients' sessions in the window, without housekeeping.
 type Counts struct {
 	Requests      map[string]int64 `json:"requests"` // by operation
 	Failed        map[string]int64 `json:"failed"`   // by operation
@@ -113,7 +113,7 @@ type Connect struct {
 // Driver is the program in another language that had the clients of a measurement.
 type Driver struct {
 	Program string `json:"program"`
-	// PipeP50 and PipeP99 are how long a call of the driver takes that does nothing. Each call of a client contains this time.
+	// PipeP50 and PipeP99 are the durations of a call of the driver that does nothing. Each call of a client contains this time.
 	PipeP50 time.Duration `json:"pipe_p50_ns"`
 	PipeP99 time.Duration `json:"pipe_p99_ns"`
 }
@@ -127,10 +127,11 @@ type Share struct {
 // Metric returns the name of the metric.
 func (s Share) Metric() string { return s.Phase + "/" + s.Of }
 
-// Unfinished says how far a load came that was ended because it took longer than its scenario allows, or by a breach of the promise. Such a
-// measurement has no other metrics than finished and violations: what was counted belongs to the beginning of a load.
+// Unfinished says how much of a load was done that was ended because it took longer than its scenario allows, or by a breach
+// of the promise. Such a measurement has only the metrics finished and violations, because its counts describe only the
+// beginning of a load.
 type Unfinished struct {
-	// Breach says what the breach of the promise led to, such as "stuck"; empty if the load took too long.
+	// Breach is the consequence of the breach, such as "stuck"; empty if the load took too long.
 	Breach string `json:"breach,omitempty"`
 
 	Done          int64 `json:"done"`          // operations that clients had completed; 0 if the load has no number of operations
@@ -153,9 +154,9 @@ type Open struct {
 	Lateness Histogram `json:"lateness"`
 }
 
-// BeyondCapacity reports whether an open load offered more than the clients could serve: arrivals waited for a client during the
-// whole second half of the window, or were given up after it. The response times then depend on the length of the load, so that they
-// are no metrics.
+// BeyondCapacity reports whether an open load offered more than the clients could serve: arrivals waited for a client during
+// the whole second half of the window, or were given up after it. The response times then depend on the length of the load,
+// and are not used as metrics.
 func (d *Document) BeyondCapacity() bool {
 	if d.Open == nil {
 		return false

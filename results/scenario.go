@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Mode is how a load is paced.
+// Mode says how a load is paced.
 type Mode string
 
 // The modes of a load.
@@ -16,7 +16,7 @@ const (
 	ClosedMode   Mode = "closed"
 	LockstepMode Mode = "lockstep"
 	OpenMode     Mode = "open"
-	// ObservedMode is the mode of a load that another program has applied. Neither its length nor its operations are given in advance.
+	// ObservedMode is the mode of a load that another program has applied. Its length and its operations are not known in advance.
 	ObservedMode Mode = "observed"
 )
 
@@ -25,7 +25,7 @@ type Scenario struct {
 	Name       string        `json:"name"`
 	Question   string        `json:"question"`
 	Mode       Mode          `json:"mode"`
-	Size       int           `json:"size"`                 // units of what the recipe works on, for each client
+	Size       int           `json:"size"`                 // S in formulas: units that the recipe works on, for each client
 	Operations int           `json:"operations,omitempty"` // closed: per client; the measurement ends when all are done
 	Duration   time.Duration `json:"duration_ns,omitempty"`
 	Clients    []int         `json:"client_counts"`
@@ -39,34 +39,34 @@ type Scenario struct {
 	Think      time.Duration `json:"think_ns"`           // closed: pause between a client's operations
 	Repeats    int           `json:"repeats"`
 	Seed       uint64        `json:"seed"`
-	Heap       bool          `json:"heap,omitempty"`       // lockstep: also measure how much the servers' heaps grow while clients line up
-	AtMost     time.Duration `json:"at_most_ns,omitempty"` // longest time of a load that ends after a number of operations; 0 means no limit
+	Heap       bool          `json:"heap,omitempty"`       // lockstep: measure the growth of the servers' heaps while clients line up
+	AtMost     time.Duration `json:"at_most_ns,omitempty"` // closed, open: time limit of a load with a number of operations; 0 means none
 
 	BystanderRate int    `json:"bystander_rate"`     // reads per second that one extra session sends to each server
-	Overview      string `json:"overview,omitempty"` // two variants that represent the recipe in the overview, in the syntax of claim.ParsePair
-	// Asks lists the metrics that the scenario is about: those of its claims and of its overview. Figures follow it. It does not
-	// depend on flags, unlike Expect, which is empty if flags have changed the load.
+	Overview      string `json:"overview,omitempty"` // a pair for the overview, see claim.ParsePair
+	// Asks lists the metrics of the scenario's claims and of its overview. They select the figures. Flags do not change them,
+	// unlike Expect, which is empty if flags have changed the load.
 	Asks       []string        `json:"asks,omitempty"`
 	Expect     []string        `json:"expect,omitempty"`     // the claims about the outcome, in the syntax of results/claim
 	Background *BackgroundLoad `json:"background,omitempty"` // reads and writes by other sessions; nil without any
 
-	Faults         []FaultLoad   `json:"faults,omitempty"`             // closed, open: what fails, and when
+	Faults         []FaultLoad   `json:"faults,omitempty"`             // closed, open: the schedule of failures
 	SessionTimeout time.Duration `json:"session_timeout_ns,omitempty"` // asked for; 0 means the default
 	Roam           bool          `json:"roam,omitempty"`               // clients whose server fails connect to another one
 	QuorumLoss     bool          `json:"quorum_loss,omitempty"`        // faults may take the quorum away for longer than a session lives
-	// Tunnelled says that a variant of the scenario is in a driver, so that the requests of all variants pass through zkbench once more.
+	// Tunnelled means that the requests of all variants pass through zkbench, because a variant of the scenario is in a driver.
 	Tunnelled bool `json:"tunnelled,omitempty"`
 }
 
-// Field is a field of a scenario. What reads, overrides, compares or shows the fields of a scenario goes through the list of them.
+// Field is a field of a scenario. All code that reads, overrides, compares or shows the fields of a scenario uses Fields.
 type Field struct {
 	Name  string // in a file, and of its flag unless Flag has another one
-	Wants string // what a value must be; empty for a block with fields of its own
+	Wants string // a description of valid values; empty for a block with its own fields
 	Value any    // a pointer to the field of the scenario
 
 	Flag string // the name of a flag that gives one element of a list
 	Help string // of the flag; empty without one
-	// Series means that the flag says how often and in which order a load is measured, and leaves the load as it is.
+	// Series means that the flag only says how often and in which order a load is measured, and does not change the load.
 	Series bool
 	// Condition means that a single measurement depends on the field. Documents in which it differs do not belong together.
 	Condition bool
@@ -117,7 +117,6 @@ func (s *Scenario) Fields() []Field {
 // FlagName returns the name of the field's flag.
 func (f Field) FlagName() string { return cmp.Or(f.Flag, f.Name) }
 
-// value returns the field itself.
 func (f Field) value() reflect.Value { return reflect.ValueOf(f.Value).Elem() }
 
 // IsZero reports whether the field has its zero value.
@@ -126,8 +125,8 @@ func (f Field) IsZero() bool { return f.value().IsZero() }
 // Clear sets the field to its zero value.
 func (f Field) Clear() { f.value().SetZero() }
 
-// Text returns the value as a flag takes it, such as "3s"; empty for a list without elements. The elements of a list are separated by
-// semicolons.
+// Text returns the value as a flag takes it, such as "3s"; empty for a list without elements. The elements of a list are
+// separated by semicolons.
 func (f Field) Text() string {
 	v := f.value()
 	if v.Kind() != reflect.Slice {
@@ -140,7 +139,7 @@ func (f Field) Text() string {
 	return strings.Join(texts, "; ")
 }
 
-// Settings returns the conditions of the load, such as "hold 5ms", without those that are zero.
+// Settings returns the conditions of the load that are not zero, such as "hold 5ms".
 func (s Scenario) Settings() []string {
 	var out []string
 	for _, f := range s.Fields() {
@@ -151,7 +150,7 @@ func (s Scenario) Settings() []string {
 	return out
 }
 
-// Rates returns the rates that are swept: the largest one of a load in stages, and a single zero in a load that is not open.
+// Rates returns the rates to measure: the largest one of a load in stages, and a single zero in a load that is not open.
 func (s *Scenario) Rates() []int {
 	switch {
 	case len(s.Rate) > 0:

@@ -2,16 +2,16 @@ package results
 
 import "time"
 
-// ServerReport holds what one server reports by its `mntr` command about the time between the snapshots at rest before and
-// after a measurement. Values that a server does not export are absent. On external servers, the numbers include the load
-// of other sessions.
+// ServerReport holds a server's own numbers, from its `mntr` command, for the time between the snapshots at rest before and
+// after a measurement. Values that a server does not export are absent. On external servers, the numbers include the load of
+// other sessions.
 type ServerReport struct {
 	Server int    `json:"server"` // its id
 	Name   string `json:"name"`
 	Role   string `json:"role,omitempty"`   // at the end
 	Unread string `json:"unread,omitempty"` // the reason if there are no numbers
-	// Restarted means that the server began anew between the snapshots, and its numbers with it: its process restarted, or it lost
-	// its quorum and joined the others again.
+	// Restarted means that the server's numbers began anew between the snapshots: its process restarted, or it lost its quorum and
+	// joined the others again.
 	Restarted bool `json:"restarted,omitempty"`
 
 	Fsync     *Timing `json:"fsync,omitempty"`      // of the transaction log
@@ -48,8 +48,8 @@ type Stall struct {
 	// SlowestReads has the slowest bystander read of each server that overlaps the stretch. It shows which server stopped, even
 	// if zkbench cannot read that server's counters.
 	SlowestReads []ServerRead `json:"slowest_reads"`
-	// AfterFault means that a fault was in effect during the stretch, or up to a session timeout before it. Such a stall is what
-	// the fault costs, and no disturbance.
+	// AfterFault means that a fault was in effect during the stretch, or up to a session timeout before it. Such a stall is a cost
+	// of the fault, and not a disturbance.
 	AfterFault bool `json:"after_fault,omitempty"`
 }
 

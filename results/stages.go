@@ -13,7 +13,7 @@ type StageLoad struct {
 	For     time.Duration `json:"for_ns"`
 	Rate    int           `json:"rate,omitempty"`    // of an open load: operations per second at the end of the stage
 	Clients int           `json:"clients,omitempty"` // of a closed load: clients that loop at the end of the stage
-	Ramp    bool          `json:"ramp,omitempty"`    // the load changes steadily from that of the stage before; else at once
+	Ramp    bool          `json:"ramp,omitempty"`    // the load changes steadily from the previous stage; else at once
 }
 
 // Level returns the rate or the number of clients, whichever the load has.
@@ -31,12 +31,12 @@ func (l StageLoad) String() string {
 	return text
 }
 
-// StagesLast returns how long stages last together.
+// StagesLast returns the length of all stages together.
 func StagesLast(stages []StageLoad) time.Duration {
 	return list.Sum(list.Map(stages, func(s StageLoad) time.Duration { return s.For }))
 }
 
-// Stage is what happened in one stage of the window.
+// Stage has the results of one stage of the window.
 type Stage struct {
 	Start         time.Duration `json:"start_ns"` // since the measurement's epoch
 	End           time.Duration `json:"end_ns"`
@@ -44,10 +44,10 @@ type Stage struct {
 	Notifications int64         `json:"notifications"`
 	LargestHerd   int           `json:"largest_herd"`          // of those that began in the stage
 	BacklogMax    int64         `json:"backlog_max,omitempty"` // of an open load
-	// Latency is the durations of the recipe's first phase that ended in the stage; in an open load, the response times of the arrivals
-	// that were due in the stage, even if they were served in a later one.
+	// Latency has the durations of the recipe's first phase that ended in the stage. In an open load, it has the response times of
+	// the arrivals that were due in the stage, even if they were served in a later one.
 	Latency Histogram `json:"latency"`
 }
 
-// IsStaged reports whether the load changes in stages, so that its numbers are not those of one load.
+// IsStaged reports whether the load changes in stages, so that its numbers do not describe a single load.
 func (d *Document) IsStaged() bool { return len(d.Scenario.Stages) > 0 }
