@@ -13,13 +13,13 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 )
 
-// The loads that a capacity can be a number of.
+// The quantities that a capacity can be stated in.
 const (
 	ByRate    = "rate"    // operations per second that arrive
 	ByClients = "clients" // clients that loop
 )
 
-// Objective is what must hold of every measurement, such as "response-p99 < 50ms".
+// Objective is a condition that every measurement must meet, such as "response-p99 < 50ms".
 type Objective struct{ claim.Claim }
 
 // ParseObjective reads an objective: a metric, < or <= (for times, costs and the like) or > or >= (for rates), and a limit.
@@ -37,8 +37,8 @@ func ParseObjective(text string) (Objective, error) {
 	return Objective{c}, err
 }
 
-// Check returns an error if the load that a capacity is a number of has no such metric, or if it is no objective that a larger load
-// fails.
+// Check returns an error if a load of this kind (ByRate or ByClients) has no such metric, or if a larger load does not fail
+// the objective.
 func (o Objective) Check(by string) error {
 	name, m, atLeast := o.Metric, metric.Named(o.Metric), strings.HasPrefix(o.Op, ">")
 	switch {
@@ -63,10 +63,10 @@ func (o Objective) Check(by string) error {
 // String returns the objective as [ParseObjective] reads it.
 func (o Objective) String() string { return o.Statement() }
 
-// Judge decides whether the objective holds in one measurement, and says why. A load beyond the capacity of its clients fails every
-// objective, unless zkbench itself was saturated. Confirmations and refutations must be made on a machine that did not change its speed
-// meanwhile. That is not asked of a load beyond the capacity, which may itself be why the floor is higher after it, nor on the embedded
-// server.
+// Judge decides whether the objective holds in one measurement, and says why. A load beyond the capacity of its clients fails
+// every objective, unless zkbench itself was saturated. The machine must not have changed its speed during a confirmation or a
+// refutation. This condition does not apply to a load beyond the capacity, which may itself raise the floor, nor to the
+// embedded server.
 func (o Objective) Judge(d *results.Document, p Purpose) (Outcome, string) {
 	m, measured := d.Metrics[o.Metric]
 	value := metric.Named(o.Metric).Format(m.Value)
@@ -98,8 +98,8 @@ func (o Objective) Judge(d *results.Document, p Purpose) (Outcome, string) {
 	}
 }
 
-// JudgeAll decides whether the objective holds in the repeats of a trial so far, and says why. The first one in which it does not hold
-// decides. If it holds in all, the reason is the worst value.
+// JudgeAll decides whether the objective holds in the repeats of a trial so far, and says why. The first repeat in which it
+// does not hold decides. If it holds in all, the reason is the worst value.
 func (o Objective) JudgeAll(repeats []*results.Document, p Purpose) (Outcome, string) {
 	var values []float64
 	for _, d := range repeats {

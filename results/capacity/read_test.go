@@ -43,7 +43,6 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// kept returns the documents that a search leaves in its folder and in that of its confirmations.
 func kept(r capacity.Report) (trials, confirmations []*results.Document) {
 	for _, t := range r.Variants[0].Trials {
 		for repeat := range r.Repeats {
@@ -66,7 +65,7 @@ func kept(r capacity.Report) (trials, confirmations []*results.Document) {
 	return trials, confirmations
 }
 
-// The documents in a folder are those of the report, or one of the two is not what was measured.
+// The documents in a folder must be those of the report. Otherwise, one of the two is not as measured.
 func TestCheckTrials(t *testing.T) {
 	rehearsal := func(d *results.Document) *results.Document {
 		r := *d

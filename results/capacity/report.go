@@ -17,7 +17,7 @@ import (
 // Schema is the version of a report's JSON.
 const Schema = 1
 
-// Report is the capacities of a scenario's variants.
+// Report lists the capacities of a scenario's variants.
 type Report struct {
 	Schema    int        `json:"schema"`
 	Scenario  string     `json:"scenario"`
@@ -32,14 +32,14 @@ type Report struct {
 	Variants  []Capacity `json:"variants"`
 }
 
-// Capacity is what a search has found for one variant.
+// Capacity is the result of the search for one variant.
 type Capacity struct {
 	Variant string `json:"variant"`
 	Result
 	Trials []Trial `json:"trials"`
 }
 
-// Add adds what a search has found.
+// Add appends the result of a variant's search, with its trials.
 func (r *Report) Add(variant string, s *Search) {
 	r.Variants = append(r.Variants, Capacity{Variant: variant, Result: s.Result(), Trials: append([]Trial{}, s.Trials...)})
 }
@@ -90,7 +90,6 @@ func (r Report) Write(w io.Writer, width int) error {
 	return nil
 }
 
-// why returns what the last trial for a purpose measured.
 func (c Capacity) why(p Purpose) string {
 	trials := list.Where(c.Trials, func(t Trial) bool { return t.Purpose == p })
 	if len(trials) == 0 {
@@ -102,7 +101,7 @@ func (c Capacity) why(p Purpose) string {
 // File is the name of the report in the folder of the trials.
 const File = "capacity.json"
 
-// ConfirmFolder is the subfolder with the documents of confirmations, which would replace those of the trials before them.
+// ConfirmFolder is the subfolder for the documents of confirmations, which would replace those of earlier trials.
 const ConfirmFolder = "confirm"
 
 // Read returns the report in a file; see [Decode].
@@ -127,7 +126,7 @@ func Decode(text []byte) (Report, error) {
 	return r, nil
 }
 
-// trial names what a search keeps documents of: the last trial of a load, and, apart from it, the last confirmation.
+// trial names the documents that a search keeps: of the last trial of a load, and separately of the last confirmation.
 func trial(variant string, load int, confirms bool) string {
 	if confirms {
 		return fmt.Sprintf("%s at %d (%s)", variant, load, Confirm)
@@ -135,10 +134,10 @@ func trial(variant string, load int, confirms bool) string {
 	return fmt.Sprintf("%s at %d", variant, load)
 }
 
-// CheckTrials returns an error unless the documents in the report's folder and those of its confirmations are the ones of the
-// report's trials. A variant without a capacity may lack documents: its last trial may have been interrupted.
+// CheckTrials returns an error unless the documents in the report's folder and its confirmations belong to the report's
+// trials. A variant without a capacity may lack documents, because its last trial may have been interrupted.
 func (r Report) CheckTrials(trials, confirmations []*results.Document) error {
-	missing := map[string]int{} // repeats by trial that must be there at least
+	missing := map[string]int{} // by trial, the number of repeats that must be there at least
 	for _, v := range r.Variants {
 		for _, t := range v.Trials { // a later trial replaces the documents of an earlier one
 			name := trial(v.Variant, t.Load, t.Purpose == Confirm)

@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 )
 
-// Outcome is what a trial of one load shows.
+// Outcome is the result of a trial of one load.
 type Outcome string
 
 // The outcomes.
@@ -22,7 +22,7 @@ const (
 	Unclear Outcome = "unclear" // the numbers of a repeat must not be used
 )
 
-// Purpose is what a trial is for.
+// Purpose says why a trial is run.
 type Purpose string
 
 // The purposes, in the order of a search.
@@ -38,11 +38,11 @@ type Trial struct {
 	Load    int     `json:"load"`
 	Purpose Purpose `json:"purpose"`
 	Outcome Outcome `json:"outcome,omitempty"`
-	// Why has the value: the worst of the repeats if it holds, and otherwise that of the repeat in which it does not.
+	// Why has the value: of the worst repeat if the objective holds, and otherwise of the repeat in which it does not.
 	Why string `json:"why,omitempty"`
 }
 
-// Precision is that of the bracket: the smallest load that fails, divided by the largest that holds, is at most this.
+// Precision is the ratio to which the bracket narrows: the smallest load that fails, divided by the largest that holds.
 const Precision = 1.05
 
 const (
@@ -87,10 +87,10 @@ func (s *Search) Next() (t Trial, ok bool) {
 	}
 }
 
-// beyond returns the load that must fail if a load is the capacity: a tenth more, rounded up. In floating point, that of 100 would be 111.
+// beyond returns the load that must fail if a load is the capacity: a tenth more, rounded up. Floating point would give 111
+// for 100.
 func beyond(load int) int { return max((11*load+9)/10, load+1) }
 
-// narrow reports whether the bracket is as small as it is to become.
 func (s *Search) narrow() bool {
 	return s.high-s.low <= 1 || float64(s.high) <= Precision*float64(s.low)
 }
@@ -146,7 +146,7 @@ func (s *Search) Times(load int) int {
 	return len(list.Where(s.Trials, func(t Trial) bool { return t.Load == load }))
 }
 
-// Result is what a search has found.
+// Result is the outcome of a search.
 type Result struct {
 	Capacity int    `json:"capacity,omitempty"` // the largest load at which the objective held, twice; 0 if it is not known
 	Refuted  int    `json:"refuted,omitempty"`  // the load, a tenth larger, at which it failed
@@ -156,7 +156,7 @@ type Result struct {
 // interrupted is why a search has no capacity before its end.
 const interrupted = "the search was interrupted"
 
-// Result returns the capacity, or why there is none. Before the end of a search there is none.
+// Result returns the capacity, or why there is none. Before the end of a search, it returns no capacity.
 func (s *Search) Result() Result {
 	switch {
 	case s.refuted:

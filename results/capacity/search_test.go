@@ -58,7 +58,7 @@ func TestRefutedLoadIsATenthLarger(t *testing.T) {
 	}
 }
 
-// Where no load holds, or every one does, there is no capacity but a reason.
+// If no load holds, or every load does, there is a reason instead of a capacity.
 func TestObjectiveThatNothingDecides(t *testing.T) {
 	for _, tt := range []struct {
 		outcome capacity.Outcome
@@ -75,7 +75,7 @@ func TestObjectiveThatNothingDecides(t *testing.T) {
 	}
 }
 
-// A load that held by chance is not the capacity, and neither is one at which a larger load holds, too.
+// A load that held by chance is not the capacity, and neither is a load if a larger one holds, too.
 func TestContradictionsAreResolvedOrReported(t *testing.T) {
 	once := map[int]bool{}
 	r := find(t, 100, 10_000, func(load int) capacity.Outcome {

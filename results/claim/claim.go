@@ -55,8 +55,8 @@ func Parse(text string) (Claim, error) {
 	return c, err
 }
 
-// readValue reads a number, or a duration. withUnit says that the metric was written with its unit: the limit of a time that was not must
-// have one.
+// readValue reads a number or a duration. The limit of a time must be a duration, unless withUnit says that the metric was
+// written with its unit.
 func (c *Claim) readValue(text string, withUnit bool) error {
 	value, err := strconv.ParseFloat(text, 64)
 	if err == nil && value != 0 && c.Of == "" && !withUnit {
@@ -83,7 +83,7 @@ func (c *Claim) readValue(text string, withUnit bool) error {
 // String returns the claim as a file has it, with limits of times as durations.
 func (c Claim) String() string { return c.Variant + " " + c.Statement() }
 
-// Statement returns what the claim says of its variant.
+// Statement returns the claim without its variant.
 func (c Claim) Statement() string {
 	text := fmt.Sprintf("%s %s %g", c.Metric, c.Op, c.Value)
 	if m := metric.Named(c.Metric); m.Kind == metric.KindTime && c.Of == "" {
@@ -95,10 +95,9 @@ func (c Claim) Statement() string {
 	return text
 }
 
-// IsTime reports whether the claim is about a time or about what follows from times; see [metric.Descriptor.Timed].
+// IsTime reports whether the claim is about a time or about a metric that follows from times; see [metric.Descriptor.Timed].
 func (c Claim) IsTime() bool { return metric.Named(c.Metric).Timed() }
 
-// mentions reports whether the claim is about a variant, or about a multiple of its value.
 func (c Claim) mentions(variant string) bool { return variant == c.Variant || variant == c.Of }
 
 // Holds reports whether a value meets a claim with a plain limit.
@@ -121,7 +120,6 @@ func (c Claim) holds(got, limit float64) bool {
 	}
 }
 
-// showValue writes a value of a metric: a time as a duration.
 func showValue(name string, value float64) string {
 	if metric.Named(name).Kind == metric.KindTime {
 		return time.Duration(value).Round(time.Microsecond).String()
@@ -168,8 +166,8 @@ func (c Claim) Unmeetable() string {
 	}
 }
 
-// Pair names two variants of a recipe that the overview compares, the metrics that compare them, and what is different about the
-// first one, as in "predecessor-watch against children-watch by ops/s and herd-max, each waiter watches the one before it".
+// Pair names two variants of a recipe that the overview compares, the metrics that compare them, and the change in the first
+// one, as in "predecessor-watch against children-watch by ops/s and herd-max, each waiter watches the one before it".
 type Pair struct {
 	Optimized string
 	Naive     string // or the better known one, where both are optimized

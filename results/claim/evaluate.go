@@ -17,8 +17,7 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// Check is what measurements say of a claim. It has the variant and the number of clients to which the claim was applied; the variant is
-// [Every] if there was none.
+// Check is the result of a claim for one variant and number of clients. The variant is [Every] if no variant was measured.
 type Check struct {
 	Claim
 	Rate    int // of an open load, in operations per second
@@ -26,12 +25,11 @@ type Check struct {
 	Got     *table.Number // the value of the variant; nil if it was not measured
 	Limit   *table.Number // without the tolerance
 	Why     string        // with the numbers
-	// Undecidable means that these servers cannot decide the claim, however long they are measured: the check is then inconclusive, and a
-	// scenario is not held to the claim.
+	// Undecidable means that these servers cannot decide the claim, however long they are measured. The check is then
+	// inconclusive, and does not fail the gate.
 	Undecidable bool
 }
 
-// The verdicts.
 const (
 	holds       = "holds"
 	fails       = "does not hold"
@@ -53,7 +51,7 @@ func (c Check) Verdict() string {
 	}
 }
 
-// Tally says how many claims hold, and what has become of the others.
+// Tally says how many claims hold, and how many are false, inconclusive or undecidable.
 func Tally(checks []Check) string {
 	counts := map[string]int{}
 	for _, c := range checks {
@@ -112,8 +110,8 @@ func (m Measured) Check(claims ...Claim) []Check {
 	return checks
 }
 
-// variants returns the variants that a claim about every variant applies to. It leaves out those that are known to be broken where this
-// is what the metric would show.
+// variants returns the variants that a claim about every variant applies to. It leaves out variants that are known to be
+// broken where the metric would show only that.
 func (m Measured) variants(c Claim) []string {
 	var variants []string
 	for _, r := range m.Rows {
@@ -126,7 +124,6 @@ func (m Measured) variants(c Claim) []string {
 	return variants
 }
 
-// check decides a claim about one variant.
 func (m Measured) check(c Claim) Check {
 	rate := summary.HighestRate(list.Where(m.Rows, func(r summary.Row) bool { return r.Clients == c.Clients }))
 	rows := list.Where(m.Rows, func(r summary.Row) bool { return r.Clients == c.Clients && r.Rate == rate && c.mentions(r.Variant) })
@@ -141,8 +138,8 @@ func (m Measured) check(c Claim) Check {
 	return out
 }
 
-// undecidable reports whether no server of the measurements can decide the claim. A measurement without notifications does not show
-// whether its servers leave herds to be guessed.
+// undecidable reports whether none of the measured servers can decide the claim. A measurement without notifications does not
+// show whether herds are guessed on its servers.
 func (m Measured) undecidable(c Claim) bool {
 	cannot := func(d *results.Document) bool { return c.hiddenBy(d) != "" }
 	can := func(d *results.Document) bool {
@@ -151,8 +148,8 @@ func (m Measured) undecidable(c Claim) bool {
 	return slices.ContainsFunc(m.Docs, cannot) && !slices.ContainsFunc(m.Docs, can)
 }
 
-// hiddenBy returns why the servers of a measurement do not show what the claim is about; empty if they do. Only servers that zkbench has
-// started report their heap.
+// hiddenBy returns why the servers of a measurement do not show the claim's metric; empty if they do. Only servers that
+// zkbench has started report their heap.
 func (c Claim) hiddenBy(d *results.Document) string {
 	embedded := d.Environment.Engine == results.Embedded
 	switch {
@@ -167,7 +164,7 @@ func (c Claim) hiddenBy(d *results.Document) string {
 	}
 }
 
-// compare sets the outcome by the values in rows, of which there is at most one for each variant.
+// compare sets the outcome from the values in rows, which has at most one row for each variant.
 func (c *Check) compare(rows []summary.Row) {
 	for i, r := range rows {
 		switch {
@@ -202,9 +199,9 @@ func (c *Check) compare(rows []summary.Row) {
 	}
 }
 
-// measure returns the value and the limit that the claim compares. Of several repeats, times and heaps have their median. Of
-// counts, the repeat decides that contradicts the claim most, because a median would hide one repeat of three. Of violations it is the
-// one with the most: a race need not show in each repeat to show that a variant is broken.
+// measure returns the value and the limit that the claim compares. For times and heaps, the value is the median of the
+// repeats. For counts, it is the repeat that contradicts the claim most, because a median would hide one repeat of three. For
+// violations, it is the repeat with the most, because a race need not show in each repeat.
 func (c Claim) measure(rows []summary.Row) (got, limit float64, err error) {
 	a, err := c.measured(rows, c.Variant)
 	if err != nil || c.Of == "" {
@@ -238,7 +235,6 @@ func (c Claim) worst(m metric.Aggregated, smallest bool, from float64) float64 {
 	return m.Max
 }
 
-// measured returns the metric of a variant, or an error that says why it is missing.
 func (c Claim) measured(rows []summary.Row, variant string) (metric.Aggregated, error) {
 	i := slices.IndexFunc(rows, func(r summary.Row) bool { return r.Variant == variant })
 	if i >= 0 {
@@ -283,7 +279,8 @@ func (c Claim) doubts(docs []*results.Document) string {
 	return ""
 }
 
-// Scarce returns why a percentile, or a ratio of two, rests on too few samples to decide anything; empty if it has enough or is none.
+// Scarce returns why a percentile, or a ratio of two, rests on too few samples to decide anything; empty for other metrics,
+// and with enough samples.
 func Scarce(d *results.Document, name string) string {
 	m := metric.Named(name)
 	if during, alone, ok := m.Slowdown(); ok {

@@ -14,10 +14,9 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
-// change is what is special about a measurement.
+// change sets the properties of a measurement that a test is about.
 type change func(d *results.Document)
 
-// metric sets a metric.
 func value(name string, value float64) change {
 	return func(d *results.Document) { d.Metrics[name] = results.Metric{Value: value} }
 }
@@ -46,7 +45,6 @@ func unfinished(d *results.Document) {
 // caught makes a variant one that the scenario expects to break its promise.
 func caught(d *results.Document) { broken(d); d.Scenario.Broken = []string{d.Variant} }
 
-// rate makes the load an open one.
 func rate(n int) change { return func(d *results.Document) { d.Rate = n } }
 
 func clients(n int) change { return func(d *results.Document) { d.Clients = n } }
@@ -72,7 +70,6 @@ func parsed(t *testing.T, text string) claim.Claim {
 	return c
 }
 
-// one returns the single check of a claim.
 func one(t *testing.T, text string, docs ...*results.Document) claim.Check {
 	t.Helper()
 	checks := claim.Of(docs).Check(parsed(t, text))
@@ -98,7 +95,7 @@ func TestCheck(t *testing.T) {
 		{"a herd-max >= 40 x b", docs(doc("a", herd(49)), doc("b", herd(1))), pass, ""},
 		{"a herd-max >= 50 x b", docs(doc("a", herd(49)), doc("b", herd(1))), fail, ""},
 		{"a herd-max < 1 x b", docs(doc("a", herd(49)), doc("b", herd(0))), open, "has no multiples"},
-		// What was not measured decides nothing.
+		// A claim about a metric that was not measured is inconclusive.
 		{"a herd-max <= 1", docs(doc("a")), open, "herd-max of a was not measured with 10 clients"},
 		{"b notifications/op <= 1", docs(doc("a")), open, "was not measured"},
 		{"a notifications/op <= 1 x b", docs(doc("a")), open, "was not measured"},
@@ -138,7 +135,7 @@ func TestCheck(t *testing.T) {
 
 func docs(all ...*results.Document) []*results.Document { return all }
 
-// The repeat that speaks most against a claim decides, unless it is about a time.
+// The repeat that contradicts a claim most decides, unless the claim is about a time.
 func TestCheckRepeats(t *testing.T) {
 	var all []*results.Document
 	add := func(variant, name string, values ...float64) {
@@ -163,7 +160,7 @@ func TestCheckRepeats(t *testing.T) {
 	}
 }
 
-// A claim that could turn out otherwise if the load had gone on is inconclusive.
+// A claim that could turn out otherwise if the load had continued is inconclusive.
 func TestCheckLowerBounds(t *testing.T) {
 	all := docs(doc("a", value(metric.RecoveryMax, 2e9), value(metric.Orphans, 1), unrecovered), doc("b", value(metric.RecoveryMax, 2e9)))
 	for text, want := range map[string]outcome.Outcome{
@@ -227,8 +224,8 @@ func TestCheckEvery(t *testing.T) {
 	}
 }
 
-// Whether servers can decide a claim does not depend on which measurement comes first: one without notifications does not show whether
-// they name transactions.
+// Whether servers can decide a claim does not depend on which measurement comes first. A measurement without notifications
+// does not show whether they name transactions.
 func TestUndecidable(t *testing.T) {
 	for _, tt := range []struct {
 		claim string
@@ -301,7 +298,7 @@ func TestSlowdownsAreScarceLikeTimes(t *testing.T) {
 	}
 }
 
-// What makes a time scarce makes its multiple of the floor scarce.
+// A multiple of the floor is scarce if its time is scarce.
 func TestMultiplesOfTheFloorAreScarceLikeTimes(t *testing.T) {
 	d := doc("a", func(d *results.Document) { d.Window.UnfinishedWaits, d.Window.StarvingWaits = 2000, 2000 })
 	for _, metric := range []string{"wait-p50-ns", metric.FloorMultiple("wait")} {

@@ -30,7 +30,7 @@ type Baseline struct {
 	Rows     []BaselineRow `json:"rows"` // by number of clients and variant
 }
 
-// Load is what counts depend on besides the variant and the number of clients.
+// Load holds the conditions that counts depend on, besides the variant and the number of clients.
 type Load struct {
 	Recipe     string       `json:"recipe"`
 	Mode       results.Mode `json:"mode"`
@@ -101,8 +101,8 @@ func BaselinesOf(docs []*results.Document) (map[string]Baseline, error) {
 	return out, errors.Join(errs...)
 }
 
-// rowOf returns the counts of one group of repeats; none if there are faults, because no formula contains a recovery,
-// and none of an open load, in which they depend on the rate.
+// rowOf returns the counts of one group of repeats. It returns none with faults, because no formula contains a recovery, and
+// none for an open load, in which counts depend on the rate.
 func rowOf(group []*results.Document) (BaselineRow, error) {
 	d := group[0]
 	row := BaselineRow{Clients: d.Clients, Variant: d.Variant, Counts: map[string]float64{}}
@@ -136,7 +136,6 @@ func rowOf(group []*results.Document) (BaselineRow, error) {
 	return row, nil
 }
 
-// row returns the row of a variant and number of clients; nil if there is none.
 func (b Baseline) row(variant string, clients int) *BaselineRow {
 	for i, r := range b.Rows {
 		if r.Variant == variant && r.Clients == clients {
@@ -146,8 +145,8 @@ func (b Baseline) row(variant string, clients int) *BaselineRow {
 	return nil
 }
 
-// Over returns the baseline with the rows and counts that only an older one of the same load has. So the results of one
-// variant can be saved without those of the others, and on servers that leave herds to be guessed.
+// Over returns the baseline with the rows and counts that only an older one of the same load has. This way, the results of one
+// variant can be saved without the others, also on servers on which herds are guessed.
 func (b Baseline) Over(old Baseline) Baseline {
 	if b.Load != old.Load {
 		return b
@@ -178,8 +177,8 @@ func (b Baseline) Write(dir string) error {
 // ErrNoBaselines is wrapped by the error about a folder without baselines.
 var ErrNoBaselines = errors.New("holds no baselines")
 
-// ReadBaselines returns the baselines in a folder, by scenario. A folder without any is an error: the gate would demand
-// nothing.
+// ReadBaselines returns the baselines in a folder, by scenario. A folder without any is an error, because the gate would
+// demand nothing.
 func ReadBaselines(dir string) (map[string]Baseline, error) {
 	files, err := store.Matching(dir, "*.json")
 	if err != nil || len(files) == 0 {
@@ -237,7 +236,6 @@ func (r BaselineRow) problem() string {
 	return ""
 }
 
-// checkBaselines compares each scenario's results with its baseline.
 func checkBaselines(docs []*results.Document, baselines map[string]Baseline) (checks []Check, notes []string) {
 	measured := map[string]bool{}
 	for _, docs := range byScenario(docs) {

@@ -90,7 +90,7 @@ func TestBaselines(t *testing.T) {
 	}
 }
 
-// A drain that was not run is told of; other loads take long, and nobody expects them every time.
+// A missing lockstep scenario is reported. Other loads take long, and are not expected every time.
 func TestBaselinesWithoutResults(t *testing.T) {
 	baselines := must.Get(BaselinesOf([]*results.Document{syntheticLockstep(1)}))(t)
 	for name, mode := range map[string]results.Mode{"not-run": "lockstep", "too-long": "closed"} {
@@ -157,7 +157,7 @@ func TestWhatIsNoBaseline(t *testing.T) {
 	}
 }
 
-// Saving over a baseline takes nothing from what it demands.
+// Saving over a baseline keeps all its demands.
 func TestOverKeepsWhatIsNotMeasuredAgain(t *testing.T) {
 	old := Baseline{Rows: []BaselineRow{
 		{Clients: 10, Variant: "a", Counts: map[string]float64{metric.HerdMax: 9, metric.NotificationsPerOp: 2}},

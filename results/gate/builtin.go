@@ -16,13 +16,12 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
-// about returns a check of one group of repeats.
 func about(d *results.Document, source Source, rule string) Check {
 	return Check{Rule: rule, Source: source, Outcome: outcome.Pass,
 		Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Rate: d.Rate}
 }
 
-// builtInRule is a rule that holds for every result. find returns the fault of one document; empty if it has none.
+// builtInRule is a rule that holds for every result. find returns the reason why a document breaks it, or "".
 type builtInRule struct {
 	name  string
 	worst outcome.Outcome
@@ -43,7 +42,6 @@ func promiseKept() builtInRule {
 	}}
 }
 
-// builtIn applies the built-in rules, one check for each rule and group of repeats.
 func builtIn(docs []*results.Document) []Check {
 	var checks []Check
 	for _, group := range grouping.Repeats(docs) {
@@ -60,7 +58,7 @@ func builtIn(docs []*results.Document) []Check {
 	return checks
 }
 
-// otherSchema is for callers that make documents themselves: those of another schema cannot be read from a file.
+// otherSchema is for callers that make documents themselves: a file with another schema cannot be read.
 func otherSchema(d *results.Document) string {
 	if d.Schema == results.Schema {
 		return ""
@@ -85,7 +83,6 @@ func breaches(n int64) string {
 	return fmt.Sprintf("%d breaches of the promise", n)
 }
 
-// partOf returns how far a measurement came that was interrupted; empty if it was not.
 func partOf(d *results.Document) string {
 	if d.Partial {
 		return fmt.Sprintf("interrupted after %s of %s", d.Window.Length().Round(time.Second), d.Scenario.Duration)
@@ -94,7 +91,7 @@ func partOf(d *results.Document) string {
 }
 
 // starvedGenerator returns why clients looped more slowly than the load demands: less contention makes smaller counts, too.
-// The steps of a lockstep run wait for each other, so that it has no such pace.
+// Lockstep has no such pace, because its steps wait for each other.
 func starvedGenerator(d *results.Document) string {
 	if d.CountsExactly() {
 		return ""
@@ -103,9 +100,9 @@ func starvedGenerator(d *results.Document) string {
 }
 
 // missingAmong returns a function that finds the metrics that a document lacks and another repeat of its group has, such as
-// those of a phase that did not occur: a rule about them must not pass by the other repeats alone. Metrics of the floor are
-// left out, because a load is complete without them, and slowdowns, which a repeat with too few requests does not have: no rule
-// decides by so few.
+// those of a phase that did not occur. A rule about such a metric must not pass by the other repeats alone. Metrics of the
+// floor are ignored, because a load is complete without them. Slowdowns are ignored, because a repeat with too few requests
+// has none, and no rule decides by so few.
 func missingAmong(group []*results.Document) func(*results.Document) string {
 	names := list.Where(sortedKeys(metric.Aggregate(group)), func(name string) bool {
 		m := metric.Named(name)
@@ -113,14 +110,13 @@ func missingAmong(group []*results.Document) func(*results.Document) string {
 	})
 	return func(d *results.Document) string {
 		missing := list.Where(names, func(name string) bool { _, ok := d.Metrics[name]; return !ok })
-		if len(missing) == 0 || d.Unfinished != nil && d.BreachExpected() { // whose variant has no numbers at all
+		if len(missing) == 0 || d.Unfinished != nil && d.BreachExpected() { // its variant has no numbers at all
 			return ""
 		}
 		return "without " + strings.Join(missing, ", ")
 	}
 }
 
-// ofScenario returns the check of a built-in rule about a whole scenario, or about all evidence. It fails if there is a reason.
 func ofScenario(rule, scenario string, worst outcome.Outcome, why string) Check {
 	c := Check{Rule: rule, Source: BuiltIn, Scenario: scenario, Outcome: outcome.Pass, Why: why}
 	if why != "" {
@@ -140,7 +136,6 @@ func required(e Evidence, scenarios []string, names Names) []Check {
 	})
 }
 
-// noResult says that a scenario, or a pattern of scenarios, was not run, although its capacity may have been measured.
 func (e Evidence) noResult(scenario string, names Names) string {
 	why := "there is no result of this scenario"
 	if slices.ContainsFunc(e.Capacities, func(r capacity.Report) bool { return matches(scenario, r.Scenario) }) {
@@ -150,8 +145,8 @@ func (e Evidence) noResult(scenario string, names Names) string {
 }
 
 // complete checks that each run has all repeats that its scenario asks for, of every variant and number of clients, and that
-// its documents were measured under the same conditions. A run that was interrupted, selected from or mixed with another one fails one of
-// the two.
+// its documents were measured under the same conditions. One of the two checks fails if a run was interrupted, mixed with
+// another run, or lacks a part.
 func complete(docs []*results.Document, variantsOf func(*results.Document) []string) []Check {
 	var checks []Check
 	for _, run := range list.GroupBy(docs, func(d *results.Document) [2]string { return [2]string{d.Scenario.Name, d.Run} }) {
@@ -162,7 +157,7 @@ func complete(docs []*results.Document, variantsOf func(*results.Document) []str
 	return checks
 }
 
-// mixed returns a condition in which documents differ that should be of one run; empty if there is none. A run may have several rates.
+// mixed returns a condition in which documents of one run differ, although only the rate may; empty if there is none.
 func mixed(run []*results.Document) string {
 	for _, d := range run[1:] {
 		for _, c := range grouping.Differing(run[:1], []*results.Document{d}) {
@@ -174,7 +169,6 @@ func mixed(run []*results.Document) string {
 	return ""
 }
 
-// absent returns which measurements a run lacks; empty if it has all.
 func absent(docs []*results.Document, variantsOf func(*results.Document) []string) string {
 	asked := docs[0].Scenario
 	var missing []string
@@ -202,7 +196,6 @@ func absent(docs []*results.Document, variantsOf func(*results.Document) []strin
 	return "missing: " + strings.Join(missing, "; ")
 }
 
-// requiredVariants returns the variants that a run must have: those of its documents, and those of its scenario.
 func requiredVariants(docs []*results.Document, variantsOf func(*results.Document) []string) []string {
 	variants := list.Map(docs, func(d *results.Document) string { return d.Variant })
 	named := list.Map(docs[0].Scenario.Variants, path.Base) // without the recipe

@@ -23,7 +23,6 @@ const CalibrationDays = 7
 // CalibrationPairs is the smallest number of A/A pairs whose spread has a 95 % interval.
 const CalibrationPairs = 6
 
-// calibrationSchema is the version of a calibration's file.
 const calibrationSchema = 2
 
 // fingerprint lists all conditions that a document's times depend on, except the build.
@@ -56,7 +55,7 @@ type Calibration struct {
 	Entries []Resolution `json:"entries"`
 }
 
-// entryFor returns the entry of a metric under the conditions of a document, without what was measured.
+// entryFor returns the entry of a metric under the conditions of a document, without the measured values.
 func entryFor(d *results.Document, metric string) Resolution {
 	return Resolution{Fingerprint: fingerprint(d), Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Metric: metric}
 }
@@ -65,7 +64,7 @@ func entryFor(d *results.Document, metric string) Resolution {
 func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 	var out []Resolution
 	var errs []error
-	for _, d := range p.documents() { // each by itself: they are of many runs
+	for _, d := range p.documents() { // one at a time, because they are of many runs
 		for _, c := range list.Where(builtIn([]*results.Document{d}), Check.failed) { // such numbers say nothing about the machine
 			errs = append(errs, fmt.Errorf("%s: %s: %s", c.subject(), c.Rule, c.Why))
 		}

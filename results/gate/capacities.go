@@ -19,8 +19,8 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// builtInOfSearches applies the rules that hold for every search of a capacity: no trial broke the recipe's promise, and each variant
-// has a capacity. The trials are not checked otherwise, because a search also needs those that are beyond the capacity.
+// builtInOfSearches applies the rules that hold for every search of a capacity: no trial broke the recipe's promise, and each
+// variant has a capacity. No other rules apply to the trials, because a search needs those beyond the capacity, too.
 func builtInOfSearches(e Evidence) []Check {
 	checks := list.Map(grouping.Repeats(e.Trials), promiseKept().check)
 	for _, r := range e.Capacities {
@@ -69,7 +69,6 @@ func checkCapacities(e Evidence, assertions []Assertion, names Names) (checks []
 	return checks, notes
 }
 
-// choose returns the report that the assertion is about, among those of one scenario. If there is none, it returns why.
 func (a Assertion) choose(reports []capacity.Report) (report capacity.Report, why string) {
 	wanted := capacity.Report{By: a.By, Objective: a.Objective.String(), Clients: a.Clients}
 	found := list.Where(reports, func(r capacity.Report) bool {
@@ -88,7 +87,6 @@ func (a Assertion) choose(reports []capacity.Report) (report capacity.Report, wh
 	}
 }
 
-// conditionsOf describes which of the capacities of a scenario is meant.
 func conditionsOf(r capacity.Report) string {
 	text := fmt.Sprintf("by %s, where %s", r.By, r.Objective)
 	if r.Clients > 0 {
@@ -97,7 +95,6 @@ func conditionsOf(r capacity.Report) string {
 	return text
 }
 
-// checkCapacity evaluates the assertion, for each variant separately if it is about all.
 func (a Assertion) checkCapacity(r capacity.Report) []Check {
 	m := claim.Measured{Rows: list.Map(r.Variants, func(v capacity.Capacity) summary.Row {
 		row := summary.Row{Key: grouping.Key{Variant: v.Variant, Clients: r.Clients}}
@@ -138,7 +135,6 @@ func (a Assertion) markNarrow(c *Check) {
 	}
 }
 
-// capacityMissing returns why a report has no capacity of a variant; empty if it has one.
 func capacityMissing(r capacity.Report, variant string) string {
 	names := list.Map(r.Variants, func(v capacity.Capacity) string { return v.Variant })
 	i := slices.Index(names, variant)
@@ -148,7 +144,7 @@ func capacityMissing(r capacity.Report, variant string) string {
 	return r.Variants[i].Unknown()
 }
 
-// String returns the claim, of a capacity with what it is the capacity for.
+// String returns the claim. For a capacity, it adds the objective.
 func (a Assertion) String() string {
 	text := a.Claim.String()
 	if !a.isCapacity() {

@@ -20,7 +20,6 @@ import (
 	"github.com/zkbench/zkbench/results/store"
 )
 
-// capacityRule reads a rule about a capacity from its fields.
 func capacityRule(t *testing.T, fields string) Assertion {
 	t.Helper()
 	rules := must.Get(ParseRules("r.yaml", []byte("- {"+fields+"}"), Names{}))(t)
@@ -138,7 +137,8 @@ func TestMistakesInCapacityRules(t *testing.T) {
 	}
 }
 
-// Besides the rules, no trial may have broken the promise, each variant must have a capacity, and a capacity is no result.
+// Without any rule, no trial may have broken the promise, each variant must have a capacity, and a capacity does not replace a
+// result.
 func TestBuiltInRulesOfCapacities(t *testing.T) {
 	found, broken := syntheticCapacity(400), syntheticCapacity(400)
 	broken.Breaches = 1
@@ -189,7 +189,7 @@ func TestOutputsOfCapacities(t *testing.T) {
 	}
 }
 
-// searched writes what a search by clients leaves in a folder: the objective holds for up to so many.
+// searched returns a folder with a search by clients, in which the objective holds for up to most clients.
 func searched(t *testing.T, most int) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -217,7 +217,7 @@ func objectiveOfSearched(t *testing.T) capacity.Objective {
 	return o
 }
 
-// withClients returns a document of a closed load that is slow if it has more than so many clients.
+// withClients returns a document of a closed load that is slow if it has more than most clients.
 func withClients(clients, most int) *results.Document {
 	took := 1.0
 	if clients > most {

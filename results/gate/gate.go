@@ -28,7 +28,7 @@ import (
 // Schema is the version of a report's JSON.
 const Schema = 1
 
-// Source says where a check comes from.
+// Source says where the rule of a check comes from.
 type Source string
 
 // The sources.
@@ -73,18 +73,17 @@ type Report struct {
 type Evidence struct {
 	Documents  []*results.Document
 	Capacities []capacity.Report
-	Trials     []*results.Document // in the folders of Capacities; they have many loads, and are no run
+	Trials     []*results.Document // in the folders of Capacities; they have many loads, and do not form a run
 	Unreadable []error             // one for each file that is not a result, or folder without results
 	Pairs      *Pairs              // nil if no other build was measured
 }
 
-// scenarios returns the names of the scenarios that were measured.
 func (e Evidence) scenarios() []string {
 	return append(list.Map(e.Head(), func(d *results.Document) string { return d.Scenario.Name }),
 		list.Map(e.Capacities, func(r capacity.Report) string { return r.Scenario })...)
 }
 
-// Head returns the documents that assertions are about. With pairs alone, these are the documents of their head.
+// Head returns the documents that assertions are about: Documents, or the head's documents if there are only pairs.
 func (e Evidence) Head() []*results.Document {
 	if len(e.Documents) > 0 || e.Pairs == nil {
 		return e.Documents
@@ -135,10 +134,8 @@ func NewReport(checks []Check, notes []string) Report {
 	return Report{Schema: Schema, Verdict: worst, Code: worst.Code(), Checks: checks, Notes: append([]string{}, notes...)}
 }
 
-// failed reports whether a check fails the gate.
 func (c Check) failed() bool { return c.Outcome != outcome.Pass }
 
-// subject names the scenario, the variant, the number of clients and the rate that a check is about.
 func (c Check) subject() string {
 	parts := []string{c.Scenario, c.Variant}
 	if c.Clients > 0 {
@@ -154,15 +151,14 @@ func number(v float64) *table.Number { return new(table.Number(v)) }
 
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// byScenario returns the documents of each scenario, in the order of their names.
 func byScenario(docs []*results.Document) [][]*results.Document {
 	return slices.SortedFunc(slices.Values(list.GroupBy(docs, func(d *results.Document) string { return d.Scenario.Name })),
 		func(a, b []*results.Document) int { return strings.Compare(a[0].Scenario.Name, b[0].Scenario.Name) })
 }
 
-// Read returns the results and capacities in files and folders. A file that cannot be read is part of the evidence, too: it makes
-// the verdict inconclusive, while the other files are still checked. A file that is given twice, such as by its folder and by its name,
-// counts once.
+// Read returns the results and capacities in files and folders. A file that cannot be read is part of the evidence, too: it
+// makes the verdict inconclusive, while the other files are still checked. A file that is given twice, such as by its folder
+// and by its name, counts once.
 func Read(paths []string) Evidence {
 	var e Evidence
 	seen := map[string]bool{}
@@ -200,7 +196,6 @@ func Files(path string) []string {
 	return slices.Concat([]string{filepath.Join(path, capacity.File)}, trials, confirmations)
 }
 
-// documents reads results, without those that cannot be read.
 func (e *Evidence) documents(files ...string) (all []*results.Document) {
 	for _, file := range files {
 		docs, err := store.ReadAll([]string{file})
@@ -235,13 +230,11 @@ func (e *Evidence) addCapacity(report capacity.Report, err error) {
 	}
 }
 
-// isFolderOfSearch reports whether a path is a folder with the report of a search.
 func isFolderOfSearch(path string) bool {
 	_, err := os.Lstat(filepath.Join(path, capacity.File)) // one that cannot be read is a report, too
 	return err == nil
 }
 
-// trialsIn returns the files of the trials in the folder of a search.
 func trialsIn(dir string) (trials, confirmations []string) {
 	confirm := filepath.Join(dir, capacity.ConfirmFolder)
 	if _, err := os.Lstat(confirm); err == nil {
@@ -250,7 +243,7 @@ func trialsIn(dir string) (trials, confirmations []string) {
 	return filesIn(dir), confirmations
 }
 
-// isCapacity reports whether a file is the report of a search, by its content, which may be defective otherwise.
+// isCapacity reports whether a file is the report of a search, by its content, which may have errors elsewhere.
 func isCapacity(file string) bool {
 	text, err := store.ReadFile(file)
 	var parts struct {

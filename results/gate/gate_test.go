@@ -66,7 +66,7 @@ func TestSelfTest(t *testing.T) {
 	}
 }
 
-// outcomeOf returns what became of the checks of that rule, and fails if there is none.
+// outcomeOf returns the worst outcome of the checks of a rule, and fails if there is none.
 func outcomeOf(t *testing.T, r Report, rule string) Check {
 	t.Helper()
 	for _, c := range r.Checks { // the worst comes first
@@ -78,7 +78,7 @@ func outcomeOf(t *testing.T, r Report, rule string) Check {
 	return Check{}
 }
 
-// Whatever is wrong with a result by itself keeps the gate shut, without any rule of the user's.
+// Each fault of a result keeps the gate shut, without any rule of the user's.
 func TestBuiltInChecks(t *testing.T) {
 	for _, tt := range []struct {
 		name, rule string
@@ -138,7 +138,7 @@ func TestEachMissingMetricIsNoticed(t *testing.T) {
 	}
 }
 
-// A floor that could not be measured in one repeat is no reason to void that repeat; a claim about it is not decided then.
+// A floor that could not be measured in one repeat does not invalidate that repeat; a claim about it is then inconclusive.
 func TestAMissingFloorIsNoFault(t *testing.T) {
 	one, two := syntheticClosed(1), syntheticClosed(1)
 	one.Scenario.Repeats, two.Scenario.Repeats, two.Repeat = 2, 2, 2
@@ -154,7 +154,6 @@ func TestAMissingFloorIsNoFault(t *testing.T) {
 	}
 }
 
-// breach breaks the promise in a document.
 func breach(d *results.Document) {
 	d.Violations = []results.Violation{{Text: "two holders"}}
 	d.Metrics[metric.Violations] = results.Metric{Value: 1, Unit: "violations"}
@@ -198,7 +197,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// A copy of a result is no second repeat.
+// A copy of a result does not count as a second repeat.
 func TestCopiesAreNoRepeats(t *testing.T) {
 	one, two := syntheticLockstep(1), syntheticLockstep(1)
 	one.Scenario.Repeats, two.Scenario.Repeats = 2, 2
@@ -207,7 +206,7 @@ func TestCopiesAreNoRepeats(t *testing.T) {
 	}
 }
 
-// The name of a folder is not a pattern, by which another one would be judged.
+// The name of a folder is not used as a pattern, which could match another folder.
 func TestReadAFolderThatLooksLikeAPattern(t *testing.T) {
 	dir := t.TempDir()
 	sound, broken := syntheticLockstep(1), syntheticLockstep(1)

@@ -24,13 +24,12 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// The limits of what a terminal shows. The files have everything.
+// The limits of the output on a terminal. The files have everything.
 const (
 	mostFailures = 12
 	mostNotes    = 5
 )
 
-// title returns the subject of a check and its metric or rule.
 func (c Check) title() string {
 	what := cmp.Or(c.Metric, c.Rule)
 	if c.Source == FromScenario || c.Source == FromFile { // their rules name the variant
@@ -39,7 +38,6 @@ func (c Check) title() string {
 	return strings.TrimSpace(c.subject() + " " + what)
 }
 
-// shown returns the checks that a reader must see: those that fail and those that improved.
 func (r Report) shown() []Check {
 	return list.Where(r.Checks, func(c Check) bool { return c.failed() || c.better })
 }
@@ -71,7 +69,6 @@ func (r Report) WriteTable(w io.Writer, width int) error {
 	return err
 }
 
-// label returns the outcome of a check that is shown, as the table shows it.
 func (c Check) label() string {
 	if c.better {
 		return "improved"
@@ -131,8 +128,8 @@ func escapeData(text string) string {
 }
 
 // WriteJUnit replaces the file at path by a test suite for each scenario with a test case for each check. Regressions and
-// violations are failures, and all other checks that do not pass are errors. Both Ant's schema, in which the root has no
-// attributes, and that of Jenkins accept the file.
+// violations are failures, and all other checks that do not pass are errors. The file follows both Ant's schema, in which the
+// root has no attributes, and the one of Jenkins.
 func (r Report) WriteJUnit(path string) error {
 	var all junit.Testsuites // AddSuite would give it attributes
 	for i, checks := range list.GroupBy(r.Checks, func(c Check) string { return cmp.Or(c.Scenario, "evidence") }) {
@@ -158,13 +155,12 @@ func (r Report) WriteJUnit(path string) error {
 	return store.WriteFile(path, b.Bytes())
 }
 
-// suite returns a test suite without a name and cases.
 func (r Report) suite() junit.Testsuite {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
 	}
-	notes := strings.Map(func(c rune) rune { // in a CDATA section, encoding/xml does not look for what XML does not allow
+	notes := strings.Map(func(c rune) rune { // in a CDATA section, encoding/xml does not replace characters that XML forbids
 		if unicode.IsControl(c) && c != '\n' && c != '\t' {
 			return unicode.ReplacementChar
 		}

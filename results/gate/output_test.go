@@ -161,7 +161,7 @@ func TestAnnotations(t *testing.T) {
 	}
 }
 
-// A table in Markdown is one line per check, whatever is in it.
+// A table in Markdown is one line per check, for any content.
 func TestMarkdown(t *testing.T) {
 	r, _ := failing(t)
 	text := string(write(t, r.WriteMarkdown))
@@ -175,7 +175,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// What benchstat reads with is what reads it here, for what it does not print.
+// The lines are read with benchstat's own parser, to check the parts that benchstat does not print.
 func TestBenchfmt(t *testing.T) {
 	_, e := failing(t)
 	e.Pairs = nil
@@ -206,7 +206,7 @@ func TestBenchfmt(t *testing.T) {
 	}
 }
 
-// benchstat itself, in the version of go.mod, compares the builds of pairs, and takes exact counts as what they are.
+// benchstat itself, in the version of go.mod, compares the builds of pairs, and treats exact counts as exact.
 func TestBenchstat(t *testing.T) {
 	p := syntheticPairs(1.5, DefaultPairRules(now))
 	_, e := failing(t)

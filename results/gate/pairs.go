@@ -17,7 +17,7 @@ import (
 	"github.com/zkbench/zkbench/results/turns"
 )
 
-// Pairs holds the documents of two builds. Each pair has first the documents of the base, then those of the head. The
+// Pairs holds the documents of two builds. Each pair has first the documents of the base, then the documents of the head. The
 // confirmation has fresh pairs, and none if the screen flagged nothing.
 type Pairs struct {
 	Screen, Confirm [][2][]*results.Document
@@ -40,7 +40,7 @@ const (
 	tailMargin = 2
 )
 
-// DefaultPairRules is paired.DefaultRule, without a calibration.
+// DefaultPairRules returns rules with paired.DefaultRule and without a calibration.
 func DefaultPairRules(now time.Time) PairRules {
 	return PairRules{Rule: paired.DefaultRule(), Now: now}
 }
@@ -74,7 +74,6 @@ func (r PairRules) forMetric(name string) paired.Rule {
 	return rule
 }
 
-// metrics returns the metrics of a document that are compared.
 func (r PairRules) metrics(d *results.Document) []string {
 	if len(r.Metrics) > 0 {
 		return r.Metrics
@@ -89,7 +88,7 @@ func (r PairRules) metrics(d *results.Document) []string {
 	return metrics
 }
 
-// resolution returns the resolution of the machine for a metric. Without a calibration that is in date, it is 1 and comes with a note.
+// resolution returns the resolution of the machine for a metric. Without a current calibration, it returns 1 and a note.
 func (r PairRules) resolution(d *results.Document, metric string) (resolution float64, note string) {
 	if r.Calibration != nil {
 		for _, e := range r.Calibration.Entries {
@@ -103,7 +102,7 @@ func (r PairRules) resolution(d *results.Document, metric string) (resolution fl
 		d.Scenario.Name, CalibrationDays)
 }
 
-// CheckPair returns why no further pair could decide anything: a side has no result, or lacks a metric to be compared.
+// CheckPair returns an error if further pairs would be useless: a side has no result, or lacks a metric to be compared.
 func (r PairRules) CheckPair(pair [2][]*results.Document) error {
 	for i, docs := range pair {
 		side := Sides()[i]
@@ -121,7 +120,6 @@ func (r PairRules) CheckPair(pair [2][]*results.Document) error {
 	return nil
 }
 
-// decidable lists the metrics of a document that pairs can decide.
 func decidable(d *results.Document) string {
 	return strings.Join(slices.DeleteFunc(sortedKeys(d.Metrics), func(name string) bool {
 		_, why := turns.Value(d, name)
@@ -129,22 +127,18 @@ func decidable(d *results.Document) string {
 	}), ", ")
 }
 
-// documents returns the documents of both sides.
 func (p Pairs) documents() []*results.Document { return slices.Concat(p.side(0), p.side(1)) }
 
-// side returns the documents of one side of all pairs.
 func (p Pairs) side(side int) []*results.Document {
 	of := func(pair [2][]*results.Document) []*results.Document { return pair[side] }
 	return slices.Concat(list.Map(slices.Concat(p.Screen, p.Confirm), of)...)
 }
 
-// comparison is one variant under one load, on both sides.
 type comparison struct {
 	docs            []*results.Document
 	screen, confirm turns.Pairs // no confirm if the screen did not flag this variant, so that the confirmation left it out
 }
 
-// comparisons returns the comparisons of all variants and loads, in the order of tables.
 func (p Pairs) comparisons() []comparison {
 	docs := slices.Concat(grouping.Repeats(p.documents())...)
 	return list.Map(list.GroupBy(docs, pairKey), func(docs []*results.Document) comparison {
@@ -161,7 +155,6 @@ func pairKey(d *results.Document) grouping.Key {
 	return grouping.Key{Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Rate: d.Rate}
 }
 
-// pairsOf returns the documents of pairs with a key.
 func pairsOf(pairs [][2][]*results.Document, key grouping.Key) turns.Pairs {
 	return list.Map(pairs, func(pair [2][]*results.Document) (out turns.Pair) {
 		for side, docs := range pair {
@@ -173,7 +166,7 @@ func pairsOf(pairs [][2][]*results.Document, key grouping.Key) turns.Pairs {
 	})
 }
 
-// Flagged returns the variants and the numbers of clients of which the screen flags a metric. They need a confirmation.
+// Flagged returns the variants and numbers of clients for which the screen flags a metric. They need a confirmation.
 func (p Pairs) Flagged(r PairRules) (variants []string, clients []int) {
 	checks, _ := checkPairs(Pairs{Screen: p.Screen}, r)
 	for _, c := range checks {
@@ -184,8 +177,6 @@ func (p Pairs) Flagged(r PairRules) (variants []string, clients []int) {
 	return variants, clients
 }
 
-// checkPairs compares the head with the base, metric by metric, and applies the built-in rules to the documents of
-// both.
 func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 	head := p.side(1)
 	checks = builtIn(head)
@@ -211,7 +202,6 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 	return checks, slices.Compact(notes)
 }
 
-// knownBroken returns the name of the variant if it is known to be broken on one of the sides, or "".
 func (c comparison) knownBroken() string {
 	for _, d := range c.docs {
 		if d.KnownBroken != "" {
@@ -221,7 +211,6 @@ func (c comparison) knownBroken() string {
 	return ""
 }
 
-// check applies the rules to each metric.
 func (c comparison) check(r PairRules) (checks []Check, notes []string) {
 	base := about(c.docs[0], FromPairs, "no slower than base")
 	base.Outcome, base.Why = outcome.Inconclusive, c.incomparable()
@@ -242,7 +231,6 @@ func (c comparison) check(r PairRules) (checks []Check, notes []string) {
 	return checks, notes
 }
 
-// incomparable returns the reason why the two sides must not be compared by any metric, or "".
 func (c comparison) incomparable() string {
 	for i, pair := range slices.Concat(c.screen, c.confirm) {
 		for side, d := range pair {
@@ -263,8 +251,8 @@ func (c comparison) incomparable() string {
 	return ""
 }
 
-// logRatios returns the log-ratios of pairs. An error names the pair as its folder does: those of screen and confirmation are numbered in
-// one sequence, and before is the number of pairs before these.
+// logRatios returns the log-ratios of pairs. An error names a pair as its folder does: the pairs of screen and confirmation
+// are numbered in one sequence, and before is the number of pairs before these.
 func logRatios(pairs turns.Pairs, before int, metric string) ([]float64, error) {
 	ratios, doubt := pairs.LogRatios(metric)
 	if doubt != nil {
@@ -273,7 +261,7 @@ func logRatios(pairs turns.Pairs, before int, metric string) ([]float64, error) 
 	return ratios, nil
 }
 
-// decide fills in the check of one metric, which is inconclusive otherwise.
+// decide fills in the check of one metric. It leaves the check inconclusive if the pairs cannot decide.
 func (c comparison) decide(check *Check, metric string, rule paired.Rule) {
 	screen, err := logRatios(c.screen, 0, metric)
 	if err != nil {

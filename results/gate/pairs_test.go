@@ -14,10 +14,9 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
-// head returns the head's document of a pair.
 func head(p Pairs, i int) *results.Document { return p.Screen[i][1][0] }
 
-// withTails gives both sides of each pair 10,000 samples, of which the slowest of the head's take so many times as long.
+// withTails gives both sides of each pair 10,000 samples. The slowest samples of the head take slowdown times as long.
 func withTails(t *testing.T, pairs [][2][]*results.Document, slowdown int) {
 	t.Helper()
 	for i, pair := range pairs {
@@ -112,7 +111,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// What no pair can decide is refused before the first one.
+// Metrics that no pair can decide are refused before the first one.
 func TestMistakesInPairRules(t *testing.T) {
 	for want, change := range map[string]func(r *PairRules){
 		"a maximum is one operation":         func(r *PairRules) { r.Metrics = []string{"wait-max-ns"} },
@@ -131,7 +130,7 @@ func TestMistakesInPairRules(t *testing.T) {
 	}
 }
 
-// Only what the screen flags is confirmed.
+// Only the variants that the screen flags are confirmed.
 func TestFlagged(t *testing.T) {
 	rules := DefaultPairRules(now)
 	p, slow := syntheticPairs(1, rules), syntheticPairs(1.5, rules)
@@ -147,7 +146,7 @@ func TestFlagged(t *testing.T) {
 	}
 }
 
-// Of what was not flagged, no confirmation is missed.
+// Variants that were not flagged need no confirmation.
 func TestConfirmationOfSome(t *testing.T) {
 	rules := DefaultPairRules(now)
 	p, same := syntheticPairs(1.5, rules), syntheticPairs(1, rules)
@@ -169,7 +168,7 @@ func TestConfirmationOfSome(t *testing.T) {
 	}
 }
 
-// A machine that moves by more than a slowdown is not believed; one that nobody has calibrated lately is, but told of.
+// A machine whose noise exceeds the slowdown makes the gate inconclusive. Without a recent calibration there is a note.
 func TestCalibration(t *testing.T) {
 	rules := DefaultPairRules(now)
 	same, slower := syntheticPairs(1, rules), syntheticPairs(1.5, rules)
@@ -242,7 +241,7 @@ func TestWhatIsNoCalibration(t *testing.T) {
 	}
 }
 
-// What no later pair can mend is known after the first one.
+// Faults that no later pair can correct are found after the first one.
 func TestCheckPair(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -21,22 +21,20 @@ type Assertion struct {
 	Source   Source
 	Scenario string // a pattern of path.Match
 
-	// Of claims about [metric.Capacity] only: which of the capacities that a scenario may have.
+	// For claims about [metric.Capacity] only: they select one of the capacities of a scenario.
 	Objective capacity.Objective
 	By        string // capacity.ByRate or capacity.ByClients
 }
 
-// isCapacity reports whether the assertion is about capacities, which no single result has.
 func (a Assertion) isCapacity() bool { return a.Metric == metric.Capacity }
 
-// matches reports whether a pattern matches the name of a scenario.
 func matches(pattern, scenario string) bool {
 	match, err := path.Match(pattern, scenario)
 	return match && err == nil
 }
 
 // ParseRules reads a rules file; file is its name in messages. A rule without a variant is about all of them. A variant or a
-// metric that names does not list is a mistake.
+// metric that names does not list is an error.
 func ParseRules(file string, text []byte, names Names) ([]Assertion, error) {
 	var rules []Assertion
 	err := strict.ReadList(file, text, func() ([]strict.Field, func() []string) {
@@ -125,8 +123,8 @@ func (a *Assertion) setSearch(objective string) []string {
 	return nil
 }
 
-// checkAssertions evaluates the assertions about the results of each scenario. An assertion about a scenario without results is
-// inconclusive. A scenario is not held to those of its own claims that its servers cannot decide.
+// checkAssertions evaluates the assertions about the results of each scenario. An assertion about a scenario without results
+// is inconclusive. A scenario's own claims that its servers cannot decide are left out.
 func checkAssertions(e Evidence, assertions []Assertion, names Names) []Check {
 	measured := list.Map(byScenario(e.Head()), claim.Of)
 	var checks []Check
@@ -146,12 +144,10 @@ func checkAssertions(e Evidence, assertions []Assertion, names Names) []Check {
 	return checks
 }
 
-// undecided returns the check of an assertion that has nothing to compare.
 func (a Assertion) undecided(scenario, why string) Check {
 	return a.check(scenario, claim.Check{Claim: a.Claim, Outcome: outcome.Inconclusive, Why: why})
 }
 
-// check returns the gate's form of a check of the assertion's claim.
 func (a Assertion) check(scenario string, c claim.Check) Check {
 	a.Claim = c.Claim
 	out := Check{Rule: a.String(), Source: a.Source, Scenario: scenario, Clients: c.Clients, Rate: c.Rate, Metric: c.Metric,
@@ -164,7 +160,7 @@ func (a Assertion) check(scenario string, c claim.Check) Check {
 
 // Names lists the names that rules may use. With the zero value, they may use any name.
 type Names struct {
-	Scenarios map[string]Subject // those that come with zkbench; a result may be of another one, from a file
+	Scenarios map[string]Subject // that come with zkbench; a result may be of another scenario, from a file
 	Any       Subject            // of all recipes together
 }
 
@@ -174,7 +170,7 @@ type Subject struct {
 	Metrics  []string
 }
 
-// of returns the subject of the scenarios that match a pattern; that of all recipes if none matches.
+// of returns the subject of the scenarios that match a pattern, or the subject of all recipes if none matches.
 func (n Names) of(scenario string) Subject {
 	var out Subject
 	for name, s := range n.Scenarios {
@@ -189,7 +185,6 @@ func (n Names) of(scenario string) Subject {
 	return out
 }
 
-// unknownIn returns the mistakes in the names of a rule.
 func (n Names) unknownIn(a Assertion) []string {
 	if len(n.Any.Metrics) == 0 {
 		return nil
@@ -213,7 +208,7 @@ func (n Names) unknownIn(a Assertion) []string {
 	return problems
 }
 
-// hint returns the nearest name for that of a scenario without results; empty if the scenario exists.
+// hint returns the name that is nearest to the name of a scenario without results; empty if the scenario exists.
 func (n Names) hint(scenario string, measured []string) string {
 	known := append(sortedKeys(n.Scenarios), measured...)
 	if len(n.Scenarios) == 0 || slices.ContainsFunc(known, func(name string) bool { return matches(scenario, name) }) {

@@ -22,7 +22,7 @@ func woken() *results.Document {
 	return syntheticDocument(results.ClosedMode, 1000, time.Millisecond, 1000)
 }
 
-// Package claim decides assertions; the gate selects what they are about.
+// Package claim decides assertions; the gate selects the results that they are about.
 func TestAssertions(t *testing.T) {
 	few := func(d *results.Document) { d.Histograms = map[string]results.Histogram{"wait": {Samples: 100}} }
 	embedded := func(d *results.Document) { d.Environment.Engine = "embedded" }
@@ -142,7 +142,7 @@ func TestParseRules(t *testing.T) {
 	}
 }
 
-// known is what there is to name: two scenarios of different recipes.
+// known has the names of two scenarios of different recipes.
 func known() Names {
 	locks := Subject{Variants: []string{"znode", "children-watch"}, Metrics: []string{"requests/op", "acquire-p99-ns"}}
 	queues := Subject{Variants: []string{"multi-claim"}, Metrics: []string{"requests/op", "sojourn-p99-ns"}}
@@ -152,7 +152,7 @@ func known() Names {
 	}
 }
 
-// What a rule names exists for the scenario that it is about, or it is a mistake in the file.
+// The names in a rule must exist for the scenario that it is about.
 func TestUnknownNames(t *testing.T) {
 	for _, tt := range []struct{ scenario, check, want string }{
 		{"lock-drain", "znode requests/op <= 1", ""},

@@ -26,8 +26,8 @@ type SelfTestCase struct {
 // Caught reports whether the gate returned the exit code that it must.
 func (c SelfTestCase) Caught() bool { return c.Report.Code == c.Want }
 
-// SelfTest gives the gate evidence that it must reject and evidence that it must pass, in the same way as any evidence. A gate
-// that cannot fail is worse than none.
+// SelfTest gives the gate evidence that it must reject and evidence that it must pass, in the same way as any evidence. It
+// shows that the gate can fail.
 func SelfTest(now time.Time) []SelfTestCase {
 	rules := Rules{Paired: DefaultPairRules(now), Baselines: orPanic(BaselinesOf([]*results.Document{syntheticLockstep(1)}))}
 	silent, untrue := syntheticLockstep(1), syntheticLockstep(1)
@@ -63,13 +63,11 @@ func asRead(d *results.Document) Evidence {
 	return Evidence{Documents: []*results.Document{d}}
 }
 
-// asReadCapacity returns the report of a search as evidence, from the text of its file.
 func asReadCapacity(text []byte) (e Evidence) {
 	e.addCapacity(capacity.Decode(text))
 	return e
 }
 
-// lackingPhase returns two repeats, of which one has no sample of a phase.
 func lackingPhase() Evidence {
 	whole, without := syntheticClosed(1), syntheticClosed(1)
 	whole.Scenario.Repeats, without.Scenario.Repeats, without.Repeat = 2, 2, 2
@@ -79,25 +77,23 @@ func lackingPhase() Evidence {
 	return Evidence{Documents: []*results.Document{whole, without}}
 }
 
-// synthetic is the name of the recipe, the variant and the server of synthetic documents.
 const synthetic = "synthetic"
 
 const syntheticClients = 50
 
-// syntheticLockstep returns a document of a lockstep run with that many notifications per operation.
 func syntheticLockstep(notifications float64) *results.Document {
 	const operations = 50
 	return syntheticDocument(results.LockstepMode, operations, time.Millisecond, int(math.Round(notifications*operations)))
 }
 
-// syntheticClosed returns a document of a closed load whose operations took that many milliseconds. It has as many operations
-// as a p99 needs, and no notification.
+// syntheticClosed returns a document of a closed load with as many operations as a p99 needs, each of which took ms
+// milliseconds, and without notifications.
 func syntheticClosed(ms float64) *results.Document {
 	return syntheticDocument(results.ClosedMode, 1000, time.Duration(ms*float64(time.Millisecond)), 0)
 }
 
-// syntheticDocument returns the document of a measurement that was not taken. Its clients work one operation after another, each of
-// which took as long, and each notification has a transaction of its own. Its parts agree, so that it is valid.
+// syntheticDocument returns a valid document without a measurement. Its clients work one operation after another, each of
+// which took the same time, and each notification has a transaction of its own.
 func syntheticDocument(mode results.Mode, operations int64, took time.Duration, notifications int) *results.Document {
 	n, length := int64(notifications), time.Duration(operations)*took
 	times := func(each time.Duration, samples int) results.Histogram {
@@ -122,7 +118,7 @@ func syntheticDocument(mode results.Mode, operations int64, took time.Duration, 
 		}},
 	}
 	if mode != results.LockstepMode {
-		d.Scenario.Duration = time.Second // and not that of the window, because documents of different loads are not compared
+		d.Scenario.Duration = time.Second // not the window's length, because documents of different loads are not compared
 	}
 	if n > 0 {
 		d.Herd.Sizes = results.HerdSizes(map[int]int64{1: n})
@@ -158,10 +154,8 @@ func syntheticPairs(slowdown float64, r PairRules) (p Pairs) {
 	return p
 }
 
-// syntheticObjective is what the synthetic capacities are for.
 const syntheticObjective = "response-p99 < 50ms"
 
-// syntheticCapacity returns the report of a search in which the objective held up to a rate.
 func syntheticCapacity(most int) capacity.Report {
 	s := capacity.NewSearch(50, 10_000)
 	for t, more := s.Next(); more; t, more = s.Next() {
@@ -179,7 +173,6 @@ func syntheticCapacity(most int) capacity.Report {
 	return r
 }
 
-// syntheticLimit returns the rule that a synthetic capacity is at least a rate.
 func syntheticLimit(rate int) Assertion {
 	const rule = "- {scenario: self-test, check: %s capacity >= %d, objective: %s}"
 	return orPanic(ParseRules("self-test", fmt.Appendf(nil, rule, synthetic, rate, syntheticObjective), Names{}))[0]
