@@ -6,8 +6,8 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// MaxDots is the largest number of dots of each kind in the excerpt around the first fault. If there would be more, every other
-// dot is left out.
+// MaxDots is the largest number of dots of each kind in the excerpt around the first fault. Beyond it, every other dot is left
+// out.
 const MaxDots = 4000
 
 // margin is how much of the time before the first fault and after its recovery is kept.
@@ -46,14 +46,13 @@ func (f *failures) draw(dot results.TimelineDot) {
 	}
 }
 
-// document returns the part of the excerpt that lies in the window.
 func (e *faultExcerpt) document(window stretch) *results.FaultExcerpt {
 	t := e.timeline(window)
 	return &results.FaultExcerpt{Timeline: t, Operations: within(stretch{t.Start, t.End}, e.operations.items)}
 }
 
-// thinned is a list of at most MaxDots items if it is bounded. When there would be more, it drops every other one, and from then
-// on takes half as many.
+// thinned is a list of at most MaxDots items if it is bounded. When it is full, it drops every other item, and takes only half
+// as many of the later ones.
 type thinned[T any] struct {
 	bounded bool
 	items   []T

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// peakLength is the length of the stretches whose traffic is compared.
 const peakLength = time.Second
 
-// Traffic is what all sessions together have sent and received so far, without housekeeping.
+// Traffic counts the traffic of all sessions so far, without housekeeping.
 type Traffic struct {
 	Requests int64 // sent
 	BytesIn  int64 // of replies and notifications, counted when the whole of one has arrived
@@ -19,8 +18,8 @@ type Traffic struct {
 // Traffic records the traffic so far. The requests since the previous call count in the series' bin and the second of this call. The
 // first call only sets the starting point.
 //
-// The busiest second is that of the stretch from the last call before OpenWindow to the last one before CloseWindow. For peaks
-// that belong to the window, these two calls are made at its edges.
+// The busiest second is searched between the last call before OpenWindow and the last one before CloseWindow. For peaks that
+// belong to the window, these two calls are made at its edges.
 func (r *Recorder) Traffic(at time.Duration, so Traffic) {
 	r.advance(at)
 	if r.traffic == nil {
@@ -33,14 +32,13 @@ func (r *Recorder) Traffic(at time.Duration, so Traffic) {
 	r.failures.busiest.add(sample{at, so}, r.failures.window.isOpen())
 }
 
-// sample is the traffic up to a moment.
 type sample struct {
 	at time.Duration
 	Traffic
 }
 
 // busiest finds the largest traffic of any second. Traffic is known at samples only, and counts as even between two of them: a
-// peak is exact up to the traffic between two samples. A stretch that is shorter than a second has the traffic of the whole.
+// peak is exact up to the traffic between two samples. A stretch that is shorter than a second counts as a whole.
 //
 // It keeps the samples of the last second, and the one before them.
 type busiest struct {
@@ -48,10 +46,10 @@ type busiest struct {
 	most    Traffic
 }
 
-// add takes the next sample. Without a stretch to search, it becomes the first of one.
+// add takes the next sample. If searching is false, this sample becomes the first one of the next search.
 //
-// Note: as traffic is even between samples, no second has more than all those that begin or end with a sample. This call looks at
-// the ones that end since the previous sample.
+// Note: as traffic is even between samples, a busiest second begins or ends with a sample. This call looks at the seconds that
+// end since the previous sample.
 func (b *busiest) add(now sample, searching bool) {
 	if !searching || len(b.samples) == 0 {
 		b.samples = append(b.samples[:0], now)
@@ -71,13 +69,13 @@ func (b *busiest) add(now sample, searching bool) {
 	b.consider(between(b.samples[0], b.samples[1], from), now.Traffic)
 }
 
-// consider compares the traffic of a second, which is the difference between that up to its end and that up to its start.
+// consider compares the traffic of a second with the largest so far. start and end are the totals at its two ends.
 func (b *busiest) consider(start, end Traffic) {
 	b.most.Requests = max(b.most.Requests, end.Requests-start.Requests)
 	b.most.BytesIn = max(b.most.BytesIn, end.BytesIn-start.BytesIn)
 }
 
-// between returns the traffic up to a moment between two samples. Up to a moment before both it returns that of the first.
+// between returns the total at a moment between two samples, or the total of the first sample for an earlier moment.
 func between(a, b sample, at time.Duration) Traffic {
 	if at <= a.at {
 		return a.Traffic

@@ -95,8 +95,8 @@ func (r *Recorder) fillDistributions(d *results.Document) error {
 	return r.fillHerds(d)
 }
 
-// grouping returns the herds that the document has. Servers of an unknown version are taken to name transactions if one notification in
-// the window does.
+// grouping returns the herds for the document. Servers of an unknown version are assumed to name transactions if one
+// notification in the window does.
 func (r *Recorder) grouping() *herds {
 	if len(r.herds) > int(guessed) && !r.named && r.unnamed > 0 {
 		return r.herds[guessed]
@@ -119,7 +119,6 @@ func (r *Recorder) fillHerds(d *results.Document) (err error) {
 	return err
 }
 
-// fillServers fills in the servers' reports, each with the slowest read on that server.
 func (r *Recorder) fillServers(d *results.Document, servers []results.ServerReport) {
 	d.Servers = append([]results.ServerReport{}, servers...) // none is not the same as unknown
 	for _, slowest := range r.reads {
@@ -130,8 +129,8 @@ func (r *Recorder) fillServers(d *results.Document, servers []results.ServerRepo
 	}
 }
 
-// fillWaits fills in the waits that were going on when the window ended. They ended later, while the load was decreasing,
-// and are in no percentile.
+// fillWaits fills in the waits that had not ended when the window ended. They ended later, while the load was decreasing, and
+// are not in any percentile.
 func (r *Recorder) fillWaits(d *results.Document) {
 	for _, w := range r.unfinished {
 		d.Window.UnfinishedWaits++

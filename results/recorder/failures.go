@@ -14,14 +14,14 @@ const MaxFaults = 200
 // noFault is the id of a fault outside of the window.
 const noFault = -1
 
-// failures collects the faults of the window and what they cost. It keeps the faults that are listed, those after which no
-// other client has completed an operation yet, and the surroundings of the first one.
+// failures collects the faults of the window and their costs. It keeps the faults that are listed, those after which no other
+// client has completed an operation yet, and the surroundings of the first one.
 type failures struct {
 	window  *window
 	faulty  bool
 	waits   bool // the phase that completes an operation waits for other clients
 	clients int
-	longest []string      // losses of which the largest amount counts
+	longest []string      // losses for which the largest amount counts
 	last    time.Duration // the latest event
 
 	doc        results.Failure
@@ -35,7 +35,6 @@ type failures struct {
 	busiest    busiest                    // of the window
 }
 
-// unresolved is a fault after which no other client has completed an operation yet.
 type unresolved struct {
 	id      int
 	at      time.Duration
@@ -44,7 +43,9 @@ type unresolved struct {
 }
 
 func newFailures(c Config, w *window) failures {
-	f := failures{window: w, faulty: c.Faulty, waits: slices.Contains(c.Waiting, c.Operation), clients: max(c.Clients, 1), longest: c.LongestLosses}
+	f := failures{
+		window: w, faulty: c.Faulty, waits: slices.Contains(c.Waiting, c.Operation), clients: max(c.Clients, 1), longest: c.LongestLosses,
+	}
 	f.doc = results.Failure{Faults: []results.Fault{}, Losses: map[string]int64{}}
 	for _, loss := range c.Losses {
 		f.doc.Losses[loss] = 0
@@ -112,7 +113,6 @@ func (r *Recorder) FailedOperation(at time.Duration) {
 // Rejoined records that a client joined again with a new session.
 func (r *Recorder) Rejoined(at time.Duration) { r.countIn(at, &r.failures.doc.Rejoins) }
 
-// countIn counts an event if it is in the window.
 func (r *Recorder) countIn(at time.Duration, count *int64) {
 	r.advance(at)
 	if r.window.contains(at) {
@@ -130,7 +130,7 @@ func (r *Recorder) Damage(loss string, amount int64) {
 	}
 }
 
-// Uncounted removes a loss from the document, because nothing has looked for it.
+// Uncounted removes a loss from the document, because the run did not look for it.
 func (r *Recorder) Uncounted(loss string) { delete(r.failures.doc.Losses, loss) }
 
 // unavailableUntil ends a stretch in which no operation was completed.
@@ -141,7 +141,7 @@ func (f *failures) unavailableUntil(at time.Duration) {
 	}
 }
 
-// operation records a completed operation, which ends the recovery from all faults of which its client is not a victim.
+// operation records a completed operation. It ends the recovery from all faults that do not have its client as a victim.
 func (f *failures) operation(client int, s stretch) {
 	if !f.faulty {
 		return
@@ -157,8 +157,9 @@ func (f *failures) operation(client int, s stretch) {
 	})
 }
 
-// endsWith reports whether a completed operation, of whose last phase s is the stretch, ends the recovery from a fault. One whose last phase was
-// under way before shows nothing, such as the release by which the victim itself was granted the lock, unless that phase waits for others.
+// endsWith reports whether a completed operation ends the recovery from a fault; s is the stretch of its last phase. If that
+// phase began before the fault, the operation does not show a recovery, unless the phase waits for other clients. An example
+// is the release by which the victim itself was granted the lock.
 func (u unresolved) endsWith(client int, s stretch, waits bool) bool {
 	if s.start < u.at && (u.all || !waits) {
 		return false
@@ -176,7 +177,6 @@ func (f *failures) recovered(id int, took time.Duration) {
 	}
 }
 
-// document returns the failure as a document keeps it; nil if the scenario has no faults.
 func (f *failures) document() (*results.Failure, error) {
 	if !f.faulty {
 		return nil, nil

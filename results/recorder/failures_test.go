@@ -65,7 +65,6 @@ func (r raw) recovery(f recordertest.Fault) (at time.Duration, ok bool) {
 	return at, ok
 }
 
-// end returns the time of the latest event.
 func (r raw) end() time.Duration {
 	end := r.Window.End
 	for _, s := range r.Spans {
@@ -90,7 +89,7 @@ func (r raw) afterFault(gap stretch) bool {
 	})
 }
 
-// compareFailure compares the failure with the lists, and its excerpt with what happened around the first fault.
+// compareFailure compares the failure with the lists, and its excerpt with the events around the first fault.
 func (l *load) compareFailure(t *testing.T, d *results.Document) {
 	t.Helper()
 	want := l.failure(t)
@@ -127,7 +126,7 @@ func (l *load) compareFailure(t *testing.T, d *results.Document) {
 	equal(t, "operations around the first fault", around.Operations, append([]results.TimelineDot{}, operations...))
 }
 
-// traffic is what was sent and received up to a time.
+// traffic is the traffic up to a time.
 type traffic = map[time.Duration]recorder.Traffic
 
 // peaks returns the traffic of the busiest seconds of the window: of all those that begin or end with a sample. It takes
@@ -241,7 +240,7 @@ func TestManyFaults(t *testing.T) {
 	}
 }
 
-// Of more events than are shown, every second, every fourth and so on is kept, from the first one on.
+// If there are too many events to show, every second, every fourth and so on is kept, starting with the first one.
 func TestExcerptIsThinned(t *testing.T) {
 	for _, n := range []int{recorder.MaxDots, recorder.MaxDots + 1, 5 * recorder.MaxDots} {
 		r := faulty(recordertest.Fault{Kind: "expire", Target: "any", Start: 2 * s})

@@ -37,10 +37,10 @@ func NamesTransactions(version string) bool {
 	return major > 3 || major == 3 && minor >= 9
 }
 
-// causeKnown reports whether a notification names the transaction that caused it.
 func causeKnown(n Notification) bool { return n.Zxid > 0 }
 
-// HerdKey names a herd that may still grow: by its transaction, which may notify of several paths, or by the path if it is a guess.
+// HerdKey names a herd that may still grow: by its transaction, which may notify of several paths, or by the path if the herd
+// is guessed.
 type HerdKey struct {
 	Zxid int64
 	Path string
@@ -54,7 +54,7 @@ func HerdKeyOf(zxid int64, path string, isGuess bool) HerdKey {
 	return HerdKey{Zxid: zxid}
 }
 
-// herd is the notifications set off by one transaction, as far as they have arrived.
+// herd has the notifications of one transaction that have arrived so far.
 type herd struct {
 	size        int
 	first, last time.Duration
@@ -69,7 +69,7 @@ func (h *herd) add(at time.Duration) {
 	h.last = at
 }
 
-// herds collects the herds of a grouping. Those outside the window enter the series only.
+// herds collects the herds of a grouping. Herds outside the window are recorded in the series only.
 type herds struct {
 	window   *window
 	sizes    map[int]int64
@@ -96,7 +96,6 @@ func (h *herds) grown(one *herd, r *recent) {
 	}
 }
 
-// complete records the final size of a herd.
 func (h *herds) complete(one *herd) {
 	h.series.herd(h.grouping, one.first, one.size)
 	if h.window.isOpen() {
@@ -106,20 +105,18 @@ func (h *herds) complete(one *herd) {
 	}
 }
 
-// document returns the herds as a document keeps them.
 func (h *herds) document() (out results.Herd, err error) {
 	out.Sizes = append([]results.SizeCount{}, results.HerdSizes(h.sizes)...) // none are an empty list
 	out.Spread, err = h.spread.Encode()
 	return out, err
 }
 
-// newHerds returns no herds. Those of a grouping are complete after a silence.
 func newHerds(g grouping, silence time.Duration, w *window, s *series) *herds {
 	return &herds{grouping: g, silence: silence, window: w, series: s, sizes: map[int]int64{}, open: map[HerdKey]*herd{}}
 }
 
-// add puts a notification into its herd, and returns how large that is by now. A notification without a transaction is in no exact herd,
-// and the open herd of its path ends with the silence that makes it a guess.
+// add puts a notification into its herd, and returns the size of that herd. A notification without a transaction does not
+// belong to an exact herd. The open herd of a path ends with the silence that separates guessed herds.
 func (h *herds) add(n Notification, r *recent) (size int) {
 	if h.grouping == exact && !causeKnown(n) {
 		return 0
@@ -145,12 +142,11 @@ func (h *herds) add(n Notification, r *recent) (size int) {
 	return one.size
 }
 
-// passed completes the herds of all transactions up to a zxid. Guessed herds are those of zxid 0.
+// passed completes the herds of all transactions up to a zxid. Guessed herds have zxid 0.
 func (h *herds) passed(zxid int64) {
 	h.completeIf(func(key HerdKey, _ *herd) bool { return key.Zxid <= zxid })
 }
 
-// sweep completes the herds that have been silent for too long.
 func (h *herds) sweep(now time.Duration) {
 	h.completeIf(func(_ HerdKey, one *herd) bool { return now-one.last > h.silence })
 }

@@ -11,10 +11,10 @@ const (
 	minuteSeconds = 60 // that [Recorder.LastMinute] returns at most
 )
 
-// LastSeconds is what happened in the last whole seconds of a measurement, inside of the window or not.
+// LastSeconds sums up the last whole seconds of a measurement, inside of the window or not.
 type LastSeconds struct {
 	Length time.Duration // up to 10 s; 0 before the first whole second
-	Second               // what happened in all of them
+	Second               // sums over all of them
 }
 
 // PerSecond returns a count as a rate; 0 before the first whole second.
@@ -25,7 +25,7 @@ func (l LastSeconds) PerSecond(count int64) float64 {
 	return float64(count) / l.Length.Seconds()
 }
 
-// Second is what happened in one whole second of a measurement.
+// Second sums up one whole second of a measurement.
 type Second struct {
 	Operations     int64
 	Notifications  int64
@@ -34,13 +34,13 @@ type Second struct {
 	P99            time.Duration // of the recipe's first phase, to two digits; 0 without a sample
 }
 
-// Totals are counts from the start of a measurement on, warm-up included. They never decrease.
+// Totals are counts since the start of a measurement, warm-up included. They never decrease.
 type Totals struct {
 	Operations       int64
 	FailedOperations int64 // that ended in an error, as only a fault may cause
 	Notifications    int64
 	Requests         int64 // of the recipe
-	FailedRequests   int64 // those of them that a server answered with an error
+	FailedRequests   int64 // requests of the recipe that a server answered with an error
 }
 
 // slot is one second, counted from the start of the measurement. Its P99 is computed when it is asked for.
@@ -50,12 +50,10 @@ type slot struct {
 	latencies *hdrhistogram.Histogram // nil before the first one
 }
 
-// lengths returns an empty distribution with that many digits.
 func lengths(digits int) *hdrhistogram.Histogram {
 	return hdrhistogram.New(int64(time.Microsecond), int64(time.Hour), digits)
 }
 
-// p99 returns the smallest length that at least 99 % do not exceed; 0 without any.
 func p99(h *hdrhistogram.Histogram) time.Duration {
 	if h == nil || h.TotalCount() == 0 {
 		return 0
@@ -64,10 +62,10 @@ func p99(h *hdrhistogram.Histogram) time.Duration {
 	return time.Duration(h.ValueAtPercentile(100 * float64(rank99(n)) / float64(n)))
 }
 
-// rank99 returns the place of the p99 among so many sorted lengths, from 1 on.
+// rank99 returns the place of the p99 among n sorted lengths, counted from 1.
 func rank99(n int64) int64 { return (99*n + 99) / 100 }
 
-// seconds keeps the latest minute. The one slot more is the second that is not over.
+// seconds keeps the latest minute. One more slot is for the second that is not over.
 type seconds struct {
 	begun  bool
 	first  int64 // the second of the first event
@@ -124,7 +122,6 @@ func (l *seconds) notification(at time.Duration, herd int) {
 	}
 }
 
-// requests records requests that belong to the second of the call.
 func (l *seconds) requests(at time.Duration, n, failed int64) {
 	if s := l.at(at); s != nil {
 		s.FailedRequests += failed
@@ -133,8 +130,8 @@ func (l *seconds) requests(at time.Duration, n, failed int64) {
 	}
 }
 
-// whole returns the whole seconds before now: the first one, at most so many before the end, and the one after the last. There is
-// none if the two are equal.
+// whole returns the whole seconds before now, at most most of them: the first one, and the one after the last. The two are
+// equal if there is none.
 func (l *seconds) whole(now time.Duration, most int64) (start, end int64) {
 	end = int64(now / time.Second)
 	if !l.begun {
@@ -143,7 +140,7 @@ func (l *seconds) whole(now time.Duration, most int64) (start, end int64) {
 	return min(max(end-most, l.first), end), end
 }
 
-// LastSeconds returns what happened in the last whole seconds before now. All events up to now must have been recorded.
+// LastSeconds sums up the last whole seconds before now. All events up to now must have been recorded.
 func (r *Recorder) LastSeconds(now time.Duration) LastSeconds {
 	start, end := r.seconds.whole(now, liveSeconds)
 	if start == end {

@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
-// second feeds one second from its start on: operations of 1 ms, each with a notification, the last of them in one herd.
+// second feeds one second, beginning at start: operations of 1 ms, each with a notification, the last of them in one herd.
 func second(rec *recorder.Recorder, start time.Duration, operations, herd int) {
 	for i := range operations {
 		at := start + time.Duration(i)*s/time.Duration(operations)
@@ -61,7 +61,8 @@ func TestLastSecondsOfOldServers(t *testing.T) {
 	equal(t, "the largest herd", rec.LastSeconds(2*s).LargestHerd, 4)
 }
 
-// The last minute has each whole second with its own p99, those without an event too, and nothing of what is older or not over.
+// The last minute has each whole second with its own p99, also seconds without an event, and no second that is older or not
+// over.
 func TestLastMinute(t *testing.T) {
 	rec := recorder.New(recorder.Config{Phase: "acquire", Operation: "release", Version: "3.9.3"})
 	equal(t, "before the first event", len(rec.LastMinute(5*s)), 0)
@@ -84,7 +85,7 @@ func TestLastMinute(t *testing.T) {
 	}
 }
 
-// Totals count everything from the first event on. What is known only at samples is known from the second one on.
+// Totals count all events. Traffic that is known only at samples is counted from the second sample.
 func TestTotals(t *testing.T) {
 	rec := recorder.New(recorder.Config{Phase: "acquire", Operation: "release", Version: "3.9.3"})
 	rec.Traffic(s, recorder.Traffic{Requests: 100, FailedRequests: 10})

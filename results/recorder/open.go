@@ -14,13 +14,12 @@ type Served struct {
 	Lateness time.Duration // how long it was due and its client free, before the client began
 }
 
-// Backlog is the arrivals of an open load that wait for a client.
+// Backlog counts the arrivals of an open load that wait for a client.
 type Backlog struct {
 	Most      int64         // the largest number since the previous call of [Recorder.Backlog]
-	LastEmpty time.Duration // the last moment at which there was none
+	LastEmpty time.Duration // the last moment at which no arrival waited
 }
 
-// open counts the arrivals of an open load.
 type open struct {
 	served, completed int64
 	most              int64
@@ -28,8 +27,8 @@ type open struct {
 	lateness          results.LiveHistogram
 }
 
-// Served records an arrival after it was served. Its times belong to the window if it was due in the window, even if it was served
-// later. They would look better than they are if those that waited longest were left out.
+// Served records an arrival after it was served. Its times belong to the window if it was due in the window, even if it was
+// served later. Without the arrivals that waited longest, the times would look better than they are.
 func (r *Recorder) Served(s Served) {
 	r.advance(s.Done)
 	r.stalls.served(s.Due, s.Done)
@@ -65,7 +64,6 @@ func (r *Recorder) Backlog(at time.Duration, b Backlog) {
 	}
 }
 
-// fillOpen fills in the arrivals of an open load.
 func (r *Recorder) fillOpen(d *results.Document, f Facts) error {
 	if !r.config.Open {
 		return nil

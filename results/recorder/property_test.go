@@ -23,7 +23,6 @@ type load struct {
 	pauses []stretch // in which nothing completes
 }
 
-// within returns a random time up to a length.
 func (l *load) within(length time.Duration) time.Duration {
 	return time.Duration(l.Int64N(int64(length)))
 }
@@ -33,7 +32,7 @@ func (l *load) exp(mean time.Duration) time.Duration {
 	return time.Duration(l.ExpFloat64() * float64(mean))
 }
 
-// resume returns the first moment from a time on that is in no pause.
+// resume returns the first moment at or after a time that is not in a pause.
 func (l *load) resume(at time.Duration) time.Duration {
 	for _, p := range l.pauses {
 		if contains(p, at) {
@@ -113,7 +112,6 @@ func (l *load) send(until time.Duration) {
 	}
 }
 
-// client makes one client wait, hold and release.
 func (l *load) client(id int, until time.Duration) {
 	wait, hold := l.within(200*ms)+ms, l.within(100*ms)+ms
 	for at := l.exp(wait); at < until; {
@@ -159,7 +157,7 @@ func (l *load) bystander(server int, until time.Duration) {
 	}
 }
 
-// What a recorder finds while a measurement runs is what is found in lists of everything afterwards.
+// The results of a recorder while a measurement runs equal those computed from lists of everything afterwards.
 func TestRecorderAgreesWithLists(t *testing.T) {
 	seeds := []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20}
 	for range 20 {
@@ -183,7 +181,6 @@ func TestRecorderAgreesWithLists(t *testing.T) {
 	}
 }
 
-// counts returns the counts of the window's traffic.
 func (l *load) counts() results.Counts {
 	times := slices.DeleteFunc(slices.Collect(maps.Keys(l.Traffic)), func(at time.Duration) bool { return !contains(l.Window, at) })
 	first, last := l.Traffic[slices.Min(times)], l.Traffic[slices.Max(times)]
@@ -191,7 +188,7 @@ func (l *load) counts() results.Counts {
 	return results.Counts{Requests: map[string]int64{"getData": requests}, BytesIn: last.BytesIn - first.BytesIn}
 }
 
-// document returns what is known of a measurement before it begins.
+// document returns the document of a measurement before it begins.
 func (l *load) document() *results.Document {
 	d := &results.Document{
 		Schema: results.Schema, Run: "r", Started: time.Unix(1, 0), Recipe: "lock", Variant: "a", Kind: "naive", Clients: l.Config.Clients, Repeat: 1,

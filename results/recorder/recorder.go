@@ -36,7 +36,7 @@ type Config struct {
 
 	Faulty        bool     // the scenario has faults
 	Losses        []string // that the recipe can have
-	LongestLosses []string // those of Losses of which the largest amount counts, instead of the sum
+	LongestLosses []string // the losses in Losses for which the largest amount counts, instead of the sum
 }
 
 // never is a time before every event.
@@ -75,7 +75,6 @@ type Recorder struct {
 	moreViolations int64
 }
 
-// clientState holds the latest events of one client.
 type clientState struct {
 	notified, earlier time.Duration // the arrivals of the latest notification and of the one before it; never without one
 }
@@ -101,7 +100,6 @@ func New(c Config) *Recorder {
 	return r
 }
 
-// client returns the state of a client, which it adds if the id is new.
 func (r *Recorder) client(id int) *clientState {
 	for id >= len(r.clients) {
 		r.clients = append(r.clients, clientState{never, never})
@@ -123,7 +121,7 @@ func (r *Recorder) Span(phase string, id int, start, end time.Duration) {
 	}
 	waiting := slices.Contains(r.config.Waiting, phase)
 	if waiting && r.config.Series && r.window.contains(end) {
-		r.stalls.endGap(end) // the client gets on, although it completes no operation yet
+		r.stalls.endGap(end) // the client makes progress, although it has not completed an operation yet
 	}
 	switch {
 	case r.window.precedes(end):
@@ -141,7 +139,6 @@ func (r *Recorder) Span(phase string, id int, start, end time.Duration) {
 	}
 }
 
-// completed records a completed operation of a client.
 func (r *Recorder) completed(id int, s stretch) {
 	r.series.at(s.end).operations++
 	r.seconds.operation(s.end)
@@ -165,7 +162,6 @@ func (r *Recorder) wokenUsefully(c *clientState, s stretch) bool {
 	return last > s.start && r.window.contains(last)
 }
 
-// live returns the histogram of a phase, which it adds if the phase is new.
 func live(histograms map[string]*results.LiveHistogram, phase string) *results.LiveHistogram {
 	h := histograms[phase]
 	if h == nil {
@@ -192,7 +188,6 @@ func (r *Recorder) Notification(n Notification) {
 	r.seconds.notification(n.At, size)
 }
 
-// countNotification records a notification in the window.
 func (r *Recorder) countNotification(n Notification) {
 	r.notified[n.Type]++
 	r.window.record(n.At, func(s *stage) { s.notifications++ })
@@ -289,7 +284,6 @@ func (r *Recorder) Thaw(at time.Duration) {
 	}
 }
 
-// advance moves the recorder's clock to the time of an event.
 func (r *Recorder) advance(now time.Duration) {
 	r.series.at(now)
 	r.failures.last = max(r.failures.last, now)

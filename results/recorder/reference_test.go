@@ -35,20 +35,17 @@ func overlaps(s, o stretch) bool { return s.Start < o.End && o.Start < s.End }
 
 func contains(s stretch, at time.Duration) bool { return s.Start <= at && at <= s.End }
 
-// record returns the document of a measurement.
 func (r raw) record(t *testing.T, d *results.Document, f recorder.Facts) *results.Document {
 	t.Helper()
 	return closed(t, recordertest.Measurement(r).Replay(), d, f)
 }
 
-// closed returns the document after its recorder was closed.
 func closed(t *testing.T, r *recorder.Recorder, d *results.Document, f recorder.Facts) *results.Document {
 	t.Helper()
 	must.Do(t, r.Close(d, f))
 	return d
 }
 
-// longest returns the largest value of a histogram.
 func longest(t *testing.T, h results.Histogram) time.Duration {
 	t.Helper()
 	decoded := must.Get(h.Decode())(t)
@@ -89,14 +86,12 @@ func histogram(t *testing.T, values []time.Duration) results.Histogram {
 	return h
 }
 
-// unfrozen returns the reads that were not due while zkbench stopped the servers.
 func (r raw) unfrozen() []results.BystanderRead {
 	return slices.DeleteFunc(slices.Clone(r.Reads), func(b results.BystanderRead) bool {
 		return r.Frozen != (stretch{}) && contains(r.Frozen, b.At)
 	})
 }
 
-// inWindow returns the notifications in the window, in order.
 func (r raw) inWindow() []recorder.Notification {
 	out := slices.DeleteFunc(slices.Clone(r.Notifications), func(n recorder.Notification) bool { return !contains(r.Window, n.At) })
 	slices.SortStableFunc(out, func(a, b recorder.Notification) int { return cmp.Compare(a.At, b.At) })
@@ -137,14 +132,12 @@ func (r raw) unfinished() map[string][]time.Duration {
 	return out
 }
 
-// herd is the notifications set off by one transaction.
 type herd struct {
 	size        int
 	first, last time.Duration
 	clients     map[int]bool
 }
 
-// herds groups sorted notifications.
 func herds(sorted []recorder.Notification, old bool) (out []*herd, grouping string, ungrouped int64) {
 	known := func(n recorder.Notification) bool { return n.Zxid > 0 }
 	guess := len(sorted) > 0 && old && !slices.ContainsFunc(sorted, known)
@@ -176,7 +169,6 @@ func herds(sorted []recorder.Notification, old bool) (out []*herd, grouping stri
 	return out, results.GroupedByZxid, ungrouped
 }
 
-// herd summarizes the notifications of the window.
 func (r raw) herd(t *testing.T, old bool) results.Herd {
 	t.Helper()
 	sorted := r.inWindow()
@@ -196,7 +188,6 @@ func (r raw) herd(t *testing.T, old bool) results.Herd {
 	return out
 }
 
-// peak returns the largest number of notifications in 10 ms.
 func peak(sorted []recorder.Notification) int {
 	most, start := 0, 0
 	for end, n := range sorted {
@@ -208,7 +199,7 @@ func peak(sorted []recorder.Notification) int {
 	return most
 }
 
-// cut returns what happened in a stretch of the window.
+// cut returns the events in a stretch of the window.
 func (r raw) cut(from, to time.Duration) results.Timeline {
 	t := results.Timeline{Start: from, End: to, Notifications: []results.TimelineDot{}, Bystander: []results.BystanderRead{}}
 	for _, n := range r.inWindow() {
@@ -236,9 +227,9 @@ func sortTimeline(t *results.Timeline) {
 	})
 }
 
-// judgement is how a reference decides which gaps are stalls.
+// judgement has the parameters by which a reference decides which gaps are stalls.
 type judgement struct {
-	similar float64 // the share of a candidate's length from which on another gap is similar to it, and left out
+	similar float64 // another gap of at least this share of a candidate's length is similar to it, and left out
 	factor  float64 // of the length that a candidate must exceed
 }
 

@@ -9,7 +9,7 @@ import (
 // MaxBins is the largest number of bins of a [results.Series]. If more are needed, the width of all bins is doubled.
 const MaxBins = 600
 
-// grouping is one of the two ways to find herds. Which one a document uses may be known only at the end.
+// grouping is one of the two ways to find herds. It may be known only at the end which one the document uses.
 type grouping int
 
 const (
@@ -18,7 +18,6 @@ const (
 	groupings
 )
 
-// bin sums up the events of one bin of the series.
 type bin struct {
 	operations, requests, notifications int64
 	largest                             [groupings]int
@@ -69,7 +68,6 @@ func (s *series) index(t time.Duration) int {
 	return int(i)
 }
 
-// double merges neighboring bins.
 func (s *series) double() {
 	for i := range s.bins {
 		one := s.bins[i]
@@ -80,14 +78,12 @@ func (s *series) double() {
 	s.width *= 2
 }
 
-// sample records a duration of the first phase in the bin in which it ended.
 func (s *series) sample(took stretch) {
 	bin := s.at(took.end)
 	bin.samples++
 	bin.time += took.length()
 }
 
-// read records a bystander's read in the bin in which it was due.
 func (s *series) read(b results.BystanderRead) {
 	bin := s.at(b.At)
 	bin.slowest = max(bin.slowest, b.Response)
@@ -107,13 +103,11 @@ func (s *series) backlog(at time.Duration, most int64) {
 	s.open, s.reported = true, at
 }
 
-// herd records a complete herd in the bin in which it began.
 func (s *series) herd(g grouping, first time.Duration, size int) {
 	bin := s.at(first)
 	bin.largest[g] = max(bin.largest[g], size)
 }
 
-// document returns the series as a document keeps it, with the herds of one grouping.
 func (s *series) document(g grouping) *results.Series {
 	out := &results.Series{Start: s.start, Bin: s.width}
 	for _, b := range s.bins[:s.used] {

@@ -7,7 +7,6 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// stage sums up the events of one stage of the window.
 type stage struct {
 	planned time.Duration // how long it lasts
 	end     time.Duration // once the window is open
@@ -28,7 +27,6 @@ func (w *window) record(at time.Duration, f func(*stage)) {
 	f(&w.stages[i])
 }
 
-// fillStages fills in the stages that had begun when the window ended.
 func (r *Recorder) fillStages(d *results.Document) error {
 	d.Stages = nil
 	start := r.window.start

@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
-// stagedRecorder has a window with two stages of two and three seconds, from the first second on.
+// stagedRecorder has a window that begins at one second, with two stages of two and three seconds.
 func stagedRecorder(open bool) *recorder.Recorder {
 	r := recorder.New(recorder.Config{
 		Phase: "acquire", Operation: "release", Clients: 3, Version: "3.9.3", Open: open,
@@ -25,8 +25,8 @@ func closedStages(t *testing.T, r *recorder.Recorder, mode results.Mode) []resul
 	return closed(t, r, d, recorder.Facts{SessionTimeout: s}).Stages
 }
 
-// What happens in the window belongs to the stage in which it ends, a herd to the one in which it begins. The last stage lasts as long
-// as the window.
+// An event in the window belongs to the stage in which it ends, a herd to the one in which it begins. The last stage lasts as
+// long as the window.
 func TestStages(t *testing.T) {
 	r := stagedRecorder(false)
 	record := func(at time.Duration, zxid int64) {

@@ -12,21 +12,22 @@ import (
 
 const (
 	stallFloor  = 500 * time.Millisecond // a stall is longer
-	stallFactor = 10                     // and longer than so many times the p99 of the shorter gaps
+	stallFactor = 10                     // and longer than 10 times the p99 of the shorter gaps
 	// maxCandidates is the largest number of candidates that are kept. The shortest make room for longer ones.
 	maxCandidates = 1000
 )
 
 // stalls finds the stretches of the window in which no operation was completed although the load did not ask for a break.
 //
-// A candidate is a gap between two completions, or between one and the window's edge, that is longer than 500 ms. It is a stall if
-// it is longer than 10 times the p99 of the rest, which are the gaps of window and warm-up that are shorter than half of it.
-// Otherwise a stall would hide itself: two pauses of 5 s among 150 gaps are more than 1 % of them, and 5 s is the p99. If the gaps
-// that are left out fill two thirds of the time, they are the load's rhythm, such as holds or think times, and no stalls. Where quiet
-// stretches are usual, a stall is the only gap that is not shorter than a tenth of it.
+// A candidate is a gap between two completions, or between one and the window's edge, that is longer than 500 ms. It is a
+// stall if it is longer than 10 times the p99 of the rest, which are the gaps of window and warm-up that are shorter than half
+// of it. Longer gaps are left out so that stalls do not hide each other: two pauses of 5 s among 150 gaps are more than 1 % of
+// them, so that the p99 would be 5 s. If the gaps that are left out fill two thirds of the time, they are the load's rhythm,
+// such as holds or think times, and not stalls. Where quiet stretches are usual, a stall is the only gap that is not shorter
+// than a tenth of it.
 //
-// In an open load, nothing is to be completed before something arrives: a candidate begins when its first arrival was due, if
-// that is later than the completion before it.
+// In an open load, no operation can complete before one arrives: a candidate begins when its first arrival was due, if that is
+// later than the completion before it.
 type stalls struct {
 	arriving   bool // operations arrive: the load is open
 	uneven     bool // quiet stretches are usual: clients complete rounds together, or the load has stages
@@ -51,7 +52,6 @@ func newStalls(c Config, w *window) stalls {
 	return stalls{arriving: c.Open, uneven: c.Collective || len(c.Stages) > 0, window: w, gaps: lengths(3), begun: never, fault: never}
 }
 
-// endGap ends the current gap, unless it is empty, and begins the next.
 func (s *stalls) endGap(at time.Duration) {
 	if s.begun == never {
 		s.begun, s.last = at, at
@@ -102,7 +102,6 @@ func (s *stalls) served(due, done time.Duration) {
 	}
 }
 
-// faultEnded records that a fault which began at a moment has ended.
 func (s *stalls) faultEnded(began, at time.Duration) {
 	s.fault = at
 	for i := len(s.candidates) - 1; i >= 0 && s.candidates[i].end > began; i-- {
@@ -115,7 +114,7 @@ func (c candidate) after(atMost time.Duration) bool {
 	return c.fault != never && c.start-c.fault <= atMost
 }
 
-// found returns the stalls. A gap that overlaps a stretch in which zkbench stopped the servers is none.
+// found returns the stalls, without gaps that overlap a stretch in which zkbench stopped the servers.
 func (s *stalls) found(frozen []stretch, sessionTimeout time.Duration) []results.Stall {
 	out := []results.Stall{}
 	gaps := s.gaps.Distribution()
@@ -159,7 +158,7 @@ func (s *stalls) standOut(length time.Duration, gaps []hdrhistogram.Bar) bool {
 	return false
 }
 
-// serverReads is the slowest read of each server, from when it was sent.
+// serverReads is the slowest read of each server, by the time at which it was sent.
 type serverReads []results.ServerRead
 
 func (s *serverReads) add(b results.BystanderRead) {
@@ -172,7 +171,6 @@ func (s *serverReads) add(b results.BystanderRead) {
 	*s = append(*s, results.ServerRead{Server: b.Server, Longest: b.Service})
 }
 
-// sorted returns the reads by server.
 func (s serverReads) sorted() []results.ServerRead {
 	out := append([]results.ServerRead{}, s...)
 	slices.SortFunc(out, func(a, b results.ServerRead) int { return cmp.Compare(a.Server, b.Server) })

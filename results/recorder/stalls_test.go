@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
-// operations makes spans of an operation that takes as long as it does, by clients that do nothing in between.
+// operations makes spans of operations with a given length, by clients that do nothing in between.
 type operations []span
 
 // client adds operations of one client, each of which begins after a break, until a time.
@@ -33,7 +33,7 @@ func (o *operations) clients(n int, until, takes, rest time.Duration) *operation
 	return o
 }
 
-// paused moves everything after a moment, as a server that stands still does: what is under way takes longer.
+// paused moves everything after a moment, as when a server stands still: operations under way take longer.
 func (o *operations) paused(at, length time.Duration) *operations {
 	for i := range *o {
 		s := &(*o)[i]
@@ -69,13 +69,12 @@ func (o *operations) rounds(until, length, burst time.Duration) *operations {
 	return o
 }
 
-// load returns a measurement of the operations.
 func (o *operations) load(window stretch) raw {
 	return raw{Config: recorder.Config{Operation: "release"}, Window: window, Spans: *o}
 }
 
-// Stalls are found even if they are most of the window, and slow loads that go on steadily have none. The window goes
-// from 2 s to 12 s; what is before it is warm-up.
+// Stalls are found even if they are most of the window, and slow loads with a steady pace have none. The window lasts from 2 s
+// to 12 s; before it is the warm-up.
 func TestStalls(t *testing.T) {
 	window := between(2*s, 12*s)
 	short := between(2*s, 5*s)
@@ -169,7 +168,7 @@ func TestStallsDoNotHideThemselves(t *testing.T) {
 	}
 }
 
-// Exponential breaks between operations leave gaps of every length; the longest of them is no stall.
+// Exponential breaks between operations leave gaps of every length; the longest of them is not a stall.
 func TestThinkingClientsDoNotStall(t *testing.T) {
 	var spans operations
 	random := rand.New(rand.NewPCG(1, 1))
@@ -224,7 +223,7 @@ func TestStallNamesServers(t *testing.T) {
 	}
 }
 
-// Where a step has several operations, the clients get on with each that they begin.
+// Where a step has several operations, each that begins counts as progress of the client.
 func TestSeriesOfWaitsIsNoStall(t *testing.T) {
 	var spans operations
 	for id := range 3 {
@@ -271,7 +270,7 @@ func TestShortestCandidatesMakeRoom(t *testing.T) {
 	}
 }
 
-// What does not arrive cannot be completed: in an open load, a gap is a stall only as far as something was due in it.
+// In an open load, a gap is a stall only as far as an arrival was due in it.
 func TestQuietStretchesOfOpenLoadsAreNoStalls(t *testing.T) {
 	serve := func(r *recorder.Recorder, due, done time.Duration) {
 		r.Span("step", 0, done-2*ms, done)

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// windowSlack is how much longer or shorter than planned a window may be so that its exact middle is still kept.
+	// windowSlack is by how much the window's length may differ from the plan so that its exact middle is still kept.
 	windowSlack = 500 * time.Millisecond
 	// firstStep is the distance from the window's start to the second excerpt, unless the window has its planned length. Each further
 	// excerpt begins at stepFactor times the distance of the one before it.
@@ -18,7 +18,6 @@ const (
 	stepFactor = 1.25
 )
 
-// excerpt is the notifications and reads of a stretch of the window.
 type excerpt struct {
 	stretch
 	dots  thinned[results.TimelineDot]
@@ -37,7 +36,6 @@ func (e *excerpt) read(b results.BystanderRead) {
 	}
 }
 
-// timeline returns the part of the excerpt that lies in a stretch.
 func (e *excerpt) timeline(of stretch) results.Timeline {
 	part := stretch{max(of.start, e.start), min(of.end, e.end)}
 	t := results.Timeline{
@@ -53,7 +51,6 @@ func (e *excerpt) timeline(of stretch) results.Timeline {
 	return t
 }
 
-// within returns the dots of a stretch, with times since its start.
 func within(s stretch, dots []results.TimelineDot) []results.TimelineDot {
 	out := []results.TimelineDot{}
 	for _, dot := range dots {
@@ -65,7 +62,7 @@ func within(s stretch, dots []results.TimelineDot) []results.TimelineDot {
 	return out
 }
 
-// recent holds the notifications and reads of the last second, as far as they belong to the window.
+// recent holds the window's notifications and reads of the last second.
 type recent struct {
 	dots  queue[results.TimelineDot]
 	reads queue[results.BystanderRead]
@@ -76,16 +73,15 @@ func (r *recent) notification(dot results.TimelineDot) {
 	r.dots.push(dot)
 }
 
-// read keeps a read for a second after its completion.
 func (r *recent) read(b results.BystanderRead) {
 	now := b.At + b.Response
 	r.reads.dropWhile(func(old results.BystanderRead) bool { return now-old.At-old.Response > results.TimelineLength })
 	r.reads.push(b)
 }
 
-// excerptAround returns an excerpt of one second that begins half a second before a moment, filled up to now. If that is
-// over a second ago, the excerpt begins one second ago, because nothing older is kept. This happens to a herd that
-// becomes the largest over half a second after its first notification.
+// excerptAround returns an excerpt of one second that begins half a second before a moment, filled up to now. If that is over
+// a second ago, the excerpt begins one second ago, because nothing older is kept. This happens to a herd that becomes the
+// largest over half a second after its first notification.
 func (r *recent) excerptAround(moment, now time.Duration) excerpt {
 	start := max(moment-results.TimelineLength/2, now-results.TimelineLength)
 	e := excerpt{stretch: stretch{start, start + results.TimelineLength}}
@@ -93,7 +89,6 @@ func (r *recent) excerptAround(moment, now time.Duration) excerpt {
 	return e
 }
 
-// fill shows an excerpt what is kept.
 func (r *recent) fill(e *excerpt) {
 	for _, dot := range r.dots.all() {
 		e.notification(dot)
@@ -105,9 +100,9 @@ func (r *recent) fill(e *excerpt) {
 
 // middle keeps the excerpts that may prove to be nearest to the middle of the window.
 //
-// If the window's length is known, one excerpt is planned. As any window may be cut short, others begin at geometric distances from
-// its start. Such an excerpt is dropped once the middle of the next one lies before the middle of the window so far, because the latter
-// only grows.
+// If the window's length is known, one excerpt is planned. As any window may be cut short, others begin at geometric distances
+// from its start. An excerpt is dropped once the middle of the next one lies before the middle of the window so far, which
+// only moves forward.
 type middle struct {
 	start    time.Duration // of the window
 	planned  *excerpt      // nil if the length is unknown
@@ -136,8 +131,8 @@ func (m *middle) advance(now time.Duration) {
 	}
 }
 
-// timeline returns the second in the middle of the window if the planned excerpt has it, else the part of the excerpt whose middle
-// is nearest to that of the window. A window of up to a second is kept whole.
+// timeline returns the second in the middle of the window if the planned excerpt has it, else the part of the excerpt whose
+// middle is nearest to the window's middle. A window of up to a second is kept whole.
 func (m *middle) timeline(w stretch) results.Timeline {
 	exact := w.center() - results.TimelineLength/2
 	nearest, kept := m.planned, m.excerpts
@@ -153,7 +148,6 @@ func (m *middle) timeline(w stretch) results.Timeline {
 	return nearest.timeline(stretch{max(start, w.start), min(start+results.TimelineLength, w.end)})
 }
 
-// excerpts yields the excerpts that are being filled.
 func (r *Recorder) excerpts() iter.Seq[*excerpt] {
 	return func(yield func(*excerpt) bool) {
 		if a := r.failures.around; a != nil && !yield(&a.excerpt) {

@@ -2,7 +2,6 @@ package recorder
 
 import "time"
 
-// stretch is a span of time on the measurement's clock.
 type stretch struct{ start, end time.Duration }
 
 func (s stretch) length() time.Duration { return s.end - s.start }
@@ -13,7 +12,6 @@ func (s stretch) contains(at time.Duration) bool { return s.start <= at && at <=
 
 func (s stretch) overlaps(o stretch) bool { return s.start < o.end && o.start < s.end }
 
-// window is the part of the measurement that counts, as far as its edges are known.
 type window struct {
 	stretch
 	opened, closed bool
@@ -31,24 +29,20 @@ func (w *window) open(at time.Duration) {
 
 func (w *window) close(at time.Duration) { w.end, w.closed = at, true }
 
-// isOpen reports whether what happens now belongs to the window.
 func (w *window) isOpen() bool { return w.opened && !w.closed }
 
-// precedes reports whether a moment belongs to the warm-up.
 func (w *window) precedes(at time.Duration) bool { return !w.opened || at < w.start }
 
-// contains reports whether a moment lies in the window.
 func (w *window) contains(at time.Duration) bool {
 	return w.opened && w.start <= at && (!w.closed || at <= w.end)
 }
 
-// wait is a wait that outlasted the window.
 type wait struct {
 	phase string
 	age   time.Duration // when the window ended
 }
 
-// queue is a first-in, first-out list. It does not allocate once it has been as long as it gets.
+// queue is a first-in, first-out list. It stops allocating once it has reached its largest length.
 type queue[T any] struct {
 	items []T
 	head  int
@@ -62,7 +56,6 @@ func (q *queue[T]) push(item T) {
 	q.items = append(q.items, item)
 }
 
-// dropWhile removes items from the front.
 func (q *queue[T]) dropWhile(drop func(T) bool) {
 	for q.head < len(q.items) && drop(q.items[q.head]) {
 		q.head++

@@ -12,7 +12,7 @@ import (
 
 const ms = time.Millisecond
 
-// Note is a notification in few words.
+// Note returns a notification that /lock was deleted.
 func Note(at time.Duration, client int, zxid int64) recorder.Notification {
 	return recorder.Notification{At: at, Client: client, Zxid: zxid, Type: "NodeDeleted", Path: "/lock"}
 }
@@ -47,8 +47,8 @@ func Whole(t testing.TB) *results.Document {
 	return d
 }
 
-// ClosedRun returns a document of a closed load with a window of that length, a notification every 100 ms, each of a
-// transaction of its own, and a timeline from its middle.
+// ClosedRun returns a document of a closed load with a window of that length, a notification every 100 ms, each with its own
+// transaction, and a timeline from its middle.
 func ClosedRun(t *testing.T, length time.Duration) *results.Document {
 	t.Helper()
 	d := Described()

@@ -22,14 +22,14 @@ type Span struct {
 // Stretch is a span of time on the measurement's clock.
 type Stretch struct{ Start, End time.Duration }
 
-// Fault is something that goes wrong on purpose.
+// Fault is one fault of a measurement.
 type Fault struct {
 	Kind, Target string
 	Victims      []int
 	Start, End   time.Duration // it is never undone if End is 0
 }
 
-// Measurement is everything that happens in a measurement, in any order.
+// Measurement lists the events of a measurement, in any order.
 type Measurement struct {
 	Config        recorder.Config
 	Window        Stretch
@@ -46,7 +46,6 @@ type Measurement struct {
 	Traffic       map[time.Duration]recorder.Traffic // so far, by time
 }
 
-// event is one call of the recorder.
 type event struct {
 	at   time.Duration
 	rank int // among simultaneous events
@@ -103,7 +102,6 @@ func (m Measurement) Events() Events {
 	return events
 }
 
-// failures returns the events of faults and what follows from them.
 func (m Measurement) failures() []event {
 	var events []event
 	for _, f := range m.Faults {
@@ -131,9 +129,9 @@ func (m Measurement) failures() []event {
 	return events
 }
 
-// Complete records the measurement into a document that already describes it. The facts of the measurement, such as its
-// counts and its servers, are those that the document has. So are the recorder's phases, version and number of clients. The
-// traffic of a faulty measurement without Traffic is even.
+// Complete records the measurement into a document that already describes it. The document has the facts of the measurement,
+// such as its counts and servers, and also the recorder's phases, version and number of clients. The traffic of a faulty
+// measurement without Traffic is spread evenly.
 func (m Measurement) Complete(t testing.TB, d *results.Document) {
 	t.Helper()
 	m.Config.Operation, m.Config.Waiting, m.Config.Version, m.Config.Clients = d.Operation, d.Waiting, d.Environment.ZooKeeper, d.Clients
