@@ -15,17 +15,17 @@ import (
 // serversNamed is how many disturbances of the servers in one measurement are named; the servers' reports in the document have all.
 const serversNamed = 4
 
-// Finding is a sentence about something that took a while.
+// Finding is a sentence about a delay.
 type Finding struct {
 	Text string
 	Took time.Duration
 }
 
-// Disturbances returns the servers' pauses, slow reads and slow disks, the longest first, and then the stalls, which these
-// may have caused. It leaves out what faults that were asked for explain.
+// Disturbances returns the servers' pauses, slow reads and slow disks, the longest first, and then the stalls, which these may
+// have caused. It leaves out those that the scenario's own faults explain.
 func Disturbances(d *results.Document) []Finding {
 	if d.EndedByBreach() {
-		return nil // there are no times to doubt
+		return nil // times are not used
 	}
 	var found []Finding
 	for i, s := range d.Servers {
@@ -46,7 +46,7 @@ func Disturbances(d *results.Document) []Finding {
 	return append(found, stalled(d)...)
 }
 
-// OtherWarnings returns the warnings that are no disturbances.
+// OtherWarnings returns the warnings that are not disturbances.
 func OtherWarnings(d *results.Document) []string {
 	disturbances := Disturbances(d)
 	return list.Where(d.Warnings, func(w string) bool {
@@ -54,8 +54,8 @@ func OtherWarnings(d *results.Document) []string {
 	})
 }
 
-// stalled returns a sentence about the longest stall and the number of the others; none without stalls. It leaves out those
-// that follow a fault.
+// stalled returns a sentence about the longest stall and the number of the others; none without stalls. Stalls that follow a
+// fault are left out.
 func stalled(d *results.Document) []Finding {
 	stalls := list.Where(d.Stalls, func(s results.Stall) bool { return !s.AfterFault })
 	if len(stalls) == 0 {
@@ -73,7 +73,7 @@ func stalled(d *results.Document) []Finding {
 	return []Finding{{text, longest.Length}}
 }
 
-// meanwhile names the servers on which reads were slow during a stall, the slowest first, or says that there are none.
+// meanwhile names the servers on which reads were slow during a stall, the slowest first, or says that there were none.
 func meanwhile(d *results.Document, s results.Stall) string {
 	if len(s.SlowestReads) == 0 {
 		return ""
@@ -97,7 +97,6 @@ func meanwhile(d *results.Document, s results.Stall) string {
 	return "meanwhile reads took up to " + strings.Join(slow, ", ")
 }
 
-// show formats a time for a sentence, with a sensible number of digits.
 func show(t time.Duration) string {
 	switch {
 	case t >= time.Second:

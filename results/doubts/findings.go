@@ -1,7 +1,7 @@
-// Package doubts finds what speaks against the numbers of a measurement: why they must not be used, and what makes them less certain.
+// Package doubts finds reasons not to trust the numbers of a measurement: why they must not be used, or are less certain.
 //
-// It takes one position: doubts follow from the facts in a document. A reader finds them again and need not trust those that the document
-// lists.
+// It takes one position: doubts follow from the facts in a document. A reader derives them again, and does not rely on those
+// that the document lists.
 package doubts
 
 import (
@@ -17,18 +17,16 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// reasons are sentences that speak against numbers.
 type reasons []string
 
-// add appends a reason if it applies.
 func (r *reasons) add(applies bool, format string, args ...any) {
 	if applies {
 		*r = append(*r, fmt.Sprintf(format, args...))
 	}
 }
 
-// Invalid returns the reasons why the numbers of a document must not be used, by its facts: counts, histograms, oracle, health and
-// window. It ignores the reasons that the document lists, so that a reader, which need not trust these, comes to the same as the runner.
+// Invalid returns the reasons why the numbers of a document must not be used, from its facts: counts, histograms, oracle,
+// health and window. It ignores the reasons that the document lists, so that a reader need not trust them.
 func Invalid(d *results.Document) []string {
 	r := droppedLatencies(d)
 	if d.CountsExactly() {
@@ -57,27 +55,29 @@ func Invalid(d *results.Document) []string {
 	return r
 }
 
-// Warnings returns the doubts about the numbers of a document, by its facts as [Invalid] does. It is slower, because it decodes the
-// histograms of the floor.
+// Warnings returns the doubts about the numbers of a document, from its facts as [Invalid] does. It is slower, because it
+// decodes the histograms of the floor.
 func Warnings(d *results.Document) []string {
 	if d.Unfinished != nil {
-		return nil // there are no numbers to doubt
+		return nil // the numbers are not used
 	}
 	var r reasons
 	if !d.CountsExactly() {
 		r = deviations(d)
 	}
-	r.add(d.Partial, "the measurement was interrupted after %s of %s: waits that had not ended, and losses that only the end shows, are not counted",
+	r.add(d.Partial,
+		"the measurement was interrupted after %s of %s: waits that had not ended, and losses that only the end shows, are not counted",
 		d.Window.Length().Round(time.Second), d.Scenario.Duration)
 	if h := d.Heap; h != nil {
 		growth, uncertainty := h.Growth()
 		_, known := h.PerWatch()
 		r.add(h.Why != "", "the heaps were not measured: %s", h.Why)
-		r.add(h.Why == "" && !known, "the heaps grew by %d bytes for %d watches, give or take %d bytes: too little to compute the heap of a watch",
+		r.add(h.Why == "" && !known,
+			"the heaps grew by %d bytes for %d watches, give or take %d bytes: too little to compute the heap of a watch",
 			growth, h.Watches, uncertainty)
 	}
 	if f := d.Floor; f != nil {
-		moved := Moved(f) // which means nothing on the embedded server: it has neither a disk nor a quorum
+		moved := Moved(f) // not used for the embedded server, which has neither a disk nor a quorum
 		r.add(f.Why != "", "the floor was not measured: %s", f.Why)
 		r.add(moved != "" && d.Environment.Engine != results.Embedded, "the machine changed its speed: %s", moved)
 	}
@@ -93,23 +93,24 @@ func Warnings(d *results.Document) []string {
 	r.addFaults(d)
 	r.addHerds(d)
 	r.addTrends(d)
-	r.add(d.Starves(), "clients starve: when the window ended, many had been waiting for longer than the p99, which does not contain these waits")
+	r.add(d.Starves(),
+		"clients starve: when the window ended, many had been waiting for longer than the p99, which does not contain these waits")
 	return r
 }
 
-// addHerds reports that herds are guessed, or that notifications are missing in them.
 func (r *reasons) addHerds(d *results.Document) {
 	servers := "servers of an unknown version"
 	if version := d.Environment.ZooKeeper; version != "" {
 		servers = "ZooKeeper " + version
 	}
-	r.add(metric.Guessed(d, metric.HerdMax), "herds are grouped by %s: notifications of %s do not name the transaction that caused them, as those of 3.9 and later do",
+	r.add(metric.Guessed(d, metric.HerdMax),
+		"herds are grouped by %s: notifications of %s do not name the transaction that caused them, as those of 3.9 and later do",
 		d.Herd.Grouping, servers)
-	r.add(d.Herd.Ungrouped > 0, "%d notifications are in no herd: they were sent again after a reconnect and do not name the transaction that caused them",
+	r.add(d.Herd.Ungrouped > 0,
+		"%d notifications are in no herd: they were sent again after a reconnect and do not name the transaction that caused them",
 		d.Herd.Ungrouped)
 }
 
-// addFaults reports what the faults explain, and faults that did not happen or whose recovery was not seen.
 func (r *reasons) addFaults(d *results.Document) {
 	f := d.Failure
 	if f == nil {
@@ -118,11 +119,11 @@ func (r *reasons) addFaults(d *results.Document) {
 	explained := outages(d, true)
 	r.add(len(explained) > 0, "the faults explain this: %s", strings.Join(explained, "; "))
 	r.add(f.Missed > 0 && len(f.Faults) > 0, "%d %s met no victim", f.Missed, table.Plural(int(f.Missed), "fault"))
-	r.add(f.Unrecovered > 0, "after %d %s no other client completed an operation before the load ended: the true times until a recovery are longer",
+	r.add(f.Unrecovered > 0,
+		"after %d %s no other client completed an operation before the load ended: the true times until a recovery are longer",
 		f.Unrecovered, table.Plural(int(f.Unrecovered), "fault"))
 }
 
-// droppedLatencies returns a reason for each histogram that does not contain all latencies.
 func droppedLatencies(d *results.Document) (r reasons) {
 	for _, phase := range slices.Sorted(maps.Keys(d.Histograms)) {
 		n := d.Histograms[phase].Dropped
@@ -161,13 +162,13 @@ func EqualsFormulas(d *results.Document) bool {
 	return d.CountsExactly() && len(d.Expected.Costs) > 0 && len(deviations(d)) == 0
 }
 
-// Add adds what speaks against the numbers to the document: the last step of a measurement.
+// Add appends the doubts about the numbers to the document: the last step of a measurement.
 func Add(d *results.Document) {
 	d.Invalid = append(d.Invalid, Invalid(d)...)
 	d.Warnings = append(d.Warnings, Warnings(d)...)
 }
 
-// Void returns the reasons why the numbers must not be used: those that the document lists, and those that are missing there.
+// Void returns the reasons why the numbers must not be used: those that the document lists, and those that it should list.
 func Void(d *results.Document) []string {
 	return list.AppendNew(slices.Clone(d.Invalid), Invalid(d)...)
 }
@@ -189,11 +190,11 @@ func Moved(f *results.Floor) string {
 	return ""
 }
 
-// UnfinishedMark is the mark of measurements that were not finished, and have no other numbers than how far they came.
+// UnfinishedMark is the mark of measurements that were not finished. Their only numbers say how much of the load was done.
 const UnfinishedMark = "unfinished"
 
-// Mark returns the word that stands beside the numbers of repeats that must not be used, or lack a part; empty for sound ones. Of several
-// that apply, the gravest stands.
+// Mark returns the word that tables show beside the numbers of repeats that must not be used, or that lack a part; empty for
+// sound repeats. If several words apply, it returns the gravest.
 func Mark(repeats []*results.Document) string {
 	for _, mark := range []struct {
 		word    string

@@ -72,7 +72,7 @@ func costs(mode results.Mode, measured float64) func(*results.Document) {
 	}
 }
 
-// The document's own opinion is neither asked nor repeated: what it leaves out is added, what it says stays.
+// The doubts that a document lists are not used: missing ones are added, and others stay.
 func TestVoid(t *testing.T) {
 	d := &results.Document{Window: results.Window{Operations: 10}, Invalid: []string{"a reason", "the leader changed, or there was none"}}
 	d.Health.LeaderChanged, d.Health.Reconnects = true, 2
@@ -82,7 +82,7 @@ func TestVoid(t *testing.T) {
 	}
 }
 
-// Of several marks the gravest stands, whichever repeat has it.
+// The gravest of several marks is returned, whichever repeat has it.
 func TestMark(t *testing.T) {
 	marks := []struct {
 		word string

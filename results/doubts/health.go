@@ -24,8 +24,8 @@ func Saturated(d *results.Document) []string {
 	return r
 }
 
-// Delayed returns the reasons why latencies are longer than those of ZooKeeper; counts are not affected. Saturation is one
-// of the reasons. Causes precede their effects.
+// Delayed returns the reasons why latencies are longer than ZooKeeper's; counts are not affected. Saturation is one of the
+// reasons. Causes precede their effects.
 func Delayed(d *results.Document) []string {
 	r := reasons(Saturated(d))
 	r.add(shortOfCPU(d), "the machine's CPUs were over %.0f%% busy: latencies include waiting for a CPU", 100*machineCPUMark)
@@ -40,7 +40,6 @@ func Delayed(d *results.Document) []string {
 	return r
 }
 
-// shortOfCPU reports whether the machine was idle for less than 5 % of the time.
 func shortOfCPU(d *results.Document) bool { return d.Health.MachineCPU > machineCPUMark }
 
 // outage is a kind of disturbance that a fault can cause.
@@ -55,8 +54,8 @@ const (
 	standstill          // of a server
 )
 
-// explains reports whether the scenario asks for a kind of fault that causes such outages. This is the rule by which a fault
-// that was asked for does not make a measurement invalid, and one that was not asked for does.
+// explains reports whether the scenario asks for a kind of fault that causes such outages. An outage that it explains does not
+// make a measurement invalid, and any other does.
 func explains(s results.Scenario, o outage) bool {
 	return slices.ContainsFunc(s.Faults, func(f results.FaultLoad) bool {
 		switch o {
@@ -64,13 +63,13 @@ func explains(s results.Scenario, o outage) bool {
 			return f.Kind.OfServer() || f.Kind == results.ExpireFault || f.Kind == results.StopFault
 		case reconnect:
 			return f.Kind.OfServer() || f.Kind == results.ExpireFault || f.Kind == results.StopFault || f.Kind == results.CutFault
-		default: // a server that has lost its quorum begins anew, with new counters
+		default: // a server that has lost its quorum restarts its counters
 			return f.Kind.OfServer()
 		}
 	})
 }
 
-// outages describes the outages that the schedule of faults explains, or those that it does not.
+// outages describes the outages that the schedule of faults explains, or, if explained is false, all others.
 func outages(d *results.Document, explained bool) []string {
 	h := d.Health
 	var r reasons

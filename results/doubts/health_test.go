@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/results/doubts"
 )
 
-// What delays times is told, and whether it is zkbench itself that was short of CPU.
+// Delays of latencies are reported, separately from a lack of CPU for zkbench itself.
 func TestSaturatedAndDelayed(t *testing.T) {
 	for _, tt := range []struct {
 		name               string

@@ -14,9 +14,9 @@ const (
 	latenessInvalid = 0.25
 )
 
-// lateness compares the delay of arrivals within zkbench with the times that are reported, and describes it if it is a large share of a
-// percentile. It is invalid if the times must not be used. Those of the embedded server, which runs in the same process, are not those of
-// an ensemble in any case.
+// lateness describes the delay of arrivals within zkbench if it is a large share of a percentile of the reported times.
+// invalid means that these times must not be used. This is never so for the embedded server, which runs in the same process,
+// and whose times do not represent an ensemble in any case.
 func lateness(d *results.Document) (text string, invalid bool) {
 	if d.Open == nil {
 		return "", false
@@ -42,10 +42,10 @@ func lateness(d *results.Document) (text string, invalid bool) {
 	return text, most > latenessInvalid && d.Environment.Engine != results.Embedded
 }
 
-// KeptUp is the share of the background's requests due that are answered if it keeps up: else their times depend on how long it is on.
+// KeptUp is the share of the background's due requests that must be answered. With fewer, their times depend on the window's
+// length.
 const KeptUp = 0.99
 
-// backgroundFallsBehind describes a background that the ensemble could not answer beside the load of the recipe; empty if it could.
 func backgroundFallsBehind(d *results.Document) string {
 	b, l := d.Background, d.Scenario.Background
 	if b == nil || b.During == nil || l == nil {
@@ -53,7 +53,8 @@ func backgroundFallsBehind(d *results.Document) string {
 	}
 	for i, r := range []results.BackgroundRequests{b.During.Read, b.During.Write} {
 		if float64(r.Due-r.Answered) > max((1-KeptUp)*float64(r.Due), fewBehind) {
-			return fmt.Sprintf("the background did not keep up beside the load: %d of %d %s were answered in the window, so that their times grow with its length",
+			return fmt.Sprintf("the background did not keep up beside the load: "+
+				"%d of %d %s were answered in the window, so that their times grow with its length",
 				r.Answered, r.Due, []string{"reads", "writes"}[i])
 		}
 	}
@@ -63,12 +64,12 @@ func backgroundFallsBehind(d *results.Document) string {
 // fewBehind is how many requests may be unanswered at the end of any window.
 const fewBehind = 10
 
-// backgroundSaturates describes a background that the ensemble cannot answer even without the load of the recipe; empty if it can.
 func backgroundSaturates(d *results.Document) string {
 	b, l := d.Background, d.Scenario.Background
 	if b == nil || b.During != nil || l == nil {
 		return ""
 	}
-	return fmt.Sprintf("the background alone saturates the ensemble: it offered %d reads/s and %d writes/s, and achieved %s and %s, with up to %d requests unanswered: ask for a lower rate",
+	return fmt.Sprintf("the background alone saturates the ensemble: it offered %d reads/s and %d writes/s, "+
+		"and achieved %s and %s, with up to %d requests unanswered: ask for a lower rate",
 		l.Reads, l.Writes, table.Count(b.Alone.Rate(b.Alone.Read)), table.Count(b.Alone.Rate(b.Alone.Write)), b.Alone.BacklogMax)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// longest returns the maximum, or zero if it is unknown.
 func longest(t *results.Timing) time.Duration {
 	if t == nil || t.Max == nil {
 		return 0
@@ -25,17 +24,17 @@ const (
 	slowRead  = 100 * time.Millisecond // bystander's read that also takes readFactor times the slowest on each other server
 
 	fsyncFactor = 10
-	pauseFactor = 5 // ratio of a server's pauses to those of each other server
+	pauseFactor = 5 // ratio of a server's pauses to the pauses of each other server
 	readFactor  = 5
 )
 
-// restarted says that a server began anew. Its numbers do not show whether its process did, too.
+// restarted says that a server's counters began anew. The server's numbers do not show whether its process restarted, too.
 func restarted(s results.ServerReport) string {
 	return title(s) + " restarted or joined the others again during the measurement"
 }
 
-// away reports a server that restarted, or that did not answer after the measurement. The duration is unknown, and is taken
-// to be longer than that of all other disturbances.
+// away reports a server that restarted, or that did not answer after the measurement. The duration is unknown, and is ranked
+// as longer than all other disturbances.
 func away(s results.ServerReport) []Finding {
 	const longest = time.Duration(math.MaxInt64)
 	switch {
@@ -49,8 +48,8 @@ func away(s results.ServerReport) []Finding {
 }
 
 // stoodStill reports a server that stopped for a while, according to its JVM's pause monitor or to a bystander. It ignores
-// pauses if heaps were measured, which pauses the JVMs. If the machine was short of CPU, it ignores slow reads on a server
-// whose JVM did not pause.
+// pauses if heaps were measured, because measuring a heap pauses the JVM. If the machine was short of CPU, it ignores slow
+// reads on a server whose JVM did not pause.
 func stoodStill(d *results.Document, i int) []Finding {
 	s, pauses := d.Servers[i], d.Servers[i].JVMPauses
 	read, others := slowReads(d, i)
@@ -78,8 +77,8 @@ func stoodStill(d *results.Document, i int) []Finding {
 	return []Finding{{text, took}}
 }
 
-// oftenPaused reports whether a JVM paused for far longer in total than those of the other servers. This finds pauses that
-// are shorter than an earlier one, such as at the server's start, so that their maximum is unknown.
+// oftenPaused reports whether a JVM paused for far longer in total than the JVMs of the other servers. This finds pauses that
+// are shorter than one before the measurement, such as at the server's start, which hides their maximum.
 func oftenPaused(d *results.Document, i int) bool {
 	pauses := d.Servers[i].JVMPauses
 	if pauses == nil || pauses.MaxSinceStart < slowPause || pauses.Sum < 2*slowPause {
@@ -93,8 +92,8 @@ func oftenPaused(d *results.Document, i int) bool {
 	return len(d.Servers) > 1
 }
 
-// slowReads returns the slowest read on a server if it is far slower than on all other servers, else zero, and the slowest on those. A
-// load that slows down reads does so on all servers.
+// slowReads returns the slowest read on a server if it is far slower than on all other servers, else zero, and the slowest
+// read on the others. A load that slows down reads does so on all servers.
 func slowReads(d *results.Document, i int) (slowest, others time.Duration) {
 	for j, s := range d.Servers {
 		if j != i && s.SlowestRead != nil {
@@ -107,7 +106,7 @@ func slowReads(d *results.Document, i int) (slowest, others time.Duration) {
 	return slowest, others
 }
 
-// diskOf reports a disk that stalled or was slow on average. It does not blame the disk for fsyncs during pauses of the JVM.
+// diskOf reports a disk that stalled or was slow on average. It ignores fsyncs during pauses of the JVM.
 func diskOf(d *results.Document, s results.ServerReport) []Finding {
 	if s.Fsync == nil {
 		return nil

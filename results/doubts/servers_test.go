@@ -25,7 +25,7 @@ func unknown(count int64, sum, sinceStart time.Duration) *results.Timing {
 	return &results.Timing{Count: count, Sum: sum, MaxSinceStart: sinceStart}
 }
 
-// What servers say becomes at most a few sentences that name server and cause, the worst first.
+// Reports of servers become at most a few sentences that name server and cause, the worst first.
 func TestServersAreNamedAsCauses(t *testing.T) {
 	const s = time.Second
 	read := func(t time.Duration) *time.Duration { return &t }

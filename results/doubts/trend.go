@@ -11,12 +11,12 @@ import (
 
 // The test for a trend compares the means of this many blocks of the window, in the order of time.
 //
-// Note: neighboring bins of a series are alike because a disk, a garbage collector or another process disturbs several of them.
-// A test over hundreds of bins would take that for evidence. Twelve blocks are each longer than most disturbances, and enough for
-// a strict test.
+// Note: neighboring bins of a series are alike because a disk, a garbage collector or another process disturbs several of
+// them. A test over hundreds of bins would count each as evidence. Twelve blocks are each longer than most disturbances, and
+// enough for a strict test.
 const trendBlocks = 12
 
-// shortestTrend is the length of the window from which on trends are looked for. In a shorter one, a block is shorter than a
+// shortestTrend is the shortest window in which trends are looked for. In a shorter one, a block is shorter than a
 // disturbance.
 const shortestTrend = 30 * time.Second
 
@@ -53,7 +53,6 @@ func blocks(d *results.Document, value func(first, end int) (v float64, known bo
 	return out
 }
 
-// third returns the mean of the blocks in a third of the window, counted from 0.
 func (t trend) third(i int) float64 {
 	part := t[i*len(t)/3 : (i+1)*len(t)/3]
 	return list.Sum(part) / float64(len(part))
@@ -78,8 +77,8 @@ func (t trend) rises() bool {
 	return len(t) > 0 && float64(rises-1) > trendDeviations*deviation && t.third(0) < t.third(1) && t.third(1) < t.third(2)
 }
 
-// addTrends reports that latencies or the memory of zkbench rise during the whole window. A load with faults or
-// stages, and one whose pace zkbench sets, may well change.
+// addTrends reports that latencies or the memory of zkbench rise during the whole window. It skips loads with faults or
+// stages, and those whose pace zkbench sets, because they are expected to change.
 func (r *reasons) addTrends(d *results.Document) {
 	if d.Series == nil || d.Window.Length() < shortestTrend || d.Lockstep() || d.Scenario.Faulty() || d.IsStaged() {
 		return
@@ -94,7 +93,9 @@ func (r *reasons) addTrends(d *results.Document) {
 		return float64(most), most > 0
 	})
 	if latency.rises() && latency.third(2) >= latencyRise*latency.third(0) {
-		r.add(true, "latency rises steadily: %s takes %s on average in the first third of the window and %s in the last: the numbers depend on how long the load lasts",
+		r.add(true,
+			"latency rises steadily: %s takes %s on average in the first third of the window and %s in the last: "+
+				"the numbers depend on how long the load lasts",
 			d.Phases[0], table.Latency(latency.third(0)), table.Latency(latency.third(2)))
 	}
 	if memory.rises() && memory.third(2) >= memoryRise*memory.third(0) && memory.third(2)-memory.third(0) >= memoryRiseBytes {

@@ -13,7 +13,8 @@ import (
 )
 
 // course makes the series of a window of a minute after a warm-up of 2 s: the mean latency and the memory at each share of the
-// window, 0 to 1. Latencies of one bin are 20 log-normal ones around the mean. What disturbs a bin also disturbs the next ones.
+// window, 0 to 1. Latencies of one bin are 20 log-normal ones around the mean. A disturbance of a bin also affects the next
+// ones.
 type course struct {
 	latency   func(share float64) time.Duration
 	memory    func(share float64) int64
@@ -45,12 +46,11 @@ func (c course) document(seed uint64) *results.Document {
 	return d
 }
 
-// trends returns the warnings of trends in a document.
 func trends(d *results.Document) []string {
 	return slices.DeleteFunc(doubts.Warnings(d), func(w string) bool { return !strings.Contains(w, "rises steadily") })
 }
 
-// warned returns for how many of so many seeds there is a warning.
+// warned returns the number of seeds, from 0 to seeds, for which there is a warning.
 func (c course) warned(seeds uint64) int {
 	var n int
 	for seed := range seeds {
@@ -66,7 +66,6 @@ const (
 	small = 200 << 20
 )
 
-// rising returns a course from one value to another.
 func rising[T int64 | time.Duration](from, to T) func(float64) T {
 	return func(share float64) T { return from + T(share*float64(to-from)) }
 }
@@ -83,7 +82,7 @@ func TestNoiseIsNoTrend(t *testing.T) {
 	}
 }
 
-// A rise that goes on for the whole window is found beside the same noise.
+// A rise during the whole window is found beside the same noise.
 func TestRiseIsFound(t *testing.T) {
 	const seeds, least = 200, 195
 	for _, tt := range []struct {
@@ -104,7 +103,7 @@ func TestRiseIsFound(t *testing.T) {
 	}
 }
 
-// What is no steady rise, too small, or follows from the load, is no warning.
+// There is no warning about a rise that is not steady, is too small, or follows from the load.
 func TestNoTrend(t *testing.T) {
 	twice := course{rising(quick, 2*quick), rising[int64](small, 2*small), 0}
 	if n := len(trends(twice.document(1))); n != 2 {

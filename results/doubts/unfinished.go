@@ -9,8 +9,8 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// Progress says how far an unfinished load came, and what the variant's formulas say of all of it. It is empty for a load that was
-// finished.
+// Progress says how much of an unfinished load was done, and the counts of the whole load by the variant's formulas. It is
+// empty for a load that was finished.
 func Progress(d *results.Document) string {
 	u := d.Unfinished
 	if u == nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 )
 
-// Aspect groups related conditions, such as those of the load or of the machine.
+// Aspect groups related conditions, such as the load or the machine.
 type Aspect string
 
 // The aspects.
@@ -77,7 +77,7 @@ func Conditions(d *results.Document) map[Condition]string {
 	return out
 }
 
-// varies reports whether a server setting is a port, an address, a folder or a file size, which say nothing about the conditions.
+// varies reports whether a server setting is a port, an address, a folder or a file size, which have no effect on numbers.
 func varies(name string) bool {
 	endsName := func(ending string) bool { return strings.HasSuffix(name, ending) }
 	return strings.HasPrefix(name, "server.") || name == "serverId" || name == "version" ||

@@ -72,7 +72,7 @@ func TestDiffering(t *testing.T) {
 	}
 }
 
-// A group that is at odds with itself differs from any other, also if one of its documents lacks a condition.
+// A group whose documents differ from each other differs from any other, also if one of its documents lacks a condition.
 func TestDifferingWithinAGroup(t *testing.T) {
 	whole, other, without := measured(), measured(), measured()
 	other.Environment.ServerConfig = map[string]string{"tickTime": "500"}
@@ -115,7 +115,7 @@ func TestTransactionLogsInMemory(t *testing.T) {
 	}
 }
 
-// What does not shape a measurement keeps none from standing beside another.
+// Differences that do not shape a measurement do not separate documents.
 func TestSameConditions(t *testing.T) {
 	type document = results.Document
 	for name, change := range map[string]func(*document){

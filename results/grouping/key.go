@@ -1,7 +1,7 @@
 // Package grouping decides which documents belong together: repeats of one measurement, and measurements under the same conditions.
 //
-// It takes one position: numbers are compared only if all conditions on which they depend are known to be equal, or their difference is
-// what the comparison is about.
+// It takes one position: numbers are compared only if all conditions on which they depend are known to be equal, or differ
+// only in the subject of the comparison.
 package grouping
 
 import (
@@ -27,7 +27,7 @@ func KeyOf(d *results.Document) Key {
 	return Key{d.Scenario.Name, d.Recipe, d.Kind, d.Variant, d.Scenario.Size, d.Clients, d.Rate}
 }
 
-// Compare orders keys as tables show them: naive variants stand before optimized ones, and those of libraries come last.
+// Compare orders keys as tables show them: naive variants before optimized ones, and variants of libraries last.
 func (k Key) Compare(o Key) int {
 	kinds := []string{"naive", "optimized", "library", results.Application}
 	return cmp.Or(
@@ -62,13 +62,13 @@ func (k Key) Title() string {
 	return title
 }
 
-// Compare orders documents as tables show them, with the repeats of a group side by side.
+// Compare orders documents as tables show them, with the repeats of a group next to each other.
 func Compare(a, b *results.Document) int {
 	return cmp.Or(KeyOf(a).Compare(KeyOf(b)), strings.Compare(a.Environment.Engine, b.Environment.Engine), cmp.Compare(a.Repeat, b.Repeat))
 }
 
-// Setup is a text that is equal for documents that were measured under the same load on the same kind of servers and machine, so that they
-// may stand in one figure.
+// Setup returns a text that is equal for documents that were measured under the same load on the same kind of servers and
+// machine, so that they may be in one figure.
 func Setup(d *results.Document) string { return fmt.Sprintf("%q %q", d.Scenario.Name, Conditions(d)) } // fmt sorts maps
 
 // Same reports whether two documents have the same setup.
@@ -84,8 +84,8 @@ func Repeats(docs []*results.Document) [][]*results.Document {
 	return list.GroupBy(sorted, func(d *results.Document) repeats { return repeats{KeyOf(d), Setup(d)} })
 }
 
-// WithoutUnfinished returns the documents without the groups of repeats of which at least one was unfinished: the repeats that were
-// finished would flatter the variant.
+// WithoutUnfinished returns the documents without any group of repeats of which at least one was unfinished: the repeats that
+// were finished would flatter the variant.
 func WithoutUnfinished(docs []*results.Document) []*results.Document {
 	unfinished := map[Key]bool{}
 	for _, d := range docs {

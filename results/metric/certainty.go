@@ -16,25 +16,26 @@ type Percentile struct {
 	Of                float64 // such as 99
 }
 
-// PercentileOf returns the times that a metric is a percentile of; ok is false if it is none, or was not measured.
+// PercentileOf returns the times that a metric is a percentile of; ok is false if the metric is not a percentile, or was not
+// measured.
 func PercentileOf(d *results.Document, metric string) (p Percentile, ok bool) {
 	m := Named(metric)
 	h, there := times(d)[m.Phase]
 	return Percentile{Histogram: h, Phase: m.Phase, Of: m.Percentile}, there && m.Percentile < 100
 }
 
-// Scarce reports whether there are too few samples for the percentile to leave out one of them.
+// Scarce reports whether there are too few samples for one of them to lie beyond the percentile.
 func (p Percentile) Scarce() bool { return p.Samples < p.Least() }
 
-// Least returns how many samples there must be so that the percentile leaves out one of them.
+// Least returns how many samples are needed for one of them to lie beyond the percentile.
 func (p Percentile) Least() int64 { return SamplesOf(p.Of) }
 
-// SamplesOf returns how many samples there must be so that one of them lies beyond a percentile.
+// SamplesOf returns how many samples are needed for one of them to lie beyond a percentile.
 func SamplesOf(percentile float64) int64 { return int64(math.Round(100 / (100 - percentile))) }
 
-// Hides reports whether clients starve, and the waits that had not ended could change the percentile. One such wait changes the tail,
-// and many change any percentile. Only the times of the recipe's phases lack these waits: the response times of an open load contain
-// the arrivals that were served after the window.
+// Hides reports whether clients starve, so that waits that had not ended could change the percentile. One such wait changes
+// the tail, and many change any percentile. Only the times of the recipe's phases lack these waits: the response times of an
+// open load contain the arrivals that were served after the window.
 func Hides(d *results.Document, p Percentile) bool {
 	isTail := p.Of > 90
 	return d.Starves() && slices.Contains(d.Phases, p.Phase) && (isTail || 10*int64(d.Window.StarvingWaits) > p.Samples)

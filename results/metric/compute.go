@@ -11,8 +11,8 @@ import (
 	"github.com/zkbench/zkbench/results/paired"
 )
 
-// Compute returns the metrics of a document, from its other parts. No other code computes a metric, so that a reader can check those
-// in a document. An unfinished measurement has no other metrics than [Finished] and [Violations].
+// Compute returns the metrics of a document, from its other parts. No other code computes a metric, so that a reader can check
+// those in a document. An unfinished measurement has only the metrics [Finished] and [Violations].
 func Compute(d *results.Document) (map[string]results.Metric, error) {
 	values := map[string]float64{}
 	for _, m := range fixed() {
@@ -49,8 +49,8 @@ func withUnits(values map[string]float64) map[string]results.Metric {
 	return out
 }
 
-// Check computes the metrics again, and returns an error if one that the document has is another. A metric that a later zkbench
-// computes from what an older one stored is added.
+// Check computes the metrics again, and returns an error if one in the document differs. A metric that a later zkbench
+// computes from the data of an older one is added.
 func Check(d *results.Document) error {
 	computed, err := Compute(d)
 	if err != nil {
@@ -92,8 +92,9 @@ func stretches(b *results.Background) map[string]results.BackgroundStretch {
 	return out
 }
 
-// addTimes adds the percentiles of times that have samples. Phases of the warm-up and those whose length zkbench sets have none, nor have
-// response times of a load beyond the capacity, and requests that the background does not send. Of connecting, the list has a single one.
+// addTimes adds the percentiles of times that have samples. It skips phases of the warm-up, phases whose length zkbench sets,
+// response times of a load beyond the capacity, and requests that the background does not send. Connecting has a metric of its
+// own.
 func addTimes(d *results.Document, values map[string]float64) error {
 	load := d.Scenario.Background
 	for phase, h := range times(d) {
@@ -117,7 +118,6 @@ func addTimes(d *results.Document, values map[string]float64) error {
 	return nil
 }
 
-// addFloor adds the floor's medians, and the multiples for the phases whose medians are among the metrics.
 func addFloor(d *results.Document, values map[string]float64) error {
 	if d.Floor == nil {
 		return nil
@@ -140,7 +140,6 @@ func addFloor(d *results.Document, values map[string]float64) error {
 	return nil
 }
 
-// addBackground adds the rates, the backlogs and the slowdowns of the background. A kind of requests that it does not send has none.
 func addBackground(d *results.Document, values map[string]float64) {
 	if d.Scenario.Background == nil {
 		return
@@ -165,19 +164,17 @@ func addBackground(d *results.Document, values map[string]float64) {
 	}
 }
 
-// perOp returns a total per operation; ok is false without operations.
 func perOp(d *results.Document, total int64) (value float64, ok bool) {
 	ops := float64(d.Window.Operations)
 	return float64(total) / max(ops, 1), ops > 0
 }
 
-// perSecond returns a total per second of the window, unless zkbench sets the pace; nor is there a rate without operations.
+// perSecond returns a total per second of the window; ok is false in lockstep, where zkbench sets the pace.
 func perSecond(d *results.Document, total int64) (value float64, ok bool) {
 	seconds := d.Window.Length().Seconds()
 	return float64(total) / seconds, !d.Lockstep() && seconds > 0
 }
 
-// p99 returns the 99th percentile of times that have no other metric.
 func p99(h results.Histogram) (value float64, ok bool) {
 	decoded, err := h.Decode()
 	if err != nil || decoded.TotalCount() == 0 {
@@ -186,7 +183,6 @@ func p99(h results.Histogram) (value float64, ok bool) {
 	return float64(decoded.ValueAtPercentile(99)), true
 }
 
-// lost returns what users lost under a name, with or without faults.
 func lost(d *results.Document, name string) (amount float64, known bool) {
 	losses := d.Losses
 	if d.Failure != nil {
@@ -196,7 +192,6 @@ func lost(d *results.Document, name string) (amount float64, known bool) {
 	return float64(n), known
 }
 
-// ofFailure makes a metric of a part of the failure.
 func ofFailure(part func(*results.Failure) int64) func(*results.Document) (float64, bool) {
 	return func(d *results.Document) (float64, bool) {
 		if d.Failure == nil {
@@ -206,7 +201,6 @@ func ofFailure(part func(*results.Failure) int64) func(*results.Document) (float
 	}
 }
 
-// arrivals makes a metric of a number of arrivals of an open load, as operations per second.
 func arrivals(part func(*results.Open) int64) func(*results.Document) (float64, bool) {
 	return func(d *results.Document) (float64, bool) {
 		seconds := d.Window.Length().Seconds()
@@ -217,7 +211,6 @@ func arrivals(part func(*results.Open) int64) func(*results.Document) (float64, 
 	}
 }
 
-// finished returns how much of the load was done; ok is false for one without a limit.
 func finished(d *results.Document) (share float64, ok bool) {
 	if d.Unfinished != nil {
 		return float64(d.Unfinished.Done) / float64(max(d.WholeLoad(), 1)), d.Scenario.AtMost > 0
@@ -226,7 +219,7 @@ func finished(d *results.Document) (share float64, ok bool) {
 }
 
 // recoveries returns the median and the maximum of the times until a recovery; ok is false without faults. A fault without a
-// recovery counts as the longest of all: as long as the load went on after the first such fault, or as long as the longest
+// recovery counts as the longest of all: as long as the load continued after the first such fault, or as long as the longest
 // recovery, whichever is longer.
 func recoveries(d *results.Document) (median, longest float64, ok bool) {
 	f := d.Failure
@@ -278,7 +271,7 @@ func OfStage(d *results.Document, s results.Stage) (map[string]results.Metric, e
 	return withUnits(values), err
 }
 
-// BacksUp reports whether arrivals of a stage may be among those that clients could not serve, so that it has no response times.
+// BacksUp reports whether clients may have failed to serve arrivals of a stage, which therefore has no response times.
 func BacksUp(d *results.Document, s results.Stage) bool {
 	return d.BeyondCapacity() && s.End > d.Open.LastEmpty
 }
@@ -289,8 +282,8 @@ type Aggregated struct {
 	Unit            string
 }
 
-// Aggregate returns the median of each metric over the repeats that have it. Of violations and lost items it returns the sum,
-// and of the time for which clients were blocked the maximum: the median would hide what happened in one repeat of three.
+// Aggregate returns the median of each metric over the repeats that have it. For violations and lost items it returns the sum,
+// and for the time for which clients were blocked the maximum: the median would hide an event in one repeat of three.
 func Aggregate(group []*results.Document) map[string]Aggregated {
 	values, units := map[string][]float64{}, map[string]string{}
 	for _, d := range group {

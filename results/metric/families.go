@@ -17,7 +17,6 @@ func FloorOperations() []string {
 	return []string{results.FloorRead, results.FloorWrite, results.FloorHandoff}
 }
 
-// byName returns the metrics of the list.
 var byName = sync.OnceValue(func() map[string]Descriptor { //nolint:gochecknoglobals // made once, and never changed
 	out := map[string]Descriptor{}
 	for _, m := range append(fixed(), capacityMetric()) {
@@ -68,7 +67,6 @@ func inWords(name string) string {
 	return strings.NewReplacer("-", " ", "/op", " per operation", "/s", " per second").Replace(strings.TrimSuffix(name, timeSuffix))
 }
 
-// The endings of names of times.
 const (
 	timeSuffix    = "-ns"
 	maximumSuffix = "-max"
@@ -82,7 +80,6 @@ func maximumName(phase string) string { return phase + maximumSuffix + timeSuffi
 // percentiles returns the percentiles that are metrics of each phase.
 func percentiles() []float64 { return []float64{50, 90, 99} }
 
-// timesOf returns the names of the metrics of some phases.
 func timesOf(phases ...string) []string {
 	var names []string
 	for _, phase := range phases {
@@ -110,7 +107,6 @@ func ofTimes(name string) (Descriptor, bool) {
 	return m, true
 }
 
-// meaning says what the times of a phase are.
 func meaning(phase string) string {
 	switch phase {
 	case results.BystanderPhase:
@@ -190,7 +186,8 @@ func ofFloor(name string) (Descriptor, bool) {
 // OfFloor reports whether the metric is in multiples of the floor.
 func (m Descriptor) OfFloor() bool { return strings.HasSuffix(m.Name, floorSuffix) }
 
-// MeasuredBy reports whether the background has one of its metrics: those of a kind of requests exist if it sends such requests.
+// MeasuredBy reports whether the background has one of its metrics. It has the metrics of reads or writes only if it sends
+// any.
 func MeasuredBy(l results.BackgroundLoad, metric string) bool {
 	name := strings.TrimPrefix(strings.TrimPrefix(metric, alonePrefix), backgroundPrefix)
 	switch {
@@ -203,7 +200,8 @@ func MeasuredBy(l results.BackgroundLoad, metric string) bool {
 	}
 }
 
-// Names of the background's metrics: background-read-p99-ns is of the window, background-alone-read-p99-ns of the time before.
+// Names of the background's metrics: background-read-p99-ns for the window, background-alone-read-p99-ns for the time before
+// it.
 const (
 	backgroundPrefix = "background-"
 	alonePrefix      = backgroundPrefix + "alone-"
@@ -212,22 +210,19 @@ const (
 	serviceSuffix    = "-service"
 )
 
-// backgroundKinds returns the kinds of the background's requests.
 func backgroundKinds() []string { return []string{"read", "write"} }
 
-// slowdowns returns the percentiles of which there is a slowdown.
 func slowdowns() []float64 { return []float64{50, 99} }
 
 // BackgroundLatency returns the name of the metric with a percentile of the response times of the background's requests of a kind,
 // "read" or "write", in the window.
 func BackgroundLatency(kind string, p float64) string { return Quantile(backgroundPrefix+kind, p) }
 
-// BackgroundSlowdown returns the name of the metric with a percentile in multiples of the same before the load.
+// BackgroundSlowdown returns the name of the metric with a percentile in multiples of the same percentile before the load.
 func BackgroundSlowdown(kind string, p float64) string {
 	return fmt.Sprintf("%s%s-p%g%s", backgroundPrefix, kind, p, slowdownSuffix)
 }
 
-// backgroundMetrics returns every metric that the background can have.
 func backgroundMetrics() []string {
 	var names []string
 	for _, kind := range backgroundKinds() {
@@ -239,7 +234,6 @@ func backgroundMetrics() []string {
 	return append(names, backgroundPrefix+BacklogMax, alonePrefix+BacklogMax)
 }
 
-// ofBackground describes the metrics of the background.
 func ofBackground(name string) (Descriptor, bool) {
 	rest, ok := strings.CutPrefix(name, backgroundPrefix)
 	if !ok {
@@ -271,7 +265,7 @@ func ofBackground(name string) (Descriptor, bool) {
 	return m, true
 }
 
-// Slowdown returns the two times whose ratio the metric is, in the window and before the load; ok is false if it is none.
+// Slowdown returns the two times whose ratio the metric is, in the window and before the load; ok is false for other metrics.
 func (m Descriptor) Slowdown() (during, alone string, ok bool) {
 	name, isSlowdown := strings.CutSuffix(m.Name, slowdownSuffix)
 	rest, ok := strings.CutPrefix(name, backgroundPrefix)

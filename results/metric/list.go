@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// The metrics of a measurement that the code names. [Named] describes them, and those of families such as PHASE-p50-ns. Files,
+// The metrics of a measurement that the code names. [Named] also describes families of metrics such as PHASE-p50-ns. Files,
 // tables and gates use these names.
 const (
 	OpsPerSecond          = "ops/s"
@@ -41,15 +41,15 @@ const (
 	Capacity              = "capacity" // of rules about the largest load at which an objective holds; no single measurement has it
 )
 
-// Phases of times that are recorded apart from those of the recipe.
+// Phases of times that are not among the recipe's phases.
 const (
 	connectPhase    = "connect"
 	recoveryPhase   = "recovery"
 	herdSpreadPhase = "herd-spread"
 )
 
-// fixed returns the metrics of measurements that belong to no family, in the order in which messages list them. A metric is added to one of
-// these lists, and to docs/metrics.md.
+// fixed returns the metrics that do not belong to a family, in the order in which messages list them. A metric is added to one
+// of these lists, and to docs/metrics.md.
 func fixed() []Descriptor { return slices.Concat(costs(), herds(), openMetrics(), failureMetrics()) }
 
 func costs() []Descriptor {
@@ -142,7 +142,7 @@ func herds() []Descriptor {
 			of: func(d *results.Document) (float64, bool) { return float64(d.Herd.Max()), true },
 		},
 		{
-			// A short spread is a higher load, and in a long one the last clients wait.
+			// A short spread is a burst of load, and with a long spread the last clients wait.
 			Name: "herd-spread-p99-ns", Help: "Time from the first to the last arrival of a herd's notifications.", Unit: "ns",
 			Title: "herd spread, p99", Kind: KindTime, Worse: NeitherIsWorse, Phase: herdSpreadPhase, Percentile: 99,
 			of: func(d *results.Document) (float64, bool) { return p99(d.Herd.Spread) },
@@ -222,10 +222,10 @@ func failureMetrics() []Descriptor {
 	}, Losses())
 }
 
-// lossFenced is the only loss whose metric has another name, because it is per operation.
+// lossFenced is the only loss whose metric has a different name, because it is per operation.
 const lossFenced = "fenced"
 
-// Losses returns the metrics of what users lose, in the order of tables.
+// Losses returns the metrics of losses, in the order of tables.
 func Losses() []Descriptor {
 	counted := func(name, head, unit, help string) Descriptor {
 		return Descriptor{
@@ -258,7 +258,6 @@ func Losses() []Descriptor {
 	}
 }
 
-// capacityMetric describes the metric of rules about capacities.
 func capacityMetric() Descriptor {
 	return Descriptor{
 		Name: Capacity, Help: "Largest load at which an objective holds, of a report of `zkbench capacity`.",

@@ -1,7 +1,7 @@
-// Package metric says what the numbers of a measurement are: it has the list of all metrics and computes their values from a document.
+// Package metric has the list of all metrics of a measurement, and computes their values from a document.
 //
-// It takes one position: a metric is a value with properties, and not a name that others interpret. Tables, claims, comparisons, the gate
-// and figures ask its [Descriptor].
+// It takes one position: a metric is a value with properties, and not a name that other packages interpret. Tables, claims,
+// comparisons, the gate and figures use its [Descriptor].
 package metric
 
 import (
@@ -13,14 +13,14 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// Descriptor says what a metric is: how it is computed, shown, put together from repeats, and what it can decide. Every table, claim,
-// comparison, gate and figure asks it, so that a metric is added in one place, the list, or belongs to a family.
+// Descriptor describes a metric: how it is computed, shown and aggregated over repeats, and which decisions it allows. All
+// packages use it, so that a metric is added in one place: the list, or a family.
 type Descriptor struct {
 	Name  string // such as "requests/op"
 	Help  string // one sentence
 	Unit  string // of the value in a document
-	Title string // in words, for the axis of a figure; the list has those that are not the name in words
-	Head  string // of a table's column; the list has those that are not the name
+	Title string // in words, for the axis of a figure; the list has it only if it differs from the name
+	Head  string // of a table's column; the list has it only if it differs from the name
 	Kind  Kind
 	Worse Direction // NeitherIsWorse if neither more nor less of it is better
 	Part  Part      // of the load, without which no measurement has the metric
@@ -34,7 +34,8 @@ type Descriptor struct {
 	Ensemble bool
 	// Loss is the name under which documents have the amount, if the metric is a loss.
 	Loss string
-	// Phase and Percentile are those of a percentile of times, or of a multiple of one; Percentile is 100 for a maximum.
+	// Phase and Percentile are set for percentiles of times, and for multiples of such percentiles; Percentile is 100 for a
+	// maximum.
 	Phase      string
 	Percentile float64
 
@@ -44,7 +45,8 @@ type Descriptor struct {
 	of      func(*results.Document) (value float64, measured bool)
 }
 
-// Kind is what sort of quantity a metric is. It decides in which figure it is drawn, and whether the speed of the machine changes it.
+// Kind is the sort of quantity. It decides in which figure the metric is drawn, and whether the speed of the machine changes
+// it.
 type Kind int
 
 // The kinds.
@@ -55,7 +57,7 @@ const (
 	KindMultiple             // a time in multiples of another
 	KindRate                 // operations or requests per second
 	KindBacklog              // how many requests wait
-	KindLoss                 // what users lose
+	KindLoss                 // losses of users
 	KindShare                // of the samples of a phase, or of a load
 )
 
@@ -81,16 +83,16 @@ const (
 	LimitedLoad // by at-most
 )
 
-// repeats is how the values of several repeats become one.
+// repeats says how the values of several repeats become one.
 type repeats int
 
 const (
 	byMedian  repeats = iota
-	bySum             // because a median would hide what happened in one repeat of three
+	bySum             // a median would hide an event in one repeat of three
 	byLargest         // likewise
 )
 
-// Timed reports whether the speed of the machine changes the metric: times and rates, and what follows from them.
+// Timed reports whether the speed of the machine changes the metric: a time, a rate, or a metric that follows from these.
 func (m Descriptor) Timed() bool {
 	return m.Kind == KindTime || m.Kind == KindMultiple || m.Kind == KindRate || m.Kind == KindBacklog || m.Part == BackgroundPart
 }
@@ -166,13 +168,13 @@ func (m Descriptor) Axis() (label string, factor float64) {
 
 // WithUnit returns the name of a metric that may be written without the unit of times, such as acquire-p50.
 func WithUnit(name string) string {
-	if withUnit := Named(name + timeSuffix); Named(name).Help == "" && withUnit.Kind == KindTime { // name is in no family and not in the list
+	if withUnit := Named(name + timeSuffix); Named(name).Help == "" && withUnit.Kind == KindTime { // not a known name by itself
 		return withUnit.Name
 	}
 	return name
 }
 
-// Facts returns what follows for a reader: the unit, which values are better, and what several repeats become.
+// Facts returns sentences for a reader: the unit, which values are better, and how several repeats become one value.
 func (m Descriptor) Facts() string {
 	facts := []string{
 		"Unit: " + m.Unit + ".",

@@ -77,7 +77,7 @@ func TestMetricNamed(t *testing.T) {
 	}
 }
 
-// Each metric says what it is, and has its line in the documentation.
+// Each metric is described, and has its line in the documentation.
 func TestMetricsAreDescribed(t *testing.T) {
 	page, err := os.ReadFile("../../docs/metrics.md")
 	if err != nil {
@@ -112,7 +112,7 @@ func TestWithUnit(t *testing.T) {
 	}
 }
 
-// Only an average of a window has edges to be forgiven for.
+// Only an average over a window may exceed a bound by the operations at its edges.
 func TestExceeds(t *testing.T) {
 	for _, tt := range []struct {
 		metric       string
