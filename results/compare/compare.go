@@ -21,7 +21,7 @@ import (
 // Schema is the version of a comparison's JSON form.
 const Schema = 1
 
-// Side is one side of a comparison: the documents of a run, or of several runs that alternated with those of another side.
+// Side is one side of a comparison: the documents of a run, or of several runs that alternated with the runs of another side.
 type Side struct {
 	Name string // as the user gave it
 	Docs []*results.Document
@@ -34,7 +34,7 @@ type Options struct {
 	Base    string            // for Variants: the variant that the others are compared with; by default a scenario's naive one
 }
 
-// Comparison is the result, for readers and for scripts.
+// Comparison is the result of Runs or Variants. It is also the JSON form that scripts read.
 type Comparison struct {
 	Schema      int          `json:"schema"`
 	Sides       []string     `json:"sides"` // first the base; only one if variants of one run are compared
@@ -68,7 +68,7 @@ type Row struct {
 // under conditions whose difference is accepted. It says nothing about the verdict.
 func (r Row) MayBeDrawn() bool { return !r.apart }
 
-// Place is one side of a row.
+// Place is one side of a row, with its value.
 type Place struct {
 	Side    string       `json:"side"`
 	Variant string       `json:"variant"`
@@ -81,7 +81,7 @@ type Place struct {
 // Notes returns one line for each difference in the conditions, and for the measurements that only one side has.
 func (c Comparison) Notes() []string { return slices.Concat(c.preamble(), c.LeftOut) }
 
-// Verdict says how the other side's value compares with that of the base.
+// Verdict says how the other side's value compares with the base.
 type Verdict string
 
 // The verdicts.
@@ -127,7 +127,6 @@ func Variants(side Side, o Options) (Comparison, error) {
 	return c.compare(matches, o)
 }
 
-// baseOf returns the variant that the other variants of a scenario are compared with.
 func baseOf(scenario string, groups []group, wanted string) string {
 	own := list.Where(groups, func(g group) bool { return g.Scenario == scenario })
 	if wanted != "" {

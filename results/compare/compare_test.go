@@ -49,7 +49,6 @@ func unit(name string) string {
 	}
 }
 
-// exact makes documents those of a drain.
 func exact(docs ...*results.Document) []*results.Document {
 	for _, d := range docs {
 		d.Scenario.Name, d.Scenario.Mode = "lock-drain", results.LockstepMode
@@ -57,7 +56,6 @@ func exact(docs ...*results.Document) []*results.Document {
 	return docs
 }
 
-// one is a metric's map.
 func one(name string, value float64) map[string]float64 { return map[string]float64{name: value} }
 
 // turns is two sides that were measured in turns, where the metric is the given ones.
@@ -186,7 +184,7 @@ func TestInTurns(t *testing.T) {
 	}
 }
 
-// Runs that went on side by side on one machine alternate, too, but each is what disturbed the other.
+// Runs that overlapped on one machine alternate, too, but each disturbed the other.
 func TestSimultaneousMeasurementsTakeNoTurns(t *testing.T) {
 	for end, want := range map[time.Duration]int{time.Minute: 7, time.Minute + time.Second: 0} {
 		a, b := turns("ops/s", slices.Repeat([]float64{100}, 7), slices.Repeat([]float64{50}, 7))
@@ -301,7 +299,7 @@ func strip(docs []*results.Document, metric string) {
 	}
 }
 
-// What faults cost comes first, and a recovery that may be longer is not compared.
+// The costs of faults come first, and a recovery that may be longer is not compared.
 func TestFailuresAreCompared(t *testing.T) {
 	all := map[string]float64{"ops/s": 1, metric.RecoveryMax: 1, metric.RecoveryP50: 1, metric.Orphans: 0}
 	a, b := doc("a", "znode", 1, 0, all), doc("b", "znode", 1, 1, all)
@@ -334,7 +332,7 @@ func TestGuessedHerdsAreNotCompared(t *testing.T) {
 	}
 }
 
-// The throughput of an open load is its rate, whichever build is measured: what is compared is how long users waited.
+// The throughput of an open load is its rate, whichever build is measured, so that the waiting times of users are compared.
 func TestMetricsOfOpenLoads(t *testing.T) {
 	values := map[string]float64{"ops/s": 100, "response-p50-ns": 1, "response-p90-ns": 1, "response-p99-ns": 1, "handoff-p50-ns": 1}
 	sides := make([]compare.Side, 2)

@@ -27,8 +27,8 @@ func TestConditions(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		change   func(*environment)
-		differs  string            // what is named
-		across   []grouping.Aspect // what is declared to be the subject
+		differs  string            // the condition that is reported
+		across   []grouping.Aspect // the aspects that are accepted as the subject
 		hindered bool
 	}{
 		{"nothing", func(*environment) {}, "", nil, false},
@@ -89,7 +89,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// A side that is at odds with itself is not compared across anything.
+// A side whose own documents differ is not compared across anything.
 func TestMixedSides(t *testing.T) {
 	a, b := slower(func(*results.Document) {})
 	b.Docs[2].Environment.ZooKeeper = "3.8.0"

@@ -15,7 +15,6 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// group holds all repeats of one variant under one load, on one side.
 type group struct {
 	grouping.Key // without the kind, which may differ between two builds
 
@@ -23,10 +22,8 @@ type group struct {
 	docs []*results.Document
 }
 
-// match is two groups that can be compared.
 type match struct{ base, other group }
 
-// grouped returns a side's documents in groups, in the order in which they first come.
 func grouped(side Side) []group {
 	key := func(d *results.Document) grouping.Key {
 		k := grouping.KeyOf(d)
@@ -67,10 +64,8 @@ func inventory(groups []group) string {
 	}), "; ")
 }
 
-// documents returns the documents of both groups.
 func (m match) documents() []*results.Document { return slices.Concat(m.base.docs, m.other.docs) }
 
-// sameMeasurement returns an error if a document is on both sides.
 func (m match) sameMeasurement() error {
 	for _, a := range m.base.docs {
 		for _, b := range m.other.docs {
@@ -83,8 +78,8 @@ func (m match) sameMeasurement() error {
 }
 
 // defaultMetrics returns the metrics that are compared by default: throughput, the median of the first two phases, and the
-// counts that load the ensemble. Tails are left out, because a few repeats cannot distinguish them. Of measurements with faults,
-// what the faults cost comes first. Of open loads, whose throughput is the rate, the response times take its place.
+// counts that load the ensemble. Tails are left out, because a few repeats cannot distinguish them. With faults, their costs
+// come first. In open loads, whose throughput is the rate, response times replace it.
 func defaultMetrics(d *results.Document) []string {
 	out := append(metric.OfFaults(), metric.OpsPerSecond)
 	if d.Rate > 0 {
@@ -96,12 +91,10 @@ func defaultMetrics(d *results.Document) []string {
 	return append(out, metric.RequestsPerOp, metric.WritesPerOp, metric.NotificationsPerOp, metric.HerdMax)
 }
 
-// names returns the names of all metrics that any of the documents has, sorted.
 func names(docs []*results.Document) []string {
 	return slices.Sorted(maps.Keys(metric.Aggregate(docs)))
 }
 
-// metrics returns the metrics to compare, in the order of the patterns.
 func (m match) metrics(patterns []string) []string {
 	if len(patterns) == 0 {
 		patterns = defaultMetrics(m.base.docs[0])
@@ -119,7 +112,6 @@ func fits(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// checkMetrics returns an error for a pattern without a match.
 func checkMetrics(matches []match, patterns []string) error {
 	known := names(slices.Concat(list.Map(matches, match.documents)...))
 	for _, p := range patterns {
@@ -130,8 +122,8 @@ func checkMetrics(matches []match, patterns []string) error {
 	return nil
 }
 
-// Subjects returns the kinds of conditions that a comparison can be about. A machine is not one of them: machines cannot take turns, so
-// that times of two machines are never compared.
+// Subjects returns the kinds of conditions that a comparison can be about. The machine is not one of them: machines cannot
+// take turns, so that times of two machines are never compared.
 func Subjects() []grouping.Aspect {
 	return []grouping.Aspect{grouping.EngineAspect, grouping.ZooKeeperAspect, grouping.SettingsAspect}
 }
@@ -171,8 +163,8 @@ func (m match) differences(across []grouping.Aspect) []Difference {
 	return out
 }
 
-// mayBeSubject reports whether times may be compared across the difference. They may not if only one side has its transaction log in
-// memory, where no write waits for a disk, or is embedded.
+// mayBeSubject reports whether times may be compared across the difference. They must not be compared if only one side is
+// embedded, or has its transaction log in memory, where no write waits for a disk.
 func (d Difference) mayBeSubject() bool {
 	if d.Name == grouping.TxnLogCondition {
 		return grouping.OnMemoryFileSystem(d.Base) == grouping.OnMemoryFileSystem(d.Other)
@@ -180,7 +172,6 @@ func (d Difference) mayBeSubject() bool {
 	return d.Subject != grouping.EngineAspect || d.Base != results.Embedded && d.Other != results.Embedded
 }
 
-// differentLoads returns an error if the two groups had different loads.
 func (m match) differentLoads(differences []Difference) error {
 	loads := list.Where(differences, func(d Difference) bool { return d.Subject == grouping.LoadAspect })
 	if len(loads) == 0 {
@@ -190,7 +181,6 @@ func (m match) differentLoads(differences []Difference) error {
 	return fmt.Errorf("%s: these are different loads: %s; measure both with the same load", m.base.Scenario, strings.Join(texts, ", "))
 }
 
-// obstacle returns why times cannot be compared; empty if they can.
 func obstacle(differences []Difference) string {
 	refused := list.Where(differences, func(d Difference) bool { return !d.Accepted })
 	if len(refused) == 0 {

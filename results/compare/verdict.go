@@ -17,7 +17,6 @@ import (
 	"github.com/zkbench/zkbench/results/turns"
 )
 
-// unequalCounts is the reason of a verdict about counts that differ.
 const unequalCounts = "exact counts, different"
 
 // row compares one metric. With an obstacle, only exact counts are compared.
@@ -52,10 +51,10 @@ func (m match) row(name, obstacle string) Row {
 	return r
 }
 
-// none returns the missing number.
 func none() table.Number { return table.Number(math.NaN()) }
 
-// place returns a group's side of a row. It names the engine, because times of the embedded server are not those of an ensemble.
+// place returns a group's side of a row. It names the engine, because times of the embedded server do not represent an
+// ensemble.
 func (g group) place(name string) (Place, metric.Aggregated) {
 	engines := list.Distinct(list.Map(g.docs, func(d *results.Document) string { return d.Environment.Engine }))
 	p := Place{Side: g.side, Variant: g.Variant, Engine: strings.Join(engines, or), Repeats: len(g.docs), Mark: doubts.Mark(g.docs)}
@@ -66,17 +65,15 @@ func (g group) place(name string) (Place, metric.Aggregated) {
 	return p, a
 }
 
-// has returns the number of documents that have a metric.
 func (g group) has(metric string) int {
 	return len(list.Where(g.docs, func(d *results.Document) bool { _, ok := d.Metrics[metric]; return ok }))
 }
 
-// any reports whether something is true of a document of either side.
 func (m match) any(is func(*results.Document) bool) bool {
 	return slices.ContainsFunc(m.documents(), is)
 }
 
-// excluded returns why two values cannot be compared; empty if they can. Those that an unfinished measurement has may be.
+// excluded returns why two values cannot be compared; empty if they can. Values of an unfinished measurement can be.
 func (m match) excluded(name string) string {
 	base, other := m.base.has(name), m.other.has(name)
 	switch {
@@ -99,7 +96,6 @@ func (m match) excluded(name string) string {
 	}
 }
 
-// compareCounts compares exact counts, which must be the same in each repeat.
 func compareCounts(base, other metric.Aggregated) (Verdict, string) {
 	switch {
 	case base.Min != base.Max:
@@ -115,7 +111,6 @@ func compareCounts(base, other metric.Aggregated) (Verdict, string) {
 	}
 }
 
-// comparePairs sets the ratio, its interval and the verdict, if there are pairs that can decide the metric.
 func (r *Row) comparePairs(pairs turns.Pairs) {
 	if len(pairs) == 0 {
 		r.Reason = "not measured in turns"
@@ -135,7 +130,7 @@ func (r *Row) comparePairs(pairs turns.Pairs) {
 	}
 	r.Pairs = e.Pairs
 	r.Ratio, r.Low, r.High = e.Median, e.Low, e.High
-	if metric.Named(r.Metric).MoreIsBetter() { // an estimate is of how much worse
+	if metric.Named(r.Metric).MoreIsBetter() { // the estimate says how much worse the other side is
 		r.Ratio, r.Low, r.High = 1/e.Median, 1/e.High, 1/e.Low
 	}
 	r.Verdict, r.Reason = decide(e, r.Metric)

@@ -77,7 +77,6 @@ func flat(rows []Row) *table.Table {
 	return t
 }
 
-// preamble returns one line for each difference in the conditions.
 func (c Comparison) preamble() []string {
 	return list.Map(c.Differences, func(d Difference) string {
 		line := fmt.Sprintf("differs: %s %s in the base, %s in %s", d.Name, d.Base, d.Other, d.Side)
@@ -88,7 +87,6 @@ func (c Comparison) preamble() []string {
 	})
 }
 
-// heading returns the line above a table.
 func (c Comparison) heading(r Row) string {
 	title := grouping.Key{Scenario: r.Scenario, Size: r.Size, Rate: r.Rate}.Title()
 	if r.Base.Engine == r.Other.Engine {
@@ -100,7 +98,6 @@ func (c Comparison) heading(r Row) string {
 	return fmt.Sprintf("%s: %s, the base is %s", title, r.Other.Side, r.Base.Side)
 }
 
-// reasons returns one line for each verdict and reason, with the metrics that it applies to.
 func (c Comparison) reasons() []string {
 	var out []string
 	if slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Pairs > 0 }) {
@@ -138,7 +135,6 @@ func (r Row) cells() []any {
 	return []any{r.Metric, base, other, ratio, interval, string(r.Verdict)}
 }
 
-// sections returns a table with a line for each number of clients and variant above its rows.
 func sections(rows []Row) *table.Table {
 	t := table.New(columns()...)
 	for i, same := range list.GroupBy(rows, Row.section) {
@@ -153,7 +149,6 @@ func sections(rows []Row) *table.Table {
 	return t
 }
 
-// wide returns a table with the clients and the variant in columns of their own.
 func wide(rows []Row) *table.Table {
 	t := table.New(append([]table.Column{{Title: "clients", Right: true}, {Title: "variant"}}, columns()...)...)
 	for _, r := range rows {
@@ -163,7 +158,6 @@ func wide(rows []Row) *table.Table {
 	return t
 }
 
-// section returns the line above the rows of one variant and number of clients.
 func (r Row) section() string {
 	repeats := fmt.Sprintf("%d %s", r.Base.Repeats, table.Plural(r.Base.Repeats, "repeat"))
 	if r.Base.Repeats != r.Other.Repeats {
@@ -176,7 +170,6 @@ func (r Row) section() string {
 	return section
 }
 
-// mark names the sides whose numbers must not be used.
 func (r Row) mark() string {
 	marks := list.Where([]string{"base " + r.Base.Mark, "other " + r.Other.Mark}, func(s string) bool { return !strings.HasSuffix(s, " ") })
 	return strings.Join(marks, ", ")

@@ -18,7 +18,7 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// twoRuns has everything that there is to show: verdicts of each kind, unsound numbers, a difference, what only one has.
+// twoRuns has every kind of output: verdicts of each kind, unsound numbers, a difference, measurements of one side only.
 func twoRuns(t *testing.T) compare.Comparison {
 	t.Helper()
 	a, b := compare.Side{Name: "runs/old"}, compare.Side{Name: "runs/new"}
@@ -122,7 +122,7 @@ func TestJSONCanBeReadBack(t *testing.T) {
 	}
 }
 
-// near tells whether a number survived being written.
+// near reports whether a number was written and read without a loss.
 func near(got float64, want table.Number) bool {
 	return math.Abs(got-float64(want)) <= 1e-11*math.Abs(got)
 }

@@ -1,4 +1,4 @@
-// Package outcome names what can become of a check, and the exit codes of zkbench.
+// Package outcome names the possible outcomes of a check, and the exit codes of zkbench.
 //
 // It takes one position: of several outcomes the worst decides, in one order for all commands. A measurement that is wrong
 // or void must not be reported as merely slow.
@@ -39,7 +39,6 @@ type rank struct {
 	outcomes []Outcome
 }
 
-// precedence returns the ranks in the order in which they decide.
 func precedence() []rank {
 	return []rank{
 		{CodeBroken, []Outcome{Violation}}, {CodeUsage, nil}, {CodeFailed, []Outcome{Error}}, {CodeInvalid, []Outcome{Invalid, Inconclusive}},
@@ -69,8 +68,8 @@ func (o Outcome) Code() int {
 	return CodeInvalid
 }
 
-// Deciding returns the exit code that decides where several apply; CodePass without any, CodeFailed if none of them has a
-// place in the precedence.
+// Deciding returns the exit code that decides where several apply; CodePass without any, CodeFailed if none of them is in the
+// precedence.
 func Deciding(codes ...int) int {
 	for _, r := range precedence() {
 		if slices.Contains(codes, r.code) {

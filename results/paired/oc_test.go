@@ -13,11 +13,11 @@ import (
 	"github.com/zkbench/zkbench/results/paired"
 )
 
-// noise is how the logarithms of one machine's runs vary while nothing changes. The numbers are assumptions, chosen to
-// span what machines do; none of them was measured.
+// noise is how the logarithms of one machine's runs vary while nothing changes. The numbers are assumptions that span typical
+// machines; none of them was measured.
 type noise struct {
 	name string
-	iid  float64 // standard deviation of what is new in every run
+	iid  float64 // standard deviation of the part that is new in every run
 	// A slow drift, such as a disk that fills up or a clock that throttles: each run keeps this share of the drift of the
 	// one before and adds a step with this standard deviation.
 	driftKept, driftStep float64
@@ -28,7 +28,7 @@ type noise struct {
 
 func noises() []noise {
 	return []noise{
-		{name: "quiet", iid: 0.027}, // the spread that is told of hosted runners at their best
+		{name: "quiet", iid: 0.027}, // the reported spread of hosted runners at their best
 		{
 			name: "hosted-noisy", iid: 0.10,
 			driftKept: 0.9, driftStep: 0.05, // in the long run a standard deviation of 11 %
@@ -56,7 +56,6 @@ func (n noise) machine(seed, trial uint64) *machine {
 	return m
 }
 
-// run returns the logarithm of how long a run takes.
 func (m *machine) run() float64 {
 	m.drift = m.driftKept*m.drift + m.driftStep*m.random.NormFloat64()
 	switch {
@@ -93,7 +92,7 @@ func (m *machine) oneAfterTheOther(n int, slowdown float64) []float64 {
 	return ratios
 }
 
-// outcome is what became of many trials of one slowdown.
+// outcome counts the verdicts of many trials of one slowdown.
 type outcome struct {
 	trials     int
 	verdicts   map[paired.Verdict]int
@@ -106,7 +105,7 @@ func (o outcome) share(v paired.Verdict) float64 { return float64(o.verdicts[v])
 
 type measure func(m *machine, n int, slowdown float64) []float64
 
-// operate lets the rule judge many trials, each on a machine of its own. All slowdowns meet the same machines, so that they
+// operate applies the rule to many trials, each on a machine of its own. All slowdowns use the same machines, so that they
 // differ by nothing else.
 func operate(t *testing.T, rule paired.Rule, n noise, slowdown float64, trials int, how measure) outcome {
 	t.Helper()
@@ -178,7 +177,7 @@ func TestDocumentedOC(t *testing.T) {
 	}
 }
 
-// TestOCOfWorseDesigns sees that each part of the design is needed for what TestOC holds.
+// TestOCOfWorseDesigns shows that TestOC fails without any one part of the design.
 func TestOCOfWorseDesigns(t *testing.T) {
 	quiet, noisy, tail := noises()[0], noises()[1], noises()[2]
 	believed := operate(t, paired.DefaultRule(), tail, 1, trials(), (*machine).pairs)
@@ -209,7 +208,7 @@ func writeRow(w *strings.Builder, name string, slowdown float64, o outcome) {
 		float64(o.pairs)/float64(o.trials), percent(o.calibrated))
 }
 
-// holds is what must be true of the rule whatever becomes of its details.
+// holds checks the properties that the rule must have, whatever its details are.
 func holds(name string, slowdown float64, o outcome) error {
 	regressions := o.share(paired.Regression)
 	switch {

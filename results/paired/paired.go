@@ -12,8 +12,8 @@ import (
 	"math"
 )
 
-// MaxPairs is the largest number of pairs of a test. The work grows with its cube, and so many pairs are probably operations
-// that were mistaken for runs.
+// MaxPairs is the largest number of pairs of a test. The work grows with its cube, and a caller with more pairs has probably
+// mistaken operations for runs.
 const MaxPairs = 500
 
 // LogRatio returns the datum of one pair: 0.0953 if head is 1.1 times base. It subtracts logarithms, so that swapping the

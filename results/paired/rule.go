@@ -67,7 +67,6 @@ type Block struct {
 	Why     string  `json:"-"`       // with the numbers
 }
 
-// block evaluates one block of pairs.
 func (r Rule) block(logRatios []float64, pairs int, alpha float64) (s Block, err error) {
 	if s.P, err = Greater(logRatios); err == nil && len(logRatios) > 0 {
 		s.Estimate, err = Summarize(logRatios)

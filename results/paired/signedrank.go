@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Greater returns the p-value of the exact one-sided Wilcoxon signed-rank test. That is the probability of a sum of positive
-// ranks at least as large as that of diffs, if each difference is as likely to have the other sign.
+// Greater returns the p-value of the exact one-sided Wilcoxon signed-rank test: the probability of a sum of positive ranks at
+// least as large as the observed one, if the sign of each difference is random.
 //
 // Zeros are ranked and their ranks dropped (Pratt), so that a pair without a difference counts against one. Equal distances
 // from zero share the mean of their ranks. The null distribution is counted for these zeros and ties, without approximation.
@@ -21,8 +21,8 @@ func Greater(diffs []float64) (float64, error) {
 	return atLeast(nullDistribution(ranks), positive), nil
 }
 
-// signedRanks returns twice the rank of each difference that is not zero, and the sum of those of positive differences. The
-// ranks are doubled because the mean rank of a tie may be a half.
+// signedRanks returns twice the rank of each difference that is not zero, and the sum of these for the positive differences.
+// The ranks are doubled because the mean rank of a tie may be a half.
 func signedRanks(diffs []float64) (doubled []int, positive int) {
 	byDistance := slices.Clone(diffs)
 	slices.SortFunc(byDistance, func(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) })

@@ -248,7 +248,7 @@ func TestLogRatio(t *testing.T) {
 	}
 }
 
-// edges are differences at the limits of what a float64 holds.
+// edges are differences at the limits of a float64.
 func edges() [][]float64 {
 	return [][]float64{{}, {0}, {1, -1, 0}, {math.MaxFloat64, -math.MaxFloat64}, {math.NaN()}, {math.Inf(1)}, {5e-324, -5e-324}}
 }

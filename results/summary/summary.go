@@ -1,7 +1,6 @@
-// Package summary puts the repeats of a measurement together: one row for each variant under one load.
+// Package summary combines the repeats of a measurement: one row for each variant under one load.
 //
-// It takes one position: repeats become one number only together with what speaks against any of them, so that each row has the doubts
-// about all of its repeats.
+// It takes one position: a number that stands for several repeats comes with the doubts about each of them.
 package summary
 
 import (
@@ -25,9 +24,9 @@ type Row struct {
 	Stages   []map[string]metric.Aggregated // the metrics of each stage of the scenario
 }
 
-// Of returns one row for each group of repeats. If one repeat was not finished, the others are those that were fast: the row then has no
-// other metrics than [metric.Finished] and [metric.Violations]. If one was beyond the capacity, the response times of the others are no
-// estimate of what a user would wait.
+// Of returns one row for each group of repeats. If a repeat was not finished, only the fast ones were: the row then has only
+// the metrics [metric.Finished] and [metric.Violations]. If a repeat was beyond the capacity, the row has no response times,
+// because the other repeats do not show how long a user would wait.
 func Of(docs []*results.Document) (rows []Row) {
 	for _, group := range grouping.Repeats(docs) {
 		row := Row{
@@ -76,7 +75,7 @@ func dropResponse(metrics map[string]metric.Aggregated) {
 	maps.DeleteFunc(metrics, func(name string, _ metric.Aggregated) bool { return metric.Named(name).Responds() })
 }
 
-// Any reports whether at least one of the repeats is of a kind.
+// Any reports whether is returns true for at least one of the repeats.
 func (r Row) Any(is func(*results.Document) bool) bool { return slices.ContainsFunc(r.Repeats, is) }
 
 // Unfinished reports whether a repeat was ended before its load was done.

@@ -1,7 +1,8 @@
-// Package turns holds pairs of documents that were measured in turns, and takes the data of a comparison from them.
+// Package turns pairs documents that were measured in turns, and takes the data of a comparison from the pairs.
 //
-// It takes one position: a metric is compared only if each measurement of each pair can decide it. To leave out a pair, because a side
-// was interrupted, was short of CPU or has too few operations, would bias the result. `zkbench compare` and the gate have the same doubts.
+// It takes one position: a metric is compared only if each measurement of each pair can decide it. Leaving out a pair, because
+// a side was interrupted, was short of CPU or has too few operations, would bias the result. `zkbench compare` and the gate
+// have the same doubts.
 package turns
 
 import (
@@ -16,13 +17,13 @@ import (
 	"github.com/zkbench/zkbench/results/paired"
 )
 
-// Pair is two measurements that followed each other, in either order: first that of the base. One that is missing is nil.
+// Pair is two measurements that followed each other, in either order: first the base. A missing one is nil.
 type Pair [2]*results.Document
 
 // Pairs are measurements of two sides in turns.
 type Pairs []Pair
 
-// Doubt says which measurement of which pair, counted from 0, does not decide a comparison, and why.
+// Doubt says which measurement of which pair, counted from 0, cannot decide a comparison, and why.
 type Doubt struct {
 	Pair, Side int
 	Why        string
@@ -32,8 +33,8 @@ type Doubt struct {
 const NoRatio = "a value of 0 has no ratio"
 
 // InTurns returns the pairs of two groups whose measurements alternated, in any order within a pair. A last measurement
-// without a partner, as an interrupt leaves it, is left out. There are no pairs if the measurements did not alternate, or if one
-// went on while the next began.
+// without a partner, as after an interrupt, is left out. There are no pairs if the measurements did not alternate, or if one
+// continued while the next began.
 func InTurns(base, other []*results.Document) Pairs {
 	all := slices.Concat(base, other)
 	slices.SortStableFunc(all, func(a, b *results.Document) int { return a.Started.Compare(b.Started) })
@@ -56,7 +57,7 @@ func InTurns(base, other []*results.Document) Pairs {
 	return pairs
 }
 
-// LogRatios returns the logarithm of how many times as bad the other side is in each pair, whichever values are better. If a
+// LogRatios returns the logarithm of how many times worse the other side is in each pair; negative if it is better. If a
 // measurement cannot decide the metric, it returns the first doubt instead.
 func (p Pairs) LogRatios(name string) ([]float64, *Doubt) {
 	out := make([]float64, 0, len(p))
@@ -83,8 +84,8 @@ func (p Pairs) LogRatios(name string) ([]float64, *Doubt) {
 	return out, nil
 }
 
-// Unfit returns why a metric of a document is not that of its whole load as asked for; empty if it is. How far an unfinished load came
-// is a metric of its own. Without a metric, it returns why none of the others is.
+// Unfit returns why a metric of a document does not describe the whole load as asked for; empty if it does. [metric.Finished]
+// is fit in an unfinished measurement. With an empty name, it returns why no other metric is fit.
 func Unfit(d *results.Document, name string) string {
 	switch {
 	case d == nil:
@@ -102,7 +103,8 @@ func Unfit(d *results.Document, name string) string {
 	}
 }
 
-// Value returns a metric of a document, or why it decides nothing: it was not measured, rests on too few samples, or is a lower bound.
+// Value returns a metric of a document, or why it decides nothing: it was not measured, has too few samples, or is a lower
+// bound.
 func Value(d *results.Document, name string) (value float64, why string) {
 	if why := claim.Scarce(d, name); why != "" {
 		return 0, why
