@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// Updating reports whether golden files are being rewritten, so that a missing file is no error.
+// Updating reports whether golden files are being rewritten, so that a missing file is not an error.
 func Updating() bool { return *update }
 
 // Compare fails the test if got differs from the file at path.

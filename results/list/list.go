@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Map returns what a function makes of each element; nil without any.
+// Map returns the results of a function for each element; nil without elements.
 func Map[T, U any](elements []T, of func(T) U) []U {
 	var out []U
 	for _, e := range elements {
@@ -25,12 +25,12 @@ func AppendNew[T comparable](list []T, elements ...T) []T {
 	return list
 }
 
-// Distinct returns each of the elements once, ascending.
+// Distinct returns each of the elements once, in ascending order.
 func Distinct[T cmp.Ordered](elements []T) []T {
 	return slices.Compact(slices.Sorted(slices.Values(elements)))
 }
 
-// Where returns the elements of a kind.
+// Where returns the elements for which is returns true, in a new slice.
 func Where[T any](elements []T, is func(T) bool) []T {
 	return slices.DeleteFunc(slices.Clone(elements), func(e T) bool { return !is(e) })
 }

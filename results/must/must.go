@@ -1,6 +1,6 @@
 // Package must ends a test at the first error of its preparations.
 //
-// It takes one position: what is not tested must work, and an error of it says nothing about what is tested.
+// It takes one position: an error in a preparation says nothing about the code under test, and ends the test at once.
 package must
 
 import "testing"

@@ -19,7 +19,7 @@ func beside(t *testing.T) *results.Document {
 	return besideTimes(t, 1)
 }
 
-// besideTimes returns the same with so many times the requests.
+// besideTimes returns the same with factor times the requests.
 func besideTimes(t *testing.T, factor int) *results.Document {
 	t.Helper()
 	d := recordertest.Whole(t)

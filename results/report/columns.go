@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// column is one column of the comparison table.
 type column struct {
 	need   int // see [table.Column]
 	metric string
@@ -18,7 +17,6 @@ func (c column) header() table.Column {
 	return table.Column{Title: metric.Named(c.metric).Head, Right: true, Need: c.need}
 }
 
-// cells returns what a row has in some columns.
 func cells(r summary.Row, columns []column) []any {
 	return list.Map(columns, func(c column) any { return Show(r, c.metric) })
 }
@@ -58,9 +56,9 @@ func columns(phases []string) []column {
 	)
 }
 
-// failureFirst returns the columns of a table of measurements with faults: first what the faults cost, then the given ones,
-// which are dropped before those. Violations are dropped early, because
-// the mark of a broken variant and the verdict below the table report them, too.
+// failureFirst returns the columns of a table of measurements with faults: first the costs of the faults, then the given ones,
+// which are dropped earlier. Violations are dropped early, because the mark of a broken variant and the verdict below the
+// table report them, too.
 func failureFirst(others []column) []column {
 	out := []column{
 		{0, metric.RecoveryMax},
@@ -80,15 +78,14 @@ func failureFirst(others []column) []column {
 	return out
 }
 
-// lossColumns returns the columns of what was lost, one for each loss.
 func lossColumns() []column {
 	columns := list.Map(metric.Losses(), func(m metric.Descriptor) column { return column{0, m.Name} })
 	columns[len(columns)-1].need = 1 // fenced operations were stopped in time
 	return columns
 }
 
-// openFirst returns the columns of the table of an open load: what arrived and what users waited come first. The achieved rate takes
-// the place of the throughput.
+// openFirst returns the columns of the table of an open load. The arrivals and the response times come first, and the achieved
+// rate replaces the throughput.
 func openFirst(all []column) []column {
 	first := []column{
 		{0, metric.AchievedPerSecond},

@@ -54,13 +54,12 @@ func WriteJSON(w io.Writer, rows []summary.Row) error {
 	return table.WriteJSON(w, list.Map(rows, func(r summary.Row) map[string]any { return recordOf(r, metrics) }))
 }
 
-// Metrics returns the metrics that any row has, sorted.
 func Metrics(rows []summary.Row) []string {
 	return list.Distinct(slices.Concat(list.Map(rows, func(r summary.Row) []string { return slices.Collect(maps.Keys(r.Metrics)) })...))
 }
 
-// recordOf returns what a row is about and some metrics, as scripts read them. Doubts are what speaks against its numbers; its mark is the
-// gravest.
+// recordOf returns a row as scripts read it, with some metrics. Its doubts are the row's warnings; its mark is the gravest of
+// them.
 func recordOf(r summary.Row, metrics []string) map[string]any {
 	d := r.Repeats[0]
 	record := map[string]any{

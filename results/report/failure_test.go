@@ -120,7 +120,7 @@ func TestUnrecoveredFaultsAreTheLongest(t *testing.T) {
 	}
 }
 
-// What a schedule explains is a warning, and everything else makes the measurement invalid.
+// Outages that a schedule explains are warnings, and all others make the measurement invalid.
 func TestOutages(t *testing.T) {
 	outages := []struct {
 		name   string
@@ -179,7 +179,7 @@ func TestFindingsOfFaults(t *testing.T) {
 	}
 }
 
-// What is lost without faults is a metric, too, and nothing else of a failure is.
+// Losses without faults are a metric, too, and no other part of a failure is.
 func TestLossesWithoutFaults(t *testing.T) {
 	d := recordertest.Whole(t)
 	m := recordertest.Releases(0, time.Second)

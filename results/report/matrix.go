@@ -15,7 +15,7 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// Matrix is what each variant has made of each fault: one measurement in each cell.
+// Matrix shows how each variant reacts to each fault: one measurement in each cell.
 type Matrix struct {
 	Faults []string                     // the columns, in their order
 	cells  map[string]map[string]string // by variant and fault
@@ -35,7 +35,8 @@ func (m *Matrix) Add(fault string, d *results.Document) {
 	m.cells[variant][fault] = cellOf(d)
 }
 
-// cellOf describes a measurement with faults: the mark of numbers that must not be used, else the longest recovery, and what was lost.
+// cellOf describes a measurement with faults: the mark of numbers that must not be used, else the longest recovery, and the
+// losses.
 func cellOf(d *results.Document) string {
 	f := d.Failure
 	parts := []string{doubts.Mark([]*results.Document{d})}
@@ -82,7 +83,6 @@ func (m *Matrix) Write(w io.Writer, width int) error {
 	return nil
 }
 
-// present returns the faults of which there are measurements.
 func (m *Matrix) present() []string {
 	return slices.DeleteFunc(slices.Clone(m.Faults), func(fault string) bool {
 		return !slices.ContainsFunc(slices.Collect(maps.Values(m.cells)), func(row map[string]string) bool { return row[fault] != "" })

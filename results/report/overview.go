@@ -22,15 +22,16 @@ type Pairing struct {
 	Gains            []Gain // for each metric of the pair
 }
 
-// Gain is how a metric differs between the variants of a pairing.
+// Gain says how a metric differs between the variants of a pairing.
 type Gain struct {
 	Metric string
 	Factor float64 // by which the metric is better in the second variant; 0 if there is no factor, such as between shares
 	Text   string  // the factor, or both values, and the metric
 }
 
-// WriteOverview prints two lines for each scenario that names a pair: the costs of the first and of the second variant, and the
-// gains. What changes from one to the other stands below, in lines of this width. Without such scenarios it prints nothing.
+// WriteOverview prints two lines for each scenario that names a pair: the costs of the first and of the second variant, and
+// the gains. Below, it describes the change from one to the other, in lines of this width. Without such scenarios it prints
+// nothing.
 func WriteOverview(w io.Writer, rows []summary.Row, width int) error {
 	pairings := Pairings(rows)
 	if len(pairings) == 0 {
@@ -60,7 +61,7 @@ func WriteOverview(w io.Writer, rows []summary.Row, width int) error {
 	return err
 }
 
-// gain returns the gain that stands in a line of the pairing: a single one in the second line, others from the first line on.
+// gain returns the gain to print in a line of the pairing: a single gain in the second line, several from the first line on.
 func (p Pairing) gain(line int) string {
 	if first := max(0, 2-len(p.Gains)); line >= first && line-first < len(p.Gains) {
 		return p.Gains[line-first].Text
@@ -70,7 +71,8 @@ func (p Pairing) gain(line int) string {
 
 // WriteOverviewMarkdown prints the overview as a Markdown table with one line for each scenario that names a pair.
 func WriteOverviewMarkdown(w io.Writer, rows []summary.Row) error {
-	t := table.New(append(table.Left("scenario", "from", "to", "what changes"), table.Right("clients", "req/op", "notif/op", "herd max", "gain")...)...)
+	t := table.New(append(table.Left("scenario", "from", "to", "what changes"),
+		table.Right("clients", "req/op", "notif/op", "herd max", "gain")...)...)
 	for _, p := range Pairings(rows) {
 		both := func(metric string) string { return Show(p.Naive, metric) + " → " + Show(p.Optimized, metric) }
 		from, to := "`"+p.Naive.Variant+"`"+mark(p.Naive), "`"+p.Optimized.Variant+"`"+mark(p.Optimized)
@@ -101,7 +103,7 @@ func Pairings(rows []summary.Row) []Pairing {
 	return out
 }
 
-// place returns where the pairing stands: first those of the two questions with which the README begins, then others of the same
+// place returns the rank of the pairing: first the two questions with which the README begins, then others of the same
 // recipes, then the rest.
 func (p Pairing) place() int {
 	first := []string{"lock/children-watch/predecessor-watch", "queue/list-and-delete/lock-and-claim", "lock", "queue"}
@@ -132,7 +134,6 @@ func (p Pairing) GainsText(separator string) string {
 	return strings.Join(list.Map(p.Gains, func(g Gain) string { return g.Text }), separator)
 }
 
-// gain returns the gain of a metric from the first row to the second.
 func gain(name string, naive, optimized summary.Row) Gain {
 	a, measured := naive.Metrics[name]
 	b, also := optimized.Metrics[name]

@@ -12,7 +12,6 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// stageTable returns the table of the stages of one scenario's rows; nil if the load has none.
 func stageTable(rows []summary.Row) *table.Table {
 	if !slices.ContainsFunc(rows, func(r summary.Row) bool { return len(r.Stages) > 0 }) {
 		return nil
@@ -56,7 +55,6 @@ func loadText(l, before results.StageLoad) string {
 	return fmt.Sprint(l.Level(), unit)
 }
 
-// stageColumns returns the columns of a table of stages. An open load has response times and a backlog.
 func stageColumns(r summary.Row) []column {
 	phase := r.Repeats[0].Phases[0]
 	columns := []column{{0, metric.OpsPerSecond}}

@@ -1,6 +1,7 @@
-// Package report prints measurements: as tables for terminals and pages, as records for scripts, and as sentences about what they show.
+// Package report prints measurements: as tables for terminals and pages, as records for scripts, and as sentences about
+// results.
 //
-// It takes one position: what speaks against a number stands beside it.
+// It takes one position: a doubt about a number is printed beside it.
 package report
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// beyond stands in tables for response times of a load beyond the capacity.
+// beyond is the cell of a response time of a load beyond the capacity.
 const beyond = "beyond"
 
 // WriteTable prints the comparison with one line for each row, in at most width columns. Missing metrics are dashes.
@@ -67,7 +68,6 @@ func serversText(r summary.Row) string {
 	return e.Engine
 }
 
-// byScenario returns the rows of each table.
 func byScenario(rows []summary.Row) [][]summary.Row {
 	return list.GroupBy(rows, func(r summary.Row) string {
 		s := r.Repeats[0].Scenario
@@ -75,7 +75,6 @@ func byScenario(rows []summary.Row) [][]summary.Row {
 	})
 }
 
-// tableOf returns the table of one scenario's rows, without the columns that have no values.
 func tableOf(rows []summary.Row) *table.Table {
 	first := rows[0].Repeats[0]
 	all := columns(first.Phases)
@@ -114,19 +113,18 @@ func tableOf(rows []summary.Row) *table.Table {
 	return t
 }
 
-// polls reports whether the variant states costs, and no bound of its requests, as those that poll: their rate says more than their
-// number per operation.
+// polls reports whether the variant states costs but no bound of its requests, as polling variants do: their rate is more
+// informative than their number per operation.
 func polls(r summary.Row) bool {
 	costs := r.Repeats[0].Expected.Costs
 	_, bounded := costs[metric.RequestsPerOp]
 	return len(costs) > 0 && !bounded
 }
 
-// label returns the variant, marked if its numbers must not be used.
 func label(r summary.Row) string { return r.Name() + mark(r) }
 
-// Show formats a metric as tables do; a missing one is a dash. Sizes of guessed herds are preceded by ~, and times that may be longer
-// by ≥.
+// Show formats a metric as tables do; a missing one is a dash. Sizes of guessed herds are preceded by ~, and times that may be
+// longer by ≥.
 func Show(r summary.Row, name string) string {
 	value, ok := r.Metrics[name]
 	m := metric.Named(name)
@@ -145,7 +143,6 @@ func Show(r summary.Row, name string) string {
 	}
 }
 
-// mark returns the row's mark as it follows the name of the variant.
 func mark(r summary.Row) string {
 	if r.Mark == "" {
 		return ""

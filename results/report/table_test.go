@@ -35,7 +35,6 @@ func TestOneTableForEachEngine(t *testing.T) {
 
 const ms = time.Millisecond
 
-// document is a result with the given metrics.
 func document(variant, kind string, clients, repeat int, metrics map[string]float64) *results.Document {
 	d := &results.Document{
 		Schema: results.Schema, Recipe: "lock", Variant: variant, Kind: kind, Phases: []string{"handoff", "acquire"}, Clients: clients, Repeat: repeat,
@@ -109,7 +108,6 @@ func compareTables(t *testing.T, name string, docs []*results.Document, widths .
 	}
 }
 
-// shown returns the tables of rows.
 func shown(t *testing.T, rows []summary.Row, width int) string {
 	t.Helper()
 	var out strings.Builder

@@ -14,11 +14,10 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// disturbancesPrinted is how many disturbances of all measurements together are printed, the longest ones.
 const disturbancesPrinted = 6
 
-// writeDisturbances prints the disturbances of the measurements with the longest ones, and the number of the others. Each
-// has its own numbers, so that a run on a busy machine would fill a page.
+// writeDisturbances prints the disturbances of the measurements with the longest ones, and only counts the others, because a
+// run on a busy machine would fill a page.
 func writeDisturbances(w io.Writer, docs []*results.Document) {
 	longest := func(d *results.Document) time.Duration {
 		return list.Largest(list.Map(doubts.Disturbances(d), func(f doubts.Finding) time.Duration { return f.Took }))
@@ -62,7 +61,8 @@ func writeViolations(w io.Writer, docs []*results.Document) {
 	}
 }
 
-// writeKnownBroken prints what each variant that is known to be broken was caught at, and in how many of its measurements.
+// writeKnownBroken prints for each variant that is known to be broken which promise it breaks, and in how many measurements it
+// did.
 func writeKnownBroken(w io.Writer, docs []*results.Document) {
 	known := list.Where(docs, func(d *results.Document) bool { return d.KnownBroken != "" })
 	why := func(d *results.Document) [2]string { return [2]string{grouping.KeyOf(d).Name(), d.KnownBroken} }
@@ -108,7 +108,7 @@ func WriteWarnings(w io.Writer, docs []*results.Document) {
 	writeFindings(w, "warning", docs, doubts.OtherWarnings)
 }
 
-// WriteEngine warns of times that are not those of an ensemble, and of times that contain no disk accesses.
+// WriteEngine warns that times do not represent an ensemble, or contain no disk accesses.
 func WriteEngine(w io.Writer, docs []*results.Document) {
 	writeEmbedded(w, docs)
 	if slices.ContainsFunc(docs, func(d *results.Document) bool { return grouping.InMemory(d.Environment) }) {
@@ -116,7 +116,6 @@ func WriteEngine(w io.Writer, docs []*results.Document) {
 	}
 }
 
-// writeEmbedded warns of times that are not those of an ensemble.
 func writeEmbedded(w io.Writer, docs []*results.Document) {
 	i := slices.IndexFunc(docs, func(d *results.Document) bool { return d.Environment.Engine == results.Embedded })
 	if i < 0 {
@@ -134,10 +133,10 @@ func writeEmbedded(w io.Writer, docs []*results.Document) {
 			delays = ", whose followers lag by " + lag
 		}
 	}
-	fmt.Fprintf(w, "EMBEDDED: counts are exact, but times are those of %s inside zkbench%s: do not compare them with an ensemble's\n", servers, delays)
+	fmt.Fprintf(w, "EMBEDDED: counts are exact, but times are those of %s inside zkbench%s: do not compare them with an ensemble's\n",
+		servers, delays)
 }
 
-// writeOracle prints how many measurements the servers' own counters confirm.
 func writeOracle(w io.Writer, docs []*results.Document) {
 	checked := list.Where(docs, func(d *results.Document) bool { return d.Oracle.Checked && d.Oracle.Agrees() })
 	if len(checked) > 0 {

@@ -1,7 +1,7 @@
 // Package screen writes to a terminal: text that scrolls, and lines below it that are redrawn in place.
 //
-// It takes one position: what is redrawn never mixes with other text. All output to one terminal goes through one [Screen], which
-// removes its lines before it writes anything else. A file or a pipe gets no lines that are redrawn.
+// It takes one position: redrawn lines never mix with other text. All output to one terminal goes through one [Screen], which
+// removes its lines before it writes anything else. A file or a pipe does not get any redrawn lines.
 package screen
 
 import (

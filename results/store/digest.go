@@ -8,7 +8,6 @@ import (
 	"fmt"
 )
 
-// digestKey is the key of the digest in a sealed file.
 const digestKey = "digest"
 
 // Seal returns the text of a JSON object whose first key is a digest of all others. The digest shows whether the text was changed by
@@ -31,9 +30,10 @@ func Seal(value any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// DecodeSealed reads a text that [Seal] has returned. It refuses another schema, a text without a digest, and one that was changed.
+// DecodeSealed reads a text that [Seal] has returned. It refuses another schema, a missing digest, and a text that was
+// changed.
 //
-// Note: the digest covers the text and not the value, so that a key that a newer zkbench adds does not make older files differ.
+// Note: the digest covers the text and not the value, so that a key that a newer zkbench adds does not invalidate older files.
 func DecodeSealed(text []byte, schema int, into any) error {
 	var head struct {
 		Schema *int `json:"schema"`
@@ -58,7 +58,7 @@ func DecodeSealed(text []byte, schema int, into any) error {
 	return json.Unmarshal(text, into)
 }
 
-// digests returns the digest that a JSON object has, and the digest of its other keys: the SHA-256 of its canonical form, which has
+// digests returns the digest in a JSON object, and the digest of its other keys: the SHA-256 of its canonical form, which has
 // sorted keys, numbers as they are written, and no white space.
 func digests(text []byte) (given, computed string, err error) {
 	tree, err := parseUnique(text)
@@ -85,7 +85,8 @@ func DecodeStrict(text []byte, into any) error {
 	return decoder.Decode(into)
 }
 
-// parseUnique returns the tree of a JSON text. It refuses duplicate keys, of which encoding/json takes the last.
+// parseUnique returns the tree of a JSON text. It refuses duplicate keys, where encoding/json would silently take the last
+// one.
 func parseUnique(text []byte) (any, error) {
 	if !json.Valid(text) { // also limits how deep the tree is
 		return nil, fmt.Errorf("is not complete JSON: %w", json.Unmarshal(text, new(any)))

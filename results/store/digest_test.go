@@ -15,7 +15,7 @@ import (
 	"github.com/zkbench/zkbench/results/store"
 )
 
-// A text that says something else than what was written is refused; one that says the same in other words is not.
+// A text with another content than the written one is refused; the same content in another form is accepted.
 func TestDecodeNoticesChanges(t *testing.T) {
 	text := must.Get(store.Seal(recordertest.Whole(t)))(t)
 	for _, tt := range []struct{ name, old, replacement, want string }{
@@ -49,7 +49,7 @@ func TestDecodeNoticesChanges(t *testing.T) {
 	}
 }
 
-// A part that a newer zkbench has added is no change, nor does it make a document of today unreadable.
+// A part that a newer zkbench adds does not count as a change, and does not make today's documents unreadable.
 func TestDecodeOfMoreParts(t *testing.T) {
 	d := struct {
 		*results.Document
@@ -87,7 +87,7 @@ func TestDecodeAddsMetrics(t *testing.T) {
 	}
 }
 
-// Reasons that a document keeps quiet about are added when it is read, so that no reader has to look for them.
+// Reasons that are missing in a document are added when it is read, so that no reader has to look for them.
 func TestDecodeFindsVoidNumbers(t *testing.T) {
 	d := recordertest.Whole(t)
 	d.Health.Reconnects = 2
@@ -108,7 +108,7 @@ func TestReadFileOfAnotherKind(t *testing.T) {
 	}
 }
 
-// FuzzDecode decodes texts as they are and with a digest of their own. What is accepted is accepted again after it was written.
+// FuzzDecode decodes texts as they are and with their own digest. An accepted text is accepted again after it was written.
 func FuzzDecode(f *testing.F) {
 	sealed := must.Get(store.Seal(recordertest.Whole(f)))(f)
 	f.Add(sealed)

@@ -19,9 +19,9 @@ func (p *problems) unless(ok bool, format string, args ...any) {
 	}
 }
 
-// CheckInvariants returns an error that lists the contradictions in a document. A document that zkbench has measured has none, even if
-// the run was disturbed or the recipe is broken: what the recorder counts in two ways agrees. It is called where a document is written,
-// so that a mistake in the recorder is found there.
+// CheckInvariants returns an error that lists the contradictions in a document. A measured document has none, even if the run
+// was disturbed or the recipe is broken, because the recorder's different counts of the same events agree. It is called where
+// a document is written, to find mistakes in the recorder.
 func CheckInvariants(d *results.Document) error {
 	var p problems
 	for _, check := range []func(*results.Document, *problems){
@@ -83,7 +83,8 @@ func checkHistograms(d *results.Document, p *problems) {
 func checkHerd(d *results.Document, p *problems) {
 	h := d.Herd
 	herds, members := h.Total()
-	p.unless(members+h.Ungrouped == d.Counts.Notified(), "herd.sizes has %d notifications, herd.ungrouped is %d, and counts.notifications is %d",
+	p.unless(members+h.Ungrouped == d.Counts.Notified(),
+		"herd.sizes has %d notifications, herd.ungrouped is %d, and counts.notifications is %d",
 		members, h.Ungrouped, d.Counts.Notified())
 	p.unless(herds == h.Spread.All(), "herd.sizes has %d herds, and herd.spread %d", herds, h.Spread.All())
 }
@@ -115,7 +116,7 @@ func checkTimeline(d *results.Document, p *problems) {
 	p.unless(reads == all || reads < all && !whole, "timeline.bystander has %d, of %d in histograms.%s", reads, all, results.BystanderPhase)
 }
 
-// checkSeries checks that the series has what happened in the window, and possibly more.
+// checkSeries checks that the series has the events of the window, and possibly more.
 func checkSeries(d *results.Document, p *problems) {
 	s := d.Series
 	if s == nil {
@@ -124,7 +125,8 @@ func checkSeries(d *results.Document, p *problems) {
 	}
 	operations, notifications, largest := list.Sum(s.Operations), list.Sum(s.Notifications), list.Largest(s.LargestHerd)
 	p.unless(operations >= d.Window.Operations, "series.operations has %d, of %d window.operations", operations, d.Window.Operations)
-	p.unless(notifications >= d.Counts.Notified(), "series.notifications has %d, of %d counts.notifications", notifications, d.Counts.Notified())
+	p.unless(notifications >= d.Counts.Notified(),
+		"series.notifications has %d, of %d counts.notifications", notifications, d.Counts.Notified())
 	p.unless(largest >= d.Herd.Max(), "series.largest_herd has at most %d, and herd.sizes %d", largest, d.Herd.Max())
 	if len(d.Phases) > 0 {
 		samples, of := list.Sum(s.Samples), d.Histograms[d.Phases[0]].All()
@@ -136,7 +138,7 @@ func checkSeries(d *results.Document, p *problems) {
 	}
 }
 
-// checkFaults compares the listed faults with the distribution of recoveries, which has those of all faults.
+// checkFaults compares the listed faults with the distribution of recoveries, which covers all faults.
 func checkFaults(d *results.Document, p *problems) {
 	f := d.Failure
 	if f == nil {
@@ -161,7 +163,6 @@ func checkFaults(d *results.Document, p *problems) {
 	p.unless(f.PeakBytesIn <= d.Counts.BytesIn, "failure.peak_bytes_in is %d, of %d in the whole window", f.PeakBytesIn, d.Counts.BytesIn)
 }
 
-// checkArrivals compares the arrivals of an open load with their histograms.
 func checkArrivals(d *results.Document, p *problems) {
 	o := d.Open
 	if o == nil {
@@ -179,7 +180,6 @@ func checkArrivals(d *results.Document, p *problems) {
 	p.unless(o.LastEmpty <= d.Window.End, "open.backlog_last_empty_ns is %s, and window.end_ns %s", o.LastEmpty, d.Window.End)
 }
 
-// checkStages checks that the stages follow each other, and add up to the window.
 func checkStages(d *results.Document, p *problems) {
 	if len(d.Stages) == 0 {
 		return

@@ -62,12 +62,11 @@ func TestInvariants(t *testing.T) {
 	}
 }
 
-// unanswered returns a background with a write that was never answered.
 func unanswered() *results.Background {
 	return &results.Background{During: &results.BackgroundStretch{Write: results.BackgroundRequests{Due: 1}}}
 }
 
-// What is in no herd was received all the same: both together are what the document counts.
+// A notification in no herd was still received: the document counts both together.
 func TestUngroupedNotificationsAreAccountedFor(t *testing.T) {
 	d := recordertest.Whole(t)
 	d.Herd.Ungrouped = 2

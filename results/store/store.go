@@ -1,7 +1,7 @@
 // Package store keeps documents and reports in files.
 //
-// It takes one position: a file that was changed after it was written is not a measurement. Therefore, each file has a digest of what is in
-// it, and a reader computes the metrics again.
+// It takes one position: a file that was changed after it was written is not a measurement. Therefore, each file has a digest
+// of its content, and a reader computes the metrics again.
 package store
 
 import (
@@ -100,14 +100,15 @@ func Read(path string) (*results.Document, error) {
 	return d, nil
 }
 
-// Decode returns the document in a text; see [DecodeSealed]. It computes the metrics again, adds those that are missing, and returns an
-// error if one is another, because this zkbench then computes it in another way than the one that wrote it.
+// Decode returns the document in a text; see [DecodeSealed]. It computes the metrics again, adds missing ones, and returns an
+// error if one differs, because the zkbench that wrote the document computed it in another way.
 func Decode(text []byte) (*results.Document, error) {
 	var other struct {
 		Objective *json.RawMessage `json:"objective"` // of a capacity
 	}
 	if json.Unmarshal(text, &other) == nil && other.Objective != nil {
-		return nil, errors.New("is a report of `zkbench capacity` and not the result of a measurement: only `zkbench gate` reads it; for other commands, give the folder of its trials")
+		return nil, errors.New("is a report of `zkbench capacity` and not the result of a measurement: " +
+			"only `zkbench gate` reads it; for other commands, give the folder of its trials")
 	}
 	var d results.Document
 	if err := DecodeSealed(text, results.Schema, &d); err != nil {
@@ -146,7 +147,7 @@ func ReadAll(paths []string) ([]*results.Document, error) {
 	return docs, nil
 }
 
-// Files returns the files in a run's folder whose names are those of documents.
+// Files returns the files in a run's folder that are named like documents.
 func Files(dir string) ([]string, error) {
 	return Matching(dir, "*_n[0-9]*_r[0-9]*.json")
 }

@@ -14,12 +14,12 @@ import (
 // Field ties a name in a file to the variable that takes its value.
 type Field struct {
 	Name     string
-	Wants    string // what a value must be, such as "a whole number"
+	Wants    string // a description of valid values, such as "a whole number"
 	Value    any    // a pointer, or a [Nested]
 	Required bool
 }
 
-// Nested reads a value that has fields of its own. name is the full name of the field, for mistakes.
+// Nested reads a value that has its own fields. name is the full name of the field, for mistakes.
 type Nested func(value *yaml.Node, name string) Mistakes
 
 // Read passes the only document of a text to read, and returns all mistakes as one error, each with the file and its line.
@@ -31,8 +31,8 @@ func Read(file string, text []byte, read func(root *yaml.Node) Mistakes) error {
 	return mistakes.in(file)
 }
 
-// ReadLine reads a mapping as a command line has it, with or without braces around it. example is one for the message about a text
-// that is none. The error is Mistakes otherwise.
+// ReadLine reads a mapping as a command line has it, with or without braces around it. If the text is not a mapping, the error
+// shows the example. Other errors are Mistakes.
 func ReadLine(text, example string, read func(root *yaml.Node) Mistakes) error {
 	braced := text
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
@@ -54,7 +54,7 @@ func ReadList(file string, text []byte, element func() ([]Field, func() []string
 }
 
 // List reads a list of mappings. element returns the fields of the next element, and optionally a check that runs once these
-// have been read without a mistake. name is that of the list, empty at the top of a file.
+// have been read without a mistake. name is the name of the list, empty at the top of a file.
 func List(list *yaml.Node, name string, element func() ([]Field, func() []string)) Mistakes {
 	if list == nil || list.Kind != yaml.SequenceNode {
 		return misplaced(list, name, "wants a list, each element of which begins with `- `")
@@ -73,8 +73,8 @@ func List(list *yaml.Node, name string, element func() ([]Field, func() []string
 	return mistakes
 }
 
-// Mapping reads the fields of a mapping. It also returns the line of each field that is given. name is that of the mapping,
-// empty at the top of a file.
+// Mapping reads the fields of a mapping. It also returns the line of each field that is given. name is the name of the
+// mapping, empty at the top of a file.
 func Mapping(mapping *yaml.Node, name string, fields []Field) (Mistakes, map[string]int) {
 	var names []string
 	for _, f := range fields {
@@ -112,7 +112,6 @@ func Mapping(mapping *yaml.Node, name string, fields []Field) (Mistakes, map[str
 	return mistakes, lines
 }
 
-// read stores a value, and returns what is wrong with it.
 func (f Field) read(key, value *yaml.Node, name string) Mistakes {
 	if nested, ok := f.Value.(Nested); ok {
 		return nested(value, name)
@@ -130,7 +129,7 @@ func (f Field) read(key, value *yaml.Node, name string) Mistakes {
 	return wrong
 }
 
-// misplaced returns the mistake of a value that has another structure than it must have.
+// misplaced returns the mistake of a value with the wrong structure.
 func misplaced(node *yaml.Node, name, text string) Mistakes {
 	m := Mistake{Text: strings.TrimPrefix(name+": "+text, ": ")}
 	if node != nil {

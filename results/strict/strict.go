@@ -1,8 +1,8 @@
 // Package strict reads YAML that users write: scenarios and rules.
 //
-// It takes one position: a value that is not read as it looks is a mistake. YAML reads 010 as 8, 1.5 as 1 where a whole
-// number is wanted, yes as true, and an empty value as the default; it ignores a second document. Each of these silently
-// changes what is measured or checked, so strict refuses each of them, with its line.
+// It takes one position: a value that is not read as it looks is a mistake. YAML reads 010 as 8, 1.5 as 1 where a whole number
+// is wanted, yes as true, and an empty value as the default; it ignores a second document. Each of these silently changes the
+// measurement or the check, and is refused with its line.
 package strict
 
 import (
@@ -67,7 +67,7 @@ func Document(text []byte) (*yaml.Node, Mistakes) {
 	return first.Content[0], nil
 }
 
-// form is how a value must be written, and the mistake of one that is written otherwise.
+// form is a pattern that a value must match, and the mistake if it does not.
 type form struct{ pattern, mistake string }
 
 // Decode stores a value in the variable that into points to. The error is Mistakes, unless the value has another structure
@@ -90,7 +90,6 @@ func Decode(node *yaml.Node, into any) error {
 	return node.Decode(into)
 }
 
-// check returns the mistakes in a value, or in the elements of a list.
 func (f form) check(node *yaml.Node) (mistakes Mistakes) {
 	switch node.Kind {
 	case yaml.AliasNode:

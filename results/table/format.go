@@ -12,7 +12,7 @@ import (
 // Formats returns the formats of commands that print tables, first the default one.
 func Formats() []string { return []string{"text", "markdown", "csv", "json"} }
 
-// WriteJSON writes what a table would show, as indented JSON. Unlike in a document, < and > stay readable.
+// WriteJSON writes the content of a table as indented JSON. Unlike in a document, < and > stay readable.
 func WriteJSON(w io.Writer, value any) error {
 	e := json.NewEncoder(w)
 	e.SetIndent("", " ")

@@ -1,7 +1,7 @@
 // Package table renders tables: on a terminal of a given width, in Markdown, and as comma-separated values.
 //
-// It takes one position: a table never exceeds the width that it is given as long as anything can be left out. Columns
-// that matter less are dropped first, sentences are wrapped, and the caller learns which columns are missing.
+// It takes one position: a table never exceeds its width as long as anything can be left out. Columns that matter less are
+// dropped first, sentences are wrapped, and the caller learns which columns are missing.
 package table
 
 import (
@@ -19,7 +19,7 @@ const Missing = "–"
 // gap is the number of spaces between two columns and at the end of a line.
 const gap = 2
 
-// leastFill is the width that a column with Fill has at least.
+// leastFill is the minimum width of a column with Fill.
 const leastFill = 20
 
 // Column describes one column. The zero value with a title is aligned to the left, or to the right if all its cells are
@@ -56,7 +56,6 @@ type Table struct {
 	rows    []row
 }
 
-// row is one line with a cell for each column, or a line across all columns, or a rule between lines.
 type row struct {
 	cells   []any
 	section string
@@ -113,7 +112,6 @@ func (t *Table) indices() []int {
 	return out
 }
 
-// writer returns go-pretty's table with some of the columns.
 func (t *Table) writer(kept []int, width int) table.Writer {
 	w := table.NewWriter()
 	style := table.StyleLight
@@ -153,7 +151,6 @@ func (t *Table) append(w table.Writer, r row, kept []int) {
 	w.AppendRow(line, table.RowConfig{AutoMerge: r.cells == nil, AutoMergeAlign: text.AlignLeft})
 }
 
-// config returns the alignment and the largest width of a column.
 func (t *Table) config(column, width int) table.ColumnConfig {
 	c := t.columns[column]
 	out := table.ColumnConfig{WidthMax: c.Width}
