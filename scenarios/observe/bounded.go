@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 )
 
-// ranked holds so many values by key. When there are more, those of the lower half are dropped.
+// ranked holds at most a number of values by key. When there are more, it drops the lower half.
 type ranked[K comparable, V any] struct {
 	most    int
 	compare func(a, b *V) int // the first ranks highest
@@ -16,7 +16,6 @@ type ranked[K comparable, V any] struct {
 	by      map[K]*V
 }
 
-// of returns the value of a key, which is added if it is new.
 func (r *ranked[K, V]) of(key K) *V {
 	if v := r.by[key]; v != nil {
 		return v
@@ -36,10 +35,9 @@ func (r *ranked[K, V]) keys() []K {
 	return slices.SortedFunc(maps.Keys(r.by), func(a, b K) int { return r.compare(r.by[a], r.by[b]) })
 }
 
-// sorted returns the values, the highest first.
 func (r *ranked[K, V]) sorted() []*V { return list.Map(r.keys(), func(k K) *V { return r.by[k] }) }
 
-// latest holds values by key, of too many the newest.
+// latest holds at most a number of values by key, and drops the oldest first.
 type latest[K comparable, V any] struct {
 	most  int
 	by    map[K]V

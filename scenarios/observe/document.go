@@ -15,12 +15,13 @@ const (
 	recipeName   = "application"
 )
 
-// ErrNothing says that there is no document because no write succeeded in the window: the metrics of an observed document are for each
-// successful write.
+// ErrNothing says that there is no document because no write succeeded in the window: the metrics of an observed document are
+// per successful write.
 var ErrNothing = errors.New("no write succeeded, and the metrics of a document are per successful write")
 
-// Document ends the window and returns it as a document that can be plotted, compared and gated. An operation is a successful write. The
-// name stands for the variant, and clients are the most sessions at a time. It may be called once for a window.
+// Document ends the window and returns it as a document that can be plotted, compared and gated. An operation is a successful
+// write. The name stands for the variant, and the number of clients is the largest number of sessions at a time. It may be
+// called once for a window.
 func (o *Observer) Document(run, name string, started time.Time, e results.Environment) (*results.Document, error) {
 	now := o.lock()
 	defer o.mu.Unlock()
@@ -43,8 +44,10 @@ func (o *Observer) Document(run, name string, started time.Time, e results.Envir
 	}
 	c := scenarios.CountsOf(w.counts)
 	return d, w.record.Close(d, recorder.Facts{
-		Counts:         c,
-		Oracle:         results.Oracle{Why: "other clients may use the servers of an application", ClientNotifications: w.counts.TotalNotifications(), ClientWrites: c.Writes},
+		Counts: c,
+		Oracle: results.Oracle{
+			Why: "other clients may use the servers of an application", ClientNotifications: w.counts.TotalNotifications(), ClientWrites: c.Writes,
+		},
 		Costs:          map[string]results.Cost{},
 		SessionTimeout: o.timeout,
 	})

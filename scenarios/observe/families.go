@@ -15,7 +15,7 @@ const (
 	leastEvidence = 3
 )
 
-// family is a directory and what was done to the znodes in it, or a znode that is used by itself.
+// family is a directory with counts of the operations on the znodes in it, or a znode that is used by itself.
 type family struct {
 	path         string
 	children     string // the folded path of a sequential znode in it
@@ -34,7 +34,7 @@ type family struct {
 	selfDelete int64
 }
 
-// families holds them by folded path. When there are too many, those that look least like a recipe are forgotten.
+// families holds the families by folded path. When there are too many, those that look least like a recipe are forgotten.
 type families struct {
 	ranked[string, family]
 	creators latest[string, int64] // the sessions that have created sequential znodes
@@ -50,10 +50,8 @@ func newFamilies() families {
 	}}
 }
 
-// at returns the family of a directory or znode.
 func (fs *families) at(path string) *family { return fs.of(fold(path)) }
 
-// exchanged takes a request into account.
 func (fs *families) exchanged(s *session, e wire.Exchange) {
 	if e.Op == wire.OpMulti {
 		for _, p := range e.Parts {
@@ -83,7 +81,7 @@ func (fs *families) exchanged(s *session, e wire.Exchange) {
 	}
 }
 
-// changed takes a create or a delete into account, which may be a part of a multi.
+// changed counts a create or a delete, which may be a part of a multi.
 func (fs *families) changed(s *session, op wire.Opcode, path string, code wire.Code) {
 	switch op {
 	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
@@ -129,7 +127,6 @@ func (fs *families) deleted(s *session, path string, code wire.Code) {
 	}
 }
 
-// looks returns what the znodes are used like, the busiest first.
 func (fs *families) looks() []Look {
 	out := []Look{}
 	for _, f := range fs.sorted() {
@@ -142,7 +139,7 @@ func (fs *families) looks() []Look {
 
 func (f *family) weight() int64 { return f.made + f.lostTakes + f.childWatches + f.siblings }
 
-// look says which recipe the family's znodes are used like; ok is false if it is none that is known.
+// look says which recipe the family's znodes look like; ok is false for an unknown pattern.
 func (f *family) look() (l Look, ok bool) {
 	enough := func(counts ...int64) bool { return slices.Min(counts) >= leastEvidence }
 	own := f.ownDeletes > f.otherDeletes

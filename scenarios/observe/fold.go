@@ -2,13 +2,13 @@ package observe
 
 import "strings"
 
-// folded stands for a part of a name that differs from znode to znode.
+// folded replaces a part of a name that differs from znode to znode.
 const folded = "*"
 
 const (
 	sequenceDigits = 10 // of the number that a server appends to the name of a sequential znode
-	leastHex       = 8  // letters and digits in hexadecimal, of which one is a digit, are taken for an id
-	leastID        = 16 // so are others of that length: without lower-case letters, or with at least so many digits
+	leastHex       = 8  // hexadecimal letters and digits, at least one of them a digit, that make an id
+	leastID        = 16 // letters and digits that make an id if they have no lower-case letter, or at least idDigits digits
 	idDigits       = 6
 	guidForm       = "********-****-****-****-************"
 	hexDigits      = "0123456789abcdefABCDEF" // also of GUIDs
@@ -16,8 +16,9 @@ const (
 	lettersAndDigits = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 )
 
-// fold replaces in a path what differs from znode to znode: sequence numbers, GUIDs, ids in hexadecimal, and names that are numbers.
-// All znodes of a lock, such as /app/lock/_c_4a1f…-lock-0000000007, then have one path: /app/lock/_c_*-lock-*.
+// fold replaces the parts of a path that differ from znode to znode: sequence numbers, GUIDs, ids in hexadecimal, and names
+// that are numbers. All znodes of a lock, such as /app/lock/_c_4a1f…-lock-0000000007, then have one path:
+// /app/lock/_c_*-lock-*.
 func fold(path string) string {
 	var out strings.Builder
 	out.Grow(len(path))
@@ -39,7 +40,7 @@ func fold(path string) string {
 	return out.String()
 }
 
-// foldRun folds letters and digits that follow each other, and that may be a whole name.
+// foldRun folds a run of letters and digits; name means that the run is the whole name of a znode.
 func foldRun(run string, name bool) string {
 	isHex := strings.Trim(run, hexDigits) == ""
 	digits := len(run) - len(strings.TrimRight(run, "0123456789"))
@@ -65,13 +66,11 @@ func digitsIn(s string) (n int) {
 	return n
 }
 
-// isName reports whether a part of a path is the whole name of a znode.
 func isName(path string, start, length int) bool {
 	end := start + length
 	return start > 0 && path[start-1] == '/' && (end == len(path) || path[end] == '/')
 }
 
-// isGUID reports whether a text begins with a GUID.
 func isGUID(s string) bool {
 	if len(s) < len(guidForm) || len(s) > len(guidForm) && strings.IndexByte(lettersAndDigits, s[len(guidForm)]) >= 0 {
 		return false
@@ -84,12 +83,11 @@ func isGUID(s string) bool {
 	return true
 }
 
-// isSequential reports whether a path is that of a sequential znode, by its name.
+// isSequential reports whether a path is that of a sequential znode, by the digits at its end.
 func isSequential(path string) bool {
 	return len(path)-len(strings.TrimRight(path, "0123456789")) >= sequenceDigits
 }
 
-// parentOf returns the path of a znode's parent.
 func parentOf(path string) string {
 	if i := strings.LastIndexByte(path, '/'); i > 0 {
 		return path[:i]

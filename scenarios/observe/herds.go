@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// herdSilence is the silence after which a herd is complete. Notifications that a server sends later are counted as another herd.
+	// herdSilence is the silence after which a herd is complete. Later notifications are counted as another herd.
 	herdSilence = 2 * time.Second
 	// causeKept is how long a transaction is kept for the herd that it may cause.
 	causeKept = 3 * herdSilence
@@ -22,7 +22,6 @@ const (
 	never = time.Duration(math.MaxInt64)
 )
 
-// cause is a request that changed something.
 type cause struct {
 	at      time.Duration
 	session int64
@@ -31,7 +30,8 @@ type cause struct {
 	parts   []wire.Part // of a multi
 }
 
-// of returns the operation that fires a watch on a path: of a multi, the part that changes the znode or one of its children.
+// of returns the operation that fires a watch on a path. For a multi, it is the part that changes the znode or one of its
+// children.
 func (c cause) of(path string) (op wire.Opcode, changed string) {
 	for _, p := range c.parts {
 		if p.Op != wire.OpCheck && (p.Path == path || parentOf(p.Path) == path) {
@@ -54,17 +54,15 @@ func (c cause) describe(path string) string {
 	return text
 }
 
-// causes keeps the latest transactions.
 type causes struct{ latest[int64, cause] }
 
-// forget removes the transactions up to a time.
 func (c *causes) forget(until time.Duration) {
 	for len(c.order) > 0 && c.by[c.order[0]].at <= until {
 		c.dropFirst()
 	}
 }
 
-// herd is the notifications of one transaction, and what their receivers sent next.
+// herd has the notifications of one transaction, and the next requests of their receivers.
 type herd struct {
 	Herd              // without its cause
 	zxid        int64 // 0 if it is not known
@@ -73,7 +71,6 @@ type herd struct {
 	window      *window
 }
 
-// report returns a herd that is complete, with its cause if that is known.
 func (h *herd) report(c *cause) Herd {
 	out := h.Herd
 	out.Event, out.Spread, out.Effects = h.typ.String(), h.last-h.first, slices.Clone(h.Effects)
@@ -89,15 +86,14 @@ func (h *herd) report(c *cause) Herd {
 	return out
 }
 
-// openHerds holds the herds that may still grow.
 type openHerds struct {
 	named bool // every notification that is not sent again after a reconnect names its transaction
 	open  map[recorder.HerdKey]*herd
 
-	detached int64 // guessed herds so far to which a later notification of their path did not belong
+	detached int64 // guessed herds so far that a later notification of their path did not belong to
 }
 
-// add puts a notification into its herd. It returns nil for one in no herd, which a server has sent again after a reconnect.
+// add puts a notification into its herd. It returns nil for a notification that a server has sent again after a reconnect.
 func (hs *openHerds) add(now time.Duration, s *session, n wire.Notification) *herd {
 	isGuess := n.Zxid <= 0
 	if isGuess && hs.named {
@@ -121,7 +117,6 @@ func (hs *openHerds) add(now time.Duration, s *session, n wire.Notification) *he
 	return h
 }
 
-// oldest returns the first transaction whose herd may still grow.
 func (hs *openHerds) oldest() int64 {
 	first := int64(math.MaxInt64)
 	for _, h := range hs.open {
@@ -132,7 +127,7 @@ func (hs *openHerds) oldest() int64 {
 	return first
 }
 
-// detach gives a guessed herd, to which a later notification of its path does not belong, a key of its own.
+// detach gives a guessed herd a key of its own, because a later notification of its path does not belong to it.
 func (hs *openHerds) detach(key recorder.HerdKey) {
 	h := hs.open[key]
 	delete(hs.open, key)
@@ -140,7 +135,7 @@ func (hs *openHerds) detach(key recorder.HerdKey) {
 	hs.open[recorder.HerdKey{Path: key.Path, Zxid: -hs.detached}] = h
 }
 
-// closeUntil completes the herds whose last notification arrived at a time or before.
+// closeUntil completes the herds whose last notification arrived by a time.
 func (hs *openHerds) closeUntil(until time.Duration, closed func(*herd)) {
 	for key, h := range hs.open {
 		if h.last <= until {

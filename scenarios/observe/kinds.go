@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	mostKinds     = 500 // herds with the same cause that are told apart
+	mostKinds     = 500 // herds with the same cause that have their own statistics
 	reportedKinds = 10
 )
 
@@ -21,12 +21,11 @@ type kindKey struct {
 	path  string // a folded path
 }
 
-// herdKind is all herds of one kind.
 type herdKind struct {
 	HerdKind // without its median
 	key      kindKey
 	sizes    sizes
-	largest  *herd // of which replies may still show effects
+	largest  *herd // replies may still add effects to it
 	cause    *cause
 }
 
@@ -51,7 +50,6 @@ func newHerdKinds() *herdKinds {
 	return hk
 }
 
-// add takes a herd that is complete, and its cause if that is known.
 func (hk *herdKinds) add(h *herd, c *cause) {
 	key := kindKey{typ: h.typ, path: fold(h.Path)}
 	if c != nil {
@@ -68,7 +66,6 @@ func (hk *herdKinds) add(h *herd, c *cause) {
 	}
 }
 
-// report returns the kinds with the largest herds, and the number of herds of others.
 func (hk *herdKinds) report() (kinds []HerdKind, others int64) {
 	kinds, others = []HerdKind{}, hk.gone
 	for i, k := range hk.sorted() {
@@ -85,5 +82,4 @@ func (hk *herdKinds) report() (kinds []HerdKind, others int64) {
 // sizes counts herds by their size. It has at most as many entries as there were watches at a time.
 type sizes map[int]int64
 
-// herd returns the herds as a document has them.
 func (s sizes) herd() results.Herd { return results.Herd{Sizes: results.HerdSizes(s)} }

@@ -31,7 +31,7 @@ func newScene(version string) *scene {
 	return s
 }
 
-// open opens sessions with the ids from 1 on.
+// open opens sessions with the ids 1 to n.
 func (s *scene) open(n int) {
 	for id := range n {
 		s.Connected(int64(id+1), false, 4*time.Second)
@@ -100,7 +100,8 @@ func (s *scene) childrenWatch(n int) {
 	}
 }
 
-// A lock that wakes all its waiters is shown as such: the herds with their cause and their effect, what was of no use, and the better lock.
+// A lock that wakes all its waiters is recognized: the herds with their cause and their effect, useless notifications, and the
+// better lock.
 func TestChildrenWatchIsRecognized(t *testing.T) {
 	const n = 10
 	s := newScene("3.9.3")
@@ -141,7 +142,7 @@ func TestChildrenWatchIsRecognized(t *testing.T) {
 	}
 }
 
-// What znodes are used like is recognized by who creates, watches and deletes them, and nothing is said of what is not clear.
+// The use of znodes is recognized from the sessions that create, watch and delete them. Unclear patterns are not reported.
 func TestLooks(t *testing.T) {
 	node := func(id int64) string { return fmt.Sprintf("/d/n-%010d", id) }
 	for _, tt := range []struct {
@@ -275,7 +276,7 @@ func TestStuckWaiters(t *testing.T) {
 	}
 }
 
-// What happens after the end of a window is not in its report, such as when a test ends its clients.
+// Events after the end of a window are not in its report, such as when a test ends its clients.
 func TestNothingAfterTheEnd(t *testing.T) {
 	const gone = "/lock/x-0000000004"
 	s := newScene("3.9.3")
@@ -485,7 +486,8 @@ func TestIncidents(t *testing.T) {
 	}
 }
 
-// What is kept does not depend on how long is observed, nor on how many paths and sessions there have been. The sums stay right.
+// The memory does not depend on the length of the observation, nor on the number of former paths and sessions. The sums stay
+// right.
 func TestBounded(t *testing.T) {
 	s := newScene("3.9.3")
 	var sizes []int
@@ -556,7 +558,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// FuzzFold folds any path: what is folded stays as it is, and names are neither lost nor added.
+// FuzzFold folds any path: folding again changes nothing, and names are neither lost nor added.
 func FuzzFold(f *testing.F) {
 	f.Add("/app/lock/_c_4a1f0c9e-1b2d-4c3e-9f00-0123456789ab-lock-0000000007")
 	f.Add("0x")

@@ -1,8 +1,8 @@
-// Package observe says what an application does to its ensemble, from the frames that pass a proxy.
+// Package observe reports how an application uses its ensemble, from the frames that pass a proxy.
 //
-// It takes one position: an effect is shown with its cause. A notification is of little interest by itself; the transaction that caused
-// it, how many others that transaction caused, and what their receivers did next explain an ensemble that is busy whenever a lock is
-// released. Where the cause is not known, such as on servers before 3.9, the report says so.
+// It takes one position: an effect is shown with its cause. A notification means little by itself. The transaction that caused
+// it, the number of other notifications of that transaction, and the next requests of their receivers explain why an ensemble
+// is busy whenever a lock is released. Where the cause is not known, such as on servers before 3.9, the report says so.
 //
 // The memory of an [Observer] depends on the sessions and on what is open, and not on how long it observes.
 package observe
@@ -17,14 +17,14 @@ import (
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
-// Paths whose requests are marks: a request for one of them, such as exists, begins or ends the stretch that is reported. The znodes
-// need not exist, and a request with a chroot counts, too. Marks are in no count.
+// Paths whose requests are marks: a request for one of them, such as exists, begins or ends the reported window. The znodes
+// need not exist, and a request with a chroot works, too. Marks are not counted.
 const (
 	BeginMark = "/zkbench-begin"
 	EndMark   = "/zkbench-end"
 )
 
-// Observer is a [proxy.Observer] that sums up what it gets. Its methods may be called concurrently.
+// Observer is a [proxy.Observer] that sums up the traffic. Its methods may be called concurrently.
 type Observer struct {
 	clock   func() time.Duration // since the epoch
 	version string               // of ZooKeeper; empty if unknown
@@ -39,11 +39,11 @@ type Observer struct {
 	parents  map[string]bool // of sequential znodes
 	herds    openHerds
 	window   *window
-	next     time.Duration // of the next look at what may be complete
+	next     time.Duration // when to look again for complete herds
 }
 
-// New returns an observer of servers of a version, which may be empty if it is not known. Its first window is open. Times are since the
-// epoch, which the proxy must have, too.
+// New returns an observer of servers of a version, empty if it is unknown. Its first window is open. Times are since the
+// epoch, which must also be the proxy's.
 func New(epoch time.Time, version string) *Observer {
 	return newObserver(func() time.Duration { return time.Since(epoch) }, version)
 }
@@ -67,7 +67,7 @@ func (o *Observer) lock() time.Duration {
 	return now
 }
 
-// lookEvery is how often the observer looks for herds that are complete and causes that are no longer needed.
+// lookEvery is how often the observer looks for complete herds and for causes that are no longer needed.
 const lookEvery = 100 * time.Millisecond
 
 func (o *Observer) look(now time.Duration) {
@@ -76,9 +76,9 @@ func (o *Observer) look(now time.Duration) {
 	o.window.tick(now, o.herds.oldest())
 }
 
-// closed takes a herd that is complete.
+// closed adds a complete herd to the window, unless a mark has replaced the window in which it began.
 func (o *Observer) closed(h *herd) {
-	if h.window == nil || h.window != o.window { // of a window that a mark has replaced
+	if h.window == nil || h.window != o.window {
 		return
 	}
 	var known *cause
@@ -89,7 +89,7 @@ func (o *Observer) closed(h *herd) {
 	o.window.passed = max(o.window.passed, h.zxid)
 }
 
-// Begin begins a window. What the observer has seen before is forgotten, except what is still open.
+// Begin begins a window. Everything seen before is forgotten, except open herds and sessions.
 func (o *Observer) Begin() {
 	now := o.lock()
 	defer o.mu.Unlock()
@@ -130,7 +130,6 @@ func (o *Observer) Connected(id int64, _ bool, timeout time.Duration) {
 	o.session(id)
 }
 
-// session returns the state of a session, which is added if it is new.
 func (o *Observer) session(id int64) *session {
 	s := o.sessions[id]
 	if s == nil {
@@ -141,7 +140,7 @@ func (o *Observer) session(id int64) *session {
 	return s
 }
 
-// takeSlot returns a small number for a session. Those of sessions that are over are used again.
+// takeSlot returns a small number for a session. Numbers of ended sessions are used again.
 func (o *Observer) takeSlot() int {
 	if n := len(o.free); n > 0 {
 		slot := o.free[n-1]
@@ -207,11 +206,10 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 // configPath is the znode in which servers keep their own addresses. It has this path for clients with a chroot, too.
 const configPath = "/zookeeper/config"
 
-// mostParents bounds how many parents of sequential znodes are known. When there are more, all are forgotten, and found again by the next
-// creates.
+// mostParents bounds how many parents of sequential znodes are known. When there are more, all are forgotten, and found again
+// by the next creates.
 const mostParents = 1 << 14
 
-// sequential remembers the parent of a znode to whose name the server has appended a number.
 func (o *Observer) sequential(e wire.Exchange) {
 	if !e.Sequential {
 		return

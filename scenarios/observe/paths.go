@@ -7,10 +7,10 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// mostPaths bounds how many folded paths have numbers of their own. When there are more, those of the less busy half move to the rest.
+// mostPaths bounds how many folded paths have their own numbers. Beyond it, the less busy half is added to the rest.
 const mostPaths = 1000
 
-// paths holds the statistics of folded paths, and the sum of those that have none of their own.
+// paths holds the statistics of folded paths, and the sum of all others.
 type paths struct {
 	ranked[string, PathReport]
 	rest *PathReport // nil without any
@@ -31,7 +31,6 @@ func newPathReport(path string) *PathReport {
 	return &PathReport{Path: path, Operations: []OperationReport{}}
 }
 
-// report returns the busiest paths, and the sum of the others, which is nil without any.
 func (ps *paths) report() (listed []PathReport, others *PathReport) {
 	listed = []PathReport{}
 	if ps.rest != nil {
@@ -52,7 +51,6 @@ func (ps *paths) report() (listed []PathReport, others *PathReport) {
 	return listed, others
 }
 
-// requests returns the number of requests.
 func (p *PathReport) requests() (n int64) {
 	for _, o := range p.Operations {
 		n += o.Count
@@ -60,7 +58,6 @@ func (p *PathReport) requests() (n int64) {
 	return n
 }
 
-// plus adds what happened to other znodes, and returns the sum.
 func (p *PathReport) plus(other *PathReport) *PathReport {
 	if p == nil {
 		p = newPathReport("")
@@ -80,14 +77,12 @@ func (p *PathReport) plus(other *PathReport) *PathReport {
 	return p
 }
 
-// sort sorts the operations, the most frequent first.
 func (p *PathReport) sort() {
 	slices.SortFunc(p.Operations, func(a, b OperationReport) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Operation, b.Operation))
 	})
 }
 
-// operation returns the statistics of a kind of request.
 func (p *PathReport) operation(name string) *OperationReport {
 	i := slices.IndexFunc(p.Operations, func(o OperationReport) bool { return o.Operation == name })
 	if i < 0 {
@@ -97,7 +92,6 @@ func (p *PathReport) operation(name string) *OperationReport {
 	return &p.Operations[i]
 }
 
-// exchanged counts a request.
 func (p *PathReport) exchanged(e wire.Exchange) {
 	o := p.operation(e.Op.String())
 	o.Count++
@@ -111,7 +105,7 @@ func (p *PathReport) exchanged(e wire.Exchange) {
 	}
 }
 
-// notified counts a notification to a session. The one before it was of no use if no successful write of the session followed.
+// notified counts a notification to a session. The previous one was of no use if no successful write of the session followed.
 func (p *PathReport) notified(s *session) {
 	p.Fired++
 	if len(s.woken) == mostPaths { // a reader that never writes, of paths that do not fold

@@ -16,7 +16,7 @@ const (
 	reportedWaiters = 20
 )
 
-// Report is what an observer has seen in its window. Times in JSON are nanoseconds.
+// Report has the results of an observer's window. Times in JSON are nanoseconds.
 type Report struct {
 	Length       time.Duration `json:"length_ns"`
 	Open         bool          `json:"open"`     // the window has not ended
@@ -41,15 +41,15 @@ type Report struct {
 	OtherHerds  int64      `json:"other_herds"`  // of kinds that are not listed
 
 	Paths      []PathReport `json:"paths"`       // the busiest first
-	OtherPaths *PathReport  `json:"other_paths"` // the sum of those that are not listed; nil if there are none
+	OtherPaths *PathReport  `json:"other_paths"` // the sum of the paths that are not listed; nil if there are none
 
 	Stuck       []Waiter `json:"stuck"`        // watches that cannot fire, and whose sessions have done nothing since
 	MoreStuck   int      `json:"more_stuck"`   // that are not listed
 	StuckEnded  int64    `json:"stuck_ended"`  // sessions that ended while they were stuck
-	LeftWatches int      `json:"left_watches"` // watches that cannot fire, of sessions that went on
+	LeftWatches int      `json:"left_watches"` // watches that cannot fire, of sessions that continued
 	Looks       []Look   `json:"looks"`
 
-	// Recent is that of a window that is open. Its operations are the writes that succeeded, its failed requests those of any kind.
+	// Recent describes an open window. Its operations are successful writes, and its failed requests are of any kind.
 	Recent recorder.LastSeconds `json:"-"`
 
 	Incidents      []proxy.Incident             `json:"incidents"` // the latest ones
@@ -64,7 +64,7 @@ type HerdKind struct {
 	Largest       Herd  `json:"largest"`
 }
 
-// Herd is the notifications that one transaction caused.
+// Herd has the notifications that one transaction caused.
 type Herd struct {
 	Zxid          string        `json:"zxid"`  // in hexadecimal; empty if it is not known
 	Cause         string        `json:"cause"` // such as "delete /q/lock"; empty if it is not known, or not a request through the proxy
@@ -74,7 +74,7 @@ type Herd struct {
 	Notifications int           `json:"notifications"`
 	Sessions      int           `json:"sessions"`
 	Spread        time.Duration `json:"spread_ns"` // from the first to the last arrival
-	Effects       []Effect      `json:"effects"`   // what the receivers sent soon after
+	Effects       []Effect      `json:"effects"`   // requests of the receivers soon after
 }
 
 // Effect sums up requests that sessions sent within 50 ms after their notification.
@@ -85,7 +85,7 @@ type Effect struct {
 	BytesIn   int64  `json:"bytes_in"` // of the replies
 }
 
-// PathReport is what happened to the znodes of one folded path.
+// PathReport sums up the requests for the znodes of one folded path.
 type PathReport struct {
 	Path       string            `json:"path"`
 	Operations []OperationReport `json:"operations"`
@@ -96,7 +96,7 @@ type PathReport struct {
 	Unfollowed int64 `json:"unfollowed"`
 }
 
-// OperationReport is what one kind of request did.
+// OperationReport sums up one kind of request.
 type OperationReport struct {
 	Operation string           `json:"operation"`
 	Count     int64            `json:"count"`
@@ -105,14 +105,15 @@ type OperationReport struct {
 	BytesIn   int64            `json:"bytes_in"`
 }
 
-// Waiter is a session that waits for a notification that does not come: exists has set its watch on a sequential znode that was gone.
+// Waiter is a session that waits for a notification that does not come: exists has set its watch on a sequential znode that
+// was gone.
 type Waiter struct {
 	Session string        `json:"session"` // in hexadecimal
 	Path    string        `json:"path"`
 	Since   time.Duration `json:"since_ns"` // how long ago the watch was set
 }
 
-// Look says which recipe the znodes below a path are used like.
+// Look says which recipe the znodes below a path look like.
 type Look struct {
 	Path    string `json:"path"`
 	Variant string `json:"variant"` // such as "lock/children-watch"
@@ -120,7 +121,7 @@ type Look struct {
 	Because string `json:"because"`
 }
 
-// Report returns what has been seen so far.
+// Report returns the results so far.
 func (o *Observer) Report() Report {
 	now := o.lock()
 	defer o.mu.Unlock()
@@ -142,7 +143,6 @@ func (o *Observer) Report() Report {
 	return r
 }
 
-// addWaits adds the watches that cannot fire to a report, those of the longest waits first.
 func (o *Observer) addWaits(r *Report, now time.Duration) {
 	var stuck []Waiter
 	for _, s := range o.sessions {

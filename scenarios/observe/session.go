@@ -7,10 +7,9 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// followed is how long after a notification the requests of its session are taken for its effect.
+// followed is how long after a notification the requests of its session are counted as its effect.
 const followed = 50 * time.Millisecond
 
-// session is what is known of one session.
 type session struct {
 	id   int64
 	slot int
@@ -18,15 +17,15 @@ type session struct {
 	herd     *herd                // of the latest notification; nil before the first one
 	notified time.Duration        // when that arrived
 	woken    map[*PathReport]bool // the paths of notifications that no successful write of the session has followed yet
-	// waits has, by path, since when a watch is set on a sequential znode that was gone already when exists set it. The servers never give a
-	// sequential name twice, unless the parent is made anew, so that the watch does not fire.
+	// waits has the watches that exists set on a sequential znode that was already gone, by path, with the time at which it was
+	// set. The servers never reuse a sequential name, unless the parent is created again, so that such a watch does not fire.
 	waits map[string]time.Duration
 	left  int // such watches that the client has given up; the server keeps them
 	// learned reports whether the client has read the servers' own addresses.
 	learned bool
 }
 
-// follow books a request as an effect of the session's latest notification, if it was sent soon after that.
+// follow counts a request as an effect of the session's latest notification, if it was sent soon after that.
 func (s *session) follow(e wire.Exchange) {
 	if s.herd == nil || e.Sent < s.notified || e.Sent-s.notified > followed {
 		return
@@ -41,20 +40,19 @@ func (s *session) follow(e wire.Exchange) {
 	h.Effects[i].BytesIn += e.BytesIn
 }
 
-// stuckAfter is how long a session must have done nothing about a watch that cannot fire.
+// stuckAfter is how long a session must have ignored a watch that cannot fire.
 const stuckAfter = time.Second
 
 // mostWaits bounds how many such watches of a session are kept.
 const mostWaits = 100
 
-// await keeps track of watches that cannot fire. sequences has the parents of sequential znodes.
 func (s *session) await(now time.Duration, e wire.Exchange, sequences map[string]bool) {
 	parent := parentOf(e.Path)
 	for path := range s.waits {
 		switch waited := parentOf(path); {
 		case e.Op == wire.OpRemoveWatches && e.Path == path:
 			delete(s.waits, path)
-		case e.Path != "" && (e.Path == waited || parent == waited): // the client went on
+		case e.Path != "" && (e.Path == waited || parent == waited): // the client continued
 			delete(s.waits, path)
 			s.left++
 		}
@@ -65,7 +63,6 @@ func (s *session) await(now time.Duration, e wire.Exchange, sequences map[string
 	}
 }
 
-// stuck returns the watches that cannot fire and about which the session has done nothing for long enough.
 func (s *session) stuck(now time.Duration) (out []Waiter) {
 	for path, since := range s.waits {
 		if now-since >= stuckAfter {

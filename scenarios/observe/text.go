@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// Text returns the report for a terminal of so many columns.
+// Text returns the report for a terminal with that many columns.
 func (r Report) Text(connections proxy.Stats, columns int) string {
 	var parts []string // with an empty line between two of them
 	say := func(text string) { parts = append(parts, table.Wrap(text, columns)) }
@@ -60,7 +60,6 @@ func (r Report) Text(connections proxy.Stats, columns int) string {
 	return strings.Join(parts, "\n\n") + "\n"
 }
 
-// summary returns the line about the whole window.
 func (r Report) summary() string {
 	sessions := fmt.Sprintf("%d sessions", r.MostSessions)
 	if r.Requests == 0 {
@@ -123,7 +122,7 @@ func effectsText(effects []Effect) string {
 	return strings.Join(parts, ", ")
 }
 
-// pathTable returns the table of paths. Watches and notifications stand in the first line of a path.
+// pathTable returns the table of paths. Watches and notifications are in the first line of a path.
 func pathTable(r Report) *table.Table {
 	t := table.New(
 		table.Column{Title: "path", Fill: true}, table.Column{Title: "operation"}, table.Column{Title: "count", Right: true},
@@ -154,7 +153,6 @@ func pathTable(r Report) *table.Table {
 	return t
 }
 
-// failedText returns the numbers of failed requests by code.
 func failedText(failed map[string]int64) string {
 	text := func(code string) string { return table.Grouped(failed[code]) + " " + code }
 	return strings.Join(list.Map(slices.Sorted(maps.Keys(failed)), text), ", ")
@@ -164,7 +162,6 @@ func (w Waiter) String() string {
 	return fmt.Sprintf("session %s waits for %s, which is gone, since %s", w.Session, w.Path, seconds(w.Since))
 }
 
-// text says what znodes are used like, and what a better variant would cost.
 func (l Look) text(sessions int) string {
 	text := fmt.Sprintf("%s: %s", l.Because, l.Variant)
 	if l.Better == "" {
@@ -177,7 +174,6 @@ func (l Look) text(sessions int) string {
 	return text + fmt.Sprintf("; see `zkbench explain %s`", l.Better)
 }
 
-// amount returns a number with up to three digits, and what it counts.
 func amount(v float64, noun string) string {
 	n := 2 // any number that is not one
 	if v == 1 {
@@ -186,7 +182,6 @@ func amount(v float64, noun string) string {
 	return strconv.FormatFloat(v, 'g', 3, 64) + " " + table.Plural(n, noun)
 }
 
-// incidentLines returns what happened to connections, beside requests and replies.
 func incidentLines(r Report, connections proxy.Stats) []string {
 	var lines []string
 	count := func(what string, n int64) {
@@ -218,10 +213,8 @@ func incidentLines(r Report, connections proxy.Stats) []string {
 	return lines
 }
 
-// printedIncidents is how many incidents are printed, the latest ones.
 const printedIncidents = 8
 
-// incidentText describes one incident.
 func incidentText(i proxy.Incident) string {
 	text := fmt.Sprintf("at %s: %s: client %s, server %s", seconds(i.At), i.Kind, i.Client, i.Server)
 	if i.Session != 0 {

@@ -13,12 +13,12 @@ import (
 // lineInterval is the time between two lines about an observation under way, where there is no terminal.
 const lineInterval = 10 * time.Second
 
-// View shows an observation under way. On a terminal, that is a block that is redrawn. Otherwise, it is a line now and then, and a line
+// View shows an observation under way. On a terminal, it redraws a block. Otherwise, it prints a line at intervals, and a line
 // for each stuck client as soon as it is found. Make one with [NewView].
 type View struct {
 	out   *screen.Screen
 	lines int
-	stuck map[string]bool // those that were printed, by session and path
+	stuck map[string]bool // the clients that were printed, by session and path
 }
 
 // NewView returns a view that has shown nothing yet.
@@ -46,8 +46,8 @@ func (v *View) Show(r Report) {
 // Close removes the block.
 func (v *View) Close() { v.out.Clear() }
 
-// block returns the lines about an observation under way: the window, the last seconds, the stuck clients and the largest herds, as
-// far as there is room.
+// block returns the lines about an observation under way: the window, the last seconds, the stuck clients and the largest
+// herds, as far as there is room.
 func (r Report) block(columns, rows int) []string {
 	state := ""
 	if !r.Open {

@@ -9,7 +9,6 @@ import (
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
-// mostIncidents is how many incidents a report lists: the latest ones.
 const mostIncidents = 20
 
 // The phases of an observed document: the time from a request to its reply, as the proxy sees it.
@@ -18,9 +17,8 @@ const (
 	phaseRead  = "read"
 )
 
-// window is what happened in the stretch that is reported.
 type window struct {
-	Report     // what is counted as it happens, and at the end what can then be said of waits
+	Report     // counts so far; numbers about waits are added at the end
 	start, end time.Duration
 	counts     wire.Counts
 	paths      *paths
@@ -41,14 +39,14 @@ func newWindow(now time.Duration, version string) *window {
 	return w
 }
 
-// sessions notes how many sessions there are.
 func (w *window) sessions(alive int) {
 	if w.Open {
 		w.MostSessions = max(w.MostSessions, alive)
 	}
 }
 
-// tick moves the time series on, and completes the recorder's herds of transactions before the oldest one whose herd may still grow.
+// tick advances the time series, and completes the recorder's herds of transactions before the oldest one whose herd may still
+// grow.
 func (w *window) tick(now time.Duration, oldest int64) {
 	if w.Open {
 		w.record.Traffic(now, recorder.Traffic(w.counts.Traffic()))
@@ -56,14 +54,12 @@ func (w *window) tick(now time.Duration, oldest int64) {
 	}
 }
 
-// close ends the window.
 func (w *window) close(now time.Duration) {
 	w.tick(now, math.MaxInt64)
 	w.record.CloseWindow(now)
 	w.Open, w.end = false, now
 }
 
-// exchanged counts a request.
 func (w *window) exchanged(now time.Duration, s *session, e wire.Exchange) {
 	w.counts.Requests[e.Op]++
 	w.counts.BytesIn += e.BytesIn
@@ -84,7 +80,6 @@ func (w *window) exchanged(now time.Duration, s *session, e wire.Exchange) {
 // notificationSize is the size of a notification without its path: the length, the header, the type, the state and the path's length.
 const notificationSize = 4 + 16 + 4 + 4 + 4
 
-// notified counts a notification.
 func (w *window) notified(now time.Duration, s *session, n wire.Notification) {
 	w.counts.CountNotification(n.Type)
 	w.counts.BytesIn += notificationSize + int64(len(n.Path))
@@ -92,7 +87,6 @@ func (w *window) notified(now time.Duration, s *session, n wire.Notification) {
 	w.record.Notification(recorder.Notification{At: now, Client: s.slot, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path})
 }
 
-// over counts the end of a session.
 func (w *window) over(expired, stuck bool) {
 	if !w.Open {
 		return
@@ -105,7 +99,6 @@ func (w *window) over(expired, stuck bool) {
 	}
 }
 
-// happened keeps an incident.
 func (w *window) happened(i proxy.Incident) {
 	if !w.Open {
 		return
