@@ -1,9 +1,9 @@
 // Package drivers runs programs through which clients of libraries in other languages take part in a recipe.
 //
-// It takes one position: of a driver, zkbench believes only that a call has returned. Requests are counted on their way to the servers,
-// and times are taken at the pipe. A driver is one process with all clients of a measurement, each with a session of its own, so that 50
-// clients of a Java library do not need 50 virtual machines. docs/drivers.md describes the protocol, which Driver.java and driver.py
-// implement for the programs of their languages.
+// It takes one position: zkbench relies on a driver only for whether a call has returned. Requests are counted on their way to
+// the servers, and times are taken at the pipe. A driver is one process with all clients of a measurement, each with its own
+// session, so that 50 clients of a Java library do not need 50 virtual machines. docs/drivers.md describes the protocol, which
+// Driver.java and driver.py implement for the programs of their languages.
 package drivers
 
 import (
@@ -30,11 +30,11 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Process is a driver that runs. Its methods may be called concurrently.
+// Process is a running driver. Its methods may be called concurrently.
 type Process struct {
 	name    string
 	command *exec.Cmd
-	dir     string // with the program unless it is a user's own, and with what is compiled
+	dir     string // with the program, unless it is a user's own, and with its compiled form
 	errors  *tail
 	ended   chan struct{} // closed when the process has ended and nothing more is read
 
@@ -43,10 +43,9 @@ type Process struct {
 
 	mu      sync.Mutex
 	replies map[string]chan reply // by the client that waits
-	failure error                 // why no further call is answered
+	failure error                 // why further calls fail
 }
 
-// reply is the answer to a call.
 type reply struct {
 	result string
 	err    error
@@ -57,7 +56,7 @@ type reply struct {
 //go:embed *.java *.py
 var protocol embed.FS
 
-// Start starts a driver, whose program is in code, or is a file of the user's own. The context bounds the start only: Close ends
+// Start starts a driver, whose program is in code, or is the user's own file. The context bounds the start only: Close ends
 // the process.
 func Start(ctx context.Context, code fs.FS, d variants.Driver) (*Process, error) {
 	platform, err := platformOf(d.Program)
@@ -75,7 +74,6 @@ func Start(ctx context.Context, code fs.FS, d variants.Driver) (*Process, error)
 	return p, nil
 }
 
-// start starts a driver in a folder of its own.
 func start(ctx context.Context, platform platform, code fs.FS, d variants.Driver, dir string) (*Process, error) {
 	file := d.Program
 	if !path.IsAbs(file) {
@@ -92,7 +90,6 @@ func start(ctx context.Context, platform platform, code fs.FS, d variants.Driver
 	return run(path.Base(d.Program), dir, exec.CommandContext(context.WithoutCancel(ctx), args[0], args[1:]...))
 }
 
-// unpack writes the programs of a recipe, and the protocol that they share, to a folder.
 func unpack(code fs.FS, programs, dir string) error {
 	own, err := fs.Sub(code, programs)
 	if err != nil {
@@ -101,7 +98,6 @@ func unpack(code fs.FS, programs, dir string) error {
 	return errors.Join(os.CopyFS(dir, own), os.CopyFS(dir, protocol))
 }
 
-// run starts a process, and reads its answers in the background.
 func run(name, dir string, command *exec.Cmd) (*Process, error) {
 	p := &Process{name: name, dir: dir, command: command, errors: &tail{}, ended: make(chan struct{}), replies: map[string]chan reply{}}
 	command.Stderr, command.SysProcAttr = p.errors, ensemble.ChildAttributes() // Ctrl-C must not end it before its sessions are closed
@@ -124,7 +120,6 @@ func run(name, dir string, command *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// read hands each answer to the client that waits for it.
 func (p *Process) read(answers io.Reader) {
 	lines := bufio.NewScanner(answers)
 	for lines.Scan() {
@@ -148,7 +143,7 @@ func (p *Process) read(answers io.Reader) {
 	_, _ = io.Copy(io.Discard, answers) // so that it is not blocked before it ends
 }
 
-// closing follows the name of a client whose session is being closed, for which another call may wait at the same time.
+// closing follows the name of a client whose session is being closed, while another call of it may wait.
 const closing = " closing"
 
 func (p *Process) answer(client string, r reply) {
@@ -160,7 +155,6 @@ func (p *Process) answer(client string, r reply) {
 	}
 }
 
-// fail answers all calls, and those that follow, with an error.
 func (p *Process) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,25 +176,24 @@ type Client struct {
 	name    string
 }
 
-// Call lets the client do something, see [variants.Caller]. The verb may be followed by arguments.
+// Call sends a verb, with optional arguments, to the client and waits for the answer; see [variants.Caller].
 func (c *Client) Call(ctx context.Context, verb string) (string, error) {
 	return c.process.call(ctx, c.name, c.name+" "+verb)
 }
 
-// Close closes the client's session. It may be called while another call waits, such as one that was given up, which then fails.
+// Close closes the client's session. It may be called while another call waits, such as an abandoned one, which then fails.
 func (c *Client) Close(ctx context.Context) error {
 	_, err := c.process.call(ctx, c.name+closing, c.name+" close")
 	return err
 }
 
-// call sends a line, and waits for the answer under a name.
 func (p *Process) call(ctx context.Context, name, line string) (string, error) {
 	answered, err := p.expect(name)
 	if err != nil {
 		return "", err
 	}
 	p.writing.Lock()
-	_, _ = io.WriteString(p.calls, line+"\n") // an error is that of a process that has ended, which answers all calls with the reason
+	_, _ = io.WriteString(p.calls, line+"\n") // it fails only if the process has ended, and all calls then return the reason
 	p.writing.Unlock()
 	select {
 	case r := <-answered:
@@ -210,7 +203,6 @@ func (p *Process) call(ctx context.Context, name, line string) (string, error) {
 	}
 }
 
-// expect returns the channel of the answer to a client's next call.
 func (p *Process) expect(client string) (<-chan reply, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -228,7 +220,8 @@ func (p *Process) expect(client string) (<-chan reply, error) {
 // startTimeout is how long a driver may take until it answers, such as a JVM on a busy machine.
 const startTimeout = time.Minute
 
-// Ping returns how long each of n calls that do nothing takes: what the pipe adds to every call. The driver may just have been started.
+// Ping returns the duration of each of n calls that do nothing. The pipe adds this duration to every call. The driver may just
+// have been started.
 func (p *Process) Ping(ctx context.Context, n int) ([]time.Duration, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf(
 		"%s has not answered within %s: it must read a line, and write the answer at once", p.name, startTimeout))
@@ -263,10 +256,9 @@ func (p *Process) Close() error {
 	return os.RemoveAll(p.dir)
 }
 
-// mostTail is how much of what a driver writes to its standard error is kept: the end.
+// mostTail is how many bytes of a driver's standard error are kept: the last ones.
 const mostTail = 2 << 10
 
-// tail keeps the end of what is written.
 type tail struct {
 	mu   sync.Mutex
 	kept []byte

@@ -30,7 +30,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// drive is a driver whose clients do what they are told to. Each call is served by itself, so that one that waits delays no other.
+// drive is a driver whose clients follow each call. Calls are served concurrently, so that a waiting one does not delay
+// others.
 func drive() {
 	var output sync.Mutex
 	say := func(format string, args ...any) {
@@ -61,7 +62,6 @@ func drive() {
 	}
 }
 
-// startOwn starts the test's own driver.
 func startOwn(t *testing.T) *Process {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "driver")
@@ -123,7 +123,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// A driver that ends, or says what is no answer, fails all calls with the reason.
+// A driver that ends, or writes a malformed answer, fails all calls with the reason.
 func TestDriverThatFails(t *testing.T) {
 	for _, tt := range []struct{ verb, want string }{
 		{"exit", "x.py has ended (exit status 3): the reason why"},

@@ -22,12 +22,12 @@ type Own struct {
 	driver variants.Driver
 }
 
-// longestName is how long the name of a driver's variant may be: the names of files contain it.
+// longestName is the longest name of a driver's variant: the names of files contain it.
 const longestName = 80
 
-// OwnDriver returns the driver that a user gives as its file, or as its file and arguments with spaces between. The file is run
-// where it is: as it is if it is executable, and else as a Java or Python program. An executable one of these must begin with `#!`
-// to be run as it is.
+// OwnDriver returns the driver that a user gives as its file, or as its file and arguments with spaces between. The file is
+// run where it is: directly if it is executable, and else as a Java or Python program. An executable Java or Python file must
+// begin with `#!` to be run directly.
 func OwnDriver(command string) (Own, error) {
 	words := strings.Fields(command)
 	if _, err := os.Stat(command); err == nil { // a path with spaces
@@ -61,8 +61,8 @@ func OwnDriver(command string) (Own, error) {
 	return Own{name, command, variants.Driver{Program: file, Args: words[1:]}}, err
 }
 
-// AddTo adds the driver's variant to a recipe. A recipe that takes no drivers stays as it is. It is an error if the recipe has a
-// variant of that name.
+// AddTo adds the driver's variant to a recipe, if the recipe takes drivers. It is an error if the recipe has a variant of that
+// name.
 func (o Own) AddTo(r variants.Recipe) (variants.Recipe, error) {
 	if r.JoinDriven == nil {
 		return r, nil
@@ -81,7 +81,7 @@ func (o Own) AddTo(r variants.Recipe) (variants.Recipe, error) {
 // Given are the drivers that a user gives for a run, beside zkbench's own variants.
 type Given []Own
 
-// AddTo returns the recipes with the drivers among the variants of each that takes drivers. A driver whose name a recipe already has is
+// AddTo returns the recipes, each with the drivers if it takes any. A driver with the name of one of a recipe's variants is
 // left out there; [Given.Compare] returns the error if the recipe runs.
 func (g Given) AddTo(recipes []variants.Recipe) []variants.Recipe {
 	out := slices.Clone(recipes)
@@ -95,8 +95,8 @@ func (g Given) AddTo(recipes []variants.Recipe) []variants.Recipe {
 	return out
 }
 
-// Compare adds the drivers to the variants that a scenario compares. recipes are all recipes, without the drivers. The scenario loses its
-// claims, which are about its own load.
+// Compare adds the drivers to the variants that a scenario compares. recipes are all recipes, without the drivers. The
+// scenario loses its claims, which are about its own load.
 func (g Given) Compare(s *scenarios.Scenario, recipes []variants.Recipe) error {
 	recipe := *s.RecipeAmong(recipes)
 	if recipe.JoinDriven == nil {
@@ -123,8 +123,8 @@ func (g Given) Compare(s *scenarios.Scenario, recipes []variants.Recipe) error {
 	return nil
 }
 
-// runsAsItIs reports whether a file is a program by itself. A Java or Python program without a first line that says what runs it is none,
-// even if it is executable, like all files on some file systems.
+// runsAsItIs reports whether a file can be executed directly. A Java or Python program without a `#!` line cannot, even if it
+// has the executable bit, like all files on some file systems.
 func runsAsItIs(file string) bool {
 	info, err := os.Stat(file)
 	if err != nil || info.Mode()&0o111 == 0 {

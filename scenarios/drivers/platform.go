@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Jars of Debian packages. Their manifests name what they need themselves.
+// Jars of Debian packages. Their manifests name their own dependencies.
 const (
 	curatorJar   = "/usr/share/java/curator-recipes.jar"
 	zooKeeperJar = "/usr/share/java/zookeeper.jar"
@@ -25,20 +25,19 @@ const (
 	jars = curatorJar + ":" + zooKeeperJar + ":" + lockJar + ":" + queueJar + ":" + silentLogJar
 )
 
-// platform is how the programs of one language are run.
 type platform struct {
 	command []string // before the program
 	compile bool     // the program is compiled, and run as the class of the file's name
 	needs   []need
 }
 
-// need is something that a program cannot run without.
 type need struct {
 	path          string // of a file, or a program if it has no slash
 	debianPackage string // that has it
 }
 
-// platformOf returns the platform of a program: by the ending of its name, unless it is a user's own and can be run as it is.
+// platformOf returns the platform of a program: by the ending of its name, unless it is a user's own and can be executed
+// directly.
 func platformOf(program string) (platform, error) {
 	own := path.IsAbs(program)
 	if own && runsAsItIs(program) {
@@ -51,7 +50,7 @@ func platformOf(program string) (platform, error) {
 	return p, err
 }
 
-// platformByEnding returns the platform of a program of a language. The first of its needs is what runs it.
+// platformByEnding returns the platform of a program of a language. The first of its needs is the interpreter or compiler.
 func platformByEnding(program string) (platform, error) {
 	switch path.Ext(program) {
 	case ".java":
@@ -78,8 +77,8 @@ func platformByEnding(program string) (platform, error) {
 	}
 }
 
-// prepare returns the command that runs a program. If it is to be compiled, prepare does that into a folder, together with the files beside
-// it that it uses.
+// prepare returns the command that runs a program. A program that must be compiled is compiled into a folder, with the files
+// next to it that it uses.
 func (p platform) prepare(ctx context.Context, file, dir string) ([]string, error) {
 	if !p.compile {
 		return append(p.command, file), nil
