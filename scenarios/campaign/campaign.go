@@ -1,7 +1,7 @@
 // Package campaign measures pairs of runs of two builds of zkbench on one ensemble.
 //
-// It takes one position: only the build may differ within a pair. Both runs have the same flags and the same seed, and it is drawn which
-// one comes first, so that neither drift nor a load that comes and goes favours one side.
+// It takes one position: only the build may differ within a pair. Both runs have the same flags and the same seed, and a
+// random draw decides which one comes first, so that neither drift nor an intermittent load favours one side.
 package campaign
 
 import (
@@ -34,7 +34,7 @@ var (
 	ErrHopeless = errors.New("stopped, as further pairs cannot correct this")
 )
 
-// Pair is the documents of both sides, first those of the base.
+// Pair has the documents of both sides, the base first.
 type Pair = [2][]*results.Document
 
 // Series is a series of pairs of runs, one run of each of two builds.
@@ -61,8 +61,8 @@ func (s *Series) SameBuild() bool {
 	return errBase == nil && errHead == nil && bytes.Equal(base, head)
 }
 
-// Compare measures the pairs that the rules ask for, and further pairs of the variants that the first pairs flag. If it fails, it returns
-// the pairs so far.
+// Compare measures the pairs that the rules ask for, and further pairs of the variants that the first pairs flag. If it fails,
+// it returns the pairs so far.
 func (s *Series) Compare(ctx context.Context, rules gate.PairRules) (pairs gate.Pairs, err error) {
 	rule := rules.Rule
 	if pairs.Screen, err = s.Measure(ctx, rule.ScreenPairs, rules.CheckPair); err != nil {
@@ -77,8 +77,8 @@ func (s *Series) Compare(ctx context.Context, rules gate.PairRules) (pairs gate.
 	return pairs, err
 }
 
-// Measure measures the first pairs of a series. It ends with [ErrHopeless] if check refuses the first one. If it fails, it returns the
-// pairs so far, and the last of them may lack one side.
+// Measure measures the first pairs of a series. It ends with [ErrHopeless] if check refuses the first one. If it fails, it
+// returns the pairs so far, and the last of them may lack one side.
 func (s *Series) Measure(ctx context.Context, pairs int, check func(Pair) error) ([]Pair, error) {
 	return s.measure(ctx, pairs, s.Load, check)
 }
@@ -101,7 +101,7 @@ func (s *Series) measure(ctx context.Context, pairs int, load scenarios.Override
 	return out, nil
 }
 
-// pair measures the next pair. last is the number of the last one that is planned.
+// pair measures the next pair. last is the number of planned pairs.
 func (s *Series) pair(ctx context.Context, last int, load scenarios.Overrides) (pair Pair, err error) {
 	if s.random == nil {
 		s.random = rand.New(rand.NewPCG(s.Seed, 0))
@@ -118,9 +118,9 @@ func (s *Series) pair(ctx context.Context, last int, load scenarios.Overrides) (
 	return pair, err
 }
 
-// run measures one side of the current pair and returns its documents. It returns no error for invalid results and broken recipes,
-// because the gate finds them in the documents. Exception: if the head's exit code reports a broken recipe that is in no document, it
-// returns [ErrBroken].
+// run measures one side of the current pair and returns its documents. Invalid results and broken recipes are not errors,
+// because the gate finds them in the documents. The exception is [ErrBroken], if the head's exit code reports a broken recipe
+// that no document shows.
 func (s *Series) run(ctx context.Context, side int, load scenarios.Overrides) ([]*results.Document, error) {
 	dir := filepath.Join(s.Folder, fmt.Sprintf("pair-%02d", len(s.orders)), gate.Sides()[side])
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
@@ -155,7 +155,6 @@ func (s *Series) run(ctx context.Context, side int, load scenarios.Overrides) ([
 	return evidence.Documents, nil
 }
 
-// lastLines returns the last five lines of a log.
 func lastLines(path string) string {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -165,8 +164,8 @@ func lastLines(path string) string {
 	return string(bytes.Join(lines[max(len(lines)-5, 0):], []byte("\n")))
 }
 
-// startProcess runs a binary in its own process group until it exits. A Ctrl-C on the terminal then interrupts it once, through ctx. A
-// second interrupt would make it exit before it has taken down its ensemble.
+// startProcess runs a binary in its own process group until it exits. A Ctrl-C on the terminal then interrupts it once,
+// through ctx. A second interrupt would make it exit before it has taken down its ensemble.
 func startProcess(ctx context.Context, binary string, args []string, log io.Writer) (int, error) {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Stdout, cmd.Stderr = log, log

@@ -37,7 +37,7 @@ func scripted(t *testing.T, code int, err error) (s *Series, calls *[][]string) 
 	return s, calls
 }
 
-// Both sides of a pair have the same seed; their order is drawn, and what is confirmed takes the place of what was asked for.
+// Both sides of a pair have the same seed, and their order is drawn. The variants to confirm replace those of the user.
 func TestPairs(t *testing.T) {
 	s, calls := scripted(t, 0, nil)
 	must.Get(s.measure(t.Context(), 20, s.Load.With(scenarios.Overrides{"clients": {"2"}}), nil))(t)
@@ -92,7 +92,6 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// measured returns a sound document.
 func measured(t *testing.T) *results.Document {
 	t.Helper()
 	d := &results.Document{
@@ -111,7 +110,7 @@ func measured(t *testing.T) *results.Document {
 	return d
 }
 
-// What one side has shown stands, although the other one fails.
+// The results of one side are kept if the other one fails.
 func TestKeepsWhatItFound(t *testing.T) {
 	s, _ := scripted(t, 0, nil)
 	runs := 0
@@ -131,7 +130,7 @@ func TestKeepsWhatItFound(t *testing.T) {
 	}
 }
 
-// What another run has under the name is neither used nor taken down.
+// Another run's ensemble with the same name is neither used nor taken down.
 func TestShareLeavesOthersAlone(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	var said strings.Builder

@@ -12,13 +12,14 @@ import (
 	"github.com/zkbench/zkbench/ensemble/process"
 )
 
-// ErrNoEnsemble is returned where only the embedded server could be started, and was not asked for.
+// ErrNoEnsemble is returned if only the embedded server could be started, and the user did not choose it.
 var ErrNoEnsemble = errors.New("neither containers nor processes can be started, " +
 	"and times of the embedded server are not those of an ensemble: install what is missing, or choose --ensemble embedded")
 
-// Share prepares the ensemble that all runs of a series use: a new one, or a running one that the choice and the name in the options
-// select. It returns the flags by which a run finds the ensemble, and a function that takes a new ensemble down. On the embedded engine,
-// each run starts its own servers. starts is called before servers are started, and its result once they are down.
+// Share prepares the ensemble that all runs of a series use: a new one, or a running one that the choice and the name in the
+// options select. It returns the flags by which a run finds the ensemble, and a function that takes a new ensemble down. On
+// the embedded engine, each run starts its own servers. Share calls starts before it starts servers, and the result of starts
+// once they are down.
 func Share(
 	ctx context.Context, c auto.Choice, opts ensemble.Options, starts func(ensemble.Engine) (done func()),
 ) (where []string, down func(context.Context) error, err error) {
@@ -59,12 +60,10 @@ func Share(
 	return on(engine, opts.Name), down, err
 }
 
-// on returns the flags by which a run finds an ensemble.
 func on(engine ensemble.Engine, name string) []string {
 	return []string{"--ensemble", string(engine), "--name", name}
 }
 
-// embedded returns the flags by which a run starts its own server.
 func embedded(opts ensemble.Options) []string {
 	where := on(ensemble.Embedded, opts.Name)
 	if opts.ReadDelay+opts.WriteDelay > 0 {
@@ -76,8 +75,8 @@ func embedded(opts ensemble.Options) []string {
 	return where
 }
 
-// start starts an ensemble that outlives the runs. It returns the engine that the ensemble came up on and a function that takes it down.
-// If the start fails, the engine has already removed its servers.
+// start starts an ensemble that outlives the runs. It returns the engine that the ensemble came up on and a function that
+// takes it down. If the start fails, the engine has already removed its servers.
 func start(
 	ctx context.Context, c auto.Choice, engine ensemble.Engine, opts ensemble.Options, starts func(ensemble.Engine) (done func()),
 ) (used ensemble.Engine, down func(context.Context) error, err error) {

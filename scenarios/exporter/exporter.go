@@ -1,7 +1,8 @@
-// Package exporter serves what a run is doing in Prometheus' format.
+// Package exporter serves the live numbers of a run in Prometheus' format.
 //
-// It takes one position: monitoring must not change what is measured. The numbers are those of the live display, once a second, and only
-// of the measurement under way, so that a scrape asks nothing of the clients, and the number of series does not grow with the run.
+// It takes one position: monitoring must not change the measurement. The numbers are taken from the live display, once a
+// second, and only for the measurement under way. So a scrape sends no request to the clients, and the number of series does
+// not grow with the run.
 package exporter
 
 import (
@@ -47,7 +48,7 @@ func Start(ctx context.Context, address string) (*Exporter, error) {
 	return e, nil
 }
 
-// URL returns where the metrics are served.
+// URL returns the address of the metrics page.
 func (e *Exporter) URL() string { return e.url }
 
 // Close ends the server and waits for its goroutines. A scrape that is under way has a second.
@@ -63,7 +64,7 @@ func (e *Exporter) Close() {
 	e.serving.Wait()
 }
 
-// Step notes how many measurements of a scenario are complete.
+// Step sets how many measurements of a scenario are complete.
 func (e *Exporter) Step(done, total int) {
 	if e == nil {
 		return
@@ -73,7 +74,7 @@ func (e *Exporter) Step(done, total int) {
 	e.done, e.total = done, total
 }
 
-// Show publishes what the measurement under way has done, in place of what was published before.
+// Show publishes the numbers of the measurement under way, in place of the previous ones.
 func (e *Exporter) Show(l runner.Live) {
 	if e == nil {
 		return
@@ -83,7 +84,7 @@ func (e *Exporter) Show(l runner.Live) {
 	e.live = l
 }
 
-// Describe implements [prometheus.Collector]. It names no metrics, as the measurement under way decides which there are.
+// Describe implements [prometheus.Collector]. It names no metrics, because they depend on the measurement under way.
 func (e *Exporter) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements [prometheus.Collector].

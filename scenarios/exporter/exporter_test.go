@@ -24,7 +24,7 @@ func exported(t *testing.T, variant string) *Exporter {
 	return e
 }
 
-// second is what a measurement has done after a number of operations.
+// second is the state of a measurement after a number of operations.
 func second(variant string, operations int64) runner.Live {
 	return runner.Live{
 		Measured: runner.Measured{Scenario: "lock-contention", Recipe: "lock", Variant: variant, Clients: 50, Repeat: 1}, Phase: "handoff",

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
-// The columns of a live block. Beside them there is room for the sparkline, and for the peak if the terminal is wide enough.
+// The columns of a live block. The sparkline uses the rest, and the peak if the terminal is wide enough.
 const (
 	labelColumns = 8
 	valueColumns = 9
@@ -26,7 +26,6 @@ type track struct {
 	show  func(float64) string
 }
 
-// tracks returns the quantities of a block, with their values of the last seconds.
 func tracks(l runner.Live) []track {
 	p99 := func(s runner.Second) float64 {
 		if s.P99 > 0 {
@@ -43,8 +42,8 @@ func tracks(l runner.Live) []track {
 	}
 }
 
-// liveBlock returns the lines about a measurement under way, each of at most so many columns: what is measured and for how long, a
-// sparkline of the last minute for each quantity, and what is next.
+// liveBlock returns the lines about a measurement under way, each of at most that many columns: its name, how long it has run,
+// and a sparkline of the last minute for each quantity.
 func liveBlock(what string, l runner.Live, columns int) []string {
 	times := " " + timesOf(l)
 	if l.WarmUp {
@@ -61,7 +60,6 @@ func liveBlock(what string, l runner.Live, columns int) []string {
 	return append(lines, screen.Shortened(next, columns))
 }
 
-// line returns the label, the value of the last seconds, the sparkline and, if there is room, the peak.
 func (t track) line(seconds []runner.Second, columns int) string {
 	room := max(min(columns-labelColumns-valueColumns-2, minute), 0)
 	values := list.Map(seconds, t.of)
@@ -73,8 +71,8 @@ func (t track) line(seconds []runner.Second, columns int) string {
 	return line
 }
 
-// sparkline draws the latest values, one column each, at the right of the room. The peak has the highest bar. A negative value stands for
-// one that was not measured, and has none.
+// sparkline draws the latest values, one column each, at the right of the room. The peak has the highest bar. A negative value
+// was not measured, and is blank.
 func sparkline(values []float64, peak float64, room int) string {
 	bars := []rune("▁▂▃▄▅▆▇█")
 	values = values[max(len(values)-room, 0):]

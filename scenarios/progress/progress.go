@@ -1,7 +1,8 @@
-// Package progress shows how far a run is, while it runs.
+// Package progress shows how much of a run is done, while it runs.
 //
-// It takes one position: a terminal and a log get the same numbers. A terminal has a line with the remaining time between measurements,
-// and a block with the last minute during one. A log has a line for each measurement, and one for each minute of a long one.
+// It takes one position: a terminal and a log get the same numbers. A terminal has a line with the remaining time between
+// measurements, and a block with the last minute during a measurement. A log has a line for each measurement, and a line for
+// each minute of a long one.
 package progress
 
 import (
@@ -33,7 +34,7 @@ type Progress struct {
 // New returns the progress of a run that has not begun, which is shown on out.
 func New(out io.Writer) *Progress { return &Progress{out: screen.Of(out)} }
 
-// Begin starts a scenario, or another series of measurements with a remaining time of its own.
+// Begin starts a scenario, or another series of measurements with its own remaining time.
 func (p *Progress) Begin(name string) {
 	p.Close()
 	p.name = name
@@ -50,7 +51,6 @@ func (p *Progress) Step(done, total int, next string) {
 	}
 }
 
-// place returns which measurement of the run is under way.
 func (p *Progress) place() string { return fmt.Sprintf("[%d/%d]", p.done+1, p.total) }
 
 // Count shows that done of total pieces of work are complete, such as seconds. They are too short for a line each.
@@ -66,7 +66,7 @@ func (p *Progress) Count(done, total int, what string) {
 	}
 }
 
-// elapsed returns the time since the first step, which is this one if there was none.
+// elapsed returns the time since the first step, which its first call sets.
 func (p *Progress) elapsed() time.Duration {
 	if p.begun.IsZero() {
 		p.begun = time.Now()
@@ -74,14 +74,12 @@ func (p *Progress) elapsed() time.Duration {
 	return time.Since(p.begun)
 }
 
-// drawLine replaces what is drawn by a line about the whole run.
 func (p *Progress) drawLine(what string) {
 	columns, _ := p.out.Size()
 	p.out.Draw([]string{progressLine(what, p.done, p.total, p.elapsed(), columns-1)})
 }
 
-// progressLine returns what is going on, a bar, and how long the rest takes if it goes on as in the time that has elapsed, in at most
-// width columns.
+// progressLine returns a line of at most width columns: the current measurement, a bar, and an estimate of the remaining time.
 func progressLine(what string, done, total int, elapsed time.Duration, width int) string {
 	const room = 24
 	filled := room * done / max(total, 1)
@@ -92,12 +90,11 @@ func progressLine(what string, done, total int, elapsed time.Duration, width int
 	return screen.Shortened(what, max(width-table.Width(bar), 0)) + bar
 }
 
-// remaining returns how long the rest takes if it goes on as before.
 func remaining(elapsed time.Duration, done, total int) time.Duration {
 	return (elapsed * time.Duration(total-done) / time.Duration(max(done, 1))).Round(time.Second)
 }
 
-// Show shows what a measurement under way has done in the last seconds.
+// Show shows the last seconds of a measurement under way.
 func (p *Progress) Show(l runner.Live) {
 	if l.Length == 0 {
 		return
@@ -115,13 +112,11 @@ func (p *Progress) Show(l runner.Live) {
 	}
 }
 
-// liveText returns the last seconds in words.
 func liveText(l runner.Live) string {
 	return fmt.Sprintf("%s: in the last %s %s operations/s, %s p99 %s, %s notifications/s, largest herd %d", timesOf(l), l.Length,
 		table.Count(l.PerSecond(l.Operations)), l.Phase, p99Of(l), table.Count(l.PerSecond(l.Notifications)), l.LargestHerd)
 }
 
-// timesOf returns how long a load has gone on, and how long it takes in all if that is known.
 func timesOf(l runner.Live) string {
 	elapsed := l.Elapsed.Round(time.Second)
 	if left, _ := l.Remaining(); left == 0 {
@@ -130,7 +125,6 @@ func timesOf(l runner.Live) string {
 	return elapsed.String() + " of " + l.Planned.Round(time.Second).String()
 }
 
-// p99Of returns the p99, or a dash if nothing ended.
 func p99Of(l runner.Live) string {
 	if l.P99 == 0 {
 		return table.Missing
@@ -151,7 +145,7 @@ func (p *Progress) Connecting(done, of int) {
 // Pause clears the screen for other output. The next step or second shows the progress again.
 func (p *Progress) Pause() { p.out.Clear() }
 
-// Close removes what is drawn, and forgets when the run began.
+// Close removes the drawn lines, and resets the remaining time.
 func (p *Progress) Close() {
 	p.Pause()
 	p.begun = time.Time{}

@@ -20,7 +20,7 @@ func at(elapsed time.Duration) runner.Live {
 	}}
 }
 
-// The line between two measurements has a bar and the rest of the time, and shortens the name of what is next.
+// The line between two measurements has a bar and the rest of the time, and shortens the name of the next measurement.
 func TestProgressLine(t *testing.T) {
 	const what = "lock/predecessor-watch, 50 clients, repeat 1"
 	for _, tt := range []struct {
@@ -86,7 +86,6 @@ func TestLiveOfALoadOfUnknownLength(t *testing.T) {
 	}
 }
 
-// onTerminal returns a progress on a terminal of a size.
 func onTerminal(out *bytes.Buffer, columns, rows int) *Progress {
 	p := New(out)
 	p.out.Size = func() (int, int) { return columns, rows }
@@ -116,8 +115,8 @@ func TestLiveOnATerminal(t *testing.T) {
 	}
 }
 
-// A block has a line for what is measured, each quantity, and what is next. No line is wider than the terminal, and where there is room, the
-// minute has a column for each second, and the peak its value.
+// A block has a line for what is measured, each quantity, and what is next. No line is wider than the terminal, and where there
+// is room, the minute has a column for each second, and the peak its value.
 func TestLiveBlock(t *testing.T) {
 	l := at(12*time.Minute + 30*time.Second)
 	l.Next = "lock/znode, 50 clients, repeat 1"
@@ -140,7 +139,7 @@ func TestLiveBlock(t *testing.T) {
 	}
 }
 
-// A sparkline has the latest values at its right end. What was not measured has no bar, and a line of zeros the lowest ones.
+// A sparkline has the latest values at its right end. A value that was not measured has no bar, and zeros have the lowest bar.
 func TestSparkline(t *testing.T) {
 	for _, tt := range []struct {
 		values []float64

@@ -1,8 +1,8 @@
 // Package search finds the capacities of a scenario's variants, by trials on an ensemble.
 //
-// It takes one position: a trial is evidence of its own. It has other arrivals than the trials of the same load before it, leaves none of
-// their results beside its own, and what it shows is stored before the next one starts. The variants take turns, a trial each, so that a
-// change of the machine's speed affects all of them.
+// It takes one position: each trial is independent evidence. Its arrivals differ from those of earlier trials of the same
+// load, their results do not remain beside its own, and its outcome is stored before the next trial starts. The variants take
+// turns, a trial each, so that a change of the machine's speed affects all of them.
 package search
 
 import (
@@ -46,17 +46,15 @@ type Trials struct {
 	searches []*variant
 }
 
-// variant is the search for the capacity of one variant.
 type variant struct {
 	name string
 	*capacity.Search
 }
 
-// defaultTrial is the length of a trial of a scenario that has none.
 const defaultTrial = 5 * time.Second
 
-// Pace makes a scenario's load one that can be searched: a single number of clients, and a single rate if it is open. Its claims go, as
-// they are about its own load.
+// Pace returns the scenario with a load that can be searched: a single number of clients, and a single rate if it is open. Its
+// claims are removed, because they are about its own load.
 func (t *Trials) Pace(s scenarios.Scenario) scenarios.Scenario {
 	s.Expect, s.Overview = nil, ""
 	if s.Duration == 0 {
@@ -71,7 +69,7 @@ func (t *Trials) Pace(s scenarios.Scenario) scenarios.Scenario {
 	return s
 }
 
-// Check returns an error if the load has no such metric as the objective's, or more than one number of clients.
+// Check returns an error if the load does not have the objective's metric, or has more than one number of clients.
 func (t *Trials) Check(recipes []variants.Recipe) error {
 	if err := t.Objective.Check(t.By); err != nil {
 		return fmt.Errorf("--objective: %w", err)
@@ -79,7 +77,7 @@ func (t *Trials) Check(recipes []variants.Recipe) error {
 	if len(t.Scenario.Clients) != 1 {
 		return errors.New("--clients wants one number for a capacity")
 	}
-	claimed := t.Scenario // whose claim is checked as one of a scenario is
+	claimed := t.Scenario // its claim is checked like a scenario's own
 	claimed.Expect = []string{t.selected(recipes)[0].Name + " " + t.Objective.String()}
 	for _, p := range claimed.Validate(recipes) {
 		return fmt.Errorf("--objective: %s", p.Text)
@@ -87,8 +85,8 @@ func (t *Trials) Check(recipes []variants.Recipe) error {
 	return nil
 }
 
-// Clip returns the scenario with the largest number of clients that the search may try. If check refuses so many, the search tries
-// fewer, and says so. The error is that of the fewest.
+// Clip returns the scenario with the largest number of clients that the search may try. While check refuses that number, the
+// search tries fewer, and says so. The error is the one for the smallest number.
 func (t *Trials) Clip(check func(scenarios.Scenario) error) (largest scenarios.Scenario, err error) {
 	largest = t.Scenario
 	if t.By == capacity.ByRate {
@@ -104,8 +102,8 @@ func (t *Trials) Clip(check func(scenarios.Scenario) error) (largest scenarios.S
 	}
 }
 
-// Run finds the capacities. After each trial it stores the report, so that an interrupt loses only the trial that was under way. If it
-// fails, the report has the trials so far.
+// Run finds the capacities. After each trial it stores the report, so that an interrupt loses only the trial that was under
+// way. If it fails, the report has the trials so far.
 func (t *Trials) Run(ctx context.Context) (capacity.Report, error) {
 	t.searches = nil
 	for _, v := range t.selected(t.Runner.Recipes) {
@@ -128,7 +126,6 @@ func (t *Trials) Run(ctx context.Context) (capacity.Report, error) {
 	return t.report(), nil
 }
 
-// selected returns the variants whose capacities are searched.
 func (t *Trials) selected(recipes []variants.Recipe) []variants.Variant {
 	return t.Scenario.Selected(*t.Scenario.RecipeAmong(recipes))
 }
@@ -136,7 +133,6 @@ func (t *Trials) selected(recipes []variants.Recipe) []variants.Variant {
 // File returns the path of the report.
 func (t *Trials) File() string { return filepath.Join(t.Folder, capacity.File) }
 
-// report returns what the searches have found so far.
 func (t *Trials) report() capacity.Report {
 	r := capacity.Report{
 		Schema: capacity.Schema, Scenario: t.Scenario.Name, By: t.By, Objective: t.Objective.String(), Repeats: t.Scenario.Repeats,
@@ -160,7 +156,6 @@ func (t *Trials) report() capacity.Report {
 // errDecided ends a trial whose outcome further repeats cannot change.
 var errDecided = errors.New("the trial is decided")
 
-// try runs one trial of one variant, and records and stores its outcome.
 func (t *Trials) try(ctx context.Context, v *variant, trial capacity.Trial) error {
 	s := t.scenario(v.name, trial, v.Times(trial.Load))
 	folder, err := t.folder(s, trial)
@@ -204,8 +199,8 @@ func (t *Trials) try(ctx context.Context, v *variant, trial capacity.Trial) erro
 	return store.WriteSealed(t.File(), t.report())
 }
 
-// scenario returns the scenario with the variant and the load of a trial. Each trial of one load has another seed: with that of the first,
-// a confirmation would get the very arrivals that the load has held at.
+// scenario returns the scenario with the variant and the load of a trial. Each trial of a load has a different seed: with the
+// same seed, a confirmation would repeat the very arrivals at which the objective has held.
 func (t *Trials) scenario(variant string, trial capacity.Trial, before int) scenarios.Scenario {
 	s := t.Scenario
 	s.Seed += uint64(before)
@@ -218,7 +213,7 @@ func (t *Trials) scenario(variant string, trial capacity.Trial, before int) scen
 	return s
 }
 
-// folder returns the folder for a trial's results, without those that an earlier trial of the same load left there.
+// folder returns the folder for a trial's results, after removing results of an earlier trial of the same load.
 func (t *Trials) folder(s scenarios.Scenario, trial capacity.Trial) (string, error) {
 	folder := t.Folder
 	if trial.Purpose == capacity.Confirm {
@@ -230,7 +225,8 @@ func (t *Trials) folder(s scenarios.Scenario, trial capacity.Trial) (string, err
 	return folder, removeTrial(folder, s, trial.Load)
 }
 
-// removeTrial removes the results of an earlier trial of the same variant and load, of which the next one may have fewer repeats.
+// removeTrial removes the results of an earlier trial of the same variant and load, because the next one may have fewer
+// repeats.
 func removeTrial(folder string, s scenarios.Scenario, load int) error {
 	d := results.Document{Scenario: s.Scenario, Recipe: s.Recipe, Variant: s.Variants[0], Clients: s.Clients[0]}
 	if s.Mode == scenarios.Open {
@@ -244,7 +240,6 @@ func removeTrial(folder string, s scenarios.Scenario, load int) error {
 	return nil
 }
 
-// confirm keeps the repeats of a variant's confirmation instead of those of an earlier one.
 func (t *Trials) confirm(variant string, repeats []*results.Document) {
 	earlier := func(d *results.Document) bool { return d.Variant == variant }
 	t.Confirmed = append(slices.DeleteFunc(t.Confirmed, earlier), repeats...)
