@@ -5,8 +5,8 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// CountsOf returns the counts by the names of operations. The recorder adds the notifications, which it also needs with their
-// times.
+// CountsOf returns the counts by the names of operations, without the notifications. The recorder counts these itself, because
+// it also needs their times.
 func CountsOf(c wire.Counts) results.Counts {
 	out := results.Counts{
 		Requests:     map[string]int64{},

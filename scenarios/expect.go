@@ -12,13 +12,13 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Expectation is a claim that the results of a scenario are held to.
+// Expectation is a claim that the gate checks against the results of a scenario.
 type Expectation struct {
 	Scenario string
 	claim.Claim
 }
 
-// Why results are not held to the claims of a scenario, or not all of them.
+// Reasons why some claims of a scenario are not checked.
 const (
 	foreign   = "claims not checked, because these scenarios do not come with zkbench (put them into --rules)"
 	partly    = "claims checked for the scenario's own load only, because these scenarios also ran under another one"
@@ -45,7 +45,8 @@ func Expectations(docs []*results.Document, recipes []variants.Recipe) (held []E
 	return held, notes
 }
 
-// expected returns the claims of one scenario if a document is of its own load, and why not all documents are held to them.
+// expected returns the claims of one scenario if a document is of its own load, and why some documents are not checked against
+// them.
 func expected(name string, docs []*results.Document, recipes []variants.Recipe) (held []Expectation, why string) {
 	if !slices.Contains(Names(), name) {
 		return nil, foreign
@@ -69,8 +70,8 @@ func expected(name string, docs []*results.Document, recipes []variants.Recipe) 
 	}
 }
 
-// isLoadOf reports whether a document was measured under the scenario's own load. What only the run
-// decides is left out, such as whether a driver is among its variants.
+// isLoadOf reports whether a document was measured under the scenario's own load. It ignores fields that the run decides, such
+// as whether a driver is among its variants.
 func (s *Scenario) isLoadOf(ran results.Scenario) bool {
 	load := func(r results.Scenario) results.Scenario {
 		r.Question, r.Overview, r.Repeats, r.Seed, r.BystanderRate, r.Heap, r.Tunnelled = "", "", 0, 0, 0, false, false

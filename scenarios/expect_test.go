@@ -47,7 +47,7 @@ func TestExpectationsOfDrivers(t *testing.T) {
 	}
 }
 
-// What a container run is held to does not depend on what lies before it.
+// The claims that a container run is checked against do not depend on the documents before it.
 func TestExpectationsOfSeveralRuns(t *testing.T) {
 	s, err := Load("lock-contention", catalog.Recipes())
 	if err != nil {
@@ -82,7 +82,7 @@ func TestExpectationsOfSeveralRuns(t *testing.T) {
 		want  int
 		notes int
 	}{
-		{"embedded", []*results.Document{document(ensemble.Embedded)}, alone, 0}, // the gate leaves out what these servers cannot decide
+		{"embedded", []*results.Document{document(ensemble.Embedded)}, alone, 0}, // the gate leaves out claims that these servers cannot decide
 		{"embedded before it", []*results.Document{document(ensemble.Embedded), document(ensemble.Container)}, alone, 0},
 		{"another load before it", []*results.Document{changed, document(ensemble.Container)}, alone, 1},
 		{"another load", []*results.Document{changed}, 0, 1},

@@ -6,13 +6,12 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// group is a name that stands for several scenarios.
 type group struct {
 	name string
 	has  func(Scenario) bool // of the embedded scenarios
 }
 
-// groups are those of embedded scenarios. The fault matrix is another one, whose scenarios are generated.
+// groups are groups of embedded scenarios. The fault matrix is a further group, whose scenarios are generated.
 func groups() []group {
 	return []group{
 		{"all", func(Scenario) bool { return true }},
@@ -21,7 +20,7 @@ func groups() []group {
 	}
 }
 
-// Groups returns the names that stand for several scenarios.
+// Groups returns the names of all groups of scenarios.
 func Groups() []string {
 	var names []string
 	for _, g := range groups() {
@@ -30,7 +29,7 @@ func Groups() []string {
 	return append(names, MatrixName)
 }
 
-// Group returns the scenarios for which a name stands; none if it stands for a single one.
+// Group returns the scenarios of a group; none for another name.
 func Group(name string, recipes []variants.Recipe) (selected []Scenario, err error) {
 	if name == MatrixName {
 		return Matrix(recipes), nil

@@ -11,7 +11,7 @@ import (
 // MatrixName is the name under which the scenarios of [Matrix] are run together.
 const MatrixName = "fault-matrix"
 
-// MatrixFault is one column of the fault matrix: a fault, as it is tried on every variant.
+// MatrixFault is one column of the fault matrix: a fault, with which every variant is measured.
 type MatrixFault struct {
 	Name     string
 	Schedule []faults.Fault
@@ -19,7 +19,7 @@ type MatrixFault struct {
 	Roam     bool
 }
 
-// The lengths of the matrix. A session runs out and an election ends within the longer window.
+// The durations of the matrix. A session runs out and an election ends within the longer window.
 const (
 	matrixTimeout      = 4 * time.Second
 	matrixFixedTimeout = 30 * time.Second // of clients that cannot join again, whose sessions outlive an election on a busy machine
@@ -52,7 +52,7 @@ func MatrixFaults() []MatrixFault {
 	}
 }
 
-// eachWrite returns a cut of a random client for each operation that writes, again and again.
+// eachWrite returns a repeated cut of a random client for each operation that writes.
 func eachWrite(at func(op string) faults.Fault) []faults.Fault {
 	var schedule []faults.Fault
 	for i, op := range []string{"create", "delete", "setData", "multi"} {
@@ -77,7 +77,6 @@ func Matrix(recipes []variants.Recipe) []Scenario {
 	return out
 }
 
-// scenario tries the fault on a recipe.
 func (f MatrixFault) scenario(recipe variants.Recipe) Scenario {
 	s := Default()
 	s.Name, s.Recipe = strings.Join([]string{MatrixName, recipe.Name, f.Name}, "-"), recipe.Name
@@ -91,7 +90,7 @@ func (f MatrixFault) scenario(recipe variants.Recipe) Scenario {
 	return s
 }
 
-// FaultOfMatrix returns the fault of a scenario of the matrix; empty if it is none.
+// FaultOfMatrix returns the fault of a scenario of the matrix; empty for another scenario.
 func FaultOfMatrix(scenario string) (fault string) {
 	if cell, ok := strings.CutPrefix(scenario, MatrixName+"-"); ok {
 		_, fault, _ = strings.Cut(cell, "-") // after the recipe

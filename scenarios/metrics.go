@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// SharesOf returns the phases that are counted as a share of another phase.
+// SharesOf returns the phases of a recipe that are counted per sample of another phase.
 func SharesOf(recipe variants.Recipe) []results.Share {
 	shares := []results.Share{}
 	for _, p := range recipe.Phases {

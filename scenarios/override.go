@@ -23,7 +23,7 @@ const None = "none"
 // Overrides are the texts of flags that replace fields of scenarios, by the names of the fields.
 type Overrides map[string][]string
 
-// With returns the overrides, with others in the place of those of the same fields.
+// With returns a copy of the overrides in which others replace values of the same fields.
 func (o Overrides) With(others Overrides) Overrides {
 	all := maps.Clone(o)
 	maps.Copy(all, others)
@@ -46,8 +46,8 @@ func FlagFields() []results.Field {
 	return list.Where(new(results.Scenario).Fields(), func(f results.Field) bool { return f.Help != "" })
 }
 
-// Override replaces fields by the texts of their flags, and with them the fields that these contradict, unless these are given, too. Claims
-// are about the scenario's own load, so that they go if a flag changes it.
+// Override replaces fields by the texts of their flags. It clears fields that contradict these, unless they are given, too.
+// Claims are about the scenario's own load, and are removed if a flag changes it.
 func (s *Scenario) Override(given Overrides) error {
 	var errs []error
 	for _, f := range s.Fields() {
@@ -70,7 +70,7 @@ func (s *Scenario) Override(given Overrides) error {
 	return nil
 }
 
-// replace clears the fields whose place the given ones take.
+// replace clears the fields that the given ones replace.
 func (s *Scenario) replace(given Overrides) {
 	by := func(field string, holds bool, replaced ...string) {
 		for _, f := range s.Fields() {
@@ -88,7 +88,7 @@ func (s *Scenario) replace(given Overrides) {
 	by("background", s.overviewUnmeasured(), "overview")
 }
 
-// overviewUnmeasured reports whether the overview is by a metric that the background does not have.
+// overviewUnmeasured reports whether the overview uses a metric that the background does not have.
 func (s *Scenario) overviewUnmeasured() bool {
 	pair, err := claim.ParsePair(s.Overview)
 	return err == nil && slices.ContainsFunc(pair.Metrics, func(name string) bool {
@@ -116,7 +116,6 @@ func set(f results.Field, texts []string) error {
 	}
 }
 
-// setEach stores what each of the texts of a flag stands for.
 func setEach[T any](f results.Field, into *[]T, texts []string, parse func(string) (T, error)) error {
 	*into = nil
 	if slices.Equal(texts, []string{None}) {
@@ -133,7 +132,6 @@ func setEach[T any](f results.Field, into *[]T, texts []string, parse func(strin
 	return errors.Join(errs...)
 }
 
-// setPlain stores a value without fields of its own.
 func setPlain(f results.Field, value *yaml.Node) error {
 	flag := "--" + f.FlagName()
 	root := &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{word(flag), value}}

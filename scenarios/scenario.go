@@ -1,8 +1,8 @@
 // Package scenarios defines the load under which the variants of a recipe are compared: one YAML file for each question
 // that a user asks. Those in questions/ are embedded in the binary. Package runner runs them.
 //
-// It takes one position: a scenario states everything that shapes the load. Values that make no sense are reported before
-// the run, all at once and with their lines.
+// It takes one position: a scenario states everything that shapes the load. Values that make no sense are reported before the
+// run, all at once and with their lines.
 package scenarios
 
 import (
@@ -48,7 +48,6 @@ func (s *Scenario) fields() []strict.Field {
 	return fields
 }
 
-// block reads a value that has fields of its own.
 func block[T any](into *T, read func(value *yaml.Node, name string) (T, strict.Mistakes)) strict.Nested {
 	return func(value *yaml.Node, name string) (mistakes strict.Mistakes) {
 		*into, mistakes = read(value, name)
@@ -56,7 +55,6 @@ func block[T any](into *T, read func(value *yaml.Node, name string) (T, strict.M
 	}
 }
 
-// metricsAsked returns the metrics of the scenario's overview and of its claims, each once and in this order.
 func (s *Scenario) metricsAsked() []string {
 	var asked []string
 	if pair, err := claim.ParsePair(s.Overview); err == nil {
@@ -79,7 +77,7 @@ func (s *Scenario) Claims() []claim.Claim {
 	return claims
 }
 
-// RecipeAmong returns the scenario's recipe; nil if there is none of that name.
+// RecipeAmong returns the scenario's recipe; nil if it is not among recipes.
 func (s *Scenario) RecipeAmong(recipes []variants.Recipe) *variants.Recipe {
 	i := slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == s.Recipe })
 	if i < 0 {
@@ -88,7 +86,6 @@ func (s *Scenario) RecipeAmong(recipes []variants.Recipe) *variants.Recipe {
 	return &recipes[i]
 }
 
-// defaultSize returns the size of a file that states none.
 func (s *Scenario) defaultSize(recipes []variants.Recipe) int {
 	if recipe := s.RecipeAmong(recipes); recipe != nil {
 		return recipe.UsualSize()
@@ -96,7 +93,8 @@ func (s *Scenario) defaultSize(recipes []variants.Recipe) int {
 	return 1
 }
 
-// KnownBroken returns which promise a variant is known to break, by itself or under this load; empty if it is known to break none.
+// KnownBroken returns which promise a variant is known to break, by itself or under this load; empty if it is not known to
+// break any.
 func (s *Scenario) KnownBroken(v variants.Variant) string {
 	if v.Broken == "" && s.ExpectsBreach(v) {
 		return "its promise does not hold under this load"
@@ -111,23 +109,23 @@ func variantNames(recipe variants.Recipe) []string {
 	return list.Map(recipe.All(), func(v variants.Variant) string { return v.Name })
 }
 
-// Selected returns the variants that the scenario compares, in the recipe's order. It leaves out those that cannot run in
-// its mode, and unless it names them those of libraries and those that are known to be broken. Without a list of variants, those
+// Selected returns the variants that the scenario compares, in the recipe's order. It leaves out variants that cannot run in
+// its mode. Variants of libraries and known-broken ones run only if the scenario names them. Without a list of variants, those
 // whose breach the scenario expects run, too.
 func (s *Scenario) Selected(recipe variants.Recipe) []variants.Variant {
 	var out []variants.Variant
 	for _, v := range recipe.All() {
 		named := slices.Contains(s.Variants, v.Name) || slices.Contains(s.Variants, recipe.Name+"/"+v.Name)
 		asked := named || len(s.Variants) == 0 && (s.ExpectsBreach(v) || v.Kind != variants.Library && v.Broken == "")
-		if asked && (s.Mode != Lockstep || v.HasLockstep()) { // one without formulas, such as one that polls, never comes to rest
+		if asked && (s.Mode != Lockstep || v.HasLockstep()) { // a variant without formulas, such as a polling one, never comes to rest
 			out = append(out, v)
 		}
 	}
 	return out
 }
 
-// HasDriver reports whether the scenario compares a variant whose clients are in a driver, so that the requests of all variants
-// take the same way.
+// HasDriver reports whether the scenario compares a variant whose clients are in a driver. The requests of all variants then
+// pass through zkbench.
 func (s *Scenario) HasDriver(recipe variants.Recipe) bool {
 	return slices.ContainsFunc(s.Selected(recipe), func(v variants.Variant) bool { return v.Driver != nil })
 }
@@ -141,7 +139,7 @@ func (s *Scenario) Measurements(recipes []variants.Recipe) int {
 	return len(s.Clients) * len(s.Rates()) * len(s.Selected(*recipe))
 }
 
-// Load describes in words how the load is paced and what fails meanwhile.
+// Load describes in words how the load is paced, its background and its faults.
 func (s *Scenario) Load() string {
 	return s.describePace() + s.describeBackground() + s.describeFailure()
 }
@@ -155,9 +153,9 @@ const (
 	quickRate       = 50 // operations per second, or requests of a background
 )
 
-// Quick cuts a scenario down to a rehearsal: few clients, a small size, one repeat, a short load. Its claims are
-// removed, because they are about the whole scenario. A schedule of faults needs its whole load and
-// its fewest clients, so that a scenario with one keeps these.
+// Quick cuts a scenario down to a rehearsal: few clients, a small size, one repeat, a short load. Its claims are removed,
+// because they are about the whole scenario. A scenario with faults keeps its whole load and its fewest clients, which the
+// schedule needs.
 func (s *Scenario) Quick() {
 	most := quickClients
 	if len(s.Faults) > 0 {

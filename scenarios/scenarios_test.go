@@ -163,7 +163,7 @@ func TestSelectedVariants(t *testing.T) {
 	}
 }
 
-// A document knows what its scenario is about even where flags have removed the claims.
+// A document has the metrics of its scenario even where flags have removed the claims.
 func TestMetricsAskedOutliveFlags(t *testing.T) {
 	s, err := Load("lock-contention", catalog.Recipes())
 	if err != nil {
@@ -229,7 +229,7 @@ func TestKnownBrokenVariantsAreNamed(t *testing.T) {
 	}
 }
 
-// A variant states what is broken exactly if it is listed as broken.
+// A variant has a description of its fault exactly if it is listed as broken.
 func TestBrokenVariantsSayHow(t *testing.T) {
 	for _, recipe := range catalog.Recipes() {
 		for _, v := range recipe.All() {

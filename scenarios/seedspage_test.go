@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// claimed is a row of a table that says what a source claims.
+// claimed is a row of a table with the claims of a source.
 type claimed struct{ claim, scenarios, outcome, verdict string }
 
-// claimedRows returns the rows of the tables of claims of a page.
 func claimedRows(page string) []claimed {
 	var rows []claimed
 	for line := range strings.Lines(page) {
@@ -23,7 +22,7 @@ func claimedRows(page string) []claimed {
 	return rows
 }
 
-// The page about the sources' claims names scenarios that exist, and says of each claim what came out and what that means.
+// The page about the sources' claims names scenarios that exist, and has an outcome and a verdict for each claim.
 func TestSeedsPage(t *testing.T) {
 	page, err := os.ReadFile("../docs/seeds.md")
 	if err != nil {

@@ -16,34 +16,32 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// The limits of a scenario. A larger number is taken for a typing error and refused before a server starts. No limit is due
-// to the number of operations: a measurement keeps none of them in memory.
+// The limits of a scenario. A larger number is probably a typing error, and is refused before a server starts. Memory does not
+// limit the number of operations, because a measurement does not keep them.
 const (
-	maxName          = 80            // characters: the names of results and figures begin with that of the scenario
+	maxName          = 80            // characters: the names of results and figures begin with the scenario's name
 	maxMeasurements  = 100_000       // of one run: more than a day at a second each
 	maxClients       = 100_000       // more than the ports of one machine
-	maxUnits         = 10_000_000    // of what a recipe works on in one measurement; each takes memory here and in the servers
+	maxUnits         = 10_000_000    // units that a recipe works on in one measurement; each takes memory here and in the servers
 	maxOperations    = 1_000_000_000 // of one client: more than a day at ten thousand a second
 	maxPause         = time.Hour     // the longest time that a histogram holds
 	maxLoad          = 24 * time.Hour
-	maxBystanderRate = 1000 // below a tenth of what a small ensemble can answer
+	maxBystanderRate = 1000 // below a tenth of the rate that a small ensemble can answer
 )
 
 // Problem is one mistake in a scenario.
 type Problem struct {
 	Field string // empty if it concerns the whole file
-	Fault int    // which of the faults it concerns, from 1 on; 0 if it concerns another field
+	Fault int    // which of the faults it concerns, counted from 1; 0 if it concerns another field
 	Text  string
 }
 
-// problems collects mistakes.
 type problems []Problem
 
 func (p *problems) add(field, format string, args ...any) {
 	*p = append(*p, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
 }
 
-// limit adds the mistake of a value that a load cannot have.
 func limit[T int | time.Duration](p *problems, field string, value, most T) {
 	if value < 0 {
 		p.add(field, "cannot be negative (%v)", value)
@@ -53,7 +51,7 @@ func limit[T int | time.Duration](p *problems, field string, value, most T) {
 	}
 }
 
-// refuse adds the fields of some names that have a value, with the reason why they cannot have one.
+// refuse adds a mistake for each of the named fields that has a value, with the reason why it must not have one.
 func (s *Scenario) refuse(p *problems, why string, names ...string) {
 	for _, f := range s.Fields() {
 		if slices.Contains(names, f.Name) && !f.IsZero() {
@@ -107,7 +105,8 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	return p
 }
 
-// variant adds a mistake unless a recipe has a variant of that name, and reports whether it has. given is how the field has it.
+// variant adds a mistake unless a recipe has a variant of that name, and reports whether it has. given is the name as written
+// in the field.
 func (p *problems) variant(field string, recipe variants.Recipe, given, name string) bool {
 	names := variantNames(recipe)
 	known := slices.Contains(names, name)
@@ -175,8 +174,8 @@ func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
 	}
 }
 
-// validateNames checks whether the recipe has the metrics and the variants that a field mentions, and whether the metrics are measured
-// under the scenario's load. An empty name of a variant stands for none.
+// validateNames checks that the recipe has the metrics and the variants that a field mentions, and that the metrics are
+// measured under the scenario's load. An empty name means no variant.
 func (s *Scenario) validateNames(p *problems, field string, recipe variants.Recipe, metrics []string, mentioned ...string) {
 	for _, name := range metrics {
 		part, known := metric.Named(name).Part, MetricNames(recipe)
@@ -202,7 +201,7 @@ func (s *Scenario) validateNames(p *problems, field string, recipe variants.Reci
 	}
 }
 
-// alwaysCounted reports whether a metric is a loss that is counted without faults, too, with each variant that is mentioned.
+// alwaysCounted reports whether a metric is a loss that each mentioned variant counts also without faults.
 func alwaysCounted(recipe variants.Recipe, metric string, mentioned []string) bool {
 	return !slices.ContainsFunc(recipe.All(), func(v variants.Variant) bool {
 		return slices.Contains(mentioned, v.Name) && !v.ForgoneAlways(variants.Loss(metric))
@@ -227,8 +226,8 @@ func (s *Scenario) validateClients(p *problems) {
 	}
 }
 
-// validateProducts checks what a measurement and a run add up to. It divides limits instead of multiplying numbers, so that
-// nothing overflows.
+// validateProducts checks the totals of a measurement and of a run. It divides limits instead of multiplying numbers, to avoid
+// overflow.
 func (s *Scenario) validateProducts(p *problems, recipes []variants.Recipe) {
 	if len(s.Clients) == 0 {
 		return
@@ -245,8 +244,8 @@ func (s *Scenario) validateProducts(p *problems, recipes []variants.Recipe) {
 	}
 }
 
-// validateAtMost checks that a load with a limit is one whose number of operations is known, so that zkbench can say how far it
-// came.
+// validateAtMost checks that a load with a limit has a known number of operations, so that zkbench can say how much of it was
+// done.
 func (s *Scenario) validateAtMost(p *problems, defaultSize int) {
 	switch {
 	case s.AtMost == 0:
