@@ -202,11 +202,11 @@ func readBaseline(file string) (Baseline, error) {
 		return b, err
 	}
 	if err := store.DecodeStrict(text, &b); err != nil {
-		return b, fmt.Errorf("%s is not a baseline of this zkbench: %w: save it anew", file, err)
+		return b, fmt.Errorf("%s is not a baseline of this zkbench: %w: save it again", file, err)
 	}
 	switch {
 	case b.Schema != BaselineSchema:
-		return b, fmt.Errorf("%s has schema %d, this zkbench reads %d: save it anew", file, b.Schema, BaselineSchema)
+		return b, fmt.Errorf("%s has schema %d, this zkbench reads %d: save it again", file, b.Schema, BaselineSchema)
 	case b.Scenario+".json" != filepath.Base(file):
 		return b, fmt.Errorf("%s is a baseline of %q: its file must be named after the scenario", file, b.Scenario)
 	case len(b.Rows) == 0:
@@ -227,7 +227,7 @@ func (r BaselineRow) problem() string {
 	}
 	for name, count := range r.Counts {
 		if count > metric.LargestCount {
-			return fmt.Sprintf("has a %s of %g, which is no bound: save it anew", name, count)
+			return fmt.Sprintf("has a %s of %g, which is not a bound: save it again", name, count)
 		}
 		if !slices.Contains(metric.WithFormula(), name) {
 			return fmt.Sprintf("has %s, which is not one of the counts of a baseline (%s)", name, strings.Join(metric.WithFormula(), ", "))

@@ -181,7 +181,7 @@ func TestABoundThatIsNone(t *testing.T) {
 	dir := t.TempDir()
 	b := Baseline{Schema: BaselineSchema, Scenario: "x", Rows: []BaselineRow{{Clients: 1, Variant: "a", Counts: map[string]float64{metric.RequestsPerOp: math.MaxFloat64}}}}
 	must.Do(t, b.Write(dir))
-	if _, err := ReadBaselines(dir); err == nil || !strings.Contains(err.Error(), "is no bound") {
+	if _, err := ReadBaselines(dir); err == nil || !strings.Contains(err.Error(), "is not a bound") {
 		t.Errorf("%v", err)
 	}
 }

@@ -101,7 +101,7 @@ func TestReadFileOfAnotherKind(t *testing.T) {
 	huge := filepath.Join(dir, "huge.json")
 	must.Do(t, os.WriteFile(huge, nil, 0o644))
 	must.Do(t, os.Truncate(huge, 1<<40))
-	for path, want := range map[string]string{dir: "no regular file (d---", "/dev/zero": "no regular file", huge: "has 1099511627776 bytes"} {
+	for path, want := range map[string]string{dir: "not a regular file (d---", "/dev/zero": "not a regular file", huge: "has 1099511627776 bytes"} {
 		if _, err := store.ReadFile(path); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)
 		}

@@ -43,7 +43,7 @@ func checkFile(info os.FileInfo, err error) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return fmt.Errorf("it is no regular file (%s)", info.Mode().Type())
+		return fmt.Errorf("it is not a regular file (%s)", info.Mode().Type())
 	case info.Size() > largestFile:
 		return errTooLarge(info.Size())
 	}

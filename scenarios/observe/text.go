@@ -51,7 +51,7 @@ func (r Report) Text(connections proxy.Stats, columns int) string {
 		list.Map(r.Stuck, Waiter.String), more(int64(r.MoreStuck), "and %s more")...)
 	for _, line := range slices.Concat(
 		more(r.StuckEnded, "stuck sessions that have ended: %s, after exists had set a watch on a sequential znode that was gone"),
-		more(int64(r.LeftWatches), "watches on sequential znodes that are gone, whose sessions went on: %s, which the servers keep"),
+		more(int64(r.LeftWatches), "watches on sequential znodes that are gone, whose sessions continued: %s, which the servers keep"),
 	) {
 		say(line)
 	}
