@@ -226,8 +226,7 @@ func (s *Scenario) validateClients(p *problems) {
 	}
 }
 
-// validateProducts checks the totals of a measurement and of a run. It divides limits instead of multiplying numbers, to avoid
-// overflow.
+// validateProducts divides limits instead of multiplying numbers, to avoid overflow.
 func (s *Scenario) validateProducts(p *problems, recipes []variants.Recipe) {
 	if len(s.Clients) == 0 {
 		return
@@ -244,8 +243,7 @@ func (s *Scenario) validateProducts(p *problems, recipes []variants.Recipe) {
 	}
 }
 
-// validateAtMost checks that a load with a limit has a known number of operations, so that zkbench can say how much of it was
-// done.
+// validateAtMost requires a known number of operations, so that zkbench can say how much of an unfinished load was done.
 func (s *Scenario) validateAtMost(p *problems, defaultSize int) {
 	switch {
 	case s.AtMost == 0:

@@ -110,8 +110,7 @@ func (m Measured) Check(claims ...Claim) []Check {
 	return checks
 }
 
-// variants returns the variants that a claim about every variant applies to. It leaves out variants that are known to be
-// broken where the metric would show only that.
+// variants leaves out variants that are known to be broken where the metric would show only that.
 func (m Measured) variants(c Claim) []string {
 	var variants []string
 	for _, r := range m.Rows {

@@ -141,8 +141,7 @@ type Difference struct {
 // or stands between the values of a condition in which a side differs within itself.
 const or = " or "
 
-// differences returns the conditions that are not the same in all documents of both groups, the load included. Settings that only one of
-// two engines reports are left out.
+// differences includes the load, and leaves out settings that only one of two engines reports.
 func (m match) differences(across []grouping.Aspect) []Difference {
 	side := m.other.side
 	if m.base.side == side { // within one run

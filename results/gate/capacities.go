@@ -19,8 +19,7 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// builtInOfSearches applies the rules that hold for every search of a capacity: no trial broke the recipe's promise, and each
-// variant has a capacity. No other rules apply to the trials, because a search needs those beyond the capacity, too.
+// builtInOfSearches applies few rules to the trials, because a search needs those beyond the capacity, too.
 func builtInOfSearches(e Evidence) []Check {
 	checks := list.Map(grouping.Repeats(e.Trials), promiseKept().check)
 	for _, r := range e.Capacities {

@@ -95,8 +95,7 @@ func (a *Assertion) parse(check string) []string {
 	return problems
 }
 
-// setSearch reads the objective of a rule about a capacity, and returns the mistakes in the fields that say which capacity is meant. A
-// field that was not given is empty.
+// setSearch reads the objective, and returns the mistakes in fields that are for capacities. Fields that were not given are empty.
 func (a *Assertion) setSearch(objective string) []string {
 	switch {
 	case !a.isCapacity() && objective+a.By != "":

@@ -21,7 +21,6 @@ const MaxPairs = 500
 // finite: a test refuses the datum otherwise.
 func LogRatio(head, base float64) float64 { return math.Log(head) - math.Log(base) }
 
-// usable returns an error for numbers that cannot be ranked, and for more than MaxPairs.
 func usable(diffs []float64) error {
 	if len(diffs) > MaxPairs {
 		return fmt.Errorf("%d pairs: at most %d can be tested", len(diffs), MaxPairs)

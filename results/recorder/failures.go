@@ -14,8 +14,7 @@ const MaxFaults = 200
 // noFault is the id of a fault outside of the window.
 const noFault = -1
 
-// failures collects the faults of the window and their costs. It keeps the faults that are listed, those after which no other
-// client has completed an operation yet, and the surroundings of the first one.
+// failures collects the faults of the window and their costs.
 type failures struct {
 	window  *window
 	faulty  bool

@@ -58,8 +58,6 @@ func Metrics(rows []summary.Row) []string {
 	return list.Distinct(slices.Concat(list.Map(rows, func(r summary.Row) []string { return slices.Collect(maps.Keys(r.Metrics)) })...))
 }
 
-// recordOf returns a row as scripts read it, with some metrics. Its doubts are the row's warnings; its mark is the gravest of
-// them.
 func recordOf(r summary.Row, metrics []string) map[string]any {
 	d := r.Repeats[0]
 	record := map[string]any{

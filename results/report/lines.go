@@ -12,8 +12,6 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// notes returns the lines below a table: the floor, the response times that are missing, the background, and the outcome of
-// the faults.
 func notes(rows []summary.Row) []string {
 	s, lines := rows[0].Repeats[0].Scenario, floorLine(rows)
 	if slices.ContainsFunc(rows, func(r summary.Row) bool { return r.Any((*results.Document).BeyondCapacity) }) {

@@ -89,7 +89,7 @@ func (m *Matrix) present() []string {
 	})
 }
 
-// table returns some of the columns. Variants without a measurement there are left out.
+// table returns some of the columns, without variants that have no measurement there.
 func (m *Matrix) table(faults []string) *table.Table {
 	t := table.New(append(table.Left("variant"), table.Right(faults...)...)...)
 	recipe := ""

@@ -61,8 +61,6 @@ func writeViolations(w io.Writer, docs []*results.Document) {
 	}
 }
 
-// writeKnownBroken prints for each variant that is known to be broken which promise it breaks, and in how many measurements it
-// did.
 func writeKnownBroken(w io.Writer, docs []*results.Document) {
 	known := list.Where(docs, func(d *results.Document) bool { return d.KnownBroken != "" })
 	why := func(d *results.Document) [2]string { return [2]string{grouping.KeyOf(d).Name(), d.KnownBroken} }

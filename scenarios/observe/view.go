@@ -46,8 +46,7 @@ func (v *View) Show(r Report) {
 // Close removes the block.
 func (v *View) Close() { v.out.Clear() }
 
-// block returns the lines about an observation under way: the window, the last seconds, the stuck clients and the largest
-// herds, as far as there is room.
+// block has the window, the last seconds, the stuck clients and the largest herds, as far as there is room.
 func (r Report) block(columns, rows int) []string {
 	state := ""
 	if !r.Open {

@@ -42,8 +42,7 @@ func tracks(l runner.Live) []track {
 	}
 }
 
-// liveBlock returns the lines about a measurement under way, each of at most that many columns: its name, how long it has run,
-// and a sparkline of the last minute for each quantity.
+// liveBlock returns lines of at most that many columns: the measurement, and a sparkline of the last minute for each quantity.
 func liveBlock(what string, l runner.Live, columns int) []string {
 	times := " " + timesOf(l)
 	if l.WarmUp {

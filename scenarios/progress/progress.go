@@ -79,7 +79,7 @@ func (p *Progress) drawLine(what string) {
 	p.out.Draw([]string{progressLine(what, p.done, p.total, p.elapsed(), columns-1)})
 }
 
-// progressLine returns a line of at most width columns: the current measurement, a bar, and an estimate of the remaining time.
+// progressLine shows the current measurement, a bar, and an estimate of the remaining time in at most width columns.
 func progressLine(what string, done, total int, elapsed time.Duration, width int) string {
 	const room = 24
 	filled := room * done / max(total, 1)

@@ -225,8 +225,7 @@ func (t *Trials) folder(s scenarios.Scenario, trial capacity.Trial) (string, err
 	return folder, removeTrial(folder, s, trial.Load)
 }
 
-// removeTrial removes the results of an earlier trial of the same variant and load, because the next one may have fewer
-// repeats.
+// removeTrial removes all results of an earlier trial of this load: the next one may have fewer repeats.
 func removeTrial(folder string, s scenarios.Scenario, load int) error {
 	d := results.Document{Scenario: s.Scenario, Recipe: s.Recipe, Variant: s.Variants[0], Clients: s.Clients[0]}
 	if s.Mode == scenarios.Open {
