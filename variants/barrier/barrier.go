@@ -1,7 +1,7 @@
 // Package barrier compares two ways to wait at a barrier until one client opens it for all.
 //
-// The promise, to which both are held: no client passes a barrier before it is opened, and every client that waits at an
-// opened barrier passes it.
+// The promise of both variants: no client passes a barrier before it is opened, and every client that waits at an opened
+// barrier passes it.
 //
 //	variant     znodes               one opening with N-1 waiting
 //	recheck     <dir>/barrier-<seq>  N-1 notifications, 2N-1 requests
@@ -18,7 +18,7 @@
 // opens it, and the others have waited for about a session timeout. A client that dies while it waits delays no other client.
 // It passes no barrier that was opened without it.
 //
-// Each variant's own comment has the steps and the exact formulas; `zkbench run barrier-drain` holds them to it.
+// Each variant's own comment has the steps and the exact formulas; `zkbench run barrier-drain` checks the formulas.
 package barrier
 
 import (
@@ -53,15 +53,17 @@ var ErrNone = errors.New("there is no barrier")
 // Recipe returns the barrier recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:        "barrier",
-		Summary:     "no client passes until the barrier is opened, then all clients do",
-		Source:      "ZooKeeper recipes page, Barriers",
-		Variants:    []variants.Variant{recheckVariant(), noRecheckVariant()},
-		Phases:      phases(),
-		Operation:   phaseOpen,
-		CountFrom:   variants.FromStart,
-		Collective:  true,
-		Events:      []string{"waits at the barrier", "has passed the barrier", "begins to open the barrier", "has opened the barrier", "stops waiting"},
+		Name:       "barrier",
+		Summary:    "no client passes until the barrier is opened, then all clients do",
+		Source:     "ZooKeeper recipes page, Barriers",
+		Variants:   []variants.Variant{recheckVariant(), noRecheckVariant()},
+		Phases:     phases(),
+		Operation:  phaseOpen,
+		CountFrom:  variants.FromStart,
+		Collective: true,
+		Events: []string{
+			"waits at the barrier", "has passed the barrier", "begins to open the barrier", "has opened the barrier", "stops waiting",
+		},
 		Calls:       []variants.EventKind{opening},
 		NewObserver: newObserver,
 		Code:        code,

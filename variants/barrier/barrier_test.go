@@ -92,7 +92,7 @@ func TestObserverMemoryWithLives(t *testing.T) {
 	})
 }
 
-// script is a barrier that writes down what is asked of it.
+// script is a barrier that records its calls.
 type script struct {
 	calls  []string
 	err    error

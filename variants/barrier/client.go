@@ -26,8 +26,8 @@ func Create(ctx context.Context, session *variants.Session, dir string) error {
 	return session.Ensure(ctx, znode(dir, 0), nil, 0)
 }
 
-// latest returns the number of the closed barrier. If the session's server lags behind in spite of the sync, the number is
-// that of an earlier barrier, which the client will find open.
+// latest returns the number of the closed barrier. If the session's server lags behind in spite of the sync, it returns
+// the number of an earlier barrier, which the client will find open.
 func latest(ctx context.Context, session *variants.Session, dir string) (int64, error) {
 	var names []string
 	err := session.Synced(ctx, dir, func(c variants.Conn) (err error) {
@@ -50,17 +50,17 @@ func latest(ctx context.Context, session *variants.Session, dir string) (int64, 
 	return last, nil
 }
 
-// client is what the variants share: how far the client has come, and how a barrier is opened. They differ in how they
+// client is shared by the variants: how far the client has come, and how a barrier is opened. They differ in how they
 // wait.
 type client struct {
 	session *variants.Session
 	dir     string
 	number  atomic.Int64    // of the next barrier
-	told    *variants.Watch // whose notification has told of the last opening; nil if the client has read of it
+	told    *variants.Watch // the watch that has notified of the last opening; nil if the client has read of it
 	await   func(ctx context.Context, barrier string) error
 }
 
-// init finds the closed barrier. await waits until the znode of a barrier is gone.
+// await waits until the znode of a barrier is gone.
 func (c *client) init(ctx context.Context, session *variants.Session, dir string, await func(context.Context, string) error) error {
 	c.session, c.await = session, await
 	c.dir = path.Clean(dir) // no server accepts a path with a trailing slash
@@ -69,13 +69,10 @@ func (c *client) init(ctx context.Context, session *variants.Session, dir string
 	return err
 }
 
-// Number implements [Barrier].
 func (c *client) Number() int64 { return c.number.Load() }
 
-// Wait implements [Barrier].
 func (c *client) Wait(ctx context.Context) error { return c.pass(ctx, c.await) }
 
-// Open implements [Barrier].
 func (c *client) Open(ctx context.Context) error { return c.pass(ctx, c.open) }
 
 // pass moves the client on to the next barrier if it gets through its current one. If the caller has left meanwhile, the
@@ -96,8 +93,8 @@ func (c *client) pass(ctx context.Context, through func(ctx context.Context, bar
 	}, func() { c.number.Add(-1) })
 }
 
-// open deletes the barrier and creates the next in one transaction. A missing znode is no error: another client has opened
-// the barrier, or an earlier attempt of this one whose reply was lost.
+// open deletes the barrier and creates the next in one transaction. It returns nil if the znode is missing: another
+// client has opened the barrier, or an earlier attempt of this one whose reply was lost.
 func (c *client) open(ctx context.Context, barrier string) error {
 	_, _, err := c.session.Multi(ctx,
 		&zk.DeleteRequest{Path: barrier, Version: -1},
@@ -108,9 +105,9 @@ func (c *client) open(ctx context.Context, barrier string) error {
 	return nil
 }
 
-// look returns a watch on the barrier, or nil if the barrier is open. It reads the data, because an exists would leave a
-// watch behind on a znode that is missing. A server to which the session has moved may lag behind the notification with which the client has
-// passed the barrier before, and not have this one yet: it catches up first.
+// look returns a watch on the barrier, or nil if the barrier is open. It reads the data, because an exists would leave
+// a watch behind on a znode that is missing. A server to which the session has moved may lag behind the notification
+// with which the client has passed the barrier before, and not have this one yet: it catches up first.
 func (c *client) look(ctx context.Context, barrier string) (*variants.Watch, error) {
 	_, _, watch, err := c.session.GetW(ctx, barrier)
 	if errors.Is(err, zk.ErrNoNode) && c.told.Moved() {
@@ -126,12 +123,10 @@ func (c *client) look(ctx context.Context, barrier string) (*variants.Watch, err
 	return watch, nil
 }
 
-// openings is the cost of an opening with this many requests.
 func openings(requests variants.Formula) variants.Cost {
 	return variants.Cost{Requests: requests, Writes: "1", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"}
 }
 
-// prepare creates the first barrier.
 func prepare(ctx context.Context, env variants.Env) error {
 	return Create(ctx, env.Session, env.Root)
 }

@@ -34,8 +34,8 @@ import (
 // Barriers.
 type Recheck struct{ client }
 
-// NewRecheck returns a client's view of the barriers in dir, of which [Create] must have made the first. The client's next
-// barrier is the one that is closed.
+// NewRecheck returns a client's view of the barriers in dir, the first of which [Create] must have made. The client's
+// next barrier is the one that is closed.
 func NewRecheck(ctx context.Context, session *variants.Session, dir string) (*Recheck, error) {
 	b := &Recheck{}
 	return b, b.init(ctx, session, dir, b.awaitAbsence)

@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// newObserver returns an observer of a barrier's phases and promise.
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		out.Between(phaseWait, waiting, passed),
@@ -17,11 +16,12 @@ func newObserver(out variants.Findings) variants.Observer {
 	}
 }
 
-// passages times how long waiting clients take to pass, and reports the clients that pass too early or never. An opening
-// is recorded just before it is sent, and a passage just after it is granted: a passage that comes first came too early.
+// passages times how long waiting clients take to pass, and reports the clients that pass too early or never. An
+// opening is recorded just before it is sent, and a passage just after it is granted: a passage that comes first came
+// too early.
 //
-// A client that dies waits no more. One that dies while it opens a barrier may have opened it or not: the others may pass, and
-// need not. Barriers are opened in their order, so that an opening shows that all earlier barriers are open.
+// A client that dies no longer waits. If it dies while it opens a barrier, it may have opened it or not: the others may
+// pass, and need not. Barriers are opened in their order, so that an opening shows that all earlier barriers are open.
 type passages struct {
 	out    variants.Findings
 	waits  map[int]*wait // of the clients that wait
@@ -29,13 +29,11 @@ type passages struct {
 	opened int64         // the last barrier whose opening was acknowledged, -1 before the first
 }
 
-// wait is a client's wait at a barrier.
 type wait struct {
 	began  variants.Event
 	opened time.Duration // when an opening was last sent meanwhile; 0 if none was
 }
 
-// Observe implements [variants.Observer].
 func (p *passages) Observe(e variants.Event) {
 	switch e.Kind {
 	case waiting:
@@ -62,7 +60,7 @@ func (p *passages) Observe(e variants.Event) {
 	}
 }
 
-// Complete implements [variants.Observer]. It reports each client that still waits at a barrier that was opened.
+// Complete reports each client that still waits at a barrier that was opened.
 func (p *passages) Complete() {
 	for _, client := range slices.Sorted(maps.Keys(p.waits)) {
 		if e := p.waits[client].began; e.Value <= p.opened {

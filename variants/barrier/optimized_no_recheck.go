@@ -37,7 +37,7 @@ import (
 // ZooKeeper recipes page, Barriers.
 type NoRecheck struct{ client }
 
-// NewNoRecheck returns a client's view of the barriers in dir, of which [Create] must have made the first. The client's
+// NewNoRecheck returns a client's view of the barriers in dir, the first of which [Create] must have made. The client's
 // next barrier is the one that is closed.
 func NewNoRecheck(ctx context.Context, session *variants.Session, dir string) (*NoRecheck, error) {
 	b := &NoRecheck{}

@@ -10,23 +10,22 @@ import (
 // The events that a participant records. The value is the number of the barrier.
 const (
 	waiting variants.EventKind = iota // just before it begins to wait
-	passed                            // it has passed
-	opening                           // just before it sends the opening
-	opened                            // the opening was acknowledged
-	gaveUp                            // it stopped waiting
+	passed
+	opening // just before it sends the opening
+	opened  // the opening was acknowledged
+	gaveUp  // it stopped waiting
 )
 
-// The phases.
 const (
 	phaseWait    = "wait"
 	phaseOpen    = "open"
 	phasePassage = "passage"
 )
 
-// phases returns what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phasePassage, Meaning: "from just before an opening is sent until a client that was waiting is past the barrier", Floor: variants.FloorHandoff},
+		{Name: phasePassage, Floor: variants.FloorHandoff,
+			Meaning: "from just before an opening is sent until a client that was waiting is past the barrier"},
 		{Name: phaseOpen, Meaning: "from just before an opening is sent until its reply", Floor: variants.FloorWrite},
 		{Name: phaseWait, Meaning: "from the call until the client is past the barrier", Waits: true, UntimedInLockstep: true},
 	}
@@ -40,7 +39,6 @@ type participant struct {
 
 var _ variants.Rounded = (*participant)(nil)
 
-// join makes a variant's Join out of its constructor.
 func join[B Barrier](open func(context.Context, *variants.Session, string) (B, error)) variants.JoinFunc {
 	return variants.JoinBy(
 		func(ctx context.Context, env variants.Env) (B, error) {
@@ -49,8 +47,7 @@ func join[B Barrier](open func(context.Context, *variants.Session, string) (B, e
 		func(b B, env variants.Env) variants.Participant { return &participant{barrier: b, env: env} })
 }
 
-// Step implements [variants.Participant]. The participant whose turn it is to open holds first, so that the others can
-// line up.
+// The participant whose turn it is to open holds first, so that the others can line up.
 func (p *participant) Step(ctx context.Context) error {
 	number := p.barrier.Number()
 	if number%int64(p.env.Clients) == int64(p.env.Index) {
@@ -59,7 +56,6 @@ func (p *participant) Step(ctx context.Context) error {
 	return p.wait(ctx, number)
 }
 
-// Round implements [variants.Rounded].
 func (p *participant) Round() int64 { return p.barrier.Number() }
 
 func (p *participant) open(ctx context.Context, number int64) error {
@@ -84,5 +80,5 @@ func (p *participant) wait(ctx context.Context, number int64) error {
 	return nil
 }
 
-// Leave implements [variants.Participant]. The barrier stays, closed, for clients that may still come.
+// The barrier stays, closed, for clients that may still come.
 func (p *participant) Leave(context.Context) error { return nil }
