@@ -62,10 +62,10 @@ type Consumer interface {
 // Item is one item of a queue.
 type Item struct {
 	Data  []byte
-	place line.Ticket // zero for one that was taken before its producer knew its name
+	place line.Ticket // zero for an item that was taken before its producer knew its name
 }
 
-// position returns how many items had been put when this one had been, itself included. It is 0 for one whose name is unknown.
+// position returns how many items had been put up to and including this one; 0 if its name is unknown.
 func (i Item) position() int64 {
 	if i.place.Name == "" {
 		return 0

@@ -9,7 +9,6 @@ import (
 	"github.com/zkbench/zkbench/variants/items"
 )
 
-// newObserver returns an observer of a blocking queue's phases and promise.
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		out.Between(phasePut, putting, put),
@@ -21,28 +20,29 @@ func newObserver(out variants.Findings) variants.Observer {
 }
 
 // takes reports items that were taken twice, in the wrong order, before they were put, or never. There is one producer,
-// whose items are numbered in the order of its puts, beside clients that make up for what their failure may have cost.
+// whose items are numbered in the order of its puts, beside clients that make up for items that their failure may have
+// cost.
 //
-// Two takes are known to be in the wrong order if the take of the later item had ended when the take of the earlier one was
-// not yet claimed: a claim is recorded just before it is sent, and a take just after it was answered.
+// Two takes are known to be in the wrong order if the take of the later item had ended when the take of the earlier one
+// was not yet claimed: a claim is recorded just before it is sent, and a take just after it was answered.
 //
-// A client that fails after it has sent a claim may have taken that item. It did so if a later item was taken and this one
-// never was: the item is lost. Items may be left then, because a client that fails takes fewer than were put for it.
+// A client that fails after it has sent a claim may have taken that item. It did so if a later item was taken and this
+// one never was: the item is lost. Items may be left then, because a client that fails takes fewer than were put for
+// it.
 //
-// Where items end with the session of their producer, one that was never taken is lost when that session has ended.
+// Where items end with the session of their producer, an item that was never taken is lost when that session has ended.
 type takes struct {
 	out      variants.Findings
 	open     map[int64]variants.Event // the last event of each item that is not taken: putting or put
 	finished items.Finished
 	latest   int64 // the highest item of the producer that was taken
 	clients  map[int]*consumer
-	failed   bool                     // a client has failed
+	failed   bool
 	short    bool                     // items end with the session of their producer
 	ended    map[int]variants.Event   // by client: the last end of a life or a session
 	broken   map[int64]variants.Event // by item that is not taken: the end of the life of a client that was claiming it
 }
 
-// consumer is what the observer knows of a client.
 type consumer struct {
 	waiting bool  // it has requested an item
 	claims  int64 // the item that it claims; zero if it claims none
@@ -51,11 +51,11 @@ type consumer struct {
 
 func newTakes(out variants.Findings) *takes {
 	return &takes{
-		out: out, open: map[int64]variants.Event{}, clients: map[int]*consumer{}, broken: map[int64]variants.Event{}, ended: map[int]variants.Event{},
+		out: out, open: map[int64]variants.Event{}, clients: map[int]*consumer{}, broken: map[int64]variants.Event{},
+		ended: map[int]variants.Event{},
 	}
 }
 
-// Observe implements [variants.Observer].
 func (s *takes) Observe(e variants.Event) {
 	c := variants.StateOf(s.clients, e.Client)
 	switch e.Kind {
@@ -87,7 +87,7 @@ func (s *takes) Observe(e variants.Event) {
 	}
 }
 
-// take ends an item. latest is the highest one that was taken when the claim was sent.
+// take handles the take of an item. latest is the highest item that had been taken when the claim was sent.
 func (s *takes) take(e variants.Event, latest int64) {
 	owner, twice := s.finished.Owner(e.Value)
 	begun, open := s.open[e.Value]
@@ -109,13 +109,13 @@ func (s *takes) take(e variants.Event, latest int64) {
 	}
 }
 
-// inDoubt reports whether the put of an item was not answered in the life of its producer: it may take effect in the next one, after others.
+// inDoubt reports whether the put of an item was not answered in the life of its producer: it may take effect in the
+// next one, after others.
 func (s *takes) inDoubt(begun variants.Event) bool {
 	return begun.Kind != put && s.ended[begun.Client].At > begun.At
 }
 
-// Complete implements [variants.Observer]: it reports the items that were put and not taken. A put that was not answered may
-// have failed.
+// Complete reports the items that were put and not taken. A put that was not answered may have failed.
 func (s *takes) Complete() {
 	left := slices.SortedFunc(maps.Values(s.open), func(a, b variants.Event) int { return cmp.Compare(a.Value, b.Value) })
 	waits := s.waits()
@@ -125,7 +125,8 @@ func (s *takes) Complete() {
 		switch {
 		case e.Kind != put:
 		case s.short && s.ended[e.Client].At > e.At:
-			s.out.Lose(s.ended[e.Client], variants.ItemsLost, 1, "item %d is lost: the session of client %d, which had put it, has ended", e.Value, e.Client)
+			s.out.Lose(s.ended[e.Client], variants.ItemsLost, 1,
+				"item %d is lost: the session of client %d, which had put it, has ended", e.Value, e.Client)
 		case !s.failed || passed && !broken:
 			s.out.Breach(e, "item %d was put and never taken", e.Value)
 		case passed:
@@ -136,7 +137,6 @@ func (s *takes) Complete() {
 	}
 }
 
-// waits reports whether a client waits for an item.
 func (s *takes) waits() bool {
 	return slices.ContainsFunc(slices.Collect(maps.Values(s.clients)), func(c *consumer) bool { return c.waiting })
 }

@@ -29,7 +29,6 @@ type client struct {
 	flags   int32 // of the znodes of items
 }
 
-// open returns a client of a queue below an existing znode dir.
 func open(ctx context.Context, session *variants.Session, dir string) (*client, error) {
 	lineFor := line.New(session, path.Join(dir, "items"), itemMarker)
 	if err := session.Ensure(ctx, lineFor.Dir, nil, 0); err != nil {
@@ -39,7 +38,6 @@ func open(ctx context.Context, session *variants.Session, dir string) (*client, 
 	return &client{session, lineFor, journal, zk.FlagSequence}, err
 }
 
-// Put implements [Producer].
 func (c *client) Put(ctx context.Context, data []byte) (Item, error) {
 	return variants.Run(ctx, c.session, func(ctx context.Context) (Item, error) { return c.put(ctx, data) }, func(item Item) {
 		ctx, cancel := variants.Cleanup(ctx)
@@ -75,7 +73,6 @@ func (c *client) put(ctx context.Context, data []byte) (Item, error) {
 	return item, nil
 }
 
-// AwaitTaken implements [Producer].
 func (c *client) AwaitTaken(ctx context.Context, item Item) error {
 	if item.place.Name == "" {
 		return nil
@@ -83,7 +80,6 @@ func (c *client) AwaitTaken(ctx context.Context, item Item) error {
 	return c.session.Do(ctx, func(ctx context.Context) error { return c.items.AwaitWatch(ctx, item.place) }, nil)
 }
 
-// read returns an item; false if it is gone.
 func (c *client) read(ctx context.Context, place line.Ticket) (Item, bool, error) {
 	data, _, err := c.session.Get(ctx, c.items.Path(place))
 	if errors.Is(err, zk.ErrNoNode) {
@@ -92,7 +88,7 @@ func (c *client) read(ctx context.Context, place line.Ticket) (Item, bool, error
 	return Item{data, place}, err == nil, err
 }
 
-// claim runs a claim to its end even if ctx ends meanwhile: the caller must learn what it has taken.
+// claim runs a claim to its end even if ctx ends meanwhile: the caller must learn whether it has taken the item.
 func (c *client) claim(ctx context.Context, claim func(context.Context) (bool, error)) (bool, error) {
 	if err := ctx.Err(); err != nil {
 		return false, err

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// pollInterval is how long a consumer pauses that has found no item.
+// pollInterval is how long a consumer that has found no item pauses.
 const pollInterval = 10 * time.Millisecond
 
 // Poll is the queue whose consumers list the items again and again until there is one.
@@ -54,7 +54,6 @@ func NewPoll(ctx context.Context, session *variants.Session, dir string) (*Poll,
 	return q, nil
 }
 
-// poll lists the items, and pauses if there are none.
 func (q *Poll) poll(ctx context.Context) ([]line.Ticket, error) {
 	children, err := q.items.List(ctx)
 	if err != nil {

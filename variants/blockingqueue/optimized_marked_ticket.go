@@ -50,10 +50,11 @@ import (
 // An item is lost if its taker dies or its session is lost before it knows the outcome of its claim. The other consumers wait
 // for one that dies until its session has ended, and its ticket with it.
 //
-// Bound: on the path of the sojourn phase lie, for any algorithm that takes an item once, a write (the put), a notification to a consumer
-// that waits, a read of the item, and a write (the claim). Here one read more lies between: the listing after the notification, which names
-// the item. Consumers take turns, so that for each later item of a burst, a notification and one listing follow the claim before it;
-// ticket has two listings there, one of which is of every waiting consumer.
+// Bound: on the path of the sojourn phase lie, for any algorithm that takes an item once, a write (the put), a
+// notification to a consumer that waits, a read of the item, and a write (the claim). Here one read more lies between:
+// the listing after the notification, which names the item. Consumers take turns, so that for each later item of a burst,
+// a notification and one listing follow the claim before it; ticket has two listings there, one of them by every waiting
+// consumer.
 //
 // Source: ours: ticket with a turn that ends by a write, as in the lock released-mark.
 type MarkedTicket struct{ turns }

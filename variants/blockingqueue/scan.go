@@ -15,7 +15,6 @@ type scan struct {
 	refill     func(ctx context.Context) ([]line.Ticket, error)
 }
 
-// Peek implements [Consumer].
 func (q *scan) Peek(ctx context.Context) (Item, error) {
 	return variants.Run(ctx, q.session, q.peek, nil)
 }
@@ -36,7 +35,6 @@ func (q *scan) peek(ctx context.Context) (Item, error) {
 	}
 }
 
-// Claim implements [Consumer].
 func (q *scan) Claim(ctx context.Context, item Item) (bool, error) {
 	return q.claim(ctx, func(ctx context.Context) (bool, error) {
 		taken, err := q.remove(ctx, item.place)
@@ -50,10 +48,9 @@ func (q *scan) Claim(ctx context.Context, item Item) (bool, error) {
 	})
 }
 
-// Leave implements [Consumer]. A watch need not be given back.
+// A watch need not be given back.
 func (q *scan) Leave(context.Context) error { return nil }
 
-// watched lists the items with a watch, and waits for it if there are none.
 func (c *client) watched(ctx context.Context) ([]line.Ticket, error) {
 	children, watch, err := c.items.ListW(ctx)
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// ticketsDir is the name of the znode below which the consumers stand in a line.
 const ticketsDir = "tickets"
 
 // turns is the common part of the variants whose consumers stand in a line.
@@ -19,15 +18,14 @@ type turns struct {
 	mine    *line.Ticket // nil while the client is not in the line
 }
 
-// place is how a consumer enters the line, waits for its turn and ends it. The variants differ in it.
+// place is how a consumer enters the line, waits for its turn and ends it.
 type place interface {
 	Enter(ctx context.Context) (line.Ticket, error)
 	AwaitTurn(ctx context.Context, mine line.Ticket) error
-	GiveUp(mine line.Ticket) any // returns the write that ends a turn, for the claim's transaction
+	GiveUp(mine line.Ticket) any // the write that ends a turn, for the claim's transaction
 	GivenUp(mine line.Ticket)    // is called when that write has taken effect
 }
 
-// openTurns returns a client of a queue below an existing znode dir.
 func openTurns(ctx context.Context, session *variants.Session, dir string, tickets line.Line, p place) (turns, error) {
 	c, err := open(ctx, session, dir)
 	if err != nil {
@@ -36,7 +34,6 @@ func openTurns(ctx context.Context, session *variants.Session, dir string, ticke
 	return turns{client: c, tickets: tickets, place: p}, session.Ensure(ctx, tickets.Dir, nil, 0)
 }
 
-// Peek implements [Consumer].
 func (q *turns) Peek(ctx context.Context) (Item, error) {
 	return variants.Run(ctx, q.session, q.peek, func(Item) {
 		ctx, cancel := variants.Cleanup(ctx)
@@ -98,7 +95,6 @@ func (q *turns) awaitItem(ctx context.Context) (line.Ticket, error) {
 	}
 }
 
-// Claim implements [Consumer].
 func (q *turns) Claim(ctx context.Context, item Item) (bool, error) {
 	return q.claim(ctx, func(ctx context.Context) (bool, error) {
 		if q.mine == nil {
@@ -113,7 +109,6 @@ func (q *turns) Claim(ctx context.Context, item Item) (bool, error) {
 	})
 }
 
-// Leave implements [Consumer].
 func (q *turns) Leave(ctx context.Context) error {
 	return q.session.Do(ctx, q.leave, nil)
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// What a participant records. The values are the numbers of items, which grow from put to put of
-// the producer.
+// The events that a participant records. The values are the numbers of items, which grow from put to put of the
+// producer.
 const (
 	putting   variants.EventKind = iota // just before the put is sent
 	put                                 // it has been acknowledged
@@ -22,7 +22,6 @@ const (
 	shortLived // the variant's items end with the session of their producer
 )
 
-// The phases.
 const (
 	phasePut     = "put"
 	phaseTake    = "take"
@@ -30,47 +29,48 @@ const (
 	phaseDrain   = "drain"
 )
 
-// phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseSojourn, Meaning: "from just before an item is put until a client has taken it", UntimedInLockstep: true},
-		{Name: phaseTake, Meaning: "from the call until the client has an item, waiting for the producer included", Waits: true, UntimedInLockstep: true},
+		{Name: phaseTake, Waits: true, UntimedInLockstep: true,
+			Meaning: "from the call until the client has an item, waiting for the producer included"},
 		{Name: phasePut, Meaning: "from just before a put is sent until its reply", Floor: variants.FloorWrite},
 		{Name: phaseDrain, Meaning: "from when the producer has put its last item until all are taken", Waits: true, UntimedInLockstep: true},
 	}
 }
 
 // worker is a participant, the same for every variant. The last one is the producer: in a step it puts an item for each
-// of the others, which take one each. One that is alone does both.
+// of the others, which take one each. A worker that is alone does both.
 //
-// The producer begins its next round when the last item of the round before has been taken. Otherwise it would put faster
-// than its consumers take, and no consumer would wait.
+// The producer begins its next round when the last item of the round before has been taken. Otherwise it would put
+// faster than its consumers take, and no consumer would wait.
 //
-// A consumer whose life has ended may have taken an item that it does not know of. Its next life begins by putting a spare one,
-// or another consumer would wait for an item at the end. If items are ephemeral, the spare item of an earlier life may have ended with
-// its session, and so may up to one round of the producer. The next life puts as many items more. A producer whose life has ended
-// may have put part of its round, and its next life puts the whole round again. So there may be more items than the consumers, which
-// take a fixed number, will ever take. The producer waits for none of these, see drain.
+// A consumer whose life has ended may have taken an item that it does not know of. Its next life begins by putting a
+// spare one, or another consumer would wait for an item at the end. If items are ephemeral, the spare item of an
+// earlier life may have ended with its session, and so may up to one round of the producer. The next life puts as many
+// items more. A producer whose life has ended may have put part of its round, and its next life puts the whole round
+// again. So there may be more items than the consumers, which take a fixed number, will ever take. The producer does
+// not wait for the surplus, see drain.
 type worker struct {
 	queue  Queue
 	env    variants.Env
 	number int64  // of the last item put
 	rounds int    // that the producer has put, in earlier lives, too
 	ends   []Item // the last items of the rounds that the producer has not seen taken, the oldest first
-	spares int    // items that it has yet to put in place of those that its earlier life may have cost
+	spares int    // items that it has yet to put in place of items that its earlier life may have cost
 }
 
-// join returns a variant's Join for its constructor.
 func join[Q Queue](open func(context.Context, *variants.Session, string) (Q, error)) variants.JoinFunc {
 	return joinWith(open, newWorker)
 }
 
-// joinShortLived returns the Join of a variant whose items end with the session of their producer.
 func joinShortLived[Q Queue](open func(context.Context, *variants.Session, string) (Q, error)) variants.JoinFunc {
 	return joinWith(open, newShortLived)
 }
 
-func joinWith[Q Queue](open func(context.Context, *variants.Session, string) (Q, error), worker func(Queue, variants.Env) *worker) variants.JoinFunc {
+func joinWith[Q Queue](
+	open func(context.Context, *variants.Session, string) (Q, error), worker func(Queue, variants.Env) *worker,
+) variants.JoinFunc {
 	return variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
 		return open(ctx, env.Session, env.Root)
 	}, func(q Queue, env variants.Env) variants.Participant { return worker(q, env) })
@@ -85,7 +85,6 @@ func newWorker(q Queue, env variants.Env) *worker {
 	return w
 }
 
-// newShortLived returns a worker of a variant whose items end with the session of their producer.
 func newShortLived(q Queue, env variants.Env) *worker {
 	env.Record(shortLived, 0)
 	w := newWorker(q, env)
@@ -95,10 +94,8 @@ func newShortLived(q Queue, env variants.Env) *worker {
 	return w
 }
 
-// consumes reports whether the worker is not the producer.
 func (w *worker) consumes() bool { return w.env.Index < w.env.Clients-1 }
 
-// round returns how many items the worker puts in a step.
 func (w *worker) round() int {
 	if w.consumes() {
 		return 0
@@ -106,12 +103,11 @@ func (w *worker) round() int {
 	return w.env.Clients - 1
 }
 
-// spare is a bit of the numbers of items that have no order among those of the producer.
+// spare is a bit in the numbers of items that have no order among the producer's items.
 const spare = 1 << 55
 
 func isSpare(number int64) bool { return number&spare != 0 }
 
-// Step implements [variants.Participant].
 func (w *worker) Step(ctx context.Context) error {
 	if err := w.replace(ctx); err != nil {
 		return err
@@ -129,7 +125,6 @@ func (w *worker) Step(ctx context.Context) error {
 	}
 }
 
-// Leave implements [variants.Participant].
 func (w *worker) Leave(ctx context.Context) error { return w.queue.Leave(ctx) }
 
 func (w *worker) produceRound(ctx context.Context) error {
@@ -149,8 +144,9 @@ func (w *worker) produceRound(ctx context.Context) error {
 	return nil
 }
 
-// drain waits until the last round is taken. If clients have put more items than a round for each that the producer has completed,
-// it waits for the last round that does not need more takes than the consumers have made when they have completed as many steps.
+// drain waits until the last round is taken. If clients have put more items than the producer's completed rounds, it
+// waits for the last round that does not need more takes than the consumers have made when they have completed as many
+// steps.
 func (w *worker) drain(ctx context.Context) error {
 	takes := int64(w.rounds) * int64(w.env.Clients-1)
 	due := 0
@@ -183,7 +179,6 @@ func (w *worker) produce(ctx context.Context) (Item, error) {
 	return item, w.env.Hold(ctx, nil)
 }
 
-// replace puts the spare items of a worker that has begun another life.
 func (w *worker) replace(ctx context.Context) error {
 	for ; w.spares > 0; w.spares-- {
 		if _, err := w.put(ctx); err != nil {
