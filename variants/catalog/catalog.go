@@ -51,7 +51,7 @@ func Recipes() []variants.Recipe {
 	}
 }
 
-// Named returns what makes the recipe of a name anew, or nil if there is none.
+// Named returns a constructor of the recipe with this name, or nil if there is none.
 func Named(name string) func() variants.Recipe {
 	i := slices.IndexFunc(Recipes(), func(r variants.Recipe) bool { return r.Name == name })
 	if i < 0 {

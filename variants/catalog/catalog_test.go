@@ -33,8 +33,8 @@ func TestFreeCostsBoundThoseInLockstep(t *testing.T) {
 	}
 }
 
-// checkBounds also holds the costs of a client that is alone to be the same. They are not for locks and elections: an operation begins
-// with a place in the line there, and a lockstep run counts only what comes after the line has formed.
+// checkBounds also checks that the costs of a client that is alone are the same. They differ for locks and elections:
+// an operation begins with a place in the line there, and a lockstep run counts only from when the line has formed.
 func checkBounds(t *testing.T, recipe variants.Recipe, v variants.Variant) {
 	t.Helper()
 	inPart := slices.Contains([]string{"lock", "rwlock", "election"}, recipe.Name)
