@@ -20,7 +20,7 @@
 //
 // These are two recipes, [Recipe] and [ReadRecipe], because they are two workloads: a reader that waits for a change has
 // to watch for it, and then may as well keep a copy. The optimized variant of both is [WatchedCache]. Each variant's own
-// comment has the steps and the exact formulas; `zkbench run config-update config-read` holds them to it.
+// comment has the steps and the exact formulas; `zkbench run config-update config-read` checks the formulas.
 package config
 
 import (
@@ -39,13 +39,13 @@ import (
 var code embed.FS
 
 // Configuration is one client's view of a configuration. Its methods may be called concurrently and then run one after
-// another. When their context ends, they return within about a second even if the server is silent; what they have begun
-// is then completed in the background, and a later call waits for it. All return variants.ErrSessionLost
-// when the session is gone: what a new session reads may be older.
+// another. When their context ends, they return within about a second even if the server is silent; operations that
+// have begun are then completed in the background, and a later call waits for them. All return variants.ErrSessionLost
+// when the session is gone: a new session may read older values.
 type Configuration interface {
-	// Update changes all values. It calls prepare for the new ones as soon as the variant may write them; nothing is changed
-	// if prepare fails. Once writing has begun it is finished even if ctx ends. After an error, the writer or its successor
-	// updates again.
+	// Update changes all values. It calls prepare for the new ones as soon as the variant may write them; nothing is
+	// changed if prepare fails. Once writing has begun it is finished even if ctx ends. After an error, the writer or
+	// its successor updates again.
 	Update(ctx context.Context, prepare func(context.Context) ([][]byte, error)) error
 	// Read returns the values to act on, which must not be modified. They are of one update, except with [Unprotected].
 	Read(ctx context.Context) ([][]byte, error)
@@ -53,10 +53,9 @@ type Configuration interface {
 	Changed(ctx context.Context) error
 }
 
-// sizeMeaning is what a scenario's size is.
 const sizeMeaning = "znodes of the configuration"
 
-// Recipe returns the recipe about how to write a configuration, with its variants, the naive one first.
+// Recipe returns the recipe for ways to write a configuration, with its variants, the naive one first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
 		Name:        "config",
@@ -71,7 +70,10 @@ func Recipe() variants.Recipe {
 		Size:        sizeMeaning,
 		DefaultSize: defaultZnodes,
 		Losses:      []variants.Loss{variants.TornReads, variants.Blocked},
-		Events:      []string{"begins an update", "may write it", "has updated", "awaits an update", "uses its oldest value", "uses its newest value", "reads", "had to wait"},
+		Events: []string{
+			"begins an update", "may write it", "has updated", "awaits an update", "uses its oldest value",
+			"uses its newest value", "reads", "had to wait",
+		},
 		Calls:       []variants.EventKind{updating, writing},
 		NewObserver: newObserver,
 		Code:        code,
@@ -91,7 +93,6 @@ func Create(ctx context.Context, session *variants.Session, dir string, values [
 	return nil
 }
 
-// The names of the znodes.
 const (
 	versionName = "version"
 	flagName    = "invalid"
@@ -99,7 +100,7 @@ const (
 
 func valueName(i int) string { return fmt.Sprintf("m%d", i+1) }
 
-// store is the znodes of a configuration: dir has so many of them with values.
+// store gives access to the znodes of a configuration.
 type store struct {
 	session *variants.Session
 	dir     string
@@ -122,7 +123,6 @@ func (s store) values(ctx context.Context) ([][]byte, error) {
 	return values, nil
 }
 
-// set writes all znodes, one after another.
 func (s store) set(ctx context.Context, values [][]byte) error {
 	for i, value := range values {
 		if _, err := s.session.Set(ctx, path.Join(s.dir, valueName(i)), value, -1); err != nil {
@@ -132,7 +132,6 @@ func (s store) set(ctx context.Context, values [][]byte) error {
 	return nil
 }
 
-// prepared returns the values that prepare returns, if there is one for each znode.
 func (s store) prepared(ctx context.Context, prepare func(context.Context) ([][]byte, error)) ([][]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -154,19 +153,16 @@ type serial struct {
 	strategy strategy
 }
 
-// strategy is what the variants differ in.
 type strategy struct {
 	update  func(context.Context, func(context.Context) ([][]byte, error)) error
 	read    func(context.Context) ([][]byte, error)
 	changed func(context.Context) error
 }
 
-// Update implements [Configuration].
 func (s serial) Update(ctx context.Context, prepare func(context.Context) ([][]byte, error)) error {
 	return s.run(ctx, func(ctx context.Context) error { return s.strategy.update(ctx, prepare) })
 }
 
-// Read implements [Configuration].
 func (s serial) Read(ctx context.Context) ([][]byte, error) {
 	return variants.Run(ctx, s.handle, func(ctx context.Context) ([][]byte, error) {
 		values, err := s.strategy.read(ctx)
@@ -177,7 +173,6 @@ func (s serial) Read(ctx context.Context) ([][]byte, error) {
 	}, nil)
 }
 
-// Changed implements [Configuration].
 func (s serial) Changed(ctx context.Context) error { return s.run(ctx, s.strategy.changed) }
 
 func (s serial) run(ctx context.Context, step func(context.Context) error) error {
@@ -191,14 +186,12 @@ func (s serial) run(ctx context.Context, step func(context.Context) error) error
 
 // copied is a copy of the values that is used until a watch fires.
 type copied struct {
-	values [][]byte // nil if there is none
+	values [][]byte
 	watch  *variants.Watch
 }
 
-// current reports whether the copy may be used.
 func (c *copied) current() bool { return c.values != nil && !c.watch.Fired() }
 
-// await waits until the copy may no longer be used.
 func (c *copied) await(ctx context.Context, session *variants.Session) error {
 	if c.values == nil {
 		return nil

@@ -126,7 +126,7 @@ func TestReadSpans(t *testing.T) {
 	}})
 }
 
-// script is a configuration that returns what it is told to.
+// script is a configuration with given results.
 type script struct {
 	Configuration
 	reads []int64

@@ -77,7 +77,7 @@ func (c *InvalidFlag) update(ctx context.Context, prepare func(context.Context) 
 	switch {
 	case err != nil && raised:
 		return errors.Join(err, c.lower(finish))
-	case err != nil: // the flag is that of a writer that died, and its values are still torn
+	case err != nil: // a writer that died has left the flag, and its values are still torn
 		return err
 	}
 	if err := c.set(finish, values); err != nil {
@@ -86,7 +86,6 @@ func (c *InvalidFlag) update(ctx context.Context, prepare func(context.Context) 
 	return c.lower(finish)
 }
 
-// raise creates the flag and reports whether there was none before.
 func (c *InvalidFlag) raise(ctx context.Context) (raised bool, err error) {
 	owner := rand.Text()
 	repeated, err := c.session.Create(ctx, c.flag(), []byte(owner), 0)
@@ -101,7 +100,6 @@ func (c *InvalidFlag) raise(ctx context.Context) (raised bool, err error) {
 	return err == nil, nil
 }
 
-// lower deletes the flag.
 func (c *InvalidFlag) lower(ctx context.Context) error { return c.session.Discard(ctx, c.flag()) }
 
 func (c *InvalidFlag) read(ctx context.Context) ([][]byte, error) {

@@ -81,7 +81,6 @@ func (c *Unprotected) read(ctx context.Context) ([][]byte, error) {
 	return slices.Clone(c.copies), nil
 }
 
-// changed waits until one of the copies is out of date.
 func (c *Unprotected) changed(ctx context.Context) error {
 	if slices.Contains(c.watches, nil) {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// WatchedCache is the configuration that changes in one transaction, and of which readers keep a copy.
+// WatchedCache is the configuration that changes in one transaction, and that readers keep a copy of.
 //
 // The writer sets <dir>/version and <dir>/m1 … m<S> in one multi. A reader:
 //
@@ -37,9 +37,9 @@ import (
 // other znodes, and of the version, which shows that all are of one update. A single znode with all values would meet the bound.
 // In the phase read, no request is needed while nothing changes, and none is sent.
 //
-// Source: as written, but with one watch, on a znode for the version: Junqueira and Reed, ZooKeeper, chapter 4 (Watches as a Replacement
-// for Explicit Cache Management). There, each value has a watch of its own: here, that on the version stands for all, and shows which
-// values belong together. The multi is that of Order of Notifications.
+// Source: as written, but with one watch, on a znode for the version: Junqueira and Reed, ZooKeeper, chapter 4 (Watches
+// as a Replacement for Explicit Cache Management). There, each value has a watch of its own: here, that on the version
+// stands for all, and shows which values belong together. The multi comes from Order of Notifications.
 type WatchedCache struct {
 	serial
 	versioned
@@ -65,7 +65,7 @@ func (c *WatchedCache) read(ctx context.Context) ([][]byte, error) {
 		switch {
 		case err != nil:
 			return nil, err
-		case version < of: // and yet it was read later
+		case version < of: // an older version than the values, although it was read later
 			return nil, fmt.Errorf("read the version: %w", ErrForeign)
 		case version > of:
 			if values, of, err = c.whole(ctx, version); err != nil {
@@ -81,12 +81,12 @@ func (c *WatchedCache) read(ctx context.Context) ([][]byte, error) {
 
 func (c *WatchedCache) changed(ctx context.Context) error { return c.copy.await(ctx, c.session) }
 
-// watchedCacheCost returns the cost of one update, whether readers wait for it or not.
+// The cost is the same whether readers wait for the update or not.
 func watchedCacheCost() variants.Cost {
 	return variants.Cost{Requests: "1 + (S+1)(N-1)", Writes: "1", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"}
 }
 
-// multiVariant is the variant of the recipe about writing.
+// multiVariant is this variant in the recipe for writing.
 func multiVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "multi",
@@ -101,7 +101,7 @@ func multiVariant() variants.Variant {
 	}
 }
 
-// watchedCacheVariant is the variant of the recipe about reading.
+// watchedCacheVariant is this variant in the recipe for reading.
 func watchedCacheVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "watched-cache",

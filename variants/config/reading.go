@@ -7,15 +7,15 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// phaseRead is one use of the configuration: what it takes to have the values.
+// phaseRead is the time that a use of the configuration takes to get the values.
 const phaseRead = "read"
 
-// ReadRecipe returns the recipe about how to read a configuration, with its variants, the naive one first. It is also that of a
-// name service, which the recipes page names beside the configuration as "provided directly by the ZooKeeper API": a name is a znode,
-// a lookup is a read, and a client that looks up the same names often keeps copies of them until a watch fires. A size of 1 is one
-// name. That a lookup has several names at once, and gets them of one update, is what a configuration adds. Both variants write in
-// one multi. Other than in [Recipe], readers do not wait for updates but use, now and then, what there is. So all
-// notifications count as spurious wake-ups.
+// ReadRecipe returns the recipe for ways to read a configuration, with its variants, the naive one first. It covers the
+// name service, too, which the recipes page names beside the configuration as "provided directly by the ZooKeeper API":
+// a name is a znode, a lookup is a read, and a client that looks up the same names often keeps copies of them until a
+// watch fires. A size of 1 is one name. A configuration adds lookups of several names at once, from one update. Both
+// variants write in one multi. Unlike in [Recipe], readers do not wait for updates but use the current values now and
+// then. So all notifications count as spurious wake-ups.
 func ReadRecipe() variants.Recipe {
 	return variants.Recipe{
 		Name:     "configread",
@@ -39,9 +39,9 @@ func ReadRecipe() variants.Recipe {
 	}
 }
 
-// joinReading makes a variant's Join out of its constructor. The first participant writes: in a lockstep run all others
-// have a copy by then, and use the configuration after it. Of the readers, the first uses it once in each step, the second
-// twice, and so on: the number of uses for each update is proportional to the number of clients.
+// The first participant of joinReading writes: in a lockstep run all others have a copy by then, and use the
+// configuration after it. Of the readers, the first uses it once in each step, the second twice, and so on: the number
+// of uses for each update is proportional to the number of clients.
 func joinReading(open func(variants.Env) Configuration) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		if env.Index == 0 {
@@ -56,7 +56,6 @@ func joinReading(open func(variants.Env) Configuration) variants.JoinFunc {
 // occasionalWriter changes the configuration once in each step. No reader waits for it.
 type occasionalWriter struct{ writer }
 
-// Step implements [variants.Participant].
 func (w *occasionalWriter) Step(ctx context.Context) error {
 	if err := w.env.Hold(ctx, nil); err != nil {
 		return err
@@ -67,7 +66,6 @@ func (w *occasionalWriter) Step(ctx context.Context) error {
 // user uses the configuration several times in each step, whether it has changed or not.
 type user struct{ reader }
 
-// Step implements [variants.Participant].
 func (u *user) Step(ctx context.Context) error {
 	if err := u.env.Hold(ctx, nil); err != nil {
 		return err
@@ -81,7 +79,6 @@ func (u *user) Step(ctx context.Context) error {
 	return nil
 }
 
-// newReadObserver returns an observer of [ReadRecipe].
 func newReadObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		out.Between(phaseUpdate, updating, updated),

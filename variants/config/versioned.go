@@ -11,11 +11,11 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// ErrForeign says that something other than an update has written to the configuration, which is torn until the next
+// ErrForeign reports that something other than an update has written to the configuration, which is torn until the next
 // update.
 var ErrForeign = errors.New("the configuration was changed by something other than an update")
 
-// versioned is what the variants with a version znode share: they write alike, and differ in how they read.
+// versioned is shared by the variants with a version znode: they write alike, and differ in how they read.
 type versioned struct{ store }
 
 func (v versioned) path() string { return path.Join(v.dir, versionName) }
@@ -39,9 +39,9 @@ func (v versioned) update(ctx context.Context, prepare func(context.Context) ([]
 
 // whole returns the values of one update, and the transaction that made it, which is since or a later one.
 //
-// It reads the znodes in turn until as many as there are in a row are of one transaction. Every update writes all of
-// them, and a session never reads what is older than what it has read before: so one that is older than the last was
-// not written by an update.
+// It reads the znodes in turn until as many reads in a row as there are znodes show the same transaction. Every update
+// writes all of them, and a session never reads a state older than one that it has read before. So a value whose
+// transaction is older than the last one was not written by an update.
 func (v versioned) whole(ctx context.Context, since int64) ([][]byte, int64, error) {
 	values := make([][]byte, v.znodes)
 	newest, alike := since, 0
@@ -64,7 +64,6 @@ func (v versioned) whole(ctx context.Context, since int64) ([][]byte, int64, err
 	return values, newest, nil
 }
 
-// value returns a value and the transaction that wrote it.
 func (v versioned) value(ctx context.Context, i int) (value []byte, transaction int64, err error) {
 	value, stat, err := v.session.Get(ctx, path.Join(v.dir, valueName(i)))
 	if err != nil {
@@ -73,7 +72,6 @@ func (v versioned) value(ctx context.Context, i int) (value []byte, transaction 
 	return value, stat.Mzxid, nil
 }
 
-// version returns the transaction that made the last update, with a watch for the next one.
 func (v versioned) version(ctx context.Context) (int64, *variants.Watch, error) {
 	_, stat, watch, err := v.session.GetW(ctx, v.path())
 	if err != nil {

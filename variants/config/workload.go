@@ -15,10 +15,9 @@ const (
 	defaultZnodes = 3 // fewer could hardly be torn
 )
 
-// znodes returns how many znodes the configuration is spread over.
 func znodes(env variants.Env) int { return cmp.Or(env.Size, defaultZnodes) }
 
-// What a participant records. The value is an update's number, which is what the update writes into all znodes; the
+// The events that a participant records. The value is an update's number, which the update writes into all znodes; the
 // first configuration has number 0.
 const (
 	updating variants.EventKind = iota // the writer, just before it begins
@@ -26,33 +25,32 @@ const (
 	updated                            // the writer, just after
 	awaiting                           // a reader waits for this number or a larger one
 	oldest                             // a reader is about to act on values of which this is the smallest: all are at least as new
-	used                               // and this, recorded right after, the largest
-	reading                            // a reader is about to read what it does not have yet
-	heldUp                             // a reader had to wait before it could read that
+	used                               // recorded right after oldest: the largest of these values
+	reading                            // a reader is about to read values that it does not have yet
+	heldUp                             // a reader had to wait before it could read them
 )
 
-// The phases.
 const (
 	phaseUpdate      = "update"
 	phaseAwait       = "await"
 	phasePropagation = "propagation"
 )
 
-// phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phasePropagation, Meaning: "from when the writer may write the new values until a reader acts on all of them", Floor: variants.FloorHandoff},
-		{Name: phaseAwait, Meaning: "from when a reader begins to wait for new values until it acts on all of them", Waits: true, UntimedInLockstep: true},
-		{Name: phaseUpdate, Meaning: "from when the writer begins to prepare new values, for as long as the scenario holds, until they are written", UntimedInLockstep: true},
+		{Name: phasePropagation, Floor: variants.FloorHandoff,
+			Meaning: "from when the writer may write the new values until a reader acts on all of them"},
+		{Name: phaseAwait, Waits: true, UntimedInLockstep: true,
+			Meaning: "from when a reader begins to wait for new values until it acts on all of them"},
+		{Name: phaseUpdate, UntimedInLockstep: true,
+			Meaning: "from when the writer begins to prepare new values, for as long as the scenario holds, until they are written"},
 	}
 }
 
-// prepare creates the configuration with number 0.
 func prepare(ctx context.Context, env variants.Env) error {
 	return Create(ctx, env.Session, env.Root, numbered(0, znodes(env)))
 }
 
-// numbered returns the values that the update of that number writes into so many znodes.
 func numbered(number int64, znodes int) [][]byte {
 	values := make([][]byte, znodes)
 	for i := range values {
@@ -61,8 +59,8 @@ func numbered(number int64, znodes int) [][]byte {
 	return values
 }
 
-// join makes a variant's Join out of its constructor. The last participant writes: in a lockstep run all others wait
-// for its update by then. Readers begin with a copy of what there is.
+// The last participant writes: in a lockstep run all others wait for its update by then. Readers begin with a copy of
+// the current values.
 func join(open func(variants.Env) Configuration) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		if env.Index == env.Clients-1 {
@@ -72,19 +70,17 @@ func join(open func(variants.Env) Configuration) variants.JoinFunc {
 		f := &follower{reader: reader{config: open(env), env: env}}
 		err := f.use(ctx)
 		if env.Life > 0 {
-			f.step = f.number // what came before belongs to rounds that are over
+			f.step = f.number // earlier updates belong to rounds that are over
 		}
 		return f, err
 	}
 }
 
-// The roles of the participants.
 const (
 	roleWriter = "writer"
 	roleReader = "reader"
 )
 
-// writer is a participant that changes the configuration.
 type writer struct {
 	config Configuration
 	env    variants.Env
@@ -93,7 +89,7 @@ type writer struct {
 
 var _ variants.Roled = (*writer)(nil)
 
-// newWriter returns a writer. One that joins again makes the last update once more, which its former life may have left half done.
+// A writer that joins again makes the last update once more, which its former life may have left half done.
 func newWriter(ctx context.Context, c Configuration, env variants.Env) (writer, error) {
 	w := writer{config: c, env: env}
 	if env.Life == 0 {
@@ -113,7 +109,6 @@ func newWriter(ctx context.Context, c Configuration, env variants.Env) (writer, 
 	return w, err
 }
 
-// write updates with the next number, when prepare has returned.
 func (w *writer) write(ctx context.Context, prepare func(context.Context) error) error {
 	number := w.number + 1
 	w.env.Record(updating, number)
@@ -130,10 +125,8 @@ func (w *writer) write(ctx context.Context, prepare func(context.Context) error)
 	return nil
 }
 
-// Role implements [variants.Roled].
 func (w *writer) Role() string { return roleWriter }
 
-// Leave implements [variants.Participant].
 func (w *writer) Leave(context.Context) error { return nil }
 
 // publisher is the writer whose updates readers wait for.
@@ -144,24 +137,21 @@ var (
 	_ variants.Rounded     = (*publisher)(nil)
 )
 
-// Step implements [variants.Participant]: one update, whose values take as long to prepare as the scenario holds.
+// A step is one update, whose values take as long to prepare as the scenario holds.
 func (p *publisher) Step(ctx context.Context) error {
 	return p.write(ctx, func(ctx context.Context) error { return p.env.Hold(ctx, nil) })
 }
 
-// Round implements [variants.Rounded].
 func (p *publisher) Round() int64 { return p.number }
 
-// reader is a participant that acts on the configuration.
 type reader struct {
 	config Configuration
 	env    variants.Env
-	number int64 // of the configuration that it acted on last, the smallest if its values differ
+	number int64 // of the configuration that it acted on last; the smallest if its values differ
 }
 
 var _ variants.Roled = (*reader)(nil)
 
-// use acts on the configuration, which means to record it.
 func (r *reader) use(ctx context.Context) error {
 	_, before := r.env.Session.Waiting()
 	values, err := r.config.Read(ctx)
@@ -181,7 +171,6 @@ func (r *reader) use(ctx context.Context) error {
 	return nil
 }
 
-// numbers returns the smallest and the largest number of the updates that have written some values.
 func numbers(values [][]byte) (low, high int64, err error) {
 	for i, value := range values {
 		number, err := strconv.ParseInt(string(value), 10, 64)
@@ -196,13 +185,10 @@ func numbers(values [][]byte) (low, high int64, err error) {
 	return low, high, nil
 }
 
-// Role implements [variants.Roled].
 func (r *reader) Role() string { return roleReader }
 
-// Leave implements [variants.Participant].
 func (r *reader) Leave(context.Context) error { return nil }
 
-// follower is a reader that waits for updates.
 type follower struct {
 	reader
 	step int64 // how many steps are over
@@ -213,8 +199,7 @@ var (
 	_ variants.Rounded     = (*follower)(nil)
 )
 
-// Step implements [variants.Participant]: the k-th one uses the k-th configuration, or a later one if the writer was
-// faster.
+// The k-th step uses the k-th configuration, or a later one if the writer was faster.
 func (f *follower) Step(ctx context.Context) error {
 	next, left := f.step+1, usesPerUpdate
 	if f.number < next {
@@ -239,10 +224,8 @@ func (f *follower) Step(ctx context.Context) error {
 	return nil
 }
 
-// Round implements [variants.Rounded].
 func (f *follower) Round() int64 { return f.step }
 
-// newObserver returns an observer of [Recipe].
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		out.Between(phaseUpdate, updating, updated),
@@ -253,8 +236,8 @@ func newObserver(out variants.Findings) variants.Observer {
 	}
 }
 
-// waits reports the spans from when a reader begins to wait until its first use of what it waits for. A use does not count while
-// one of its values is older.
+// waits reports the spans from when a reader begins to wait until its first use of the values that it waits for. A use
+// does not count while one of its values is older.
 func waits(out variants.Findings) variants.Observer {
 	waiting := map[int]variants.Event{}
 	return variants.ObserverFunc(func(e variants.Event) {
@@ -279,7 +262,7 @@ type blockages struct {
 	writer       int
 	failed, back time.Duration // when the writer's last life ended, and the present one began; 0 if there is nothing to report
 	reading      map[int]time.Duration
-	pending      map[int]variants.Event // by reader: when the update was complete; the value is how long that took
+	pending      map[int]variants.Event // by reader: when the update was complete; the value is how long it took
 }
 
 func newBlockages(out variants.Findings) variants.Observer {
@@ -329,22 +312,22 @@ func (b *blockages) fail(e variants.Event) {
 	}
 }
 
-// uses reports configurations that no reader may act on. Writing is recorded before it begins and a use after everything was
-// read: a configuration that no recorded update has written was never written.
+// uses reports configurations that no reader may act on. Writing is recorded before it begins and a use after
+// everything was read: no write explains a configuration that no recorded update has written.
 type uses struct {
 	out     variants.Findings
-	newest  int64 // that may be written
+	newest  int64 // the newest update that may be written
 	begun   int64 // by the writer in its present life
 	lag     variants.Lag
 	readers map[int]*readerState
 }
 
-// readerState is what a reader has done last.
 type readerState struct {
 	floor int64 // what it must see in a read that begins after its last event; see [variants.Lag]
 	low   int64 // the smallest number among the values that it is about to act on
-	// last is the newest configuration that it has acted on, without those that only a former life of the writer has begun: a write that was
-	// still under way when that life ended may take effect in the next one, which then makes an older update once more.
+	// last is the newest configuration that it has acted on, without those that only a former life of the writer has
+	// begun: a write that was still under way when that life ended may take effect in the next one, which then makes an
+	// older update once more.
 	last int64
 }
 
@@ -356,7 +339,7 @@ func newUses(out variants.Findings) variants.Observer {
 func (u *uses) observe(e variants.Event) {
 	r := variants.StateOf(u.readers, e.Client)
 	switch e.Kind {
-	case variants.Rejoined: // a new session may read what is older
+	case variants.Rejoined: // a new session may read an older state
 		*r = readerState{}
 	case variants.SessionLost:
 		r.floor = 0
