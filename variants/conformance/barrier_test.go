@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/variants/barrier"
 )
 
-// barrierOpener opens one client's view of the barriers of a directory, in one variant.
 type barrierOpener = openFunc[barrier.Barrier]
 
 type barrierCheck = func(t *testing.T, v venue, dir string, enter barrierOpener)
@@ -57,7 +56,6 @@ func barriersOf(t testing.TB, dir string, enter barrierOpener, cs ...*client) []
 	return out
 }
 
-// barrierWait lets a client wait in the background.
 func barrierWait(ctx context.Context, b barrier.Barrier) <-chan error {
 	return background(func() error { return b.Wait(ctx) })
 }
@@ -114,7 +112,8 @@ func barrierWithdraws(t *testing.T, v venue, dir string, enter barrierOpener) {
 	barrierMustPass(t, waiting)
 }
 
-// A caller gets control back although the server does not answer at all, and has passed nothing that it does not know of.
+// A caller gets control back although the server does not answer at all, and has passed nothing that it does not know
+// of.
 func barrierHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string, enter barrierOpener) {
 	frozen, cable := cabled(t, v, ensemble.SessionTimeout)
 	other := clients(t, v, 1)[0]

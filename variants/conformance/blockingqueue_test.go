@@ -16,7 +16,6 @@ import (
 // pollingQueue is the variant whose consumers set no watches.
 const pollingQueue = "poll-10ms"
 
-// queueOpener makes one client's view of a queue of one variant.
 type queueOpener = openFunc[blockingqueue.Queue]
 
 type blockingQueueCheck = func(t *testing.T, q queues)
@@ -41,7 +40,7 @@ func checkBlockingQueues(t *testing.T, at place) {
 		})
 }
 
-// queues is one queue under test, and who looks at it from outside.
+// queues is one queue under test, with the client that looks at it from outside.
 type queues struct {
 	*testing.T
 	venue    venue
@@ -56,7 +55,6 @@ func newQueues(t *testing.T, v venue, open queueOpener) queues {
 	return queues{T: t, venue: v, dir: directory(t, v), open: open, observer: clients(t, v, 1)[0]}
 }
 
-// of opens one client's view.
 func (q queues) of(c *client) blockingqueue.Queue {
 	q.Helper()
 	view, err := q.open(testContext(q), c.session(), q.dir)
@@ -66,7 +64,6 @@ func (q queues) of(c *client) blockingqueue.Queue {
 	return view
 }
 
-// new opens the view of a new client.
 func (q queues) new() (blockingqueue.Queue, *client) {
 	q.Helper()
 	c := clients(q, q.venue, 1)[0]
@@ -194,7 +191,7 @@ func queueLeavesWithAnItemUnclaimed(t *testing.T, q queues) {
 	q.expectEmpty()
 }
 
-// A caller gets control back although the server does not answer at all, and what it began is undone behind its back.
+// A caller gets control back although the server does not answer at all, and what it began is undone in the background.
 func queueHonoursADeadlineOfASilentServer(t *testing.T, q queues) {
 	for _, call := range []struct {
 		name string
@@ -248,7 +245,6 @@ func queueIgnoresForeignZnodes(t *testing.T, q queues) {
 	}
 }
 
-// takeItem waits for the next item and takes it.
 func takeItem(ctx context.Context, c blockingqueue.Consumer) (blockingqueue.Item, error) {
 	for {
 		item, err := c.Peek(ctx)

@@ -14,10 +14,9 @@ import (
 	"github.com/zkbench/zkbench/variants/config"
 )
 
-// configSize is of how many znodes the configurations here are.
+// configSize is the number of znodes of the configurations here.
 const configSize = 3
 
-// configOpener makes one client's view of a configuration, in one variant.
 type configOpener func(s variants.Conn, dir string, lost <-chan struct{}) config.Configuration
 
 // configVariants are the variants under test whose configurations are never torn, by name.
@@ -129,7 +128,7 @@ func configSurvivesAnUpdateBetweenTwoReads(t *testing.T, v venue, dir string, op
 	mustRead(t, reader, "1")
 }
 
-// What somebody has written who does not know how is not acted on, by those who can tell, until the next update.
+// Variants that can detect it do not act on a write that is not an update, until the next update.
 func configNoticesAForeignWrite(t *testing.T, v venue, dir string, open configOpener) {
 	cs := clients(t, v, 2)
 	for i, name := range []string{"/m1", "/m2", "/m3"} {
@@ -147,7 +146,7 @@ func configNoticesAForeignWrite(t *testing.T, v venue, dir string, open configOp
 	}
 }
 
-// Whoever waits for a change is told, reads the new values, and is told of the next one, too.
+// A client that waits for a change is notified, reads the new values, and is notified of the next one, too.
 func configTellsOfChanges(t *testing.T, v venue, dir string, open configOpener) {
 	cs := clients(t, v, 4)
 	writer := open(cs[0].conn, dir, cs[0].monitor.Lost())

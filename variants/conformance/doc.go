@@ -1,7 +1,8 @@
-// Package conformance holds every variant to what its recipe promises to callers, on the embedded server and in virtual time: each check
-// has a bubble of its own. The checks of two recipes run on real servers, too.
+// Package conformance checks every variant against its recipe's promises to callers, on the embedded server and in
+// virtual time: each check has a bubble of its own. The checks of two recipes run on real servers, too.
 //
-// It takes one position: what the ordinary course of a recipe shows, or a random fault at a random time, is left to package simulation,
-// which must find variants that are broken on purpose. Costs are left to lockstep runs. What is checked here needs one exact interleaving,
-// a lagging server, an exact count, a real server, or the answer to one call: its error, or what a cancelled context leaves behind.
+// It takes one position: faults that show in the ordinary course of a recipe, or by a random fault at a random time, are
+// left to package simulation, which must find variants that are broken on purpose. Costs are left to lockstep runs. The
+// checks here need one exact interleaving, a lagging server, an exact count, a real server, or the answer to one call:
+// its error, or what a cancelled context leaves behind.
 package conformance

@@ -21,14 +21,14 @@ func TestAcknowledgementSaysWhoKnows(t *testing.T) {
 		dir, cs := directory(t, v), clients(t, v, 2)
 		slow, cable := cabled(t, v, ensemble.SessionTimeout)
 		first, second := election.NewAcknowledged(cs[0].session(), dir), election.NewAcknowledged(slow.session(), dir)
-		nobody := func() {
+		noLeader := func() {
 			t.Helper()
 			catchUp(t, cs[1], dir)
 			if epoch, known, err := election.Leader(testContext(t), cs[1].session(), dir); err != nil || known {
 				t.Errorf("epoch %d is acknowledged (%v), want none", epoch, err)
 			}
 		}
-		nobody()
+		noLeader()
 		term, err := first.Campaign(testContext(t))
 		must(t, err)
 		mustHaveAcknowledged(t, cs[1], dir, term)
@@ -39,13 +39,13 @@ func TestAcknowledgementSaysWhoKnows(t *testing.T) {
 		if n := contenders(t, cs[1], dir); n != 1 {
 			t.Fatalf("%d znodes stand for the successor", n)
 		}
-		nobody()
+		noLeader()
 		cable.thaw()
 		next := <-elected
 		must(t, next.err)
 		mustHaveAcknowledged(t, cs[1], dir, next.term)
 		must(t, second.Resign(testContext(t)))
-		nobody()
+		noLeader()
 	})
 }
 
@@ -150,13 +150,11 @@ func expire(t *testing.T, v venue, c *client) {
 	})
 }
 
-// campaigned is how a campaign has ended.
 type campaigned struct {
 	term election.Term
 	err  error
 }
 
-// campaigns campaigns in the background.
 func campaigns(ctx context.Context, e election.Election) <-chan campaigned {
 	done := make(chan campaigned, 1)
 	go func() {

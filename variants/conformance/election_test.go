@@ -56,7 +56,6 @@ type succession struct {
 	elected           <-chan lock.Grant
 }
 
-// arrange lets the first client lead and the second campaign.
 func arrange(t *testing.T, leader, candidate *client, dir string, open lockOpener) succession {
 	t.Helper()
 	elected := make(chan lock.Grant, 1)
@@ -76,7 +75,7 @@ func arrange(t *testing.T, leader, candidate *client, dir string, open lockOpene
 	return s
 }
 
-// awaitSuccessor returns when the candidate leads, and holds its epoch to the promise.
+// awaitSuccessor returns when the candidate leads, and checks its epoch against the promise.
 func (s succession) awaitSuccessor(t *testing.T) {
 	t.Helper()
 	if next := <-s.elected; next.Token <= s.term.Token {
@@ -84,7 +83,7 @@ func (s succession) awaitSuccessor(t *testing.T) {
 	}
 }
 
-// oblivious opens a session that is not closed when it is lost, and of whose loss its user is never told: the client
+// oblivious opens a session that is not closed when it is lost, and whose user does not learn of the loss: the client
 // library goes on with a new one.
 func oblivious(t *testing.T, v venue, cable *cable) *client {
 	t.Helper()

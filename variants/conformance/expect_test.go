@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// must ends the test if something that it takes for granted went wrong.
+// must ends the test if a step fails on which the test relies.
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -21,7 +21,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// wantError fails unless something ended with the error that it should.
 func wantError(t testing.TB, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
@@ -29,10 +28,10 @@ func wantError(t testing.TB, what string, err, want error) {
 	}
 }
 
-// errorOf is how a call ended of whose result nothing is expected.
+// errorOf returns the error of a call whose result does not matter.
 func errorOf[T any](_ T, err error) error { return err }
 
-// eventually asks again and again for what must come, and fails with these words otherwise.
+// eventually polls until come returns true, and fails with the text otherwise.
 func eventually(t testing.TB, otherwise string, come func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !come(); time.Sleep(time.Millisecond) {
@@ -42,7 +41,7 @@ func eventually(t testing.TB, otherwise string, come func() bool) {
 	}
 }
 
-// await receives what must come, or waits for a channel to be closed that must be, and fails with these words otherwise.
+// await receives from a channel, which may be closed instead, and fails with the text otherwise.
 func await[T any](t testing.TB, otherwise string, c <-chan T) T {
 	t.Helper()
 	select {
@@ -54,14 +53,14 @@ func await[T any](t testing.TB, otherwise string, c <-chan T) T {
 	}
 }
 
-// background calls behind the caller's back. How the call ends comes through the channel.
+// background calls in a goroutine. How the call ends comes through the channel.
 func background(call func() error) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- call() }()
 	return done
 }
 
-// untilWaiting begins in the background what must wait, and returns when its session does. object has been opened.
+// untilWaiting begins an operation in the background, and returns when its session waits. object has been opened.
 func untilWaiting[T any](ctx context.Context, t testing.TB, object any, begin func(context.Context) <-chan T) <-chan T {
 	t.Helper()
 	session := sessionOf(t, object)
@@ -110,7 +109,7 @@ func awaitWaits(t testing.TB, object any, waits int64, done <-chan struct{}) {
 	}
 }
 
-// mustStillWait fails if what was begun in the background has ended.
+// mustStillWait fails if the operation in the background has ended.
 func mustStillWait[T any](t testing.TB, what string, done <-chan T) {
 	t.Helper()
 	select {
@@ -120,7 +119,6 @@ func mustStillWait[T any](t testing.TB, what string, done <-chan T) {
 	}
 }
 
-// closeAll closes what must close without an error.
 func closeAll[C interface{ Close(context.Context) error }](t testing.TB, all ...C) {
 	t.Helper()
 	for _, c := range all {
@@ -130,7 +128,8 @@ func closeAll[C interface{ Close(context.Context) error }](t testing.TB, all ...
 	}
 }
 
-// unmarked returns the znodes in dir without those that say "released": these stand for no client, and go with its session.
+// unmarked returns the znodes in dir without those that say "released": these belong to no live turn, and end with
+// their client's session.
 func unmarked(t testing.TB, c *client, dir string) []string {
 	t.Helper()
 	return slices.DeleteFunc(children(t, c, dir), func(name string) bool {
@@ -142,7 +141,7 @@ func unmarked(t testing.TB, c *client, dir string) []string {
 	})
 }
 
-// mustBeEmpty looks for znodes that stand for no client.
+// mustBeEmpty looks for znodes that do not belong to a client.
 func mustBeEmpty(t testing.TB, e ensemble.Ensemble, dir string) {
 	t.Helper()
 	if left := unmarked(t, clients(t, e, 1)[0], dir); len(left) > 0 {

@@ -42,7 +42,6 @@ func cabled(t testing.TB, e ensemble.Ensemble, timeout time.Duration) (*client, 
 	return connect(t, e.Servers()[0], timeout, cable.wrap), cable
 }
 
-// unplug cuts the connection and refuses all later ones.
 func (c *cable) unplug() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -52,14 +51,12 @@ func (c *cable) unplug() {
 	}
 }
 
-// replug lets new connections through again.
 func (c *cable) replug() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.unplugged = false
 }
 
-// freeze holds back whatever the server sends.
 func (c *cable) freeze() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,7 +70,7 @@ func (c *cable) thaw() {
 	c.frozen = nil
 }
 
-// mustTimeOut calls while the server is silent: the caller must get control back all the same.
+// mustTimeOut makes a call while the server is silent: the caller must get control back all the same.
 func (c *cable) mustTimeOut(t testing.TB, what string, call func(context.Context) error) {
 	t.Helper()
 	c.freeze()
@@ -104,7 +101,8 @@ func (c *cableConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// embeddedServer is the server of a venue where a fault can be injected at an exact request. Elsewhere the test is skipped.
+// embeddedServer returns the server of a venue where a fault can be injected at an exact request. Elsewhere the test is
+// skipped.
 func embeddedServer(t testing.TB, v venue) *embedded.Ensemble {
 	t.Helper()
 	server, ok := v.Ensemble.(*embedded.Ensemble)
@@ -114,7 +112,7 @@ func embeddedServer(t testing.TB, v venue) *embedded.Ensemble {
 	return server
 }
 
-// inject makes something go wrong with a client's next request of a kind.
+// inject makes a client's next request of a kind fail.
 func inject(server *embedded.Ensemble, c *client, op wire.Opcode, do embedded.Action) *embedded.Trap {
 	return server.Inject(embedded.Fault{Session: c.conn.SessionID(), Op: op, Do: do})
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/variants/hiddenchannel"
 )
 
-// hiddenOpener makes one client's view of a value, in one variant.
 type hiddenOpener func(ctx context.Context, s *variants.Session, znode string, mail hiddenchannel.Mail) (hiddenchannel.Value, error)
 
 // hiddenVariants are the variants under test, by name.
@@ -35,12 +34,11 @@ type hiddenSite struct {
 	open  hiddenOpener
 }
 
-// value opens one client's view.
 func (s hiddenSite) value(t testing.TB, c *client) hiddenchannel.Value {
 	return s.valueOver(t, c, c.conn)
 }
 
-// valueOver opens one client's view over a session that is not what it seems.
+// valueOver opens one client's view over a session that a test has changed.
 func (s hiddenSite) valueOver(t testing.TB, c *client, session variants.Conn) hiddenchannel.Value {
 	t.Helper()
 	v, err := s.open(testContext(t), c.handle.Through(session), s.znode, s.mail)
@@ -79,8 +77,7 @@ func hiddenMustUpdate(t testing.TB, v hiddenchannel.Value, data string) {
 	must(t, v.Update(testContext(t), []byte(data)))
 }
 
-// hiddenMustRead reads a value until it is that of a version, of which the client has been told: its server may lag
-// behind.
+// hiddenMustRead reads a value until it has the version of which the client has heard: its server may lag behind.
 func hiddenMustRead(t testing.TB, v hiddenchannel.Value, version int64, want string) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
@@ -97,7 +94,7 @@ func hiddenMustRead(t testing.TB, v hiddenchannel.Value, version int64, want str
 	}
 }
 
-// hiddenChanged waits for an update behind the caller's back.
+// hiddenChanged waits for an update in the background.
 func hiddenChanged(ctx context.Context, v hiddenchannel.Value) <-chan error {
 	return background(func() error { return errorOf(v.Changed(ctx)) })
 }
@@ -125,7 +122,7 @@ func hiddenWithdraws(t *testing.T, s hiddenSite) {
 	hiddenMustRead(t, reader, 1, "1")
 }
 
-// A writer that is cancelled when it has begun updates, and the readers are told.
+// A writer that is cancelled when it has begun updates, and the readers hear of it.
 func hiddenFinishesWhatItBegan(t *testing.T, s hiddenSite) {
 	cs := clients(t, s, 2)
 	ctx, cancel := context.WithCancel(testContext(t))
@@ -148,7 +145,7 @@ func hiddenWantsOneWriter(t *testing.T, s hiddenSite) {
 	wantError(t, "a second writer", other.Update(testContext(t), []byte("2")), hiddenchannel.ErrOvertaken)
 }
 
-// A caller gets control back although the server does not answer, and what it did not learn is still news.
+// A caller gets control back although the server does not answer, and an update that it did not learn of is still news.
 func hiddenHonoursADeadlineOfASilentServer(t *testing.T, s hiddenSite) {
 	frozen, cable := cabled(t, s, ensemble.SessionTimeout)
 	other := s.value(t, clients(t, s, 1)[0])

@@ -33,7 +33,7 @@ func TestHistoriesInParts(t *testing.T) {
 	})
 }
 
-// inBatches drains what clients record at random times.
+// inBatches drains the clients' records at random times.
 func inBatches(random *rand.Rand, records []variants.Placed) (h variants.History) {
 	left := map[int][]variants.Placed{}
 	for _, e := range records {
@@ -80,7 +80,7 @@ func takeOne(events []variants.Placed, at, until time.Duration) (n int) {
 	return n
 }
 
-// checkOrder checks each client's order by the times, and that of each call and all returns behind it.
+// checkOrder checks each client's order by the times, and the order of each call and all returns behind it.
 func checkOrder(t *testing.T, h variants.History) {
 	t.Helper()
 	last := map[int]time.Duration{}

@@ -14,7 +14,8 @@ import (
 // libraryLocks are the locks of client libraries.
 var libraryLocks = openersOf[lock.Lock](lock.Recipe().Libraries[:1])
 
-// A library's lock passes the checks but those that it fails, which other tests show, and those that have to see that it waits.
+// A library's lock passes the checks, except for those that other tests show to fail, and those that must observe that
+// it waits.
 func TestLibraryLocks(t *testing.T) {
 	t.Parallel()
 	without := []string{"withdraws", "keeps the lock from those behind a withdrawal", "ignores foreign znodes"}

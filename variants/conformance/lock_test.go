@@ -19,10 +19,8 @@ import (
 	"github.com/zkbench/zkbench/variants/lock"
 )
 
-// lockOpener makes one client's lock of one variant.
 type lockOpener = opener[lock.Lock]
 
-// lockVariant is a variant under test.
 type lockVariant = underTest[lockOpener]
 
 var lockVariants = openersOf[lock.Lock](lock.Recipe().Variants)
@@ -56,7 +54,8 @@ func checkLocks(t *testing.T, at place, locks []lockVariant) {
 // brokenLocks are the variants in Go that are known to be broken.
 var brokenLocks = openersOf[lock.Lock](list.Where(lock.Recipe().Broken, func(v variants.Variant) bool { return v.Driver == nil }))
 
-// A lock that is known to be broken passes the checks in which clients do not race: its mistake is the one that it is known for.
+// A lock that is known to be broken passes the checks in which clients do not race: it has no other mistake than the
+// one that is known.
 func TestBrokenLocks(t *testing.T) {
 	t.Parallel()
 	races := []string{"excludes", "withdraws"} // a predecessor goes while its successor looks at it
@@ -66,8 +65,8 @@ func TestBrokenLocks(t *testing.T) {
 	})
 }
 
-// contenders counts the znodes in dir that stand for a client that holds or waits. That by which a leader acknowledges its term counts if
-// there is no leader.
+// contenders counts the znodes in dir that belong to a client that holds or waits. A leader's acknowledgement of its
+// term counts if there is no leader.
 func contenders(t testing.TB, c *client, dir string) int {
 	t.Helper()
 	n, acknowledged := 0, 0
@@ -168,7 +167,7 @@ func lockWithdraws(t *testing.T, v venue, dir string, open lockOpener) {
 	}
 }
 
-// A waiter that is woken because the one before it has withdrawn looks again, and waits for the holder.
+// A waiter that wakes because the one before it has withdrawn looks again, and waits for the holder.
 func lockKeepsTheLockFromThoseBehindAWithdrawal(t *testing.T, v venue, dir string, open lockOpener) {
 	cs := clients(t, v, 3)
 	holder, quitter, next := open(t, cs[0], dir), open(t, cs[1], dir), open(t, cs[2], dir)
@@ -196,7 +195,7 @@ func lockIsNotReentrant(t *testing.T, v venue, dir string, open lockOpener) {
 	mustRelease(t, l) // of a lock that is not held: nothing to do
 }
 
-// A caller gets control back although the server does not answer at all, and the lock cleans up behind its back.
+// A caller gets control back although the server does not answer at all, and the lock cleans up in the background.
 func lockHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string, open lockOpener) {
 	c, cable := cabled(t, v, ensemble.SessionTimeout)
 	l := open(t, c, dir)
@@ -222,7 +221,8 @@ func lockIgnoresForeignZnodes(t *testing.T, v venue, dir string, open lockOpener
 	}
 }
 
-// What the session id in the name is bad at: the second lock of a session takes the first one's znode for its own.
+// This is the weakness of the session id in the name: the second lock of a session takes the first one's znode for its
+// own.
 func TestTwoLocksOfOneSession(t *testing.T) {
 	t.Parallel()
 	onEach(t, bubbles, lockVariants, func(t *testing.T, v venue, variant lockVariant) {

@@ -8,8 +8,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// A client whose session is lost is told so, whatever it was doing, and what it tries afterwards fails. The first client of a recipe and the
-// last have different roles.
+// A client whose session is lost gets ErrSessionLost from the call under way, and from later ones. The first client of
+// a recipe and the last have different roles.
 func TestLostSessionsAreReported(t *testing.T) {
 	onEveryVariant(t, func(t *testing.T, v venue, _ variants.Recipe, variant variants.Variant) {
 		for _, loser := range []int{0, 2} {

@@ -46,19 +46,17 @@ type venue struct {
 	shortest time.Duration // session that is granted
 }
 
-// place is where checks take place: each is given a venue there.
+// place is where checks take place: it gives each check a venue.
 type place func(t *testing.T, check func(t *testing.T, v venue))
 
-// run makes a subtest of a check.
 func (p place) run(t *testing.T, name string, check func(t *testing.T, v venue)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { p(t, check) })
 }
 
-// The places.
 var bubbles, servers place = inBubble, onServers
 
-// turns are as many as there are CPUs.
+// turns has as many as there are CPUs.
 var turns = make(chan struct{}, runtime.GOMAXPROCS(0))
 
 // inBubble gives a check a server of its own with short sessions, in virtual time.
@@ -94,13 +92,13 @@ func onLive(t *testing.T, checks func(t *testing.T, at place)) {
 	checks(t, servers)
 }
 
-// check is one thing that all variants of a recipe must do. What a recipe's checks are told of the place is its own affair.
+// check is one requirement on all variants of a recipe.
 type check[F any] struct {
 	name string
 	do   F
 }
 
-// underTest is a variant of which nothing need be known but how a client opens it.
+// underTest is a variant of which only how a client opens it matters.
 type underTest[O any] struct {
 	name string
 	open O
@@ -123,7 +121,7 @@ func opensOf[E any](all []variants.Variant) []underTest[openFunc[E]] {
 	})
 }
 
-// openersOf does the same with ends that must open.
+// openersOf is opensOf with ends that must open.
 func openersOf[E any](all []variants.Variant) []underTest[opener[E]] {
 	return list.Map(opensOf[E](all), func(v underTest[openFunc[E]]) underTest[opener[E]] {
 		return underTest[opener[E]]{v.name, func(t testing.TB, c *client, dir string) E {
@@ -138,7 +136,7 @@ func openersOf[E any](all []variants.Variant) []underTest[opener[E]] {
 // named is a variant under test.
 type named interface{ label() string }
 
-// checkAll runs every check on every variant. How is up to run, which makes what the check needs, such as a directory.
+// checkAll runs every check on every variant. run makes what the check needs, such as a directory.
 func checkAll[F any, V named](t *testing.T, at place, checks []check[F], all []V, run func(t *testing.T, v venue, do F, variant V)) {
 	t.Helper()
 	for _, c := range checks {
@@ -148,7 +146,7 @@ func checkAll[F any, V named](t *testing.T, at place, checks []check[F], all []V
 	}
 }
 
-// onEach does something with each variant under test, in a subtest of its name.
+// onEach calls do with each variant under test, in a subtest of its name.
 func onEach[V named](t *testing.T, at place, all []V, do func(t *testing.T, v venue, variant V)) {
 	t.Helper()
 	for _, variant := range all {
@@ -156,7 +154,7 @@ func onEach[V named](t *testing.T, at place, all []V, do func(t *testing.T, v ve
 	}
 }
 
-// onEachOf does something with each variant as the recipe describes it.
+// onEachOf calls do with each variant as the recipe describes it.
 func onEachOf(t *testing.T, at place, recipe variants.Recipe, do func(t *testing.T, v venue, variant variants.Variant)) {
 	t.Helper()
 	for _, variant := range recipe.Variants {
@@ -181,7 +179,7 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-// client is one session with what a lock needs of it.
+// client is one session with the parts that a lock needs.
 type client struct {
 	t       testing.TB
 	conn    *zk.Conn
@@ -194,12 +192,13 @@ type client struct {
 	closed  chan struct{}
 }
 
-// newClient has no connection yet.
+// newClient does not open the connection.
 func newClient(t testing.TB, timeout time.Duration) *client {
 	return &client{t: t, ledger: wire.NewLedger(time.Now()), monitor: variants.NewMonitor(timeout), closed: make(chan struct{})}
 }
 
-// Close closes the session. Calls that meet wait at a channel: the client library's wait for a mutex, which stops the clock of a bubble.
+// Close closes the session. A second caller waits at a channel for the first: the client library's own Close would wait
+// for a mutex, which stops the clock of a bubble.
 func (c *client) Close() {
 	if !c.closing.CompareAndSwap(false, true) {
 		<-c.closed
@@ -212,7 +211,7 @@ func (c *client) Close() {
 // session returns a handle on the client's session, a new one for each call.
 func (c *client) session() *variants.Session { return c.handle.Fork() }
 
-// handles has the sessions of what waits in these tests, such as locks and participants.
+// handles has the sessions of objects that wait in these tests, such as locks and participants.
 var handles sync.Map
 
 // opened remembers the session of what a client has opened, for untilWaiting.
@@ -227,7 +226,7 @@ func remember(t testing.TB, object any, session *variants.Session) {
 	t.Cleanup(func() { handles.Delete(object) })
 }
 
-// waits tells whether the client does nothing but wait.
+// waits reports whether the client waits for a notification, and has no request under way.
 func (c *client) waits() bool {
 	if c.polls {
 		counts := c.ledger.Counts()
@@ -282,11 +281,12 @@ func connect(t testing.TB, server ensemble.Server, timeout time.Duration, wrap f
 	return c
 }
 
-// largestReply is more than any reply here has. The client library's own limit is 1.5 MB, which each connection would occupy.
+// largestReply is larger than any reply here. The client library's own limit is 1.5 MB, which each connection would
+// occupy.
 const largestReply = 1 << 18
 
-// distance is a connection on which a request takes some time. In virtual time, it would take none, and what happens because of it would
-// not be seen to happen later.
+// distance is a connection on which a request takes some time. In virtual time, it would take none, and its
+// consequences would not be seen to happen later.
 type distance struct{ net.Conn }
 
 func (d distance) Write(p []byte) (int, error) {
@@ -309,7 +309,7 @@ func clients(t testing.TB, e ensemble.Ensemble, n int) []*client {
 	return out
 }
 
-// directory creates an empty znode for one test and removes it, with whatever is in it, at the end.
+// directory creates an empty znode for one test and removes it, with all below it, at the end.
 func directory(t testing.TB, e ensemble.Ensemble) string {
 	t.Helper()
 	c := connect(t, e.Servers()[0], ensemble.SessionTimeout, nil)
@@ -342,15 +342,15 @@ func removeTree(t testing.TB, c *client, path string) {
 	}
 }
 
-// catchUp lets a client's server learn of everything that others have done. A write does, also one that fails: its reply
-// comes when the server has applied all that went before. A sync does not on the leader, which answers those of its own
-// sessions before it has applied all that followers have.
+// catchUp lets a client's server apply everything that others have done. A write does this, even one that fails: its
+// reply comes when the server has applied all transactions before it. A sync on the leader does not: the leader answers
+// syncs of its own sessions before it has applied all that followers have.
 func catchUp(t testing.TB, c *client, dir string) {
 	t.Helper()
 	wantError(t, "a delete of what is not there", c.conn.Delete(dir+"/is-not-there", -1), zk.ErrNoNode)
 }
 
-// catchUpAll lets the servers of several learn of it.
+// catchUpAll does so for the servers of several clients.
 func catchUpAll(t testing.TB, dir string, cs ...*client) {
 	t.Helper()
 	for _, c := range cs {

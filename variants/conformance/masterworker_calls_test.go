@@ -12,8 +12,8 @@ import (
 	"github.com/zkbench/zkbench/variants/masterworker"
 )
 
-// A master is cut off in the middle of an assignment. If the next one comes before the worker, it finds the task in both places, and puts that
-// in order.
+// A master is cut off in the middle of an assignment. If the next one comes before the worker, it finds the task in
+// both places, and corrects that.
 func masterworkerTakesOverInTime(t *testing.T, s *masterworkerShop) {
 	const tasks, fatal = 5, 2 // the second task is the first that two masters give to different workers
 	workers := s.workers(t, 2)

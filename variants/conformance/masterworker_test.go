@@ -14,7 +14,6 @@ import (
 	"github.com/zkbench/zkbench/variants/masterworker"
 )
 
-// masterworkerVariant is a variant under test.
 type masterworkerVariant struct {
 	name      string
 	open      func(ctx context.Context, s *variants.Session, dir string) (masterworker.Master, error)
@@ -72,7 +71,7 @@ func checkMasterWorkers(t *testing.T, at place) {
 	})
 }
 
-// masterworkerShop is a place where roles can be cast one by one, and what happens in it.
+// masterworkerShop is a place where roles can be given one by one, with a record of what happens in it.
 type masterworkerShop struct {
 	venue   venue
 	variant masterworkerVariant
@@ -93,7 +92,7 @@ func newMasterworkerShop(t *testing.T, v venue, variant masterworkerVariant) *ma
 	return s
 }
 
-// clear removes the directories, and says so if anything is left in them that the variant promises to remove.
+// clear removes the directories, and reports an error if they still have anything that the variant promises to remove.
 func (s *masterworkerShop) clear(t *testing.T, c *client) {
 	for _, sub := range children(t, c, s.dir) {
 		dir := path.Join(s.dir, sub)
@@ -195,7 +194,7 @@ func (s *masterworkerShop) begin(t *testing.T, w *masterworkerWorker) (masterwor
 	return task, ok
 }
 
-// execute lets workers execute all tasks that they have.
+// execute lets workers execute all their tasks.
 func (s *masterworkerShop) execute(t *testing.T, workers ...*masterworkerWorker) {
 	t.Helper()
 	for _, w := range workers {
@@ -234,7 +233,6 @@ func (s *masterworkerShop) newClient(t *testing.T, n int) *masterworker.Client {
 	return s.submit(t, clients(t, s.venue, 1)[0].session(), n)
 }
 
-// learn lets the client learn the results of all tasks.
 func (s *masterworkerShop) learn(t *testing.T, c *masterworker.Client, n int) {
 	t.Helper()
 	for i := range n {
@@ -247,7 +245,8 @@ func (s *masterworkerShop) learn(t *testing.T, c *masterworker.Client, n int) {
 	must(t, c.Finish(testContext(t)))
 }
 
-// close lets the workers go, and holds what happened to the promise. It returns how many executions were duplicates.
+// close lets the workers go, and checks the history against the promise. It returns how many executions were
+// duplicates.
 func (s *masterworkerShop) close(t *testing.T, workers ...*masterworkerWorker) int {
 	t.Helper()
 	closeAll(t, workers...)

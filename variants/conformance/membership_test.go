@@ -14,7 +14,6 @@ import (
 	"github.com/zkbench/zkbench/variants/membership"
 )
 
-// membershipOpener makes one client's view of a group, in one variant.
 type membershipOpener func(s *variants.Session, dir string) membership.Group
 
 // membershipVariants are the variants under test, by name.
@@ -44,7 +43,6 @@ func checkMemberships(t *testing.T, at place) {
 		})
 }
 
-// memberships lets each client open its view of a group.
 func memberships(open membershipOpener, dir string, cs ...*client) []membership.Group {
 	var groups []membership.Group
 	for _, c := range cs {
@@ -65,7 +63,7 @@ func mustLeave(t testing.TB, groups ...membership.Group) {
 	}
 }
 
-// membershipData returns what those in a view have written, in order.
+// membershipData returns the data of the members in a view, in order.
 func membershipData(view membership.View) string {
 	var data []string
 	for _, m := range view {
@@ -74,7 +72,7 @@ func membershipData(view membership.View) string {
 	return strings.Join(data, " ")
 }
 
-// mustConverge follows a group until its view is what is wanted.
+// mustConverge follows groups until each view is as wanted.
 func mustConverge(t testing.TB, want string, groups ...membership.Group) {
 	t.Helper()
 	for i, g := range groups {
@@ -116,7 +114,7 @@ func membershipLeavesWhileItWaits(t *testing.T, v venue, dir string, open member
 	wait.Wait()
 }
 
-// A client that gives up waiting can look, and wait again; one that is cancelled before it joins is no member.
+// A client that gives up waiting can look, and wait again; one that is cancelled before it joins is not a member.
 func membershipWithdraws(t *testing.T, v venue, dir string, open membershipOpener) {
 	cs := clients(t, v, 2)
 	groups := memberships(open, dir, cs...)
@@ -170,7 +168,7 @@ func membershipHonoursADeadline(t *testing.T, v venue, dir string, open membersh
 	mustBeEmpty(t, v, dir)
 }
 
-// A foreign znode in the directory is no member, and is not deleted.
+// A foreign znode in the directory is not a member, and is not deleted.
 func membershipRespectsForeignZnodes(t *testing.T, v venue, dir string, open membershipOpener) {
 	cs := clients(t, v, 1)
 	must(t, errorOf(cs[0].conn.Create(dir+"/foreign", []byte("x"), 0, zk.WorldACL(zk.PermAll))))

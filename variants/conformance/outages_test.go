@@ -56,8 +56,8 @@ func TestFencingTokenOfAnother(t *testing.T) {
 	}
 }
 
-// takesAnothersToken lets a client lose the reply to its create, and stand still while it finds out whether that took effect. It reports
-// whether a third client comes to hold the lock while the second one does.
+// takesAnothersToken lets a client lose the reply to its create, and stand still while it finds out whether the create
+// took effect. It reports whether a third client comes to hold the lock while the second one does.
 func takesAnothersToken(t *testing.T, e *embedded.Ensemble, see func(*client, variants.Conn) *variants.Session) bool {
 	cs := clients(t, e, 2)
 	stopping := unguarded(t, e)
@@ -133,12 +133,11 @@ func TestSiteThatJoinsLate(t *testing.T) {
 	})
 }
 
-// outlived is a connection that has the id of its first session for ever: after a lost reply, a client in a new session of the client library
-// may take another one's fencing token for its own, and delete its znode.
+// outlived is a connection that always has the id of its first session: after a lost reply, a client in a new session
+// of the client library may take another one's fencing token for its own, and delete its znode.
 type outlived struct {
 	variants.Conn
 	first int64
 }
 
-// SessionID implements [variants.Conn].
 func (o outlived) SessionID() int64 { return o.first }

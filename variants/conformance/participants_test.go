@@ -16,8 +16,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// breachesOf returns how a variant breaks its promise in a history in which nothing fails, and which is complete or cut off. What it
-// does not even promise then is no breach.
+// breachesOf returns how a variant breaks its promise in a history in which nothing fails, and which is complete or cut
+// off. A loss that it does not promise to avoid is not a breach.
 func breachesOf(recipe variants.Recipe, variant variants.Variant, h variants.History, complete bool) []variants.Violation {
 	if len(variant.ForgoesAlways) == 0 {
 		_, violations := recipe.Replay(h, complete)
@@ -32,7 +32,7 @@ func breachesOf(recipe variants.Recipe, variant variants.Variant, h variants.His
 	return violations
 }
 
-// recordsOf is what each of them records, on servers that name the transactions in notifications or do not.
+// recordsOf returns the records of the participants, on servers that name the transactions in notifications or do not.
 func recordsOf(
 	t *testing.T, v venue, recipe variants.Recipe, variant variants.Variant, participants, steps int, named bool,
 ) []variants.Placed {
@@ -51,10 +51,10 @@ func recordsOf(
 	return c.records()
 }
 
-// company is those who take part in one run of a variant, and what they record.
+// company is the set of participants in one run of a variant, with their records.
 type company struct {
 	variant variants.Variant
-	env     variants.Env // of whoever joins next, but for what is its own
+	env     variants.Env // of the client that joins next, except for its own parts
 	epoch   time.Time
 	calls   []variants.EventKind // see [variants.Recipe]
 	unnamed bool                 // notifications name no transaction
@@ -64,12 +64,12 @@ type company struct {
 	ctx  context.Context // of their steps
 	busy sync.WaitGroup
 
-	mu   sync.Mutex // the history may be asked for while somebody is still at work
+	mu   sync.Mutex // the history may be read while a client still works
 	kept []variants.Placed
 	errs []error // of those whose steps have failed
 }
 
-// newCompany has no members yet. They hold what they get for no time at all, unless env says otherwise.
+// newCompany has no members yet. They hold for no time at all, unless env says otherwise.
 func newCompany(ctx context.Context, variant variants.Variant, env variants.Env) *company {
 	if env.Hold == nil {
 		env.Hold = func(ctx context.Context, _ <-chan struct{}) error { return ctx.Err() }
@@ -77,7 +77,7 @@ func newCompany(ctx context.Context, variant variants.Variant, env variants.Env)
 	return &company{variant: variant, env: env, epoch: time.Now(), ctx: ctx}
 }
 
-// prepare makes what must be there before anybody joins.
+// prepare creates what must exist before the first participant joins.
 func (c *company) prepare(t testing.TB, by *client) {
 	t.Helper()
 	if c.variant.Prepare == nil {
@@ -88,7 +88,8 @@ func (c *company) prepare(t testing.TB, by *client) {
 	must(t, c.variant.Prepare(testContext(t), env))
 }
 
-// joinWith adds a member with a handle on a session. The ledger says what it has seen, and nothing if the session is not what it seems.
+// joinWith adds a member with a handle on a session. The ledger says what the session has seen; it is nil if a test has
+// changed the session.
 func (c *company) joinWith(t testing.TB, session *variants.Session, ledger *wire.Ledger) {
 	t.Helper()
 	env, member := c.env, len(c.members)
@@ -110,12 +111,12 @@ func (c *company) joinWith(t testing.TB, session *variants.Session, ledger *wire
 	c.members, c.logs = append(c.members, p), append(c.logs, log)
 }
 
-// sharing opens further sessions that are the first one, so that what a test does to that session befalls them, too.
+// sharing opens further sessions that are the first one, so that they suffer what a test does to that session, too.
 func sharing(first *variants.Session) variants.DialFunc {
 	return func(context.Context) (*variants.Session, func(), error) { return first.Fork(), func() {}, nil }
 }
 
-// joinAll lets several join, and each know that all have, as a run does before its first step.
+// joinAll lets several clients join, and each learn that all have joined, as a run does before its first step.
 func (c *company) joinAll(t testing.TB, cs ...*client) {
 	t.Helper()
 	for _, member := range cs {
@@ -124,7 +125,7 @@ func (c *company) joinAll(t testing.TB, cs ...*client) {
 	catchUpAll(t, c.env.Root, cs...)
 }
 
-// start lets a member take so many steps behind the caller's back, or as many as go well. Others may still be joining.
+// start lets a member take so many steps in the background, or until one fails. Others may still be joining.
 func (c *company) start(member, steps int) {
 	p := c.members[member]
 	c.busy.Go(func() {
@@ -149,7 +150,7 @@ func (c *company) failed(err error) {
 	c.errs = append(c.errs, err)
 }
 
-// end waits for all who have started, and returns how they failed.
+// end waits for all members that have started, and returns their errors.
 func (c *company) end() error {
 	c.busy.Wait()
 	return errors.Join(c.errs...)
@@ -183,7 +184,6 @@ func (c *company) leave(t testing.TB) {
 // history is what the members have recorded so far.
 func (c *company) history() variants.History { return variants.HistoryOf(c.records()) }
 
-// records is what each of them has.
 func (c *company) records() []variants.Placed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,7 +193,6 @@ func (c *company) records() []variants.Placed {
 	return slices.Clone(c.kept)
 }
 
-// variantOf finds a variant of a recipe by its name.
 func variantOf(recipe variants.Recipe, name string) variants.Variant {
 	return recipe.Variants[slices.IndexFunc(recipe.Variants, func(v variants.Variant) bool { return v.Name == name })]
 }
@@ -208,7 +207,7 @@ func phasesIn(recipe variants.Recipe, h variants.History) map[string]int {
 	return phases
 }
 
-// findingsOf does the same with a history that is complete, or cut off.
+// findingsOf gives the recipe's observer a history that is complete, or cut off.
 func findingsOf(recipe variants.Recipe, h variants.History, complete bool) (violations []variants.Violation, lost map[variants.Loss]int64) {
 	lost = map[variants.Loss]int64{}
 	o := recipe.NewObserver(variants.Findings{
@@ -230,7 +229,7 @@ func briefly(ctx context.Context, asked <-chan struct{}) error {
 	return variants.WaitFor(ctx, time.Millisecond, asked, nil)
 }
 
-// hooked is a session in which something happens just before each operation of these.
+// hooked is a session that calls a function just before each of these operations.
 type hooked struct {
 	*zk.Conn
 	before func(op, path string)

@@ -15,7 +15,6 @@ import (
 	"github.com/zkbench/zkbench/variants/queue"
 )
 
-// queueVariant is a variant under test.
 type queueVariant = underTest[opener[queue.Queue]]
 
 var queueVariants = openersOf[queue.Queue](queue.Recipe().Variants)
@@ -34,7 +33,7 @@ func TestQueue(t *testing.T) {
 	onEmbedded(t, func(t *testing.T, at place) { checkQueues(t, at, queueVariants) })
 }
 
-// ordinary is a priority queue whose items all have one priority. So it must pass all that a queue must.
+// ordinary is a priority queue whose items all have one priority. It must pass the checks of a queue.
 type ordinary struct{ priorityqueue.Queue }
 
 func (q ordinary) Put(ctx context.Context, data []byte) error { return q.Queue.Put(ctx, 50, data) }
@@ -61,7 +60,6 @@ func mustPut(t testing.TB, q queue.Queue, texts ...string) {
 	}
 }
 
-// mustTake takes an item, or returns "nothing".
 func mustTake(t testing.TB, q items.Taker) string {
 	t.Helper()
 	item, ok, err := q.Take(testContext(t))
@@ -79,7 +77,6 @@ func mustDone(t testing.TB, q items.Taker) {
 	must(t, q.Done(testContext(t)))
 }
 
-// mustDrain takes and finishes all items.
 func mustDrain(t testing.TB, q items.Taker, want ...string) {
 	t.Helper()
 	var got []string
@@ -112,7 +109,7 @@ func mustBeClear(t testing.TB, c *client, dir string) {
 	}
 }
 
-// An item that is given back stands where it stood.
+// An item that is given back stands at its old place.
 func queueGivesBack(t *testing.T, v venue, dir string, variant queueVariant) {
 	cs := clients(t, v, 2)
 	quitter, next := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
@@ -126,7 +123,8 @@ func queueGivesBack(t *testing.T, v venue, dir string, variant queueVariant) {
 	mustBeClear(t, cs[0], dir)
 }
 
-// A caller gets control back although the server does not answer at all. What it was about to take is not lost.
+// A caller gets control back although the server does not answer at all. The item that it was about to take is not
+// lost.
 func itemQueueHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string, variant queueVariant) {
 	c, cable := cabled(t, v, ensemble.SessionTimeout)
 	other := clients(t, v, 1)[0]

@@ -16,10 +16,9 @@ import (
 	"github.com/zkbench/zkbench/variants/revocable"
 )
 
-// revocableVariant is a variant under test.
 type revocableVariant = underTest[opener[revocable.Lock]]
 
-// revocableVariants are given so much patience that none uses force where that is not what is tested.
+// revocableVariants have so much patience that none uses force, except where force is tested.
 func revocableVariants() []revocableVariant {
 	return list.Map(openersOf[revocable.Lock](revocable.Recipe().Variants), func(v revocableVariant) revocableVariant {
 		if v.name == "forced" {
@@ -31,7 +30,7 @@ func revocableVariants() []revocableVariant {
 	})
 }
 
-// revocableLock is a revocable lock in the words of a plain one: it must pass all that one must.
+// revocableLock is a revocable lock as a plain one: it must pass all checks of a lock.
 type revocableLock struct{ revocable.Lock }
 
 func (l revocableLock) Acquire(ctx context.Context) (lock.Grant, error) {
@@ -44,7 +43,7 @@ func (l revocableLock) Acquire(ctx context.Context) (lock.Grant, error) {
 
 type revocableCheck = func(t *testing.T, v venue, dir string, variant revocableVariant)
 
-// revocableChecks are what every variant must pass beyond that.
+// revocableChecks are what every variant must pass in addition to the checks of a lock.
 var revocableChecks = []check[revocableCheck]{
 	{"tells the holder", revocableTellsTheHolder},
 	{"tells who is asked while it waits", revocableTellsWhoIsAskedWhileItWaits},
@@ -91,7 +90,7 @@ func revocableMustRelease(t *testing.T, l revocable.Lock) {
 	}
 }
 
-// revocableWant lets a client want the lock behind the caller's back, and returns when it waits.
+// revocableWant lets a client want the lock in the background, and returns when it waits.
 func revocableWant(t *testing.T, c *client, l revocable.Lock) <-chan revocable.Grant {
 	t.Helper()
 	ctx, granted := testContext(t), make(chan revocable.Grant, 1)
@@ -168,7 +167,8 @@ func revocableAsksForOneThatDidNot(t *testing.T, v venue, dir string, variant re
 	mustBeEmpty(t, v, dir)
 }
 
-// What another client writes to a holder's znode asks for nothing, and does not make the holder deaf.
+// A write of another client to a holder's znode that is not a request asks for nothing, and does not make the holder
+// deaf.
 func revocableIgnoresWhatIsNoRequest(t *testing.T, v venue, dir string, variant revocableVariant) {
 	cs := clients(t, v, 2)
 	holder, next := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
@@ -188,7 +188,7 @@ func revocableIgnoresWhatIsNoRequest(t *testing.T, v venue, dir string, variant 
 	revocableMustRelease(t, next)
 }
 
-// A holder whose session is closed is told so, whether it was asked before or not.
+// A holder whose session is closed learns of it, whether it was asked before or not.
 func revocableTellsOfALostSession(t *testing.T, v venue, dir string, variant revocableVariant) {
 	for _, asked := range []bool{false, true} {
 		cs := []*client{connect(t, v.Servers()[0], v.shortest, nil), clients(t, v, 1)[0]}
@@ -213,7 +213,7 @@ func revocableTellsOfALostSession(t *testing.T, v venue, dir string, variant rev
 	}
 }
 
-// shortGrace is that of holders who do not listen: waiting for it takes no test long.
+// shortGrace is for holders that do not listen: waiting for it does not make a test slow.
 const shortGrace = 50 * time.Millisecond
 
 // The lock is taken away from a holder that does not listen, which learns so.
@@ -233,7 +233,7 @@ func revocableTakesTheLockByForce(t *testing.T, v venue) {
 	mustBeEmpty(t, v, dir)
 }
 
-// However long a client waits, only the holder meets force.
+// However long a client waits, force is used against the holder only.
 func revocableSparesWhoWaits(t *testing.T, v venue) {
 	dir, cs := directory(t, v), clients(t, v, 3)
 	holder := revocable.NewDataWatch(cs[0].session(), dir)

@@ -8,14 +8,14 @@ import (
 	"github.com/zkbench/zkbench/variants/rwlock"
 )
 
-// revocableRWOpener makes one client's revocable read/write lock of one variant.
 type revocableRWOpener = opener[rwlock.RevocableLock]
 
 var revocableRWVariants = openersOf[rwlock.RevocableLock](rwlock.RevocableRecipe().Variants)
 
 type revocableRWCheck = func(t *testing.T, v venue, dir string, open revocableRWOpener)
 
-// revocableRWChecks are what every variant must pass beyond what a read/write lock must. Those that ask are urgent.
+// revocableRWChecks are what every variant must pass in addition to the checks of a read/write lock. Clients that ask
+// are urgent.
 var revocableRWChecks = []check[revocableRWCheck]{
 	{"tells all readers", revocableRWTellsAllReaders},
 	{"tells those in between", revocableRWTellsThoseInBetween},
@@ -39,7 +39,7 @@ func checkRevocableRW(t *testing.T, at place) {
 	})
 }
 
-// revocableRWLine is clients whose locks stand in one line.
+// revocableRWLine has clients whose locks stand in one line.
 type revocableRWLine struct {
 	t     *testing.T
 	cs    []*client
@@ -54,7 +54,7 @@ func newRevocableRWLine(t *testing.T, v venue, dir string, open revocableRWOpene
 	return l
 }
 
-// hold acquires what must be free.
+// hold acquires the lock, which must be free.
 func (l *revocableRWLine) hold(i int, mode rwlock.Mode) rwlock.Grant {
 	l.t.Helper()
 	grant, err := l.locks[i].Acquire(testContext(l.t), mode)
@@ -62,7 +62,7 @@ func (l *revocableRWLine) hold(i int, mode rwlock.Mode) rwlock.Grant {
 	return grant
 }
 
-// want begins to wait for what must be taken, as an urgent client or not.
+// want begins to wait for the lock, which must be taken, as an urgent client or not.
 func (l *revocableRWLine) want(i int, mode rwlock.Mode, urgent bool) <-chan rwlock.Grant {
 	l.t.Helper()
 	acquire := l.locks[i].Acquire
@@ -89,7 +89,6 @@ func (l *revocableRWLine) release(i int) {
 	must(l.t, l.locks[i].Release(testContext(l.t)))
 }
 
-// mustBeAsked waits until a holder is asked.
 func mustBeAsked(t *testing.T, grant rwlock.Grant) {
 	t.Helper()
 	await(t, "the holder was not asked", grant.Revoked)
@@ -141,7 +140,8 @@ func revocableRWTellsThoseInBetween(t *testing.T, v venue, dir string, open revo
 	mustBeEmpty(t, v, dir)
 }
 
-// What another client writes to a holder's znode asks for nothing, and does not make the holder deaf.
+// A write of another client to a holder's znode that is not a request asks for nothing, and does not make the holder
+// deaf.
 func revocableRWIgnoresWhatIsNoRequest(t *testing.T, v venue, dir string, open revocableRWOpener) {
 	l := newRevocableRWLine(t, v, dir, open, 2)
 	grant := l.hold(0, rwlock.Write)
@@ -157,7 +157,7 @@ func revocableRWIgnoresWhatIsNoRequest(t *testing.T, v venue, dir string, open r
 	l.release(1)
 }
 
-// A holder whose session is closed is told so.
+// A holder whose session is closed learns of it.
 func revocableRWTellsOfALostSession(t *testing.T, v venue, dir string, open revocableRWOpener) {
 	l := newRevocableRWLine(t, v, dir, open, 2)
 	grant := l.hold(0, rwlock.Read)

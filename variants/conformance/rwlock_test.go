@@ -15,7 +15,6 @@ import (
 	"github.com/zkbench/zkbench/variants/rwlock"
 )
 
-// rwlockOpener makes one client's read/write lock of one variant.
 type rwlockOpener = opener[rwlock.Lock]
 
 type rwlockCheck = func(t *testing.T, v venue, dir string, open rwlockOpener)
@@ -39,14 +38,13 @@ func checkRWLocks(t *testing.T, at place) {
 	})
 }
 
-// rwlockLine is clients whose locks stand in one line.
+// rwlockLine has clients whose locks stand in one line.
 type rwlockLine struct {
 	t     *testing.T
 	cs    []*client
 	locks []rwlock.Lock
 }
 
-// newRWLockLine opens a lock for each of n clients.
 func newRWLockLine(t *testing.T, v venue, dir string, open rwlockOpener, n int) *rwlockLine {
 	l := &rwlockLine{t: t, cs: clients(t, v, n)}
 	for _, c := range l.cs {
@@ -55,10 +53,9 @@ func newRWLockLine(t *testing.T, v venue, dir string, open rwlockOpener, n int) 
 	return l
 }
 
-// replace puts another client into the line.
 func (l *rwlockLine) replace(i int, c *client, lock rwlock.Lock) { l.cs[i], l.locks[i] = c, lock }
 
-// hold acquires what must be free.
+// hold acquires the lock, which must be free.
 func (l *rwlockLine) hold(i int, mode rwlock.Mode) rwlock.Grant {
 	l.t.Helper()
 	grant, err := l.locks[i].Acquire(testContext(l.t), mode)
@@ -68,7 +65,7 @@ func (l *rwlockLine) hold(i int, mode rwlock.Mode) rwlock.Grant {
 	return grant
 }
 
-// request begins to wait for what must be taken, and returns a channel on which the outcome will come.
+// request begins to wait for the lock, which must be taken, and returns a channel on which the outcome will come.
 func (l *rwlockLine) request(ctx context.Context, i int, mode rwlock.Mode) <-chan error {
 	l.t.Helper()
 	outcome := background(func() error { return errorOf(l.locks[i].Acquire(ctx, mode)) })
@@ -158,7 +155,7 @@ func rwlockGrantsNothingToALostSession(t *testing.T, v venue, dir string, open r
 	mustBeEmpty(t, v, dir)
 }
 
-// A caller gets control back although the server does not answer at all, and the lock cleans up behind its back.
+// A caller gets control back although the server does not answer at all, and the lock cleans up in the background.
 func rwlockHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string, open rwlockOpener) {
 	c, cable := cabled(t, v, ensemble.SessionTimeout)
 	l := newRWLockLine(t, v, dir, open, 1)

@@ -14,10 +14,9 @@ import (
 	"github.com/zkbench/zkbench/variants/treecache"
 )
 
-// cacheOpener makes one client's cache of a tree, in one variant.
 type cacheOpener func(s *variants.Session, tree treecache.Tree, listen treecache.Listener) (treecache.Cache, error)
 
-// shortSpread is over how long reloads are spread here.
+// shortSpread is the time over which reloads are spread here.
 const shortSpread = 50 * time.Millisecond
 
 // cacheVariants are the variants under test, by name.
@@ -33,10 +32,10 @@ var cacheVariants = []underTest[cacheOpener]{
 	}},
 }
 
-// cacheDepth is that of the trees here.
+// cacheDepth is the depth of the trees here.
 const cacheDepth = 3
 
-// copyOfTree is what a cache's listener knows.
+// copyOfTree is the tree as a cache's listener knows it.
 type copyOfTree struct {
 	treecache.Cache
 	root string
@@ -45,7 +44,6 @@ type copyOfTree struct {
 	data map[string]string
 }
 
-// openCopy opens a cache and loads it.
 func openCopy(t testing.TB, c *client, root string, open cacheOpener) *copyOfTree {
 	t.Helper()
 	out := newCopy(t, c, root, open)
@@ -93,7 +91,6 @@ func (c *copyOfTree) mustBecome(t testing.TB, want map[string]string) {
 	}
 }
 
-// treeOf reads a tree as the leader has it.
 func treeOf(t testing.TB, c *client, root string) map[string]string {
 	t.Helper()
 	catchUp(t, c, root)
@@ -179,7 +176,7 @@ func cacheWantsATree(t *testing.T, v venue, root string, open cacheOpener) {
 	wantError(t, "Load of nothing", c.Load(testContext(t)), treecache.ErrNoTree)
 }
 
-// A cache on a session whose events nothing observes would never learn of a change.
+// A cache is refused on a session whose events no monitor observes: it would never learn of a change.
 func cacheWantsToHear(t *testing.T, v venue, root string, open cacheOpener) {
 	_, err := open(variants.NewSession(clients(t, v, 1)[0].conn, nil), treecache.Tree{Root: root, Depth: cacheDepth}, nil)
 	wantError(t, "opening a cache on an unmonitored session", err, variants.ErrUnmonitored)

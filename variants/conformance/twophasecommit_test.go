@@ -13,10 +13,8 @@ import (
 	"github.com/zkbench/zkbench/variants/twophasecommit"
 )
 
-// siteOpener lets one client join a group of sites.
 type siteOpener func(t testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site
 
-// siteVariant is a variant under test.
 type siteVariant struct {
 	name      string
 	open      siteOpener
@@ -111,13 +109,12 @@ func mustPrepare(t testing.TB, sites ...twophasecommit.Site) {
 	}
 }
 
-// decision is how a Decide ended.
 type decision struct {
 	outcome twophasecommit.Decision
 	err     error
 }
 
-// vote lets a site decide behind the caller's back.
+// vote lets a site decide in the background.
 func vote(ctx context.Context, s twophasecommit.Site, d twophasecommit.Decision) <-chan decision {
 	done := make(chan decision, 1)
 	go func() {
@@ -127,8 +124,8 @@ func vote(ctx context.Context, s twophasecommit.Site, d twophasecommit.Decision)
 	return done
 }
 
-// voteAndWait is vote that returns when the vote has been cast and the site waits. That the session waits for a
-// notification would not tell: a site may watch for the outcome before it votes.
+// voteAndWait is vote that returns when the vote has been cast and the site waits. A wait of the session alone would
+// not show this: a site may watch for the outcome before it votes.
 func voteAndWait(ctx context.Context, t testing.TB, s twophasecommit.Site, d twophasecommit.Decision) <-chan decision {
 	t.Helper()
 	return untilWaiting(ctx, t, s, func(ctx context.Context) <-chan decision { return vote(ctx, s, d) })
@@ -172,7 +169,7 @@ func transactionsIn(names []string) int {
 	return n
 }
 
-// Whoever is cancelled, and in whatever it waits, can go on with the same transaction.
+// A client that is cancelled, during any wait, can continue with the same transaction.
 func sitesGoOnAfterACancellation(t *testing.T, v venue, dir string, variant siteVariant) {
 	cs := clients(t, v, 3)
 	sites := assemble(t, dir, variant.open, cs...)
@@ -237,14 +234,14 @@ func sitesHonourADeadlineOfASilentServer(t *testing.T, v venue, dir string, vari
 	mustClose(t, v, dir, sites...)
 }
 
-// What somebody else has left in the directory is neither adopted nor deleted.
+// Znodes of others in the directory are neither adopted nor deleted.
 func sitesRespectForeignZnodes(t *testing.T, v venue, dir string, variant siteVariant) {
 	cs := clients(t, v, 3)
 	must(t, errorOf(cs[0].conn.Create(dir+"/tx-0", []byte("abort"), 0, zk.WorldACL(zk.PermAll))))
 	group := twophasecommit.Group{Dir: dir, Sites: 2}
 	coordinator := variant.open(t, cs[0], group)
 	for range 2 {
-		wantError(t, "Prepare over somebody else's transaction", errorOf(coordinator.Prepare(testContext(t), nil)), twophasecommit.ErrTaken)
+		wantError(t, "Prepare over another group's transaction", errorOf(coordinator.Prepare(testContext(t), nil)), twophasecommit.ErrTaken)
 	}
 	closeAll(t, coordinator)
 	if variant.ephemeral {
@@ -258,7 +255,7 @@ func sitesRespectForeignZnodes(t *testing.T, v venue, dir string, variant siteVa
 	}
 }
 
-// Whoever waits for a decision when the coordinator closes the group learns that there will be none.
+// A client that waits for a decision when the coordinator closes the group learns that there will be none.
 func sitesTellOfAWithdrawal(t *testing.T, v venue, dir string, variant siteVariant) {
 	cs := clients(t, v, 2)
 	sites := assemble(t, dir, variant.open, cs...)
@@ -306,7 +303,7 @@ func abortBy(t testing.TB, against twophasecommit.Site, others ...twophasecommit
 	mustDecide(t, twophasecommit.Abort, append(voteAll(t, others...), vote(testContext(t), against, twophasecommit.Abort))...)
 }
 
-// mustKeep wants so many transactions in the tree at most.
+// mustKeep requires that there are at most so many transactions in the tree.
 func mustKeep(t testing.TB, most int, c *client, dir string) {
 	t.Helper()
 	if names := children(t, c, dir); transactionsIn(names) > most {

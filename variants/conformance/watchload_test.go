@@ -13,10 +13,9 @@ import (
 	"github.com/zkbench/zkbench/variants/watchload"
 )
 
-// watchloadTopics is how many topics the feeds here have.
+// watchloadTopics is the number of topics of the feeds here.
 const watchloadTopics = 2
 
-// watchloadVariant is a variant under test.
 type watchloadVariant struct {
 	name   string
 	open   func(ctx context.Context, s *variants.Session, g watchload.Group) (watchload.Feed, error)
@@ -245,7 +244,7 @@ func watchloadHonoursADeadline(t *testing.T, v venue, dir string, variant watchl
 	watchloadClose(t, v, dir, feeds...)
 }
 
-// What another session has left in the directory is neither adopted nor deleted.
+// Znodes of another session in the directory are neither adopted nor deleted.
 func watchloadRespectsForeignZnodes(t *testing.T, v venue, dir string, variant watchloadVariant) {
 	cs := clients(t, v, 2)
 	feeds := watchloadFeeds(t, dir, variant, cs[0])
