@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// marker stands in the names of the clients' znodes.
 const marker = "-member-"
 
 // stage is how far a client is in a round.
@@ -25,12 +24,12 @@ const (
 	leaving // it has finished, and waits for the others
 )
 
-// client is what the variants share: how far a client is, and its own znode. They differ in how it learns of the others.
+// client is shared by the variants: how far a client is, and its own znode. They differ in how it learns of the others.
 type client struct {
 	session *variants.Session
 	line    line.Line
 	group   Group
-	round   atomic.Int64 // see Round
+	round   atomic.Int64
 
 	stage  stage
 	unseen bool        // a Leave has succeeded whose caller had given up on it
@@ -40,14 +39,14 @@ type client struct {
 	strategy strategy
 }
 
-// strategy is what a variant does in a round.
+// strategy is a variant's part of a round.
 type strategy interface {
 	enter(ctx context.Context) error   // returns when all have entered; if it fails, abandon is called
 	leave(ctx context.Context) error   // returns when all have finished; may be called again after it failed
-	abandon(ctx context.Context) error // gives up what the client has, without waiting; forgets the round
+	abandon(ctx context.Context) error // gives up the znodes of the client, without waiting; forgets the round
 }
 
-// init prepares the client, and deletes what an earlier session of the same member has left.
+// init prepares the client, and deletes the znodes that an earlier session of the same member has left.
 func (c *client) init(ctx context.Context, session *variants.Session, group Group, s strategy) error {
 	group.Dir = path.Clean(group.Dir)
 	c.session, c.line, c.group, c.strategy = session, line.New(session, group.Dir, marker), group, s
@@ -76,7 +75,6 @@ func (c *client) expel(ctx context.Context, path string) error {
 	return variants.Attempted("look for an earlier session in "+path, err)
 }
 
-// list returns the children of the directory and its stat, after a sync.
 func (c *client) list(ctx context.Context) (children []string, stat *zk.Stat, err error) {
 	err = c.session.Synced(ctx, c.group.Dir, func(conn variants.Conn) error {
 		children, stat, err = conn.Children(c.group.Dir)
@@ -85,10 +83,8 @@ func (c *client) list(ctx context.Context) (children []string, stat *zk.Stat, er
 	return children, stat, variants.Attempted("list "+c.group.Dir, err)
 }
 
-// Round implements [Barrier].
 func (c *client) Round() int64 { return c.round.Load() }
 
-// Enter implements [Barrier].
 func (c *client) Enter(ctx context.Context) error {
 	return c.session.Do(ctx, c.enter, func() {
 		_ = c.withdraw(ctx, nil) // the caller has left; if this fails too, the znode ends with the session
@@ -114,7 +110,6 @@ func (c *client) enter(ctx context.Context) error {
 	return nil
 }
 
-// Leave implements [Barrier].
 func (c *client) Leave(ctx context.Context) error {
 	return c.session.Do(ctx, c.leave, func() { c.unseen = true })
 }
@@ -136,14 +131,13 @@ func (c *client) leave(ctx context.Context) error {
 		return err
 	}
 	if err := c.session.Alive(); err != nil {
-		return err // what it has seen of the others may have been seen by a new session, which may lag behind
+		return err // a new session, whose server may lag behind, may have seen what it has seen of the others
 	}
 	c.stage = outside
 	c.round.Add(1)
 	return nil
 }
 
-// Close implements [Barrier].
 func (c *client) Close(ctx context.Context) error {
 	return c.session.Do(ctx, func(ctx context.Context) error {
 		c.stage = outside
@@ -151,8 +145,8 @@ func (c *client) Close(ctx context.Context) error {
 	}, nil)
 }
 
-// withdraw gives everything up after err. It returns err, joined with the reason if that was not possible. A lost session
-// is no reason: what belonged to it goes with it.
+// withdraw gives everything up after err. It returns err, joined with the reason if that was not possible. The loss of
+// the session is not joined: its znodes end with it.
 func (c *client) withdraw(ctx context.Context, err error) error {
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
@@ -163,7 +157,6 @@ func (c *client) withdraw(ctx context.Context, err error) error {
 	return err
 }
 
-// take creates the client's znode.
 func (c *client) take(ctx context.Context) error {
 	ticket, err := c.line.Enter(ctx, []byte(c.group.Member), zk.FlagEphemeral)
 	if err != nil {
@@ -204,7 +197,6 @@ func (c *client) end(ctx context.Context, ops ...any) error {
 	return nil
 }
 
-// watch reads a znode with a watch, which is nil if the znode is gone.
 func (c *client) watch(ctx context.Context, path string) (*variants.Watch, error) {
 	_, _, watch, err := c.session.GetW(ctx, path)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -213,7 +205,6 @@ func (c *client) watch(ctx context.Context, path string) (*variants.Watch, error
 	return watch, err
 }
 
-// lookFor reports whether a znode exists, with a watch.
 func (c *client) lookFor(ctx context.Context, path string) (exists bool, watch *variants.Watch, err error) {
 	exists, _, watch, err = c.session.ExistsW(ctx, path)
 	return exists, watch, variants.Attempted("look for "+path, err)
@@ -252,7 +243,6 @@ func (c *client) outlast(ctx context.Context, other string, first func(context.C
 	return c.session.Await(ctx, gone)
 }
 
-// upTo returns the tickets, in their order, that do not stand behind the last one.
 func upTo(last line.Ticket, tickets []line.Ticket) []line.Ticket {
 	for i, t := range tickets {
 		if last.Before(t) {

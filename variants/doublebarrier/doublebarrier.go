@@ -1,7 +1,7 @@
 // Package doublebarrier compares four ways to let a group of clients begin a computation together, and end it together.
 //
-// The promise, to which all are held, round after round: no client starts before all have entered, and no client is let
-// out before all have finished. A client that dies in a round counts as finished, since its znode ends with its session.
+// The promise of all variants, round after round: no client starts before all have entered, and no client is let out
+// before all have finished. A client that dies in a round counts as finished, since its znode ends with its session.
 //
 // With N clients, one round costs
 //
@@ -30,7 +30,7 @@
 // another, and then leaves them in the same order. A client that fails in such a series, and is back, cannot know at which barrier
 // the others are. So a load with faults has one barrier.
 //
-// Each variant's own comment has the steps and the exact formulas; `zkbench run doublebarrier-drain` holds them to it.
+// Each variant's own comment has the steps and the exact formulas; `zkbench run doublebarrier-drain` checks the formulas.
 package doublebarrier
 
 import (
@@ -58,8 +58,8 @@ type Group struct {
 type Barrier interface {
 	// Enter waits until the whole group has entered. When it fails the client has withdrawn, and may try again.
 	Enter(ctx context.Context) error
-	// Leave says that the client has finished, and waits until the whole group has. That cannot be taken back: when ctx
-	// ends first, the client waits on by calling Leave again.
+	// Leave says that the client has finished, and waits until the whole group has. It cannot be undone: when ctx ends
+	// first, the client waits on by calling Leave again.
 	Leave(ctx context.Context) error
 	// Close gives up all that the client has, without waiting for the others, as its death would.
 	Close(ctx context.Context) error
@@ -68,7 +68,7 @@ type Barrier interface {
 	Round() int64
 }
 
-// The errors of a barrier that is not used as it is meant to be.
+// The errors of calls that are not possible at the moment.
 var (
 	// ErrInside is returned by Enter to a client that has entered and not left yet.
 	ErrInside = errors.New("the barrier has been entered already")
@@ -93,7 +93,9 @@ func Recipe() variants.Recipe {
 		Size:        "barriers that each client enters in a step, one after another, before it leaves them all",
 		SizeIsBatch: true,
 		Losses:      []variants.Loss{variants.OutOfStep, variants.Blocked},
-		Events:      []string{"joins", "begins to enter", "believes that all are in", "begins to leave", "believes that all have finished", "gives up"},
+		Events: []string{
+			"joins", "begins to enter", "believes that all are in", "begins to leave", "believes that all have finished", "gives up",
+		},
 		Calls:       []variants.EventKind{arrived, finished},
 		NewObserver: newObserver,
 		Code:        code,

@@ -109,7 +109,8 @@ func TestCheckLives(t *testing.T) {
 	})
 }
 
-// Each barrier of several is held to the promise, and in none of them the others need to wait for a participant that fails.
+// The promise holds for each of several barriers, and in none of them the others need to wait for a participant that
+// fails.
 func TestCheckSeveralBarriers(t *testing.T) {
 	const (
 		two    = "0-1:joined:2 0-1:joined:2:1 "

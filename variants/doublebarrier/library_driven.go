@@ -8,19 +8,17 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// driven is a double barrier of a library in another language.
 type driven struct {
 	variants.Driven
 	round atomic.Int64
 }
 
-// Enter implements [Barrier]. A client that gives up stays inside: its driver enters later.
+// A client that gives up stays inside: its driver enters later.
 func (b *driven) Enter(ctx context.Context) error {
 	_, err := b.Call(ctx, "enter")
 	return err
 }
 
-// Leave implements [Barrier].
 func (b *driven) Leave(ctx context.Context) error {
 	_, err := b.Call(ctx, "leave")
 	if err == nil {
@@ -29,16 +27,13 @@ func (b *driven) Leave(ctx context.Context) error {
 	return err
 }
 
-// Close implements [Barrier]. What the client has ends with its session, which is closed next.
+// What the client has ends with its session, which is closed next.
 func (b *driven) Close(context.Context) error { return nil }
 
-// Round implements [Barrier].
 func (b *driven) Round() int64 { return b.round.Load() }
 
-// errRoundUnknown says why a client of a library cannot come back.
 var errRoundUnknown = errors.New("a client of this library that was lost cannot come back: nothing tells it which round the others are in")
 
-// joinDriven is the Join of all variants with a driver.
 func joinDriven() variants.JoinFunc {
 	return func(_ context.Context, env variants.Env) (variants.Participant, error) {
 		if env.Life > 0 {
@@ -66,9 +61,10 @@ func joinDriven() variants.JoinFunc {
 //  7. If the znode that it looked for exists, wait for a notification. Go to 5.
 //  8. Delete ready, which another client may have done.
 //
-// A client that created ready in step 3 may be notified of that when it waits in step 7, as all its watches wake the same wait. If all but one
-// have deleted their znodes by then, it finds a single one in step 5, which is not its own, and leaves although that client is still inside.
-// And a client that is notified before step 3, and lists when others have already left, waits for ever, and all others wait for it.
+// A client that created ready in step 3 may be notified of that when it waits in step 7, as all its watches wake the same
+// wait. If all but one have deleted their znodes by then, it finds a single one in step 5, which is not its own, and leaves
+// although that client is still inside. And a client that is notified before step 3, and lists when others have already left,
+// waits for ever, and all others wait for it.
 //
 // Cost of one round: 7 requests alone. With N clients:
 //
@@ -82,7 +78,8 @@ func Curator() variants.Variant {
 		Name:    "curator",
 		Summary: "DistributedDoubleBarrier of Apache Curator: clients that see that all have entered create a znode that says so",
 		BadAt:   "short rounds: a client that is notified late of the beginning may leave before the others have finished",
-		Broken:  "a client may leave before another has finished, because a late notification of the beginning wakes it when it waits for the end, or all wait for ever, because one was notified before it began to wait",
+		Broken: "a client may leave before another has finished, because a late notification of the beginning wakes it when " +
+			"it waits for the end, or all wait for ever, because one was notified before it began to wait",
 		Free: variants.Cost{
 			Requests: "(14N-4)/N (7 for N=1)", Writes: "4", FailedWrites: "2(N-1)/N", Notifications: "(3N-2)/N", HerdMax: "N",
 		},
@@ -94,15 +91,17 @@ func Curator() variants.Variant {
 //
 //  1. To enter, create <dir>/<guid>, ephemeral.
 //  2. Look for <dir>/ready with a watch.
-//  3. List <dir>. If there are N znodes, look for ready and for <dir>, and create ready, which another client may have done: all have entered.
+//  3. List <dir>. If there are N znodes, look for ready and for <dir>, and create ready, which another client may have done:
+//     all have entered.
 //  4. Otherwise wait until ready is created.
 //  5. To leave, delete ready, which another client may have done.
 //  6. List <dir>. If there is no znode, all have left. If the client's own one is the only one, delete it: all have left.
-//  7. If its own znode is the lowest, look for the highest with a watch. Otherwise delete its own one, and look for the lowest with a watch.
+//  7. If its own znode is the lowest, look for the highest with a watch. Otherwise delete its own one, and look for the
+//     lowest with a watch.
 //  8. If the znode that it looked for exists, wait until it is gone. Go to 6. If its own one is to be deleted again in step 7, it has left.
 //
-// A client that is slow between steps 1 and 3 may find ready in step 2, or none as others have deleted it, and in step 3 fewer than N znodes, as
-// others have left. It then waits for ever, and all others wait for it.
+// A client that is slow between steps 1 and 3 may find ready in step 2, or none as others have deleted it, and in step 3
+// fewer than N znodes, as others have left. It then waits for ever, and all others wait for it.
 //
 // Cost of one round: 9 requests alone. With N clients:
 //

@@ -43,10 +43,10 @@ import (
 // client, and twice besides.
 //
 // A client that withdraws just as the last one comes, and enters again, cannot know whether the round has begun without
-// it: withdrawing is safe only while a client is missing. The same holds for a client that dies and joins again: nothing in
-// the directory shows whether the others are in a round or wait for its beginning. If they are in a round, the client finds N
-// znodes with its own, and starts too early. From then on its rounds need not be those of the others, which may start too
-// early, too, or wait in vain for a client that has gone through a round more.
+// it: withdrawing is safe only while a client is missing. The same holds for a client that dies and joins again: nothing
+// in the directory shows whether the others are in a round or wait for its beginning. If they are in a round, the client
+// finds N znodes with its own, and starts too early. From then on its rounds may differ from the others' rounds, which
+// may start too early, too, or wait in vain for a client that has gone through a round more.
 //
 // Source: as written, but with the numbers of znodes and the directory's version to tell rounds apart: ZooKeeper tutorial, Barriers.
 // The faults of the original: ZOOKEEPER-1011.
@@ -70,7 +70,7 @@ func NewChildrenWatch(ctx context.Context, session *variants.Session, group Grou
 	return b, err
 }
 
-// join finds the number of the client's next round, for one that joins a group that has been at work.
+// join finds the number of the client's next round, in a group that has been at work.
 func (b *ChildrenWatch) join(ctx context.Context) error {
 	data, _, err := b.session.Get(ctx, b.group.Dir)
 	if err != nil {
@@ -81,14 +81,12 @@ func (b *ChildrenWatch) join(ctx context.Context) error {
 	return err
 }
 
-// orient reads the directory's version.
 func (b *ChildrenWatch) orient(ctx context.Context) error {
 	l, err := b.watchAll(ctx)
 	b.version, b.adrift = l.version, err != nil
 	return err
 }
 
-// listing is the directory at one moment.
 type listing struct {
 	tickets []line.Ticket
 	version int32
@@ -155,11 +153,12 @@ func (b *ChildrenWatch) abandon(ctx context.Context) error {
 
 func childrenWatchVariant() variants.Variant {
 	return variants.Variant{
-		Name:     "children-watch",
-		Kind:     variants.Naive,
-		Summary:  "all clients watch the directory, to enter and to leave",
-		Forgoes:  []variants.Loss{variants.OutOfStep, variants.Blocked},
-		BadAt:    "crowds: each client that comes or goes notifies all others, which list the whole directory; and a client that withdraws just as the last one comes must not enter again before the round is over",
+		Name:    "children-watch",
+		Kind:    variants.Naive,
+		Summary: "all clients watch the directory, to enter and to leave",
+		Forgoes: []variants.Loss{variants.OutOfStep, variants.Blocked},
+		BadAt: "crowds: each client that comes or goes notifies all others, which list the whole directory; " +
+			"and a client that withdraws just as the last one comes must not enter again before the round is over",
 		Lockstep: variants.Cost{Requests: "N+3", Writes: "2", FailedWrites: "0", Notifications: "N+1", HerdMax: "N"},
 		Free:     variants.Cost{Requests: "2N+2", Writes: "2", FailedWrites: "0", Notifications: "2N", HerdMax: "N"},
 		Prepare:  prepare,

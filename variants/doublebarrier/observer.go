@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// newObserver returns an observer of a double barrier's phases and promise.
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		out.Between(phaseEnter, arrived, started),
@@ -18,13 +17,13 @@ func newObserver(out variants.Findings) variants.Observer {
 	}
 }
 
-// series holds each of a number of barriers to the promise.
+// series observes a number of barriers, one by one.
 type series struct {
 	out      variants.Findings
 	barriers []*rounds
 }
 
-// Observe implements [variants.Observer]. What ends a participant's part in one barrier ends it in all.
+// An event that ends a participant's part in one barrier ends it in all.
 func (s *series) Observe(e variants.Event) {
 	switch e.Kind {
 	case joined, arrived, started, finished, departed:
@@ -41,7 +40,6 @@ func (s *series) Observe(e variants.Event) {
 	}
 }
 
-// Complete implements [variants.Observer].
 func (s *series) Complete() {
 	for _, b := range s.barriers {
 		b.Complete()
@@ -67,46 +65,46 @@ func newRounds(out variants.Findings, barrier int) *rounds {
 	return r
 }
 
-// rounds reports participants that start a round before all have entered it, or leave it before all have finished. To
-// arrive and to finish is recorded just before anything is sent, to start and to depart just after all is known, on one
-// clock: if a participant arrives later in the history than another one starts, that one cannot have waited for it.
+// rounds reports participants that start a round before all have entered it, or leave it before all have finished.
+// Arriving and finishing are recorded just before anything is sent, starting and departing just after all is known, on
+// one clock: if a participant arrives later in the history than another one starts, the other one cannot have waited
+// for it.
 //
-// A participant that died after it had entered still counts as entered, because its znode lasts as long as its session. It
-// counts as finished, because the others need not wait for the dead. In its next life it must not start a round that began
-// before.
+// A participant that died after it had entered still counts as entered, because its znode lasts as long as its session.
+// It counts as finished, because the others need not wait for the dead. In its next life it must not start a round that
+// began before.
 type rounds struct {
 	out     variants.Findings
-	size    int              // of the group
-	open    map[int64]*round // the rounds that some may still take part in
-	over    int64            // the rounds before this one are over for all, as each takes part in them in order
+	size    int
+	open    map[int64]*round // the rounds in which some may still take part
+	over    int64            // rounds before this one are over for all, as each takes part in them in order
 	members map[int]*member
 }
 
-// round is what the participants have done in a round.
+// round records the actions of the participants in a round.
 type round struct {
 	did     [departed + 1]map[int]bool // by kind of event
-	late    map[int]bool               // those that have come back when the round had begun with them
-	failed  map[int]bool               // those that others need not wait for
+	late    map[int]bool               // participants that have come back when the round had begun with them
+	failed  map[int]bool               // participants that others need not wait for
 	past    int                        // how many will not take part in it any more
 	early   bool                       // one has started too early, so that the others cannot know when all have finished
 	pending []departure
 }
 
-// departure is one without a wait for another participant. If that participant fails in the round, be it later, it may have been
-// dead for long, and the others need not wait for the dead. If it leaves the round, it was alive.
+// departure records that a participant left without a wait for another one. If the other one fails in the round, be it
+// later, it may have been dead for long, and the others need not wait for the dead. If it leaves the round, it was
+// alive.
 type departure struct {
 	participant int // that was not waited for
 	left        variants.Event
 }
 
-// member is where a participant is.
 type member struct {
 	next     int64 // it will not take part in earlier rounds any more
 	entering bool  // it has arrived, and not started since
 	gone     bool  // it has failed since it last arrived
 }
 
-// Observe implements [variants.Observer].
 func (o *rounds) Observe(e variants.Event) {
 	m := variants.StateOf(o.members, e.Client)
 	switch e.Kind {
@@ -119,7 +117,6 @@ func (o *rounds) Observe(e variants.Event) {
 	}
 }
 
-// take takes what a participant does in a round.
 func (o *rounds) take(m *member, e variants.Event) {
 	o.advance(m, e.Value)
 	r := o.round(e.Value)
@@ -140,7 +137,7 @@ func (o *rounds) take(m *member, e variants.Event) {
 	}
 }
 
-// round returns what is known of a round; nothing if it is over.
+// round returns the state of a round; nil if it is over.
 func (o *rounds) round(number int64) *round {
 	r := o.open[number]
 	if r == nil {
@@ -155,7 +152,7 @@ func (o *rounds) round(number int64) *round {
 	return r
 }
 
-// advance lets a participant go on to a round. Rounds to which none can come back are forgotten.
+// advance lets a participant go on to a round. Rounds to which no participant can come back are forgotten.
 func (o *rounds) advance(m *member, next int64) {
 	for ; m.next < next; m.next++ {
 		r := o.round(m.next)
@@ -166,7 +163,6 @@ func (o *rounds) advance(m *member, next int64) {
 	}
 }
 
-// fail takes the failure of a participant in the rounds that it has not left.
 func (o *rounds) fail(m *member, participant int) {
 	m.gone = true
 	for _, r := range o.open {
@@ -176,13 +172,11 @@ func (o *rounds) fail(m *member, participant int) {
 	}
 }
 
-// dismiss notes that others need not wait, or did not need to wait, for a participant.
 func (r *round) dismiss(participant int) {
 	r.failed[participant] = true
 	r.pending = slices.DeleteFunc(r.pending, func(d departure) bool { return d.participant == participant })
 }
 
-// arrive notes that a participant comes to the round, or comes back to it.
 func (r *round) arrive(participant int) {
 	switch begun := len(r.did[started]) > 0; {
 	case begun && r.did[arrived][participant]:
@@ -192,7 +186,6 @@ func (r *round) arrive(participant int) {
 	}
 }
 
-// start checks that a participant may start a round.
 func (o *rounds) start(r *round, e variants.Event) {
 	switch {
 	case e.Value < o.over, r.did[started][e.Client]:
@@ -215,14 +208,12 @@ func (o *rounds) start(r *round, e variants.Event) {
 	}
 }
 
-// outOfTurn reports a participant that starts or leaves a round when it must not.
 func (o *rounds) outOfTurn(r *round, e variants.Event, format string, args ...any) {
 	r.early = true
 	r.dismiss(e.Client)
 	o.out.Lose(e, variants.OutOfStep, 1, format, args...)
 }
 
-// depart notes for whom a participant did not wait.
 func (o *rounds) depart(r *round, e variants.Event) {
 	if e.Value < o.over || r.did[departed][e.Client] {
 		o.outOfTurn(r, e, "participant %d left round %d twice", e.Client, e.Value)
@@ -235,18 +226,18 @@ func (o *rounds) depart(r *round, e variants.Event) {
 	}
 }
 
-// confirm reports that a participant left too early for those of the others that were alive for certain.
+// confirm reports that a participant left too early, if one that it did not wait for was alive for certain.
 func (o *rounds) confirm(r *round, alive func(participant int) bool) {
 	r.pending = slices.DeleteFunc(r.pending, func(d departure) bool {
 		certain := r.early || alive(d.participant)
 		if certain && !r.early {
-			o.out.Lose(d.left, variants.OutOfStep, 1, "participant %d left round %d before participant %d had finished", d.left.Client, d.left.Value, d.participant)
+			o.out.Lose(d.left, variants.OutOfStep, 1, "participant %d left round %d before participant %d had finished",
+				d.left.Client, d.left.Value, d.participant)
 		}
 		return certain
 	})
 }
 
-// missing returns the participants of the group that are not in a set.
 func (o *rounds) missing(set map[int]bool) (missing []int) {
 	if len(set) >= o.size {
 		return nil
@@ -259,7 +250,7 @@ func (o *rounds) missing(set map[int]bool) (missing []int) {
 	return missing
 }
 
-// Complete implements [variants.Observer]. A participant that has not failed by now was alive.
+// A participant that has not failed by now was alive.
 func (o *rounds) Complete() {
 	for _, number := range slices.Sorted(maps.Keys(o.open)) {
 		o.confirm(o.open[number], func(int) bool { return true })

@@ -22,7 +22,7 @@ import (
 //     the directory's version has not changed; create the ephemeral <dir>/anchor; delete the client's own znode. This
 //     client is the closer of the round.
 //  4. Otherwise wait for the watch. A write to the directory means that all clients have entered. A name that step 2
-//     finds in the directory means the same, if its number is not below that of the client's own znode.
+//     finds in the directory means the same, if its number is not below the number of the client's own znode.
 //  5. To leave, the closer lists the directory, and waits until the highest znode of the round is gone. It repeats this
 //     until no znode of the round is left. Then it closes the barrier with one multi: clear the directory's data; set
 //     anchor, only for the event; delete anchor.
@@ -60,8 +60,8 @@ import (
 // Source: ours: the recipe of the ZooKeeper recipes page, Double Barriers, with the directory's stat instead of lists.
 type Counted struct {
 	client
-	careful bool  // a notification may belong to a round that began before the client's znode was created
-	tried   bool  // the client has tried to open the barrier
+	careful bool // a notification may belong to a round that began before the client's znode was created
+	tried   bool
 	anchors bool  // the client is the round's closer
 	opened  int32 // the directory's version after the closer opened the barrier
 }
@@ -85,7 +85,6 @@ func (b *Counted) anchor() string { return path.Join(b.group.Dir, "anchor") }
 // openPrefix begins the directory's data while the barrier is open. The name of the newest znode follows it.
 const openPrefix = "open "
 
-// state is the state of the directory at one moment.
 type state struct {
 	open bool
 	last line.Ticket // the newest ticket of the round, if the barrier is open
@@ -100,7 +99,6 @@ func newState(data []byte, stat *zk.Stat) state {
 	return s
 }
 
-// began reports whether the round of the ticket has begun and is not over.
 func (s state) began(t line.Ticket) bool { return s.open && !s.last.Before(t) }
 
 // complete reports whether the ticket is the newest and all clients have entered. Cversion counts creations and
@@ -110,13 +108,11 @@ func (s state) complete(t line.Ticket, size int) bool {
 	return int(s.stat.NumChildren) >= size && s.stat.Cversion+s.stat.NumChildren == 2*(t.Seq+1)
 }
 
-// look reads the state of the directory.
 func (b *Counted) look(ctx context.Context) (state, error) {
 	data, stat, err := b.session.Get(ctx, b.group.Dir)
 	return newState(data, stat), b.explain("read", err)
 }
 
-// explain adds to an error what was attempted, and the directory's path.
 func (b *Counted) explain(attempted string, err error) error {
 	if err == nil {
 		return nil
@@ -216,7 +212,6 @@ func (b *Counted) sitOut(ctx context.Context, s state, changed *variants.Watch) 
 	return b.session.AwaitAny(ctx, end, changed)
 }
 
-// left lists the tickets of the round that are left. last is the newest ticket of the round.
 func (b *Counted) left(ctx context.Context, last line.Ticket) ([]line.Ticket, error) {
 	children, err := b.line.List(ctx)
 	return upTo(last, line.Sorted(children, marker)), b.explain("list", err)
@@ -275,7 +270,6 @@ func (b *Counted) awaitAnchor(ctx context.Context) (over bool, err error) {
 	}
 }
 
-// close waits until all other clients have left, and closes the barrier.
 func (b *Counted) close(ctx context.Context) error {
 	for {
 		left, err := b.left(ctx, b.ticket)

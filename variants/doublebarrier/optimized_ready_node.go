@@ -17,7 +17,8 @@ import (
 //  1. To enter, look for <dir>/ready with a watch. If it exists, a round is under way: wait until that is over.
 //  2. Create an ephemeral, sequential znode in the directory.
 //  3. List the directory. If at least N-1 znodes have lower numbers than the client's own, create ready: all have entered.
-//  4. Otherwise wait for the watch. If it has fired already, look for <dir>/ready first: it may have been that of an earlier round.
+//  4. Otherwise wait for the watch. If it has fired already, look for <dir>/ready first: it may belong to an earlier
+//     round.
 //  5. To leave, list the directory. The first time, take down the highest number: what comes later is of a later round.
 //  6. If there is no znode of this round, all have finished.
 //  7. If the client's own znode is the only one, delete it, and ready in the same multi: all have finished. The multi also
@@ -85,12 +86,13 @@ func (b *ReadyNode) orient(ctx context.Context) error {
 	return nil
 }
 
-// readyName is the znode that opens the barrier. It has no marker, and so is no ticket.
+// readyName is the znode that opens the barrier. It has no marker, so that it is not a ticket.
 const readyName = "ready"
 
 func (b *ReadyNode) ready() string { return path.Join(b.group.Dir, readyName) }
 
-// errLate says that the client's own znode came too late for a round: all others had entered, and one that has gone since.
+// errLate says that the client's own znode came too late for a round: all others had entered, and a client that has
+// gone since.
 var errLate = errors.New("too late for the round")
 
 func (b *ReadyNode) enter(ctx context.Context) error {
@@ -161,8 +163,8 @@ func (b *ReadyNode) included(ctx context.Context) error {
 	return variants.Attempted("read "+b.ready(), err)
 }
 
-// sitOut waits for a change to a round that is under way without this client. It deletes ready after a round of which no
-// client is left. If ready is gone by now, the clients that are there wait for this one.
+// sitOut waits for a change to a round that is under way without this client. It deletes ready after a round that has no
+// client left. If ready is gone by now, the clients that are there wait for this one.
 func (b *ReadyNode) sitOut(ctx context.Context) error {
 	children, err := b.line.List(ctx)
 	if err != nil || !slices.Contains(children, readyName) {
@@ -199,7 +201,8 @@ func (b *ReadyNode) leave(ctx context.Context) error {
 	}
 }
 
-// yield takes the step to leave that the tickets left of the round ask for, and reports whether the round is over.
+// yield takes the next step to leave, which the remaining tickets of the round determine, and reports whether the round
+// is over.
 func (b *ReadyNode) yield(ctx context.Context, tickets []line.Ticket) (over bool, err error) {
 	switch {
 	case b.held && !slices.Contains(tickets, b.ticket):
@@ -215,7 +218,7 @@ func (b *ReadyNode) yield(ctx context.Context, tickets []line.Ticket) (over bool
 	}
 }
 
-// sweep deletes the ready of a round of which no client is left. It cannot be that of another round, as none begins
+// sweep deletes the ready znode of a round that has no client left. It cannot belong to another round, as none begins
 // without this client.
 func (b *ReadyNode) sweep(ctx context.Context) error {
 	_, _, err := b.session.Multi(ctx, b.closing()...)

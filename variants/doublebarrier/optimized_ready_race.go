@@ -24,13 +24,14 @@ import (
 // could ever leave: its text speaks of process nodes. And the page deletes the client's own znode before it looks for the lowest:
 // whether the last to leave then still finds that, and is notified, is a matter of chance.
 //
-// Cost of one round in lockstep: that of ready-node, 7N+1 requests, 2N+1 writes and 2N notifications, or 6 and 1 alone, as only the last
-// client to list finds N znodes. In closed mode up to N clients create ready, of which N-1 fail. The lowest may be notified by each of the
-// others, if the highest is always the next to leave.
+// Cost of one round in lockstep, as with ready-node: 7N+1 requests, 2N+1 writes and 2N notifications, or 6 and 1 alone,
+// as only the last client to list finds N znodes. In closed mode up to N clients create ready, of which N-1 fail. The
+// lowest may be notified by each of the others, if the highest is always the next to leave.
 //
-// Bound: to enter and to leave, any algorithm needs one write of the last client and one notification of all others. If a client is
-// to be notified only when all have entered, the last one must first learn that it is the last, and then say so: two writes and a
-// read. The path of this variant is that of ready-node. The failed writes are not on it, but each goes through the leader.
+// Bound: to enter and to leave, any algorithm needs one write of the last client and one notification of all others. If a
+// client is to be notified only when all have entered, the last one must first learn that it is the last, and then say
+// so: two writes and a read. This variant has the path of ready-node. The failed writes are not on it, but each goes
+// through the leader.
 //
 // Source: as written, but with sequence numbers, process nodes where the page has children, the deletion of ready by the last to leave, and
 // the watch before the delete: ZooKeeper recipes page, Double Barriers.

@@ -17,31 +17,28 @@ const (
 	started                            // all have entered, as it believes
 	finished                           // just before it leaves
 	departed                           // all have finished, as it believes
-	failed                             // it gave up, in whatever barriers it was
+	failed                             // it gave up in all barriers
 )
 
-// barrierBits is where the number of the barrier begins in the value of an event.
+// barrierBits is the bit at which the number of the barrier begins in the value of an event.
 const barrierBits = 40
 
-// stamp makes one value of a barrier's number and a round.
 func stamp(barrier int, round int64) int64 { return int64(barrier)<<barrierBits | round }
 
-// unstamp takes it apart.
 func unstamp(value int64) (barrier int, round int64) {
 	return int(value >> barrierBits), value & (1<<barrierBits - 1)
 }
 
-// The phases.
 const (
 	phaseEnter = "enter"
 	phaseHold  = "hold"
 	phaseLeave = "leave"
 )
 
-// phases returns what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phaseEnter, Meaning: "from the call until all have entered, waiting for slower ones included", Waits: true, UntimedInLockstep: true},
+		{Name: phaseEnter, Waits: true, UntimedInLockstep: true,
+			Meaning: "from the call until all have entered, waiting for slower ones included"},
 		{Name: phaseLeave, Meaning: "from the call until all have left, waiting for slower ones included", Waits: true, UntimedInLockstep: true},
 		{Name: phaseHold, Meaning: "the time that the scenario keeps participants inside", UntimedInLockstep: true},
 	}
@@ -56,7 +53,7 @@ type participant struct {
 
 var _ variants.Rounded = (*participant)(nil)
 
-// directory returns the znode of a barrier. A single barrier has the run's own znode.
+// directory returns the znode of a barrier. A single barrier uses the run's own znode.
 func directory(env variants.Env, barrier int) string {
 	if env.Size <= 1 {
 		return env.Root
@@ -64,7 +61,6 @@ func directory(env variants.Env, barrier int) string {
 	return path.Join(env.Root, "barrier-"+strconv.Itoa(barrier))
 }
 
-// prepare creates the znodes of several barriers.
 func prepare(ctx context.Context, env variants.Env) error {
 	for barrier := range max(env.Size, 1) {
 		if err := env.Session.Ensure(ctx, directory(env, barrier), nil, 0); err != nil {
@@ -74,7 +70,6 @@ func prepare(ctx context.Context, env variants.Env) error {
 	return nil
 }
 
-// join makes a variant's Join out of its constructor.
 func join[B Barrier](open func(context.Context, *variants.Session, Group) (B, error)) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		p := &participant{env: env}
@@ -94,7 +89,6 @@ func join[B Barrier](open func(context.Context, *variants.Session, Group) (B, er
 	}
 }
 
-// Step implements [variants.Participant].
 func (p *participant) Step(ctx context.Context) error {
 	if err := p.takePart(ctx); err != nil {
 		p.env.Record(failed, p.Round())
@@ -103,11 +97,11 @@ func (p *participant) Step(ctx context.Context) error {
 	return nil
 }
 
-// Round implements [variants.Rounded]. All barriers are in the same round between two steps.
+// All barriers are in the same round between two steps.
 func (p *participant) Round() int64 { return p.barriers[0].Round() }
 
-// takePart holds after each barrier that it enters, and before each that it leaves. It is inside at least one barrier then. In a
-// lockstep run, no two participants enter or leave a barrier at the same time therefore.
+// takePart holds after each barrier that it enters, and before each that it leaves, while it is inside at least one
+// barrier. Therefore no two participants enter or leave a barrier at the same time in a lockstep run.
 func (p *participant) takePart(ctx context.Context) error {
 	for barrier := range p.barriers {
 		if err := p.enter(ctx, barrier); err != nil {
@@ -151,7 +145,6 @@ func (p *participant) leave(ctx context.Context, barrier int) error {
 	return nil
 }
 
-// Leave implements [variants.Participant].
 func (p *participant) Leave(ctx context.Context) error {
 	for _, b := range p.barriers {
 		if err := b.Close(ctx); err != nil && !errors.Is(err, variants.ErrSessionLost) {
