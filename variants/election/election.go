@@ -1,9 +1,9 @@
 // Package election compares ways to elect a leader, and to find the next one when it has gone.
 //
-// The promise of all variants: at any moment at most one participant leads; every term has an epoch that is larger than that
-// of any term before it; and when a leader has resigned or lost its session, one of the candidates succeeds it. A leader that
-// is cut off learns of it before its session can expire at the server, if the clocks of both run alike. Where that is not
-// enough, what it leads must refuse commands of an older epoch than the newest it has seen.
+// The promise of all variants: at any moment at most one participant leads; every term has an epoch that is larger than
+// the epoch of any earlier term; and when a leader has resigned or lost its session, one of the candidates succeeds it. A
+// leader that is cut off learns of it before its session can expire at the server, if the clocks of both run alike. Where
+// that is not enough, what it leads must refuse commands of an older epoch than the newest it has seen.
 //
 //	variant            znodes                  cost of one failover with m candidates left
 //	poll-1s, poll-50ms <dir>/master  ephemeral  no notification, but m requests per interval for as long as a leader leads
@@ -17,8 +17,8 @@
 // has <dir>/acknowledged, ephemeral, which any other client can look at. A leader that crashes is missed only
 // when its session has expired, which takes far longer than a failover; the costs are the same then.
 //
-// Each variant's own comment has the steps and the exact formulas. `zkbench run election-drain` checks the formulas, except
-// for those of the polling variants, which never come to rest.
+// Each variant's own comment has the steps and the exact formulas. `zkbench run election-drain` checks the formulas,
+// except for the ones of the polling variants, which never come to rest.
 package election
 
 import (
@@ -50,7 +50,8 @@ type Election interface {
 
 // Term is one time of leading.
 type Term struct {
-	// Epoch grows with every term. Send it along with every command, so that those of a deposed leader can be refused.
+	// Epoch grows with every term. Send it along with every command, so that commands of a deposed leader can be
+	// refused.
 	Epoch int64
 	// Lost is closed when the session is lost or must be assumed to be. The leader must then stop.
 	Lost <-chan struct{}
@@ -84,23 +85,19 @@ func Recipe() variants.Recipe {
 	}
 }
 
-// office gives what one client holds exclusively the names of an election.
 type office struct{ exclusive *variants.Exclusive[Term] }
 
-// Campaign implements [Election].
 func (o office) Campaign(ctx context.Context) (Term, error) { return o.exclusive.Acquire(ctx) }
 
-// Resign implements [Election].
 func (o office) Resign(ctx context.Context) error { return o.exclusive.Release(ctx) }
 
-// master is what the variants with one znode share. They differ in when they try to create it.
+// master is shared by the variants with one znode. They differ in when they try to create it.
 type master struct {
 	office
 	node  variants.FencedNode
 	epoch int64 // while the client leads
 }
 
-// init prepares an election whose candidates campaign in the given way, which returns the epoch.
 func (m *master) init(ctx context.Context, session *variants.Session, dir string, campaign func(context.Context) (int64, error)) error {
 	m.node = variants.FencedNode{Session: session, Path: path.Join(dir, "master"), Fence: path.Join(dir, "fence")}
 	m.exclusive = variants.NewExclusive(session, ErrLeading, func(ctx context.Context) (term Term, err error) {
@@ -112,22 +109,20 @@ func (m *master) init(ctx context.Context, session *variants.Session, dir string
 	return m.node.EnsureFence(ctx)
 }
 
-// marker is in the names of an election's tickets, which the recipe calls n_.
 const marker = "-n_"
 
-// sequential is what the variants with tickets share: one client's place in the line. They differ in how they wait.
+// sequential is one client's place in the line. The variants that share it differ in how they wait.
 type sequential struct {
 	office
 	line.Line
 }
 
-// init prepares an election whose candidates wait in the given way.
 func (s *sequential) init(session *variants.Session, dir string, wait func(context.Context, line.Ticket) error) {
 	s.Line = line.New(session, dir, marker)
 	s.exclusive = newOffice(session, &s.Line, wait)
 }
 
-// newOffice returns what is held while a ticket is: its number is the epoch.
+// newOffice returns an office that is held while a ticket is held. The ticket's number is the epoch.
 func newOffice(session *variants.Session, place line.Place, wait func(context.Context, line.Ticket) error) *variants.Exclusive[Term] {
 	return line.NewExclusive(session, place, ErrLeading, wait, func(mine line.Ticket) Term {
 		return Term{Epoch: int64(mine.Seq), Lost: session.Lost()}

@@ -38,8 +38,8 @@ func TestCheck(t *testing.T) {
 		{"no successor", "0:campaigning 0:elected:1 1:campaigning 2:campaigning 0:resigning 0:resigned", "no client leads in the end, although 2 clients campaign"},
 		{"no successor after a crash", "0:elected:1 1:campaigning 0:deposed", "no client leads in the end, although 1 clients campaign"},
 		{"no successor after a death", "0:elected:1 1:campaigning 0:died 0:rejoined 0:campaigning", "no client leads in the end, although 2 clients campaign"},
-		{"nobody is left", "0:elected:1 1:campaigning 0:died 1:lost", ""},
-		{"nobody ever", "0:campaigning", "no client leads in the end, although 1 clients campaign"},
+		{"no client is left", "0:elected:1 1:campaigning 0:died 1:lost", ""},
+		{"no client ever", "0:campaigning", "no client leads in the end, although 1 clients campaign"},
 	})
 }
 
@@ -57,7 +57,7 @@ func TestSpans(t *testing.T) {
 			"campaign(2)=1ms lead(0)=2ms failover-clean(2)=2ms",
 		},
 		{
-			"to nobody else",
+			"to no other client",
 			"0:elected:1 1:campaigning 0:resigning 0:campaigning 0:elected:2 1:withdrew 0:resigning 1:campaigning 1:elected:3",
 			"campaign(0)=1ms campaign(1)=1ms lead(0)=2ms lead(0)=2ms",
 		},
@@ -103,7 +103,7 @@ type scripted struct {
 func (s scripted) Campaign(context.Context) (Term, error) { return s.term, s.refused }
 func (s scripted) Resign(context.Context) error           { return s.stays }
 
-// What a participant records is what happened to it, however its step ends.
+// A participant records what happened to it, however its step ends.
 func TestStepRecordsHowATermEnds(t *testing.T) {
 	lost := make(chan struct{})
 	close(lost)

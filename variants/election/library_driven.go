@@ -6,10 +6,9 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// joinDriven is the Join of all variants with a driver.
 func joinDriven() variants.JoinFunc { return holding.JoinDriven("campaign", "resign") }
 
-// CuratorLatch is LeaderLatch of Apache Curator. The algorithm is that of [PredecessorWatch].
+// CuratorLatch is LeaderLatch of Apache Curator. It uses the algorithm of [PredecessorWatch].
 //
 //  1. Create <dir>/_c_<guid>-latch-, ephemeral and sequential.
 //  2. List <dir>, without a watch. If its own znode is the lowest, the client leads.

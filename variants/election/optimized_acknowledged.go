@@ -16,7 +16,7 @@ import (
 //
 //  1. Create <dir>/<guid>-n_, ephemeral and sequential. If the reply is lost, look for the GUID.
 //  2. List <dir>, without a watch. If its own znode is the smallest, the client has won; go to 5.
-//  3. Read, with a watch, the znode with the largest number below that of the client's own. If it is gone, go to 2.
+//  3. Read, with a watch, the znode with the largest number below the client's own. If it is gone, go to 2.
 //  4. Wait for the watch, then go to 2.
 //  5. Create <dir>/acknowledged, ephemeral, with the epoch as its data. The client leads. If that znode exists with another epoch, wait
 //     until it is gone and try again.
@@ -31,8 +31,8 @@ import (
 // Then the ticket is gone, and Leader returns an epoch that has ended, until the client closes the session as [variants.ErrSessionLost]
 // demands. The next client acknowledges, and leads, only after that.
 //
-// Cost of one term: that of PredecessorWatch, and one create. The multi is one request and one write, as the delete was. So in lockstep,
-// where N clients campaign and lead one after another:
+// Cost of one term: one create more than with PredecessorWatch. The multi is one request and one write, as the delete
+// was. So in lockstep, where N clients campaign and lead one after another:
 //
 //	notifications  N-1
 //	requests       N multis + N-1 listings + N-1 creates  =  3N-2
@@ -95,7 +95,8 @@ func (a *Acknowledged) acknowledge(ctx context.Context, mine line.Ticket) error 
 	}
 }
 
-// awaitOther returns true if the acknowledgement is that of an epoch. If it is another one, awaitOther waits until that is gone.
+// awaitOther returns true if the acknowledgement has this epoch. If it has another one, awaitOther waits until it is
+// gone.
 func (a *Acknowledged) awaitOther(ctx context.Context, epoch string) (own bool, err error) {
 	data, _, watch, err := a.Session.GetW(ctx, a.acknowledged())
 	switch {
@@ -108,8 +109,8 @@ func (a *Acknowledged) awaitOther(ctx context.Context, epoch string) (own bool, 
 	return false, err
 }
 
-// withdraw gives a term up after err, even if ctx has ended or the session is lost, and returns err. The server may not have ended a lost
-// session yet. To delete the ticket alone would then leave the acknowledgement to the successor.
+// withdraw gives a term up after err, even if ctx has ended or the session is lost, and returns err. The server may not
+// have ended a lost session yet. Deleting the ticket alone would then leave the acknowledgement to the successor.
 func (a *Acknowledged) withdraw(ctx context.Context, mine line.Ticket, err error) error {
 	ctx, cancel := variants.Cleanup(ctx)
 	defer cancel()
@@ -119,9 +120,9 @@ func (a *Acknowledged) withdraw(ctx context.Context, mine line.Ticket, err error
 	return err
 }
 
-// resign deletes both znodes, or the ticket alone where there is no acknowledgement. While the ticket is the first in line, no other client
-// leads: an acknowledgement is the client's own, or one that was left behind. A client whose ticket is gone deletes nothing: the
-// acknowledgement may be its successor's.
+// resign deletes both znodes, or the ticket alone if there is no acknowledgement. While the ticket is the first in
+// line, no other client leads: an acknowledgement is the client's own, or one that was left behind. A client whose
+// ticket is gone deletes nothing: the acknowledgement may be its successor's.
 func (a *Acknowledged) resign(ctx context.Context, mine line.Ticket) error {
 	_, repeated, err := a.Session.Multi(ctx,
 		&zk.DeleteRequest{Path: a.Path(mine), Version: -1},
@@ -136,11 +137,10 @@ func (a *Acknowledged) resign(ctx context.Context, mine line.Ticket) error {
 	return err
 }
 
-// acknowledged returns the path of the acknowledgement.
 func (a *Acknowledged) acknowledged() string { return path.Join(a.Dir, acknowledgement) }
 
-// Leader returns the epoch of the leader that has acknowledged its term, below the same dir, and whether there is one. It costs one
-// read. Any session may ask.
+// Leader returns the epoch of the leader that has acknowledged its term, below the same dir; known is false if there is
+// none. It costs one read. Any session may ask.
 func Leader(ctx context.Context, session *variants.Session, dir string) (epoch int64, known bool, err error) {
 	data, _, err := session.Get(ctx, path.Join(dir, acknowledgement))
 	switch {

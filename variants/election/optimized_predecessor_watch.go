@@ -11,7 +11,7 @@ import (
 //
 //  1. Create <dir>/<guid>-n_, ephemeral and sequential. If the reply is lost, look for the GUID.
 //  2. List <dir>, without a watch. If its own znode is the smallest, the client leads.
-//  3. Read, with a watch, the znode with the largest number below that of the client's own. If it is gone, go to 2.
+//  3. Read, with a watch, the znode with the largest number below the client's own. If it is gone, go to 2.
 //  4. Wait for the watch, then go to 2: the predecessor may have been a candidate that withdrew, not the leader.
 //  5. To resign, or to withdraw, delete the client's own znode.
 //

@@ -11,8 +11,8 @@ import (
 //  1. Create <dir>/<guid>-n_, ephemeral and sequential, and delete the znode of the client's last term in the same multi. If
 //     the reply is lost, look for the GUID: both have happened if it is there, and neither if it is not.
 //  2. List <dir>, without a watch. If its own znode is the smallest, the client leads.
-//  3. Read, with a watch, the znode with the largest number below that of the client's own. If it is marked, the client leads.
-//     If it is gone, go to 2.
+//  3. Read, with a watch, the znode with the largest number below the client's own. If it is marked, the client leads. If
+//     it is gone, go to 2.
 //  4. Wait for the watch. If the znode's data has changed, the client leads. Otherwise go to 2: the znode is gone, because its
 //     client has withdrawn or its session has ended.
 //  5. To resign, mark the client's own znode, and leave it there. To withdraw, delete it.

@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/variants/holding"
 )
 
-// The phases.
 const (
 	phaseCampaign      = "campaign"
 	phaseLead          = "lead"
@@ -17,19 +16,20 @@ const (
 	phaseFailoverCrash = "failover-crash"
 )
 
-// phases returns what is timed, the most telling first. A failover after a crash begins when the leader died, or when it learned
-// that its session was lost, if that was before its successor led.
+// A failover after a crash begins when the leader died, or when it learned that its session was lost, if that was
+// before its successor led.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phaseFailoverClean, Meaning: "from just before a leader resigns an office that others want until one of them, or a newcomer, leads", Floor: variants.FloorHandoff},
+		{Name: phaseFailoverClean, Floor: variants.FloorHandoff,
+			Meaning: "from just before a leader resigns an office that others want until one of them, or a newcomer, leads"},
 		{Name: phaseFailoverCrash, Meaning: "the same, from when a leader died, or could know that its session was lost"},
-		{Name: phaseCampaign, Meaning: "from the call until the client leads, waiting for one's turn included", Waits: true, UntimedInLockstep: true},
+		{Name: phaseCampaign, Waits: true, UntimedInLockstep: true,
+			Meaning: "from the call until the client leads, waiting for one's turn included"},
 		{Name: phaseResign, Meaning: "from just before a resignation is sent until its reply", Floor: variants.FloorWrite},
 		{Name: phaseLead, Meaning: "what the scenario makes leaders lead", UntimedInLockstep: true},
 	}
 }
 
-// newCandidate returns a participant.
 func newCandidate(e Election, env variants.Env) variants.Participant {
 	return holding.NewWorker(env, func(int) holding.Operation {
 		return holding.Operation{Release: e.Resign, Acquire: func(ctx context.Context) (holding.Grant, error) {
@@ -39,32 +39,31 @@ func newCandidate(e Election, env variants.Env) variants.Participant {
 	})
 }
 
-// join makes a variant's Join of its constructor.
 func join[E Election](open func(*variants.Session, string) E) variants.JoinFunc {
 	return joinBy(func(_ context.Context, env variants.Env) (Election, error) { return open(env.Session, env.Root), nil })
 }
 
-// joinBy is join for a constructor that needs more, or may fail.
+// joinBy is join for a constructor that needs more than session and directory, or may fail.
 func joinBy(open func(context.Context, variants.Env) (Election, error)) variants.JoinFunc {
 	return variants.JoinBy(open, newCandidate)
 }
 
-// newObserver returns an observer of the phases and the promise of an election.
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		holding.Spans(out, phaseCampaign, phaseLead, phaseResign),
 		failovers(out),
 		holding.Exclusive(out, holding.Words{
-			Acquired: "was elected", Held: "led", HeldOn: "went on leading", Granted: "was elected for epoch", Value: "epoch", Holds: "leads", Wait: "campaign",
+			Acquired: "was elected", Held: "led", HeldOn: "went on leading", Granted: "was elected for epoch", Value: "epoch",
+			Holds: "leads", Wait: "campaign",
 		}),
 	}
 }
 
-// failovers pairs the end of each term with the next election, if a client was campaigning by then. Otherwise the time in
-// between is idle time. A leader that succeeds itself in the same life has not failed over.
+// failovers pairs the end of each term with the next election, if a client was campaigning by then. Otherwise the time
+// in between is idle time. A leader that succeeds itself in the same life has not failed over.
 //
-// Note: a newcomer that wins ends the failover, too. To leave those out would leave out the longest ones of candidates that
-// poll, because the longer an office is vacant, the likelier a newcomer is.
+// Note: a newcomer that wins ends the failover, too. Without newcomers, the longest failovers of candidates that poll
+// would be missing, because the longer an office is vacant, the likelier a newcomer is.
 func failovers(out variants.Findings) variants.Observer {
 	return &vacancies{out: out, waiting: holding.Waiting{}, leader: none}
 }
@@ -72,17 +71,15 @@ func failovers(out variants.Findings) variants.Observer {
 // none is the leader of a vacant office whose last leader began another life.
 const none = -1
 
-// vacancies is the observer of failovers.
 type vacancies struct {
 	out     variants.Findings
 	waiting holding.Waiting
-	leader  int // the last client that was elected
+	leader  int
 	leads   bool
 	vacant  time.Duration
-	phase   string // which failover is under way, if any
+	phase   string // the failover that is under way, if any
 }
 
-// Observe implements [variants.Observer].
 func (v *vacancies) Observe(e variants.Event) {
 	v.waiting.Observe(e)
 	switch e.Kind {
@@ -102,7 +99,6 @@ func (v *vacancies) Observe(e variants.Event) {
 	}
 }
 
-// Complete implements [variants.Observer].
 func (*vacancies) Complete() {}
 
 // end is called when a client no longer leads, perhaps more than once for one term: the first time counts.
