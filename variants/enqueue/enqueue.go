@@ -12,7 +12,7 @@
 //
 // As long as no reply is lost all of them keep the promise, and a run measures the cost of their protection.
 //
-// The writes are those of one enqueue on its critical path; the opening and the closing of a session are a write each.
+// The writes are the ones on the critical path of one enqueue; the opening and the closing of a session are a write each.
 //
 // The promise is made to a producer that tries again within its session. When the session is lost, it is unknown whether the
 // last item was enqueued. A producer that tries again with a new session enqueues the item a second time with session-per-put and
@@ -51,17 +51,20 @@ type Producer interface {
 // Recipe returns the enqueue recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:        "enqueue",
-		Summary:     "an item that was enqueued is in the queue, and once",
-		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Failure modes; kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking",
-		Variants:    []variants.Variant{sessionPerPutVariant(), blindRetryVariant(), consumableFlagVariant(), guidMarkerVariant()},
-		Phases:      phases(),
-		Operation:   phaseEnqueue,
-		CountFrom:   variants.FromStart,
-		Losses:      []variants.Loss{variants.ItemsDoubled, variants.ItemsLost, variants.Orphans},
-		Orphans:     orphans,
-		NeverHolds:  true,
-		Events:      []string{"enqueues an item, perhaps twice", "enqueues an item once", "has enqueued it", "finds a copy", "has counted its copies"},
+		Name:    "enqueue",
+		Summary: "an item that was enqueued is in the queue, and once",
+		Source: "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Failure modes; " +
+			"kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking",
+		Variants:   []variants.Variant{sessionPerPutVariant(), blindRetryVariant(), consumableFlagVariant(), guidMarkerVariant()},
+		Phases:     phases(),
+		Operation:  phaseEnqueue,
+		CountFrom:  variants.FromStart,
+		Losses:     []variants.Loss{variants.ItemsDoubled, variants.ItemsLost, variants.Orphans},
+		Orphans:    orphans,
+		NeverHolds: true,
+		Events: []string{
+			"enqueues an item, perhaps twice", "enqueues an item once", "has enqueued it", "finds a copy", "has counted its copies",
+		},
 		Calls:       []variants.EventKind{enqueuing, enqueuingOnce},
 		NewObserver: newObserver,
 		Code:        code,
@@ -74,7 +77,6 @@ const (
 	ready   = 1
 )
 
-// flagged returns the data that is stored for an item.
 func flagged(flag byte, data []byte) []byte { return append([]byte{flag}, data...) }
 
 // Consumable returns the data of a stored item; false if the item may not be consumed (yet). Consumers of all variants read
@@ -92,10 +94,9 @@ type producer struct {
 	dir     string // of the items
 }
 
-// Leave implements [Producer] for the variants that leave nothing behind.
+// Leave is for the variants that leave nothing behind.
 func (producer) Leave(context.Context) error { return nil }
 
-// open creates the directories of a queue below an existing znode dir.
 func open(ctx context.Context, session *variants.Session, dir string, subs ...string) (producer, error) {
 	dir = path.Clean(dir)
 	for _, sub := range append(subs, "items") {
@@ -106,12 +107,10 @@ func open(ctx context.Context, session *variants.Session, dir string, subs ...st
 	return producer{session, path.Join(dir, "items")}, nil
 }
 
-// item returns the request that creates an item.
 func (p producer) item(key string, stored []byte) *zk.CreateRequest {
 	return &zk.CreateRequest{Path: path.Join(p.dir, key+marker), Data: stored, Acl: variants.WorldACL(), Flags: zk.FlagSequence}
 }
 
-// create creates an item, in one attempt.
 func create(c variants.Conn, r *zk.CreateRequest) (string, error) {
 	return c.Create(r.Path, r.Data, r.Flags, r.Acl)
 }
@@ -135,7 +134,7 @@ func (p producer) run(ctx context.Context, op func(context.Context) error) error
 	}, nil)
 }
 
-// orphans counts the markers, and the items that may never be consumed. Other items that are left wait for a consumer.
+// orphans counts the markers, and the items that can never be consumed. Other items that are left wait for a consumer.
 func orphans(ctx context.Context, env variants.Env) (int64, error) {
 	if err := env.Session.Sync(ctx, env.Root); err != nil {
 		return 0, fmt.Errorf("sync: %w", err)

@@ -44,7 +44,7 @@ func blindRetryVariant() variants.Variant {
 	}
 }
 
-// costs returns the cost of an enqueue, which neither waits nor fails.
+// An enqueue neither waits nor fails.
 func costs(requests, writes variants.Formula) variants.Cost {
 	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "0", HerdMax: "0"}
 }

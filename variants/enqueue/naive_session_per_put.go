@@ -14,8 +14,8 @@ import (
 //  3. If the reply is lost, go to 2.
 //  4. Close the session. After a lost reply, sync the first session, in which the workload looks for copies of the item.
 //
-// As with [BlindRetry], each reply that is lost after the create has taken effect leaves one more copy of the item. The sessions hold nothing:
-// one that is kept open would do the same.
+// As with [BlindRetry], each reply that is lost after the create has taken effect leaves one more copy of the item. The
+// sessions hold nothing: one that is kept open would do the same.
 //
 // Cost of one enqueue: 3 writes, one after another. Servers commit the opening and the closing of a session by a transaction each
 // (createSession and closeSession), and both are counted as a request and a write. Not counted are the TCP handshake, and the
@@ -23,8 +23,9 @@ import (
 // buffers that the client library reserves for each session. The workload's audit (see worker) adds a listing, a read and a delete:
 // 6 requests, 4 of them writes, for every N, and no notification.
 //
-// Source: as written, but with a key in the item's name, and a create whose reply is lost is repeated where the source gives up: kropponline,
-// My 1st ZooKeeper Recipe: Distributed Queue with Locking, CreateQueue. It connects, creates and closes for each item.
+// Source: as written, but with a key in the item's name, and a create whose reply is lost is repeated where the source gives
+// up: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking, CreateQueue. It connects, creates and closes for
+// each item.
 type SessionPerPut struct {
 	producer
 	dial variants.DialFunc

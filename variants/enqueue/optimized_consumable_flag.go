@@ -61,7 +61,6 @@ func (q *ConsumableFlag) Enqueue(ctx context.Context, key string, data []byte) e
 	})
 }
 
-// ensure creates the item unless it exists.
 func (q *ConsumableFlag) ensure(ctx context.Context, key string, data []byte) error {
 	if q.created != "" {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// What a participant records. The values are the items' numbers, each used once in all lives of all clients.
+// The events that a participant records. The values are the items' numbers, each used once in all lives of all clients.
 const (
 	enqueuing     variants.EventKind = iota // by a variant that may enqueue duplicates
 	enqueuingOnce                           // by a variant that claims to enqueue each item once
@@ -19,13 +19,12 @@ const (
 	audited // all copies have been looked for
 )
 
-// The phases.
 const (
 	phaseEnqueue = "enqueue"
 	phaseAudit   = "audit"
 )
 
-// phases are what is timed, the most telling first. The audit belongs to the workload.
+// The audit belongs to the workload.
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseEnqueue, Meaning: "from the call until the item is known to be in the queue", Floor: variants.FloorWrite},
@@ -43,19 +42,17 @@ type worker struct {
 	number   int64
 }
 
-// join returns a variant's Join for its constructor and for the event that begins its enqueue.
+// begin is the event that begins the variant's enqueue.
 func join[P Producer](begin variants.EventKind, open func(context.Context, *variants.Session, string) (P, error)) variants.JoinFunc {
 	return joinBy(begin, func(ctx context.Context, env variants.Env) (P, error) { return open(ctx, env.Session, env.Root) })
 }
 
-// joinBy is join for a constructor that needs more of the environment.
 func joinBy[P Producer](begin variants.EventKind, open func(context.Context, variants.Env) (P, error)) variants.JoinFunc {
 	return variants.JoinBy(open, func(p P, env variants.Env) variants.Participant {
 		return &worker{producer: p, env: env, begin: begin, number: int64(env.Index)<<40 | int64(env.Life)<<28}
 	})
 }
 
-// Step implements [variants.Participant].
 func (w *worker) Step(ctx context.Context) error {
 	w.number++
 	key := fmt.Sprintf("n%d", w.number)
@@ -71,7 +68,6 @@ func (w *worker) Step(ctx context.Context) error {
 	return nil
 }
 
-// Leave implements [variants.Participant].
 func (w *worker) Leave(ctx context.Context) error { return w.producer.Leave(ctx) }
 
 // audit takes the copies of an item out. It looks again after a sync if there is none: a producer may have put the item in another session,
@@ -90,7 +86,6 @@ func (w *worker) audit(ctx context.Context, key string) error {
 	return err
 }
 
-// copies returns the paths of the copies of an item.
 func (w *worker) copies(ctx context.Context, key string) ([]string, error) {
 	dir := path.Join(w.env.Root, "items")
 	names, _, err := w.env.Session.Children(ctx, dir)
