@@ -16,7 +16,7 @@ func Create(ctx context.Context, session *variants.Session, path string, data []
 	return session.Ensure(ctx, path, data, 0)
 }
 
-// follower is what the variants share: the value's znode, how it is written, and what the client knows of it. They differ
+// follower is shared by the variants: the value's znode, how it is written, and the client's knowledge of it. They differ
 // in their strategy.
 type follower struct {
 	session  *variants.Session
@@ -26,14 +26,12 @@ type follower struct {
 	strategy strategy
 }
 
-// strategy is how readers hear of a new version, and how they then read it.
 type strategy struct {
 	announce func(ctx context.Context, version int64) error
 	changed  func(ctx context.Context) (int64, error)
 	read     func(ctx context.Context) (Reading, error)
 }
 
-// follow looks up which version there is.
 func follow(ctx context.Context, session *variants.Session, znode string) (*follower, error) {
 	f := &follower{session: session, path: path.Clean(znode)}
 	if err := f.sync(ctx); err != nil {
@@ -43,7 +41,6 @@ func follow(ctx context.Context, session *variants.Session, znode string) (*foll
 	return f, err
 }
 
-// Update implements [Value].
 func (f *follower) Update(ctx context.Context, data []byte) error {
 	return f.session.Do(ctx, func(ctx context.Context) error {
 		if err := errors.Join(ctx.Err(), f.session.Alive()); err != nil {
@@ -58,15 +55,13 @@ func (f *follower) Update(ctx context.Context, data []byte) error {
 	}, nil)
 }
 
-// Changed implements [Value].
 func (f *follower) Changed(ctx context.Context) (int64, error) {
 	return learn(ctx, f, f.strategy.changed)
 }
 
-// Read implements [Value].
 func (f *follower) Read(ctx context.Context) (Reading, error) { return learn(ctx, f, f.strategy.read) }
 
-// learn runs a step by which the client learns something. If its caller has left meanwhile, the client forgets it.
+// learn runs a step that adds to the client's knowledge. If the caller has left meanwhile, the result is dropped.
 func learn[T any](ctx context.Context, f *follower, step func(context.Context) (T, error)) (T, error) {
 	var before int64
 	return variants.Run(ctx, f.session, func(ctx context.Context) (T, error) {
@@ -98,7 +93,6 @@ func (f *follower) write(ctx context.Context, data []byte) error {
 	}
 }
 
-// get reads the value.
 func (f *follower) get(ctx context.Context) (Reading, error) {
 	data, stat, err := f.session.Get(ctx, f.path)
 	return f.reading(data, stat, err)
@@ -126,7 +120,6 @@ func (f *follower) reading(data []byte, stat *zk.Stat, err error) (Reading, erro
 	return r, nil
 }
 
-// sync lets the session's server catch up with the leader.
 func (f *follower) sync(ctx context.Context) error {
 	return variants.Attempted("sync "+f.path, f.session.Sync(ctx, f.path))
 }

@@ -3,10 +3,10 @@
 // A writer updates a znode and sends the readers a message that does not go through ZooKeeper, over a hidden channel. A
 // reader's own server may not have the update yet when the message comes: what it then reads is stale.
 //
-// The promise, to which all variants are held: no client reads what was never written, no client's reads go back in time,
-// and no client reads a value that was replaced more than 20 seconds before. With the variant that watches, a client that
-// has heard of an update reads that one or a later one. The others do not promise that: the share of their reads that are
-// stale is measured, as stale/read.
+// The promise of all variants: no client reads what was never written, no client's reads go back in time, and no client
+// reads a value that was replaced more than 20 seconds before. With the variant that watches, a client that has heard of
+// an update reads that one or a later one. The others do not promise that: the share of their reads that are stale is
+// measured, as stale/read.
 //
 //	variant            one update with K readers                         stale reads
 //	message-then-read  1 write, K messages, K reads                      while the reader's server lags behind
@@ -19,7 +19,7 @@
 // A single server never lags behind itself, so that no read is stale on a standalone one, nor on embedded ones without --lag. There must
 // be one writer at a time; an election can decide which client that is.
 //
-// Each variant's own comment has the steps and the exact formulas; `zkbench run hiddenchannel-drain` holds them to it.
+// Each variant's own comment has the steps and the exact formulas; `zkbench run hiddenchannel-drain` checks the formulas.
 package hiddenchannel
 
 import (
@@ -35,26 +35,26 @@ var code embed.FS
 
 // Value is one client's view of a value in a znode that one client updates and others follow. Its methods may be called
 // concurrently and then run one after another. When their context ends, they return within about a second even if the
-// server is silent. All return variants.ErrSessionLost when the session is gone: what a new session reads may be older.
+// server is silent. All return variants.ErrSessionLost when the session is gone: a new session may read an older value.
 type Value interface {
 	// Update replaces the value and announces the new version to the readers. Once begun, it is finished even if ctx ends.
 	Update(ctx context.Context, data []byte) error
 	// Changed waits until the client hears of a version that it did not know of, and returns the newest that it then knows of.
 	// The next call is Read.
 	Changed(ctx context.Context) (version int64, err error)
-	// Read returns the value as the client's server has it. If its version is smaller than what Changed has returned, it is
-	// stale.
+	// Read returns the value as the client's server has it. If its version is smaller than the one that Changed has
+	// returned, it is stale.
 	Read(ctx context.Context) (Reading, error)
 }
 
-// Reading is a value with its version, which counts the updates: 0 is what the znode was created with.
+// Reading is a value with its version, which counts the updates: 0 is the value with which the znode was created.
 type Reading struct {
 	Version int64
 	Data    []byte
 }
 
 // Mail is the hidden channel, such as a connection between the clients, or a message broker. A message is the version
-// that an update has made; so a reader notices when what it reads is stale.
+// that an update has made, by which a reader notices that its read is stale.
 type Mail interface {
 	// Send announces a version to all readers.
 	Send(ctx context.Context, version int64) error
@@ -68,16 +68,18 @@ var ErrOvertaken = errors.New("another client has updated the value")
 // Recipe returns the recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:        "hiddenchannel",
-		Summary:     "reads never go back; how many are stale is measured",
-		Source:      "Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads)",
-		Variants:    []variants.Variant{messageThenReadVariant(), syncThenReadVariant(), watchVariant()},
-		Phases:      phases(),
-		Operation:   phaseUpdate,
-		CountFrom:   variants.FromStart,
-		Collective:  true,
-		Size:        "updates that the writer makes in a row, without waiting for readers",
-		Events:      []string{"begins to update", "has updated", "waits for an update", "hears of an update", "has read an update", "promises fresh reads"},
+		Name:       "hiddenchannel",
+		Summary:    "reads never go back; how many are stale is measured",
+		Source:     "Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads)",
+		Variants:   []variants.Variant{messageThenReadVariant(), syncThenReadVariant(), watchVariant()},
+		Phases:     phases(),
+		Operation:  phaseUpdate,
+		CountFrom:  variants.FromStart,
+		Collective: true,
+		Size:       "updates that the writer makes in a row, without waiting for readers",
+		Events: []string{
+			"begins to update", "has updated", "waits for an update", "hears of an update", "has read an update", "promises fresh reads",
+		},
 		Calls:       []variants.EventKind{writing},
 		NewObserver: newObserver,
 		Code:        code,

@@ -32,7 +32,7 @@ func TestCheck(t *testing.T) {
 		{"readers differ", "0:writing:1 1:told:1 1:read:1 2:told:1 2:read:0 2:read:1", ""},
 		{"stale, where nothing else is promised", "0:writing:1 0:written:1 1:told:1 1:read:0", ""},
 		{"a promise, kept", "1:fresh:0 1:read:0 0:writing:1 1:told:1 1:read:1", ""},
-		{"a promise, and nobody told", "1:fresh:0 1:read:0 0:writing:1 0:written:1 1:read:0", ""},
+		{"a promise, and no reader told", "1:fresh:0 1:read:0 0:writing:1 0:written:1 1:read:0", ""},
 		{"stale against the promise", "1:fresh:0 0:writing:1 1:told:1 1:read:0", "client 1 read update 0 when it had been told of 1"},
 		{"never written", "0:writing:1 1:read:2", "client 1 read update 2 when the last was 1"},
 		{"not written yet", "1:told:1 1:read:1 0:writing:1", "client 1 read update 1 when the last was 0"},
@@ -60,7 +60,7 @@ func TestSpans(t *testing.T) {
 	}})
 }
 
-// script is a value that says and returns what it is told to.
+// script is a value with given results.
 type script struct {
 	Value
 	tells, reads []int64
@@ -80,7 +80,7 @@ func (s *script) Read(context.Context) (Reading, error) {
 	return Reading{Version: number, Data: numbered(number)}, nil
 }
 
-// A reader takes one step for each update, whether what it reads is stale or not, and none that nobody would tell it of.
+// A reader takes one step for each update, whether its read is stale or not, and none that it would never hear of.
 func TestReaderKeepsStep(t *testing.T) {
 	for _, tt := range []struct {
 		name         string

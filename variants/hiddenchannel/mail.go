@@ -70,7 +70,6 @@ func correspond(f *follower, mail Mail, read func(context.Context) (Reading, err
 	}
 }
 
-// receive waits for mail, or for the session to be lost.
 func (f *follower) receive(ctx context.Context, mail Mail) (int64, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup

@@ -19,10 +19,11 @@ import (
 //  2. Sync: the reader's server asks the leader, and answers when it has applied what the leader had committed.
 //  3. Read the znode.
 //
-// That is a round trip to the leader for each read, though not a write. It does not exclude all stale reads: the leader answers
-// the syncs of its own clients at once, even if it has not yet applied what it has just committed, while a follower has
-// applied it already and acknowledged it to the writer. On three local servers, some 3 reads in 45,000 were stale for that reason.
-// So a stale read is no breach of this variant's promise. Only a write of the reader's own would exclude it, or [Watch].
+// That is a round trip to the leader for each read, though not a write. It does not exclude all stale reads: the leader
+// answers the syncs of its own clients at once, even if it has not yet applied what it has just committed, while a
+// follower has applied it already and acknowledged it to the writer. On three local servers, some 3 reads in 45,000 were
+// stale for that reason. So a stale read is not a breach of this variant's promise. Only a write of the reader's own
+// would exclude it, or [Watch].
 //
 // Cost of one update with N-1 readers, if the writer makes S updates in a row, and readers look into their mail after the last:
 //
@@ -31,12 +32,12 @@ import (
 //
 // Freely, a reader syncs and reads at most once for each message: 1 + 2(N-1) requests.
 //
-// Bound: in the phase propagation, one quorum write, one message and one read must lie one after another, and a read that no server
-// may answer with what is older must reach the leader. Here, a sync lies between the message and the read: a round trip to the
-// leader, without a quorum. The message is no part of ZooKeeper and costs it nothing.
+// Bound: in the phase propagation, one quorum write, one message and one read must lie one after another, and a read that
+// no server may answer with what is older must reach the leader. Here, a sync lies between the message and the read: a
+// round trip to the leader, without a quorum. The message is not part of ZooKeeper and costs it nothing.
 //
-// Source: as written: ZooKeeper programmer's guide, Consistency Guarantees, which says that a client may sync before it reads. The
-// problem is that of Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2, which does not mention sync.
+// Source: as written: ZooKeeper programmer's guide, Consistency Guarantees, which says that a client may sync before it
+// reads. The problem comes from Junqueira and Reed, ZooKeeper, chapter 4, figure 4-2, which does not mention sync.
 type SyncThenRead struct{ *follower }
 
 // NewSyncThenRead returns one client's view of the value at an existing znode. mail is the client's end of the channel.

@@ -16,9 +16,9 @@ import (
 //  2. Wait for the watch, and go to 1.
 //
 // The notification comes from the reader's own server, when that has applied the update: what is read then is that
-// update, or a later one. If the session has moved to another server meanwhile, that may lag behind, as clients do not tell a
-// server the zxids of notifications: a reader that finds an older version makes the server catch up by a sync, and reads again. A reader
-// that is slow misses versions, but not the newest, as reading sets the watch again.
+// update, or a later one. If the session has moved to another server meanwhile, that may lag behind, as clients do not
+// report the zxids of notifications to a server: a reader that finds an older version makes the server catch up by a
+// sync, and reads again. A reader that is slow misses versions, but not the newest, as reading sets the watch again.
 //
 // Cost of one update with N-1 readers, which have their watches set, if the writer makes S updates in a row, and readers read after
 // the last of them:

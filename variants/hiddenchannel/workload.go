@@ -12,17 +12,17 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// What a participant records. The value is an update's number, which is what it writes; the znode begins with 0.
+// The events that a participant records. The value is an update's number, which the update writes; the znode begins
+// with 0.
 const (
-	writing  variants.EventKind = iota // the writer, just before it updates
-	written                            // acknowledged, and announced
-	awaiting                           // a reader begins to wait
-	told                               // it has heard of an update
-	read                               // it has read one
-	fresh                              // the variant promises that no read is stale
+	writing variants.EventKind = iota // the writer, just before it updates
+	written                           // acknowledged, and announced
+	awaiting
+	told // it has heard of an update
+	read
+	fresh // the variant promises that no read is stale
 )
 
-// The phases.
 const (
 	phaseUpdate      = "update"
 	phaseAwait       = "await"
@@ -31,29 +31,28 @@ const (
 	phasePropagation = "propagation"
 )
 
-// phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phasePropagation, Meaning: "from just before an update is sent until a reader has read it", UntimedInLockstep: true},
 		{Name: phaseRead, Meaning: "from when the reader heard of an update until it has read", Floor: variants.FloorRead},
-		{Name: phaseStale, Meaning: "a read that was stale: from when the reader heard of an update until it has read an older one", Of: phaseRead},
+		{Name: phaseStale, Of: phaseRead,
+			Meaning: "a read that was stale: from when the reader heard of an update until it has read an older one"},
 		{Name: phaseUpdate, Meaning: "from just before an update is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseAwait, Meaning: "from when a reader begins to wait until it hears of an update; with a size above 1, until it has dealt with the news", Waits: true, UntimedInLockstep: true},
+		{Name: phaseAwait, Waits: true, UntimedInLockstep: true,
+			Meaning: "from when a reader begins to wait until it hears of an update; with a size above 1, until it has dealt with the news"},
 	}
 }
 
-// znode returns the path of a run's value.
 func znode(env variants.Env) string { return path.Join(env.Root, "value") }
 
 func numbered(number int64) []byte { return strconv.AppendInt(nil, number, 10) }
 
-// prepare creates the value with number 0.
 func prepare(ctx context.Context, env variants.Env) error {
 	return Create(ctx, env.Session, znode(env), numbered(0))
 }
 
-// join makes a variant's Join out of its constructor. The first participant writes: where readers wait for messages, it
-// has to be the first in a lockstep run to hold. Readers begin by reading what there is.
+// The first participant writes: where readers wait for messages, it has to be the first in a lockstep run to hold.
+// Readers begin by reading the current value.
 func join(open func(context.Context, variants.Env, Mail) (Value, error)) variants.JoinFunc {
 	office := &postOffice{boxes: map[string]*sharedBox{}}
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
@@ -73,8 +72,8 @@ func join(open func(context.Context, variants.Env, Mail) (Value, error)) variant
 	}
 }
 
-// begin makes the participant of a client. One that joins again goes on with the update that it finds. If that is one whose
-// writer has failed before it announced it, the writer's next life does.
+// begin makes the participant of a client. A client that joins again continues with the update that it finds. If the
+// writer has failed before it announced that update, the writer's next life announces it.
 func begin(ctx context.Context, v Value, env variants.Env, mail Mail, leave func()) (variants.Participant, error) {
 	if env.Index == 0 && env.Life == 0 {
 		return &writer{value: v, env: env, mail: mail, leave: leave}, nil
@@ -92,13 +91,13 @@ func begin(ctx context.Context, v Value, env variants.Env, mail Mail, leave func
 	return r, nil
 }
 
-// postOffice has the mailboxes of the runs under way, one for each root.
+// postOffice has the mailboxes of the runs under way, by root.
 type postOffice struct {
 	mu    sync.Mutex
 	boxes map[string]*sharedBox
 }
 
-// sharedBox is a mailbox with its tenants. A client that joins again still is one.
+// sharedBox is a mailbox with its tenants. A client that joins again remains a tenant.
 type sharedBox struct {
 	*Mailbox
 	tenants map[int]bool
@@ -123,8 +122,8 @@ func (p *postOffice) giveBack(root string, client int) {
 	}
 }
 
-// pacedMail is a mailbox whose readers look into it when their turn has come: in a lockstep run, the runner does not see
-// that a client waits for a message, but sees which clients hold.
+// pacedMail is a mailbox whose readers look into it when their turn has come: in a lockstep run, the runner does not
+// see that a client waits for a message, but sees which clients hold.
 type pacedMail struct {
 	*Mailbox
 	env variants.Env
@@ -137,7 +136,6 @@ func (m pacedMail) Receive(ctx context.Context, after int64) (int64, error) {
 	return m.Mailbox.Receive(ctx, after)
 }
 
-// writer is the participant that updates the value.
 type writer struct {
 	value  Value
 	env    variants.Env
@@ -151,10 +149,9 @@ var (
 	_ variants.Rounded     = (*writer)(nil)
 )
 
-// burst returns how many updates the writer makes in each step.
 func burst(env variants.Env) int64 { return int64(max(env.Size, 1)) }
 
-// Step implements [variants.Participant]: a burst of updates. A writer that joins again completes the burst of its former life.
+// A step is a burst of updates. A writer that joins again completes the burst of its former life.
 func (w *writer) Step(ctx context.Context) error {
 	if err := w.env.Hold(ctx, nil); err != nil {
 		return err
@@ -183,13 +180,10 @@ func (w *writer) update(ctx context.Context) error {
 	return nil
 }
 
-// Round implements [variants.Rounded].
 func (w *writer) Round() int64 { return w.number / burst(w.env) }
 
-// Leave implements [variants.Participant].
 func (w *writer) Leave(context.Context) error { w.leave(); return nil }
 
-// reader is a participant that follows the value.
 type reader struct {
 	value Value
 	env   variants.Env
@@ -203,8 +197,8 @@ var (
 	_ variants.Rounded     = (*reader)(nil)
 )
 
-// Step implements [variants.Participant]: the k-th step ends when the reader has heard of the last update of the k-th burst, or
-// of a later one, and has then read.
+// The k-th step ends when the reader has heard of the last update of the k-th burst, or of a later one, and has then
+// read.
 func (r *reader) Step(ctx context.Context) error {
 	next := (r.step + 1) * burst(r.env)
 	for r.known < next {
@@ -227,7 +221,8 @@ func (r *reader) Step(ctx context.Context) error {
 	return nil
 }
 
-// digest lets the reader of bursts be busy with what it has heard, before it reads: meanwhile the writer goes on.
+// digest keeps the reader of bursts busy with the update that it has heard of, before it reads: meanwhile the writer
+// continues.
 func (r *reader) digest(ctx context.Context) error {
 	if burst(r.env) == 1 {
 		return nil
@@ -235,7 +230,6 @@ func (r *reader) digest(ctx context.Context) error {
 	return r.env.Hold(ctx, nil)
 }
 
-// Round implements [variants.Rounded].
 func (r *reader) Round() int64 { return r.step }
 
 func (r *reader) read(ctx context.Context) (int64, error) {
@@ -251,11 +245,10 @@ func (r *reader) read(ctx context.Context) (int64, error) {
 	return number, nil
 }
 
-// Leave implements [variants.Participant].
 func (r *reader) Leave(context.Context) error { r.leave(); return nil }
 
-// newObserver returns an observer of the phases and the promise. An update is recorded before it is sent, and a read when
-// its answer has come: a value that no recorded update has written was never written.
+// An update is recorded before it is sent, and a read when its answer has come: no write explains a value that no
+// recorded update has written.
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		out.Between(phaseUpdate, writing, written),
@@ -266,7 +259,6 @@ func newObserver(out variants.Findings) variants.Observer {
 	}
 }
 
-// readerState is what a client has heard of and read.
 type readerState struct {
 	fresh bool          // its variant promises that no read is stale
 	told  int64         // the update that it heard of last
@@ -275,10 +267,10 @@ type readerState struct {
 	last  int64         // the newest that it has read
 }
 
-// reads reports stale reads, and the values that break the promise.
+// reads reports stale reads, and values that break the promise.
 type reads struct {
 	out     variants.Findings
-	newest  int64 // update that was begun
+	newest  int64 // the last update that was begun
 	lag     variants.Lag
 	readers map[int]*readerState
 }
@@ -290,7 +282,7 @@ func (r *reads) observe(e variants.Event) {
 		r.readers[e.Client] = state
 	}
 	switch e.Kind {
-	case variants.Rejoined: // a new session may read what is older
+	case variants.Rejoined: // a new session may read an older state
 		*state = readerState{at: -1}
 	case variants.SessionLost:
 		state.floor = 0
