@@ -7,24 +7,24 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Rules are what a recipe promises of its holders. The events are of kind Acquired.
+// Rules are a recipe's promise about its holders. The events are of kind Acquired.
 type Rules interface {
 	// Token returns the fencing token of a grant.
 	Token(granted variants.Event) int64
-	// Overlap returns, in words, why a client must not have been granted what another one, or itself, still holds. It is empty if
-	// both may hold.
+	// Overlap returns, in words, why a grant breaks the rules while another client, or the same one, still holds. It is
+	// empty if both may hold.
 	Overlap(granted, held variants.Event) string
 	// Order takes the next grant. If its token is not larger than all that it must exceed, Order returns the largest one of these,
 	// and the breach in words.
 	Order(granted variants.Event) (exceed int64, breach string)
 }
 
-// Fencing is an observer that holds clients to rules, as far as they could know. A session that has ended at the servers may have
-// a successor before its client can know. A resource that checks fencing tokens then refuses the old holder. So of two grants
-// that break the rules, the breach of the one with the smaller token is pending:
+// Fencing is an observer that checks rules as far as clients could know of a breach. A session that has ended at the
+// servers may have a successor before its client can know. A resource that checks fencing tokens then refuses the old
+// holder. So when two grants break the rules, the breach of the one with the smaller token is pending:
 //
-//   - It is dismissed, and the hold counted as fenced, if the client's session turns out to be lost before its release has
-//     succeeded, or if the client dies.
+//   - It is dismissed, and the hold counted as fenced, if the client's session turns out to be lost before its release
+//     has succeeded, or if the client dies.
 //   - It is confirmed when the release has succeeded or when all has ended.
 //
 // A client that holds to the end although it could know that its session is lost breaks the promise in any case.
@@ -36,7 +36,6 @@ type Fencing struct {
 	lost  map[int]bool  // the clients that can know that their session is lost
 }
 
-// hold is what a client was granted, until its release has succeeded or its session is lost.
 type hold struct {
 	granted   variants.Event
 	releasing bool
@@ -51,7 +50,7 @@ const none = -1
 // pendingKept bounds how many breaches of a client that holds on for long are reported.
 const pendingKept = 4
 
-// NewFencing returns an observer that has seen no event.
+// NewFencing returns an observer of one measurement.
 func NewFencing(out variants.Findings, w Words, rules Rules) *Fencing {
 	return &Fencing{out: out, words: w, rules: rules, holds: map[int]*hold{}, lost: map[int]bool{}}
 }
@@ -85,15 +84,15 @@ func (f *Fencing) Complete() {
 	}
 }
 
-// Fence counts a client's hold as fenced, once: another client was granted what it holds.
+// Fence counts a client's hold as fenced, once: another client was granted the same.
 func (f *Fencing) Fence(e variants.Event, client int) {
 	if h := f.holds[client]; h != nil && !h.fenced {
 		h.fenced = true
-		f.out.Lose(e, variants.Fenced, 1, "client %d had fencing token %d when another client was granted a larger one", client, f.rules.Token(h.granted))
+		f.out.Lose(e, variants.Fenced, 1, "client %d had fencing token %d when another client was granted a larger one",
+			client, f.rules.Token(h.granted))
 	}
 }
 
-// grant compares a grant with all holders, and its token with earlier ones.
 func (f *Fencing) grant(e variants.Event) {
 	clients := slices.Sorted(maps.Keys(f.holds))
 	before := f.holds[e.Client]
@@ -140,14 +139,13 @@ func (f *Fencing) overlap(e variants.Event, h, other *hold, breach string) {
 	}
 }
 
-// await keeps a breach until it is confirmed or dismissed.
 func (f *Fencing) await(h *hold, v variants.Violation) {
 	if len(h.pending) < pendingKept {
 		h.pending = append(h.pending, v)
 	}
 }
 
-// dismiss drops the pending breaches of a client, whose session has ended.
+// dismiss requires that the client's session has ended.
 func (f *Fencing) dismiss(e variants.Event) {
 	if h := f.holds[e.Client]; h != nil && len(h.pending) > 0 {
 		h.pending = nil
@@ -155,7 +153,7 @@ func (f *Fencing) dismiss(e variants.Event) {
 	}
 }
 
-// confirm reports the pending breaches of a client, whose session had not ended.
+// confirm requires that the client's session had not ended.
 func (f *Fencing) confirm(client int) {
 	h := f.holds[client]
 	if h == nil {
@@ -167,7 +165,6 @@ func (f *Fencing) confirm(client int) {
 	delete(f.holds, client)
 }
 
-// release is called when a client has held to the end.
 func (f *Fencing) release(e variants.Event) {
 	h := f.holds[e.Client]
 	if h == nil {
@@ -179,6 +176,7 @@ func (f *Fencing) release(e variants.Event) {
 	case h.rival == none:
 		f.out.Breach(e, "client %d %s after it could know that its session was lost", e.Client, f.words.HeldOn)
 	default:
-		f.out.Breach(e, "client %d %s after it could know that its session was lost, while client %d %s", e.Client, f.words.HeldOn, h.rival, f.words.Held)
+		f.out.Breach(e, "client %d %s after it could know that its session was lost, while client %d %s", e.Client,
+			f.words.HeldOn, h.rival, f.words.Held)
 	}
 }

@@ -1,8 +1,9 @@
-// Package holding is what the workloads of locks and elections share: a client acquires something, holds it and releases it.
+// Package holding is shared by the workloads of locks and elections: a client acquires something, holds it and releases
+// it.
 //
-// It takes one position: what such a client records, and when, is the same for all recipes. Acquired is recorded just after the
-// acquire has returned, and Releasing just before the release is sent: so an overlap in a history was one in reality, or a
-// grant on a state in which another client held.
+// It takes one position: such a client records the same events at the same moments for all recipes. Acquired is recorded
+// just after the acquire has returned, and Releasing just before the release is sent: so an overlap in a history was one
+// in reality, or a grant on a state in which another client held.
 package holding
 
 import (
@@ -17,7 +18,7 @@ import (
 const (
 	Requested variants.EventKind = iota
 	Withdrew                     // the acquire has failed
-	Acquired                     // value: what it was granted, such as the fencing token; likewise for all that follow
+	Acquired                     // value: of the grant, such as the fencing token; likewise for all that follow
 	Heeded                       // it was asked to go on, and its hold has ended; it may have been deaf to that until then
 	Deposed                      // its session is lost, and it has stopped; recorded in place of Releasing
 	Releasing
@@ -26,12 +27,13 @@ const (
 	Further
 )
 
-// Events returns the names of these events and of those that a recipe defines itself, see [variants.Recipe].
+// Events returns the names of these events, followed by the events that a recipe defines itself, see [variants.Recipe].
 func Events(further ...string) []string {
-	return append([]string{"requests it", "withdraws", "is granted it", "gives way", "is deposed", "begins to release it", "has released it"}, further...)
+	return append([]string{"requests it", "withdraws", "is granted it", "gives way", "is deposed",
+		"begins to release it", "has released it"}, further...)
 }
 
-// Calls returns those of these events that a client records just before a write, see [variants.Recipe].
+// Calls returns the events of this package that a client records just before a write, see [variants.Recipe].
 func Calls() []variants.EventKind { return []variants.EventKind{Requested, Releasing} }
 
 // The phases of a lock.
@@ -42,11 +44,13 @@ const (
 	PhaseHandoff = "handoff"
 )
 
-// Phases returns the phases of a lock, the most telling first.
+// Phases returns the phases of a lock, the handoff first.
 func Phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: PhaseHandoff, Meaning: "from just before a release is sent until the next holder, which was waiting by then, has the lock", Floor: variants.FloorHandoff},
-		{Name: PhaseAcquire, Meaning: "from the call until the lock is held, waiting for one's turn included", Waits: true, UntimedInLockstep: true},
+		{Name: PhaseHandoff, Floor: variants.FloorHandoff,
+			Meaning: "from just before a release is sent until the next holder, which was waiting by then, has the lock"},
+		{Name: PhaseAcquire, Waits: true, UntimedInLockstep: true,
+			Meaning: "from the call until the lock is held, waiting for one's turn included"},
 		{Name: PhaseRelease, Meaning: "from just before a release is sent until its reply", Floor: variants.FloorWrite},
 		{Name: PhaseHold, Meaning: "what the scenario makes holders hold", UntimedInLockstep: true},
 	}
@@ -59,7 +63,7 @@ type Operation struct {
 	Release func(context.Context) error
 }
 
-// Grant is what a client has acquired.
+// Grant describes what a client has acquired.
 type Grant struct {
 	Value int64           // recorded with every event from now on
 	Asked <-chan struct{} // closed when another client asks the holder to go on; nil if none can
@@ -97,7 +101,7 @@ func JoinDriven(acquire, release string) variants.JoinFunc {
 	}
 }
 
-// ReleaseDriven returns the Release of an [Operation] of a client in a driver.
+// ReleaseDriven returns the Release of an [Operation] of a client in a driver. Its error is the driver's.
 func ReleaseDriven(client variants.Driven, verb string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		_, err := client.Call(ctx, verb)
@@ -133,7 +137,6 @@ func (w *Worker) Step(ctx context.Context) error {
 	return held
 }
 
-// closed reports whether a channel that nothing is sent on is closed. A nil one is not.
 func closed(c <-chan struct{}) bool {
 	select {
 	case <-c:

@@ -58,7 +58,7 @@ func TestWorkerRecordsALossInOrder(t *testing.T) {
 	}
 }
 
-// A holder that meets many others in vain is reported a few times, not without bound.
+// A holder that meets many others is reported a few times, not without bound.
 func TestFencingBoundsWhatItKeepsOfOneHold(t *testing.T) {
 	violations := 0
 	o := holding.Exclusive(variants.Findings{Span: func(variants.Span) {}, Violation: func(variants.Violation) { violations++ }}, holding.LockWords())

@@ -21,7 +21,7 @@ func Handoffs(out variants.Findings) variants.Observer {
 	return out.Handovers(PhaseHandoff, Requested, Releasing, Acquired)
 }
 
-// Words name, in violations, what is held.
+// Words name, in violations, the thing that is held.
 type Words struct {
 	Acquired, Held string // "acquired the lock" and "held it"
 	HeldOn         string // "went on holding the lock"
@@ -29,7 +29,7 @@ type Words struct {
 	Holds, Wait    string // "holds the lock" and "wait"
 }
 
-// LockWords returns the words for a lock.
+// LockWords returns the words of violations of a lock.
 func LockWords() Words {
 	return Words{
 		Acquired: "acquired the lock", Held: "held it", HeldOn: "went on holding the lock",
@@ -43,10 +43,8 @@ func Exclusive(out variants.Findings, w Words) variants.Observer {
 	return variants.Observers{NewFencing(out, w, &exclusive{Growth: Growth{Words: w}}), Vacancy(out, w)}
 }
 
-// exclusive are the rules of something that one client holds at a time.
 type exclusive struct{ Growth }
 
-// Overlap implements [Rules].
 func (x *exclusive) Overlap(granted, held variants.Event) string {
 	return fmt.Sprintf("client %d %s while client %d %s", granted.Client, x.Words.Acquired, held.Client, x.Words.Held)
 }
@@ -71,8 +69,8 @@ func (g *Growth) Order(granted variants.Event) (exceed int64, breach string) {
 	return exceed, ""
 }
 
-// Vacancy returns an observer that reports clients that still wait at the end for what no client holds: a claim has outlived
-// its owner, or a waiter was not notified of its end.
+// Vacancy returns an observer that reports clients that still wait at the end although no client holds: a claim has
+// outlived its owner, or a waiter was not notified of its end.
 func Vacancy(out variants.Findings, w Words) variants.Observer {
 	return &vacancy{out: out, words: w, waiting: Waiting{}, holding: map[int]bool{}}
 }
@@ -85,7 +83,6 @@ type vacancy struct {
 	last    variants.Event
 }
 
-// Observe implements [variants.Observer].
 func (v *vacancy) Observe(e variants.Event) {
 	v.waiting.Observe(e)
 	v.last = e
@@ -97,7 +94,6 @@ func (v *vacancy) Observe(e variants.Event) {
 	}
 }
 
-// Complete implements [variants.Observer].
 func (v *vacancy) Complete() {
 	if len(v.holding) == 0 && len(v.waiting) > 0 {
 		v.out.Breach(v.last, "no client %s in the end, although %d clients %s", v.words.Holds, len(v.waiting), v.words.Wait)
