@@ -6,9 +6,9 @@ import (
 	"sort"
 )
 
-// Finished is the set of the items that are gone for good. Of the latest it remembers the client that took them; the ids
-// of all are kept as ranges. The ids of a client's items grow by one from put to put, so that there are no more ranges than
-// clients and open items.
+// Finished is the set of the items that are gone for good. It remembers the clients that took the latest; the ids of
+// all are kept as ranges. The ids of a client's items grow by one from put to put, so that there are no more ranges
+// than clients and open items.
 type Finished struct {
 	ranges []idRange // in order; no two touch
 	latest []finishedItem
@@ -40,13 +40,12 @@ const (
 	ownersKept    = 512
 )
 
-// idRange is the ids from first to last.
 type idRange struct{ first, last int64 }
 
-// withoutClass returns an id without the item's class: ids that differ in their class alone are never both used.
+// withoutClass returns an id without the item's class: no two items of a run differ in their class alone.
 func withoutClass(id int64) int64 { return id & (1<<56 - 1) }
 
-// Add adds an item.
+// Add adds an item, which must not have been added before.
 func (f *Finished) Add(id int64, owner Owner) {
 	item := finishedItem{withoutClass(id), owner}
 	f.insert(item.id)

@@ -14,23 +14,24 @@ const (
 	GivenUp                              // just before it is given back; or its claim was lost
 	Unordered                            // the variant promises no order
 	Removes                              // the variant takes items out of the queue before they are processed
-	Scanning                             // begins to walk a list of the items, or what is left of one
+	Scanning                             // begins to walk a list of the items, or the rest of one
 	Scanned                              // has an item, or is at the end of the list
 	InVain                               // right after Scanned: it is at the end of the list, without an item
 	PutTwice                             // just before Put, or in place of it: the item may be there twice, or not at all
 	TookUnseen                           // just before Scanned, or in place of it: the client may have taken an item that it does not know of
 )
 
-// Events returns the names of these events, see [variants.Recipe].
+// Events returns the names of the events in this package, see [variants.Recipe].
 func Events() []string {
 	return []string{
-		"begins to put an item", "has put it", "looks for an item", "finds no item", "has taken an item", "has processed it", "is done with it", "gives it up",
+		"begins to put an item", "has put it", "looks for an item", "finds no item", "has taken an item",
+		"has processed it", "is done with it", "gives it up",
 		"promises no order", "removes items before it processes them", "begins to scan", "ends the scan", "has scanned in vain",
 		"may have put the item twice, or not at all", "may have taken an item unseen",
 	}
 }
 
-// Calls returns those of these events that a client records just before a write, see [variants.Recipe].
+// Calls returns the events of this package that a client records just before a write, see [variants.Recipe].
 func Calls() []variants.EventKind { return []variants.EventKind{Putting, Finishing, GivenUp} }
 
 // The phases that all these queues have.
@@ -43,26 +44,30 @@ const (
 	PhaseInVain  = "in-vain"
 )
 
-// Phases returns these phases, the most telling first.
+// Phases returns the phases of all these queues, in the order in which tables show them.
 func Phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: PhaseTake, Meaning: "from the call until the client has an item", Floor: variants.FloorWrite},
-		{Name: PhaseSojourn, Meaning: "an item's stay in the queue, from just before its put is sent until a client has taken it", UntimedInLockstep: true},
-		{Name: PhaseReclaim, Meaning: "from when the client that had taken an item died, until a client has taken it again", UntimedInLockstep: true},
+		{Name: PhaseSojourn, UntimedInLockstep: true,
+			Meaning: "an item's stay in the queue, from just before its put is sent until a client has taken it"},
+		{Name: PhaseReclaim, UntimedInLockstep: true,
+			Meaning: "from when the client that had taken an item died, until a client has taken it again"},
 		{Name: PhasePut, Meaning: "from just before a put is sent until its reply", Floor: variants.FloorWrite},
 	}
 }
 
-// ScanPhases returns the phases that show how often clients walk lists in vain, for recipes that ask for it. Their observers are
-// those of [ScanSpans].
+// ScanPhases returns the phases that show how often clients walk lists in vain, for recipes that ask for it. [ScanSpans]
+// returns their observers.
 func ScanPhases() []variants.Phase {
 	return []variants.Phase{
-		{Name: PhaseScan, Meaning: "from when a client begins to walk a list of the items, or what is left of one, until it has an item or is at the end of the list"},
+		{Name: PhaseScan,
+			Meaning: "from when a client begins to walk a list of the items, or what is left of one, " +
+				"until it has an item or is at the end of the list"},
 		{Name: PhaseInVain, Meaning: "a scan in vain: the client was at the end of the list and had no item", Of: PhaseScan},
 	}
 }
 
-// ScanSpans returns observers that find these phases.
+// ScanSpans returns observers that find the phases of [ScanPhases].
 func ScanSpans(out variants.Findings) variants.Observers {
 	return variants.Observers{
 		out.Between(PhaseScan, Scanning, Scanned),
@@ -70,7 +75,7 @@ func ScanSpans(out variants.Findings) variants.Observers {
 	}
 }
 
-// Spans returns observers that find these phases.
+// Spans returns observers that find the phases of [Phases], except for [PhaseReclaim], which an [Observer] finds.
 func Spans(out variants.Findings) variants.Observers {
 	return variants.Observers{
 		out.Between(PhasePut, Putting, Put),

@@ -60,13 +60,13 @@ type Client struct {
 type Taken struct {
 	line.Ticket
 	Data []byte
-	Lost <-chan struct{} // see [Item]
+	Lost <-chan struct{}
 }
 
 // Strategy is how a variant takes items. Its methods are not called concurrently.
 type Strategy interface {
-	// TakeNext walks a list of the items once, or what is left of one. It returns nil if there is nothing to take, and ErrScanAgain
-	// if another list may have an item.
+	// TakeNext walks a list of the items once, or the rest of one. It returns nil if there is nothing to take, and
+	// ErrScanAgain if another list may have an item.
 	TakeNext(ctx context.Context) (*Taken, error)
 	// Finish removes the remains of an item that was processed.
 	Finish(ctx context.Context, t *Taken) error
@@ -94,7 +94,7 @@ func (c *Client) PutNamed(ctx context.Context, prefix string, data []byte) error
 	}, nil)
 }
 
-// Take implements [Taker].
+// Take implements [Taker] by repeated scans.
 func (c *Client) Take(ctx context.Context) (Item, bool, error) {
 	for {
 		if item, ok, err := c.Scan(ctx); !errors.Is(err, ErrScanAgain) {
@@ -115,7 +115,7 @@ func (c *Client) Scan(ctx context.Context) (Item, bool, error) {
 	}, func(*Taken) {
 		ctx, cancel := variants.Cleanup(ctx)
 		defer cancel()
-		_ = c.settle(ctx, c.strategy.GiveBack) // the caller has left; Done and Return remain
+		_ = c.settle(ctx, c.strategy.GiveBack) // the caller has left; it may still call Done and Return
 	})
 	if err != nil || t == nil {
 		return Item{}, false, err
@@ -133,7 +133,6 @@ func (c *Client) Return(ctx context.Context) error {
 	return c.Session.Do(ctx, func(ctx context.Context) error { return c.settle(ctx, c.strategy.GiveBack) }, nil)
 }
 
-// settle finishes the held item, if any, or gives it back.
 func (c *Client) settle(ctx context.Context, end func(context.Context, *Taken) error) error {
 	if c.held == nil {
 		return nil

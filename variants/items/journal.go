@@ -62,7 +62,8 @@ func (j *Journal) Do(ctx context.Context, ops ...any) ([]zk.MultiResponse, error
 	}
 }
 
-// refused reports whether the set of the journal was refused for this reason. Other writes may be refused for the same one.
+// refused reports whether the set of the journal was refused for this reason. Other writes may be refused for the same
+// reason.
 func refused(results []zk.MultiResponse, reason error) bool {
 	return len(results) > 0 && errors.Is(results[0].Error, reason)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// What is certain of an item when a client fails:
+// The following is certain about an item when a client fails:
 //
 //   - An item that the client had, and had processed, is not lost. If another client processes it, too, it is doubled.
 //   - An item that the client had removed and not processed is lost.
@@ -22,12 +22,12 @@ import (
 //   - A client of some libraries may take an item that it does not know of, because it repeats a delete whose reply was lost. Such an
 //     attempt is like one that ended with the client's life. An item that it removed is lost, and one that it claimed, too, unless another
 //     client has it in the end, as the session has ended.
-//   - It may also put an item twice, because it repeats a create whose reply was lost. That one item may be taken twice, and is then doubled.
+//   - It may also put an item twice, because it repeats a create whose reply was lost. That one item may be taken twice, and
+//     is then doubled.
 //
 // Other items may be lost, too, such as one that was removed by a request whose reply its client did not live to see, and that
 // no client was expected to find afterwards. They are not counted.
 
-// ending is the end of a client's life.
 type ending struct {
 	client int
 	at     time.Duration
@@ -44,19 +44,19 @@ type broken struct {
 	unseen bool // its client lives, and does not know of the item
 }
 
-// mayHaveTaken reports whether the attempt can be why an item was passed over at a place in the history.
+// mayHaveTaken reports whether the attempt can explain that an item was passed over at a place in the history.
 func (b *broken) mayHaveTaken(item *Stored, place int) bool {
 	return b.Begun < place && item.PutBegun < b.place
 }
 
-// freeing is an item that is free again when the claims of these lives are.
+// freeing is an item that becomes free when the claims of these lives end.
 type freeing struct {
 	item  *Stored
 	lives []*ending
-	free  bool // it is, but no client must know of that yet
+	free  bool // clients need not know of that yet
 }
 
-// unknown is the zxid of a write that was not answered, and of an item of which no client needs to know.
+// unknown stands for the zxid of a write that was not answered, and of an item that no client needs to know.
 const unknown int64 = math.MaxInt64
 
 // at returns when the item is free; false while that is unknown.
@@ -70,13 +70,11 @@ func (f freeing) at() (at time.Duration, known bool) {
 	return at, true
 }
 
-// repeatedWork is the processing of an item that had been processed before.
 type repeatedWork struct {
 	event   variants.Event
 	earlier int // the client that had processed it
 }
 
-// observeLife takes an event of a client's life.
 func (o *Observer) observeLife(c *client, e variants.Event) {
 	o.fail()
 	switch e.Kind {
@@ -96,7 +94,6 @@ func (o *Observer) observeLife(c *client, e variants.Event) {
 	}
 }
 
-// endLife ends what is open of a client.
 func (o *Observer) endLife(c *client, e variants.Event) {
 	if t := c.held; t != nil && t.Item != nil {
 		t.Item.takes = slices.DeleteFunc(t.Item.takes, func(other *Take) bool { return other == t })
@@ -115,7 +112,6 @@ func (o *Observer) endLife(c *client, e variants.Event) {
 	}
 }
 
-// forsake records that the client that had an item has failed.
 func (o *Observer) forsake(item *Stored, c *client, e variants.Event) {
 	item.forsaken = e.At
 	switch {
@@ -128,15 +124,15 @@ func (o *Observer) forsake(item *Stored, c *client, e variants.Event) {
 	}
 }
 
-// freeLater makes an item available again as soon as the claims of some lives have ended, of which one had it.
+// freeLater makes an item available again as soon as the claims of some lives, one of which had it, have ended.
 func (o *Observer) freeLater(item *Stored, lives ...*ending) {
 	if !slices.ContainsFunc(lives, func(l *ending) bool { return l.unsure }) {
 		o.freeing = append(o.freeing, freeing{item: item, lives: lives})
 	}
 }
 
-// freeDue makes the items available again that were free when a client began a write. A client must know of that once its server has
-// shown the state after the write, which has this zxid.
+// freeDue makes the items available again that were free when a client began a write. A client must know of such an
+// item once its server has shown the state after the write, which has this zxid.
 func (o *Observer) freeDue(begun time.Duration, zxid int64) {
 	for i, f := range o.freeing {
 		at, known := f.at()
@@ -156,17 +152,17 @@ func (o *Observer) freeDue(begun time.Duration, zxid int64) {
 	})
 }
 
-// attribute finds an attempt that may have taken an item which was passed over at a place in the history, and reports whether
-// there is one. Attempts take one item each. Of several it uses up the one that ended first, which can explain the fewest items
-// that are put later.
+// attribute finds an attempt that may have taken an item which was passed over at a place in the history, and reports
+// whether there is one. Attempts take one item each. It uses up the attempt that ended first, which can explain the
+// fewest items that are put later.
 func (o *Observer) attribute(item *Stored, place int) bool {
 	var taker *broken
-	var suspects []*ending
+	var endings []*ending
 	for _, b := range o.broken {
 		if !b.mayHaveTaken(item, place) {
 			continue
 		}
-		suspects = append(suspects, b.ending)
+		endings = append(endings, b.ending)
 		if !b.spent && (taker == nil || b.place < taker.place) {
 			taker = b
 		}
@@ -176,7 +172,7 @@ func (o *Observer) attribute(item *Stored, place int) bool {
 	}
 	taker.spent = true
 	for _, d := range o.doubts {
-		d.excuse(item)
+		d.explain(item)
 	}
 	switch e := (variants.Event{At: taker.at, Client: taker.client}); {
 	case item.taken: // and given up, or lost with the session, so that another client could take it
@@ -188,29 +184,29 @@ func (o *Observer) attribute(item *Stored, place int) bool {
 		o.lose(e, item, "item %#x is lost: client %d was taking it when it failed", item.ID, e.Client)
 	default:
 		item.taken, item.forsaken = true, taker.at
-		o.freeLater(item, suspects...)
+		o.freeLater(item, endings...)
 	}
 	return true
 }
 
-// suspectUnseen records that a client may have taken an item that it does not know of. Where items are claimed, it may have claimed one, and what
-// is left of the attempt, such as a watch that still acts, another one at any later time: kazoo's LockingQueue does.
-func (o *Observer) suspectUnseen(c *client, e variants.Event) {
+// recordUnseen records that a client may have taken an item that it does not know of. Where items are claimed, it may
+// have claimed one. A remainder of the attempt, such as a watch that still acts, may claim another one at any later
+// time: kazoo's LockingQueue does.
+func (o *Observer) recordUnseen(c *client, e variants.Event) {
 	if !c.looking {
 		return
 	}
 	o.pruneBroken()
-	suspect := func(until int) {
+	add := func(until int) {
 		end := &ending{client: e.Client, at: e.At, place: until, unsure: true}
 		o.broken = append(o.broken, &broken{attempt: c.attempt, ending: end, unseen: true})
 	}
-	suspect(o.place)
+	add(o.place)
 	if !o.removes {
-		suspect(math.MaxInt)
+		add(math.MaxInt)
 	}
 }
 
-// withhold records that an attempt may have claimed an item without its client's knowledge.
 func (o *Observer) withhold(item *Stored, taker *broken) {
 	item.taken, item.withheld = true, taker
 	if o.withheld = append(o.withheld, item); len(o.withheld) > maxDoubts {
@@ -221,8 +217,8 @@ func (o *Observer) withhold(item *Stored, taker *broken) {
 	}
 }
 
-// loseWithheld reports the items that clients have claimed without knowing, and that no other client has had since: they are free again only when
-// the sessions of these clients end.
+// loseWithheld reports the items that clients have claimed without knowing, and that no other client has had since:
+// they become free only when the sessions of these clients end.
 func (o *Observer) loseWithheld() {
 	for _, item := range o.withheld {
 		if o.items[item.ID] == item && len(item.takes) == 0 && item.processed == nil {
@@ -232,15 +228,13 @@ func (o *Observer) loseWithheld() {
 	}
 }
 
-// suspectTwice records that an item may have been put twice.
-func (o *Observer) suspectTwice(e variants.Event) {
+func (o *Observer) recordTwice(e variants.Event) {
 	if len(o.twice) == maxDoubts {
 		o.twice = o.twice[1:] // the oldest, which has been taken twice by now if it is there twice
 	}
 	o.twice = append(o.twice, e.Value)
 }
 
-// takesCopy reports whether a client has taken an item that was put twice, and was taken before.
 func (o *Observer) takesCopy(t *Take) bool {
 	i := slices.Index(o.twice, t.Value)
 	if i < 0 || len(t.Item.takes) == 0 {
@@ -278,7 +272,6 @@ func (o *Observer) pruneBroken() {
 	})
 }
 
-// reclaim reports how long it took until an item was taken again whose taker had failed.
 func (o *Observer) reclaim(t *Take) {
 	if t.Item.forsaken > 0 {
 		o.out.Span(variants.Span{Phase: PhaseReclaim, Client: t.Client, Start: t.Item.forsaken, End: t.At})
@@ -286,8 +279,8 @@ func (o *Observer) reclaim(t *Take) {
 	}
 }
 
-// process records that a client has processed its item. That it was processed before is damage if a client has failed;
-// otherwise both clients have the item for good, see [Observer.checkTakes].
+// process records that a client has processed its item. A second processing is damage if a client has failed; otherwise
+// both clients have the item for good, see [Observer.checkTakes].
 func (o *Observer) process(t *Take, e variants.Event) {
 	if t.Item == nil {
 		return
@@ -301,16 +294,15 @@ func (o *Observer) process(t *Take, e variants.Event) {
 	}
 }
 
-// fail records that a client has failed, which explains items that were processed again.
 func (o *Observer) fail() {
 	o.failed = true
 	o.reportAgain()
 }
 
-// reportAgain reports the items that were processed again.
 func (o *Observer) reportAgain() {
 	for _, a := range o.again {
-		o.out.Lose(a.event, variants.ItemsDoubled, 1, "client %d processed item %#x, which client %d had processed", a.event.Client, a.event.Value, a.earlier)
+		o.out.Lose(a.event, variants.ItemsDoubled, 1, "client %d processed item %#x, which client %d had processed",
+			a.event.Client, a.event.Value, a.earlier)
 	}
 	o.again = nil
 }
@@ -327,7 +319,6 @@ func (o *Observer) Passed(e variants.Event, item *Stored, format string, args ..
 	}
 }
 
-// lose reports an item that no client will process.
 func (o *Observer) lose(e variants.Event, item *Stored, format string, args ...any) {
 	item.taken = true
 	o.out.Lose(e, variants.ItemsLost, 1, format, args...)

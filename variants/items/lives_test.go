@@ -26,7 +26,6 @@ type failing struct {
 	done      map[int64]bool // items that were processed
 }
 
-// mortal is a client with a session.
 type mortal struct {
 	simulated
 	next    func(*mortal)
@@ -199,8 +198,8 @@ func (f *failing) lostInFlight(m *mortal) {
 	}
 }
 
-// judge returns what an observer makes of a simulation: the damage by kind, and the violations beside it.
-func (f *failing) judge(recipe variants.Recipe) (damage map[variants.Loss]int, violations []variants.Violation) {
+// findings returns what an observer finds in a simulation: the damage by kind, and the violations beside it.
+func (f *failing) findings(recipe variants.Recipe) (damage map[variants.Loss]int, violations []variants.Violation) {
 	damage = map[variants.Loss]int{}
 	o := recipe.NewObserver(variants.Findings{
 		Span:      func(variants.Span) {},
@@ -219,7 +218,7 @@ func newFailing(seed uint64, classes []int64, claims, stuck bool) *failing {
 	return &failing{simulation: simulation{random: random, classes: classes}, claims: claims, stuck: stuck}
 }
 
-// Clients fail in every way, and the observer finds no breach and no damage that is none. It finds most of the damage.
+// Clients fail in every way, and the observer finds no breach and no false damage. It finds most of the damage.
 func TestObserverAcceptsFailures(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -240,7 +239,7 @@ func TestObserverAcceptsFailures(t *testing.T) {
 				f := newFailing(seed, tt.classes, tt.claims, false)
 				f.unordered = strings.Contains(tt.name, "without order")
 				f.run(400)
-				damage, violations := f.judge(tt.recipe)
+				damage, violations := f.findings(tt.recipe)
 				if len(violations) > 0 {
 					t.Fatalf("seed %d: %v in %v", seed, violations, f.history)
 				}
@@ -263,7 +262,7 @@ func TestObserverFindsClaimsThatDoNotEnd(t *testing.T) {
 	for seed := range uint64(200) {
 		f := newFailing(seed, []int64{0}, true, true)
 		f.run(2000)
-		damage, _ := f.judge(queue.Recipe())
+		damage, _ := f.findings(queue.Recipe())
 		lost, found = lost+f.lost, found+damage[variants.ItemsLost]
 	}
 	if lost == 0 || 4*found < lost {

@@ -12,7 +12,7 @@ import (
 // Observer checks a queue's promise: each item that is taken was put, no other client has it, and no client finds the queue
 // empty while an item is there that no client takes. The recipe's [Order] decides in which order items must be taken.
 //
-// A client may fail. What that costs is a [variants.Loss]; see lives.go for what is certain of it.
+// A client may fail. Its cost is a [variants.Loss]; lives.go explains which losses are certain.
 //
 // The observer keeps the items that are not finished, each client's attempt to take one, the last attempts of lives that have
 // ended, and the doubts that depend on attempts which have not ended. It compares events of different clients by their places
@@ -24,17 +24,17 @@ type Observer struct {
 	finished  Finished
 	clients   map[int]*client
 	attempts  int     // of clients in their present lives, that have not ended
-	present   Waiting // items that no client has missed
+	present   Waiting // items that clients have not missed yet
 	doubts    []*doubt
 	unordered bool
 
-	place    int            // of the current event, an even number; odd ones stand for what happened between two events
-	failed   bool           // a client has failed
+	place    int // of the current event, an even number; odd ones stand for moments between two events
+	failed   bool
 	removes  bool           // items are out of the queue before they are processed
 	broken   []*broken      // attempts that ended with their client's life, and may have taken an item
 	freeing  []freeing      // items whose takers have died
-	again    []repeatedWork // that waits for a failure that explains it
-	withheld []*Stored      // that clients may have claimed without knowing
+	again    []repeatedWork // waits for a failure that explains it
+	withheld []*Stored      // items that clients may have claimed without knowing
 	twice    []int64        // ids of items that may be there twice, the oldest first
 }
 
@@ -51,11 +51,11 @@ type Order interface {
 type Stored struct {
 	ID       int64
 	PutBegun int           // the place in the history at which its client began to put it
-	Since    int           // the place from which on clients could find it, as its put was acknowledged or it was free again
+	Since    int           // the place from which clients could find it, as its put was acknowledged or it was free again
 	Zxid     int64         // of a transaction: a client whose server has shown the state after it must know of the item
 	At       time.Duration // when clients could first find it
 	taken    bool          // a client has taken it, or may have
-	takes    []*Take       // in the order in which they ended, without those that were given up or whose client's life has ended
+	takes    []*Take       // in the order in which they ended, without takes that were given up or whose client's life has ended
 
 	unanswered bool          // its put never ends, because its client has failed
 	processed  *Take         // the last one whose client has processed it
@@ -69,23 +69,21 @@ func (s *Stored) FoundBy(t *Take) bool { return s.Zxid <= t.Known }
 
 // Take is an attempt of a client that ended with an item.
 type Take struct {
-	variants.Event // took
+	variants.Event // the event Took
 	attempt
 	Item     *Stored // nil if it was never put
-	done     int     // the place in the history at which it was; zero if it is not
-	worked   bool    // its client has processed the item
-	kept     bool    // the client has the item for good
+	done     int     // the place in the history at which it was done; zero if it is not
+	worked   bool
+	kept     bool // the client has the item for good
 	reported bool
 }
 
-// attempt is a client's search for an item.
 type attempt struct {
 	Begun   int // the place in the history at which it begins
 	beganAt time.Duration
 	Known   int64 // the client's server knows of the transactions up to this one
 }
 
-// client is what the observer knows of a participant.
 type client struct {
 	putting time.Duration // when it began its last put
 	looking bool
@@ -96,7 +94,7 @@ type client struct {
 	ending *ending // of its life; nil while it lives
 }
 
-// NewObserver returns an observer of a queue.
+// NewObserver returns an observer of one measurement.
 func NewObserver(out variants.Findings, order Order) *Observer {
 	return &Observer{out: out, order: order, items: map[int64]*Stored{}, clients: map[int]*client{}}
 }
@@ -144,9 +142,9 @@ func (o *Observer) Observe(e variants.Event) {
 	case Removes:
 		o.removes = true
 	case PutTwice:
-		o.suspectTwice(e)
+		o.recordTwice(e)
 	case TookUnseen:
-		o.suspectUnseen(c, e)
+		o.recordUnseen(c, e)
 	case variants.SessionLost, variants.Died, variants.Rejoined:
 		o.observeLife(c, e)
 	}
@@ -157,7 +155,6 @@ func (o *Observer) beginAttempt(c *client, e variants.Event) {
 	o.attempts++
 }
 
-// endAttempt ends a client's attempt, if there is one, with an item or with nil.
 func (o *Observer) endAttempt(c *client, item *Stored) {
 	if !c.looking {
 		return
@@ -167,7 +164,6 @@ func (o *Observer) endAttempt(c *client, item *Stored) {
 	o.doubts = slices.DeleteFunc(o.doubts, func(d *doubt) bool { return d.settledBy(o, c.attempt, item) })
 }
 
-// miss reports items that a client should have found, each once.
 func (o *Observer) miss(e variants.Event, known int64) {
 	for _, item := range o.present.Known(known) {
 		o.Doubt(e, true, func(item *Stored) {
@@ -191,7 +187,7 @@ func (o *Observer) take(c *client, e variants.Event) {
 		return
 	}
 	if o.takesCopy(t) {
-		t.Item = nil // which is not followed any further
+		t.Item = nil // the item is not followed any further
 		return
 	}
 	o.reclaim(t)
@@ -214,7 +210,6 @@ func (o *Observer) find(id int64) *Stored {
 	return &Stored{ID: id, taken: true, takes: []*Take{take}}
 }
 
-// end ends the holding of an item.
 func (o *Observer) end(t *Take, e variants.Event) {
 	item := t.Item
 	switch {
@@ -231,7 +226,6 @@ func (o *Observer) end(t *Take, e variants.Event) {
 	}
 }
 
-// finish records that an item is gone for good.
 func (o *Observer) finish(item *Stored, owner Owner) {
 	if o.items[item.ID] == item {
 		delete(o.items, item.ID)
@@ -239,7 +233,6 @@ func (o *Observer) finish(item *Stored, owner Owner) {
 	}
 }
 
-// keep records that a client has an item for good.
 func (o *Observer) keep(t *Take) {
 	if t != nil && t.Item != nil {
 		t.kept = true
@@ -247,8 +240,8 @@ func (o *Observer) keep(t *Take) {
 	}
 }
 
-// checkTakes reports a second take of an item that a client has for good. The second one is excused if its client gives the
-// item up, unless it began after the item was done: a client learns late that its session was lost.
+// checkTakes reports a second take of an item that a client has for good. The second take is not a breach if its client
+// gives the item up, unless it began after the item was done: a client learns late that its session was lost.
 func (o *Observer) checkTakes(item *Stored) {
 	for i, t := range item.takes {
 		for _, earlier := range item.takes[:i] {
@@ -261,9 +254,9 @@ func (o *Observer) checkTakes(item *Stored) {
 	}
 }
 
-// Complete implements [variants.Observer]. A client keeps the item that it holds then, unless clients have failed: it may not
-// know yet that its session has ended, and that another client has the item. Each attempt that has not ended, such
-// as that of a client that died, may have taken one item that no other client took.
+// Complete assumes that a client keeps the item that it holds in the end, unless clients have failed: it may not know
+// yet that its session has ended, and that another client has the item. Each attempt that has not ended, as when its
+// client died, may have taken one item that no other client took.
 func (o *Observer) Complete() {
 	var begun []int
 	var held []*Take
@@ -282,14 +275,14 @@ func (o *Observer) Complete() {
 		}
 	}
 	slices.Sort(begun)
-	excused := map[*Stored]bool{}
-	for _, d := range o.doubts { // in the order of their events: what excuses one excuses all that follow
+	explained := map[*Stored]bool{}
+	for _, d := range o.doubts { // in the order of their events: an explanation of one holds for all that follow
 		for _, item := range d.items {
-			if !item.taken && !excused[item] && len(begun) > 0 && begun[0] < d.place {
-				excused[item], begun = true, begun[1:]
+			if !item.taken && !explained[item] && len(begun) > 0 && begun[0] < d.place {
+				explained[item], begun = true, begun[1:]
 			}
 		}
-		d.conclude(func(item *Stored) bool { return excused[item] })
+		d.conclude(func(item *Stored) bool { return explained[item] })
 	}
 	o.loseWithheld()
 	slices.SortFunc(held, func(a, b *Take) int { return cmp.Compare(a.At, b.At) })
@@ -333,7 +326,8 @@ func (w *Waiting) countBefore(place int) int {
 	return sort.Search(len(w.items), func(i int) bool { return w.items[i].Since >= place })
 }
 
-// Known returns the items of which a client knows whose session shows the state after a transaction, and removes them from the list.
+// Known returns the items that a client must know of if its session shows the state after a transaction, and removes
+// them from the list.
 func (w *Waiting) Known(zxid int64) (found []*Stored) {
 	w.items = slices.DeleteFunc(w.items, func(item *Stored) bool {
 		if item.Zxid <= zxid && !item.taken {

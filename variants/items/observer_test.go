@@ -23,7 +23,6 @@ type simulation struct {
 	zxid    int64
 }
 
-// simulated is a client of a simulation, with its next move.
 type simulated struct {
 	next func(c *simulated)
 	id   int

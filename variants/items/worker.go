@@ -10,32 +10,30 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Worker is the part of a participant that puts and processes items and records it, the same way for every variant. A
-// client that has put more items than it has taken always finds one that is left for it.
+// Worker is the part of a participant that puts and processes items and records that, the same way for every variant. A
+// client that has put more items than it has taken always finds an item.
 type Worker struct {
 	Queue   Taker
 	Env     variants.Env
 	puts    int64
-	removes bool // it has recorded so
+	removes bool // the event Removes has been recorded
 	unseen  int  // items that it may have taken without knowing, and that it has not counted as taken
 }
 
 // Unsure is a Taker that repeats requests whose replies are lost, or gives up, although they may have taken effect.
 type Unsure interface {
-	// Unsure reports whether this may have been so in the last put or scan.
+	// Unsure reports whether the last put or scan may have taken effect otherwise than it has reported.
 	Unsure() bool
 }
 
-// unsure reports whether the last put or scan may have had another effect than it has reported.
 func (w *Worker) unsure() bool {
 	q, ok := w.Queue.(Unsure)
 	return ok && q.Unsure()
 }
 
-// idBytes is the length of an item's data, which is its id.
+// idBytes is the length of an item's data, which consists of its id.
 const idBytes = 8
 
-// longestPause is how long a client waits at most before it looks for an item again.
 const longestPause = 50 * time.Millisecond
 
 // newID returns the id of an item. No other item of the run has the same id, nor one that differs only in its class.
@@ -65,7 +63,6 @@ func (w *Worker) Round(ctx context.Context, class uint8, puts, takes int, put fu
 	return nil
 }
 
-// put puts a new item.
 func (w *Worker) put(ctx context.Context, class uint8, put func(ctx context.Context, data []byte) error) error {
 	id := newID(class, w.Env.Index, w.Env.Life, w.puts)
 	w.puts++
@@ -81,7 +78,7 @@ func (w *Worker) put(ctx context.Context, class uint8, put func(ctx context.Cont
 	return nil
 }
 
-// process takes one item and holds it. An item that the client may have taken without knowing counts as one of those that it takes. If the
+// process takes one item and holds it. An item that the client may have taken without knowing counts as taken. If the
 // run ends meanwhile, the item is given back. A client that has lost its claim stops processing the item.
 func (w *Worker) process(ctx context.Context) error {
 	if w.countUnseen() {
@@ -122,7 +119,7 @@ func (w *Worker) countUnseen() bool {
 	return true
 }
 
-// finish says that an item has been processed, unless its claim was lost before.
+// finish calls Done, unless the item's claim was lost before.
 func (w *Worker) finish(ctx context.Context, id int64, lost <-chan struct{}) error {
 	w.Env.RecordUnless(lost, Finishing, GivenUp, id)
 	select {
@@ -138,7 +135,6 @@ func (w *Worker) finish(ctx context.Context, id int64, lost <-chan struct{}) err
 	return nil
 }
 
-// giveBack gives an item back after err.
 func (w *Worker) giveBack(ctx context.Context, id int64, err error) error {
 	w.Env.Record(GivenUp, id)
 	return errors.Join(err, w.Queue.Return(ctx))
@@ -170,7 +166,6 @@ func (w *Worker) take(ctx context.Context) (id int64, lost <-chan struct{}, err 
 	}
 }
 
-// scan makes one pass over a list, and records it.
 func (w *Worker) scan(ctx context.Context) (Item, bool, error) {
 	w.Env.Record(Scanning, 0)
 	item, ok, err := w.Queue.Scan(ctx)
@@ -196,7 +191,7 @@ type Notified interface {
 	AwaitChange(ctx context.Context) error
 }
 
-// pause waits, after so many attempts without an item, until the client looks again.
+// pause waits until the client looks again, after so many attempts without an item.
 func (w *Worker) pause(ctx context.Context, attempts int) error {
 	if q, ok := w.Queue.(Notified); ok {
 		return q.AwaitChange(ctx)
@@ -204,8 +199,8 @@ func (w *Worker) pause(ctx context.Context, attempts int) error {
 	return w.Env.Session.Sleep(ctx, pauseAfter(attempts))
 }
 
-// pauseAfter returns how long a client waits that has found nothing so many times before in a row. Items that exist may all
-// be claimed by clients that have died, until their sessions end: no client is notified then that looks instead of waiting.
+// attempts is the number of attempts without an item since the client last had one. Items that exist may all be claimed
+// by clients that have died, until their sessions end: a client that looks instead of waiting is not notified then.
 func pauseAfter(attempts int) time.Duration {
 	if attempts == 0 {
 		return 0
