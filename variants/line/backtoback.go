@@ -16,7 +16,7 @@ type BackToBack struct {
 	first []string // the children in the listing behind the last create; nil if it failed
 }
 
-// NewBackToBack is [New] for a BackToBack.
+// NewBackToBack does for a BackToBack what [New] does for a Line.
 func NewBackToBack(session *variants.Session, dir, marker string) BackToBack {
 	return BackToBack{Line: New(session, dir, marker)}
 }
@@ -29,7 +29,6 @@ func (b *BackToBack) Take(ctx context.Context, wait func(context.Context, Ticket
 	}, wait)
 }
 
-// createAndList makes one attempt to create a ticket and to list the line behind it.
 func (b *BackToBack) createAndList(ctx context.Context, mark string) (t Ticket, err error) {
 	prefix := path.Join(b.Dir, mark+b.Marker)
 	created, children, err := b.Session.CreateThenChildren(ctx, prefix, nil, zk.FlagEphemeral|zk.FlagSequence, b.Dir)
@@ -40,8 +39,8 @@ func (b *BackToBack) createAndList(ctx context.Context, mark string) (t Ticket, 
 	return t, variants.Attempted("create a ticket in "+b.Dir, err)
 }
 
-// AwaitTurn is [Line.AwaitFirst] that begins with the listing behind the create. If mine is missing in it, that failed, or is
-// older than the ticket because a connection was lost. Then the line is listed again.
+// AwaitTurn waits like [Line.AwaitFirst], but begins with the listing behind the create. If that listing failed or
+// lacks mine, the line is listed again: a listing without mine is older than the ticket because a connection was lost.
 func (b *BackToBack) AwaitTurn(ctx context.Context, mine Ticket) error {
 	predecessor, waiting, err := b.Predecessor(mine, b.first)
 	if err != nil {

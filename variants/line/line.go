@@ -23,7 +23,7 @@ type Line struct {
 	Session *variants.Session
 	Dir     string // an existing znode
 	Marker  string // stands between a ticket's mark and its number, such as "-lock-"; foreign znodes do not have it
-	Mark    Mark   // what a ticket's name begins with
+	Mark    Mark   // the beginning of a ticket's name
 }
 
 // New returns a client's view of the line below an existing znode dir, with [GUID] for a mark. A trailing slash would make
@@ -32,7 +32,7 @@ func New(session *variants.Session, dir, marker string) Line {
 	return Line{Session: session, Dir: path.Clean(dir), Marker: marker}
 }
 
-// Mark is what a client puts into the name of its ticket, so that it finds it again if the reply to the create is lost.
+// Mark is the part of the name of a ticket by which its client finds it again if the reply to the create is lost.
 type Mark int
 
 const (
@@ -51,7 +51,7 @@ type Ticket struct {
 	Seq  int32
 }
 
-// Parse reads a znode's name; ok is false for one that is no ticket.
+// Parse reads a znode's name; ok is false if the znode is not a ticket.
 func Parse(name, marker string) (t Ticket, ok bool) {
 	i := strings.LastIndex(name, marker)
 	if i < 0 {
@@ -88,7 +88,7 @@ func (l Line) Enter(ctx context.Context, data []byte, flags int32) (Ticket, erro
 	return l.enter(ctx, func(mark string) (Ticket, error) { return l.create(ctx, mark, data, flags) })
 }
 
-// enter takes a ticket as Enter does. attempt makes one attempt to create a ticket whose name begins with mark.
+// attempt makes one attempt to create a ticket whose name begins with mark.
 func (l Line) enter(ctx context.Context, attempt func(mark string) (Ticket, error)) (Ticket, error) {
 	mark, id := rand.Text(), l.Session.ID()
 	if l.Mark == SessionID {
@@ -120,7 +120,6 @@ func (l Line) enter(ctx context.Context, attempt func(mark string) (Ticket, erro
 	}
 }
 
-// create makes one attempt to create a ticket.
 func (l Line) create(ctx context.Context, mark string, data []byte, flags int32) (t Ticket, err error) {
 	err = l.Session.Once(ctx, func(c variants.Conn) error {
 		created, err := c.Create(path.Join(l.Dir, mark+l.Marker), data, flags|zk.FlagSequence, variants.WorldACL())
@@ -145,7 +144,6 @@ func (l Line) find(ctx context.Context, mark string) (t Ticket, found bool, err 
 	return t, found, err
 }
 
-// marked returns the ticket with a mark among the children.
 func (l Line) marked(children []string, mark string) (t Ticket, found bool) {
 	for _, t := range Sorted(children, l.Marker) {
 		if strings.HasPrefix(t.Name, mark+l.Marker) {
@@ -162,8 +160,9 @@ func (l Line) Take(ctx context.Context, wait func(context.Context, Ticket) error
 	return l.take(ctx, enter, wait)
 }
 
-// take takes a ticket with enter and calls wait. If wait fails, the ticket is given back.
-func (l Line) take(ctx context.Context, enter func(context.Context) (Ticket, error), wait func(context.Context, Ticket) error) (Ticket, error) {
+func (l Line) take(
+	ctx context.Context, enter func(context.Context) (Ticket, error), wait func(context.Context, Ticket) error,
+) (Ticket, error) {
 	mine, err := enter(ctx)
 	if err != nil {
 		return Ticket{}, err
@@ -181,8 +180,11 @@ type Place interface {
 }
 
 // NewExclusive returns something that a client holds from when wait has returned until its ticket is given back. grant
-// returns what holding a ticket grants; already is as in [variants.NewExclusive]. The mark of a line may be set later.
-func NewExclusive[G any](session *variants.Session, l Place, already error, wait func(context.Context, Ticket) error, grant func(Ticket) G) *variants.Exclusive[G] {
+// makes the grant of a ticket that is held; already is as in [variants.NewExclusive]. The mark of a line may be set
+// later.
+func NewExclusive[G any](
+	session *variants.Session, l Place, already error, wait func(context.Context, Ticket) error, grant func(Ticket) G,
+) *variants.Exclusive[G] {
 	var mine Ticket
 	return variants.NewExclusive(session, already, func(ctx context.Context) (granted G, err error) {
 		if mine, err = l.Take(ctx, wait); err != nil {
@@ -233,7 +235,7 @@ func (l Line) List(ctx context.Context) ([]string, error) {
 	return children, err
 }
 
-// ListW is List with a watch.
+// ListW is List with a watch, which fires when a ticket is taken or given back.
 func (l Line) ListW(ctx context.Context) ([]string, *variants.Watch, error) {
 	children, _, watch, err := l.Session.ChildrenW(ctx, l.Dir)
 	return children, watch, err
@@ -307,7 +309,7 @@ func LockstepCost(requests, writes variants.Formula) variants.Cost {
 	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "(N-1)/N", HerdMax: "1 (0 for N=1)"}
 }
 
-// FreeCost is LockstepCost of a free run, from the create of the ticket on.
+// FreeCost is the counterpart of LockstepCost for a free run, which counts from the create of the ticket on.
 func FreeCost(requests, writes variants.Formula) variants.Cost {
 	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)"}
 }

@@ -31,7 +31,7 @@ type Marking struct {
 	old Ticket // marked by this client and not deleted yet; without a name if there is none
 }
 
-// NewMarking is [New] for a Marking.
+// NewMarking does for a Marking what [New] does for a Line.
 func NewMarking(session *variants.Session, dir, marker string) Marking {
 	return Marking{Line: New(session, dir, marker)}
 }
@@ -115,8 +115,8 @@ func (m *Marking) AwaitEachMark(ctx context.Context, next Next) error {
 
 // AwaitMark returns true when a ticket is marked, at once if it is already. It returns false when the ticket is gone, or may be.
 //
-// The ticket must stand before the client's own: after a reconnect, a server reports each watched znode as changed that is younger than
-// what the client has seen, and the client has seen its own ticket.
+// The ticket must stand before the client's own: after a reconnect, a server reports each watched znode as changed that
+// is newer than the last state that the client has seen, and the client has seen its own ticket.
 func (l Line) AwaitMark(ctx context.Context, t Ticket) (marked bool, err error) {
 	data, _, watch, err := l.Session.GetW(ctx, l.Path(t))
 	switch {
