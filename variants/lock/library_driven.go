@@ -6,10 +6,10 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// joinDriven is the Join of all variants with a driver.
 func joinDriven() variants.JoinFunc { return holding.JoinDriven("acquire", "release") }
 
-// CuratorMutex is InterProcessMutex of Apache Curator, the lock that most Java applications use. The algorithm is that of [PredecessorWatch].
+// CuratorMutex is InterProcessMutex of Apache Curator, the lock that most Java applications use. It uses the algorithm of
+// [PredecessorWatch].
 //
 //  1. Create <dir>/_c_<guid>-lock-, ephemeral and sequential. If the reply is lost, list <dir> and look for the GUID.
 //  2. List <dir>, without a watch. If its own znode is the lowest, the client holds the lock.
@@ -45,9 +45,9 @@ func CuratorMutex() variants.Variant {
 //
 // Curator hands out no fencing token. The driver takes the sequence number from the lease.
 //
-// Cost of one acquire and release: 7 requests alone, 9 after a wait for the mutex, 4 of them writes, and 2 notifications: one of the mutex, and
-// one by the watch that the server keeps, when the next lease is created or the client's own one is deleted. If the lease of the holder before still
-// exists in step 3, it costs one request and one notification more.
+// Cost of one acquire and release: 7 requests alone, 9 after a wait for the mutex, 4 of them writes, and 2 notifications: one
+// of the mutex, and one by the watch that the server keeps, when the next lease is created or the client's own one is
+// deleted. If the lease of the holder before still exists in step 3, it costs one request and one notification more.
 //
 // Source: as written: InterProcessSemaphoreMutex in Apache Curator 5.4.
 func CuratorSemaphore() variants.Variant {
@@ -70,8 +70,8 @@ func CuratorSemaphore() variants.Variant {
 //  6. When the watch has fired, do 1, then go to 4.
 //  7. To release, delete the client's own znode.
 //
-// The mistake is in step 5. If the predecessor has gone since the listing, the watch never fires. Another one is in step 2: the client keeps the
-// name without the directory, compares it with a whole path, and never holds the lock.
+// The mistake is in step 5. If the predecessor has gone since the listing, the watch never fires. Another one is in step 2:
+// the client keeps the name without the directory, compares it with a whole path, and never holds the lock.
 //
 // WriteLock hands out no fencing token. The driver takes the sequence number from the name of the lock's znode.
 //
@@ -88,7 +88,7 @@ func Contrib() variants.Variant {
 	})
 }
 
-// Kazoo is the lock of kazoo, the ZooKeeper client for Python. The algorithm is that of [PredecessorWatch].
+// Kazoo is the lock of kazoo, the ZooKeeper client for Python. It uses the algorithm of [PredecessorWatch].
 //
 //  1. List <dir> and look for the GUID of this lock object: the object has been used before, and its znode may be there.
 //  2. Create <dir>/<guid>__lock__, ephemeral and sequential.
@@ -99,8 +99,8 @@ func Contrib() variants.Variant {
 //
 // Kazoo hands out no fencing token. The driver takes the sequence number from the name of the lock's znode.
 //
-// Cost of one acquire and release: 4 requests alone, 6 after a wait, 2 of them writes. One release notifies one client. Step 1 is one listing
-// more than the other locks need.
+// Cost of one acquire and release: 4 requests alone, 6 after a wait, 2 of them writes. One release notifies one client. Step
+// 1 is one listing more than the other locks need.
 //
 // Source: as written: Lock in kazoo 2.8.
 func Kazoo() variants.Variant {

@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// ZKLock is the lock of the client library that zkbench uses: zk.Lock of go-zookeeper 1.0.4. Its algorithm is that of
+// ZKLock is the lock of the client library that zkbench uses: zk.Lock of go-zookeeper 1.0.4. It uses the algorithm of
 // [PredecessorWatch], so that what differs is the code around it.
 //
 //  1. Create <dir>/_c_<guid>-lock-, ephemeral and sequential. If the reply is lost, list <dir> and look for the GUID.
@@ -59,18 +59,17 @@ func (l *ZKLock) acquire(ctx context.Context) (Grant, error) {
 	return Grant{Token: number(mine), Lost: l.session.Lost()}, nil
 }
 
-// number returns the sequence number of a lock that is held. The library keeps it in an unexported field, which reflection can read.
 func number(held *zk.Lock) int64 {
 	return reflect.ValueOf(held).Elem().FieldByName("seq").Int()
 }
 
-// release takes a znode that is gone for one that an earlier attempt has deleted.
+// If the znode is gone, release takes it that an earlier attempt has deleted it.
 func (l *ZKLock) release(ctx context.Context) error {
 	repeated, err := l.session.Retry(ctx, func(variants.Conn) error { return l.mine.Unlock() })
 	switch {
 	case errors.Is(err, zk.ErrNoNode) && repeated:
 		return l.session.Alive()
-	case errors.Is(err, zk.ErrNoNode): // it went with the session
+	case errors.Is(err, zk.ErrNoNode):
 		return variants.ErrSessionLost
 	}
 	return err

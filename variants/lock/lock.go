@@ -1,9 +1,10 @@
 // Package lock compares ways to build an exclusive lock.
 //
-// The promise of all variants: at any moment at most one participant holds the lock, and every grant carries a fencing token
-// that is larger than that of any grant before it. A holder may not know yet that its session has expired, which no lock can
-// prevent by itself. A store that remembers the largest token it has seen can refuse such a holder. When a client dies or loses
-// its session, the lock passes on as soon as its session has ended at the servers: a claim never outlives its session.
+// The promise of all variants: at any moment at most one participant holds the lock, and every grant carries a fencing
+// token that is larger than the token of any earlier grant. A holder may not know yet that its session has expired, which
+// no lock can prevent by itself. A store that remembers the largest token it has seen can refuse such a holder. When a
+// client dies or loses its session, the lock passes on as soon as its session has ended at the servers: a claim never
+// outlives its session.
 //
 //	variant            znodes                    cost of one release with m waiters
 //	znode              <dir>/lock  ephemeral     m notifications, m new attempts of which m-1 fail
@@ -15,8 +16,8 @@
 // predecessor-watch-session-id is predecessor-watch with znodes <dir>/<session id>-lock-<seq>. It costs one more listing at
 // each acquire. back-to-back is predecessor-watch with one round trip less at each acquire.
 //
-// zk-lock is the lock of the Go client library, whose algorithm is that of predecessor-watch. It runs only where a scenario or a flag
-// names it.
+// zk-lock is the lock of the Go client library, which uses the algorithm of predecessor-watch. It runs only where a
+// scenario or a flag names it.
 //
 // writelock is the lock that comes with ZooKeeper. It is known to be broken: a waiter may wait for ever. It runs only where a
 // scenario or a flag names it.
@@ -64,10 +65,14 @@ var ErrHeld = errors.New("the lock is held already")
 // Recipe returns the lock recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:        "lock",
-		Summary:     "at most one holder at a time, each with a fencing token",
-		Source:      "ZooKeeper recipes page, Locks; Leberknight, Distributed Coordination With ZooKeeper, part 5; Junqueira and Reed, ZooKeeper, chapter 4",
-		Variants:    []variants.Variant{znodeVariant(), childrenWatchVariant(), predecessorWatchSessionIDVariant(), predecessorWatchVariant(), backToBackVariant(), releasedMarkVariant()},
+		Name:    "lock",
+		Summary: "at most one holder at a time, each with a fencing token",
+		Source: "ZooKeeper recipes page, Locks; Leberknight, Distributed Coordination With ZooKeeper, part 5; " +
+			"Junqueira and Reed, ZooKeeper, chapter 4",
+		Variants: []variants.Variant{
+			znodeVariant(), childrenWatchVariant(), predecessorWatchSessionIDVariant(),
+			predecessorWatchVariant(), backToBackVariant(), releasedMarkVariant(),
+		},
 		Libraries:   []variants.Variant{zkLockVariant(), CuratorMutex(), CuratorSemaphore(), Kazoo()},
 		JoinDriven:  joinDriven(),
 		Broken:      []variants.Variant{writeLockVariant(), Contrib()},
@@ -86,25 +91,22 @@ func Recipe() variants.Recipe {
 	}
 }
 
-// exclusive makes a Lock of a variant's two steps.
 type exclusive = variants.Exclusive[Grant]
 
 // marker is in the names of a lock's tickets.
 const marker = "-lock-"
 
-// sequential is what the variants with tickets share: one client's place in the line. They differ in how they wait.
 type sequential struct {
 	*exclusive
 	line.Line
 }
 
-// init prepares a lock whose clients wait in the given way.
 func (s *sequential) init(session *variants.Session, dir string, wait func(context.Context, line.Ticket) error) {
 	s.Line = line.New(session, dir, marker)
 	s.exclusive = newExclusive(session, &s.Line, wait)
 }
 
-// newExclusive returns a lock that is held while a ticket is: its number is the fencing token.
+// newExclusive returns a lock that is held while a ticket is held. The ticket's number is the fencing token.
 func newExclusive(session *variants.Session, place line.Place, wait func(context.Context, line.Ticket) error) *exclusive {
 	return line.NewExclusive(session, place, ErrHeld, wait, func(mine line.Ticket) Grant {
 		return Grant{Token: int64(mine.Seq), Lost: session.Lost()}

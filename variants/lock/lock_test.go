@@ -33,7 +33,7 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// What a client does after its session has ended at the servers is judged with what it could know.
+// The checks of a client's events after its session has ended at the servers depend on what it could know.
 func TestLives(t *testing.T) {
 	const (
 		beside   = "client 1 acquired the lock while client 0 held it"

@@ -57,7 +57,6 @@ func (l *WriteLock) Take(ctx context.Context, wait func(context.Context, line.Ti
 	return l.Line.Take(ctx, wait)
 }
 
-// ensureDir creates the directory unless it exists.
 func (l *WriteLock) ensureDir(ctx context.Context) error {
 	exists, _, err := l.Session.Exists(ctx, l.Dir)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 
 // BackToBack is [PredecessorWatch] with the first listing sent right behind the create, without waiting for its reply.
 //
-//  1. Create <dir>/<guid>-lock-, ephemeral and sequential. When the request is on its way, list <dir>, without a watch. Then wait
-//     for both replies. If that of the create is lost, look for the GUID.
+//  1. Create <dir>/<guid>-lock-, ephemeral and sequential. When the request is on its way, list <dir>, without a watch.
+//     Then wait for both replies. If the reply to the create is lost, look for the GUID.
 //  2. If the listing failed, or the client's own znode is missing in it, list <dir> again.
 //  3. If its own znode is the lowest, the client holds the lock.
 //  4. Read the next lower znode with a watch. If it is gone, list <dir>, without a watch, and go to 3.

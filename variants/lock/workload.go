@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/variants/holding"
 )
 
-// NewParticipant makes a participant of a lock: it acquires the lock, holds it and releases it.
+// NewParticipant makes a participant whose step acquires the lock, holds it and releases it.
 func NewParticipant(l Lock, env variants.Env) variants.Participant {
 	return holding.NewWorker(env, func(int) holding.Operation {
 		return holding.Operation{Release: l.Release, Acquire: func(ctx context.Context) (holding.Grant, error) {
@@ -17,17 +17,15 @@ func NewParticipant(l Lock, env variants.Env) variants.Participant {
 	})
 }
 
-// join makes a variant's Join of its constructor.
 func join[E Lock](open func(*variants.Session, string) E) variants.JoinFunc {
 	return joinBy(func(_ context.Context, env variants.Env) (Lock, error) { return open(env.Session, env.Root), nil })
 }
 
-// joinBy is join for a constructor that needs more, or may fail.
+// joinBy is join for a constructor that needs more than session and directory, or may fail.
 func joinBy(open func(context.Context, variants.Env) (Lock, error)) variants.JoinFunc {
 	return variants.JoinThreads(variants.JoinBy(open, NewParticipant))
 }
 
-// newObserver returns an observer of a lock's phases and promise.
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		holding.Spans(out, holding.PhaseAcquire, holding.PhaseHold, holding.PhaseRelease),
