@@ -12,7 +12,6 @@ type batches struct {
 	present *batch
 }
 
-// batch is one step of all participants.
 type batch struct {
 	number  int64
 	over    chan struct{}  // closed when the client has the results
@@ -21,7 +20,6 @@ type batch struct {
 
 func newBatch(number int64) *batch { return &batch{number: number, over: make(chan struct{})} }
 
-// isOver reports whether the client has the results.
 func (b *batch) isOver() bool {
 	select {
 	case <-b.over:
@@ -31,7 +29,6 @@ func (b *batch) isOver() bool {
 	}
 }
 
-// until returns a context that ends with ctx or with the batch.
 func (b *batch) until(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
@@ -44,7 +41,6 @@ func (b *batch) until(ctx context.Context) (context.Context, context.CancelFunc)
 	return ctx, cancel
 }
 
-// next returns the number of the batch that is not over.
 func (b *batches) next() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// newBookMaster returns a master that lists tasks with a watch each time, and chooses workers at random.
 func newBookMaster(session *variants.Session, dir string, by mover) *master {
 	m := newMaster(session, dir, by, window)
 	m.tasks.always = true
@@ -21,12 +20,13 @@ func newBookMaster(session *variants.Session, dir string, by mover) *master {
 	return m
 }
 
-// newChoice returns the random numbers of a master. They are the same in each run, so that a run can be repeated. With this seed,
-// each of up to 200 workers gets a task of the first batch.
+// The random numbers of newChoice are the same in each run, so that a run can be repeated. With this seed, each of up
+// to 200 workers gets a task of the first batch.
 func newChoice() *rand.Rand { return rand.New(rand.NewPCG(4, 2013)) }
 
-// specify makes the clients create their tasks in a directory of this master, and finds those of masters before. No client creates a
-// task there any more: the version of master-path that it would check is no longer that one.
+// specify makes the clients create their tasks in a directory of this master, and finds the directories of former
+// masters. No client creates a task in these any more, because the version of master-path that it would check has
+// changed.
 func (m *master) specify(ctx context.Context) error {
 	if err := m.session.Ensure(ctx, m.tasks.dir, nil, 0); err != nil {
 		return err
@@ -46,9 +46,9 @@ func (m *master) specify(ctx context.Context) error {
 
 // direct writes the path of the master's directory to master-path, for the clients.
 //
-// The version of the write is read before the session is known to be alive. A request that has waited in the client library until
-// its session ended may be sent in the next one, after another master has taken over: then the version is another one. If the former
-// master's write comes between the read and the write of this one, this one must begin again.
+// The version of the write is read before the session is known to be alive. A request that has waited in the client
+// library until its session ended may be sent in the next one, after another master has taken over: then the version
+// has changed. If the former master writes between the read and the write of this one, this one must begin again.
 func (m *master) direct(ctx context.Context) error {
 	var stat *zk.Stat
 	err := m.session.Synced(ctx, m.at.masterPath, func(c variants.Conn) (err error) {
@@ -71,7 +71,6 @@ func (m *master) direct(ctx context.Context) error {
 	return ErrDeposed
 }
 
-// inherit assigns the tasks of one master before, and removes their directory.
 func (m *master) inherit(ctx context.Context) (int, error) {
 	n, err := m.empty(ctx, m.former[0])
 	if err == nil {
@@ -80,17 +79,16 @@ func (m *master) inherit(ctx context.Context) (int, error) {
 	return n, err
 }
 
-// ownTasks returns the directory in which clients create their tasks while a session's client is master.
 func ownTasks(session *variants.Session, dir string) string {
 	return fmt.Sprintf("%s-%x", layoutOf(dir).tasks, session.ID())
 }
 
-// bookCost returns the cost of one task with the book's clients and workers, in a batch of share·N tasks.
+// The cost in bookCost is per task with the book's clients and workers, in a batch of share·N tasks.
 func bookCost(requests, writes, herd variants.Formula) variants.Cost {
 	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "1.2 + 0.2/N", HerdMax: herd}
 }
 
-// freeBookCost returns the upper bound of a task's cost when tasks, and assignments, are found one by one.
+// freeBookCost returns an upper bound for when tasks, and assignments, are found one by one.
 func freeBookCost(requests, writes, herd variants.Formula) variants.Cost {
 	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "5 (1.4 for N=1)", HerdMax: herd}
 }

@@ -36,7 +36,7 @@ func NewCandidate(session *variants.Session, dir string) *Candidate {
 // Elected reports whether the client has become master.
 func (c *Candidate) Elected() bool { return c.elected.Load() }
 
-// Run tries to become master, and returns whether the client is.
+// Run tries to become master, and reports whether the client is master.
 func (c *Candidate) Run(ctx context.Context) (bool, error) {
 	return run(ctx, c.session, func(ctx context.Context) (bool, error) {
 		for c.due() {
@@ -58,7 +58,7 @@ func (c *Candidate) Wait(ctx context.Context) error {
 	})
 }
 
-// due reports whether the client should try to become master, as far as it has been notified.
+// due depends on the notifications that have arrived.
 func (c *Candidate) due() bool { return !c.Elected() && (c.watch == nil || c.watch.Fired()) }
 
 func (c *Candidate) attempt(ctx context.Context) error {

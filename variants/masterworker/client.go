@@ -37,19 +37,13 @@ type Client struct {
 	protocol protocol
 }
 
-// protocol is how a client creates tasks and reads statuses.
 type protocol interface {
-	// put submits a batch and sets the watches.
 	put(ctx context.Context, c *Client, tasks [][]byte) error
-	// look reads a status with a watch.
 	look(ctx context.Context, c *Client, s *submission) error
-	// read reads a status after a notification.
 	read(ctx context.Context, c *Client, s *submission) error
-	// clear deletes the statuses of a batch that is done.
 	clear(ctx context.Context, c *Client) error
 }
 
-// submission is one task of a batch.
 type submission struct {
 	task   string          // where it is pending; empty if that is not known
 	watch  *variants.Watch // on the status; nil if none is set
@@ -57,13 +51,13 @@ type submission struct {
 	result []byte
 }
 
-// NewClient returns a client of what [Create] has made below dir.
+// NewClient returns a client of the system that [Create] has made below dir.
 func NewClient(session *variants.Session, dir string) *Client {
 	return &Client{session: session, at: layoutOf(dir), id: rand.Text(), protocol: atOnce{}}
 }
 
-// Submit submits a batch of tasks, with [NewClient] all or none. If it fails, Finish withdraws what was submitted; if its context ended,
-// Result also finds out whether the tasks were submitted.
+// Submit submits a batch of tasks, with [NewClient] all or none. If it fails, Finish withdraws the tasks that were
+// submitted; if its context ended, Result also finds out whether the tasks were submitted.
 func (c *Client) Submit(ctx context.Context, tasks [][]byte) error {
 	return do(ctx, c.session, func(ctx context.Context) error {
 		if len(c.batch) > 0 {
@@ -73,7 +67,7 @@ func (c *Client) Submit(ctx context.Context, tasks [][]byte) error {
 	})
 }
 
-// atOnce submits a batch in one multi, and deletes its statuses in another. It implements [protocol].
+// atOnce submits a batch in one multi, and deletes its statuses in another.
 type atOnce struct{}
 
 func (p atOnce) put(ctx context.Context, c *Client, tasks [][]byte) error {
@@ -120,7 +114,6 @@ func (c *Client) Result(ctx context.Context, task int) ([]byte, error) {
 	}
 }
 
-// lookAt returns a task of the batch, by its index, after one wait for its result at most.
 func (c *Client) lookAt(ctx context.Context, task int) (*submission, error) {
 	return run(ctx, c.session, func(ctx context.Context) (*submission, error) {
 		if task < 0 || task >= len(c.batch) || c.batch[task].task == "" {
@@ -134,7 +127,8 @@ func (c *Client) lookAt(ctx context.Context, task int) (*submission, error) {
 	})
 }
 
-// awaited returns the watch on the status of the first task of the batch whose result is not known, and the task's index.
+// awaited returns the watch on the status of the first task of the batch whose result is not known, and the task's
+// index: nil and -1 if all are known.
 func (c *Client) awaited() (*variants.Watch, int) {
 	i := slices.IndexFunc(c.batch, func(s *submission) bool { return !s.done })
 	if i < 0 {
@@ -166,7 +160,6 @@ func (atOnce) look(ctx context.Context, c *Client, s *submission) error {
 	return c.take(s, data, stat, err)
 }
 
-// take takes what a read of a status has returned.
 func (c *Client) take(s *submission, data []byte, stat *zk.Stat, err error) error {
 	if err != nil {
 		return variants.Attempted("read "+c.status(s), err)
@@ -175,7 +168,7 @@ func (c *Client) take(s *submission, data []byte, stat *zk.Stat, err error) erro
 	return nil
 }
 
-// Finish deletes what is left of the batch. Tasks that are still pending are withdrawn. Tasks that are assigned are still
+// Finish deletes the rest of the batch. Tasks that are still pending are withdrawn. Tasks that are assigned are still
 // executed, but the client does not learn their results.
 func (c *Client) Finish(ctx context.Context) error {
 	return do(ctx, c.session, func(ctx context.Context) error {
@@ -210,7 +203,7 @@ func (atOnce) clear(ctx context.Context, c *Client) error {
 	return variants.Attempted("delete statuses from "+c.at.status, err)
 }
 
-// withdraw deletes what exists of an unfinished batch, znode by znode.
+// withdraw deletes the existing znodes of an unfinished batch, one by one.
 func (c *Client) withdraw(ctx context.Context) error {
 	for _, s := range c.batch {
 		if s.task == "" {

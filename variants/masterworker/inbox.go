@@ -9,10 +9,11 @@ import (
 
 // inbox is a znode in which other clients create children, and from which one client removes them.
 //
-// After a notification it lists the children without a watch: a watch would fire when the first child is removed. It sets
-// the watch again when all children have been removed. If others have come by then, that watch does fire early.
+// After a notification it lists the children without a watch: a watch would fire when the first child is removed. It
+// sets the watch again when all children have been removed. If others have come by then, that watch does fire early.
 //
-// One that always watches lists with a watch each time, as in the book. The first child that is removed makes that watch fire.
+// An inbox that always watches lists with a watch each time, as in the book. The first child that is removed makes that
+// watch fire.
 type inbox struct {
 	session *variants.Session
 	dir     string
@@ -35,7 +36,6 @@ func (b *inbox) sync(ctx context.Context) error {
 	return variants.Attempted("sync "+b.dir, b.session.Sync(ctx, b.dir))
 }
 
-// due reports whether there may be children, as far as the client has been notified.
 func (b *inbox) due() bool {
 	return b.notified || len(b.found) > 0 || b.watch == nil || b.watch.Fired()
 }
@@ -67,7 +67,6 @@ func (b *inbox) next(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// watched is next for an inbox that always watches.
 func (b *inbox) watched(ctx context.Context) ([]string, error) {
 	if len(b.found) == 0 && b.due() {
 		if err := b.rearm(ctx); err != nil {
@@ -80,11 +79,11 @@ func (b *inbox) watched(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// again makes next list the children once more, because they have not been dealt with.
+// again makes next list the children once more, because they have not been processed.
 func (b *inbox) again() { b.notified, b.watch, b.found = true, nil, nil }
 
-// rearm lists the children with a watch. Unless the inbox always watches, it keeps the watch only if there are none: otherwise it
-// fires too early.
+// rearm lists the children with a watch. Unless the inbox always watches, it keeps the watch only if there are no
+// children: otherwise the watch would fire too early.
 func (b *inbox) rearm(ctx context.Context) error {
 	names, _, watch, err := b.session.ChildrenW(ctx, b.dir)
 	if err != nil {
@@ -97,7 +96,6 @@ func (b *inbox) rearm(ctx context.Context) error {
 	return nil
 }
 
-// list returns the children of a znode in order.
 func list(ctx context.Context, session *variants.Session, dir string) ([]string, error) {
 	names, _, err := session.Children(ctx, dir)
 	slices.Sort(names)

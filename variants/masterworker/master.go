@@ -13,35 +13,33 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// master is what the variants share: how tasks are found, to whom they go, and which workers there are. They differ in how tasks are
-// moved, and in how many are moved at once.
+// master is shared by the variants: how tasks are found, which workers get them, and which workers there are. The
+// variants differ in how tasks are moved, and in how many are moved at once.
 type master struct {
 	session *variants.Session
 	at      layout
 	tasks   inbox
 	workers []string        // in order
-	changed *variants.Watch // on the list of workers; nil if that must be read again
+	changed *variants.Watch // on the list of workers; nil if the list must be read again
 	turn    int             // how many tasks have been assigned
 	random  *rand.Rand      // chooses the workers; nil if they take turns
-	former  []string        // directories of tasks of masters before, in which no client creates any more
+	former  []string        // directories of tasks of former masters, in which no client creates any more
 
 	outstanding int // how many assignments may be outstanding
 	mover       mover
 }
 
-// mover moves tasks for a master.
 type mover interface {
-	// move moves one task. It is no error if another master has assigned the task.
+	// move moves one task. It returns nil if another master has assigned the task.
 	move(ctx context.Context, m *master, a assignment) error
 	// moveAll moves the tasks of a directory to the next workers and removes it, and returns how many tasks it has moved. The error is
 	// zk.ErrNotEmpty if there are further tasks.
 	moveAll(ctx context.Context, m *master, dir string, tasks []string) (int, error)
 }
 
-// assignment is one task on its way to one worker.
 type assignment struct {
-	from string // its path before
-	to   string // and after
+	from string
+	to   string
 	data []byte
 }
 
@@ -50,7 +48,8 @@ func newMaster(session *variants.Session, dir string, by mover, outstanding int)
 	return &master{session: session, at: at, tasks: inbox{session: session, dir: at.tasks}, mover: by, outstanding: outstanding}
 }
 
-// takeOver assigns the tasks of workers that are gone again, and those of masters before, and lists the pending tasks with a watch.
+// takeOver reassigns the tasks of workers that are gone and of former masters, and lists the pending tasks with a
+// watch.
 func (m *master) takeOver(ctx context.Context) error {
 	for {
 		_, err := m.muster(ctx)
@@ -66,7 +65,6 @@ func (m *master) takeOver(ctx context.Context) error {
 	}
 }
 
-// Wait implements [Master].
 func (m *master) Wait(ctx context.Context) error {
 	return do(ctx, m.session, func(ctx context.Context) error {
 		for !m.due() {
@@ -78,7 +76,7 @@ func (m *master) Wait(ctx context.Context) error {
 	})
 }
 
-// watches returns what the master waits for while nothing is due. Without workers, tasks are of no use.
+// watches returns the watches that the master waits for while nothing is due. Without workers, tasks are of no use.
 func (m *master) watches() []*variants.Watch {
 	if len(m.workers) == 0 {
 		return []*variants.Watch{m.changed}
@@ -86,15 +84,12 @@ func (m *master) watches() []*variants.Watch {
 	return []*variants.Watch{m.changed, m.tasks.watch}
 }
 
-// due reports whether there may be a task to assign or a dead worker, as far as the master has been notified.
 func (m *master) due() bool {
 	return m.outdated() || len(m.workers) > 0 && (len(m.former) > 0 || m.tasks.due())
 }
 
-// outdated reports whether the workers may have changed.
 func (m *master) outdated() bool { return m.changed == nil || m.changed.Fired() }
 
-// Assign implements [Master].
 func (m *master) Assign(ctx context.Context) (int, error) { return run(ctx, m.session, m.assignAll) }
 
 func (m *master) assignAll(ctx context.Context) (total int, err error) {
@@ -150,10 +145,10 @@ func (m *master) assignSome(ctx context.Context) (total int, done bool, err erro
 	return total + n, false, err
 }
 
-// muster lists the workers with a watch, and assigns the tasks of those that are gone again. It returns how many tasks those were.
+// muster lists the workers with a watch, and reassigns the tasks of workers that are gone. It returns their number.
 //
-// Note: assign is listed before workers. A worker creates its znodes in both at once, so that a directory without a worker is
-// that of one that is gone, not that of one that is about to begin.
+// Note: assign is listed before workers. A worker creates its znodes in both at once, so that a directory without a
+// worker belongs to a worker that is gone, not to one that is about to begin.
 func (m *master) muster(ctx context.Context) (total int, err error) {
 	m.changed = nil
 	if err := m.tasks.sync(ctx); err != nil {
@@ -182,8 +177,8 @@ func (m *master) muster(ctx context.Context) (total int, err error) {
 	return total, nil
 }
 
-// empty assigns the tasks in a directory, and removes it: that of a dead worker, or of a master before. Another master that saw the
-// worker alive for longer may have added a task meanwhile.
+// empty assigns the tasks in the directory of a dead worker or of a former master, and removes it. Another master that
+// saw the worker alive for longer may have added a task meanwhile.
 func (m *master) empty(ctx context.Context, dir string) (total int, err error) {
 	for {
 		tasks, err := list(ctx, m.session, dir)
@@ -202,7 +197,6 @@ func (m *master) empty(ctx context.Context, dir string) (total int, err error) {
 	}
 }
 
-// next returns the worker that gets the next task: the one whose turn it is, or any.
 func (m *master) next() string {
 	if m.random != nil {
 		return m.workers[m.random.IntN(len(m.workers))]
@@ -242,7 +236,6 @@ func (m *master) give(ctx context.Context, a assignment) (bool, error) {
 	return err == nil, err
 }
 
-// read reads what a task holds, and returns false if the task is gone.
 func (m *master) read(ctx context.Context, a *assignment) (there bool, err error) {
 	a.data, _, err = m.session.Get(ctx, a.from)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -251,8 +244,9 @@ func (m *master) read(ctx context.Context, a *assignment) (there bool, err error
 	return err == nil, variants.Attempted("read "+a.from, err)
 }
 
-// operations returns the move of a task as a part of a multi. The deletion comes first, because a multi reports its first failure:
-// if that is the deletion, the task has been assigned, by another master or by an attempt whose reply was lost.
+// operations returns the move of a task as a part of a multi. The deletion comes first, because a multi reports its
+// first failure: if the deletion fails, the task has been assigned, by another master or by an attempt whose reply was
+// lost.
 func (a assignment) operations() []any {
 	return []any{
 		&zk.DeleteRequest{Path: a.from, Version: -1},

@@ -1,7 +1,7 @@
 // Package masterworker compares ways for a master to hand tasks to workers.
 //
-// It takes one position: the master is what differs. How a pending task becomes a task of one worker, and how many tasks are moved
-// at once, is compared with the same clients and workers, of which there are two kinds: those of the book, and others that avoid
+// It takes one position: only the master differs. How a pending task becomes a task of one worker, and how many tasks are
+// moved at once, is compared with the same clients and workers, of two kinds: the ones of the book, and others that avoid
 // some of its losses and requests.
 //
 // The promise of all variants: a task whose submission was acknowledged is executed, and its client learns the result unless the
@@ -27,7 +27,7 @@
 // pipelined masters are the book's asynchronous one. From book-multi to book-checked only the way in which clients find out where to
 // create a task changes.
 //
-// The znodes are those of the book's example, below a directory:
+// The znodes are the ones of the book's example, below a directory:
 //
 //	master                   the master's ephemeral znode, which the backup masters watch
 //	master-path              where clients create tasks; only book-checked reads and writes it
@@ -53,8 +53,8 @@
 // With either kind, a worker creates both of its znodes in one multi. The book's master finds out which workers have died by comparing
 // two lists of workers, which a new master does not have. Here it compares the directories with the workers.
 //
-// Which of many candidates is elected, and at what cost, is the subject of the recipe election. What a change of members costs is
-// that of membership.
+// Which of many candidates is elected, and at what cost, is the subject of the recipe election. The cost of a change of
+// members is the subject of the recipe membership.
 package masterworker
 
 import (
@@ -69,15 +69,15 @@ import (
 //go:embed naive_*.go optimized_*.go
 var code embed.FS
 
-// Master assigns the tasks that are pending, and those of workers that are gone. Its methods may be called concurrently and then
-// run one after another. A client that becomes master, see [Candidate], makes a new one, which first repairs what its predecessor
-// has left half done. A master whose session is lost may be followed by another one while its last requests still take effect: a
-// task is not lost by that.
+// Master assigns the tasks that are pending, and the tasks of workers that are gone. Its methods may be called
+// concurrently and then run one after another. A client that becomes master, see [Candidate], makes a new one, which
+// first completes what its predecessor has left half done. A master whose session is lost may be followed by another one
+// while its last requests still take effect: this loses no task.
 type Master interface {
 	// Wait returns when there may be a task to assign.
 	Wait(ctx context.Context) error
-	// Assign assigns all tasks that are pending, and those of workers that are gone, to the workers, and returns how many
-	// those were. An assignment that has begun is completed even if ctx ends. After an error Assign may be called again.
+	// Assign assigns all tasks that are pending, and the tasks of workers that are gone, and returns how many these
+	// were. An assignment that has begun is completed even if ctx ends. After an error Assign may be called again.
 	Assign(ctx context.Context) (int, error)
 
 	// due and watches are for clients that wait for several things at once.
@@ -89,9 +89,9 @@ type Master interface {
 var (
 	// ErrNoWorkers is returned by Assign if there are no workers. The tasks remain pending, and Wait waits for a worker.
 	ErrNoWorkers = errors.New("there are no workers")
-	// ErrDeposed is returned by Assign if another master has taken over and removed the directory of this one's tasks. It is also
-	// returned by NewBookChecked if another master has directed the clients meanwhile, perhaps the one before: a client that is
-	// still elected may call it again.
+	// ErrDeposed is returned by Assign if another master has taken over and removed the directory of this one's tasks.
+	// NewBookChecked returns it, too, if another master has directed the clients meanwhile, perhaps a former one: a
+	// client that is still elected may call it again.
 	ErrDeposed = errors.New("another master has taken over")
 	// ErrNoTask is returned by Done if no task is being executed.
 	ErrNoTask = errors.New("no task is being executed")
@@ -101,7 +101,6 @@ var (
 	ErrOutstanding = errors.New("the last batch of tasks has not been finished")
 )
 
-// layout is where things are.
 type layout struct{ master, masterPath, workers, tasks, assign, status string }
 
 func layoutOf(dir string) layout {
@@ -111,7 +110,7 @@ func layoutOf(dir string) layout {
 	}
 }
 
-// Create creates the directories below an existing znode dir. Those that exist are left as they are.
+// Create creates the directories below an existing znode dir, except for those that exist.
 func Create(ctx context.Context, session *variants.Session, dir string) error {
 	at := layoutOf(dir)
 	for _, p := range []string{at.workers, at.tasks, at.assign, at.status} {
@@ -122,8 +121,8 @@ func Create(ctx context.Context, session *variants.Session, dir string) error {
 	return session.Ensure(ctx, at.masterPath, []byte(at.tasks), 0)
 }
 
-// run runs op unless the session is lost or ctx has ended. Nothing is undone if the caller leaves: what was achieved is
-// remembered, and the next call continues from there.
+// run runs op unless the session is lost or ctx has ended. Nothing is undone if the caller leaves: the next call
+// continues after the steps that were done.
 func run[T any](ctx context.Context, session *variants.Session, op func(context.Context) (T, error)) (T, error) {
 	var zero T
 	if err := session.Alive(); err != nil {
@@ -137,14 +136,13 @@ func run[T any](ctx context.Context, session *variants.Session, op func(context.
 	}, nil)
 }
 
-// do is run for an operation that returns nothing but an error.
 func do(ctx context.Context, session *variants.Session, op func(context.Context) error) error {
 	_, err := run(ctx, session, func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) })
 	return err
 }
 
-// orphans counts the statuses that are left when all clients have gone. The other znodes that failures leave behind, such as the
-// tasks of a client that has died, are dealt with by the next master and its workers.
+// orphans counts the statuses that are left when all clients have gone. The next master and its workers deal with the
+// other znodes that failures leave behind, such as the tasks of a client that has died.
 func orphans(ctx context.Context, env variants.Env) (int64, error) {
 	left, err := list(ctx, env.Session, layoutOf(env.Root).status)
 	return int64(len(left)), err
@@ -172,8 +170,10 @@ func Recipe() variants.Recipe {
 		Code:        code,
 		Calls:       []variants.EventKind{Submitting},
 		Events: []string{
-			"puts tasks in doubt", "submits a task", "has submitted a task", "learns a result", "gives up its tasks", "has nothing to assign", "assigns",
-			"has assigned all", "has nothing to do", "is notified of tasks", "executes a task", "has reported it", "gives it up", "reports in two steps",
+			"puts tasks in doubt", "submits a task", "has submitted a task", "learns a result", "gives up its tasks",
+			"has nothing to assign", "assigns",
+			"has assigned all", "has nothing to do", "is notified of tasks", "executes a task", "has reported it",
+			"gives it up", "reports in two steps",
 		},
 	}
 }

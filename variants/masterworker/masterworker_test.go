@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 		{"lost", submitted, "task 7 of client 9 was never executed"},
 		{"lost, with duplicates allowed", "0:doubtful:1 " + submitted, "task 7 of client 9 was never executed"},
 		{"lost on the way back", submitted + "1:executing+executed:7", "executed, but its client never learned the result"},
-		{"somebody else withdrew", submitted + "8:withdrawn:0", "task 7 of client 9 was never executed"},
+		{"another client withdrew", submitted + "8:withdrawn:0", "task 7 of client 9 was never executed"},
 		{"from nowhere", "1:executing:3", "worker 1 executed task 3, which was never submitted"},
 		{"a result from nowhere", "9:learned:3", "client 9 learned the result of task 3, which was never submitted"},
 		{"a result before the execution", submitted + "9:learned:7 1:executing:7", "client 9 learned the result of task 7, which no worker had executed"},
@@ -69,7 +69,7 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// What failures cost breaks no promise, but is counted.
+// The cost of failures is not a breach of the promise, but is counted.
 func TestDamage(t *testing.T) {
 	const submitted = "9:submitting+submitted:7 "
 	const done = "2:executing+executed:7 9:learned:7 "
@@ -84,7 +84,7 @@ func TestDamage(t *testing.T) {
 	})
 }
 
-// Of a task that was executed long ago it is no longer known by whom.
+// It is no longer known which worker executed a task long ago.
 func TestLateDuplicate(t *testing.T) {
 	var story strings.Builder
 	for number := range 2*firstsKept + 1 {

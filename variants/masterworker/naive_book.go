@@ -51,10 +51,11 @@ func NewBook(ctx context.Context, session *variants.Session, dir string) (Book, 
 
 func bookVariant() variants.Variant {
 	return variants.Variant{
-		Name:     "book",
-		Kind:     variants.Naive,
-		Summary:  "the book's system: sequential tasks, random workers, create then delete",
-		BadAt:    "failures: a dead master leaves tasks that are executed twice, and a lost reply doubles a task and leaves a status; and even load: the choice is random",
+		Name:    "book",
+		Kind:    variants.Naive,
+		Summary: "the book's system: sequential tasks, random workers, create then delete",
+		BadAt: "failures: a dead master leaves tasks that are executed twice, " +
+			"and a lost reply doubles a task and leaves a status; and even load: the choice is random",
 		Lockstep: bookCost("10.2 + 0.2/N", "6", "1"),
 		Free:     freeBookCost("14 (10.4 for N=1)", "6", "1"),
 		Forgoes:  bookForgoes(),
@@ -63,5 +64,4 @@ func bookVariant() variants.Variant {
 	}
 }
 
-// bookForgoes are the losses that the book's clients do not avoid, whichever the master is.
 func bookForgoes() []variants.Loss { return append(forgoes(), variants.Orphans) }

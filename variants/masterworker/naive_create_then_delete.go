@@ -55,10 +55,11 @@ func NewCreateThenDelete(ctx context.Context, session *variants.Session, dir str
 
 func createThenDeleteVariant() variants.Variant {
 	return variants.Variant{
-		Name:     "create-then-delete",
-		Kind:     variants.Naive,
-		Summary:  "create the assignment, then delete the pending task",
-		BadAt:    "failures: a master that dies between the two leaves a task that may be executed twice; and many tasks: it assigns one at a time",
+		Name:    "create-then-delete",
+		Kind:    variants.Naive,
+		Summary: "create the assignment, then delete the pending task",
+		BadAt: "failures: a master that dies between the two leaves a task that may be executed twice; " +
+			"and many tasks: it assigns one at a time",
 		Lockstep: lockstepCost("7.2 + 0.4/N", "3 + 0.2/N"),
 		Free:     freeCost("9 + 0.4/N (7.6 for N=1)", "3 + 0.2/N"),
 		Forgoes:  forgoes(),

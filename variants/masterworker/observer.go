@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// newObserver returns an observer of the phases and the promise.
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		out.Between(phaseAssign, Assigning, Assigned),
@@ -22,13 +21,13 @@ func newObserver(out variants.Findings) variants.Observer {
 	}
 }
 
-// delivery reports the time from a task's submission to its result, tasks that are lost, and tasks that are executed twice.
-// An execution that its worker abandons, or in which its worker dies, breaks no promise if it is repeated. No more tasks may
-// otherwise be executed twice than the masters are in doubt about.
+// delivery reports the time from a task's submission to its result, tasks that are lost, and tasks that are executed
+// twice. An execution that its worker abandons, or in which its worker dies, breaks no promise if it is repeated. Other
+// than these, there may be as many tasks executed twice as the masters are in doubt about.
 //
-// It keeps the tasks that are open. Clients number the tasks of each of their lives without gaps, so that a task that was submitted
-// and is not open is done. Of the latest tasks that are done it keeps who executed them, for the message. Of those that their clients
-// have given up it keeps the latest: any of them may still be executed.
+// It keeps the tasks that are open. Clients number the tasks of each of their lives without gaps, so that a task that
+// was submitted and is not open is done. For the message, it keeps which worker executed each of the latest tasks that
+// are done. It also keeps the latest tasks that their clients have given up: any of them may still be executed.
 type delivery struct {
 	out     variants.Findings
 	open    map[int64]*task
@@ -43,28 +42,28 @@ type delivery struct {
 	failed  map[int]int                // the places of each participant's last failure
 
 	doubtful   int64         // how many tasks more may be executed twice
-	assigning  map[int]int64 // the masters that assign tasks, and in doubt about how many they leave if they die
+	assigning  map[int]int64 // for each master that assigns tasks, how many it leaves in doubt if it dies
 	stepwise   map[int]bool  // the workers that report in two steps
 	duplicates []duplicate   // that are to be counted when no master assigns tasks
 }
 
-// firstsKept is how many of the latest tasks are remembered with the worker that executed them first, and givenUpKept how many of
-// those that were given up.
+// firstsKept is how many of the latest tasks are remembered with the worker that executed them first, and givenUpKept
+// how many of the tasks that were given up.
 const (
 	firstsKept  = 1024
 	givenUpKept = 4096
 )
 
-// task is a task that is not done: its client may yet learn the result, or a worker executes it.
+// task is not done yet: its client may yet learn the result, or a worker executes it.
 type task struct {
 	submitting  variants.Event
-	place       int // of that in the history
+	place       int // of the submission in the history
 	submitted   bool
 	learned     bool
-	withdrawn   bool             // its client does not wait for the result any more
-	forsaken    bool             // so it is because the client's session ended: the task is executed all the same
-	batch       int              // how many batches had been begun when it was forsaken
-	begun       bool             // a worker has begun to execute it
+	withdrawn   bool // its client does not wait for the result any more
+	forsaken    bool // it was withdrawn because the client's session ended: the task is executed all the same
+	batch       int  // how many batches had been begun when it was forsaken
+	begun       bool
 	running     []variants.Event // the executions that have not ended, in the order of their beginnings
 	interrupted *variants.Event  // the last execution that its worker did not report, or not for certain; nil if there is none
 	first       *variants.Event  // of the executions that are complete; nil if there is none
@@ -76,10 +75,8 @@ func (t *task) isDone() bool {
 	return len(t.running) == 0 && ((t.learned || t.withdrawn) && t.first != nil || t.learned && t.interrupted != nil)
 }
 
-// duplicate is a task's first execution and another one.
 type duplicate struct{ first, later variants.Event }
 
-// Observe implements [variants.Observer].
 func (d *delivery) Observe(e variants.Event) {
 	d.place++
 	switch e.Kind {
@@ -115,7 +112,8 @@ func (d *delivery) Observe(e variants.Event) {
 	}
 }
 
-// depose takes the end of a client's session. If it assigns tasks as a master, or reports in two steps as a worker, it leaves doubts.
+// depose handles the end of a client's session. If it assigns tasks as a master, or reports in two steps as a worker,
+// it leaves doubts.
 func (d *delivery) depose(e variants.Event) {
 	d.failed[e.Client], d.filling = d.place, false
 	d.doubtful += d.assigning[e.Client]
@@ -127,7 +125,7 @@ func (d *delivery) depose(e variants.Event) {
 	d.count()
 }
 
-// bury takes the end of a client's life: what it executed is interrupted, and it learns no results.
+// bury handles the end of a client's life: its executions are interrupted, and it learns no results.
 func (d *delivery) bury(e variants.Event) {
 	by := func(x variants.Event) bool { return x.Client == e.Client }
 	for _, number := range variants.KeysWhere(d.open, func(_ int64, t *task) bool { return slices.ContainsFunc(t.running, by) }) {
@@ -140,7 +138,6 @@ func (d *delivery) bury(e variants.Event) {
 	d.giveUp(e, func(t *task) { t.withdrawn, t.forsaken, t.batch = true, true, d.batch })
 }
 
-// giveUp marks the open tasks of a client that it has not learned the results of.
 func (d *delivery) giveUp(e variants.Event, mark func(*task)) {
 	own := func(_ int64, t *task) bool { return t.submitting.Client == e.Client && !t.withdrawn && !t.learned }
 	for _, number := range variants.KeysWhere(d.open, own) {
@@ -158,7 +155,6 @@ func (d *delivery) giveUp(e variants.Event, mark func(*task)) {
 	}
 }
 
-// Complete implements [variants.Observer].
 func (d *delivery) Complete() {
 	clear(d.assigning)
 	clear(d.stepwise)
@@ -172,7 +168,7 @@ func (d *delivery) Complete() {
 	}
 }
 
-// lost reports a task that ought to have been executed, or its result to have been learned.
+// lost reports a task that should have been executed, or whose result its client should have learned.
 func (d *delivery) lost(t *task) {
 	e := t.submitting
 	switch {
@@ -185,8 +181,9 @@ func (d *delivery) lost(t *task) {
 	}
 }
 
-// settledAfter is how many batches must have been begun after a client's death until its tasks have been executed: they are assigned
-// with those of the first at the latest, and each worker executes all that it finds before it looks for more.
+// settledAfter is how many batches must have been begun after a client's death until its tasks have been executed: they
+// are assigned with the tasks of the first batch at the latest, and each worker executes all that it finds before it
+// looks for more.
 const settledAfter = 4
 
 // settled reports whether a task whose client died must have been executed by now. That is not known if another participant has
@@ -213,7 +210,7 @@ func (d *delivery) submit(e variants.Event) {
 	d.open[e.Value] = &task{submitting: e, place: d.place}
 }
 
-// advance takes an event of one task, and forgets the task if it is done with that.
+// advance handles an event of one task, and forgets the task if it is done with that.
 func (d *delivery) advance(e variants.Event) {
 	t := d.find(e.Value)
 	if t == nil {
@@ -231,7 +228,6 @@ func (d *delivery) advance(e variants.Event) {
 	d.keep(e.Value, t)
 }
 
-// stray takes an event of a task that was never submitted.
 func (d *delivery) stray(e variants.Event) {
 	switch e.Kind {
 	case Learned:
@@ -241,8 +237,8 @@ func (d *delivery) stray(e variants.Event) {
 	}
 }
 
-// find returns a task, or nil if it was never submitted. A task that is done and no longer remembered was executed before the
-// one that has its place, and gets that one's execution.
+// find returns a task, or nil if it was never submitted. A task that is done and no longer remembered was executed
+// before the task that has its place in done, and is returned with that one's execution.
 func (d *delivery) find(number int64) *task {
 	if t := d.open[number]; t != nil || number < 0 || number >= d.next || d.skipped[number] {
 		return t
@@ -251,7 +247,8 @@ func (d *delivery) find(number int64) *task {
 	return &task{learned: true, begun: true, first: &first}
 }
 
-// keep forgets a task that is done, but for its first execution, if that is not older than those that are remembered.
+// keep forgets a task that is done. It keeps the task's first execution, unless that is older than the ones that are
+// remembered.
 func (d *delivery) keep(number int64, t *task) {
 	if !t.isDone() {
 		d.open[number] = t
@@ -279,7 +276,6 @@ func (d *delivery) learn(t *task, e variants.Event) {
 	t.learned = true
 }
 
-// end ends a worker's last execution of a task.
 func (d *delivery) end(t *task, e variants.Event) {
 	for i, x := range slices.Backward(t.running) {
 		if x.Client != e.Client {
@@ -295,7 +291,6 @@ func (d *delivery) end(t *task, e variants.Event) {
 	}
 }
 
-// interrupted takes an execution that was not reported for certain.
 func (d *delivery) interrupted(t *task, x variants.Event) {
 	if t.first != nil || t.interrupted != nil {
 		d.double(x)
@@ -303,7 +298,7 @@ func (d *delivery) interrupted(t *task, x variants.Event) {
 	t.interrupted = &x
 }
 
-// executed takes an execution that is complete. That there are two is only known now: either could have been abandoned.
+// executed handles an execution that is complete. A second one is known only now: either could have been abandoned.
 func (d *delivery) executed(t *task, x variants.Event) {
 	if t.first == nil {
 		if t.interrupted != nil {
@@ -329,8 +324,9 @@ func (d *delivery) double(e variants.Event) {
 	}
 }
 
-// count holds the duplicates to the number that the masters are in doubt about. A master that assigns tasks is waited for:
-// it may have lost a reply. So are workers that report in two steps: that one of them is dead may be known only later.
+// count compares the duplicates with the number that the masters are in doubt about. It waits for masters that assign
+// tasks, because they may have lost a reply, and for workers that report in two steps, because the death of one may
+// become known only later.
 func (d *delivery) count() {
 	if len(d.assigning) > 0 {
 		return
@@ -350,10 +346,9 @@ func (d *delivery) count() {
 	d.duplicates = kept
 }
 
-// unexplained reports a duplicate that no failure explains.
 func (d *delivery) unexplained(x duplicate) {
 	by := "a worker"
-	if x.first.Value == x.later.Value { // it is remembered
+	if x.first.Value == x.later.Value { // the first execution is remembered
 		by = fmt.Sprintf("worker %d", x.first.Client)
 	}
 	d.out.Breach(x.later, "worker %d executed task %d, which %s had executed", x.later.Client, x.later.Value, by)

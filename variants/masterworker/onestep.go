@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// oneStep moves tasks in one multi each, and those of a dead worker in one for all. It implements [mover].
+// oneStep moves tasks in one multi each, and all tasks of a dead worker in a single one.
 type oneStep struct{}
 
 func (oneStep) move(ctx context.Context, m *master, a assignment) error {
@@ -21,7 +21,7 @@ func (oneStep) move(ctx context.Context, m *master, a assignment) error {
 	return variants.Attempted("move "+a.from+" to "+a.to, err)
 }
 
-// mostMoved is how many tasks one multi moves at most, because a request has a limited size.
+// mostMoved limits the tasks that one multi moves, because a request has a limited size.
 const mostMoved = 100
 
 // moveAll implements [mover]. If the multi fails because something has changed, the caller lists again.

@@ -14,8 +14,8 @@ import (
 //     assign/<worker>/<task> with the same data. If the deletion fails, the task has been assigned.
 //  3. List tasks with a watch again. The first deletion has made the watch fire.
 //
-// The next master finds each task pending or assigned, and none in both places. Clients and workers are those of [Book]: a client
-// whose reply is lost still doubles a task, and statuses whose client has died remain.
+// The next master finds each task pending or assigned, and none in both places. Clients and workers are the same as with
+// [Book]: a client whose reply is lost still doubles a task, and statuses whose client has died remain.
 //
 // Cost of a batch of 10 N tasks: as with [Book], but 10N writes less, 92N+2 requests, of which 50N are writes. The first multi sets off
 // two notifications, one to the worker and one to the master itself. In closed mode the bound is 130N requests.

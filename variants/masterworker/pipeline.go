@@ -7,11 +7,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// window is how many requests a role that pipelines has outstanding: assignments of a master, or tasks that a client submits.
+// window is how many requests a role that pipelines has outstanding: assignments of a master, or submissions of a
+// client.
 const window = 10
 
-// pipeline does something n times, as often at once as may be outstanding. It begins with nothing more after an error, and returns
-// all errors: one of them may say that the session is lost.
+// pipeline calls do n times, with at most so many calls outstanding. It begins no call after an error, and returns all
+// errors: one of them may say that the session is lost.
 func pipeline(ctx context.Context, outstanding, n int, do func(i int) error) error {
 	errs := make([]error, n)
 	group, stop := errgroup.WithContext(ctx)

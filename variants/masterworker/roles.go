@@ -15,7 +15,6 @@ const (
 	roleSubmitter = "submitter"
 )
 
-// Role implements [variants.Roled].
 func (p *participant) Role() string {
 	switch {
 	case p.candidate != nil && p.candidate.Elected():
@@ -27,7 +26,6 @@ func (p *participant) Role() string {
 	}
 }
 
-// leads reports whether there is something to do for a master or a candidate.
 func (p *participant) leads() bool {
 	if p.master != nil {
 		return p.master.due()
@@ -42,7 +40,6 @@ func (p *participant) lead(ctx context.Context) error {
 	return p.contend(ctx)
 }
 
-// contend tries to become master, and takes over if that succeeds.
 func (p *participant) contend(ctx context.Context) error {
 	elected, err := p.candidate.Run(ctx)
 	if err != nil || !elected {
@@ -81,7 +78,6 @@ func (p *participant) submit(ctx context.Context, batch int) error {
 	return nil
 }
 
-// assign assigns the tasks that are pending.
 func (p *participant) assign(ctx context.Context) error {
 	return p.assigning(func() error {
 		_, err := p.master.Assign(ctx)
@@ -136,7 +132,6 @@ func (p *participant) work(ctx context.Context) error {
 	return p.execute(ctx, task)
 }
 
-// execute executes a task, whose result is its number.
 func (p *participant) execute(ctx context.Context, task Task) error {
 	number, err := numberOf(task.Data)
 	if err != nil {
@@ -151,7 +146,6 @@ func (p *participant) execute(ctx context.Context, task Task) error {
 	return nil
 }
 
-// learns reports whether there may be a result to learn, as far as the client has been notified.
 func (p *participant) learns() bool {
 	if p.batch == 0 {
 		return false
@@ -160,8 +154,8 @@ func (p *participant) learns() bool {
 	return task != p.learned || watch == nil || watch.Fired()
 }
 
-// learn looks for the next result of the batch, and finishes the batch after the last one. It does not wait for a result that is not
-// there, as after a lost connection: the task may be one of this participant's own.
+// learn looks for the next result of the batch, and finishes the batch after the last one. It does not wait for a
+// result that is not there, as after a lost connection: this participant itself may have to execute the task.
 func (p *participant) learn(ctx context.Context) error {
 	task, err := p.client.lookAt(ctx, p.learned)
 	if err != nil || !task.done {

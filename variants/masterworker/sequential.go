@@ -22,14 +22,14 @@ func NewBookClient(session *variants.Session, dir string) *Client {
 	return &Client{session: session, at: layoutOf(dir), protocol: oneByOne{}}
 }
 
-// NewCheckedClient returns a client as [NewBookClient] does, which creates a task below the path that the master specifies: it
-// reads master-path, and creates the task in a multi that checks that master-path still has the version read. If it has not, it
-// reads again.
+// NewCheckedClient returns a client that works as a book client does, but creates its tasks below the path that the
+// master specifies: it reads master-path, and creates the task in a multi that checks that master-path still has the
+// version read. If it has not, it reads again.
 func NewCheckedClient(session *variants.Session, dir string) *Client {
 	return &Client{session: session, at: layoutOf(dir), protocol: oneByOne{checked: true}}
 }
 
-// oneByOne creates tasks, and deletes their statuses, one by one. It implements [protocol].
+// oneByOne creates tasks, and deletes their statuses, one by one.
 type oneByOne struct {
 	checked bool // creates a task below the path that the master specifies
 }
@@ -51,7 +51,6 @@ func (p oneByOne) put(ctx context.Context, c *Client, tasks [][]byte) error {
 	})
 }
 
-// sequential creates a sequential znode, again and again while the reply is lost.
 func (c *Client) sequential(ctx context.Context, prefix string, create func(variants.Conn) (string, error)) (string, error) {
 	created, again := "", false
 	_, err := c.session.Retry(ctx, func(conn variants.Conn) (err error) {
@@ -68,7 +67,6 @@ func (c *Client) sequential(ctx context.Context, prefix string, create func(vari
 	return created, nil
 }
 
-// createSequential creates a task.
 func (c *Client) createSequential(ctx context.Context, data []byte) (string, error) {
 	prefix := path.Join(c.at.tasks, "task-")
 	return c.sequential(ctx, prefix, func(conn variants.Conn) (string, error) {
@@ -76,7 +74,6 @@ func (c *Client) createSequential(ctx context.Context, data []byte) (string, err
 	})
 }
 
-// createChecked creates a task below the path that the master specifies.
 func (c *Client) createChecked(ctx context.Context, data []byte) (string, error) {
 	for {
 		parent, stat, err := c.session.Get(ctx, c.at.masterPath)
@@ -98,7 +95,7 @@ func (c *Client) createChecked(ctx context.Context, data []byte) (string, error)
 	}
 }
 
-// taskPrefix returns with what the names of the tasks in a directory begin: task-<mid>- in tasks-<mid>. The numbers begin again in
+// The names of tasks begin with taskPrefix of their directory: task-<mid>- in tasks-<mid>. The numbers begin again in
 // each directory, and the names of statuses and assignments must differ.
 func taskPrefix(dir string) string { return strings.Replace(path.Base(dir), "tasks", "task", 1) + "-" }
 
@@ -146,7 +143,6 @@ func NewBookWorker(ctx context.Context, session *variants.Session, dir, name str
 	return w, w.begin(ctx)
 }
 
-// reportThenDelete reports a result, and then deletes the assignment.
 func (w *Worker) reportThenDelete(ctx context.Context, task string, result []byte) error {
 	if err := w.session.Ensure(ctx, path.Join(w.at.status, task), result, 0); err != nil {
 		return err

@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// newTwoSteps takes over as a master that moves a task in two steps.
 func newTwoSteps(ctx context.Context, session *variants.Session, dir string, outstanding int) (*master, error) {
 	m := newMaster(session, dir, twoSteps{}, outstanding)
 	if err := m.disambiguate(ctx); err != nil {
@@ -20,7 +19,7 @@ func newTwoSteps(ctx context.Context, session *variants.Session, dir string, out
 	return m, m.takeOver(ctx)
 }
 
-// twoSteps creates a task in its new place, and then deletes it from the former one. It implements [mover].
+// twoSteps creates a task in its new place, and then deletes it from the former one.
 type twoSteps struct{}
 
 // move implements [mover]. It may leave the task in both places, and so may be repeated.
@@ -39,9 +38,9 @@ func (twoSteps) moveAll(ctx context.Context, m *master, dir string, tasks []stri
 	return n, m.session.Discard(ctx, dir)
 }
 
-// disambiguate begins where a master may have died between the two steps of a move, so that a task is in two places. The task is
-// deleted from where it was moved from: the pending tasks, or the directory of a worker that is gone. A task that has been executed
-// and deleted from where it was moved to looks like one that was never moved.
+// disambiguate looks for tasks in two places: a master may have died between the two steps of a move. Such a task is
+// deleted from where it was moved from: the pending tasks, or the directory of a worker that is gone. A task that has
+// been executed and deleted from its new place looks like one that was never moved.
 func (m *master) disambiguate(ctx context.Context) error {
 	if err := m.tasks.sync(ctx); err != nil {
 		return err
@@ -69,7 +68,7 @@ func (m *master) disambiguate(ctx context.Context) error {
 	return nil
 }
 
-// assignedTo returns the directories of all workers, those of dead workers last.
+// assignedTo returns the directories of all workers, dead workers last.
 func (m *master) assignedTo(ctx context.Context) ([]string, error) {
 	names, err := list(ctx, m.session, m.at.assign)
 	if err != nil {

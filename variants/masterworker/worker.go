@@ -29,8 +29,8 @@ type Task struct {
 // When its session ends, workers/<name> is gone, and the master assigns its tasks again. A client that comes back is a new worker
 // with another name.
 //
-// The book creates assign/<name> before workers/<name>, so that a master does not assign to a worker without a directory. With the
-// multi a directory without a worker is always that of a worker that is gone.
+// The book creates assign/<name> before workers/<name>, so that a master does not assign to a worker without a directory.
+// With the multi a directory without a worker always belongs to a worker that is gone.
 type Worker struct {
 	session *variants.Session
 	at      layout
@@ -42,8 +42,8 @@ type Worker struct {
 	report  func(ctx context.Context, task string, result []byte) error
 }
 
-// NewWorker registers a worker below dir, which [Create] has prepared. No worker may have had its name before, because the master
-// may still have to assign that one's tasks again.
+// NewWorker registers a worker below dir, which [Create] has prepared. No earlier worker may have had its name, because
+// the master may still have to reassign that worker's tasks.
 func NewWorker(ctx context.Context, session *variants.Session, dir, name string) (*Worker, error) {
 	w := newWorker(session, dir, name)
 	w.report = w.reportAtOnce
@@ -57,7 +57,6 @@ func newWorker(session *variants.Session, dir, name string) *Worker {
 	return w
 }
 
-// begin registers the worker and lists its tasks with a watch.
 func (w *Worker) begin(ctx context.Context) error {
 	if err := w.register(ctx); err != nil {
 		return err
@@ -85,7 +84,7 @@ func (w *Worker) Wait(ctx context.Context) error {
 	})
 }
 
-// due reports whether there may be a task to execute, as far as the worker has been notified.
+// due depends on the notifications that have arrived.
 func (w *Worker) due() bool { return w.current != nil || len(w.names) > 0 || w.inbox.due() }
 
 // Next returns the next task, the same one until Done; false if there is none left, after which Wait waits for others.
@@ -133,7 +132,6 @@ func (w *Worker) Done(ctx context.Context, result []byte) error {
 	})
 }
 
-// reportAtOnce reports a result and deletes the assignment in one multi.
 func (w *Worker) reportAtOnce(ctx context.Context, task string, result []byte) error {
 	status, assignment := path.Join(w.at.status, task), path.Join(w.dir, task)
 	_, _, err := w.session.Multi(ctx,

@@ -17,7 +17,7 @@ const (
 	Submitting                           // the client, just before
 	Submitted                            // acknowledged
 	Learned                              // the client has the task's result
-	Withdrawn                            // the client gives up what it has not learned; no value
+	Withdrawn                            // the client gives up the results that it has not learned; no value
 	Resting                              // the master has nothing to assign; no value
 	Assigning                            // the master is notified of tasks, of workers, or takes over; value: as Doubtful, if it dies now
 	Assigned                             // the master has assigned all; no value
@@ -25,11 +25,10 @@ const (
 	Notified                             // a worker is notified of tasks; no value
 	Executing                            // a worker has the task
 	Executed                             // its report was acknowledged
-	Abandoned                            // it was not, and the worker gives up
+	Abandoned                            // its report was not acknowledged, and the worker gives up
 	Stepwise                             // a worker begins that reports in two steps: one more task may be executed twice if it dies; no value
 )
 
-// The phases.
 const (
 	phaseTask      = "task"
 	phaseAssign    = "assign"
@@ -38,14 +37,15 @@ const (
 	phaseDuplicate = "duplicate"
 )
 
-// phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phaseTask, Meaning: "from just before a batch is submitted until the client has a task's result", Waits: true, UntimedInLockstep: true},
+		{Name: phaseTask, Waits: true, UntimedInLockstep: true,
+			Meaning: "from just before a batch is submitted until the client has a task's result"},
 		{Name: phaseAssign, Meaning: "from when the master is notified of tasks until it has assigned all of them"},
 		{Name: phaseExecute, Meaning: "from when a worker has read a task until its report is acknowledged"},
 		{Name: phaseDuplicate, Meaning: "from a task's first execution until it is executed again", Of: phaseTask},
-		{Name: phaseIdle, Meaning: "from when a master or a worker begins to wait for something to do until there is some", Waits: true, UntimedInLockstep: true},
+		{Name: phaseIdle, Waits: true, UntimedInLockstep: true,
+			Meaning: "from when a master or a worker begins to wait for something to do until there is some"},
 	}
 }
 
@@ -53,23 +53,24 @@ func phases() []variants.Phase {
 // the formulas contain this number.
 const share = 10
 
-// forgoes are the losses that no variant promises to avoid.
 func forgoes() []variants.Loss { return []variants.Loss{variants.ItemsDoubled} }
 
-// fewest is how many participants there must be for the client to be no candidate for master, so that a fault can be aimed at either.
+// fewest is how many participants there must be for the client not to be a candidate for master, so that a fault can be
+// aimed at either.
 const fewest = 3
 
 func prepare(ctx context.Context, env variants.Env) error { return Create(ctx, env.Session, env.Root) }
 
-// participant is a worker. The last one is also the client, the same way for every variant. The others are candidates for master,
-// the last one only if there are fewer than three. The first one is master until it fails.
+// participant is a worker. The last one is also the client, the same way for every variant. The others are candidates
+// for master, the last one only if there are fewer than three. The first one is master until it fails.
 //
-// A participant plays its roles in its steps alone. A step of the client is one batch of tasks. A step of any other participant
-// lasts as long as the batch does, or for as long as its own session: whichever tasks it gets depends on which others are alive.
+// A participant acts only in its steps. A step of the client is one batch of tasks. A step of any other participant
+// lasts as long as the batch does, or as long as its own session: which tasks it gets depends on which others are
+// alive.
 type participant struct {
 	env       variants.Env
 	worker    *Worker
-	candidate *Candidate                            // nil for one that is none
+	candidate *Candidate                            // nil if it is not a candidate
 	open      func(context.Context) (Master, error) // takes over as master
 	master    Master                                // nil until it has taken over
 	client    *Client                               // nil for all but the last
@@ -78,11 +79,11 @@ type participant struct {
 	batches   *batches                              // of the client
 	taken     int64                                 // the number of the first batch in which it has not taken its part
 
-	assigns   atomic.Bool // the master is assigning
-	visiting  bool        // the worker executes the tasks that it was notified of
-	submitted int64       // tasks
-	learned   int         // of the present batch
-	batch     int         // size of the present batch; 0 for none
+	assigns   atomic.Bool
+	visiting  bool  // the worker executes the tasks that it was notified of
+	submitted int64 // tasks
+	learned   int   // of the present batch
+	batch     int   // size of the present batch; 0 for none
 }
 
 var (
@@ -91,7 +92,6 @@ var (
 	_ variants.Rounded   = (*participant)(nil)
 )
 
-// system has the parts of a variant other than its master.
 type system struct {
 	window    int64 // how many tasks may be executed twice if a master dies
 	newClient func(session *variants.Session, dir string) *Client
@@ -99,12 +99,11 @@ type system struct {
 	stepwise  bool // the client submits the tasks of a batch one by one, and a worker reports in two steps
 }
 
-// ours has the clients and the workers that four of the variants share.
+// ours has the clients and the workers that create-then-delete, multi and their pipelined forms share.
 func ours(window int64) system {
 	return system{window: window, newClient: NewClient, newWorker: NewWorker}
 }
 
-// join makes a variant's Join out of its master's constructor and the rest of the system.
 func join[M Master](open func(context.Context, *variants.Session, string) (M, error), s system) variants.JoinFunc {
 	var runs sync.Map // of *batches, by root
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
@@ -119,8 +118,8 @@ func join[M Master](open func(context.Context, *variants.Session, string) (M, er
 	}
 }
 
-// join registers the worker. The first participant is the first to contend for mastership, the others when they act for the first
-// time.
+// join registers the worker. The first participant contends for mastership at once, the others when they act for the
+// first time.
 func (p *participant) join(ctx context.Context, s system) error {
 	p.env.Session.WhenUnknown(p.doubt)
 	name := fmt.Sprintf("worker-%d-life-%d", p.env.Index, p.env.Life)
@@ -144,7 +143,6 @@ func (p *participant) join(ctx context.Context, s system) error {
 	return nil
 }
 
-// Refresh implements [variants.Refresher]. All contend for mastership, and the master learns which workers there are.
 func (p *participant) Refresh(ctx context.Context) error {
 	for p.leads() {
 		if err := p.lead(ctx); err != nil {
@@ -154,10 +152,9 @@ func (p *participant) Refresh(ctx context.Context) error {
 	return nil
 }
 
-// Round implements [variants.Rounded].
 func (p *participant) Round() int64 { return p.taken }
 
-// Step implements [variants.Participant]: one batch of tasks.
+// A step is one batch of tasks.
 func (p *participant) Step(ctx context.Context) error {
 	step := p.serve
 	if p.client != nil {
@@ -170,8 +167,8 @@ func (p *participant) Step(ctx context.Context) error {
 	return err
 }
 
-// commission is the step of the client. It ends when the others have ended theirs: in a lockstep run, the runner would otherwise take
-// one of them for a client that waits in vain.
+// commission is the step of the client. It ends when the others have ended theirs: in a lockstep run, the runner would
+// otherwise count one of them as a client that waits in vain.
 func (p *participant) commission(ctx context.Context) error {
 	err := variants.Attempted("submit", p.submit(ctx, share*p.env.Clients))
 	for err == nil && (p.visiting || p.batch > 0) {
@@ -200,7 +197,6 @@ func (p *participant) serve(ctx context.Context) error {
 	return nil
 }
 
-// play does one thing that is due in any of the roles, or waits, at most until the context for that ends.
 func (p *participant) play(ctx, waiting context.Context) error {
 	acted, err := p.act(ctx)
 	switch {
@@ -213,7 +209,6 @@ func (p *participant) play(ctx, waiting context.Context) error {
 	}
 }
 
-// await waits for anything that concerns the participant.
 func (p *participant) await(ctx context.Context) error {
 	watches := []*variants.Watch{p.worker.inbox.watch}
 	switch {
@@ -249,8 +244,8 @@ func (p *participant) act(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// hesitate lets a master be busy with something else when it is notified of the first of several tasks, for as long as the scenario
-// holds: in a lockstep run until the client has submitted all, so that it finds them in one listing.
+// hesitate keeps a master busy when it is notified of the first of several tasks, for as long as the scenario holds: in
+// a lockstep run until the client has submitted all, so that it finds them in one listing.
 func (p *participant) hesitate(ctx context.Context) error {
 	if !p.hesitates || p.master == nil {
 		return nil
@@ -258,7 +253,6 @@ func (p *participant) hesitate(ctx context.Context) error {
 	return p.env.Hold(ctx, nil)
 }
 
-// Leave implements [variants.Participant].
 func (p *participant) Leave(ctx context.Context) error {
 	var err error
 	if p.client != nil {
@@ -274,7 +268,7 @@ func (p *participant) Leave(ctx context.Context) error {
 	return err
 }
 
-// lockstepCost returns the cost of one task, in a batch of share·N tasks.
+// lockstepCost is per task, in a batch of share·N tasks.
 func lockstepCost(requests, writes variants.Formula) variants.Cost {
 	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "1.1 + 0.1/N", HerdMax: "1"}
 }
