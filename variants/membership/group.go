@@ -12,11 +12,10 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// marker is in the names of members, between the GUID and the number.
 const marker = "-member-"
 
-// group is what the variants share: how a client joins and leaves, and when its view is out of date. They differ in
-// what they read to bring it up to date.
+// group is shared by the variants: how a client joins and leaves, and when its view is out of date. They differ in what
+// they read to bring it up to date.
 type group struct {
 	line line.Line
 	read func(ctx context.Context, members []line.Ticket) (View, error) // the variant's
@@ -29,13 +28,11 @@ type group struct {
 	watch     atomic.Pointer[variants.Watch]
 }
 
-// init makes a client of a group below an existing znode dir.
 func (g *group) init(session *variants.Session, dir string, read func(context.Context, []line.Ticket) (View, error)) {
 	g.line, g.read, g.following = line.New(session, dir, marker), read, session.Fork()
 	g.membership = variants.NewExclusive[line.Ticket](session, ErrMember, nil, g.leave)
 }
 
-// Join implements [Group].
 func (g *group) Join(ctx context.Context, data []byte) error {
 	_, err := g.membership.AcquireBy(ctx, func(ctx context.Context) (line.Ticket, error) {
 		own, err := g.line.Enter(ctx, data, zk.FlagEphemeral)
@@ -48,7 +45,6 @@ func (g *group) Join(ctx context.Context, data []byte) error {
 	return err
 }
 
-// Leave implements [Group].
 func (g *group) Leave(ctx context.Context) error { return g.membership.Release(ctx) }
 
 func (g *group) leave(ctx context.Context) error {
@@ -63,7 +59,6 @@ func (g *group) leave(ctx context.Context) error {
 // too, but not for certain if the connection was down meanwhile.
 func (g *group) outdate() { g.watch.Load().Invalidate() }
 
-// View implements [Group].
 func (g *group) View(ctx context.Context) (View, error) {
 	return variants.Run(ctx, g.following, func(ctx context.Context) (View, error) {
 		if err := g.refresh(ctx); err != nil {
@@ -92,7 +87,6 @@ func (g *group) refresh(ctx context.Context) error {
 	return nil
 }
 
-// Changed implements [Group].
 func (g *group) Changed(ctx context.Context) error {
 	return g.following.Do(ctx, func(ctx context.Context) error {
 		if watch := g.watch.Load(); watch != nil {
@@ -104,7 +98,7 @@ func (g *group) Changed(ctx context.Context) error {
 	}, nil)
 }
 
-// get reads what a member has written; false if it has left since it was listed.
+// get reads the data of a member; false if the member has left since it was listed.
 func (g *group) get(ctx context.Context, member line.Ticket) (m Member, there bool, err error) {
 	data, _, err := g.following.Get(ctx, g.line.Path(member))
 	if errors.Is(err, zk.ErrNoNode) {

@@ -1,10 +1,10 @@
 // Package membership compares two ways to know which members a group has.
 //
-// A member is an ephemeral znode below the group's, with what others need to know of it, such as an address, as its
-// data. Every client keeps a view of the group; a watch on the group's children notifies it when the view is out of date.
-// The promise, to which both are held: every view becomes what the group is, also when a member's session is lost. No
-// member is in a view that never joined, or that left before another one in the view joined. No member that has left comes
-// back. And no member is missing that had joined before another one in the view did.
+// A member is an ephemeral znode below the group's, with the data that others need, such as an address. Every client
+// keeps a view of the group; a watch on the group's children notifies it when the view is out of date. The promise of
+// both variants: every view becomes what the group is, also when a member's session is lost. No member is in a view that
+// never joined, or that left before another one in the view joined. No member that has left comes back. And no member is
+// missing that had joined before another one in the view did.
 //
 //	variant             a change of a group of N is answered by each client with
 //	relist-and-reread   a listing, and a read of every member
@@ -14,7 +14,7 @@
 // N² or N. Each membership has a znode of its own name, so that what was read of a name is good for as long as the name is
 // listed.
 //
-// Each variant's own comment has the steps and the exact formulas; `zkbench run membership-drain` holds them to it.
+// Each variant's own comment has the steps and the exact formulas; `zkbench run membership-drain` checks the formulas.
 package membership
 
 import (
@@ -32,8 +32,8 @@ var code embed.FS
 // Join and Leave do not wait for a Changed that is under way. When their context ends, they return within about a second
 // even if the server is silent. All return variants.ErrSessionLost when the session, and with it the membership, is gone.
 type Group interface {
-	// Join makes the client a member with this data, which does not change as long as it is one. It returns ErrMember if
-	// the client is a member already. When ctx ends first, the client is no member.
+	// Join makes the client a member with this data, which does not change as long as it is one. It returns ErrMember
+	// if the client is a member already. When ctx ends first, the client is not a member.
 	Join(ctx context.Context, data []byte) error
 	// Leave ends the membership; it does nothing if there is none. After any error but ErrSessionLost the membership
 	// continues.
@@ -62,7 +62,6 @@ func (v View) Changes(earlier View) (joined, left []Member) {
 	return v.without(earlier), earlier.without(v)
 }
 
-// without returns the members that are not in another view.
 func (v View) without(other View) []Member {
 	known := make(map[string]bool, len(other))
 	for _, m := range other {

@@ -12,7 +12,7 @@ import (
 //  1. To join, create <dir>/<guid>-member-, ephemeral and sequential, with the member's data. If the reply is lost, look
 //     for the GUID.
 //  2. List <dir> with a watch.
-//  3. Read the data of each member. One that is gone has left since, and is no member.
+//  3. Read the data of each member. One that is gone has left since, and is not a member.
 //  4. Use this view until the watch fires, then go to 2.
 //  5. To leave, delete the client's own znode.
 //
@@ -28,8 +28,8 @@ import (
 // In closed mode, changes coalesce: there are no more listings than that, but all of them may find N members, which
 // makes it at most 2 + (2N-1)(N+1) requests.
 //
-// Source: ours: what an application does that treats all notifications alike. The group of ephemeral znodes is that of the recipes page
-// (Group Membership), which says nothing of how members learn of each other's data.
+// Source: ours: an application that treats all notifications alike does this. The group of ephemeral znodes comes from
+// the recipes page (Group Membership), which says nothing of how members learn of each other's data.
 type RelistAndReread struct{ group }
 
 // NewRelistAndReread returns one client's view of the group below dir, an existing znode.
@@ -65,7 +65,6 @@ func relistAndRereadVariant() variants.Variant {
 	}
 }
 
-// cost returns the cost of a variant that sends this many requests.
 func cost(requests variants.Formula) variants.Cost {
 	return variants.Cost{Requests: requests, Writes: "2", FailedWrites: "0", Notifications: "2N-1", HerdMax: "N"}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// newObserver returns an observer of a group's phases and promise.
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		out.Between(phaseJoin, joining, joined),
@@ -20,13 +19,14 @@ func newObserver(out variants.Findings) variants.Observer {
 	}
 }
 
-// roll holds every view to what the group can have been, and times how long changes take to reach all views.
+// roll checks every view against the possible states of the group, and times how long changes take to reach all views.
 //
-// A view may lag behind as far as its server does: a member in it that has left proves nothing. But a listing is the group
-// at one moment, after every member in it began to join, and a session never reads what is older than what it has read
-// before. So a view has no member that had left before a member of this or an earlier view began to join. And it has every
-// member that had joined by then, unless that has begun to leave or its session is lost. As its client may learn of that
-// later, a missing member is a breach only once the view has it after all, or it leaves in due form, or at the end.
+// A view may lag behind as far as its server does: it may have a member that has left. But a listing is the group at
+// one moment, after every member in it began to join, and a session never reads a state older than one that it has read
+// before. So a view has no member that had left before a member of this or an earlier view began to join. And it has
+// every member that had joined by then, unless that has begun to leave or its session is lost. As its client may learn
+// of the loss later, a missing member is a breach only once the view has it after all, or it leaves without a loss, or
+// at the end.
 type roll struct {
 	out     variants.Findings
 	place   int // of the event in the history
@@ -35,16 +35,16 @@ type roll struct {
 	clients map[int]*client
 }
 
-// client is what is known of a client, in all its lives.
+// client is the state of a client, in all its lives.
 type client struct {
 	view    *clientView // nil while it does not live
 	born    int         // the place in the history at which its present life began; 0 for its first
-	current *membership // that it began last; nil before the first
-	begun   int64       // how many rounds it has begun to join in
-	settled int64       // the last round that it has seen through
+	current *membership // the membership that it began last; nil before the first
+	begun   int64       // how many rounds it has begun to join
+	settled int64       // the last round that it has completed
 }
 
-// membership is what is known of one membership, until every client has seen a later round through.
+// membership is the record of a membership, until every client has completed a later round.
 type membership struct {
 	joining, joined, left int  // places in the history, 0 for none
 	present               bool // it has joined, has not begun to leave, and is not known to be lost
@@ -62,22 +62,20 @@ type oversight struct {
 
 // spreading is a change that some clients have not seen yet.
 type spreading struct {
-	start, end time.Duration // end is when the last of those that have seen it did
+	start, end time.Duration // end is when the last of the clients that have seen it did
 	left       int           // how many clients are still to see it
 }
 
-// clientView is what one client sees.
 type clientView struct {
 	now       map[int64]bool
 	gone      map[int64]bool // memberships that it has seen, and sees no more, of the settled round and later
 	newest    int64          // of all memberships that it has ever seen, the one that began last
-	horizon   int            // when that began
-	settled   int64          // the last round that it has seen through
-	settling  int            // the place in the history at which it had
-	following bool           // it waits for its view to be out of date
+	horizon   int            // when newest began
+	settled   int64          // the last round that it has completed
+	settling  int            // the place in the history at which it completed that round
+	following bool
 }
 
-// Observe implements [variants.Observer].
 func (r *roll) Observe(e variants.Event) {
 	r.place++
 	switch e.Kind {
@@ -88,7 +86,7 @@ func (r *roll) Observe(e variants.Event) {
 		return
 	}
 	c := variants.StateOf(r.clients, e.Client)
-	if c.view == nil || e.Kind == enrolled { // a new session may read what is older
+	if c.view == nil || e.Kind == enrolled { // a new session may read an older state
 		c.view = &clientView{now: map[int64]bool{}, gone: map[int64]bool{}}
 	}
 	v := c.view
@@ -111,7 +109,6 @@ func (r *roll) Observe(e variants.Event) {
 	}
 }
 
-// change takes what a client says of its own membership.
 func (r *roll) change(c *client, e variants.Event) {
 	m := r.members[e.Value]
 	if m == nil {
@@ -145,7 +142,6 @@ func (r *roll) known(member int64) bool {
 	return round < variants.StateOf(r.clients, client).begun
 }
 
-// gain adds a membership to a client's view.
 func (r *roll) gain(c *client, e variants.Event) {
 	v, m := c.view, r.members[e.Value]
 	round, _ := unstamp(e.Value)
@@ -163,12 +159,11 @@ func (r *roll) gain(c *client, e variants.Event) {
 		v.newest, v.horizon = e.Value, m.joining
 	}
 	r.reportOversight(e.Value, e.Client)
-	if m.joining > c.born { // what was there before has been seen in a former life, or never will be
+	if m.joining > c.born { // the client has seen earlier ones in a former life, or never will
 		r.spread(&m.entering, e)
 	}
 }
 
-// drop removes a membership from a client's view.
 func (r *roll) drop(v *clientView, e variants.Event) {
 	delete(v.now, e.Value)
 	v.gone[e.Value] = true
@@ -193,8 +188,8 @@ func (r *roll) seen(member int64) bool {
 	return false
 }
 
-// fail takes the end of a session or of a life, with which the client's membership ends. The client knows, while the servers
-// may still have its znode. A client that is dead has no view.
+// fail handles the end of a session or of a life, with which the client's membership ends. The client knows, while the
+// servers may still have its znode. A client that is dead has no view.
 func (r *roll) fail(e variants.Event) {
 	c := variants.StateOf(r.clients, e.Client)
 	if m := c.current; m != nil && m.left == 0 && m.lost == nil {
@@ -205,7 +200,7 @@ func (r *roll) fail(e variants.Event) {
 	}
 }
 
-// lose takes the loss of a membership. That it is missing in a view is no breach then.
+// lose records the loss of a membership. A view without it is not a breach then.
 func (m *membership) lose(e variants.Event) {
 	m.present, m.lost = false, &e
 	clear(m.overlooked)
@@ -220,7 +215,6 @@ func (r *roll) spread(s *spreading, e variants.Event) {
 	}
 }
 
-// look holds a whole view to what the group can have been at one moment.
 func (r *roll) look(v *clientView, e variants.Event) {
 	for _, member := range variants.KeysWhere(v.now, func(member int64, _ bool) bool { return r.over(member, v.horizon) }) {
 		r.out.Breach(e, "client %d sees %s, who had left before %s joined", e.Client, describe(member), describe(v.newest))
@@ -235,7 +229,7 @@ func (r *roll) look(v *clientView, e variants.Event) {
 	}
 }
 
-// over reports whether a membership had ended by some place in the history. One that is forgotten had.
+// over reports whether a membership had ended by some place in the history, as one that is forgotten had.
 func (r *roll) over(member int64, by int) bool {
 	if m := r.members[member]; m != nil {
 		return m.left > 0 && m.left < by
@@ -243,7 +237,6 @@ func (r *roll) over(member int64, by int) bool {
 	return r.known(member)
 }
 
-// reportOversight reports that a client's view was without a membership, if it was.
 func (r *roll) reportOversight(member int64, client int) {
 	overlooked := r.members[member].overlooked
 	o, found := overlooked[client]
@@ -258,8 +251,8 @@ func (r *roll) reportOversight(member int64, client int) {
 	}
 }
 
-// settle holds a client to its own word that it has seen a round through: its view has no member of the rounds before, and
-// every member of this one, except those that have left since.
+// settle checks a client's event that it has completed a round: its view has no member of the rounds before, and every
+// member of this one, except those that have left since.
 func (r *roll) settle(c *client, e variants.Event) {
 	v := c.view
 	met := v.met(e.Value)
@@ -277,7 +270,7 @@ func (r *roll) settle(c *client, e variants.Event) {
 	r.forget()
 }
 
-// forget deletes the memberships of rounds before the last one that all clients have seen through: all are known to be over.
+// forget deletes the memberships of rounds before the last one that all clients have completed: all of them have ended.
 func (r *roll) forget() {
 	through, living := int64(math.MaxInt64), 0
 	for _, c := range r.clients {
@@ -294,8 +287,8 @@ func (r *roll) forget() {
 	})
 }
 
-// late reports whether a membership may be in a view after its round: its client has joined again since it was lost, or joins
-// in a round that others have seen through.
+// late reports whether a membership may be in a view after its round: its client has joined again since it was lost, or
+// joins in a round that others have completed.
 func (r *roll) late(member int64) bool {
 	m := r.members[member]
 	_, client := unstamp(member)
@@ -306,7 +299,7 @@ func (r *roll) late(member int64) bool {
 	return m.lost != nil || born > 0 && m.joining > born
 }
 
-// met returns the clients of which a view has or had a membership of the round, or of a later one.
+// met returns the clients whose membership of the round, or of a later one, is or was in the view.
 func (v *clientView) met(round int64) map[int]bool {
 	met := map[int]bool{}
 	for _, members := range []map[int64]bool{v.now, v.gone} {
@@ -319,7 +312,7 @@ func (v *clientView) met(round int64) map[int]bool {
 	return met
 }
 
-// Complete implements [variants.Observer]. A client that waits for a change now waits for ever.
+// A client that waits for a change now waits for ever.
 func (r *roll) Complete() {
 	for _, member := range slices.Sorted(maps.Keys(r.members)) {
 		m := r.members[member]

@@ -13,7 +13,7 @@ import (
 //     for the GUID.
 //  2. List <dir> with a watch.
 //  3. Compare the listing with the view so far: forget the members that are not listed any more, and read the data of the
-//     new ones. One that is gone by then has left, and is no member.
+//     new ones. One that is gone by then has left, and is not a member.
 //  4. Use this view until the watch fires, then go to 2.
 //  5. To leave, delete the client's own znode.
 //

@@ -10,22 +10,21 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// The events that a participant records. The value of those about members is a membership, see stamp.
+// The events that a participant records. The value of an event about a member is a membership, see stamp.
 const (
-	enrolled  variants.EventKind = iota // it takes part; value: how many participants there are
-	joining                             // just before it joins
-	joined                              // just after
-	leaving                             // just before it leaves
-	left                                // just after
-	lost                                // its session is lost, and its membership with it
-	following                           // it waits for its view to be out of date
-	gained                              // its view has this membership, which the last one had not
-	dropped                             // its view has this membership no more
-	viewed                              // its view is brought up to date: gained and dropped come just before
-	settled                             // it has seen all members of this round join
+	enrolled variants.EventKind = iota // it takes part; value: how many participants there are
+	joining                            // just before it joins
+	joined
+	leaving // just before it leaves
+	left
+	lost      // its session is lost, and its membership with it
+	following // it waits for its view to be out of date
+	gained    // its view has this membership, which its last view did not have
+	dropped   // its view no longer has this membership
+	viewed    // its view is brought up to date: gained and dropped come just before
+	settled   // it has seen all members of this round join
 )
 
-// The phases.
 const (
 	phaseJoin     = "join"
 	phaseLeave    = "leave"
@@ -34,18 +33,19 @@ const (
 	phaseNotice   = "notice"
 )
 
-// phases returns what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phaseConverge, Meaning: "from just before a member joins or leaves until the last of the others has it in its view", Floor: variants.FloorHandoff},
+		{Name: phaseConverge, Floor: variants.FloorHandoff,
+			Meaning: "from just before a member joins or leaves until the last of the others has it in its view"},
 		{Name: phaseNotice, Meaning: "from when a member stops dead until none of the others has it in its view"},
 		{Name: phaseJoin, Meaning: "from just before the create is sent to its reply", Floor: variants.FloorWrite},
 		{Name: phaseLeave, Meaning: "from just before the delete is sent to its reply", Floor: variants.FloorWrite},
-		{Name: phaseFollow, Meaning: "from when a member begins to wait for a change until its view is up to date", Waits: true, UntimedInLockstep: true},
+		{Name: phaseFollow, Waits: true, UntimedInLockstep: true,
+			Meaning: "from when a member begins to wait for a change until its view is up to date"},
 	}
 }
 
-// stampBase is more than there are ever participants, and more than any of them ever has lives.
+// stampBase is larger than the number of participants and than the number of lives of any of them.
 const stampBase = 1 << 16
 
 // stamp makes one value of a round, a client and its life, which together are one membership. It is also a member's data.
@@ -53,7 +53,6 @@ func stamp(round int64, client, life int) int64 {
 	return (round*stampBase+int64(life))*stampBase + int64(client)
 }
 
-// unstamp returns the round and the client of a membership.
 func unstamp(value int64) (round int64, client int) {
 	return value / (stampBase * stampBase), int(value % stampBase)
 }
@@ -73,7 +72,7 @@ var (
 	_ variants.Rounded   = (*participant)(nil)
 )
 
-// join makes a variant's Join out of its constructor. Each client is a member from the beginning, of round 0.
+// In join, each client is a member from the beginning, of round 0.
 func join[G Group](open func(session *variants.Session, dir string) G) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		p := &participant{group: open(env.Session, env.Root), env: env, seen: slices.Repeat([]int64{-1}, env.Clients)}
@@ -87,7 +86,7 @@ func join[G Group](open func(session *variants.Session, dir string) G) variants.
 	}
 }
 
-// rejoin finds the round that the group is in. The member that is about to join again takes no turn in the rounds before.
+// rejoin finds the group's round. The member that is about to join again takes no turn in the rounds before.
 func (p *participant) rejoin(ctx context.Context) error {
 	if err := p.env.Session.Sync(ctx, p.env.Root); err != nil {
 		return fmt.Errorf("sync the group: %w", err)
@@ -99,13 +98,12 @@ func (p *participant) rejoin(ctx context.Context) error {
 	return nil
 }
 
-// Round implements [variants.Rounded].
 func (p *participant) Round() int64 { return p.round }
 
-// Refresh implements [variants.Refresher]: every client has watched the group since it joined.
+// Every client has watched the group since it joined.
 func (p *participant) Refresh(ctx context.Context) error { return p.look(ctx) }
 
-// Step implements [variants.Participant]: one round.
+// A step is one round.
 func (p *participant) Step(ctx context.Context) error { return p.noteLoss(p.step(ctx)) }
 
 func (p *participant) step(ctx context.Context) error {
@@ -132,7 +130,6 @@ func (p *participant) step(ctx context.Context) error {
 	return nil
 }
 
-// noteLoss records that the session is lost if that is the error, and returns the error.
 func (p *participant) noteLoss(err error) error {
 	if errors.Is(err, variants.ErrSessionLost) {
 		p.env.Record(lost, p.membership())
@@ -148,8 +145,7 @@ func (p *participant) hasTurn() bool {
 	return p.hasSeenAll() && (before < 0 || p.seen[before] > p.round)
 }
 
-// hasSeenAll reports whether all have joined in this round. No client joins in a later one before all have seen it in
-// this one.
+// No client joins in a later round before all have seen it in this one.
 func (p *participant) hasSeenAll() bool { return slices.Min(p.seen) >= p.round }
 
 func (p *participant) join(ctx context.Context) error {
@@ -172,7 +168,6 @@ func (p *participant) leave(ctx context.Context) error {
 	return nil
 }
 
-// follow keeps the view up to date until it shows what is waited for.
 func (p *participant) follow(ctx context.Context, done func() bool) error {
 	for !done() {
 		p.env.Record(following, 0)
@@ -186,7 +181,6 @@ func (p *participant) follow(ctx context.Context, done func() bool) error {
 	return nil
 }
 
-// look brings the view up to date, and records what is different.
 func (p *participant) look(ctx context.Context) error {
 	view, err := p.group.View(ctx)
 	if err != nil {
@@ -204,7 +198,6 @@ func (p *participant) look(ctx context.Context) error {
 	return nil
 }
 
-// note records changes of the view.
 func (p *participant) note(kind variants.EventKind, members []Member) error {
 	for _, m := range members {
 		member, err := strconv.ParseInt(string(m.Data), 10, 64)
@@ -219,7 +212,6 @@ func (p *participant) note(kind variants.EventKind, members []Member) error {
 	return nil
 }
 
-// Leave implements [variants.Participant].
 func (p *participant) Leave(ctx context.Context) error {
 	if err := p.noteLoss(p.leave(ctx)); !errors.Is(err, variants.ErrSessionLost) {
 		return err
