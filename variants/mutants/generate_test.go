@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// guard is added to each package: what a mutant calls where it differs from the original.
+// guard is added to each package: a mutant calls it where it differs from the original.
 const guard = `
 import (
 	"context"
@@ -85,7 +85,8 @@ func mutantSynced[C any](number int, retry mutantRetry[C], synced mutantSync[C])
 }
 `
 
-// Below variants, these files are a part of no algorithm: they play, judge and describe. Of its own directory, only some are.
+// Below variants, these files are not part of any algorithm: they play, check and describe. Of its own directory, only
+// some are.
 var (
 	others = regexp.MustCompile(`_test\.go$|^(simulation|planted|variantstest|mutants|catalog|conformance|holding)/|/drivers/|observer|workload|library_` +
 		`|check\.go$|^items/(doubt|finished|history|lives|worker)|^rwlock/sharing|^config/reading|^masterworker/(roles|batches)`)
@@ -152,7 +153,7 @@ func build(t *testing.T, dir string) (binary string) {
 	return binary
 }
 
-// TestMutantsAreGoCode holds the operators to the grammar, without compiling what they make.
+// TestMutantsAreGoCode checks the operators' results against the grammar, without compiling them.
 func TestMutantsAreGoCode(t *testing.T) {
 	dir := t.TempDir()
 	all := generate(t, dir)

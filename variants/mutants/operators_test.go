@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// mutant is one thing that is left out.
+// mutant is one part that is left out.
 type mutant struct {
 	number int    // from 1 on
 	file   string // below variants
@@ -35,7 +35,6 @@ type rewriter struct {
 	edits   []edit
 }
 
-// note makes a mutant of a node, and returns its number.
 func (r *rewriter) note(n ast.Node, what string) int {
 	at := r.fset.Position(n.Pos())
 	text, _, _ := strings.Cut(r.text(n), "\n")
@@ -65,7 +64,6 @@ func (r *rewriter) around(first, last ast.Node, before, after string) {
 	r.edits = append(r.edits, edit{r.offset(first.Pos()), order, before}, edit{r.offset(last.End()), -order, after})
 }
 
-// rewritten returns the source with all edits.
 func (r *rewriter) rewritten() string {
 	slices.SortFunc(r.edits, func(a, b edit) int { return cmp.Or(a.at-b.at, a.order-b.order) })
 	var out strings.Builder
@@ -84,7 +82,8 @@ func (r *rewriter) text(n ast.Node) string { return r.source[r.offset(n.Pos()):r
 // above returns the node so many levels above the present one.
 func (r *rewriter) above(levels int) ast.Node { return r.stack[len(r.stack)-1-levels] }
 
-// visit makes the mutants of a node. What takes an Env prepares or audits a run, and is no part of a recipe.
+// visit makes the mutants of a node. A function that takes an Env prepares or audits a run, and is not part of a
+// recipe.
 func (r *rewriter) visit(n ast.Node) bool {
 	if n == nil {
 		r.stack = r.stack[:len(r.stack)-1]
@@ -158,7 +157,8 @@ func (r *rewriter) cases(n *ast.CaseClause) {
 	}
 }
 
-// deferred leaves out what is deferred, except for what only frees memory, and for mutexes, which are no part of an algorithm.
+// deferred leaves out what is deferred, except for calls that only free memory, and mutexes, which are not part of an
+// algorithm.
 func (r *rewriter) deferred(n *ast.DeferStmt) {
 	of, block := r.text(n.Call.Fun), r.block()
 	i := slices.Index(block, ast.Stmt(n))
@@ -231,7 +231,7 @@ func (r *rewriter) literal(n *ast.CompositeLit) {
 	}
 }
 
-// called returns the function whose results a statement assigns, as text, and "" if it is none.
+// called returns the function whose results a statement assigns, as text, and "" if it assigns none.
 func (r *rewriter) called(n ast.Stmt) string {
 	assign, ok := n.(*ast.AssignStmt)
 	if !ok || len(assign.Rhs) != 1 {

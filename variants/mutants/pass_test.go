@@ -22,7 +22,7 @@ import (
 	"github.com/zkbench/zkbench/variants/simulation"
 )
 
-// What the environment says.
+// The environment variables.
 const (
 	pattern     = "ZKBENCH_MUTATE"         // the mutants to play, as a regular expression of what identifies them
 	resultsFile = "ZKBENCH_MUTATE_RESULTS" // mutants that it has are not played again
@@ -80,7 +80,7 @@ type reason struct {
 	why     string
 }
 
-// survivors reads what is known of mutants that are not found.
+// survivors reads the known reasons for mutants that are not found.
 func survivors(t *testing.T) (all reasons) {
 	text, err := os.ReadFile(filepath.Join("testdata", "survivors.tsv"))
 	if err != nil {
@@ -98,7 +98,7 @@ func survivors(t *testing.T) (all reasons) {
 	return all
 }
 
-// of returns why the mutant of a line of the results is not found, and false if it is.
+// of returns why the mutant of a line of the results is not found; survives is false if it is found.
 func (all reasons) of(result string) (why string, survives bool) {
 	fields := strings.Split(result, "\t")
 	if len(fields) < 3 || fields[2] != survived && fields[2] != missed {
@@ -118,7 +118,7 @@ func (r reason) explains(fields []string) bool {
 	return r.pattern.MatchString(file + " " + fields[1])
 }
 
-// Each reason is one for a mutant that there is.
+// Each reason is one for a mutant that exists.
 func TestSurvivorsAreMutants(t *testing.T) {
 	all := generate(t, t.TempDir())
 	for _, r := range survivors(t) {
@@ -135,7 +135,6 @@ type pass struct {
 	sites                map[string][]string // the variants that reach a place, or a file
 }
 
-// known returns the results so far.
 func (p *pass) known() string {
 	text, _ := os.ReadFile(p.results)
 	return string(text)
@@ -150,7 +149,7 @@ func (p *pass) note(result string) {
 	fmt.Fprintln(f, result)
 }
 
-// names returns the variants that are played: not those that are known to break their promise.
+// names returns the variants that are played: all but those that are known to break their promise.
 func names() []string {
 	var out []string
 	for _, recipe := range catalog.Recipes() {
@@ -179,7 +178,7 @@ func (p *pass) scout(all []mutant) {
 	}
 }
 
-// The verdicts, beside those that name a class of findings.
+// The verdicts, in addition to those that name a class of findings.
 const (
 	survived = "SURVIVED"
 	missed   = "NOT REACHED"
@@ -203,8 +202,8 @@ func (p *pass) play(m mutant) string {
 	return result
 }
 
-// run plays a mutant in a process of its own and returns what came of it: a verdict, the number of runs, and the last one's variant and
-// seed with what was found.
+// run plays a mutant in a process of its own and returns the result: a verdict, the number of runs, and the last one's
+// variant and seed with its findings.
 func (p *pass) run(number int, concerned []string, seeds int, reached string) string {
 	ctx, cancel := context.WithTimeout(p.t.Context(), limit+grace)
 	defer cancel()
