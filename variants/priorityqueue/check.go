@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/variants/items"
 )
 
-// newObserver returns an observer of a priority queue's phases and promise.
 func newObserver(out variants.Findings) variants.Observer {
 	sojourns := out.Across(phaseUrgent, items.Putting, items.Took)
 	return append(items.Spans(out),
@@ -28,7 +27,6 @@ type byPriority struct {
 	left map[Priority]*items.Waiting
 }
 
-// Add implements [items.Order].
 func (b *byPriority) Add(item *items.Stored) {
 	p := priorityOf(item.ID)
 	if b.left[p] == nil {
@@ -37,7 +35,6 @@ func (b *byPriority) Add(item *items.Stored) {
 	b.left[p].Add(item)
 }
 
-// Took implements [items.Order].
 func (b *byPriority) Took(o *items.Observer, t *items.Take, unordered bool) {
 	var passed []*items.Stored
 	for _, p := range slices.Sorted(maps.Keys(b.left)) {

@@ -86,7 +86,6 @@ func (q *InvalidatedList) TakeNext(ctx context.Context) (*items.Taken, error) {
 	}
 }
 
-// refresh lists the items unless the list is up to date.
 func (q *InvalidatedList) refresh(ctx context.Context) error {
 	if len(q.list) > 0 && !q.watch.Fired() {
 		return nil

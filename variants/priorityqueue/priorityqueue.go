@@ -46,7 +46,7 @@ type Queue interface {
 	Put(ctx context.Context, p Priority, data []byte) error
 }
 
-// Priority is the urgency of an item: the lower, the more urgent. Of equally urgent items the oldest is next.
+// Priority is the urgency of an item: the lower, the more urgent. Among equally urgent items the oldest is next.
 type Priority uint8
 
 // LeastUrgent is the highest priority number: an item's name has two digits for it.
@@ -55,7 +55,6 @@ const LeastUrgent Priority = 99
 // marker starts the names of items; the priority and the sequence number follow.
 const marker = "queue-"
 
-// prefix is the name of an item without its sequence number.
 func prefix(p Priority) (string, error) {
 	if p > LeastUrgent {
 		return "", fmt.Errorf("priority %d is over %d", p, LeastUrgent)
@@ -78,8 +77,6 @@ func parse(name string) (p Priority, t line.Ticket, ok bool) {
 	return Priority(n), t, ok
 }
 
-// byUrgency returns the items among the children of a directory, the most urgent first, and of equally urgent ones the
-// oldest.
 func byUrgency(children []string) []line.Ticket {
 	type item struct {
 		Priority
@@ -101,7 +98,6 @@ func byUrgency(children []string) []line.Ticket {
 	return tickets
 }
 
-// put puts an item for both variants. They differ in how long they use a list.
 func put(ctx context.Context, c *items.Client, p Priority, data []byte) error {
 	start, err := prefix(p)
 	if err != nil {

@@ -7,19 +7,19 @@ import (
 	"github.com/zkbench/zkbench/variants/items"
 )
 
-// The phases that this queue has beside those of [items].
+// These phases come in addition to those of [items].
 const (
 	phaseUrgent    = "urgent"
 	phaseInversion = "inversion"
 )
 
-// phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	own := []variants.Phase{
 		{Name: phaseUrgent, Meaning: "the sojourn of an urgent item", UntimedInLockstep: true},
 		{
-			Name:              phaseInversion,
-			Meaning:           "from when the put of the most urgent item that a taker knew of was acknowledged, until the end of the take that passed it over",
+			Name: phaseInversion,
+			Meaning: "from when the put of the most urgent item that a taker knew of was acknowledged, " +
+				"until the end of the take that passed it over",
 			UntimedInLockstep: true,
 			Of:                items.PhaseTake,
 		},
@@ -31,7 +31,7 @@ func phases() []variants.Phase {
 // these numbers.
 const (
 	batch      = 10 // items of a step, one of them urgent
-	takenFirst = 4  // before that one is put
+	takenFirst = 4  // before the urgent one is put
 )
 
 const (
@@ -50,8 +50,7 @@ func newWorker(q Queue, env variants.Env) variants.Participant {
 	return &worker{items.Worker{Queue: q, Env: env}, q}
 }
 
-// Step implements [variants.Participant]. In a lockstep run all participants put, then take in turn, then all put an
-// urgent item, and take in turn again.
+// In a lockstep run all participants put, then take in turn, then all put an urgent item, and take in turn again.
 func (w *worker) Step(ctx context.Context) error {
 	if err := w.round(ctx, ordinary, batch-1, takenFirst); err != nil {
 		return err
@@ -59,7 +58,6 @@ func (w *worker) Step(ctx context.Context) error {
 	return w.round(ctx, urgent, 1, batch-takenFirst)
 }
 
-// round puts some items of a priority and takes some of any.
 func (w *worker) round(ctx context.Context, p Priority, puts, takes int) error {
 	return w.Round(ctx, uint8(p), puts, takes, func(ctx context.Context, data []byte) error { return w.queue.Put(ctx, p, data) })
 }
