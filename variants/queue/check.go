@@ -5,21 +5,18 @@ import (
 	"github.com/zkbench/zkbench/variants/items"
 )
 
-// newObserver returns an observer of a queue's phases and promise.
 func newObserver(out variants.Findings) variants.Observer {
 	return append(append(items.Spans(out), items.ScanSpans(out)...),
 		out.Between(phaseDone, items.Finishing, items.Done),
 		items.NewObserver(out, &fifo{}))
 }
 
-// fifo reports items that were passed over, each once: when a client takes an item, no item may be left that clients could
-// find before the put of that one began.
+// fifo reports items that were passed over, each once: when a client takes an item, all items that clients could find
+// before that item's put began must be taken.
 type fifo struct{ left items.Waiting }
 
-// Add implements [items.Order].
 func (f *fifo) Add(item *items.Stored) { f.left.Add(item) }
 
-// Took implements [items.Order].
 func (f *fifo) Took(o *items.Observer, t *items.Take, unordered bool) {
 	if unordered {
 		return

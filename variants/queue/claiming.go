@@ -26,17 +26,15 @@ func (q *claiming) claimIn(ctx context.Context, session *variants.Session, claim
 	return session.Ensure(ctx, claims, nil, 0)
 }
 
-// claimRequest creates the claim of an item.
 func (q *claiming) claimRequest(t line.Ticket) *zk.CreateRequest {
 	return &zk.CreateRequest{Path: q.claim(t), Acl: variants.WorldACL(), Flags: zk.FlagEphemeral}
 }
 
-// unclaimRequest deletes it.
 func (q *claiming) unclaimRequest(t line.Ticket) *zk.DeleteRequest {
 	return &zk.DeleteRequest{Path: q.claim(t), Version: -1}
 }
 
-// lock asks for an item's claim and creates it if there is none. It returns nil if another client has the item.
+// lock looks for an item's claim and creates it if there is none. It returns nil if another client has the item.
 func (q *claiming) lock(ctx context.Context, t line.Ticket) (*items.Taken, error) {
 	claimed, _, err := q.Session.Exists(ctx, q.claim(t))
 	if err != nil || claimed {
@@ -53,8 +51,8 @@ func (q *claiming) lock(ctx context.Context, t line.Ticket) (*items.Taken, error
 	}
 }
 
-// readClaimed returns an item that this client has claimed, or nil if the item is gone. Unless it returns an item, it gives
-// the claim back.
+// readClaimed returns an item that this client has claimed. If the item is gone, it gives the claim back and returns
+// nil. After an error, it gives the claim back, too.
 func (q *claiming) readClaimed(ctx context.Context, t line.Ticket) (*items.Taken, error) {
 	item := &items.Taken{Ticket: t, Lost: q.Session.Lost()}
 	var found bool
@@ -68,13 +66,12 @@ func (q *claiming) readClaimed(ctx context.Context, t line.Ticket) (*items.Taken
 	return nil, errors.Join(err, q.GiveBack(ctx, item))
 }
 
-// GiveBack implements [items.Strategy]: it deletes the claim.
 func (q *claiming) GiveBack(ctx context.Context, t *items.Taken) error {
 	_, err := q.Journal.Do(ctx, q.unclaimRequest(t.Ticket))
 	return variants.Attempted("delete "+q.claim(t.Ticket), err)
 }
 
-// Finish implements [items.Strategy]: it deletes the item. The claim remains.
+// Finish leaves the claim behind.
 func (q *claiming) Finish(ctx context.Context, t *items.Taken) error {
 	_, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t.Ticket), Version: -1})
 	return variants.Attempted("delete "+q.Path(t.Ticket), err)

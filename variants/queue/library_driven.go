@@ -9,7 +9,6 @@ import (
 	"github.com/zkbench/zkbench/variants/items"
 )
 
-// driven is a queue of a library in another language.
 type driven struct {
 	variants.Driven
 	claims bool   // an item that is taken is claimed, and deleted when it is done; otherwise it is deleted when it is taken
@@ -17,25 +16,21 @@ type driven struct {
 	unsure bool
 }
 
-// Unsure implements [items.Unsure].
 func (q *driven) Unsure() bool { return q.unsure }
 
-// call calls the driver for a put or a scan.
 func (q *driven) call(ctx context.Context, verb string) (result string, err error) {
 	result, q.unsure, err = q.CallUnsure(ctx, verb)
 	return result, err
 }
 
-// Put implements [Queue].
 func (q *driven) Put(ctx context.Context, data []byte) error {
 	_, err := q.call(ctx, "put "+hex.EncodeToString(data))
 	return err
 }
 
-// Take implements [items.Taker].
 func (q *driven) Take(ctx context.Context) (items.Item, bool, error) { return q.Scan(ctx) }
 
-// Scan implements [items.Taker]. A library does not say whether it has found an empty queue or lost the race for all items.
+// A library does not say whether it has found an empty queue or lost the race for all items.
 func (q *driven) Scan(ctx context.Context) (items.Item, bool, error) {
 	if q.held != nil {
 		return items.Item{}, false, items.ErrHeld
@@ -54,7 +49,6 @@ func (q *driven) Scan(ctx context.Context) (items.Item, bool, error) {
 	return item, true, nil
 }
 
-// Done implements [items.Taker].
 func (q *driven) Done(ctx context.Context) error {
 	held := q.held
 	if q.held = nil; held == nil || !q.claims {
@@ -64,7 +58,7 @@ func (q *driven) Done(ctx context.Context) error {
 	return err
 }
 
-// Return implements [items.Taker]. Without claims, the libraries have no way back but to put the item again, behind all others.
+// Without claims, the only way to return an item to these libraries' queues is to put it again, behind all others.
 func (q *driven) Return(ctx context.Context) error {
 	held := q.held
 	if q.held = nil; held == nil {
@@ -77,7 +71,7 @@ func (q *driven) Return(ctx context.Context) error {
 	return err
 }
 
-// joinDriven is the Join of the variants with a driver, whose queues are like this one.
+// The queues of joinDriven's participants are copies of q.
 func joinDriven(q driven) variants.JoinFunc {
 	return variants.JoinBy(func(_ context.Context, env variants.Env) (Queue, error) {
 		client, err := variants.NewDriven(env)
@@ -85,19 +79,20 @@ func joinDriven(q driven) variants.JoinFunc {
 	}, newWorker)
 }
 
-// CuratorSimple is SimpleDistributedQueue of Apache Curator. The algorithm is that of [ListAndDelete], without the journal.
+// CuratorSimple is SimpleDistributedQueue of Apache Curator. It uses the algorithm of [ListAndDelete], without the
+// journal.
 //
 //  1. To put, create <dir>/qn-, persistent and sequential.
 //  2. To take, list <dir>. If there is no item, there is nothing to take.
 //  3. Read the lowest item. If it is gone, continue with the next one; after the last, there is nothing to take.
 //  4. Delete it. If it is gone, another client was faster: continue with the next one; after the last, there is nothing to take.
 //
-// Cost of an item: 1 create, 1 listing, 1 get and 1 delete alone. Among N clients at most one listing, one get and one delete by each, of which
-// N-1 deletes fail.
+// Cost of an item: 1 create, 1 listing, 1 get and 1 delete alone. Among N clients at most one listing, one get and one delete
+// by each, of which N-1 deletes fail.
 //
-// Items are taken in the order in which they were put. An item is lost if its taker dies before it has processed the item, and if the
-// reply to a delete is lost: Curator repeats the delete, finds no znode, and takes that for another client's success. If the reply to a create
-// is lost, Curator repeats it, and the item is there twice.
+// Items are taken in the order in which they were put. An item is lost if its taker dies before it has processed the item,
+// and if the reply to a delete is lost: Curator repeats the delete, finds no znode, and takes that for another client's
+// success. If the reply to a create is lost, Curator repeats it, and the item is there twice.
 //
 // Source: as written: SimpleDistributedQueue in Apache Curator 5.4.
 func CuratorSimple() variants.Variant {
@@ -110,23 +105,23 @@ func CuratorSimple() variants.Variant {
 	})
 }
 
-// raceForFirst returns the bounds of a queue in which all clients race for the first item, as in [ListAndDelete].
+// raceForFirst is for queues in which all clients race for the first item, as in [ListAndDelete].
 func raceForFirst() variants.Cost {
 	return variants.Cost{Requests: "3N+1", Writes: "N+1", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"}
 }
 
-// Contrib is DistributedQueue of ZooKeeper's own recipes. The algorithm is that of [ListAndDelete], without the journal.
+// Contrib is DistributedQueue of ZooKeeper's own recipes. It uses the algorithm of [ListAndDelete], without the journal.
 //
 //  1. To put, create <dir>/qn-, persistent and sequential.
 //  2. To take, list <dir>. If there is no item, there is nothing to take.
 //  3. Read the lowest item. If it is gone, continue with the next one; after the last, go to 2.
 //  4. Delete it. If it is gone, another client was faster: continue with the next one; after the last, go to 2.
 //
-// Cost of an item: 1 create, 1 listing, 1 get and 1 delete alone. Among N clients at most one listing, one get and one delete by each, of which
-// N-1 deletes fail.
+// Cost of an item: 1 create, 1 listing, 1 get and 1 delete alone. Among N clients at most one listing, one get and one delete
+// by each, of which N-1 deletes fail.
 //
-// Items are taken in the order in which they were put. An item is lost if its taker dies before it has processed the item. If a connection is
-// lost, the error is the application's, which cannot know whether the item was put or taken.
+// Items are taken in the order in which they were put. An item is lost if its taker dies before it has processed the item. If
+// a connection is lost, the error is the application's, which cannot know whether the item was put or taken.
 //
 // Source: as written: DistributedQueue in ZooKeeper's recipes.
 func Contrib() variants.Variant {
@@ -139,16 +134,16 @@ func Contrib() variants.Variant {
 	})
 }
 
-// Kazoo is Queue of kazoo, the ZooKeeper client for Python. The algorithm is that of [CachedList], but a client that was too late for an item
-// drops its list, and waits before it lists again.
+// Kazoo is Queue of kazoo, the ZooKeeper client for Python. It uses the algorithm of [CachedList], but a client that was
+// too late for an item drops its list, and waits before it lists again.
 //
 //  1. To put, create <dir>/entry-<priority>-, persistent and sequential.
 //  2. To take, if the list is empty, list <dir>. If there is no item, there is nothing to take.
 //  3. Read the first item of the list, and delete it.
 //  4. If it is gone, drop the list, wait for 60 to 140 ms, twice as long each time in a row, and go to 2.
 //
-// Cost of an item: 1 create, 1 get, 1 delete and a tenth of a listing alone. Among N clients at most one listing, one get and one delete by each,
-// of which N-1 deletes fail. What a client loses is time.
+// Cost of an item: 1 create, 1 get, 1 delete and a tenth of a listing alone. Among N clients at most one listing, one get
+// and one delete by each, of which N-1 deletes fail. A client loses only time.
 //
 // Items are taken in the order in which they were put. An item is lost if its taker dies before it has processed the item, and if the reply
 // to a delete is lost: kazoo repeats step 3, finds no znode, and takes that for another client's success.
@@ -174,17 +169,18 @@ func Kazoo() variants.Variant {
 //  5. Read the item. If it is gone, delete <dir>/taken/<name>, wait for any of the watches, and go to 2.
 //  6. To finish, sync, read <dir>/taken/<name>, and delete it and the item in one multi, if the claim is the client's own.
 //
-// Watches stay when a client has found an item. So each put, each claim and each finished item may notify all clients, those that process an
-// item included, and each one that waits lists both directories and tries the first item, which one of them gets.
+// Watches stay when a client has found an item. So each put, each claim and each finished item may notify all clients, those
+// that process an item included, and each one that waits lists both directories and tries the first item, which one of them
+// gets.
 //
-// Cost of an item: 1 create to put, 2 listings, 1 create and 1 get to take, and 1 sync, 1 get and 1 multi to finish, which is 8 requests alone, with
-// 2 notifications. Among N clients, the 4 changes of each item notify each client at most, and each notification costs at most 2 listings, a
-// create, a get and a delete.
+// Cost of an item: 1 create to put, 2 listings, 1 create and 1 get to take, and 1 sync, 1 get and 1 multi to finish, which is
+// 8 requests alone, with 2 notifications. Among N clients, the 4 changes of each item notify each client at most, and each
+// notification costs at most 2 listings, a create, a get and a delete.
 //
-// A claim ends with the session of its client: the item is free again, and is processed twice if that client goes on with it. If the reply to
-// the create of step 3 is lost, the item stays claimed as long as the client lives, and no get returns it. If no watch has fired before, get
-// fails, but its watches remain: the next notification makes the client claim another item that no get returns. The same goes for the delete
-// of step 5.
+// A claim ends with the session of its client: the item is free again, and is processed twice if that client goes on with it.
+// If the reply to the create of step 3 is lost, the item stays claimed as long as the client lives, and no get returns it. If
+// no watch has fired before, get fails, but its watches remain: the next notification makes the client claim another item
+// that no get returns. The same goes for the delete of step 5.
 //
 // Source: as written: LockingQueue in kazoo 2.8.
 func KazooLocking() variants.Variant {

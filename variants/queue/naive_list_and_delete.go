@@ -42,7 +42,6 @@ func (q *ListAndDelete) TakeNext(ctx context.Context) (*items.Taken, error) {
 	return takeFirst(ctx, &q.Deleting)
 }
 
-// takeFirst lists the items and deletes the first.
 func takeFirst(ctx context.Context, q *items.Deleting) (*items.Taken, error) {
 	children, err := q.List(ctx)
 	if err != nil {
@@ -53,10 +52,11 @@ func takeFirst(ctx context.Context, q *items.Deleting) (*items.Taken, error) {
 
 func listAndDeleteVariant() variants.Variant {
 	return variants.Variant{
-		Name:     "list-and-delete",
-		Kind:     variants.Naive,
-		Summary:  "every take lists the queue, then reads and deletes the first item",
-		BadAt:    "long queues, which are listed for every item, and many clients: all race for the same item, and each loser pays for a quorum write",
+		Name:    "list-and-delete",
+		Kind:    variants.Naive,
+		Summary: "every take lists the queue, then reads and deletes the first item",
+		BadAt: "long queues, which are listed for every item, and many clients: " +
+			"all race for the same item, and each loser pays for a quorum write",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "4", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
 		Free:     variants.Cost{Requests: "3N+1", Writes: "N+1", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"},

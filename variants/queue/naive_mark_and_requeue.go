@@ -80,7 +80,7 @@ func NewMarkAndRequeue(ctx context.Context, session *variants.Session, dir strin
 	return q, errors.Join(q.requeue(ctx), session.Alive())
 }
 
-// marked returns what an item contains: the mark, which is empty for an item that no client processes, and the data.
+// The mark of an item that no client processes is empty.
 func marked(mark string, data []byte) []byte { return append([]byte(mark+"\n"), data...) }
 
 // Put implements [Queue].
@@ -88,7 +88,6 @@ func (q *MarkAndRequeue) Put(ctx context.Context, data []byte) error {
 	return q.Client.Put(ctx, marked("", data))
 }
 
-// found is an item as it was read.
 type found struct {
 	line.Ticket
 	mark    string
@@ -96,7 +95,6 @@ type found struct {
 	version int32
 }
 
-// read returns an item, or nil if it is gone or no client of this queue has put it.
 func (q *MarkAndRequeue) read(ctx context.Context, t line.Ticket) (*found, error) {
 	content, stat, err := q.Session.Get(ctx, q.Path(t))
 	switch {
@@ -138,7 +136,6 @@ func (q *MarkAndRequeue) TakeNext(ctx context.Context) (*items.Taken, error) {
 	return nil, nil
 }
 
-// mark takes one item, or returns nil if another client has it.
 func (q *MarkAndRequeue) mark(ctx context.Context, t line.Ticket) (*items.Taken, error) {
 	item, err := q.read(ctx, t)
 	if err != nil || item == nil || item.mark != "" {
@@ -155,7 +152,6 @@ func (q *MarkAndRequeue) mark(ctx context.Context, t line.Ticket) (*items.Taken,
 // Refresh implements [variants.Refresher].
 func (q *MarkAndRequeue) Refresh(ctx context.Context) error { return q.Session.Do(ctx, q.cleanUp, nil) }
 
-// cleanUp requeues if clients have joined or left since the last time.
 func (q *MarkAndRequeue) cleanUp(ctx context.Context) error {
 	if !q.watch.Fired() {
 		return nil
@@ -163,7 +159,6 @@ func (q *MarkAndRequeue) cleanUp(ctx context.Context) error {
 	return q.requeue(ctx)
 }
 
-// requeue removes the marks of clients that have died.
 func (q *MarkAndRequeue) requeue(ctx context.Context) error {
 	_, _, watch, err := q.Session.ChildrenW(ctx, q.consumers)
 	if err != nil {
@@ -189,7 +184,6 @@ func (q *MarkAndRequeue) requeue(ctx context.Context) error {
 	return nil
 }
 
-// allMarked returns the items that have a mark.
 func (q *MarkAndRequeue) allMarked(ctx context.Context) ([]*found, error) {
 	children, err := q.List(ctx)
 	if err != nil {
@@ -222,10 +216,11 @@ func (q *MarkAndRequeue) GiveBack(ctx context.Context, t *items.Taken) error {
 
 func markAndRequeueVariant() variants.Variant {
 	return variants.Variant{
-		Name:     "mark-and-requeue",
-		Kind:     variants.Naive,
-		Summary:  "marks the item by a conditional set; the marks of dead clients are removed",
-		BadAt:    "many clients: each reads the items of all others, one after another, before it finds one without a mark; and every death makes all of them read the whole queue",
+		Name:    "mark-and-requeue",
+		Kind:    variants.Naive,
+		Summary: "marks the item by a conditional set; the marks of dead clients are removed",
+		BadAt: "many clients: each reads the items of all others, one after another, before it finds one without a mark; " +
+			"and every death makes all of them read the whole queue",
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Lockstep: variants.Cost{Requests: "4.05 + 0.95N", Writes: "3", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
 		Free:     variants.Cost{Requests: "N²+4N", Writes: "N+2", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"},

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// WideLock is the queue of which one client at a time takes an item, under a lock.
+// WideLock is the queue from which one client at a time takes an item, under a lock.
 //
 //  1. To put, create <dir>/item-, persistent and sequential. That needs no lock.
 //  2. To take, create <dir>/tickets/<guid>-ticket-, ephemeral and sequential.
@@ -41,7 +41,6 @@ type WideLock struct {
 	tickets line.Line
 }
 
-// ticketMarker is in the names of the tickets of the lock.
 const ticketMarker = "-ticket-"
 
 // NewWideLock returns one client's end of the queue below an existing znode dir.
@@ -77,7 +76,8 @@ func queueWideLockVariant() variants.Variant {
 		BadAt:    "many clients, which take one at a time; and one that dies in the line stops all behind it until its session has ended",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "7", Writes: "4", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
-		Free:     variants.Cost{Requests: "9 (7 for N=1)", Writes: "4", FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)"},
-		Join:     join(NewWideLock),
+		Free: variants.Cost{Requests: "9 (7 for N=1)", Writes: "4", FailedWrites: "0", Notifications: "1 (0 for N=1)",
+			HerdMax: "1 (0 for N=1)"},
+		Join: join(NewWideLock),
 	}
 }

@@ -43,9 +43,9 @@ import (
 //	writes         at most 1 put, N claims and 1 delete, of which N-1 fail
 //	notifications  at most 2N
 //
-// Items are taken in the order in which they were put. An item survives its taker's death: its claim ends with the session of
-// the taker. But that is no change of <dir>, and so no client is notified: the item waits for the next change of the queue, and
-// remains there if there is none. If the taker had processed it, it is processed again.
+// Items are taken in the order in which they were put. An item survives its taker's death: its claim ends with the
+// session of the taker. But that does not change <dir>, so that no client is notified: the item waits for the next change
+// of the queue, and remains there if there is none. If the taker had processed it, it is processed again.
 //
 // Source: as written, but walked by takes instead of the watch's callback, with a first walk before any notification, a read of each
 // item, and the journal: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking.
@@ -112,13 +112,15 @@ func (q *WakeAndScan) GiveBack(ctx context.Context, t *items.Taken) error {
 
 func wakeAndScanVariant() variants.Variant {
 	return variants.Variant{
-		Name:     "wake-and-scan",
-		Kind:     variants.Naive,
-		Summary:  "every change of the queue wakes all clients, and each asks for every item's claim",
-		BadAt:    "many clients and long queues: each client asks for the claim of every item; claims pile up until their sessions end; and no client is notified of the item of one that died, which stays until the queue changes",
+		Name:    "wake-and-scan",
+		Kind:    variants.Naive,
+		Summary: "every change of the queue wakes all clients, and each asks for every item's claim",
+		BadAt: "many clients and long queues: each client asks for the claim of every item; claims pile up until their " +
+			"sessions end; and no client is notified of the item of one that died, which stays until the queue changes",
 		Forgoes:  []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
 		Lockstep: variants.Cost{Requests: "4.15 + 0.95N", Writes: "3", FailedWrites: "0", Notifications: "0.1", HerdMax: "N"},
-		Free:     variants.Cost{Requests: "10N²+2N+3 (5.1 for N=1)", Writes: "N+2", FailedWrites: "N-1", Notifications: "2N (0.1 for N=1)", HerdMax: "N"},
-		Join:     join(NewWakeAndScan),
+		Free: variants.Cost{Requests: "10N²+2N+3 (5.1 for N=1)", Writes: "N+2", FailedWrites: "N-1",
+			Notifications: "2N (0.1 for N=1)", HerdMax: "N"},
+		Join: join(NewWakeAndScan),
 	}
 }

@@ -62,7 +62,7 @@ func cachedListVariant() variants.Variant {
 	}
 }
 
-// cachedFree returns the bounds of a variant with a cached list, in any order of the list.
+// cachedFree does not depend on the order of the cached list.
 func cachedFree() variants.Cost {
 	return variants.Cost{Requests: "3N+1 (3.1 for N=1)", Writes: "N+1", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"}
 }

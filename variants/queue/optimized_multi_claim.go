@@ -79,7 +79,6 @@ func (q *MultiClaim) TakeNext(ctx context.Context) (*items.Taken, error) {
 	return nil, items.ErrScanAgain
 }
 
-// withoutClaimed returns the items among the children that have no claim beside them, in their order.
 func withoutClaimed(children []string) []line.Ticket {
 	claimed := map[string]bool{}
 	for _, name := range children {

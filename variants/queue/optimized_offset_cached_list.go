@@ -21,7 +21,7 @@ import (
 //
 //	requests  per take 1 put, 1/k listings, 1 get and 1 delete  =  3.1
 //
-// When clients loop freely, lists are made at different times and so overlap; the bounds are those of [CachedList].
+// When clients loop freely, lists are made at different times and so overlap; the bounds of [CachedList] apply.
 //
 // There is no order: an item is taken when a client's list comes to it, and while items are put faster than they are
 // taken, the last one that was put may be taken first. An item is lost if its taker dies after step 4 and before it has processed the item.

@@ -52,7 +52,8 @@ func Recipe() variants.Recipe {
 	return variants.Recipe{
 		Name:    "queue",
 		Summary: "each item is taken once, the oldest first",
-		Source:  "ZooKeeper recipes page, Queues; Robinson, Building a distributed concurrent queue with Apache ZooKeeper; kropponline, My 1st ZooKeeper Recipe",
+		Source: "ZooKeeper recipes page, Queues; Robinson, Building a distributed concurrent queue with Apache ZooKeeper; " +
+			"kropponline, My 1st ZooKeeper Recipe",
 		Variants: []variants.Variant{
 			listAndDeleteVariant(), queueWideLockVariant(), wakeAndScanVariant(), lockAndClaimVariant(), markAndRequeueVariant(),
 			cachedListVariant(), offsetCachedListVariant(), multiClaimVariant(),

@@ -7,11 +7,10 @@ import (
 	"github.com/zkbench/zkbench/variants/items"
 )
 
-// phaseDone is the phase that this queue has beside those of [items]. It is empty for the variants that delete an item
-// before they process it.
+// phaseDone comes in addition to the phases of [items]. It is empty for the variants that delete an item before they
+// process it.
 const phaseDone = "done"
 
-// phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	done := variants.Phase{Name: phaseDone, Meaning: "from when an item has been processed until it is out of the queue"}
 	return append(append(items.Phases(), done), items.ScanPhases()...)
@@ -34,19 +33,18 @@ func newWorker(q Queue, env variants.Env) variants.Participant {
 	return &worker{items.Worker{Queue: q, Env: env}, q}
 }
 
-// join returns a variant's Join for its constructor.
 func join[Q Queue](open func(context.Context, *variants.Session, string) (Q, error)) variants.JoinFunc {
 	return variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
 		return open(ctx, env.Session, env.Root)
 	}, newWorker)
 }
 
-// Step implements [variants.Participant]. In a lockstep run all participants put first, then they take in turn.
+// In a lockstep run all participants put first, then they take in turn.
 func (w *worker) Step(ctx context.Context) error {
 	return w.Round(ctx, 0, batch, batch, w.queue.Put)
 }
 
-// Refresh implements [variants.Refresher] for the variant whose clients watch each other.
+// Refresh is for the variant whose clients watch each other.
 func (w *worker) Refresh(ctx context.Context) error {
 	if q, ok := w.queue.(variants.Refresher); ok {
 		return q.Refresh(ctx)
