@@ -42,18 +42,16 @@ func NewPoll(session *variants.Session, dir string, interval time.Duration) *Pol
 	return l
 }
 
-func (l *Poll) ear(mine revoking.Znode) revoking.Ear { return polled{mine, l.interval} }
+func (l *Poll) reader(mine revoking.Znode) revoking.RequestReader { return polled{mine, l.interval} }
 
-// polled is the ear of a client that reads its znode after every interval.
+// polled is the reader of a client that reads its znode after every interval.
 type polled struct {
 	revoking.Znode
 	interval time.Duration
 }
 
-// Look implements [revoking.Ear].
 func (p polled) Look(ctx context.Context) (revoking.Seen, error) { return p.Read(ctx) }
 
-// LookAgain implements [revoking.Ear].
 func (p polled) LookAgain(ctx context.Context, _ revoking.Seen) (revoking.Seen, error) {
 	if err := p.Session.Sleep(ctx, p.interval); err != nil {
 		return revoking.Seen{}, err
@@ -66,7 +64,8 @@ func pollVariant() variants.Variant {
 		Name:    "poll",
 		Kind:    variants.Naive,
 		Summary: fmt.Sprintf("the holder reads its znode every %s", interval),
-		BadAt:   "locks that are held for long, which cost reads for nothing, and successors in a hurry, which wait for the next read; and a holder that does not listen keeps the lock",
+		BadAt: "locks that are held for long, which cost reads for nothing, and successors in a hurry, " +
+			"which wait for the next read; and a holder that does not listen keeps the lock",
 		Forgoes: []variants.Loss{variants.Blocked},
 		Free: variants.Cost{
 			Requests: "no bound (4 for N=1)", Writes: "3 (2 for N=1)", FailedWrites: "1 (0 for N=1)",

@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/variants/revoking"
 )
 
-// newObserver returns an observer of the lock's phases and promise.
 func newObserver(out variants.Findings) variants.Observer {
 	words := holding.LockWords()
 	return variants.Observers{
@@ -23,12 +22,12 @@ func newObserver(out variants.Findings) variants.Observer {
 	}
 }
 
-// patience is within how many graces a waiter has taken the lock away: up to one passes before it begins to wait for the
-// second, and the third is for what it takes to do so.
+// patience is the number of graces within which a waiter has taken the lock away: up to one passes before it begins to
+// wait for the second, and the third leaves time for its requests.
 const patience = 3
 
-// referee reports force before the grace is over, and holders that hold on for longer than they may. It is the rules by which two
-// holders at a time are checked.
+// referee reports force before the grace is over, and holders that hold on for longer than they may. It provides the
+// rules by which two holders at a time are checked.
 type referee struct {
 	holding.Growth
 	out     variants.Findings
@@ -37,34 +36,33 @@ type referee struct {
 	holders map[int]*holder
 	waiting holding.Waiting
 	deaf    revoking.Deafness
-	freed   time.Duration // the next client to be granted the lock cannot have had it before
+	freed   time.Duration // the next client that is granted the lock cannot have had it before
 	last    variants.Event
 }
 
-// newReferee returns a referee that has seen no event.
 func newReferee(out variants.Findings, words holding.Words) *referee {
-	r := &referee{Growth: holding.Growth{Words: words}, out: out, holders: map[int]*holder{}, waiting: holding.Waiting{}, deaf: revoking.Deafness{}}
+	r := &referee{Growth: holding.Growth{Words: words}, out: out, holders: map[int]*holder{},
+		waiting: holding.Waiting{}, deaf: revoking.Deafness{}}
 	r.fencing = holding.NewFencing(out, words, r)
 	return r
 }
 
-// holder is a client that has not released yet, or whose release is under way.
+// holder is the state of a client that has not released yet, or whose release is under way.
 type holder struct {
 	since     time.Duration // when it recorded that it held
-	earliest  time.Duration // when it can have begun to, as seen by the others
+	earliest  time.Duration // when its hold can have begun, as seen by the others
 	forced    bool          // another client was granted the lock meanwhile
 	forcedAt  time.Duration
-	pressed   time.Duration // since when a client wanted it that gave up after the grace, perhaps by force; zero for none
+	pressed   time.Duration // since when a client wanted it that gives up after the grace, perhaps by force; zero for none
 	deaf      bool          // a fault has made it ignore requests for some of the time
 	releasing bool
 	asked     time.Duration // once it releases: since when it may have been wanted
 	wanted    bool
 }
 
-// Observe implements [variants.Observer].
 func (r *referee) Observe(e variants.Event) {
 	r.deaf.Observe(e)
-	r.fencing.Observe(e) // it asks for overlaps before the client is taken from those that wait
+	r.fencing.Observe(e) // it looks for overlaps before the client is taken from the waiting ones
 	if e.Kind == holding.Acquired {
 		r.holders[e.Client] = &holder{since: e.At, earliest: r.earliest(e), deaf: r.deaf[e.Client]}
 	}
@@ -84,7 +82,7 @@ func (r *referee) Observe(e variants.Event) {
 	}
 }
 
-// press notes for whom a client has waited that gives up.
+// press records which holders a client that gives up has waited for.
 func (r *referee) press(e variants.Event, wanted time.Duration) {
 	if e.Kind != holding.Withdrew && e.Kind != variants.SessionLost && !e.EndsLife() {
 		return
@@ -96,7 +94,6 @@ func (r *referee) press(e variants.Event, wanted time.Duration) {
 	}
 }
 
-// follow takes the next event of a holder.
 func (r *referee) follow(e variants.Event, h *holder) {
 	switch e.Kind {
 	case variants.Deafened:
@@ -113,7 +110,7 @@ func (r *referee) follow(e variants.Event, h *holder) {
 	}
 }
 
-// Complete implements [variants.Observer]. A client that holds until then was not forced out later.
+// A client that holds until the end was not forced out later.
 func (r *referee) Complete() {
 	r.fencing.Complete()
 	for _, client := range slices.Sorted(maps.Keys(r.holders)) {
@@ -123,14 +120,14 @@ func (r *referee) Complete() {
 	}
 }
 
-// asked returns since when a client that holds from some moment on has been wanted, and whether it is.
+// asked returns since when a holder has been wanted; false if it is not wanted.
 func (r *referee) asked(held time.Duration) (time.Duration, bool) {
 	since, waiting := r.waiting.Longest()
 	return max(since, held), waiting
 }
 
-// Order implements [holding.Rules]. A client that learns so late of its grant that force may have been used meanwhile breaks nothing: its token
-// stops it.
+// Order allows the late grant: a client that learns so late of its grant that force may have been used meanwhile breaks
+// nothing, because its token stops it.
 func (r *referee) Order(granted variants.Event) (exceed int64, breach string) {
 	exceed, breach = r.Growth.Order(granted)
 	if r.late(granted) && r.Token(granted) < exceed {
@@ -145,8 +142,7 @@ func (r *referee) late(granted variants.Event) bool {
 	return r.terms.Forced && known && granted.At-wanted >= r.terms.Grace
 }
 
-// Overlap implements [holding.Rules]. Where force may be used, it may be used after the grace. It is then the token that stops the
-// old holder.
+// Overlap allows force after the grace. The token then stops the old holder.
 func (r *referee) Overlap(granted, held variants.Event) string {
 	client, other, h := granted.Client, held.Client, r.holders[held.Client]
 	if !r.terms.Forced || h == nil {
@@ -160,7 +156,8 @@ func (r *referee) Overlap(granted, held variants.Event) string {
 		asked = min(asked, h.pressed)
 	}
 	if waited := granted.At - asked; waited < r.terms.Grace {
-		return fmt.Sprintf("client %d acquired the lock while client %d held it, which was asked %s before; the grace is %s", client, other, waited, r.terms.Grace)
+		return fmt.Sprintf("client %d acquired the lock while client %d held it, which was asked %s before; the grace is %s",
+			client, other, waited, r.terms.Grace)
 	}
 	r.fencing.Fence(granted, other)
 	if !h.forced {
@@ -170,8 +167,8 @@ func (r *referee) Overlap(granted, held variants.Event) string {
 	return ""
 }
 
-// earliest returns when a client that records that it holds can have begun to. It does so after the reply has come. Those
-// that wait may have seen it in the line before that, and have begun to count.
+// earliest returns when a hold can have begun. The client records it after the reply has come. Waiters may have seen it
+// in the line before that, and have begun to count.
 func (r *referee) earliest(e variants.Event) time.Duration {
 	wanted, known := r.waiting[e.Client]
 	if !known {
@@ -180,8 +177,8 @@ func (r *referee) earliest(e variants.Event) time.Duration {
 	return max(wanted, r.freed)
 }
 
-// overdue reports a holder that has held on for longer than it may. One that a fault has made deaf breaks no promise: where force
-// is not used in time, it blocks the others.
+// overdue reports a holder that has held on for longer than it may. A holder that a fault has made deaf breaks no
+// promise: where force is not used in time, it blocks the others.
 func (r *referee) overdue(e variants.Event, client int, h *holder) {
 	asked, waiting := r.asked(h.since)
 	limit := r.terms.Grace

@@ -54,7 +54,9 @@ func NewDataWatch(session *variants.Session, dir string) *DataWatch {
 	return l
 }
 
-func (l *DataWatch) ear(mine revoking.Znode) revoking.Ear { return revoking.UntilAsked{Znode: mine} }
+func (l *DataWatch) reader(mine revoking.Znode) revoking.RequestReader {
+	return revoking.UntilAsked{Znode: mine}
+}
 
 func dataWatchVariant() variants.Variant {
 	return variants.Variant{

@@ -30,8 +30,8 @@ import (
 // old holder has stopped, two hold the lock. What the lock protects must refuse the smaller fencing token.
 //
 // Cost in lockstep, where each of N clients comes when the one before it holds, which is asked and then releases, long
-// before the grace is over. It is that of DataWatch except for step 7, where the holder continues to watch after it was
-// asked. So every release notifies the holder itself, too:
+// before the grace is over. It is the cost of DataWatch except for step 7, where the holder continues to watch after it
+// was asked. So every release notifies the holder itself, too:
 //
 //	requests       8N-4
 //	writes         3N-1
@@ -104,13 +104,16 @@ func (l *Forced) awaitTurn(ctx context.Context, mine line.Ticket) error {
 	})
 }
 
-func (l *Forced) ear(mine revoking.Znode) revoking.Ear { return revoking.Rearmed{Znode: mine} }
+func (l *Forced) reader(mine revoking.Znode) revoking.RequestReader {
+	return revoking.Rearmed{Znode: mine}
+}
 
 func forcedVariant() variants.Variant {
 	v := dataWatchVariant()
 	v.Name = "forced"
 	v.Summary = fmt.Sprintf("as data-watch, but after %s the waiter deletes the holder's znode", grace)
-	v.BadAt = "strict exclusion: a holder that does not listen continues until it notices, while the next one holds the lock already, and only fencing tokens distinguish them"
+	v.BadAt = "strict exclusion: a holder that does not listen continues until it notices, " +
+		"while the next one holds the lock already, and only fencing tokens distinguish them"
 	v.Forgoes = nil
 	v.Lockstep.Notifications = "(3N-2)/N"
 	v.Lockstep.HerdMax = "2 (1 for N=1)"

@@ -1,10 +1,10 @@
 // Package revocable compares ways to ask the holder of a lock to give it up.
 //
 // The promise of all variants: at any moment at most one participant holds the lock; every grant carries a fencing token
-// that is larger than that of any grant before it; and a holder that is asked gives up within a grace that all have agreed
-// upon. No lock can make a holder listen. A holder that does not breaks the promise of poll and data-watch, whose waiters
-// continue to wait. With forced they wait for one grace more and take the lock away. So there, and only after the grace, two
-// clients may hold it until the old holder has noticed, and only the fencing token distinguishes them.
+// that is larger than the token of any earlier grant; and a holder that is asked gives up within a grace that all have
+// agreed upon. No lock can make a holder listen. A holder that does not breaks the promise of poll and data-watch, whose
+// waiters continue to wait. With forced they wait for one grace more and take the lock away. So there, and only after the
+// grace, two clients may hold it until the old holder has noticed, and only the fencing token distinguishes them.
 //
 //	variant     how a holder listens            cost of one revocation, besides acquire and release
 //	poll        reads its znode every T         1 write, and 1/T requests for as long as a client holds
@@ -15,8 +15,8 @@
 // holder with a waiter behind it has been asked, mostly before it held: the lock is for clients that keep it as long as no
 // other client wants it.
 //
-// Each variant's own comment has the steps and the exact formulas. `zkbench run revocable-drain` checks the formulas, except
-// for those of poll, which never comes to rest.
+// Each variant's own comment has the steps and the exact formulas. `zkbench run revocable-drain` checks the formulas,
+// except for the ones of poll, which never comes to rest.
 package revocable
 
 import (
@@ -33,7 +33,7 @@ import (
 //go:embed naive_*.go optimized_*.go
 var code embed.FS
 
-// What the variants are compared with.
+// The parameters of the variants.
 const (
 	interval = 100 * time.Millisecond // of poll
 	grace    = 5 * time.Second        // ample: a holder needs milliseconds, or the interval, but machines stall
@@ -72,7 +72,7 @@ var ErrHeld = errors.New("the lock is held already")
 // that it had succeeded.
 var ErrForced = fmt.Errorf("the lock was %w by force", variants.ErrTakenAway)
 
-// Terms are what the clients of a lock have agreed upon.
+// Terms are the agreement among the clients of a lock.
 type Terms struct {
 	Grace  time.Duration // within which a holder that was asked gives up
 	Forced bool          // after it, the lock may be taken away

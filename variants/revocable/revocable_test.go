@@ -13,7 +13,7 @@ import (
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
-// teller's events are one second apart, and grace is told in seconds.
+// The events of teller are one second apart, and grace is given in seconds.
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
@@ -36,17 +36,17 @@ func teller() variantstest.HistoryBuilder {
 func TestCheck(t *testing.T) {
 	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
-		{"nobody asks", "0:agreed:3 0:requested 0:acquired:1 - - - - 0:releasing 0:released", ""},
+		{"no client asks", "0:agreed:3 0:requested 0:acquired:1 - - - - 0:releasing 0:released", ""},
 		{"gives up in time", "0:agreed:3 0:acquired:1 1:requested - 0:heeded 0:releasing 1:acquired:2 0:released 1:releasing 1:released", ""},
 		{"was asked before it held", "0:agreed:3 0:requested 1:requested - - - - 0:acquired:1 - 0:releasing 1:acquired:2", ""},
-		{"whoever asked has withdrawn", "0:agreed:3 0:acquired:1 1:requested 1:withdrew - - - - 0:releasing", ""},
+		{"the client that asked has withdrawn", "0:agreed:3 0:acquired:1 1:requested 1:withdrew - - - - 0:releasing", ""},
 		{"the first token may be anything", "0:agreed:3 0:acquired:-7 0:releasing 1:acquired:-6", ""},
 		{"two at once", "0:agreed:3 0:acquired:1 1:acquired:2", "client 1 acquired the lock while client 0 held it"},
 		{"two at once after the grace", "0:agreed:1 0:acquired:1 1:requested - - - 1:acquired:2", "client 1 acquired the lock while client 0 held it"},
 		{"a token again", "0:agreed:3 0:acquired:1 0:releasing 0:released 1:acquired:1", "fencing token 1 after token 1"},
 		{"gives up too late", "0:agreed:3 0:acquired:1 1:requested - - - 0:releasing", "client 0 held on for 4s after it was asked; the grace is 3s | no client holds the lock in the end"},
 		{"never gives up", "0:agreed:3 0:acquired:1 1:requested - - - 2:requested", "client 0 held on for 4s after it was asked; the grace is 3s"},
-		{"nobody gets it", "0:agreed:3 0:acquired:1 1:requested 0:releasing 0:released", "no client holds the lock in the end, although 1 clients wait"},
+		{"no client gets it", "0:agreed:3 0:acquired:1 1:requested 0:releasing 0:released", "no client holds the lock in the end, although 1 clients wait"},
 		{"force after the grace", "0:forcible:3 0:acquired:1 1:requested - - 1:acquired:2 0:heeded 0:releasing 0:ousted 0:released 1:releasing", ""},
 		{"force that is noticed at once", "0:forcible:3 0:acquired:1 1:requested - - 0:heeded 0:releasing 0:ousted 1:acquired:2 0:released", ""},
 		{"force after the grace of one asked early", "0:forcible:3 1:requested 0:acquired:1 - - 1:acquired:2 0:releasing 0:ousted", ""},
@@ -71,7 +71,7 @@ func TestCheck(t *testing.T) {
 
 func TestSpans(t *testing.T) {
 	teller().Spans(t, Recipe(), []variantstest.Case{{
-		"client 1 comes while 0 holds, and client 0 comes back before 1 has it; nobody asks client 0 the second time",
+		"client 1 comes while 0 holds, and client 0 comes back before 1 has it; no client asks client 0 the second time",
 		"0:requested 0:acquired:1 - 1:requested - 0:heeded 0:releasing 0:released 0:requested 1:acquired:2 - 1:heeded 1:releasing 0:acquired:3 1:released 0:releasing 0:released",
 		"acquire(0)=1s acquire(1)=6s acquire(0)=5s hold(0)=5s hold(1)=3s hold(0)=2s release(0)=1s release(1)=2s release(0)=1s " +
 			"handoff(1)=3s handoff(0)=1s revoke(0)=2s revoke(1)=2s",
@@ -91,7 +91,7 @@ type scripted struct {
 func (s scripted) Acquire(context.Context) (Grant, error) { return s.grant, s.refused }
 func (s scripted) Release(context.Context) error          { return s.stays }
 
-// What a participant records is what happened to it, however its step ends.
+// A participant records what happened to it, however its step ends.
 func TestStepRecordsHowAHoldEnds(t *testing.T) {
 	over := make(chan struct{})
 	close(over)
@@ -102,7 +102,7 @@ func TestStepRecordsHowAHoldEnds(t *testing.T) {
 		want []variants.EventKind
 		err  error
 	}{
-		{"nobody asks", scripted{}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing, holding.Released}, nil},
+		{"no client asks", scripted{}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing, holding.Released}, nil},
 		{"is asked", scripted{grant: Grant{Revoked: over}}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Heeded, holding.Releasing, holding.Released}, nil},
 		{"is forced", scripted{stays: ErrForced}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing, ousted, holding.Released}, nil},
 		{"withdraws", scripted{refused: variants.ErrSessionLost}, nil, []variants.EventKind{agreed, holding.Requested, holding.Withdrew}, variants.ErrSessionLost},

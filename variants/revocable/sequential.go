@@ -8,18 +8,17 @@ import (
 	"github.com/zkbench/zkbench/variants/revoking"
 )
 
-// marker is in the names of a lock's tickets.
 const marker = "-lock-"
 
-// strategy is what the variants differ in.
 type strategy interface {
 	// awaitTurn asks the client just before in the line to give up, and returns when the client's own ticket is the first.
 	awaitTurn(ctx context.Context, mine line.Ticket) error
-	// ear returns how the holder of a znode learns that it has been asked to give up.
-	ear(mine revoking.Znode) revoking.Ear
+	// reader returns the reader of requests to the holder of a znode.
+	reader(mine revoking.Znode) revoking.RequestReader
 }
 
-// sequential is what the variants share: one client's place in the line, and what it hears while it holds.
+// sequential is shared by the variants: one client's place in the line, and the requests that it listens for while it
+// holds.
 type sequential struct {
 	*variants.Exclusive[Grant]
 	line.Line
@@ -29,7 +28,6 @@ type sequential struct {
 	listening  *revoking.Listening
 }
 
-// init prepares a lock with a strategy.
 func (s *sequential) init(session *variants.Session, dir string, strategy strategy) {
 	s.Line = line.New(session, dir, marker)
 	s.background = session.Background()
@@ -38,21 +36,21 @@ func (s *sequential) init(session *variants.Session, dir string, strategy strate
 }
 
 func (s *sequential) acquire(ctx context.Context) (Grant, error) {
-	var ear revoking.Ear
+	var reader revoking.RequestReader
 	var first revoking.Seen
 	mine, err := s.Take(ctx, func(ctx context.Context, mine line.Ticket) (err error) {
 		if err := s.strategy.awaitTurn(ctx, mine); err != nil {
 			return err
 		}
-		ear = s.strategy.ear(revoking.Znode{Session: s.background, Path: s.Path(mine)})
-		first, err = ear.Look(ctx)
+		reader = s.strategy.reader(revoking.Znode{Session: s.background, Path: s.Path(mine)})
+		first, err = reader.Look(ctx)
 		return err
 	})
 	if err != nil {
 		return Grant{}, err
 	}
 	s.mine = mine
-	s.listening = revoking.Listen(ctx, s.Session.Lost(), ear, first)
+	s.listening = revoking.Listen(ctx, s.Session.Lost(), reader, first)
 	return Grant{Token: int64(mine.Seq), Revoked: s.listening.Revoked, Lost: s.listening.Lost}, nil
 }
 
@@ -61,13 +59,13 @@ func (s *sequential) release(ctx context.Context) error {
 	return s.Leave(ctx, s.mine)
 }
 
-// awaitTurn is the strategy of a waiter that asks and does no more.
+// This awaitTurn is for variants whose waiters ask and do no more.
 func (s *sequential) awaitTurn(ctx context.Context, mine line.Ticket) error {
 	return s.queue(ctx, mine, func(_, predecessor line.Ticket) error { return s.AwaitWatch(ctx, predecessor) })
 }
 
-// queue asks the predecessor and waits for it in the given way, until mine is the first. It asks before it watches, or the
-// watch would fire for the request. Each new predecessor is asked: the one that withdrew may not have asked it.
+// queue asks the predecessor and calls wait, until mine is the first. It asks before it watches, or the watch would
+// fire for the request. Each new predecessor is asked: the one that withdrew may not have asked it.
 func (s *sequential) queue(ctx context.Context, mine line.Ticket, wait func(first, predecessor line.Ticket) error) error {
 	var asked line.Ticket
 	for {

@@ -8,21 +8,20 @@ import (
 	"github.com/zkbench/zkbench/variants/holding"
 )
 
-// What a participant records in addition to what package holding has.
+// The events that a participant records in addition to those of package holding.
 const (
 	agreed       = holding.Further + iota // value: the grace, after which no client may use force
 	agreedForced                          // value: the grace, after which a client may use force
 	ousted                                // a release found that the lock had been taken away by force; value: the token
 )
 
-// phaseRevoke is the phase that other locks do not have.
 const phaseRevoke = "revoke"
 
-// phases returns what is timed, the most telling first.
 func phases() []variants.Phase {
 	phases := append([]variants.Phase{{
 		Name: phaseRevoke, UntimedInLockstep: true,
-		Meaning: "from when another client wants the lock, or its holder has it if that is later, until the holder has come to an end because it was asked",
+		Meaning: "from when another client wants the lock, or its holder has it if that is later, " +
+			"until the holder has come to an end because it was asked",
 	}}, holding.Phases()...)
 	hold := &phases[len(phases)-1]
 	hold.Meaning, hold.Waits = "how long holders hold, as the scenario makes them or until they are asked", true
@@ -43,7 +42,7 @@ func NewParticipant(l Lock, terms Terms, env variants.Env) variants.Participant 
 	}
 	release := func(ctx context.Context) error {
 		err := l.Release(ctx)
-		if errors.Is(err, ErrForced) { // the holder was too slow, which is no error
+		if errors.Is(err, ErrForced) { // the holder was too slow, which is not an error
 			env.Record(ousted, grant.Token)
 			return nil
 		}
@@ -52,7 +51,6 @@ func NewParticipant(l Lock, terms Terms, env variants.Env) variants.Participant 
 	return holding.NewWorker(env, func(int) holding.Operation { return holding.Operation{Acquire: acquire, Release: release} })
 }
 
-// join makes a variant's Join of its constructor.
 func join(terms Terms, open func(context.Context, variants.Env) (Lock, error)) variants.JoinFunc {
 	return variants.JoinBy(open, func(l Lock, env variants.Env) variants.Participant { return NewParticipant(l, terms, env) })
 }

@@ -10,14 +10,14 @@ type Listening struct {
 	// Lost is closed when the session is lost, or when the client's znode could not be read.
 	Lost chan struct{}
 
-	asked  bool // Revoked is closed
+	asked  bool
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// Listen looks at a client's own znode until [Listening.Stop], even after ctx has ended. The first look has been taken. sessionLost
-// is that of the session.
-func Listen(ctx context.Context, sessionLost <-chan struct{}, by Ear, first Seen) *Listening {
+// Listen looks at a client's own znode until [Listening.Stop], even after ctx has ended. first is the result of the
+// first look, which the caller has made. sessionLost is closed when the session is lost.
+func Listen(ctx context.Context, sessionLost <-chan struct{}, by RequestReader, first Seen) *Listening {
 	l := &Listening{Revoked: make(chan struct{}), Lost: make(chan struct{}), done: make(chan struct{})}
 	l.hear(first)
 	ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -29,7 +29,7 @@ func Listen(ctx context.Context, sessionLost <-chan struct{}, by Ear, first Seen
 }
 
 // run looks until the client has been asked, and after that as long as there is a watch.
-func (l *Listening) run(ctx context.Context, sessionLost <-chan struct{}, by Ear, last Seen) {
+func (l *Listening) run(ctx context.Context, sessionLost <-chan struct{}, by RequestReader, last Seen) {
 	for !l.asked || last.Watch != nil {
 		now, err := by.LookAgain(ctx, last)
 		switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/variants/holding"
 )
 
-// Deafness is the clients that a fault makes ignore requests, in all their lives until it is over.
+// Deafness is the set of clients that a fault makes ignore requests, in all their lives until the fault is over.
 type Deafness map[int]bool
 
 // Observe takes the next event.
@@ -20,10 +20,10 @@ func (d Deafness) Observe(e variants.Event) {
 	}
 }
 
-// Waiting is the clients that wait and may ask holders to give up, such as [holding.Waiting].
+// Waiting is the set of clients that wait and may ask holders to give up, such as [holding.Waiting].
 type Waiting interface {
 	Observe(e variants.Event)
-	// Longest returns the time of the first request, and whether there is one.
+	// Longest returns the time of the first request; waiting is false if there is none.
 	Longest() (since time.Duration, waiting bool)
 }
 

@@ -1,7 +1,7 @@
-// Package revoking is what locks share whose holders can be asked to give them up.
+// Package revoking is shared by locks whose holders can be asked to give them up.
 //
-// It takes one position: a request is the word "unlock" in the asked client's own znode of the line, as on the recipes page. So a
-// client can be asked before it holds as well as while it holds.
+// It takes one position: a request is the word "unlock" in the asked client's own znode of the line, as on the recipes
+// page. So a client can be asked before it holds as well as while it holds.
 package revoking
 
 import (
@@ -14,17 +14,17 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Unlock is what is written to the znode of a client to ask it to give up.
+// Unlock is the data by which the znode of a client asks it to give up.
 const Unlock = "unlock"
 
-// Seen is what a client has seen on its own znode.
+// Seen is the state of a client's own znode, as the client has read it.
 type Seen struct {
 	Asked bool
 	Watch *variants.Watch // nil if none is armed
 }
 
-// Ear is how a client learns that it has been asked.
-type Ear interface {
+// RequestReader reads requests to give up from a client's own znode.
+type RequestReader interface {
 	// Look finds out whether the client has been asked, for the first time.
 	Look(ctx context.Context) (Seen, error)
 	// LookAgain looks when there may be something new since the last look.
@@ -56,13 +56,13 @@ func goneIsLost(err error) error {
 	return err
 }
 
-// Rearmed is the ear of a client that watches its znode to the end, and so learns if it is deleted.
+// Rearmed is the reader of a client that watches its znode to the end, and so learns if it is deleted.
 type Rearmed struct{ Znode }
 
-// Look implements [Ear].
+// Look implements [RequestReader].
 func (r Rearmed) Look(ctx context.Context) (Seen, error) { return r.ReadW(ctx) }
 
-// LookAgain implements [Ear].
+// LookAgain implements [RequestReader].
 func (r Rearmed) LookAgain(ctx context.Context, last Seen) (Seen, error) {
 	if err := r.Session.Await(ctx, last.Watch); err != nil {
 		return Seen{}, err
@@ -70,11 +70,11 @@ func (r Rearmed) LookAgain(ctx context.Context, last Seen) (Seen, error) {
 	return r.ReadW(ctx)
 }
 
-// UntilAsked is the ear of a client that watches its znode until it has been asked. It then reads without a watch, which would
+// UntilAsked is the reader of a client that watches its znode until it has been asked. It then reads without a watch, which would
 // fire for the client's own release.
 type UntilAsked struct{ Znode }
 
-// Look implements [Ear].
+// Look implements [RequestReader].
 func (u UntilAsked) Look(ctx context.Context) (Seen, error) {
 	now, err := u.ReadW(ctx)
 	if now.Asked { // it cannot be asked twice
@@ -83,7 +83,7 @@ func (u UntilAsked) Look(ctx context.Context) (Seen, error) {
 	return now, err
 }
 
-// LookAgain implements [Ear].
+// LookAgain implements [RequestReader].
 func (u UntilAsked) LookAgain(ctx context.Context, last Seen) (Seen, error) {
 	if err := u.Session.Await(ctx, last.Watch); err != nil {
 		return Seen{}, err
@@ -95,7 +95,7 @@ func (u UntilAsked) LookAgain(ctx context.Context, last Seen) (Seen, error) {
 	return u.Look(ctx)
 }
 
-// Ask asks the owner of a znode to give up, and reports whether the znode exists. To ask twice does no harm.
+// Ask asks the owner of a znode to give up, and reports whether the znode exists. Asking twice does no harm.
 func Ask(ctx context.Context, session *variants.Session, path string) (exists bool, err error) {
 	_, err = session.Set(ctx, path, []byte(Unlock), -1)
 	if errors.Is(err, zk.ErrNoNode) {
@@ -104,8 +104,8 @@ func Ask(ctx context.Context, session *variants.Session, path string) (exists bo
 	return err == nil, variants.Attempted("write to "+path, err)
 }
 
-// AskOnce asks the owner of a znode unless another client has: it writes what it has read no more than once, so that the watches
-// of clients that have asked before do not fire. It is no error if the znode does not exist.
+// AskOnce asks the owner of a znode unless another client has: it expects the version that it has read, so that the
+// watches of clients that have asked before do not fire. It returns nil if the znode does not exist.
 func AskOnce(ctx context.Context, session *variants.Session, path string) error {
 	for {
 		data, stat, err := session.Get(ctx, path)

@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/variants/holding"
 )
 
-// joinDriven is the Join of all variants with a driver. A client that gives up stays in the line, as with [holding.JoinDriven].
+// A client of joinDriven that gives up stays in the line, as with [holding.JoinDriven].
 func joinDriven(_ context.Context, env variants.Env) (variants.Participant, error) {
 	client, err := variants.NewDriven(env)
 	return newWorker(env, func(ctx context.Context, mode Mode) (Grant, error) {
@@ -16,10 +16,10 @@ func joinDriven(_ context.Context, env variants.Env) (variants.Participant, erro
 	}, holding.ReleaseDriven(client, "release")), err
 }
 
-// Curator is InterProcessReadWriteLock of Apache Curator. The algorithm is that of [FirstWriterWatch].
+// Curator is InterProcessReadWriteLock of Apache Curator. It uses the algorithm of [FirstWriterWatch].
 //
-//  1. Create <dir>/_c_<guid>-__READ__ or <dir>/_c_<guid>-__WRIT__, ephemeral and sequential. If the reply is lost, list <dir> and look for the
-//     GUID.
+//  1. Create <dir>/_c_<guid>-__READ__ or <dir>/_c_<guid>-__WRIT__, ephemeral and sequential. If the reply is lost, list <dir>
+//     and look for the GUID.
 //  2. List <dir>, without a watch. A writer holds the lock if its znode is the lowest, a reader if no writer's znode is lower than its own.
 //  3. Read a lower znode with a watch: a writer the next lower one, a reader the lowest writer's. If it is gone, go to 2.
 //  4. Wait for the watch, then go to 2.
@@ -29,8 +29,8 @@ func joinDriven(_ context.Context, env variants.Env) (variants.Participant, erro
 //
 // Curator hands out no fencing token. The driver takes the sequence number from the path of the lock's znode.
 //
-// Cost of one acquire and release: 3 requests alone (create, getChildren, delete), 2 of them writes. A delete notifies at most the N-1 others,
-// which have one watch each, and each then lists and watches once more.
+// Cost of one acquire and release: 3 requests alone (create, getChildren, delete), 2 of them writes. A delete notifies at
+// most the N-1 others, which have one watch each, and each then lists and watches once more.
 //
 // Source: as written: InterProcessReadWriteLock in Apache Curator 5.4.
 func Curator() variants.Variant {
@@ -44,20 +44,20 @@ func Curator() variants.Variant {
 
 // Kazoo is the read/write lock of kazoo, the ZooKeeper client for Python: ReadLock and WriteLock at the same path.
 //
-//  1. List <dir> and look for the GUID of this lock object, unless the object is new: its znode of before may be there.
+//  1. List <dir> and look for the GUID of this lock object, unless the object is new: its earlier znode may be there.
 //  2. Create <dir>/<guid>__rlock__ or <dir>/<guid>__lock__, ephemeral and sequential.
 //  3. List <dir>, without a watch. A writer whose znode is the lowest holds the lock, and so does a reader if there is no writer's znode.
-//  4. Read a znode with a watch: a writer the next lower one, a reader that of the highest writer. If it is gone, go to 3.
+//  4. Read a znode with a watch: a writer the next lower one, a reader the highest writer's. If it is gone, go to 3.
 //  5. Wait for the watch, then go to 3.
 //  6. To release, delete the client's own znode.
 //
-// The mistake is in steps 3 and 4: a reader looks for the writers below its own znode, but does not find its own among those of the writers, so
-// that it waits for writers that have come later, too. Such a writer waits for the reader.
+// The mistake is in steps 3 and 4: a reader looks for the writers below its own znode, but does not find its own among those
+// of the writers, so that it waits for writers that have come later, too. Such a writer waits for the reader.
 //
 // Kazoo hands out no fencing token. The driver takes the sequence number from the name of the lock's znode.
 //
-// Cost of one acquire and release: 4 requests alone, 2 of them writes. A delete notifies at most the N-1 others, which have one watch each, and
-// each then lists and watches once more.
+// Cost of one acquire and release: 4 requests alone, 2 of them writes. A delete notifies at most the N-1 others, which have
+// one watch each, and each then lists and watches once more.
 //
 // Source: as written: ReadLock and WriteLock in kazoo 2.8.
 func Kazoo() variants.Variant {

@@ -43,7 +43,6 @@ func NewFirstWriterWatch(session *variants.Session, dir string) *FirstWriterWatc
 	return l
 }
 
-// firstWriter returns which of the contenders before the client it waits for.
 func firstWriter(mode Mode, before []contender) (watched line.Ticket, waiting bool) {
 	i := len(before) - 1
 	if mode == Read {

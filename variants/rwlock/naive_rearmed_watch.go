@@ -17,9 +17,9 @@ import (
 //     its own.
 //  3. Look with exists, which sets a watch, at a lower znode: a writer at the next lower one, a reader at the next lower writer's.
 //     If it is gone, go to 2.
-//  4. Write "unlock" to the znodes in the way, each once: a reader to the next lower writer's; a writer to those of the readers
-//     behind the next lower writer, or to that writer's own if there are none. Each client before that does the same, so that all in
-//     the line are asked.
+//  4. Write "unlock" to the znodes in the way, each once: a reader to the next lower writer's; a writer to the znodes of
+//     the readers behind the next lower writer, or to that writer's own if there are none. Each client before that does
+//     the same, so that all in the line are asked.
 //  5. Wait for the watch of step 3, and go to 2.
 //  6. To release, or to withdraw, delete the client's own znode.
 //
@@ -54,7 +54,6 @@ func NewRearmedWatch(session *variants.Session, dir string) *RearmedWatch {
 	return l
 }
 
-// takeTurn listens while it waits.
 func (l *RearmedWatch) takeTurn(ctx context.Context, mine contender) (*revoking.Listening, error) {
 	listening, err := l.listen(ctx, revoking.Rearmed{Znode: l.znode(mine)})
 	if err != nil {
@@ -98,7 +97,7 @@ func (l *RearmedWatch) waitAndAsk(ctx context.Context, mine contender) error {
 	}
 }
 
-// notIn returns the contenders that are not in a set, and adds them to it.
+// notIn also adds the contenders that it returns to the set.
 func notIn(set map[line.Ticket]bool, all []contender) []contender {
 	var others []contender
 	for _, c := range all {
@@ -118,10 +117,12 @@ func rearmedWatchVariant() variants.Variant {
 		Name:    "rearmed-watch",
 		Kind:    variants.Naive,
 		Summary: "each client watches its own znode to the end, and those it waits for before it asks",
-		BadAt:   "every revocation: half of its notifications are of no use; and many readers behind a writer, where each wakes those that asked before",
+		BadAt: "every revocation: half of its notifications are of no use; " +
+			"and many readers behind a writer, where each wakes those that asked before",
 		Forgoes: []variants.Loss{variants.Blocked},
 		Lockstep: variants.Cost{
-			Requests: "(4N + 4a + 2(f+a-1))/N" + withWaiters + " (4 for N=1)", Writes: "2 + (f+a-1)/N" + withWaiters + " (2 for N=1)", FailedWrites: "0",
+			Requests: "(4N + 4a + 2(f+a-1))/N" + withWaiters + " (4 for N=1)",
+			Writes:   "2 + (f+a-1)/N" + withWaiters + " (2 for N=1)", FailedWrites: "0",
 			Notifications: "(N+f+3a-1)/N" + withWaiters + " (1 for N=1)", HerdMax: "2 (1 for N=1)",
 		},
 		Free: variants.Cost{

@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/variants/holding"
 )
 
-// newObserver returns an observer of the lock's phases and promise.
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		holding.Spans(out, holding.PhaseAcquire, holding.PhaseHold, holding.PhaseRelease),
@@ -19,9 +18,9 @@ func newObserver(out variants.Findings) variants.Observer {
 	}
 }
 
-// handoffs pairs each acquisition by a client that was already waiting with the release that made way for it: for a writer
-// the one that left the lock free, for a reader the last one by a writer. Otherwise the time in between is idle time, not a
-// handoff.
+// handoffs pairs each acquisition by a client that was already waiting with the release that made way for it: for a
+// writer the release that left the lock free, for a reader the last one by a writer. Otherwise the time in between is
+// idle time, not a handoff.
 func handoffs(out variants.Findings) variants.Observer {
 	type release struct {
 		place int // in the history; zero if the lock is not free
@@ -69,13 +68,12 @@ type token struct {
 	granted bool
 }
 
-// Token implements [holding.Rules].
 func (*readWriteRules) Token(granted variants.Event) int64 {
 	_, value := unstamp(granted.Value)
 	return value
 }
 
-// Overlap implements [holding.Rules]. A client must not meet itself, a writer, and as a writer any other client.
+// Overlap lets only readers hold at the same time, and no client hold twice.
 func (*readWriteRules) Overlap(granted, held variants.Event) string {
 	mode, _ := unstamp(granted.Value)
 	other, _ := unstamp(held.Value)
@@ -85,8 +83,7 @@ func (*readWriteRules) Overlap(granted, held variants.Event) string {
 	return fmt.Sprintf("client %d acquired the lock as a %s while client %d held it as a %s", granted.Client, mode, held.Client, other)
 }
 
-// Order implements [holding.Rules]. It compares the token of a reader with all earlier ones of writers, and that of a writer with
-// all earlier ones.
+// Order compares the token of a reader with the tokens of earlier writers, and that of a writer with all earlier ones.
 func (x *readWriteRules) Order(granted variants.Event) (exceed int64, breach string) {
 	mode, value := unstamp(granted.Value)
 	before := x.largest[Write]
@@ -100,7 +97,6 @@ func (x *readWriteRules) Order(granted variants.Event) (exceed int64, breach str
 	return before.value, breach
 }
 
-// or returns the larger one of those that were granted.
 func (t token) or(other token) token {
 	if !t.granted || other.granted && other.value > t.value {
 		return other

@@ -27,10 +27,10 @@ import (
 // delete to the waiter. The waiter's watch is set after its own request, and no other request follows it. The holder's watch is not
 // armed again, so that its own delete does not fire it.
 //
-// Cost in lockstep, where clients come as for RearmedWatch, with the same f, w, r, and a = w + min(1,r) that wait. All create, list, read
-// their own znodes and delete: 4 requests. Each that waits reads and lists once more. Each of the f + a-1 requests is a setData, and a
-// getData of its receiver; that of the reader takes a getData before. Of the clients that hold in the end, none is asked, so that their
-// deletes fire their own watches: max(1,r). For N > 1:
+// Cost in lockstep, where clients come as for RearmedWatch, with the same f, w, r, and a = w + min(1,r) that wait. All
+// create, list, read their own znodes and delete: 4 requests. Each that waits reads and lists once more. Each of the f +
+// a-1 requests is a setData, and a getData of its receiver; the reader's request takes a getData before. Of the clients
+// that hold in the end, none is asked, so that their deletes fire their own watches: max(1,r). For N > 1:
 //
 //	requests       4N + 2a + 2(f+a-1) + min(1,r)
 //	writes         2N + (f+a-1)
@@ -87,7 +87,8 @@ func askOnceVariant() variants.Variant {
 		BadAt:   "holders that need time: every client that comes makes those before it give up, however important their work is",
 		Forgoes: []variants.Loss{variants.Blocked},
 		Lockstep: variants.Cost{
-			Requests: "(4N + 2a + 2(f+a-1) + min(1,r))/N" + withWaiters + " (4 for N=1)", Writes: "2 + (f+a-1)/N" + withWaiters + " (2 for N=1)", FailedWrites: "0",
+			Requests: "(4N + 2a + 2(f+a-1) + min(1,r))/N" + withWaiters + " (4 for N=1)",
+			Writes:   "2 + (f+a-1)/N" + withWaiters + " (2 for N=1)", FailedWrites: "0",
 			Notifications: "(f+2a-1 + max(1,r))/N" + withWaiters + " (1 for N=1)", HerdMax: "1",
 		},
 		Free: variants.Cost{

@@ -17,8 +17,8 @@ import (
 //  4. Wait for the watch, then go to 2: the watched client may have withdrawn rather than released.
 //  5. To release, or to withdraw, delete the client's own znode.
 //
-// A reader watches the last writer that it has to wait for. So unless that writer withdraws, the reader is woken once. All
-// readers behind a writer are woken at once, which is no herd: all of them may go on.
+// A reader watches the last writer that it has to wait for. So unless that writer withdraws, the reader is woken once.
+// All readers behind a writer are woken at once, which is not a herd: all of them may go on.
 //
 // Cost in lockstep, where ⌈N/3⌉ readers hold, w = ⌊(N+1)/3⌋ writers wait behind them, and r = ⌊N/3⌋ readers wait behind
 // those. The first readers release in the order in which they came, so that only the last of them notifies a writer:
@@ -46,7 +46,6 @@ func NewNearestWriterWatch(session *variants.Session, dir string) *NearestWriter
 	return l
 }
 
-// nearestWriter returns which of the contenders before the client it waits for.
 func nearestWriter(mode Mode, before []contender) (watched line.Ticket, waiting bool) {
 	for i := len(before) - 1; i >= 0; i-- {
 		if mode == Write || isWriter(before[i]) {

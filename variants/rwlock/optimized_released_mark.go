@@ -32,10 +32,10 @@ import (
 //	requests       N deletes and marks + 1 listing if there is a writer
 //	herd           r notifications from the last writer's release, 1 from any other
 //
-// Running free, the bounds of writes, notifications and herds are those of NearestWriterWatch. A client that a writer wakes saves its
-// listing. One that lists before a marked znode is deleted and reads after must list again. All readers behind a writer read the same
-// znode, so that this can happen to each client once for the znode of each other client: at most N-1 reads and N-1 listings more than
-// the create, the first listing and the release, 2N+1 requests.
+// Running free, the bounds of NearestWriterWatch apply to writes, notifications and herds. A client that a writer wakes
+// saves its listing. One that lists before a marked znode is deleted and reads after must list again. All readers behind
+// a writer read the same znode, so that this can happen to each client once for the znode of each other client: at most
+// N-1 reads and N-1 listings more than the create, the first listing and the release, 2N+1 requests.
 //
 // Bound: handing the lock from a writer to the next clients needs one quorum write and one notification to each of them. This
 // variant's handoff has nothing else; nearest-writer-watch has a getChildren after them, by all readers at once. From the last
@@ -73,7 +73,6 @@ func (l *ReleasedMark) Acquire(ctx context.Context, mode Mode) (Grant, error) {
 // Release implements [Lock].
 func (l *ReleasedMark) Release(ctx context.Context) error { return l.exclusive.Release(ctx) }
 
-// give marks a writer's ticket, and deletes a reader's.
 func (l *ReleasedMark) give(ctx context.Context) error {
 	if isWriter(l.mine) {
 		return l.marking.Leave(ctx, l.mine.Ticket)
@@ -81,7 +80,6 @@ func (l *ReleasedMark) give(ctx context.Context) error {
 	return l.marking.Line.Leave(ctx, l.mine.Ticket)
 }
 
-// await returns when no contender that mine has to wait for is before it.
 func (l *ReleasedMark) await(ctx context.Context, mine contender) error {
 	return l.marking.AwaitEachMark(ctx, next(mine, nearestWriter))
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/zkbench/zkbench/variants/revoking"
 )
 
-// grace is within which a holder that was asked gives up. It is ample: a holder needs milliseconds, but machines stall.
+// grace is the time within which a holder that was asked gives up. It is ample: a holder needs milliseconds, but
+// machines stall.
 const grace = 5 * time.Second
 
 // RevocableLock is a read/write lock whose holders can be asked to give it up.
@@ -39,7 +40,7 @@ func RevocableRecipe() variants.Recipe {
 	}
 }
 
-// revocable is what the variants with revocation share. They differ in whom they ask, and in how they listen.
+// revocable is shared by the variants with revocation. They differ in whom they ask, and in how they listen.
 type revocable struct {
 	sequential
 	background *variants.Session // on which a client listens
@@ -47,10 +48,10 @@ type revocable struct {
 	turn       turn
 }
 
-// turn waits for a client's turn. It returns what the client hears from then on, nil if no client may ask it.
+// turn waits for a client's turn. It returns the requests that the client listens for from then on, nil if no client
+// may ask it.
 type turn func(ctx context.Context, mine contender) (*revoking.Listening, error)
 
-// init prepares a lock whose clients wait in the given way.
 func (r *revocable) init(session *variants.Session, dir string, turn turn) {
 	r.Line = line.New(session, dir, readMarker)
 	r.background = session.Background()
@@ -58,17 +59,14 @@ func (r *revocable) init(session *variants.Session, dir string, turn turn) {
 	r.exclusive = variants.NewExclusive[Grant](session, ErrHeld, nil, r.release)
 }
 
-// Acquire implements [Lock].
 func (r *revocable) Acquire(ctx context.Context, mode Mode) (Grant, error) {
 	return r.acquire(ctx, r.lineFor(mode), mode)
 }
 
-// AcquireUrgently implements [RevocableLock].
 func (r *revocable) AcquireUrgently(ctx context.Context, mode Mode) (Grant, error) {
 	return r.Acquire(ctx, mode)
 }
 
-// acquire waits for the lock in a line.
 func (r *revocable) acquire(ctx context.Context, in line.Line, mode Mode) (Grant, error) {
 	return r.exclusive.AcquireBy(ctx, func(ctx context.Context) (granted Grant, err error) {
 		r.mine, err = in.Take(ctx, func(ctx context.Context, mine line.Ticket) (err error) {
@@ -93,13 +91,11 @@ func (r *revocable) release(ctx context.Context) error {
 	return r.Leave(ctx, r.mine)
 }
 
-// znode is the client's own.
 func (r *revocable) znode(mine contender) revoking.Znode {
 	return revoking.Znode{Session: r.background, Path: r.Path(mine.Ticket)}
 }
 
-// listen begins to listen.
-func (r *revocable) listen(ctx context.Context, by revoking.Ear) (*revoking.Listening, error) {
+func (r *revocable) listen(ctx context.Context, by revoking.RequestReader) (*revoking.Listening, error) {
 	first, err := by.Look(ctx)
 	if err != nil {
 		return nil, err
@@ -125,7 +121,6 @@ func (r *revocable) await(ctx context.Context, mine contender, ask func(before [
 	return children, err
 }
 
-// ask asks the owners of tickets to give up.
 func (r *revocable) ask(ctx context.Context, owners []contender) error {
 	for _, c := range owners {
 		if _, err := revoking.Ask(ctx, r.Session, r.Path(c.Ticket)); err != nil {
@@ -135,8 +130,9 @@ func (r *revocable) ask(ctx context.Context, owners []contender) error {
 	return nil
 }
 
-// inTheWay returns which of the contenders before a client it must ask to give up, so that, if each client does that, all that
-// stand before one have been asked: the next lower writer, and a writer the readers behind that instead, if there are any.
+// inTheWay returns which of the contenders before a client it must ask to give up: the next lower writer, or, for a
+// writer, the readers behind that writer instead, if there are any. If each client asks these, all that stand before
+// any client have been asked.
 func inTheWay(mode Mode, before []contender) []contender {
 	last := len(before) - 1
 	for last >= 0 && !isWriter(before[last]) {

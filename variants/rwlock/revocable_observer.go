@@ -10,24 +10,23 @@ import (
 	"github.com/zkbench/zkbench/variants/revoking"
 )
 
-// newRevocableObserver returns an observer of the phases and the promise of a lock that can be revoked.
 func newRevocableObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		newObserver(out),
 		revoking.Revocations(out, phaseRevoke, &askers{Waiting: holding.Waiting{}}),
 		urgentWaits(out),
 		inversions(out),
-		&consent{out: out, askers: askers{Waiting: holding.Waiting{}}, deaf: revoking.Deafness{}, holders: map[int]*consenting{}, requests: map[int]*request{}},
+		&consent{out: out, askers: askers{Waiting: holding.Waiting{}}, deaf: revoking.Deafness{},
+			holders: map[int]*consenting{}, requests: map[int]*request{}},
 	}
 }
 
-// askers is the clients that wait and may ask holders to give up.
+// askers are the clients that wait and may ask holders to give up.
 type askers struct {
 	holding.Waiting
 	urgentOnly bool
 }
 
-// Observe takes the next event.
 func (a *askers) Observe(e variants.Event) {
 	if e.Kind == agreedUrgent {
 		a.urgentOnly = true
@@ -38,7 +37,6 @@ func (a *askers) Observe(e variants.Event) {
 	a.Waiting.Observe(e)
 }
 
-// urgentWaits returns an observer of the times in which urgent clients acquire the lock.
 func urgentWaits(out variants.Findings) variants.Observer {
 	waiting := &askers{Waiting: holding.Waiting{}, urgentOnly: true}
 	return variants.ObserverFunc(func(e variants.Event) {
@@ -88,21 +86,19 @@ type consent struct {
 	last     variants.Event
 }
 
-// request is a client's request for the lock.
 type request struct {
 	urgent bool
 	wanted bool // another client that might ask waited at some time since
 }
 
-// consenting is a client that has not released yet.
+// consenting is the state of a client that has not released yet.
 type consenting struct {
 	since     time.Duration
 	deaf      bool // a fault has made it ignore requests for some of the time
-	causeless bool // it was asked although no client may have asked it
+	causeless bool // it was asked although no client was allowed to ask it
 	releasing bool
 }
 
-// Observe implements [variants.Observer].
 func (c *consent) Observe(e variants.Event) {
 	c.last = e
 	c.deaf.Observe(e)
@@ -124,14 +120,12 @@ func (c *consent) Observe(e variants.Event) {
 	}
 }
 
-// Complete implements [variants.Observer].
 func (c *consent) Complete() {
 	for _, client := range slices.Sorted(maps.Keys(c.holders)) {
 		c.overdue(c.last, client, c.holders[client])
 	}
 }
 
-// settle takes note of the end of a client's request, if it could ask.
 func (c *consent) settle(e variants.Event) {
 	if _, asks := c.askers.Waiting[e.Client]; !asks {
 		return
@@ -146,7 +140,6 @@ func (c *consent) settle(e variants.Event) {
 	}
 }
 
-// follow takes the next event of a holder.
 func (c *consent) follow(e variants.Event, h *consenting) {
 	switch e.Kind {
 	case variants.Deafened:
@@ -166,13 +159,13 @@ func (c *consent) follow(e variants.Event, h *consenting) {
 	}
 }
 
-// mustNotBeAsked reports whether the holder has a request that none takes precedence over.
+// mustNotBeAsked reports whether no other request takes precedence over the holder's.
 func (c *consent) mustNotBeAsked(mine *request) bool {
 	return c.askers.urgentOnly && mine != nil && mine.urgent
 }
 
-// overdue reports a holder that has held on for longer than it may. One that a fault has made deaf breaks no promise: it blocks the
-// others.
+// overdue reports a holder that has held on for longer than it may. A holder that a fault has made deaf breaks no
+// promise: it blocks the others.
 func (c *consent) overdue(e variants.Event, client int, h *consenting) {
 	since, waiting := c.askers.Longest()
 	over := e.At - max(since, h.since)

@@ -97,7 +97,6 @@ func named(words string) []contender {
 	return contenders(children)
 }
 
-// names makes words of contenders.
 func names(all []contender) string {
 	var words []string
 	for _, c := range all {

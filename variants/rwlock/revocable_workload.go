@@ -21,12 +21,12 @@ const (
 	phaseInversion = "inversion"
 )
 
-// revocablePhases returns what is timed, the most telling first.
 func revocablePhases() []variants.Phase {
 	all := append([]variants.Phase{
 		{
 			Name: phaseRevoke, UntimedInLockstep: true,
-			Meaning: "from when a client that may ask wants the lock, or its holder has it if that is later, until the holder has come to an end because it was asked",
+			Meaning: "from when a client that may ask wants the lock, or its holder has it if that is later, " +
+				"until the holder has come to an end because it was asked",
 		},
 		{Name: phaseUrgent, UntimedInLockstep: true, Meaning: "the acquire of a client that is urgent"},
 		{
@@ -39,7 +39,7 @@ func revocablePhases() []variants.Phase {
 	return all
 }
 
-// isUrgentStep reports whether a participant is urgent in a step. In each step one participant is, in turn, the last one first.
+// In each step one participant is urgent, in turn, the last one first.
 func isUrgentStep(env variants.Env, step int) bool {
 	return (env.Index+step)%env.Clients == env.Clients-1
 }
@@ -57,7 +57,7 @@ func isUrgentRequest(value int64) bool {
 	return urgent == 1
 }
 
-// Terms are what the clients of a lock that can be revoked have agreed upon.
+// Terms are the agreement among the clients of a revocable lock.
 type Terms struct {
 	Grace      time.Duration // within which a holder that was asked gives up
 	Priorities bool          // only urgent clients may ask, and only others
@@ -79,7 +79,6 @@ func NewParticipant(l RevocableLock, terms Terms, env variants.Env) variants.Par
 	})
 }
 
-// joinRevocable makes a variant's Join of its constructor.
 func joinRevocable[L RevocableLock](terms Terms, open func(*variants.Session, string) L) variants.JoinFunc {
 	return variants.JoinBy(
 		func(_ context.Context, env variants.Env) (L, error) { return open(env.Session, env.Root), nil },

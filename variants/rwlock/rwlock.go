@@ -1,10 +1,10 @@
 // Package rwlock compares ways to build a lock that many readers may share and that a writer has for itself.
 //
 // The promise of all variants: a writer holds the lock alone, and readers share it. The fencing tokens give the order of
-// writers: a writer's token is larger than that of any grant before it, a reader's larger than that of any writer before it.
-// A writer may not know yet that its session has expired, which no lock can prevent by itself. A store that remembers the
-// largest token that wrote can refuse such a writer. No client overtakes another: a reader that comes after a waiting writer
-// waits for it, so that readers cannot starve writers, and a reader waits for writers only.
+// writers: a writer's token is larger than the token of any earlier grant, a reader's larger than the token of any
+// earlier writer. A writer may not know yet that its session has expired, which no lock can prevent by itself. A store
+// that remembers the largest token that wrote can refuse such a writer. No client overtakes another: a reader that comes
+// after a waiting writer waits for it, so that readers cannot starve writers, and a reader waits for writers only.
 //
 //	variant               znodes                    cost of a writer's release with m waiters
 //	children-watch        <dir>/<guid>-read-<seq>   m+1 notifications, m listings of m children
@@ -40,7 +40,7 @@ import (
 //go:embed naive_*.go optimized_*.go library_*.go drivers
 var code embed.FS
 
-// Mode is what a lock is wanted for.
+// Mode is the kind of access for which a client acquires a lock.
 type Mode int
 
 // The modes.
@@ -49,7 +49,7 @@ const (
 	Write             // alone
 )
 
-// String returns what a client in this mode is called.
+// String returns what a client in this mode is called in violations.
 func (m Mode) String() string {
 	if m == Write {
 		return "writer"

@@ -55,7 +55,7 @@ func TestCheck(t *testing.T) {
 	})
 }
 
-// A reader or a writer that has lost its session is judged with what it could know.
+// The checks of a reader or a writer that has lost its session depend on what it could know.
 func TestLives(t *testing.T) {
 	teller().Check(t, Recipe(), []variantstest.Case{
 		{"a reader that is told after a writer has it", "0:acquired:r:1 1:acquired:w:2 0:lost 0:deposed:r", ""},
@@ -125,7 +125,7 @@ func TestStamp(t *testing.T) {
 
 func TestSpans(t *testing.T) {
 	// Readers 0 and 1 hold, writer 2 waits for both, and readers 0 and 1 wait for the writer, which comes back last, when
-	// nobody is left to hand over.
+	// no client is left to hand over.
 	teller().Intervals(t, Recipe(), []variantstest.Case{{
 		"readers, a writer, readers, the writer",
 		"0:requested:r 0:acquired:r 1:requested:r 1:acquired:r 2:requested:w 0:releasing:r 0:released:r 0:requested:r" +

@@ -9,21 +9,19 @@ import (
 	"github.com/zkbench/zkbench/variants/line"
 )
 
-// What stands in the names of the tickets.
 const (
 	readMarker   = "-read-"
 	writeMarker  = "-write-"
 	urgentMarker = "-urgent" // before one of these, where clients differ in priority
 )
 
-// contender is one place in the line, with what it is for.
+// contender is one place in the line, with its mode.
 type contender struct {
 	line.Ticket
 	mode   Mode
 	urgent bool
 }
 
-// newContender returns the contender that a ticket stands for.
 func newContender(t line.Ticket, mode Mode) contender {
 	return contender{t, mode, strings.Contains(t.Name, urgentMarker)}
 }
@@ -54,22 +52,20 @@ func ahead(mine contender, children []string) ([]contender, error) {
 
 func isWriter(c contender) bool { return c.mode == Write }
 
-// sequential is what the variants share: one client's place in the line. They differ in how they wait.
+// sequential is one client's place in the line. The variants that share it differ in how they wait.
 type sequential struct {
-	line.Line // its marker is the readers'
+	line.Line // with the marker of readers
 	exclusive *variants.Exclusive[Grant]
 	mine      line.Ticket // while the lock is held
 	wait      func(ctx context.Context, mine contender) error
 }
 
-// init prepares a lock whose clients wait in the given way.
 func (s *sequential) init(session *variants.Session, dir string, wait func(context.Context, contender) error) {
 	s.Line = line.New(session, dir, readMarker)
 	s.exclusive = variants.NewExclusive[Grant](session, ErrHeld, nil, func(ctx context.Context) error { return s.Leave(ctx, s.mine) })
 	s.wait = wait
 }
 
-// Acquire implements [Lock].
 func (s *sequential) Acquire(ctx context.Context, mode Mode) (Grant, error) {
 	return s.exclusive.AcquireBy(ctx, func(ctx context.Context) (granted Grant, err error) {
 		s.mine, err = s.lineFor(mode).Take(ctx, func(ctx context.Context, mine line.Ticket) error {
@@ -82,17 +78,14 @@ func (s *sequential) Acquire(ctx context.Context, mode Mode) (Grant, error) {
 	})
 }
 
-// Release implements [Lock].
 func (s *sequential) Release(ctx context.Context) error { return s.exclusive.Release(ctx) }
 
-// lineFor returns the line in which a client takes a ticket for this mode.
 func (s *sequential) lineFor(mode Mode) line.Line {
 	l := s.Line
 	l.Marker = markerFor(mode)
 	return l
 }
 
-// markerFor returns what stands in the names of the tickets for this mode.
 func markerFor(mode Mode) string {
 	if mode == Write {
 		return writeMarker
@@ -100,7 +93,6 @@ func markerFor(mode Mode) string {
 	return readMarker
 }
 
-// await waits for each of the tickets that find finds among the contenders before mine, until it finds none.
 func (s *sequential) await(ctx context.Context, mine contender, find finder) error {
 	return s.AwaitEach(ctx, next(mine, find))
 }
@@ -108,7 +100,6 @@ func (s *sequential) await(ctx context.Context, mine contender, find finder) err
 // finder finds the ticket that a client must wait for among the contenders before it, if there is one.
 type finder = func(Mode, []contender) (watched line.Ticket, waiting bool)
 
-// next returns a function that finds among the children of a directory what mine must wait for.
 func next(mine contender, find finder) line.Next {
 	return func(children []string) (line.Ticket, bool, error) {
 		before, err := ahead(mine, children)

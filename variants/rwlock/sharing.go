@@ -24,11 +24,10 @@ type sharing struct {
 	out      variants.Findings
 	clients  map[int]*client
 	place    int           // of the event in the history
-	released int           // the place at which a writer has released last, or what a writer had left behind was gone
+	released int           // the place of a writer's last release, or at which a znode that a writer had left behind was gone
 	pending  map[int]*wait // by reader, the first one of each that may be a breach
 }
 
-// client is what is known of a client.
 type client struct {
 	mode      Mode // of its last operation
 	stage     variants.EventKind
@@ -37,20 +36,19 @@ type client struct {
 	leftover  bool // it may have a writer's znode from an operation that failed
 }
 
-// wait is a reader's wait, until its acquisition, that only open requests of writers may explain.
+// wait is a reader's wait, until its acquisition, that can only be explained by open requests of writers.
 type wait struct {
 	acquisition variants.Event
-	writers     map[int]bool // those that may explain it
+	writers     map[int]bool // the writers that may explain it
 }
 
-// Observe implements [variants.Observer].
 func (s *sharing) Observe(e variants.Event) {
 	s.place++
 	switch {
 	case e.EndsLife():
 		s.endLife(e.Client)
 		return
-	case e.Kind > waited: // of no recipe
+	case e.Kind > waited: // an event that is not the recipe's
 		return
 	}
 	mode, _ := unstamp(e.Value)
@@ -85,10 +83,9 @@ func (s *sharing) Observe(e variants.Event) {
 	c.stage = e.Kind
 }
 
-// Complete implements [variants.Observer]. The requests that are still open may have been given up.
+// Requests that are still open may have been given up.
 func (s *sharing) Complete() {}
 
-// endLife is called when a client's operation, if there is one, never ends.
 func (s *sharing) endLife(id int) {
 	if c := s.clients[id]; c != nil {
 		s.abandon(id, c)
@@ -96,7 +93,7 @@ func (s *sharing) endLife(id int) {
 	}
 }
 
-// abandon is called when a client's operation has not ended with a release. If it wrote, its znode may still be there.
+// abandon is called when a client's operation has not ended with a release. A writer's znode may still be there.
 func (s *sharing) abandon(id int, c *client) {
 	if c.mode != Write || c.stage == holding.Released || c.stage == holding.Withdrew {
 		return
@@ -109,7 +106,6 @@ func (s *sharing) abandon(id int, c *client) {
 	}
 }
 
-// check looks for a writer that a reader may have waited for.
 func (s *sharing) check(e variants.Event, c *client) {
 	if !c.waited || s.released >= c.requested || s.pending[e.Client] != nil {
 		return
@@ -128,8 +124,9 @@ func (s *sharing) check(e variants.Event, c *client) {
 	s.confirm(e.Client)
 }
 
-// ruleOut takes a writer that has acquired the lock from those that may explain the waits of readers with smaller tokens: it was behind
-// them. The waits of readers with larger tokens are explained. That it acquires the lock only now is a breach of another kind.
+// ruleOut removes a writer that has acquired the lock from the explanations of readers' waits with smaller tokens: it
+// was behind them. The waits of readers with larger tokens are explained. That the writer acquires the lock only now is
+// a breach of another kind.
 func (s *sharing) ruleOut(e variants.Event) {
 	_, token := unstamp(e.Value)
 	for _, reader := range slices.Sorted(maps.Keys(s.pending)) {
@@ -146,7 +143,6 @@ func (s *sharing) ruleOut(e variants.Event) {
 	}
 }
 
-// confirm reports a wait that nothing explains.
 func (s *sharing) confirm(reader int) {
 	wait := s.pending[reader]
 	if len(wait.writers) > 0 {

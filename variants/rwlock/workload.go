@@ -7,8 +7,8 @@ import (
 	"github.com/zkbench/zkbench/variants/holding"
 )
 
-// waited is what a participant records, in addition to what package holding has, before it records that it acquired the lock:
-// it had to wait for a notification.
+// waited is recorded, in addition to the events of package holding, before a participant records that it acquired the
+// lock: it had to wait for a notification.
 const waited = holding.Further
 
 // stamp packs a mode and a fencing token, which may be negative, into an event's value. unstamp unpacks them.
@@ -16,7 +16,6 @@ func stamp(mode Mode, token int64) int64 { return token<<1 | int64(mode) }
 
 func unstamp(value int64) (mode Mode, token int64) { return Mode(value & 1), value >> 1 }
 
-// phases returns what is timed, the most telling first.
 func phases() []variants.Phase {
 	phases := holding.Phases()
 	phases[0].Meaning = "from just before the release is sent that leaves the lock free for those who wait, until each of them has it"
@@ -49,23 +48,26 @@ func role(env variants.Env, step int) Mode {
 // withThirds defines, in a formula, how many clients read first (f), write (w), and read behind the writers (r).
 const withThirds = " with f=⌈N/3⌉, w=⌊(N+1)/3⌋, r=⌊N/3⌋"
 
-// join makes a variant's Join of its constructor.
 func join[L Lock](open func(*variants.Session, string) L) variants.JoinFunc {
 	return variants.JoinBy(
 		func(_ context.Context, env variants.Env) (L, error) { return open(env.Session, env.Root), nil },
 		func(l L, env variants.Env) variants.Participant { return newWorker(env, l.Acquire, l.Release) })
 }
 
-// newWorker returns a participant whose modes follow its role.
-func newWorker(env variants.Env, acquire func(context.Context, Mode) (Grant, error), release func(context.Context) error) variants.Participant {
+// The modes of newWorker's participant follow its role.
+func newWorker(
+	env variants.Env, acquire func(context.Context, Mode) (Grant, error), release func(context.Context) error,
+) variants.Participant {
 	return holding.NewWorker(env, func(step int) holding.Operation {
 		mode := role(env, step)
 		return operation(env, mode, stamp(mode, 0), acquire, release)
 	})
 }
 
-// operation returns what a participant does in one step.
-func operation(env variants.Env, mode Mode, wanted int64, acquire func(context.Context, Mode) (Grant, error), release func(context.Context) error) holding.Operation {
+func operation(
+	env variants.Env, mode Mode, wanted int64,
+	acquire func(context.Context, Mode) (Grant, error), release func(context.Context) error,
+) holding.Operation {
 	return holding.Operation{Wanted: wanted, Release: release, Acquire: func(ctx context.Context) (holding.Grant, error) {
 		_, before := env.Session.Waiting()
 		grant, err := acquire(ctx, mode)
