@@ -15,8 +15,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Play makes the run of a plan. The recipe is made within the run's bubble of virtual time, as its channels must be. Play must not be called
-// by parallel tests: the process's source of random numbers is the plan's meanwhile.
+// Play makes the run of a plan. It calls recipe within the run's bubble of virtual time, because channels belong to the
+// bubble in which they are made. Parallel tests must not call Play: it replaces the process's source of random numbers.
 func Play(t *testing.T, recipe func() variants.Recipe, plan Plan) Outcome {
 	t.Helper()
 	r := &run{plan: plan}
@@ -24,7 +24,6 @@ func Play(t *testing.T, recipe func() variants.Recipe, plan Plan) Outcome {
 	return r.out
 }
 
-// play makes the run of a plan.
 func (r *run) play(t *testing.T, recipe func() variants.Recipe) {
 	t.Helper()
 	plan := r.plan
@@ -49,7 +48,7 @@ func (r *run) play(t *testing.T, recipe func() variants.Recipe) {
 	}()
 }
 
-// panicked makes a finding of a panic. The bubble panics if a goroutine is left when all has ended; nothing runs in it any more.
+// The bubble panics if a goroutine is left when all has ended; nothing runs in it any more.
 func (r *run) panicked(text string) {
 	class := Panic
 	if strings.HasPrefix(text, "deadlock") {

@@ -16,33 +16,33 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// client takes its steps, in as many lives as that takes. Its own goroutine and those of faults use it.
+// client takes its steps, in as many lives as that takes. Faults use it, too, in their own goroutines.
 type client struct {
 	run    *run
 	index  int
-	random *rand.Rand // of its goroutine alone
+	random *rand.Rand // for the client's goroutine alone
 
-	still    until        // it stands still
-	frozen   until        // its client library does
-	ignoring until        // it ignores what others ask
-	deaf     until        // it does not hear others, for this or another reason
-	number   atomic.Int64 // of its life
+	still    until // the client stands still
+	frozen   until // the client library stands still
+	ignoring until
+	deaf     until        // the client does not act on requests of others, for this or another reason
+	number   atomic.Int64 // of the present life
 
 	mu        sync.Mutex
 	life      *life                    // the present one; nil before the first, and between two
 	requests  int                      // that it has sent since all have joined
-	since     int                      // the requests when a fault happened that another one follows
+	since     int                      // the requests when a fault happened, for the next fault that counts from there
 	armed     []func(*life)            // faults at requests that its last life has not made
-	due       []int                    // its faults that have not been reached, as positions in the plan
+	due       []int                    // its faults that have not begun, as positions in the plan
 	doing     string                   // for marks and stories
-	awaited   map[string]chan struct{} // by what it does or sends: closed when it does so the next time
+	awaited   map[string]chan struct{} // by the name of an action or a request: closed when the client does or sends it the next time
 	called    time.Time                // when it called the client library last
 	completed int                      // steps, in all its lives
 	finished  bool
-	forgetful bool // its group has come further in one of its former lives, which no client remembers
+	forgetful bool // in a former life its group has come further, which no client remembers
 }
 
-// life is what a client has from when it opens a session until it dies or loses it.
+// life is the state of a client from when it opens a session until it dies or loses the session.
 type life struct {
 	number  int64
 	link    *link
@@ -56,7 +56,8 @@ type life struct {
 	closed  chan struct{}
 }
 
-// Close closes the session. Calls that meet wait at a channel, as the client library's own wait, for a mutex, stops the clock of a bubble.
+// Close closes the session. A second caller waits at a channel for the first: the client library's own Close would wait
+// for a mutex, which stops the clock of a bubble.
 func (l *life) Close() {
 	if l.closing.CompareAndSwap(false, true) {
 		l.conn.Close()
@@ -65,10 +66,9 @@ func (l *life) Close() {
 	<-l.closed
 }
 
-// over reports whether the session is lost, or the client dead.
 func (l *life) over() bool { return l.session.Alive() != nil }
 
-// seam is where a client that stands still does not call the client library.
+// seam is the client library as the participant calls it: a call waits while the client stands still.
 type seam struct {
 	*zk.Conn
 	enter func()
@@ -104,8 +104,8 @@ func (s seam) Multi(ops ...any) ([]zk.MultiResponse, error) { s.enter(); return 
 // largestReply bounds the frames that a client reads: the client library reserves as much for each connection.
 const largestReply = 1 << 18
 
-// connect makes the client library open a session. There are two addresses, which dial ignores: after a lost connection, the library tries again
-// at once, and then pauses for a second before each second attempt.
+// connect makes the client library open a session. There are two addresses, which dial ignores: after a lost connection, the
+// library tries again at once, and then pauses for a second before each second attempt.
 func connect(timeout time.Duration, dial zk.Dialer, observe func(zk.Event)) *zk.Conn {
 	conn, _, err := zk.Connect([]string{"127.0.0.1:1", "127.0.0.1:2"}, timeout, zk.WithDialer(dial), zk.WithMaxBufferSize(largestReply),
 		zk.WithEventCallback(observe), zk.WithLogger(log.New(io.Discard, "", 0)), zk.WithLogInfo(false))
@@ -115,7 +115,6 @@ func connect(timeout time.Duration, dial zk.Dialer, observe func(zk.Event)) *zk.
 	return conn
 }
 
-// open opens the session of the client's next life.
 func (c *client) open(ctx context.Context, number int64) (*life, error) {
 	latency := time.Duration(c.run.plan.Latency[c.index])
 	source := func(direction uint64) *rand.Rand {
@@ -157,7 +156,6 @@ func (c *client) open(ctx context.Context, number int64) (*life, error) {
 	return l, nil
 }
 
-// end ends a life none of whose calls is under way.
 func (c *client) end(l *life) {
 	l.monitor.Dismiss()
 	if l.cancel != nil {
@@ -167,13 +165,12 @@ func (c *client) end(l *life) {
 	l.link.sever()
 }
 
-// record appends an event, unless the client has died.
 func (c *client) record(l *life, kind variants.EventKind, value int64) {
 	c.run.record(c.index, l, nil, kind, kind, value)
 }
 
-// call is called before each call of the client library. It returns when the client does not stand still. Some time passes between two calls:
-// a client that calls again and again without a connection would stop the clock for ever.
+// call is called before each call of the client library. It returns when the client does not stand still. Some time passes
+// between two calls: a client that calls again and again without a connection would stop the clock for ever.
 func (c *client) call() {
 	c.still.wait()
 	c.mu.Lock()
@@ -187,7 +184,6 @@ func (c *client) call() {
 	c.called = time.Now()
 }
 
-// does sets what the client does, and returns what it did before.
 func (c *client) does(what string) (before string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,7 +191,6 @@ func (c *client) does(what string) (before string) {
 	return before
 }
 
-// env returns what the participant of a life knows.
 func (c *client) env(l *life) variants.Env {
 	r := c.run
 	return variants.Env{
@@ -227,7 +222,7 @@ func (c *client) hold(ctx context.Context, l *life, asked <-chan struct{}) error
 	return err
 }
 
-// The pauses of a client, to which it adds up to a millisecond of its own.
+// A client adds up to a millisecond of its own to its pauses.
 const (
 	rejoinPause = 100 * time.Millisecond
 	stepPause   = time.Microsecond
@@ -250,7 +245,7 @@ func (c *client) live(ctx context.Context) {
 		if c.lead(ctx, l) {
 			return
 		}
-		if c.run.recipe.IsFixed(c.run.variant) && ctx.Err() == nil { // as in a measurement: the run ends, and says nothing
+		if c.run.recipe.IsFixed(c.run.variant) && ctx.Err() == nil { // as in a measurement, the run ends without a result
 			c.run.void()
 		}
 		if c.waitDead(ctx, l); ctx.Err() == nil {
@@ -283,7 +278,7 @@ func (c *client) lead(ctx context.Context, l *life) (over bool) {
 	if l.number == 0 { // no client takes its first step before all have joined
 		c.run.count(c.run.joined)
 		c.run.await(ctx, c.run.joined, nil)
-		if len(c.run.plan.Lag) > 1 { // as in a measurement: it sees what the others have made when they joined
+		if len(c.run.plan.Lag) > 1 { // as in a measurement: it sees the znodes that the others have made when they joined
 			_ = l.session.Sync(ctx, root)
 		}
 	}
@@ -305,7 +300,7 @@ func (c *client) lead(ctx context.Context, l *life) (over bool) {
 	return over
 }
 
-// makeRequests is another part of the application, which uses the same session.
+// makeRequests acts as another part of the application, which uses the same session.
 func (c *client) makeRequests(ctx context.Context, l *life, every time.Duration) {
 	session := l.session.Background()
 	for session.Sleep(ctx, every) == nil {
@@ -313,7 +308,7 @@ func (c *client) makeRequests(ctx context.Context, l *life, every time.Duration)
 	}
 }
 
-// work takes steps until all have been taken. It is an error if the life ends before.
+// work takes steps until all have been taken. It returns an error if the life ends before.
 func (c *client) work(ctx context.Context, l *life, p variants.Participant) error {
 	defer c.hasFinished(p) // its group may have come further during its last step
 	for failures := 0; !c.hasFinished(p); {
@@ -364,7 +359,6 @@ func (c *client) hasFinished(p variants.Participant) bool {
 	return c.finished
 }
 
-// waitDead returns when a client that has died may join again.
 func (c *client) waitDead(ctx context.Context, l *life) {
 	c.mu.Lock()
 	c.life = nil

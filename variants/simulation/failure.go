@@ -12,19 +12,19 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Failure is a plan whose run must not have come out as it did.
+// Failure is a plan whose run has failed.
 type Failure struct {
 	Class Class  `json:"class"`
 	Plan  Plan   `json:"plan"`
 	Story string `json:"story"`
-	// Repeated is in how many of Repeats further runs the plan failed in the same way. The scheduler of Go decides the rest.
+	// Repeated is the number of Repeats further runs that failed in the same way. Runs differ by the Go scheduler.
 	Repeated int `json:"repeated"`
 }
 
 // Repeats is how often a plan is run again to find out how certainly it fails.
 const Repeats = 10
 
-// confirmations are the runs in which a smaller plan must fail to take the place of a larger one.
+// confirmations is the number of runs in which a smaller plan must fail to replace a larger one.
 const confirmations = 3
 
 // Investigate looks for the smallest plan that fails in the same way, for as long as budget, and tells its story. An empty class means any.
@@ -51,10 +51,9 @@ func Investigate(t *testing.T, recipe func() variants.Recipe, plan Plan, class C
 	return f
 }
 
-// longestStory is how many lines of a story are printed at most: its beginning and its end.
+// longestStory is how many lines of a story are printed at most: the middle is left out.
 const longestStory = 160
 
-// tellAll tells a story: the plan in words, what each client did, and what was found.
 func tellAll(p Plan, lines []string, out Outcome) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s/%s, clients: %d, steps of each: %d, session timeout: %s\n", p.Recipe, p.Variant, p.Clients, p.Steps, p.Session)
@@ -90,9 +89,9 @@ type Options struct {
 	Seeds int // of each variant; zero means 100
 }
 
-// Run runs all variants of a recipe under faults, and fails with the story of each variant's first failure. It is for tests of recipes of one's
-// own. The recipe is made anew for each run: it must use nothing that was made outside, such as channels and goroutines. The test must not be
-// parallel.
+// Run runs all variants of a recipe under faults, and fails with the story of each variant's first failure. It is for
+// tests of an application's own recipes. The recipe is made anew for each run: it must not use anything that was made
+// outside, such as channels and goroutines. The test must not be parallel.
 func Run(t *testing.T, recipe func() variants.Recipe, o Options) {
 	t.Helper()
 	const shrinking = 30 * time.Second

@@ -37,7 +37,6 @@ func (c *client) sent(op wire.Opcode) {
 	})
 }
 
-// meet lets a fault happen, when it is its time.
 func (c *client) meet(i int) {
 	f := c.run.plan.Faults[i]
 	time.Sleep(time.Duration(f.Delay))
@@ -50,7 +49,7 @@ func (c *client) meet(i int) {
 	c.run.strike(c, i)
 }
 
-// happened is called when a fault has. The next one of the plan may wait for that.
+// happened is called after a fault. The next one of the plan may wait for that.
 func (c *client) happened(i int) {
 	faults := c.run.plan.Faults
 	if i++; i == len(faults) || !faults[i].Then || faults[i].Client != c.index {
@@ -62,17 +61,18 @@ func (c *client) happened(i int) {
 	c.due = append(c.due, i)
 }
 
-// aim is how long a fault waits for the state of a client in which it is to happen. Then it happens all the same.
+// aim is how long a fault waits for the state of a client in which it should happen. After that it happens in any
+// state.
 const aim = 2 * time.Second
 
-// awaitWaiting returns when the client waits for a notification, and has for a while of its own.
+// awaitWaiting returns when the client waits for a notification, seen at intervals.
 func (c *client) awaitWaiting() {
 	for begun := time.Now(); time.Since(begun) < aim && c.activity() != Waiting; {
 		time.Sleep(371 * time.Microsecond)
 	}
 }
 
-// awaitNext returns when the client begins to hold, or sends a request of a kind, the next time.
+// awaitNext returns when the client next begins to hold, or next sends a request of a kind.
 func (c *client) awaitNext(what string) {
 	c.mu.Lock()
 	if c.awaited[what] == nil {
@@ -86,7 +86,6 @@ func (c *client) awaitNext(what string) {
 	}
 }
 
-// announce wakes those that await something. The caller holds the mutex.
 func (c *client) announce(what string) {
 	if next := c.awaited[what]; next != nil {
 		close(next)
@@ -94,7 +93,6 @@ func (c *client) announce(what string) {
 	}
 }
 
-// activity returns what the client does: one of the marks' states.
 func (c *client) activity() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,14 +108,12 @@ func (c *client) activity() string {
 	return "working"
 }
 
-// present returns the client's life, or nil.
 func (c *client) present() *life {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.life
 }
 
-// strike lets a fault happen to a client, and to the others if it is theirs, too.
 func (r *run) strike(c *client, i int) {
 	f := r.plan.Faults[i]
 	victims := []*client{c}
@@ -139,7 +135,6 @@ func (r *run) strike(c *client, i int) {
 	}
 }
 
-// hit lets a fault happen to one client, and calls happened when it has.
 func (r *run) hit(c *client, l *life, f Fault, happened func()) {
 	d := time.Duration(f.For)
 	if !traits()[f.Kind].request {
@@ -176,7 +171,6 @@ func (r *run) hit(c *client, l *life, f Fault, happened func()) {
 	}
 }
 
-// victim returns the server that a fault happens to.
 func (r *run) victim(l *life, f Fault) *embedded.Server {
 	if leader := r.server.Leader(); f.Leader && leader != nil {
 		return leader
@@ -184,7 +178,7 @@ func (r *run) victim(l *life, f Fault) *embedded.Server {
 	return l.link.server()
 }
 
-// fail makes a server fail for a while. Clients may need a session timeout beyond that until they hear from one again.
+// fail makes a server fail for a while. Clients may need a session timeout more until they hear from a server again.
 func (r *run) fail(s *embedded.Server, f Fault) {
 	select {
 	case <-r.over:
@@ -197,7 +191,7 @@ func (r *run) fail(s *embedded.Server, f Fault) {
 		s.Late(d)
 		end = func() { s.Late(0) }
 	} else if !s.Fail(fault) {
-		return // another fault has been faster
+		return // another fault came first
 	}
 	time.AfterFunc(d, end)
 	for _, c := range r.clients {
@@ -207,7 +201,6 @@ func (r *run) fail(s *embedded.Server, f Fault) {
 	}
 }
 
-// recover ends all faults of servers, so that they serve and agree soon.
 func (r *run) recover() {
 	for _, s := range r.server.Members() {
 		s.Recover()
@@ -217,10 +210,10 @@ func (r *run) recover() {
 	time.Sleep(settling)
 }
 
-// settling is how long servers need to agree when none fails any more.
+// settling is how long servers need to agree when no server fails any more.
 const settling = 10 * tick
 
-// lastReplies is how much longer than the client the client library goes on when both come to stand still.
+// lastReplies is how much longer than the client the client library runs when both come to stand still.
 const lastReplies = time.Millisecond
 
 // pause makes the client and its library stand still for d. The client comes to run again later than its library, as in a process that has
@@ -257,11 +250,11 @@ func (c *client) arm(l *life, f Fault, happened func()) {
 func (c *client) die(l *life, d time.Duration) {
 	l.link.sever()
 	if !c.run.record(c.index, l, nil, variants.Died, variants.Died, l.number) {
-		return // another fault has been faster
+		return // another fault came first
 	}
 	session := l.conn.SessionID()
 	time.AfterFunc(d, func() {
-		for !c.run.server.Ended(session) { // observers take it for granted that the session of a client that joins again has ended
+		for !c.run.server.Ended(session) { // observers rely on the end of the former session of a client that joins again
 			c.run.server.Expire(session)
 			time.Sleep(tick)
 		}
@@ -271,7 +264,7 @@ func (c *client) die(l *life, d time.Duration) {
 	l.monitor.Lose()
 }
 
-// deafen records that the client does not act on what others ask for d, or cannot.
+// deafen records that the client does not act on requests of others for d, or cannot.
 func (c *client) deafen(l *life, d time.Duration) {
 	c.deaf.extend(d)
 	c.record(l, variants.Deafened, l.number)
@@ -282,7 +275,6 @@ func (c *client) deafen(l *life, d time.Duration) {
 	})
 }
 
-// mark notes that a fault has met a client in a state.
 func (r *run) mark(kind, state string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,15 +11,16 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// usualLatency is what a message takes on average, unless its client is far away.
+// usualLatency is the average latency of a message, unless its client is far away.
 const usualLatency = Duration(200 * time.Microsecond)
 
 // tick is the servers' unit of session timeouts.
 const tick = 500 * time.Millisecond
 
-// NewPlan makes a plan from a seed. It is a pure function. Each seed leaves out some kinds of fault altogether, and has its own number of
-// faults: what every run has hides what few have (swarm testing). In one of three, each fault is a lost reply, and something else that happens
-// while the client finds out whether its request took effect.
+// NewPlan makes a plan from a seed. It is a pure function. Each seed leaves out some kinds of fault altogether, and has
+// its own number of faults: faults that every run has hide those that few have (swarm testing). In one plan of three,
+// each fault is a lost reply, and something else that happens while the client finds out whether its request took
+// effect.
 func NewPlan(recipe variants.Recipe, variant variants.Variant, seed uint64) Plan {
 	name := fnv.New64()
 	_, _ = name.Write([]byte(recipe.Name + "/" + variant.Name))
@@ -58,14 +59,12 @@ func NewPlan(recipe variants.Recipe, variant variants.Variant, seed uint64) Plan
 	return p
 }
 
-// applicable returns the kinds of fault that a variant can meet. No client of a fixed recipe can join again.
 func applicable(recipe variants.Recipe, variant variants.Variant, servers int) []Kind {
 	return slices.DeleteFunc(Kinds(), func(k Kind) bool {
 		return traits()[k].ends && recipe.IsFixed(variant) || k == Ignore && !recipe.Revocable || traits()[k].several && servers < 2
 	})
 }
 
-// generator draws the parts of a plan.
 type generator struct{ *rand.Rand }
 
 // skewed returns a number from low to high, half of them below the geometric mean.
@@ -76,7 +75,7 @@ func (r generator) skewed(low, high float64) int {
 // upTo returns a time below d, to the nanosecond, so that hardly anything happens at the same instant.
 func (r generator) upTo(d time.Duration) Duration { return Duration(1 + r.Int64N(int64(d))) }
 
-// latencies are all about the same, or one client is far away.
+// latencies are about the same for all clients, or one client is far away.
 func (r generator) latencies(clients int) []Duration {
 	out := slices.Repeat([]Duration{usualLatency}, clients)
 	if r.IntN(4) == 0 {
@@ -85,7 +84,8 @@ func (r generator) latencies(clients int) []Duration {
 	return out
 }
 
-// lags returns nothing, for one server, in half of the plans. Several servers lag by nothing, for a moment, or, mostly, for long.
+// lags returns nil, for one server, in half of the plans. Several servers lag by nothing, for a moment, or, mostly, for
+// long.
 func (r generator) lags() []Duration {
 	var out []Duration
 	most := []time.Duration{1, 5 * time.Millisecond, tick, tick, tick}[r.IntN(5)]
@@ -97,7 +97,8 @@ func (r generator) lags() []Duration {
 
 func (r generator) fault(kind Kind, recipe variants.Recipe, variant variants.Variant, p Plan) Fault {
 	f := Fault{Kind: kind, Client: r.IntN(p.Clients), After: r.skewed(1, float64(6*p.Steps))}
-	f.Delay = r.upTo([]time.Duration{500 * time.Microsecond, 500 * time.Microsecond, 10 * time.Millisecond, time.Duration(p.Session)}[r.IntN(4)])
+	f.Delay = r.upTo([]time.Duration{500 * time.Microsecond, 500 * time.Microsecond, 10 * time.Millisecond,
+		time.Duration(p.Session)}[r.IntN(4)])
 	if kind.lasts() {
 		f.For = r.length(p.Session)
 		f.Also = (kind == Cut || kind == Silence) && r.IntN(4) == 0
@@ -117,14 +118,14 @@ func (r generator) fault(kind Kind, recipe variants.Recipe, variant variants.Var
 	return f
 }
 
-// request is a kind of request: as often a write, which may have taken effect when its reply is lost, as a read.
+// request is a kind of request: in half of the cases a write, which may have taken effect when its reply is lost.
 func (r generator) request() string {
 	write := r.IntN(2) == 0
 	all := slices.DeleteFunc(slices.Sorted(maps.Keys(Requests())), func(name string) bool { return Requests()[name].IsWrite() != write })
 	return all[r.IntN(len(all))]
 }
 
-// length is short, a part of the session timeout, about as long, or longer.
+// length is short, a part of the session timeout, about as long as that, or longer.
 func (r generator) length(session Duration) Duration {
 	s := time.Duration(session)
 	spans := [][2]time.Duration{{0, tick}, {0, s / 3}, {s * 9 / 10, s / 5}, {0, 2 * s}}

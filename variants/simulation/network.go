@@ -15,32 +15,33 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// link is the way of one session to the servers, which it tries in turn. What has left the client arrives although the client has died.
+// link connects one session to the servers, which it tries in turn. A message that has left the client arrives even if
+// the client has died.
 type link struct {
 	servers  []*embedded.Server
 	ledger   *wire.Ledger
 	sending  func(wire.Opcode) // is called before each request that is not housekeeping
 	rewatch  time.Duration     // at most, see Plan
 	up, down way
-	refused  until // no connection is made
+	refused  until
 
 	mu      sync.Mutex
 	turn    int      // how often a server has been tried
-	current net.Conn // the client's end; nil before the first connection
+	current net.Conn // the client's end of the last connection; nil before the first
 	severed bool
 }
 
-// way is one direction of a link. Each message takes a time of its own, which is never zero: without that, a client that reads again as soon
-// as it is notified would stop the clock for ever.
+// way is one direction of a link. Each message takes a time of its own, which is never zero: without that, a client that
+// reads again as soon as it is notified would stop the clock for ever.
 type way struct {
 	latency  time.Duration
-	withheld until // nothing arrives
+	withheld until
 
 	mu     sync.Mutex
 	random *rand.Rand
 }
 
-// until is a moment up to which something lasts. It may move on at any time.
+// until is a moment up to which a state lasts. It may move on at any time.
 type until struct {
 	mu     sync.Mutex
 	moment time.Time
@@ -59,30 +60,26 @@ func (u *until) left() time.Duration {
 	return time.Until(u.moment)
 }
 
-// wait returns when it is over.
 func (u *until) wait() {
 	for d := u.left(); d > 0; d = u.left() {
 		time.Sleep(d)
 	}
 }
 
-// part returns a random time below d.
 func (w *way) part(d time.Duration) time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Duration(w.random.Int64N(int64(d)))
 }
 
-// travel returns when a message that leaves now has arrived.
 func (w *way) travel() {
 	time.Sleep(w.latency/2 + w.part(w.latency))
 	w.withheld.wait()
 }
 
-// errDown is the error of a connection that cannot be made.
 var errDown = errors.New("the link is down")
 
-// refusal is how long an attempt to connect in vain takes.
+// refusal is how long a failed attempt to connect takes.
 const refusal = 100 * time.Millisecond
 
 // dial opens a connection. It is an argument for zk.WithDialer.
@@ -111,7 +108,6 @@ func (l *link) dial(string, string, time.Duration) (net.Conn, error) {
 	return dial.Impatient(&countedConn{Conn: l.current, link: l}, l.ledger.Patience(len(l.servers))), nil
 }
 
-// server returns the client's server: the one that it has tried last.
 func (l *link) server() *embedded.Server {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -124,7 +120,6 @@ func (l *link) isDown() bool {
 	return l.severed || l.ledger.Over() || l.refused.left() > 0
 }
 
-// carry takes messages from one pipe to another.
 func (w *way) carry(to, from net.Conn) {
 	defer to.Close()
 	defer from.Close()
@@ -143,7 +138,6 @@ func (w *way) carry(to, from net.Conn) {
 	}
 }
 
-// cut ends the connection, and refuses further ones for d.
 func (l *link) cut(d time.Duration) {
 	l.refused.extend(d)
 	l.mu.Lock()
@@ -151,7 +145,6 @@ func (l *link) cut(d time.Duration) {
 	l.end()
 }
 
-// sever ends the connection, and refuses further ones.
 func (l *link) sever() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -165,7 +158,7 @@ func (l *link) end() {
 	}
 }
 
-// countedConn is a connection that tells of each request before it is sent.
+// countedConn calls sending for each request before it is sent.
 type countedConn struct {
 	net.Conn
 	link    *link
@@ -189,8 +182,9 @@ func (c *countedConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// rewatch sends the watches again as a client library does that is slow to look up the zxid after which it has missed something: other
-// requests overtake the watches, and what happened before their replies is not notified any more. In virtual time, the library is never slow.
+// rewatch sends the watches again as a client library does that is slow to look up the zxid after which it has missed
+// something: other requests overtake the watches, and the session is not notified of what happened before their
+// replies. In virtual time, the library is never slow.
 func (c *countedConn) rewatch(p []byte) {
 	time.Sleep(c.link.up.part(c.link.rewatch))
 	binary.BigEndian.PutUint64(p[12:], uint64(max(c.link.ledger.LastZxid(), int64(binary.BigEndian.Uint64(p[12:])))))

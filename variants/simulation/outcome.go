@@ -29,23 +29,23 @@ type Finding struct {
 	Text  string   `json:"text"`
 }
 
+// String returns the class, the time and the text in one line.
 func (f Finding) String() string { return fmt.Sprintf("%s at %s: %s", f.Class, f.At, f.Text) }
 
-// Outcome is what came of a run.
+// Outcome is the result of a run.
 type Outcome struct {
 	Findings    []Finding               `json:"findings,omitempty"`
 	Met         map[string]int          `json:"met,omitempty"`  // how often a kind of fault met a client in a state, as "cut/waiting"
-	Lost        map[variants.Loss]int64 `json:"lost,omitempty"` // what the variant forgoes
+	Lost        map[variants.Loss]int64 `json:"lost,omitempty"` // losses that the variant forgoes
 	Longest     Duration                `json:"longest"`        // step
-	Void        bool                    `json:"void,omitempty"` // a session was lost in a recipe whose clients cannot join again
+	Void        bool                    `json:"void,omitempty"` // no result: a session was lost, and no client can join again
 	Steps       int                     `json:"steps"`
 	Fingerprint uint64                  `json:"fingerprint"` // of the history
 }
 
-// Fails reports whether anything was found.
+// Fails reports whether there is a finding.
 func (o Outcome) Fails() bool { return len(o.Findings) > 0 }
 
-// has reports whether there is a finding of a class, or any finding if the class is empty.
 func (o Outcome) has(class Class) bool {
 	return slices.ContainsFunc(o.Findings, func(f Finding) bool { return f.Class == class || class == "" })
 }

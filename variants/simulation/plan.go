@@ -1,9 +1,10 @@
-// Package simulation runs variants in virtual time, on a server in memory, under random faults, and finds the plan of a run in which one breaks
-// its promise.
+// Package simulation runs variants in virtual time, on a server in memory, under random faults, and finds the plan of a
+// run in which a variant breaks its promise.
 //
-// It takes one position: a plan is data, and decides the run. A seed makes a plan, so that thousands differ; a plan is made smaller, told as a
-// story and kept as a regression. What a plan cannot decide, such as which of two goroutines runs first at one instant, is made rare:
-// every message takes a time of its own, and every client draws from a source of its own.
+// It takes one position: a plan is data, and decides the run. A seed makes a plan, so that thousands differ; a plan is
+// made smaller, told as a story and kept as a regression. The plan cannot decide some things, such as which of two
+// goroutines runs first at one instant. They are made rare: every message takes a time of its own, and every client
+// draws from a source of its own.
 package simulation
 
 import (
@@ -17,7 +18,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// Plan is all that decides a run: the same plan makes the same run, as far as the Go scheduler lets it.
+// Plan decides a run: the same plan makes the same run, as far as the Go scheduler lets it.
 type Plan struct {
 	Recipe  string   `json:"recipe"`
 	Variant string   `json:"variant"`
@@ -25,12 +26,13 @@ type Plan struct {
 	Clients int      `json:"clients"`
 	Steps   int      `json:"steps"` // of each client
 	Session Duration `json:"session"`
-	Hold    Duration `json:"hold"` // what a client holds at most
+	Hold    Duration `json:"hold"` // the longest hold of a client
 	// Beside is how often another part of the application makes a request on each client's session; zero means never.
 	Beside Duration `json:"beside"`
 	// Rewatch is how late, at most, the client library looks up the zxid that it sends with its watches on a new connection.
 	Rewatch Duration `json:"rewatch"`
-	// Latency is what a message between each client and the server takes: from half to one and a half times as long.
+	// Latency is the time that a message between each client and the server takes on average. It takes from half to one
+	// and a half times as long.
 	Latency []Duration `json:"latency"`
 	// Lag is by how much each server applies transactions after the leader. A plan without it has one server.
 	Lag []Duration `json:"lag,omitempty"`
@@ -44,7 +46,7 @@ type Fault struct {
 	Kind   Kind     `json:"kind"`
 	Client int      `json:"client"`
 	After  int      `json:"after"`            // requests, in all its lives
-	Then   bool     `json:"then,omitempty"`   // the requests count from when the fault before it in the plan has happened, to the same client
+	Then   bool     `json:"then,omitempty"`   // the requests count from when the plan's previous fault has happened, to the same client
 	Delay  Duration `json:"delay"`            // beyond that
 	At     string   `json:"at,omitempty"`     // then the next request of this kind, such as "create", or Waiting or Holding; empty for at once
 	For    Duration `json:"for,omitempty"`    // how long it lasts
@@ -52,13 +54,13 @@ type Fault struct {
 	Leader bool     `json:"leader,omitempty"` // it happens to the leader in place of the client's server
 }
 
-// What a fault may wait for in place of a request.
+// The states that a fault may wait for in place of a request.
 const (
 	Waiting = "waiting" // the client waits for a notification
-	Holding = "holding" // the client holds what the recipe gives
+	Holding = "holding" // the client holds, as a lock
 )
 
-// Kind is what happens to a client.
+// Kind is a kind of fault.
 type Kind string
 
 // The kinds.
@@ -81,14 +83,13 @@ const (
 	Late       Kind = "late"
 )
 
-// trait is what is true of a kind.
 type trait struct {
-	words   string // that follow the name of a client
+	words   string // follow the name of a client
 	request bool   // it happens at a request, which is named in At
 	ends    bool   // it ends the session, however short it is
-	deafens bool   // meanwhile the client does not act on what others ask, or cannot
-	server  bool   // it happens to the client's server, or to the leader; the words follow that
-	several bool   // there must be several servers
+	deafens bool   // meanwhile the client does not act on requests of others, or cannot
+	server  bool   // it happens to the client's server, or to the leader; the words follow the server's name
+	several bool
 }
 
 func traits() map[Kind]trait {
@@ -115,7 +116,6 @@ func traits() map[Kind]trait {
 // Kinds returns all kinds.
 func Kinds() []Kind { return slices.Sorted(maps.Keys(traits())) }
 
-// lasts reports whether the fault has a length.
 func (k Kind) lasts() bool { return traits()[k].deafens || k == Die }
 
 // Requests returns the kinds of request at which a fault can happen.
@@ -126,7 +126,7 @@ func Requests() map[string]wire.Opcode {
 	}
 }
 
-// nameOf is the kind of a request, or empty.
+// nameOf returns the empty string for a request at which no fault can happen.
 func nameOf(op wire.Opcode) string {
 	for name, code := range Requests() {
 		if code == op {
@@ -192,7 +192,7 @@ func ParsePlan(text []byte) (Plan, error) {
 	return p, p.check()
 }
 
-// The largest plan: what it allows ends within seconds.
+// The bounds of plans. The largest plan ends within seconds.
 const (
 	mostClients = 16
 	mostSteps   = 1000

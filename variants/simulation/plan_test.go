@@ -35,7 +35,7 @@ func TestPlansAreData(t *testing.T) {
 	}
 }
 
-// A plan that cannot be run is refused with what is wrong.
+// A plan that cannot be run is refused with the reason.
 func TestImpossiblePlans(t *testing.T) {
 	sound := simulation.Plan{Clients: 2, Steps: 1, Session: simulation.Duration(time.Second), Latency: []simulation.Duration{1000, 1000}}
 	for want, spoil := range map[string]func(*simulation.Plan){
@@ -81,7 +81,7 @@ func FuzzPlan(f *testing.F) {
 	})
 }
 
-// The shrinker keeps what the failure needs, and nothing else.
+// The shrinker keeps the parts that the failure needs, and no others.
 func TestShrink(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // to be repeated
 	for range 50 {
@@ -105,7 +105,7 @@ func TestShrink(t *testing.T) {
 	}
 }
 
-// The shrinker changes no plan that it is given, nor what it has found.
+// The shrinker does not change a plan that it is given, or one that it has found.
 func TestShrinkKeepsLags(t *testing.T) {
 	lag := []simulation.Duration{1, 2, 3, 4, 5}
 	plan := planOf(lock.Recipe(), 0, 1)

@@ -14,22 +14,21 @@ import (
 	"github.com/zkbench/zkbench/variants/lock"
 )
 
-// persistent is a connection that creates no ephemeral znodes: what a client that has died holds is never free again.
+// persistent is a connection that creates no ephemeral znodes: what a client that has died holds never becomes free
+// again.
 type persistent struct{ variants.Conn }
 
-// Create implements [variants.Conn].
 func (p persistent) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
 	return p.Conn.Create(path, data, flags&^zk.FlagEphemeral, acl)
 }
 
-// farewell is what is written to a znode just before it is deleted.
+// farewell is written to a znode just before it is deleted.
 const farewell = "released"
 
 // announced is a connection that announces its own deletions, and on which watches fire for announcements only: a client whose predecessor
 // dies waits for ever.
 type announced struct{ variants.Conn }
 
-// Delete implements [variants.Conn].
 func (a announced) Delete(path string, version int32) error {
 	if _, err := a.Set(path, []byte(farewell), version); err != nil {
 		return err
@@ -37,7 +36,7 @@ func (a announced) Delete(path string, version int32) error {
 	return a.Conn.Delete(path, -1)
 }
 
-// GetW implements [variants.Conn]. A znode whose end has been announced counts as gone.
+// A znode whose end has been announced counts as gone.
 func (a announced) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 	data, stat, events, err := a.Conn.GetW(path)
 	if err == nil && string(data) == farewell {
@@ -97,7 +96,6 @@ type undying struct {
 	grants *tally
 }
 
-// Acquire implements [lock.Lock].
 func (u undying) Acquire(ctx context.Context) (lock.Grant, error) {
 	grant, err := u.Lock.Acquire(ctx)
 	if err == nil {
@@ -151,7 +149,6 @@ type stale struct {
 	token   int64
 }
 
-// Acquire implements [lock.Lock].
 func (s *stale) Acquire(ctx context.Context) (lock.Grant, error) {
 	grant, err := s.Lock.Acquire(ctx)
 	if err != nil {
@@ -168,7 +165,6 @@ func (s *stale) Acquire(ctx context.Context) (lock.Grant, error) {
 	return lock.Grant{Token: s.token, Lost: grant.Lost}, nil
 }
 
-// Release implements [lock.Lock].
 func (s *stale) Release(ctx context.Context) error {
 	if err := s.session.Alive(); err != nil {
 		return err

@@ -48,13 +48,11 @@ type unclosable struct{ variants.Conn }
 // what a late request of its former session has opened.
 type Unexpecting struct{ variants.Conn }
 
-// Multi implements [variants.Conn].
 func (u Unexpecting) Multi(ops ...any) ([]zk.MultiResponse, error) {
 	results, err := u.Conn.Multi(ops...)
 	return results, taken(err)
 }
 
-// Create implements [variants.Conn].
 func (u Unexpecting) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
 	name, err := u.Conn.Create(path, data, flags, acl)
 	return name, taken(err)

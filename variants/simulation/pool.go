@@ -14,18 +14,18 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Pool lets worker processes do jobs. Each has one processor: then hardly anything but the plan decides when a goroutine runs. A process that
-// dies, or that does not answer, is a finding of its job, and another one takes its place.
+// Pool lets worker processes do jobs. Each has one processor, so that little but the plan decides when a goroutine
+// runs. A process that dies, or that does not answer, is a finding of its job, and another one takes its place.
 type Pool struct {
 	Workers int
-	Command func(context.Context) *exec.Cmd // that calls Serve on its standard input and output
+	Command func(context.Context) *exec.Cmd // calls Serve on its standard input and output
 }
 
-// Environment is what a worker's environment has beside its parent's.
+// Environment is added to a worker's environment.
 func Environment() []string { return []string{"GOMAXPROCS=1", "GODEBUG=asyncpreemptoff=1", "GOGC=400"} }
 
-// Do does all jobs, until there are no more or ctx ends, and calls done with each report, one at a time. It asks for a job when a worker
-// has none. It is an error if no worker can be started, or if ctx ends.
+// Do does all jobs, until there are no more or ctx ends, and calls done with each report, one at a time. It asks for a
+// job when a worker has none. It returns an error if no worker can be started, or if ctx ends.
 func (p Pool) Do(ctx context.Context, jobs iter.Seq[Job], done func(Job, Report)) error {
 	var asking, reporting sync.Mutex
 	next, stop := iter.Pull(jobs)
@@ -47,9 +47,8 @@ func (p Pool) Do(ctx context.Context, jobs iter.Seq[Job], done func(Job, Report)
 	return working.Wait()
 }
 
-// work does jobs with one worker after the other.
 func (p Pool) work(ctx context.Context, next func() (Job, bool), done func(Job, Report)) error {
-	const jobsPerWorker = 500 // runs whose goroutines were left occupy memory
+	const jobsPerWorker = 500 // goroutines that runs have left behind occupy memory
 	var w *worker
 	defer func() { w.stop() }()
 	for n := 1; ctx.Err() == nil; n++ {
@@ -76,7 +75,6 @@ func (p Pool) work(ctx context.Context, next func() (Job, bool), done func(Job, 
 	return context.Cause(ctx)
 }
 
-// worker is one process.
 type worker struct {
 	cmd     *exec.Cmd
 	in      io.WriteCloser
@@ -118,7 +116,6 @@ func (w *worker) do(j Job) (Report, error) {
 	return r, err
 }
 
-// stop ends the worker, which may be nil.
 func (w *worker) stop() {
 	if w != nil {
 		_ = w.in.Close()

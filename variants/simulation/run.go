@@ -20,7 +20,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// root is where the recipe works.
+// root is the znode below which the recipe works.
 const root = "/run"
 
 // run is one run of a plan, within a bubble. Its mutex is never held during a wait.
@@ -32,25 +32,25 @@ type run struct {
 	epoch   time.Time
 	stop    context.CancelFunc
 	clients []*client
-	deal    func([]variants.Placed) [][]variants.Placed // the events to several workers; nil for one
+	deal    func([]variants.Placed) [][]variants.Placed // splits the events among several workers; nil for one
 
 	joined, done *gate
-	sessions     sync.Map      // of func() bool, by session: whether its client leads another life
-	belated      atomic.Bool   // a write of a client's former life has taken effect in its next one
-	over         chan struct{} // closed when the run is
+	sessions     sync.Map    // func() bool by session: reports whether its client leads another life
+	belated      atomic.Bool // a write of a client's former life has taken effect in its next one
+	over         chan struct{}
 
 	mu       sync.Mutex
 	lives    []*life       // in the order in which they began
 	struck   bool          // a client has died or lost its session
-	idle     time.Duration // how long no step had been completed when the run was found to hang; else zero
+	idle     time.Duration // how long no step had been completed when the run was found to hang; zero if it did not
 	lines    []string      // of the story; nil unless it is told
 	telling  bool
 	out      Outcome
 	advanced time.Time // when a step was completed last
-	asked    int       // requests since then
+	asked    int       // requests since advanced
 }
 
-// gate opens when so many have arrived.
+// gate opens when a number of clients have arrived.
 type gate struct {
 	missing int // guarded by the run's mutex
 	open    chan struct{}
@@ -78,7 +78,6 @@ func (r *run) await(ctx context.Context, g *gate, lost <-chan struct{}) bool {
 	return false
 }
 
-// begin adds a life.
 func (r *run) begin(l *life) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +109,6 @@ func (r *run) record(client int, l *life, closed <-chan struct{}, kind, otherwis
 	return true
 }
 
-// progress notes that a step was completed.
 func (r *run) progress(took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -119,7 +117,8 @@ func (r *run) progress(took time.Duration) {
 	r.out.Steps++
 }
 
-// isVoid reports, after a minute in which each client that has lost its session learns of that, whether there is one: then it ends the run.
+// isVoid reports, after a minute in which each client learns of the loss of its session, whether a session was lost:
+// then it ends the run.
 func (r *run) isVoid(ctx context.Context) bool {
 	_ = variants.WaitFor(ctx, time.Minute, nil, nil)
 	r.mu.Lock()
@@ -131,7 +130,6 @@ func (r *run) isVoid(ctx context.Context) bool {
 	return struck || ctx.Err() != nil
 }
 
-// void ends a run that says nothing.
 func (r *run) void() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -139,7 +137,6 @@ func (r *run) void() {
 	r.stop()
 }
 
-// find appends a finding.
 func (r *run) find(class Class, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -153,7 +150,6 @@ const (
 	mostRequests = 50_000
 )
 
-// perform is what happens in the bubble.
 func (r *run) perform() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -167,7 +163,7 @@ func (r *run) perform() {
 		r.find(Broken, "prepare: %v", err)
 		cancel()
 	}
-	for i, lag := range r.plan.Lag { // what was prepared is on all servers
+	for i, lag := range r.plan.Lag { // all servers have applied what was prepared
 		r.server.Members()[i].Lag(time.Duration(lag))
 	}
 	r.joined, r.done = newGate(r.plan.Clients), newGate(r.plan.Clients)
@@ -187,14 +183,12 @@ func (r *run) perform() {
 	_ = r.server.Close()
 }
 
-// ordered is called when a write of a session takes effect.
 func (r *run) ordered(session int64) {
 	if former, known := r.sessions.Load(session); known && former.(func() bool)() {
 		r.belated.Store(true)
 	}
 }
 
-// admin opens a session without latency that takes no part.
 func (r *run) admin() (*variants.Session, *zk.Conn) {
 	turn := 0
 	conn := connect(20*tick, func(network, address string, _ time.Duration) (net.Conn, error) {
@@ -221,7 +215,6 @@ func (r *run) newClient(index int) *client {
 	return c
 }
 
-// prepare makes what must be there before the clients join.
 func (r *run) prepare(ctx context.Context, admin *variants.Session) error {
 	err := admin.Ensure(ctx, root, nil, 0)
 	if err == nil && r.variant.Prepare != nil {
@@ -266,7 +259,6 @@ func (r *run) watch(ctx context.Context, ended <-chan struct{}) bool {
 	}
 }
 
-// activities says what the clients do.
 func (r *run) activities() string {
 	var s string
 	for _, c := range r.clients {
@@ -275,10 +267,10 @@ func (r *run) activities() string {
 	return s[2:]
 }
 
-// lastWaits is longer than any wait in the background of a client that has ended, such as that of the client library which is closing.
+// lastWaits is longer than any background wait of a client that has ended, as when the client library is closing.
 const lastWaits = 5 * time.Minute
 
-// close ends what is left of a run, judges it, and counts the orphans.
+// close ends the rest of a run, checks the history, and counts the orphans.
 func (r *run) close(ctx context.Context, ended <-chan struct{}, admin *variants.Session, completed bool) {
 	r.stop()
 	close(r.over)
@@ -287,7 +279,7 @@ func (r *run) close(ctx context.Context, ended <-chan struct{}, admin *variants.
 	case <-time.After(lastWaits):
 		r.find(Leak, "a client does not end when its context does: %s", r.activities())
 	}
-	r.judge(completed)
+	r.replay(completed)
 	r.recover()
 	time.Sleep(time.Duration(r.plan.Session) + 3*tick) // the sessions of the dead have ended
 	if !completed || r.recipe.Orphans == nil || r.forgone(variants.Orphans) {
@@ -299,13 +291,12 @@ func (r *run) close(ctx context.Context, ended <-chan struct{}, admin *variants.
 	}
 }
 
-// lose counts what the variant forgoes.
 func (r *run) lose(loss variants.Loss, amount int64) {
 	r.out.Lost[loss] = loss.Sum(r.out.Lost[loss], amount)
 }
 
-// forgone reports whether a loss is what the variant forgoes. Only a client that fails may lose items, tear reads, or leave its group.
-// No group can tell a belated write of a member from those of its present life.
+// forgone reports whether the variant forgoes a loss. Only a client that fails may lose items, tear reads, or leave its
+// group. A group cannot distinguish a belated write of a member from the writes of its present life.
 func (r *run) forgone(l variants.Loss) bool {
 	if l == variants.OutOfStep && r.belated.Load() {
 		return true
@@ -316,9 +307,10 @@ func (r *run) forgone(l variants.Loss) bool {
 	return r.variant.Forgone(l)
 }
 
-// mayWaitInVain reports whether clients may be kept waiting by members that have taken all their steps: if the group has come as far during
-// the steps of those that wait, if all have failed since and begun anew, or if the variant lets members be ahead; or by what the variant
-// forgoes: an item that is lost, or values that stay torn. A hang for another reason beside that is not seen.
+// mayWaitInVain reports whether clients may be kept waiting by members that have taken all their steps: if the group
+// has come as far during the steps of the clients that wait, if all have failed since and begun anew, or if the variant
+// lets members be ahead. A loss that the variant forgoes may keep them waiting, too: an item that is lost, or values
+// that stay torn. A hang that has another reason besides is not found.
 func (r *run) mayWaitInVain() bool {
 	finished := r.done.missing < r.plan.Clients
 	forgetful := slices.ContainsFunc(r.clients, func(c *client) bool { return c.forgetful })
@@ -327,8 +319,7 @@ func (r *run) mayWaitInVain() bool {
 		r.out.Lost[variants.TornReads] > 0 && !r.variant.ForgoneAlways(variants.TornReads)
 }
 
-// judge lets the recipe's observer judge the history.
-func (r *run) judge(completed bool) {
+func (r *run) replay(completed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.out.Void {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Shrink returns the smallest plan that it finds for which fails holds, as it does for p. fails decides what the same failure is, whether it
-// repeats, and when there has been enough searching.
+// Shrink returns the smallest plan that it finds for which fails holds, as it does for p. fails decides whether a
+// failure is the same, whether it repeats, and when the search ends.
 func Shrink(p Plan, fails func(Plan) bool) Plan {
 	for found := true; found; {
 		found = false
@@ -24,7 +24,6 @@ func Shrink(p Plan, fails func(Plan) bool) Plan {
 	return p
 }
 
-// clone returns a copy that shares nothing.
 func (p Plan) clone() Plan {
 	p.Latency, p.Lag, p.Faults = slices.Clone(p.Latency), slices.Clone(p.Lag), slices.Clone(p.Faults)
 	return p
@@ -33,12 +32,12 @@ func (p Plan) clone() Plan {
 // change makes a plan a little smaller, or leaves it as it is where that is not possible.
 type change func(*Plan)
 
-// changes are those that leave out faults, clients and steps first, and then those that make faults milder and times rounder.
+// changes lists first the changes that leave out faults, clients and steps, and then those that make faults milder and
+// times rounder.
 func (p Plan) changes() []change {
 	return slices.Concat(p.fewerFaults(), p.fewerClients(), p.fewerSteps(), p.milder(), p.even(), p.fewerServers())
 }
 
-// fewerFaults leaves out one half of the faults, or a single one.
 func (p Plan) fewerFaults() (out []change) {
 	without := func(from, to int) {
 		out = append(out, func(s *Plan) { s.Faults = slices.Delete(s.Faults, from, to) })
@@ -52,7 +51,6 @@ func (p Plan) fewerFaults() (out []change) {
 	return out
 }
 
-// fewerClients leaves out one client, and its faults.
 func (p Plan) fewerClients() (out []change) {
 	for gone := range p.Clients {
 		out = append(out, func(s *Plan) {
@@ -76,7 +74,6 @@ func (p Plan) fewerSteps() (out []change) {
 	return out
 }
 
-// milder makes one fault milder, earlier, shorter or rounder.
 func (p Plan) milder() (out []change) {
 	less := map[Kind]Kind{
 		Die: Expire, ExpireAt: DropAfter, Silence: Deaf, Mute: Deaf, Pause: Silence, Cut: Silence, DropAfter: DropBefore,
@@ -100,7 +97,7 @@ func (p Plan) milder() (out []change) {
 	return out
 }
 
-// even leaves out what is not usual about clients.
+// even makes clients usual: it leaves out one exception at a time.
 func (p Plan) even() []change {
 	return []change{
 		func(s *Plan) { s.Latency = slices.Repeat([]Duration{usualLatency}, s.Clients) },
@@ -110,7 +107,6 @@ func (p Plan) even() []change {
 	}
 }
 
-// fewerServers leaves out servers, or makes them lag less.
 func (p Plan) fewerServers() []change {
 	out := []change{
 		func(s *Plan) { s.Lag = nil },
@@ -123,7 +119,7 @@ func (p Plan) fewerServers() []change {
 	return out
 }
 
-// rounded is about as long, with one digit.
+// rounded returns about the same time, with one digit.
 func (d Duration) rounded() Duration {
 	unit := time.Duration(1)
 	for unit*10 <= time.Duration(d) {

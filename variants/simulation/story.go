@@ -9,12 +9,11 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// tell appends a line to a story that is told. The caller holds the mutex.
+// The caller of tell holds the mutex.
 func (r *run) tell(client int, text string) {
 	r.lines = append(r.lines, fmt.Sprintf("%14s  client %d %s\n", time.Since(r.epoch).Round(time.Microsecond), client, text))
 }
 
-// say appends a line, if the story is told.
 func (r *run) say(client int, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -23,7 +22,6 @@ func (r *run) say(client int, format string, args ...any) {
 	}
 }
 
-// describe tells an event in the recipe's words.
 func (r *run) describe(e variants.Event) string {
 	switch e.Kind {
 	case variants.SessionLost:
@@ -47,7 +45,7 @@ func (r *run) describe(e variants.Event) string {
 	return text
 }
 
-// tap tells a story of what passes on a client's connections.
+// tap adds the requests and replies on a client's connections to the story.
 type tap struct {
 	run    *run
 	client int
@@ -55,7 +53,6 @@ type tap struct {
 
 func (t tap) say(format string, args ...any) { t.run.say(t.client, format, args...) }
 
-// Connected implements [wire.Tap].
 func (t tap) Connected(session int64, resumed bool, _ time.Duration) {
 	if resumed {
 		t.say("is connected again, in session %x", session)
@@ -64,7 +61,6 @@ func (t tap) Connected(session int64, resumed bool, _ time.Duration) {
 	}
 }
 
-// Exchanged implements [wire.Tap].
 func (t tap) Exchanged(_ int64, e wire.Exchange) {
 	watch := ""
 	if e.Armed {
@@ -74,12 +70,10 @@ func (t tap) Exchanged(_ int64, e wire.Exchange) {
 	t.say("%s: %v, zxid %d, sent %v ago%s", request, e.Code, e.Zxid, (e.Reply - e.Sent).Round(time.Microsecond), watch)
 }
 
-// Notified implements [wire.Tap].
 func (t tap) Notified(_ int64, n wire.Notification) {
 	t.say("is notified: %v of %s, zxid %d", n.Type, n.Path, n.Zxid)
 }
 
-// Over implements [wire.Tap].
 func (t tap) Over(session int64, expired bool) {
 	if expired {
 		t.say("learns that session %x has expired", session)

@@ -21,7 +21,7 @@ import (
 	"github.com/zkbench/zkbench/variants/watchload"
 )
 
-// queueMistakes are those in recipes in which clients hand something to each other.
+// queueMistakes are mistakes in recipes in which clients pass something on to each other.
 func queueMistakes() []mistake {
 	return []mistake{
 		{"deletes that come too late", queue.Recipe, on(queue.Recipe, "list-and-delete", tooLate)},
@@ -29,11 +29,11 @@ func queueMistakes() []mistake {
 		{"unseen marks", blockingqueue.Recipe, on(blockingqueue.Recipe, "marked-ticket", reading(instead("released", "")))},
 		{"buried tasks", masterworker.Recipe, on(masterworker.Recipe, "multi", sending(buried))},
 		{"moves without doubt", masterworker.Recipe, withoutDoubt},
-		{"votes and outcomes of nobody", twophasecommit.Recipe, on(twophasecommit.Recipe, "coordinator", reading(instead("", "commit")))},
+		{"votes and outcomes of no site", twophasecommit.Recipe, on(twophasecommit.Recipe, "coordinator", reading(instead("", "commit")))},
 		{"outcomes that turn", twophasecommit.Recipe, onLaterLives(twophasecommit.Recipe, "coordinator", reading(instead("commit", "abort")))},
 		{"updates that look alike", config.ReadRecipe, on(config.ReadRecipe, "read-through", reading(oneTransaction))},
 		{"copies that look alike", config.ReadRecipe, on(config.ReadRecipe, "watched-cache", reading(oneTransaction))},
-		{"losses that nobody hears of", membership.Recipe, on(membership.Recipe, "diff-cache", func(c variants.Conn) variants.Conn { return deaf{c} })},
+		{"losses that no client hears of", membership.Recipe, on(membership.Recipe, "diff-cache", func(c variants.Conn) variants.Conn { return deaf{c} })},
 		{"publications made twice", watchload.Recipe, on(watchload.Recipe, "one-znode", func(c variants.Conn) variants.Conn { return unversioned{c} })},
 		{"watches that are not resumed", treecache.Recipe, in(treecache.Recipe, "resumed-watches", hearingUntilAnOutage)},
 	}
@@ -46,7 +46,6 @@ func (u unversioned) Set(path string, data []byte, _ int32) (*zk.Stat, error) {
 	return u.Conn.Set(path, data, -1)
 }
 
-// multi is a connection with another Multi.
 type multi struct {
 	variants.Conn
 	do func(c variants.Conn, ops []any) ([]zk.MultiResponse, error)
@@ -54,7 +53,7 @@ type multi struct {
 
 func (m multi) Multi(ops ...any) ([]zk.MultiResponse, error) { return m.do(m.Conn, slices.Clone(ops)) }
 
-// tooLate makes a connection on which the delete at the end of a transaction need not be the one that counts.
+// tooLate makes a connection on which the delete at the end of a transaction need not be the deciding one.
 func tooLate(c variants.Conn) variants.Conn {
 	return multi{c, func(c variants.Conn, ops []any) ([]zk.MultiResponse, error) {
 		results, err := c.Multi(ops...)
@@ -130,7 +129,7 @@ func onLaterLives(recipe func() variants.Recipe, variant string, mistaken func(v
 	}
 }
 
-// reader is a connection that reads other data than there are.
+// reader is a connection that reads other data than the server has.
 type reader struct {
 	variants.Conn
 	alter func(data []byte, stat *zk.Stat) []byte
@@ -156,7 +155,7 @@ func (r reader) GetW(p string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 	return data, stat, watch, err
 }
 
-// instead replaces the data of a znode that has just this.
+// instead replaces the data of a znode that has exactly this data.
 func instead(of, other string) func([]byte, *zk.Stat) []byte {
 	return func(data []byte, _ *zk.Stat) []byte {
 		if bytes.Equal(data, []byte(of)) {

@@ -14,11 +14,11 @@ import (
 	"github.com/zkbench/zkbench/variants/lock"
 )
 
-// serverMistakes are those that only servers can show which lag behind, and those of clients that do not compare what tells one holder, or
-// one version, from another.
+// serverMistakes are mistakes that only servers that lag behind can show, and mistakes of clients that do not compare
+// what distinguishes one holder, or one version, from another.
 //
-// Of the other syncs, that of revocable/forced and that of barrier/no-recheck are not found in all thousands of seeds, and the rest are not
-// needed for a promise, or not in the simulator: see the survivors in ../mutants/testdata.
+// Of the other syncs, the one of revocable/forced and the one of barrier/no-recheck are not found in thousands of
+// seeds. The rest are not needed for a promise, or not in the simulator: see the survivors in ../mutants/testdata.
 func serverMistakes() []mistake {
 	all := []mistake{
 		{"hiddenchannel/watch reads after a move", hiddenchannel.Recipe, in(hiddenchannel.Recipe, "watch", credulously)},
@@ -51,8 +51,8 @@ func withoutSync(c variants.Conn) variants.Conn { return unsynced{c} }
 
 func (u unsynced) Sync(path string) (string, error) { return path, nil }
 
-// credulous is a connection that takes what its server has of a znode for what it knows of it, although the session has moved there from a
-// server that had a later version.
+// credulous is a connection that takes its server's version of a znode for the newest that it knows, although the
+// session has moved there from a server that had a later version.
 type credulous struct {
 	variants.Conn
 	session *variants.Session // of which this is the connection
@@ -76,8 +76,8 @@ func (c *credulous) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error)
 	return data, stat, watch, err
 }
 
-// believe changes the version of a znode to the newest that the connection knows. The event of the watch tells of the next one, unless it
-// may be that of a watch from before an outage.
+// believe changes the version of a znode to the newest that the connection knows. The event of the watch announces the
+// next one, unless the watch may be from before an outage.
 func (c *credulous) believe(path string, stat *zk.Stat, watch <-chan zk.Event, overtakes int64) <-chan zk.Event {
 	next := stat.Version + 1
 	stat.Version = c.knows(path, stat.Version)
@@ -95,7 +95,7 @@ func (c *credulous) believe(path string, stat *zk.Stat, watch <-chan zk.Event, o
 	return passed
 }
 
-// knows notes that there is a version of a znode, and returns the newest that the connection knows.
+// knows records that a version of a znode exists, and returns the newest that the connection knows.
 func (c *credulous) knows(path string, version int32) int32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -24,7 +24,6 @@ type mistake struct {
 	variant func() variants.Variant
 }
 
-// named returns a variant of a recipe.
 func named(r variants.Recipe, name string) variants.Variant {
 	return r.Variants[slices.IndexFunc(r.Variants, func(v variants.Variant) bool { return v.Name == name })]
 }
@@ -48,7 +47,7 @@ func on(recipe func() variants.Recipe, variant string, mistaken func(variants.Co
 	return in(recipe, variant, func(_ context.Context, s *variants.Session) *variants.Session { return s.Through(mistaken(s.Conn())) })
 }
 
-// mistakes returns what the simulator must find. The last ones were faults of zkbench once.
+// mistakes returns the mistakes that the simulator must find. The last ones were faults of zkbench once.
 func mistakes() []mistake {
 	return slices.Concat(lockMistakes(), queueMistakes(), serverMistakes(), []mistake{
 		{"persistent locks", lock.Recipe, on(lock.Recipe, "predecessor-watch", func(c variants.Conn) variants.Conn { return persistent{c} })},
@@ -78,10 +77,10 @@ func late(ctx context.Context, s *variants.Session) *variants.Session {
 	return l
 }
 
-// bases is from how many first seeds each mistake is looked for. More of them give a median.
+// bases is the number of first seeds from which each mistake is looked for. More of them give a median.
 var bases = flag.Int("bases", 1, "first seeds from which each mistake is looked for")
 
-// mostSeeds is within how many seeds a mistake must be found.
+// mostSeeds is the number of seeds within which a mistake must be found.
 const mostSeeds = 1000
 
 // Each mistake is found within mostSeeds.

@@ -13,10 +13,11 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Job is what a worker does with a plan.
+// Job tells a worker what to do with a plan.
 type Job struct {
 	Plan Plan `json:"plan"`
-	// Investigate makes the worker look for a smaller plan that fails in the same way, for as long as Budget, in place of running it once.
+	// Investigate makes the worker look for a smaller plan that fails in the same way, for as long as Budget, instead
+	// of running the plan once.
 	Investigate bool     `json:"investigate,omitempty"`
 	Class       Class    `json:"class,omitempty"` // empty for any
 	Budget      Duration `json:"budget,omitempty"`
@@ -28,14 +29,14 @@ type Report struct {
 	Failure *Failure `json:"failure,omitempty"` // of an investigation
 }
 
-// Recipes finds a recipe by its name, to be made anew for each run; nil for an unknown one.
+// Recipes returns the constructor of the recipe with a name, which is called anew for each run; nil for an unknown one.
 type Recipes func(name string) func() variants.Recipe
 
-// Serve does the jobs that it reads, one JSON document each, and writes a report of each. When there are no more, it ends the process:
-// bubbles of virtual time exist in tests only, so that the process becomes one.
+// Serve does the jobs that it reads, one JSON document each, and writes a report of each. When there are no more, it
+// ends the process: bubbles of virtual time exist in tests only, so that the process becomes one.
 func Serve(in io.Reader, out io.Writer, recipes Recipes) {
 	testing.Init()
-	_ = flag.CommandLine.Parse(nil) // the flags of the process are none of a test
+	_ = flag.CommandLine.Parse(nil) // a test must not see the flags of the process
 	every := func(string, string) (bool, error) { return true, nil }
 	testing.Main(every, []testing.InternalTest{{Name: "simulation", F: func(t *testing.T) {
 		if err := serve(t, in, out, recipes); err != nil {

@@ -21,8 +21,8 @@ func dealt(t *testing.T, recipe func() variants.Recipe, plan simulation.Plan) si
 	})
 }
 
-// clocked are the recipes of which a part is judged by the clock when clients fail or are slow: when a lock may be taken by
-// force, and when the claims of a failed client are free again.
+// clocked are the recipes that are partly checked by the clock when clients fail or are slow: when a lock may be taken
+// by force, and when the claims of a failed client are free again.
 var clocked = []string{"revocable", "revocablerw", "queue", "priorityqueue"}
 
 // The clocks of several workers make no breach.
@@ -45,8 +45,8 @@ func TestWorkersMakeNoBreach(t *testing.T) {
 	}
 }
 
-// What is found of a mistake on one clock is found on those of several workers, but for what depends on when a client died, or
-// lost its session or a reply: no zxid tells that of a client that is alone on its worker.
+// A mistake that is found on one clock is found on the clocks of several workers, except where it depends on when a
+// client died, or lost its session or a reply: no zxid shows that of a client that is alone on its worker.
 func TestWorkersHideNoMistake(t *testing.T) {
 	slow(t)
 	found, missed := 0, 0
