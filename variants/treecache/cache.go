@@ -21,23 +21,23 @@ import (
 // take a round trip for each znode.
 const readsAtOnce = 32
 
-// cache is what the variants share. They differ in what they do when the connection is made again.
+// cache is shared by the variants. They differ in what they do when the connection is made again.
 type cache struct {
 	session     *variants.Session
 	events      *variants.Events
 	root        string
 	depth       int // of the znodes that have no children, below the root
 	listen      Listener
-	reconnected func(context.Context) error // the variant's: it makes the copy whole, or calls reloadAt
+	reconnected func(context.Context) error // completes the copy, or calls reloadAt
 
 	mu    sync.Mutex // guards these fields: several reads are under way at once
 	nodes map[string]*node
 	data  map[string]bool // paths of znodes whose data must be read again
-	lists map[string]bool // ... and of those whose children must be listed again
+	lists map[string]bool // paths of znodes whose children must be listed again
 
-	cut      bool // the connection is lost
+	cut      bool
 	back     bool // it has been made again, and reconnected has not been called since
-	resuming bool // reconnected is being called
+	resuming bool
 	doubt    bool // the connection was lost again before reconnected had returned
 	behind   bool // the copy may lack something that happened before the connection was made
 
@@ -45,7 +45,6 @@ type cache struct {
 	overtakes int64     // of the session, before it was read last
 }
 
-// node is a znode in the copy.
 type node struct {
 	read     bool // its data is known
 	mzxid    int64
@@ -68,7 +67,6 @@ func open(session *variants.Session, tree Tree, listen Listener) (*cache, error)
 	}, nil
 }
 
-// Load implements [Cache].
 func (c *cache) Load(ctx context.Context) error {
 	err := c.Refresh(ctx)
 	for ; err == nil && c.State() == CutOff; err = c.Refresh(ctx) {
@@ -82,10 +80,8 @@ func (c *cache) Load(ctx context.Context) error {
 // reloadAt makes the cache read the whole tree at some time, or as soon as possible after it.
 func (c *cache) reloadAt(when time.Time) { c.reload = when }
 
-// isDue reports whether the whole tree must be read now.
 func (c *cache) isDue() bool { return !c.reload.IsZero() && !time.Now().Before(c.reload) }
 
-// State implements [Cache].
 func (c *cache) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -99,7 +95,6 @@ func (c *cache) State() State {
 	}
 }
 
-// Changed implements [Cache].
 func (c *cache) Changed(ctx context.Context) error {
 	return c.session.Do(ctx, func(ctx context.Context) error {
 		if !c.hasWork() {
@@ -114,7 +109,8 @@ func (c *cache) Changed(ctx context.Context) error {
 	}, nil)
 }
 
-// timer returns a channel that receives when the whole tree must be read. While the connection is lost, that is not before it is made again.
+// timer returns a channel that receives when the whole tree must be read. While the connection is lost, that is not before it
+// is made again.
 func (c *cache) timer() <-chan time.Time {
 	if c.reload.IsZero() || c.State() == CutOff {
 		return nil
@@ -130,7 +126,7 @@ func (c *cache) hasWork() bool {
 	return c.back || !c.cut && (c.isDue() || len(c.data)+len(c.lists) > 0)
 }
 
-// note takes the events that have arrived, and remembers what they ask for. The caller holds the mutex.
+// note takes the events that have arrived, and remembers what must be read. The caller holds the mutex.
 func (c *cache) note() {
 	for _, e := range c.events.Take() {
 		switch e.Type {
@@ -153,7 +149,6 @@ func (c *cache) note() {
 	}
 }
 
-// Refresh implements [Cache].
 func (c *cache) Refresh(ctx context.Context) error {
 	return c.session.Do(ctx, func(ctx context.Context) error {
 		for {
@@ -168,14 +163,13 @@ func (c *cache) Refresh(ctx context.Context) error {
 	}, nil)
 }
 
-// settle notes that the copy has everything, unless it is still to be read as a whole.
+// settle notes that the copy has everything, unless the whole tree must be read.
 func (c *cache) settle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.behind = c.cut || !c.reload.IsZero()
 }
 
-// refresh does what there is to do now. What it fails to do is left to be done.
 func (c *cache) refresh(ctx context.Context) error {
 	c.mu.Lock()
 	c.note()
@@ -200,7 +194,6 @@ func (c *cache) refresh(ctx context.Context) error {
 	return c.readChanged(ctx)
 }
 
-// readAll reads the whole tree.
 func (c *cache) readAll(ctx context.Context) error {
 	c.overtakes = c.session.Overtakes()
 	c.mu.Lock()
@@ -215,7 +208,6 @@ func (c *cache) readAll(ctx context.Context) error {
 	return nil
 }
 
-// readChanged reads what the notifications are about.
 func (c *cache) readChanged(ctx context.Context) error {
 	c.mu.Lock()
 	data, lists := c.data, c.lists
@@ -226,12 +218,12 @@ func (c *cache) readChanged(ctx context.Context) error {
 		err = c.descend(ctx, added, false)
 	}
 	if err != nil {
-		c.reloadAt(time.Now()) // which of the reads have been made is not known
+		c.reloadAt(time.Now()) // it is not known which reads have been made
 	}
 	return err
 }
 
-// descend reads some znodes and what is below them: all of it, or only what is not in the copy yet.
+// descend reads some znodes and all znodes below them, or only the ones that are not in the copy yet.
 func (c *cache) descend(ctx context.Context, paths []string, all bool) (err error) {
 	for len(paths) > 0 && err == nil {
 		var parents []string
@@ -270,7 +262,6 @@ func (c *cache) read(ctx context.Context, data, lists []string, all bool) (child
 	return children, err
 }
 
-// get reads the data of a znode.
 func (c *cache) get(ctx context.Context, p string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -282,7 +273,7 @@ func (c *cache) get(ctx context.Context, p string) error {
 		return c.failed(p, err)
 	}
 	n := c.nodes[p]
-	if n == nil || n.read && stat.Mzxid <= n.mzxid { // it has gone meanwhile, or a read that was faster has seen more
+	if n == nil || n.read && stat.Mzxid <= n.mzxid { // it has gone meanwhile, or a faster read has seen a newer state
 		return nil
 	}
 	kind := Changed
@@ -294,12 +285,12 @@ func (c *cache) get(ctx context.Context, p string) error {
 	return nil
 }
 
-// list lists the children of a znode, and takes from the copy what has gone. It returns the paths of all children, or of those that
-// are new.
+// list lists the children of a znode, and removes from the copy the ones that are gone. It returns the paths of all
+// children, or of those that are new.
 //
-// Note: a notification that came before the listing must be noted before the listing is used. A child that has been deleted and
-// created again in between would otherwise be taken from the copy when the notification is noted, and the listing, which has
-// it, would not bring it back.
+// Note: a notification that came before the listing must be noted before the listing is used. A child that has been
+// deleted and created again in between would otherwise be removed from the copy when the notification is noted, and the
+// listing, which has it, would not bring it back.
 func (c *cache) list(ctx context.Context, p string, all bool) ([]string, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -335,7 +326,7 @@ func (c *cache) list(ctx context.Context, p string, all bool) ([]string, error) 
 	return wanted, nil
 }
 
-// failed takes a znode that does not exist from the copy, and returns any other error. The caller holds the mutex.
+// failed removes a znode that does not exist from the copy, and returns any other error. The caller holds the mutex.
 func (c *cache) failed(p string, err error) error {
 	switch {
 	case err == nil:
@@ -350,7 +341,7 @@ func (c *cache) failed(p string, err error) error {
 	}
 }
 
-// remove takes a znode and all below it from the copy. The caller holds the mutex.
+// remove removes a znode and all below it from the copy. The caller holds the mutex.
 func (c *cache) remove(p string) {
 	n := c.nodes[p]
 	if n == nil || p == c.root {

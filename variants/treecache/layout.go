@@ -28,7 +28,7 @@ func leafPath(root string, slot int, number int64) string {
 	return path.Join(root, parentName(slot), fmt.Sprintf("l%05d-%d", slot, number))
 }
 
-// slotIn returns the slot of a leaf, and whether the path is one of a leaf.
+// isLeaf is false for paths of other znodes.
 func slotIn(p string) (slot int, isLeaf bool) {
 	digits, _, isLeaf := strings.Cut(strings.TrimPrefix(path.Base(p), "l"), "-")
 	if !isLeaf {
@@ -38,24 +38,22 @@ func slotIn(p string) (slot int, isLeaf bool) {
 	return slot, err == nil
 }
 
-// leafData returns what a change writes.
 func leafData(number int64) []byte { return fmt.Appendf(nil, "%-*d", leafBytes, number) }
 
 func numberIn(data []byte) (int64, error) {
 	return strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
 }
 
-// slotOf returns the slot that a change is about. Changes have numbers from 1 on. They go through the tree in big steps, so that
-// consecutive ones have different parents.
+// slotOf returns the slot of the leaf that a change sets or replaces. Changes have numbers from 1 on. They go through
+// the tree in big steps, so that consecutive ones have different parents.
 func slotOf(number, leaves int64) int64 { return number * 7919 % leaves }
 
-// replaces reports whether a change replaces a leaf by another. Every other change does; the others set a leaf.
+// Every other change replaces a leaf by another; the others set a leaf.
 func replaces(number int64) bool { return number%2 == 0 }
 
 // opsPerMulti keeps the requests that create the tree well below the 1 MB that a server accepts.
 const opsPerMulti = 500
 
-// prepare creates the tree.
 func prepare(ctx context.Context, env variants.Env) error {
 	var ops []any
 	create := func(p string, data []byte) {
@@ -76,7 +74,7 @@ func prepare(ctx context.Context, env variants.Env) error {
 	return nil
 }
 
-// writtenTree is what the only writer of a tree knows of it.
+// writtenTree is the tree as its only writer knows it.
 type writtenTree struct {
 	session *variants.Session
 	root    string
@@ -84,7 +82,6 @@ type writtenTree struct {
 	number  int64    // of the last change
 }
 
-// newTree returns a tree that has not been changed since it was created.
 func newTree(session *variants.Session, root string, leaves int) *writtenTree {
 	t := &writtenTree{session: session, root: path.Clean(root)}
 	for slot := range leaves {
@@ -107,8 +104,9 @@ func (t *writtenTree) find(ctx context.Context) error {
 	return nil
 }
 
-// findLeaves reads the leaves below a parent. It returns false if a change of the writer's former life has taken effect after the listing. The
-// sync is needed although the session is new: it may have moved before its first reply, to a server that lags behind the session itself.
+// findLeaves reads the leaves below a parent. It returns false if a change of the writer's former life has taken effect after
+// the listing. The sync is needed although the session is new: it may have moved before its first reply, to a server that
+// lags behind the session itself.
 func (t *writtenTree) findLeaves(ctx context.Context, parent string) (all bool, err error) {
 	var names []string
 	err = t.session.Synced(ctx, parent, func(c variants.Conn) (err error) {
@@ -143,7 +141,6 @@ func (t *writtenTree) findLeaf(ctx context.Context, p string) error {
 	return nil
 }
 
-// change makes the next change.
 func (t *writtenTree) change(ctx context.Context) error {
 	number := t.number + 1
 	slot := int(slotOf(number, int64(len(t.leaves))))

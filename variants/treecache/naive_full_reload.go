@@ -9,8 +9,8 @@ import (
 
 // FullReload is a cache that reads the whole tree again after each reconnect.
 //
-//  1. Read the root's data and list its children, both with a watch; then those of its children, and so on. Znodes at the tree's
-//     depth have no children: these are not listed.
+//  1. Read the root's data and list its children, both with a watch; then do the same for the children, and so on. Znodes
+//     at the tree's depth have no children: these are not listed.
 //  2. When the data of a znode has changed, read it again, with a watch.
 //  3. When the children of a znode have changed, list them again, with a watch. Read the new ones as in step 1, and forget those
 //     that have gone.

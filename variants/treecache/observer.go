@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// newObserver returns an observer of the phases and the promise.
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		out.Between(phaseChange, changing, changed),
@@ -18,7 +17,7 @@ func newObserver(out variants.Findings) variants.Observer {
 	}
 }
 
-// byNumber gives an observer the number of a change as the value of the events about it.
+// byNumber gives an observer the number of a change as the value of the change's events.
 func byNumber(o variants.Observer) variants.Observer {
 	return variants.ObserverFunc(func(e variants.Event) {
 		e.Value, _ = unstamp(e.Value)
@@ -26,14 +25,15 @@ func byNumber(o variants.Observer) variants.Observer {
 	})
 }
 
-// copies holds every copy to the changes that were made, and times how long it takes to have everything again after a reconnect.
+// copies compares every copy with the changes that were made, and times how long it takes to have everything again
+// after a reconnect.
 //
-// A change is recorded before it is made and again when it is acknowledged; that a copy shows it, when it has been read. A session
-// never reads what is older than what it has read before. A copy may lag behind as far as its server does. While its client is
-// cut off, and until it has everything again, it may lag behind further.
+// A change is recorded before it is made and again when it is acknowledged. That a copy shows a change is recorded when
+// the change has been read. A session never reads a state older than one that it has read before. A copy may lag behind
+// as far as its server does. While its client is cut off, and until it has everything again, it may lag behind further.
 type copies struct {
 	out    variants.Findings
-	newest int64 // change that was begun
+	newest int64 // the last change that was begun
 	acked  variants.Event
 	lag    variants.Lag
 
@@ -43,21 +43,19 @@ type copies struct {
 	ended   time.Duration // when a copy had everything again last
 }
 
-// clientCopy is what one client's copy shows.
 type clientCopy struct {
-	leaves  int64           // of the tree
+	leaves  int64           // how many leaves the tree has
 	shown   map[int64]int64 // by slot, the number of the change
 	through int64           // it shows all changes up to this one, or later ones in their place
-	has     int64           // leaves
+	has     int64           // how many leaves it has
 	target  int64           // the last change that it has waited for
 	floor   int64           // the last change that it must show; see [variants.Lag]
 	loading bool            // it has not read the tree for the first time
-	gone    bool            // its session is lost
-	lacking bool            // it is cut off, or has not everything again since
-	since   time.Duration   // when it was reconnected or lost its session; 0 while it is cut off
+	gone    bool
+	lacking bool          // it is cut off, or does not have everything again since
+	since   time.Duration // when it was reconnected or lost its session; 0 while it is cut off
 }
 
-// Observe implements [variants.Observer].
 func (c *copies) Observe(e variants.Event) {
 	switch e.Kind {
 	case changing:
@@ -76,7 +74,7 @@ func (c *copies) Observe(e variants.Event) {
 	}
 }
 
-// enroll begins a new copy. That of an earlier session says nothing about it.
+// enroll begins a new copy, which is independent of the copy of an earlier session.
 func (c *copies) enroll(e variants.Event) {
 	v := &clientCopy{leaves: e.Value, shown: map[int64]int64{}, loading: true}
 	if before := c.clients[e.Client]; before != nil {
@@ -85,7 +83,6 @@ func (c *copies) enroll(e variants.Event) {
 	c.clients[e.Client] = v
 }
 
-// observe takes an event of a client that keeps a copy.
 func (c *copies) observe(v *clientCopy, e variants.Event) {
 	switch e.Kind {
 	case variants.SessionLost, variants.Died:
@@ -97,7 +94,7 @@ func (c *copies) observe(v *clientCopy, e variants.Event) {
 		c.lacks(v, e, e.At)
 	}
 	if v.gone {
-		return // what it still records does not count
+		return // events that it still records do not count
 	}
 	switch e.Kind {
 	case shown:
@@ -112,8 +109,8 @@ func (c *copies) observe(v *clientCopy, e variants.Event) {
 	v.floor = c.lag.MustSee(e)
 }
 
-// lacks marks a copy that lacks what happens while its client is cut off. since is when the client began to bring it up to date. A first load that
-// is interrupted ends with restored, not with the next refreshed.
+// lacks marks a copy that misses changes while its client is cut off. since is when the client began to bring it up to
+// date. A first load that is interrupted ends with restored, not with the next refreshed.
 func (c *copies) lacks(v *clientCopy, e variants.Event, since time.Duration) {
 	v.lacking, v.since, v.loading = true, since, false
 	if len(c.storm) == 0 || e.At < c.begun {
@@ -122,7 +119,6 @@ func (c *copies) lacks(v *clientCopy, e variants.Event, since time.Duration) {
 	c.storm[e.Client] = true
 }
 
-// restore marks a copy that has everything again.
 func (c *copies) restore(v *clientCopy, e variants.Event) {
 	if !v.lacking {
 		return
@@ -162,13 +158,13 @@ func (c *copies) refresh(v *clientCopy, e variants.Event) {
 	}
 }
 
-// longestLag is longer than a server goes on to serve reads without the leader's transactions, and longer than a session
-// lives without its server. By default, the leader gives up a follower that is 10 s behind, and that follower then closes
-// its connections.
+// longestLag is longer than a server continues to serve reads without the leader's transactions, and longer than a
+// session lives without its server. By default, the leader gives up a follower that is 10 s behind, and that follower
+// then closes its connections.
 const longestLag = 20 * time.Second
 
-// Complete implements [variants.Observer]: when the load has come to rest, a copy shows what its client has waited for, and is the
-// tree if that is everything.
+// When the load has come to rest, a copy shows the changes that its client has waited for. If these are all, the copy is
+// the tree.
 func (c *copies) Complete() {
 	for _, client := range slices.Sorted(maps.Keys(c.clients)) {
 		v := c.clients[client]

@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// spread is over how long the clients of the recipe spread their reloads. The texts contain this number.
+// spread is the time over which the clients of the recipe spread their reloads. The texts contain this number.
 const spread = 5 * time.Second
 
 // JitteredReload is a cache that reads the whole tree again after each reconnect, but not at the same time as all others.

@@ -62,7 +62,6 @@ func (c *cache) resume(ctx context.Context) error {
 	return nil
 }
 
-// watchRequests returns how many requests the client library needs to send all watches.
 func (c *cache) watchRequests() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,29 +1,30 @@
-// Package treecache compares what clients do that keep a copy of a whole tree of znodes, when their connections have been lost
-// and made again.
+// Package treecache compares ways in which clients that keep a copy of a whole tree of znodes recover when their
+// connections have been lost and made again.
 //
-// Each client has the data of every znode of the tree at hand. It has a watch on the data of each, and one on the children of each
-// that may have children. A notification says what to read again. The promise, to which all variants are held: a copy never shows a
-// change that was not made, nor older data of a znode than it has shown; it shows each change at the latest 20 seconds after it was acknowledged,
-// unless the client is cut off or has not caught up since; and when the load has come to rest, it is the tree.
+// Each client has the data of every znode of the tree at hand. It has a watch on the data of each, and one on the
+// children of each that may have children. A notification says what to read again. The promise of all variants: a copy
+// never shows a change that was not made, nor older data of a znode than it has shown; it shows each change at the latest
+// 20 seconds after it was acknowledged, unless the client is cut off or has not caught up since; and when the load has
+// come to rest, it is the tree.
 //
-// As long as all connections hold, the variants do the same: a znode's new data costs a client one notification and one read, a
-// znode that replaces another costs it two notifications and two reads. They differ in what they do after a reconnect, with N
-// clients that cache a tree of Z znodes, p of them parents, of which d have changed meanwhile:
+// As long as all connections hold, the variants do the same: a znode's new data costs a client one notification and one
+// read, a znode that replaces another costs it two notifications and two reads. They differ in what they do after a
+// reconnect, with N clients that cache a tree of Z znodes, p of them parents, of which d have changed meanwhile:
 //
 //	variant           reads after a reconnect of all clients   when
 //	full-reload       (Z+p)·N                                  at once
 //	resumed-watches   about d·N, and a few syncs               at once
 //	jittered-reload   (Z+p)·N                                  spread over 5 seconds
 //
-// That is how caches bring ensembles down. When the leader changes, all clients are cut off and come back at the same moment. If
-// each then reads the whole tree, the servers are so busy that sessions run out, and clients with a new session have to read the
-// whole tree. In an ensemble with 200 such caches of 5,000 znodes, reads went from 600 to 30,000 a second whenever a leader was
-// elected (python-zk/kazoo issue 664). At Elastic Cloud on 18 January 2019, reloads and lost sessions kept each other going for
-// three hours.
+// The reads after a reconnect can bring an ensemble down. When the leader changes, all clients are cut off and come
+// back at the same moment. If each then reads the whole tree, the servers are so busy that sessions run out, and
+// clients with a new session have to read the whole tree. In an ensemble with 200 such caches of 5,000 znodes, reads
+// went from 600 to 30,000 a second whenever a leader was elected (python-zk/kazoo issue 664). At Elastic Cloud on 18
+// January 2019, reloads and lost sessions kept each other going for three hours.
 //
 // A client whose session is lost has no watches at the servers any more, and reads the whole tree with each variant.
 //
-// Each variant's own comment has the steps and the exact formulas; `zkbench run treecache-drain` holds them to it.
+// Each variant's own comment has the steps and the exact formulas; `zkbench run treecache-drain` checks the formulas.
 package treecache
 
 import (
@@ -45,26 +46,26 @@ type Cache interface {
 	Load(ctx context.Context) error
 	// Changed waits until Refresh has something to do, or State has changed.
 	Changed(ctx context.Context) error
-	// Refresh reads what has changed. It costs no request if nothing is known to have changed.
+	// Refresh reads the changes. It costs no request if nothing is known to have changed.
 	Refresh(ctx context.Context) error
-	// State returns how much the copy is worth, as of the last call of another method.
+	// State returns how up to date the copy is, as of the last call of another method.
 	State() State
 }
 
-// Tree says what to keep a copy of.
+// Tree describes the tree to copy.
 type Tree struct {
 	Root  string // an existing znode
-	Depth int    // how far below the root znodes are that have no children, and so need no watch on them; deeper ones are left out
+	Depth int    // how far below the root the znodes are that have no children, and so need no watch on them; deeper ones are left out
 }
 
-// State is how much a copy is worth.
+// State is how up to date a copy is.
 type State int
 
 // The states.
 const (
-	Current   State = iota // it has what the session's server has, except for what notifications are under way about
+	Current   State = iota // it has what the session's server has, except for changes whose notifications are under way
 	CutOff                 // the connection is lost
-	Restoring              // the connection is made again, and the copy may lack what has happened meanwhile
+	Restoring              // the connection is made again, and the copy may lack changes made meanwhile
 )
 
 // Listener is called for each znode that is new in the copy, has other data there, or has gone from it, and when the cache notices
@@ -72,7 +73,7 @@ const (
 // cache.
 type Listener func(Update)
 
-// Update is what has happened to a znode of the copy, or to the connection.
+// Update is a change of a znode of the copy, or of the connection.
 type Update struct {
 	Kind UpdateKind
 	Path string // empty for the connection
@@ -118,8 +119,9 @@ func Recipe() variants.Recipe {
 	}
 }
 
-// cost is what a change costs as long as all connections hold, on average of one that sets a znode and one that replaces one,
-// with one writer and N-1 caches. Without a wait between the changes, notifications coalesce, and these are upper bounds.
+// cost returns the cost of a change as long as all connections hold: the average of one that sets a znode and one that
+// replaces one, with one writer and N-1 caches. Without a wait between the changes, notifications coalesce, and these are
+// upper bounds.
 func cost() variants.Cost {
 	return variants.Cost{Requests: "(3N-1)/2", Writes: "1", FailedWrites: "0", Notifications: "3(N-1)/2", HerdMax: "2(N-1)"}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
-// testLeaves is how many leaves the tree of a story has: changes 1, 2, 3 and so on are about slots 3, 2, 1, 0, 3, ….
+// testLeaves is how many leaves the tree of a story has: changes 1, 2, 3 and so on are of slots 3, 2, 1, 0, 3, ….
 const testLeaves = 4
 
 // teller's values are numbers, and of changes their numbers, or "number@slot".
@@ -128,7 +128,7 @@ func TestObserverMemory(t *testing.T) {
 	})
 }
 
-// Paths and data of leaves can be read back, and parents are no leaves.
+// Paths and data of leaves can be read back, and parents are not leaves.
 func TestLayout(t *testing.T) {
 	for _, slot := range []int{0, 7, 49, 50, 4999, 123_456} {
 		p := leafPath("/run/tree-1", slot, 42)

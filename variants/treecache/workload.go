@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// What a participant records. The value of those about changes is a stamp.
+// The events that a participant records. The value of an event about a change is a stamp.
 const (
 	enrolled    variants.EventKind = iota // a client begins to load the tree; value: how many leaves that has
 	changing                              // the writer, just before it makes a change
@@ -16,11 +16,10 @@ const (
 	shown                                 // a client's copy has the data of a change, which it had not before
 	refreshed                             // a copy has been brought up to date; value: how many leaves it has
 	cutOff                                // a client has noticed that its connection is lost
-	reconnected                           // ... that its connection is made again
+	reconnected                           // a client has noticed that its connection is made again
 	restored                              // a copy has everything again
 )
 
-// The phases.
 const (
 	phaseRefresh = "refresh"
 	phaseReload  = "reload"
@@ -29,18 +28,17 @@ const (
 	phaseFollow  = "follow"
 )
 
-// phases returns what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseRefresh, Meaning: "from just before a change is sent until one client's copy shows it", Floor: variants.FloorHandoff},
 		{Name: phaseChange, Meaning: "from just before a change is sent until its reply", Floor: variants.FloorWrite},
 		{Name: phaseReload, Meaning: "from when a client's connection is made again, or its session lost, until its copy has everything again"},
 		{Name: phaseStorm, Meaning: "from when the first client is cut off until all copies have everything again"},
-		{Name: phaseFollow, Meaning: "from when a client begins to wait for a change until its copy is up to date", Waits: true, UntimedInLockstep: true},
+		{Name: phaseFollow, Waits: true, UntimedInLockstep: true,
+			Meaning: "from when a client begins to wait for a change until its copy is up to date"},
 	}
 }
 
-// The roles.
 const (
 	roleWriter = "writer"
 	roleCache  = "cache"
@@ -49,17 +47,14 @@ const (
 // changesPerStep is how many changes the writer makes in one step: one that sets a znode and one that replaces one.
 const changesPerStep = 2
 
-// stampBase is more than there are ever leaves.
+// stampBase is larger than the number of leaves can be.
 const stampBase = 1 << 20
 
-// stamp makes one value of a change and a slot.
 func stamp(number int64, slot int) int64 { return number*stampBase + int64(slot) }
 
-// unstamp returns the change and the slot.
 func unstamp(value int64) (number, slot int64) { return value / stampBase, value % stampBase }
 
-// join makes a variant's Join out of its constructor. The last participant writes: in a lockstep run, all others wait for its
-// changes by then.
+// The last participant writes: in a lockstep run, all others wait for its changes by then.
 func join[C Cache](open func(*variants.Session, Tree, Listener) (C, error)) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		env.Size = max(env.Size, 1)
@@ -76,7 +71,6 @@ func join[C Cache](open func(*variants.Session, Tree, Listener) (C, error)) vari
 	}
 }
 
-// writer is the participant that changes the tree.
 type writer struct {
 	env  variants.Env
 	tree *writtenTree
@@ -93,8 +87,7 @@ func newWriter(ctx context.Context, env variants.Env) (*writer, error) {
 	return w, w.tree.find(ctx)
 }
 
-// Step implements [variants.Participant]: the k-th one ends when 2k changes have been made. A step that has failed may have made
-// some of them.
+// The k-th step ends when 2k changes have been made. A step that has failed may have made some of them.
 func (w *writer) Step(ctx context.Context) error {
 	for target := changesPerStep * (w.step + 1); w.tree.number < target; {
 		if err := w.env.Hold(ctx, nil); err != nil {
@@ -119,19 +112,16 @@ func (w *writer) change(ctx context.Context) error {
 	return nil
 }
 
-// Leave implements [variants.Participant].
 func (w *writer) Leave(context.Context) error { return nil }
 
-// Role implements [variants.Roled].
 func (w *writer) Role() string { return roleWriter }
 
-// reader is a participant that keeps a copy of the tree.
 type reader struct {
 	env     variants.Env
 	cache   Cache
 	step    int64
 	shown   []int64 // by slot, the number of the change that the copy shows
-	newest  int64   // of these
+	newest  int64   // the newest change in shown
 	through int64   // the copy shows all changes up to this number, or later ones in their place
 	leaves  int64   // in the copy
 	state   State
@@ -143,8 +133,8 @@ var (
 	_ variants.Roled     = (*reader)(nil)
 )
 
-// update records what is different in the copy, or what has become of the connection: a client that was reading when it was cut
-// off has more to read again than others, and must not be left out.
+// update records changes of the copy and of the connection: a client that was reading when it was cut off has more to
+// read again than others, and must not be left out.
 func (r *reader) update(u Update) {
 	switch u.Kind {
 	case Disconnected:
@@ -177,7 +167,6 @@ func (r *reader) update(u Update) {
 	}
 }
 
-// load reads the tree for the first time.
 func (r *reader) load(ctx context.Context) error {
 	r.env.Record(enrolled, int64(r.env.Size))
 	if err := r.cache.Load(ctx); err != nil {
@@ -186,7 +175,7 @@ func (r *reader) load(ctx context.Context) error {
 	return r.look()
 }
 
-// look notes what has come of bringing the copy up to date.
+// look records that the copy has been brought up to date.
 func (r *reader) look() error {
 	for r.through < r.newest && r.has(r.through+1) {
 		r.through++
@@ -196,12 +185,10 @@ func (r *reader) look() error {
 	return r.err
 }
 
-// has reports whether the copy shows a change, or a later one of the same slot.
 func (r *reader) has(number int64) bool {
 	return r.shown[slotOf(number, int64(len(r.shown)))] >= number
 }
 
-// enter records that the copy has another state.
 func (r *reader) enter(state State) {
 	if state == r.state {
 		return
@@ -217,7 +204,6 @@ func (r *reader) enter(state State) {
 	}
 }
 
-// Refresh implements [variants.Refresher].
 func (r *reader) Refresh(ctx context.Context) error {
 	if err := r.cache.Refresh(ctx); err != nil {
 		return fmt.Errorf("refresh: %w", err)
@@ -225,7 +211,7 @@ func (r *reader) Refresh(ctx context.Context) error {
 	return r.look()
 }
 
-// Step implements [variants.Participant]: the k-th one ends when the copy shows the first 2k changes.
+// The k-th step ends when the copy shows the first 2k changes.
 func (r *reader) Step(ctx context.Context) error {
 	for target := changesPerStep * (r.step + 1); r.through < target; {
 		r.env.Record(following, target)
@@ -240,8 +226,6 @@ func (r *reader) Step(ctx context.Context) error {
 	return nil
 }
 
-// Leave implements [variants.Participant].
 func (r *reader) Leave(context.Context) error { return nil }
 
-// Role implements [variants.Roled].
 func (r *reader) Role() string { return roleCache }
