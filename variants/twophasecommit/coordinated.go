@@ -10,27 +10,27 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// coordinated is what the variants share in which the coordinator collects the votes. They differ in the znodes that
-// the sites vote in.
+// coordinated is shared by the variants in which the coordinator collects the votes. They differ in the znodes that the
+// sites vote in.
 type coordinated struct {
 	site
 	ballots
 	watch   *variants.Watch // on the transaction, at sites other than the coordinator
-	verdict Decision        // at the coordinator: what it writes, and no longer changes
+	verdict Decision        // at the coordinator: the outcome that it writes, and no longer changes
 }
 
-// ballots are the znodes that the sites vote in.
+// ballots describe the znodes that the sites vote in.
 type ballots struct {
 	children []string                           // below the transaction, made with it
 	path     func(round int64, site int) string // of a site's ballot
-	prefix   func(round int64) string           // what a vote in this round begins with
-	missing  func() (Decision, error)           // how the vote of a site counts whose ballot is missing
+	prefix   func(round int64) string           // the beginning of a vote in this round
+	missing  func() (Decision, error)           // how the vote of a site counts if its ballot is missing
 	gone     error                              // returned if the site's own ballot is missing
 }
 
 func (c *coordinated) begin(int64) { c.watch, c.verdict = nil, "" }
 
-// prepare opens the transaction, or waits for it. The watch that reading it sets is that for its outcome.
+// prepare opens the transaction, or waits for it. The watch that it sets is for the outcome.
 func (c *coordinated) prepare(ctx context.Context, t *Transaction) error {
 	if c.coordinates() {
 		return c.open(ctx, t, c.children, t.Round-1)
@@ -38,14 +38,14 @@ func (c *coordinated) prepare(ctx context.Context, t *Transaction) error {
 	return c.await(ctx, func(tx string) error {
 		query, stat, watch, err := c.session.GetW(ctx, tx)
 		if err == nil && stat.Version > 0 {
-			return ErrDecided // what is read is the outcome
+			return ErrDecided // the outcome was read in place of the query
 		}
 		t.Query, c.watch = query, watch
 		return err
 	})
 }
 
-// resume finds out what became of a transaction, and otherwise prepares it.
+// resume returns the outcome of a transaction, or prepares it if there is none.
 func (c *coordinated) resume(ctx context.Context, t *Transaction) (Decision, error) {
 	read := c.readW
 	if c.coordinates() {
@@ -64,7 +64,6 @@ func (c *coordinated) resume(ctx context.Context, t *Transaction) (Decision, err
 	return "", err
 }
 
-// recall returns this site's vote, if it is still in its ballot.
 func (c *coordinated) recall(ctx context.Context, round int64) (Decision, error) {
 	r, err := c.read(ctx, c.path(round, c.group.Site))
 	if text, ours := strings.CutPrefix(r.data, c.prefix(round)); ours && err == nil {
@@ -141,7 +140,6 @@ func (c *coordinated) announce(ctx context.Context) (Decision, error) {
 	return c.verdict, withdrawn(variants.Attempted("write "+tx, err))
 }
 
-// voteOf waits for another site's vote.
 func (c *coordinated) voteOf(ctx context.Context, other int) (Decision, error) {
 	ballot := c.path(c.current.Round, other)
 	for {
@@ -159,7 +157,7 @@ func (c *coordinated) voteOf(ctx context.Context, other int) (Decision, error) {
 	}
 }
 
-// count returns the vote in a ballot, if there is one in this round.
+// count returns the vote in a ballot; known is false if there is none in this round yet.
 func (c *coordinated) count(r reading, err error) (vote Decision, known bool, _ error) {
 	if errors.Is(err, zk.ErrNoNode) {
 		vote, err := c.missing()

@@ -35,8 +35,8 @@ import (
 // N(N-1)/2 such notifications, N-1 from watches of sites that found the transaction just when they began to wait for it,
 // and N-1 to those that wait for the new one.
 //
-// The znodes are persistent, as the coordinator creates them: a site that dies before it has voted blocks all others until it
-// joins again. It then finds its vote and those of the others in the tree.
+// The znodes are persistent, as the coordinator creates them: a site that dies before it has voted blocks all others
+// until it joins again. It then finds all votes in the tree.
 //
 // Source: as written, but with one multi that creates the transaction, and without a watch of a site on its own vote: ZooKeeper
 // recipes page, Two-phased Commit, first form.
@@ -69,7 +69,6 @@ func (s *AllWatch) prepare(ctx context.Context, t *Transaction) error {
 	return s.watchOthers(ctx)
 }
 
-// watchOthers watches for the votes that are not known yet.
 func (s *AllWatch) watchOthers(ctx context.Context) error {
 	for other := range s.votes {
 		if other == s.group.Site && !s.own || s.votes[other] != "" || s.watches[other] != nil {
@@ -82,8 +81,8 @@ func (s *AllWatch) watchOthers(ctx context.Context) error {
 	return nil
 }
 
-// resume finds out what became of a transaction, which all votes tell, and otherwise prepares it. This site's own vote is still
-// there, too.
+// resume finds out the outcome of a transaction, which all votes together show, or prepares it. This site's own vote is
+// still there, too.
 func (s *AllWatch) resume(ctx context.Context, t *Transaction) (Decision, error) {
 	query, _, err := s.session.Get(ctx, s.transaction(t.Round))
 	if err != nil {
@@ -102,7 +101,6 @@ func (s *AllWatch) resume(ctx context.Context, t *Transaction) (Decision, error)
 	return s.counted(), nil
 }
 
-// counted returns the decision when all votes are known.
 func (s *AllWatch) counted() Decision {
 	if slices.ContainsFunc(s.votes, func(vote Decision) bool { return vote != Commit }) {
 		return Abort
@@ -121,7 +119,6 @@ func (s *AllWatch) receive(ctx context.Context, t *Transaction) error {
 	})
 }
 
-// watch counts another site's vote, or else watches for it.
 func (s *AllWatch) watch(ctx context.Context, other int) error {
 	r, err := s.readW(ctx, s.ballot(s.current.Round, other))
 	if err != nil {
@@ -147,7 +144,6 @@ func (s *AllWatch) decide(ctx context.Context) (Decision, error) {
 	return s.counted(), nil
 }
 
-// cast writes this site's vote, unless it is written.
 func (s *AllWatch) cast(ctx context.Context) error {
 	own := s.group.Site
 	if s.votes[own] != "" {
@@ -162,7 +158,6 @@ func (s *AllWatch) cast(ctx context.Context) error {
 	return nil
 }
 
-// awaitVote waits until another site's znode is written, and reads it.
 func (s *AllWatch) awaitVote(ctx context.Context, other int) error {
 	if s.watches[other] == nil {
 		return s.watch(ctx, other)
@@ -179,10 +174,8 @@ func (s *AllWatch) awaitVote(ctx context.Context, other int) error {
 	return nil
 }
 
-// slot returns the name of the znode that a site votes in.
 func slot(site int) string { return fmt.Sprintf("s-%d", site) }
 
-// slots returns the names of those of the sites from first on.
 func slots(first, sites int) []string {
 	var names []string
 	for site := first; site < sites; site++ {
@@ -193,10 +186,11 @@ func slots(first, sites int) []string {
 
 func allWatchVariant() variants.Variant {
 	return variants.Variant{
-		Name:     "all-watch",
-		Kind:     variants.Naive,
-		Summary:  "every site watches every other site's vote",
-		BadAt:    "many sites: every vote is notified to, and read by, every other site; and a site that dies blocks them all until it joins again",
+		Name:    "all-watch",
+		Kind:    variants.Naive,
+		Summary: "every site watches every other site's vote",
+		BadAt: "many sites: every vote is notified to, and read by, every other site; " +
+			"and a site that dies blocks them all until it joins again",
 		Forgoes:  []variants.Loss{variants.Blocked},
 		Lockstep: allWatchSteps(),
 		Free: variants.Cost{
@@ -207,7 +201,7 @@ func allWatchVariant() variants.Variant {
 	}
 }
 
-// allWatchSteps returns the cost of a transaction in a lockstep run, in which all sites vote to commit.
+// In a lockstep run, all sites vote to commit.
 func allWatchSteps() variants.Cost {
 	return variants.Cost{Requests: "2N", Writes: "(N+1)/N", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"}
 }

@@ -72,7 +72,8 @@ func (s *SeparateWrites) prepare(ctx context.Context, t *Transaction) error {
 	return s.watchOthers(ctx)
 }
 
-// resume prepares a transaction only if its query is written. Otherwise it is as good as gone: Prepare opens it, or waits for it.
+// resume prepares a transaction only if its query is written. Otherwise the transaction is treated as gone: Prepare opens
+// it, or waits for it.
 func (s *SeparateWrites) resume(ctx context.Context, t *Transaction) (Decision, error) {
 	r, err := s.read(ctx, s.transaction(t.Round))
 	if err == nil && !r.written {
@@ -126,7 +127,6 @@ func (s *SeparateWrites) propagate(ctx context.Context, t *Transaction, tx strin
 	return variants.Attempted("open "+tx, err)
 }
 
-// readQuery reads the query, and waits until it is written.
 func (s *SeparateWrites) readQuery(ctx context.Context, t *Transaction, tx string) error {
 	r, err := s.read(ctx, tx)
 	for ; err == nil && !r.written; r, err = s.read(ctx, tx) {
@@ -143,10 +143,11 @@ func (s *SeparateWrites) readQuery(ctx context.Context, t *Transaction, tx strin
 
 func separateWritesVariant() variants.Variant {
 	return variants.Variant{
-		Name:     "separate-writes",
-		Kind:     variants.Naive,
-		Summary:  "every site watches every vote, its own included, and the coordinator creates each znode by itself",
-		BadAt:    "many sites: every vote is notified to, and read by, every site, and a transaction takes N+2 writes to open; and a site that dies blocks them all until it joins again",
+		Name:    "separate-writes",
+		Kind:    variants.Naive,
+		Summary: "every site watches every vote, its own included, and the coordinator creates each znode by itself",
+		BadAt: "many sites: every vote is notified to, and read by, every site, " +
+			"and a transaction takes N+2 writes to open; and a site that dies blocks them all until it joins again",
 		Forgoes:  []variants.Loss{variants.Blocked},
 		Lockstep: variants.Cost{Requests: "(2N+1)(N+1)/N", Writes: "2(N+1)/N", FailedWrites: "0", Notifications: "N", HerdMax: "N"},
 		Free: variants.Cost{

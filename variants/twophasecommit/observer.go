@@ -8,15 +8,14 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// siteState is what is known of a site.
 type siteState struct {
 	round     int64 // the last transaction that it has begun, in any life
-	undecided int64 // the first one after those that it has decided in its present life
-	failed    bool  // it has given up in its last transaction
-	down      bool  // it is dead or has lost its session, and has not joined again
+	undecided int64 // the first transaction after the ones that it has decided in its present life
+	failed    bool
+	down      bool // it is dead or has lost its session, and has not joined again
 }
 
-// account is what is known of a transaction that a site may still decide.
+// account is the record of a transaction that a site may still decide.
 type account struct {
 	votes    map[int]Decision
 	first    variants.Event // the first decision
@@ -43,7 +42,6 @@ func newDecisions(out variants.Findings) *decisions {
 	return &decisions{out: out, accounts: map[int64]*account{}, sites: map[int]*siteState{}}
 }
 
-// Observe implements [variants.Observer].
 func (d *decisions) Observe(e variants.Event) {
 	s := variants.StateOf(d.sites, e.Client)
 	switch e.Kind {
@@ -79,14 +77,12 @@ func (d *decisions) Observe(e variants.Event) {
 	}
 }
 
-// Complete implements [variants.Observer].
 func (d *decisions) Complete() {
 	for _, round := range slices.Sorted(maps.Keys(d.accounts)) {
 		d.groundless(round)
 	}
 }
 
-// account returns what is known of a transaction.
 func (d *decisions) account(round int64) *account {
 	if d.accounts[round] == nil {
 		a := &account{votes: map[int]Decision{}, mayAbort: round < d.newest-kept} // it has been forgotten, with its votes
@@ -99,7 +95,6 @@ func (d *decisions) account(round int64) *account {
 	return d.accounts[round]
 }
 
-// voted takes a site's vote.
 func (d *decisions) voted(e variants.Event) {
 	round, vote := unstamp(e.Value)
 	a := d.account(round)
@@ -109,7 +104,6 @@ func (d *decisions) voted(e variants.Event) {
 	a.votes[e.Client], a.lastVote = vote, max(a.lastVote, e.At)
 }
 
-// decided takes a site's decision.
 func (d *decisions) decided(s *siteState, e variants.Event) {
 	round, decision := unstamp(e.Value)
 	a := d.account(round)
@@ -124,7 +118,6 @@ func (d *decisions) decided(s *siteState, e variants.Event) {
 	d.closeAll()
 }
 
-// settle holds a decision to the first one and to the votes.
 func (d *decisions) settle(a *account, e variants.Event, round int64, decision Decision) {
 	if !a.settled {
 		a.first, a.settled, a.founded = e, true, a.refused()
@@ -137,7 +130,6 @@ func (d *decisions) settle(a *account, e variants.Event, round int64, decision D
 	}
 }
 
-// unanimous holds a commit to the votes.
 func (d *decisions) unanimous(a *account, e variants.Event, round int64) {
 	for site := range d.size {
 		switch vote, known := a.votes[site]; {
@@ -149,11 +141,11 @@ func (d *decisions) unanimous(a *account, e variants.Event, round int64) {
 	}
 }
 
-// kept is for how many newer transactions one is remembered. A site that joins again finds the last two in the tree, with
-// early-abort also older ones, while the coordinator may be about to open another. What it learns of a forgotten one is not checked.
+// kept is for how many newer transactions one is remembered. A site that joins again finds the last two in the tree,
+// with early-abort also older ones, while the coordinator may be about to open another. A forgotten one that it learns
+// of is not checked.
 const kept = 3
 
-// closeAll forgets the transactions that no site can decide any more.
 func (d *decisions) closeAll() {
 	for round := range d.accounts {
 		if d.over(round) {
@@ -163,8 +155,8 @@ func (d *decisions) closeAll() {
 	}
 }
 
-// over reports whether no site can decide a transaction any more, or learn of it when it joins again. That in which a site has
-// failed is remembered until the site has begun a later one.
+// over reports whether no site can decide a transaction any more, or learn of it when it joins again. A transaction in
+// which a site has failed is remembered until the site has begun a later one.
 func (d *decisions) over(round int64) bool {
 	if d.size == 0 || d.newest-round <= kept {
 		return false
@@ -182,7 +174,6 @@ func (d *decisions) over(round int64) bool {
 	return true
 }
 
-// refused reports whether a site has voted to abort.
 func (a *account) refused() bool {
 	for _, vote := range a.votes {
 		if vote == Abort {
@@ -211,15 +202,14 @@ type wait struct {
 	isSo    bool
 }
 
-// blocking reports for how long live sites wait for others that have failed: from when the site waits and another one is down,
-// until it has what it waits for.
+// blocking reports for how long live sites wait for others that have failed: from when the site waits and another one is
+// down, until its wait ends.
 type blocking struct {
 	out   variants.Findings
 	down  map[int]bool
 	waits map[int]*wait
 }
 
-// Observe implements [variants.Observer].
 func (b *blocking) Observe(e variants.Event) {
 	switch e.Kind {
 	case joined:
@@ -232,7 +222,8 @@ func (b *blocking) Observe(e variants.Event) {
 			if e.Kind == prepared {
 				round = e.Value
 			}
-			b.out.Lose(e, variants.Blocked, int64(e.At-w.blocked), "site %d waited for %s in transaction %d, for a site that had failed", e.Client, e.At-w.blocked, round)
+			b.out.Lose(e, variants.Blocked, int64(e.At-w.blocked),
+				"site %d waited for %s in transaction %d, for a site that had failed", e.Client, e.At-w.blocked, round)
 		}
 		delete(b.waits, e.Client)
 	case failed:
@@ -242,7 +233,7 @@ func (b *blocking) Observe(e variants.Event) {
 	}
 }
 
-// fail takes the failure of a site. Those that wait already are blocked from now on.
+// fail marks a site as failed. Sites that wait already are blocked from now on.
 func (b *blocking) fail(e variants.Event) {
 	delete(b.waits, e.Client)
 	b.down[e.Client] = true
@@ -253,5 +244,4 @@ func (b *blocking) fail(e variants.Event) {
 	}
 }
 
-// Complete implements [variants.Observer].
 func (*blocking) Complete() {}

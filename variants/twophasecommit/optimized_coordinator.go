@@ -71,12 +71,11 @@ func coordinatorVariant() variants.Variant {
 	}
 }
 
-// coordinatedSteps returns the cost of a transaction in a lockstep run. It does not depend on who creates the sites' znodes.
+// The cost does not depend on which client creates the sites' znodes.
 func coordinatedSteps() variants.Cost {
 	return variants.Cost{Requests: "(5N-3)/N", Writes: "(N+1)/N", FailedWrites: "0", Notifications: "2(N-1)/N", HerdMax: "N-1"}
 }
 
-// coordinatedFree returns the bounds of a free run, with the largest herd.
 func coordinatedFree(herd variants.Formula) variants.Cost {
 	return variants.Cost{Requests: "(7N-5)/N", Writes: "(N+1)/N", FailedWrites: "0", Notifications: "3(N-1)/N", HerdMax: herd}
 }

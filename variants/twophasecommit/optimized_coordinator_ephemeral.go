@@ -36,9 +36,9 @@ import (
 // asks once whether it exists: 2(N-1) requests and N-1 notifications more. A watch that the coordinator leaves behind on
 // a vote that is there already fires at the next vote of that site, so that no write sets off more than N-1.
 //
-// A site must have joined before the first transaction is opened, or call Resume. From when the session of a site has ended until the site joins
-// again, every transaction is aborted. The group goes on meanwhile: a site that voted just before its death may not learn the outcome
-// any more. The coordinator's own death still blocks all others until it joins again.
+// A site must have joined before the first transaction is opened, or call Resume. From when the session of a site has ended
+// until the site joins again, every transaction is aborted. The group goes on meanwhile: a site that voted just before its
+// death may not learn the outcome any more. The coordinator's own death still blocks all others until it joins again.
 //
 // Bound: as for coordinator, two writes in the outcome phase if the sites are to get fewer than N² notifications, and one
 // notification of each site. This variant has two writes on its path, each with a notification and a read after it. If a site dies,

@@ -13,7 +13,7 @@ import (
 //
 //	Note that a node can decide "abort" earlier if some site votes for "abort".
 //
-// Steps 2 to 4 are those of all-watch:
+// Steps 2 to 4 are the same as in all-watch:
 //
 //  1. The coordinator creates <dir>/tx-<round> with the query in it, and an empty s-<site> below it for each site, in one
 //     multi. The same multi deletes the transactions that no site needs any more, two at most.
@@ -32,8 +32,8 @@ import (
 // once more: before it opens a transaction it reads the votes in the last but one, up to the first that is missing. A site that
 // is slow goes through all transactions that are kept. A site that joins again reads them all, and goes on with the last.
 //
-// Cost of one transaction in a lockstep run, where all sites vote to commit and have set their watches before the first one
-// votes. It is that of all-watch, as every vote is needed:
+// Cost of one transaction in a lockstep run, where all sites vote to commit and have set their watches before the first
+// one votes. It is the cost of all-watch, as every vote is needed:
 //
 //	requests       1 multi, N-1 reads of the query, N(N-1) reads with a watch, N votes, N(N-1) reads  =  2N²
 //	writes         1 multi and N votes  =  N+1
@@ -89,7 +89,6 @@ func (s *EarlyAbort) prepare(ctx context.Context, t *Transaction) error {
 	return s.watchOthers(ctx)
 }
 
-// lookBack finds out whether all other sites have voted in a transaction of the past.
 func (s *EarlyAbort) lookBack(ctx context.Context, round int64) error {
 	if round <= s.complete {
 		return nil
@@ -122,7 +121,6 @@ func (s *EarlyAbort) decide(ctx context.Context) (Decision, error) {
 	return s.known(), nil
 }
 
-// known returns the decision if the votes that are known suffice for one.
 func (s *EarlyAbort) known() Decision {
 	switch {
 	case slices.Contains(s.votes, Abort):

@@ -14,18 +14,18 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// site is what the variants share: a site's place in its group, and the life cycle of transactions. They differ in their
+// site is shared by the variants: a site's place in its group, and the life cycle of transactions. They differ in their
 // strategy.
 type site struct {
 	session *variants.Session
 	group   Group
 
 	current *Transaction // nil before the first
-	ready   bool         // current is prepared
-	vote    Decision     // in current; none until it is about to be cast
-	outcome Decision     // of current; none until it is known
-	opened  int64        // the last round that the coordinator has tried to open; -1 for none
-	oldest  int64        // at the coordinator: the first round whose transaction may be left
+	ready   bool
+	vote    Decision // in current; none until it is about to be cast
+	outcome Decision // of current; none until it is known
+	opened  int64    // the last round that the coordinator has tried to open; -1 for none
+	oldest  int64    // at the coordinator: the first round whose transaction may be left
 
 	strategy strategy
 }
@@ -51,7 +51,6 @@ func newSite(session *variants.Session, group Group, s strategy) site {
 	return site{session: session, group: group, opened: -1, strategy: s}
 }
 
-// Prepare implements [Site].
 func (s *site) Prepare(ctx context.Context, query []byte) (Transaction, error) {
 	return run(ctx, s, func(ctx context.Context) (Transaction, error) {
 		switch {
@@ -77,13 +76,11 @@ func (s *site) next(round int64, query []byte) {
 	s.strategy.begin(round)
 }
 
-// resumption is what Resume finds.
 type resumption struct {
 	outcomes []Outcome
 	next     int64
 }
 
-// Resume implements [Site].
 func (s *site) Resume(ctx context.Context) (outcomes []Outcome, next int64, err error) {
 	r, err := run(ctx, s, s.resume)
 	return r.outcomes, r.next, err
@@ -112,8 +109,8 @@ func (s *site) resume(ctx context.Context) (resumption, error) {
 	return r, nil
 }
 
-// review makes a transaction of the past the current one, and returns its outcome if that is known. A transaction that has been
-// deleted meanwhile has none.
+// review makes an earlier transaction the current one, and returns its outcome if it is known. A transaction that has
+// been deleted meanwhile has none.
 func (s *site) review(ctx context.Context, round int64) (Decision, error) {
 	s.next(round, nil)
 	outcome, err := s.strategy.resume(ctx, s.current)
@@ -147,7 +144,6 @@ func (s *site) rounds(ctx context.Context) (first, last int64, err error) {
 	return slices.Min(rounds), slices.Max(rounds), nil
 }
 
-// Decide implements [Site].
 func (s *site) Decide(ctx context.Context, vote Decision) (Decision, error) {
 	return run(ctx, s, func(ctx context.Context) (Decision, error) {
 		if !s.ready {
@@ -167,7 +163,6 @@ func (s *site) Decide(ctx context.Context, vote Decision) (Decision, error) {
 	})
 }
 
-// Close implements [Site].
 func (s *site) Close(ctx context.Context) error {
 	return s.session.Do(ctx, func(ctx context.Context) error {
 		var err error
@@ -178,8 +173,8 @@ func (s *site) Close(ctx context.Context) error {
 	}, nil)
 }
 
-// run runs op unless the session is lost. Nothing is undone if the caller leaves: the site remembers what was achieved, and
-// the next call continues from there.
+// run runs op unless the session is lost. Nothing is undone if the caller leaves: the site remembers the steps that were
+// done, and the next call continues from there.
 func run[T any](ctx context.Context, s *site, op func(context.Context) (T, error)) (T, error) {
 	if err := s.session.Alive(); err != nil {
 		var zero T
@@ -190,20 +185,20 @@ func run[T any](ctx context.Context, s *site, op func(context.Context) (T, error
 
 func (s *site) coordinates() bool { return s.group.Site == 0 }
 
-// transactionPrefix is what the names of transactions begin with.
 const transactionPrefix = "tx-"
 
 func (s *site) transaction(round int64) string {
 	return path.Join(s.group.Dir, transactionPrefix+strconv.FormatInt(round, 10))
 }
 
-// deletedAtOnce is how many transactions one multi deletes at most: more than it creates, so that those that are left get fewer.
+// deletedAtOnce is how many transactions one multi deletes at most: more than it creates, so that fewer are left each
+// time.
 const deletedAtOnce = 2
 
-// open creates a transaction with the znodes below it, and deletes transactions before needed, in one multi. A transaction that
-// is opened again has the same needed. The creation comes first, because a multi reports its first failure: if that is the
-// creation, and an earlier attempt had an unknown outcome, then that attempt took effect. Of a coordinator that has joined again, it may
-// also have been an attempt of its former process, which took effect late. Its query stands.
+// open creates a transaction with the znodes below it, and deletes transactions before needed, in one multi. needed is
+// the same when a transaction is opened again. The creation comes first, because a multi reports its first failure: if
+// the creation fails, and an earlier attempt had an unknown outcome, then that attempt took effect. It may also have
+// been an attempt of the coordinator's former process, which took effect late. Its query stands.
 func (s *site) open(ctx context.Context, t *Transaction, children []string, needed int64) error {
 	tx := s.transaction(t.Round)
 	ops := []any{&zk.CreateRequest{Path: tx, Data: t.Query, Acl: variants.WorldACL()}}
@@ -230,7 +225,6 @@ func (s *site) open(ctx context.Context, t *Transaction, children []string, need
 	return variants.Attempted("open "+tx, err)
 }
 
-// deletions returns the operations that delete a transaction with the znodes below it.
 func (s *site) deletions(round int64, children []string) (ops []any) {
 	tx := s.transaction(round)
 	for _, child := range children {
@@ -260,7 +254,7 @@ func (s *site) await(ctx context.Context, read func(path string) error) error {
 	}
 }
 
-// reading is what a znode held, with a watch if one was asked for.
+// reading is the data of a znode, with a watch if one was asked for.
 type reading struct {
 	data    string
 	written bool // since it was created
@@ -276,7 +270,6 @@ func (s *site) read(ctx context.Context, path string) (reading, error) {
 	return reading{string(data), stat.Version > 0, nil}, nil
 }
 
-// readW is read with a watch.
 func (s *site) readW(ctx context.Context, path string) (reading, error) {
 	data, stat, watch, err := s.session.GetW(ctx, path)
 	if err != nil {
@@ -291,7 +284,6 @@ func (s *site) write(ctx context.Context, path, data string) error {
 	return variants.Attempted("write "+path, err)
 }
 
-// clear deletes the transactions that the coordinator may have left behind.
 func (s *site) clear(ctx context.Context) error {
 	for round := s.oldest; round <= s.opened; round++ {
 		if err := s.remove(ctx, s.transaction(round)); err != nil {
@@ -302,7 +294,6 @@ func (s *site) clear(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes a transaction with the znodes below it, unless it is gone.
 func (s *site) remove(ctx context.Context, tx string) error {
 	children, _, err := s.session.Children(ctx, tx)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
@@ -316,7 +307,6 @@ func (s *site) remove(ctx context.Context, tx string) error {
 	return s.session.Discard(ctx, tx)
 }
 
-// withdrawn replaces the error for a transaction that no longer exists.
 func withdrawn(err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
 		return ErrWithdrawn

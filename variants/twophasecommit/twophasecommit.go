@@ -1,8 +1,8 @@
 // Package twophasecommit compares five ways to let a group of sites commit a transaction, or abort it, together.
 //
-// The promise, to which all variants are held: in each transaction, all sites that decide reach the same decision, on the
-// query that the coordinator has sent; they commit only if every site has voted to, and abort only if one has voted
-// against it or failed.
+// The promise of all variants: in each transaction, all sites that decide reach the same decision, on the query that the
+// coordinator has sent; they commit only if every site has voted to, and abort only if one has voted against it or
+// failed.
 //
 // Site 0 is the coordinator, and takes part in the vote like all others. With N sites, one transaction costs
 //
@@ -13,9 +13,10 @@
 //	coordinator            <dir>/tx-<round>, and s-<site> below it        2(N-1)         5N-3
 //	coordinator-ephemeral  <dir>/tx-<round>, <dir>/site-<site> ephemeral  2(N-1)         5N-3
 //
-// Except with early-abort, the znodes of a transaction are deleted in the same multi that opens the one after the next: every site
-// must have decided a transaction before it can vote in the next one, so that no site needs them any more. That costs
-// neither a request nor a round trip, and leaves those of at most two transactions behind, which Close deletes.
+// Except with early-abort, the znodes of a transaction are deleted in the same multi that opens the one after the next:
+// every site must have decided a transaction before it can vote in the next one, so that no site needs them any more.
+// That costs neither a request nor a round trip, and leaves the znodes of at most two transactions behind, which Close
+// deletes.
 //
 // With early-abort the first vote against a transaction decides it. A site can then fall behind by more than one transaction, so
 // that a transaction is kept until every site has voted in a later one. The others decide when they have all votes, and do not
@@ -36,7 +37,8 @@
 // joins again collects the votes once more. All variants let sites wait for a dead coordinator, as two-phase commit does, so that
 // none of them promises that no site is blocked.
 //
-// Each variant's own comment has the steps and the exact formulas; `zkbench run twophasecommit-drain` holds them to it.
+// Each variant's own comment has the steps and the exact formulas; `zkbench run twophasecommit-drain` checks the
+// formulas.
 package twophasecommit
 
 import (
@@ -50,7 +52,7 @@ import (
 //go:embed naive_*.go optimized_*.go
 var code embed.FS
 
-// Decision is a site's vote, and what becomes of a transaction.
+// Decision is a site's vote, or the outcome of a transaction.
 type Decision string
 
 // The decisions. The empty one stands for none yet.
@@ -59,9 +61,9 @@ const (
 	Abort  Decision = "abort"
 )
 
-// Transaction is what the sites are asked to commit.
+// Transaction is a query that the sites are asked to commit.
 type Transaction struct {
-	Round int64 // 0 for the first of a group, one more for each after it
+	Round int64 // 0 for a group's first transaction, and one more for each after it
 	Query []byte
 }
 
@@ -74,7 +76,7 @@ type Group struct {
 	Again bool // the site has joined the group before, in another process or session; see [Site.Resume]
 }
 
-// Outcome is what became of a transaction.
+// Outcome is the decision on a transaction.
 type Outcome struct {
 	Round    int64
 	Decision Decision
@@ -101,7 +103,7 @@ type Site interface {
 	Close(ctx context.Context) error
 }
 
-// The errors of transactions.
+// The errors of the calls of a Site.
 var (
 	// ErrNotPrepared is returned by Decide when there is nothing to vote on.
 	ErrNotPrepared = errors.New("no transaction has been prepared")
@@ -116,10 +118,12 @@ var (
 // Recipe returns the recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:        "twophasecommit",
-		Summary:     "all sites commit a transaction, or all abort it",
-		Source:      "ZooKeeper recipes page, Two-phased Commit",
-		Variants:    []variants.Variant{separateWritesVariant(), allWatchVariant(), earlyAbortVariant(), coordinatorVariant(), coordinatorEphemeralVariant()},
+		Name:    "twophasecommit",
+		Summary: "all sites commit a transaction, or all abort it",
+		Source:  "ZooKeeper recipes page, Two-phased Commit",
+		Variants: []variants.Variant{
+			separateWritesVariant(), allWatchVariant(), earlyAbortVariant(), coordinatorVariant(), coordinatorEphemeralVariant(),
+		},
 		Phases:      phases(),
 		Operation:   phaseDecide,
 		CountFrom:   variants.FromStart,

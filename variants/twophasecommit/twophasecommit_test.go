@@ -48,7 +48,7 @@ func TestCheck(t *testing.T) {
 			"site 0 committed transaction 0, which site 1 had voted to abort | site 1 committed transaction 0"},
 		{"commit before a vote", two + "0:voted+decided:0:commit 1:voted+decided:0:commit",
 			"site 0 committed transaction 0 before site 1 had voted"},
-		{"commit without a site that nobody heard of", "0-1:joined:3 0-1:voted:0:commit 0:decided:0:commit",
+		{"commit without a site that no other heard of", "0-1:joined:3 0-1:voted:0:commit 0:decided:0:commit",
 			"site 0 committed transaction 0 before site 2 had voted"},
 		{"abort for nothing", two + "0-1:voted:2:commit 0-1:decided:2:abort",
 			"transaction 2 was aborted, although every site had voted to commit it"},

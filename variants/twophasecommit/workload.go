@@ -9,18 +9,18 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// What a participant records. The value is the round; that of a vote or a decision also has which it is, see stamp.
+// The events that a participant records. The value is the round; the value of a vote or a decision also has which it
+// is, see stamp.
 const (
 	joined   variants.EventKind = iota // in each life; value: how many sites there are
 	began                              // just before it opens or waits for the transaction
 	prepared                           // it has the transaction; value: the round in the query
 	voted                              // just before the vote is sent
 	decided
-	failed  // it gave up
+	failed
 	learned // it has joined again, and found a decision in the tree
 )
 
-// The phases.
 const (
 	phasePrepare = "prepare"
 	phaseHold    = "hold"
@@ -28,17 +28,16 @@ const (
 	phaseOutcome = "outcome"
 )
 
-// phases are what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseOutcome, Meaning: "from the last vote of a transaction to each site's decision"},
-		{Name: phaseDecide, Meaning: "from a site's vote to its decision, waiting for slower sites included", Waits: true, UntimedInLockstep: true},
+		{Name: phaseDecide, Waits: true, UntimedInLockstep: true,
+			Meaning: "from a site's vote to its decision, waiting for slower sites included"},
 		{Name: phasePrepare, Meaning: "from the call until a site knows the transaction", Waits: true},
 		{Name: phaseHold, Meaning: "how long the scenario lets sites think before they vote", UntimedInLockstep: true},
 	}
 }
 
-// stamp makes one value of a round and a decision.
 func stamp(round int64, d Decision) int64 {
 	if d == Commit {
 		return 2*round + 1
@@ -46,7 +45,6 @@ func stamp(round int64, d Decision) int64 {
 	return 2 * round
 }
 
-// unstamp takes it apart.
 func unstamp(value int64) (round int64, d Decision) {
 	if value%2 == 1 {
 		return value / 2, Commit
@@ -77,13 +75,11 @@ var (
 	_ variants.Rounded = (*participant)(nil)
 )
 
-// The roles.
 const (
 	roleCoordinator = "coordinator"
 	roleSite        = "site"
 )
 
-// join makes a variant's Join out of its constructor.
 func join(open func(context.Context, *variants.Session, Group) (Site, error)) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		site, err := open(ctx, env.Session, Group{Dir: env.Root, Sites: env.Clients, Site: env.Index, Again: env.Life > 0})
@@ -114,7 +110,6 @@ func (p *participant) resume(ctx context.Context) error {
 	return nil
 }
 
-// Role implements [variants.Roled].
 func (p *participant) Role() string {
 	if p.env.Index == 0 {
 		return roleCoordinator
@@ -122,10 +117,8 @@ func (p *participant) Role() string {
 	return roleSite
 }
 
-// Round implements [variants.Rounded].
 func (p *participant) Round() int64 { return p.round }
 
-// Step implements [variants.Participant].
 func (p *participant) Step(ctx context.Context) error {
 	p.env.Record(began, p.round)
 	if err := p.transact(ctx); err != nil {
@@ -156,7 +149,7 @@ func (p *participant) transact(ctx context.Context) error {
 		return err
 	}
 	if err := p.env.Session.Alive(); err != nil {
-		return err // a vote that is recorded is one that others may have counted
+		return err // others may have counted a vote that is recorded
 	}
 	vote := voteOf(t.Round, p.env.Index, p.env.Clients, max(p.env.Size, 1))
 	p.env.Record(voted, stamp(t.Round, vote))
@@ -172,7 +165,6 @@ func (p *participant) prepare(ctx context.Context) (Transaction, error) {
 	return p.site.Prepare(ctx, fmt.Appendf(nil, "%05d", p.round))
 }
 
-// Leave implements [variants.Participant].
 func (p *participant) Leave(ctx context.Context) error {
 	if err := p.site.Close(ctx); err != nil && !errors.Is(err, variants.ErrSessionLost) {
 		return fmt.Errorf("close: %w", err)
@@ -180,7 +172,6 @@ func (p *participant) Leave(ctx context.Context) error {
 	return nil
 }
 
-// newObserver returns an observer of the phases and the promise.
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		out.Between(phasePrepare, began, prepared),
