@@ -8,8 +8,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Damage gives stories to a recipe's observer. What is expected of each is what it cost, in order, such as "fenced=1 fenced=1",
-// and no violation.
+// Damage gives stories to a recipe's observer. Each case expects the costs of the story, in order, such as "fenced=1
+// fenced=1", and no violation.
 func (w HistoryBuilder) Damage(t *testing.T, recipe variants.Recipe, cases []Case) {
 	t.Helper()
 	for _, c := range cases {
@@ -32,7 +32,7 @@ func (w HistoryBuilder) Damage(t *testing.T, recipe variants.Recipe, cases []Cas
 	}
 }
 
-// Forgoing returns the recipe with an observer to which no damage is a violation.
+// Forgoing returns the recipe with an observer for which no damage is a violation.
 func Forgoing(recipe variants.Recipe) variants.Recipe {
 	newObserver := recipe.NewObserver
 	recipe.NewObserver = func(out variants.Findings) variants.Observer {

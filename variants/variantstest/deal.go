@@ -7,7 +7,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Deal gives each client to one of several workers, whose clocks are wrong by up to skew, and returns what was recorded on each.
+// Deal gives each client to one of several workers, whose clocks are wrong by up to skew, and returns the records of
+// each.
 func Deal(random *rand.Rand, events []variants.Placed, workers int, skew time.Duration) [][]variants.Placed {
 	clocks := make([]time.Duration, workers)
 	for i := range clocks {

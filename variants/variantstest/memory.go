@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// ObserverMemory does the same as the function of this name, with operations that are told as stories.
+// ObserverMemory does the same as the function of this name, with operations that are given as stories.
 func (w HistoryBuilder) ObserverMemory(t *testing.T, recipe variants.Recipe, operation func(i int) string) {
 	t.Helper()
 	ObserverMemory(t, recipe, func(i int) []variants.Event { return w.Build(t, operation(i)) })
@@ -21,7 +21,7 @@ func ObserverMemory(t *testing.T, recipe variants.Recipe, operation func(i int) 
 	t.Helper()
 	const (
 		operations = 200_000
-		first      = operations / 100 // after these, maps have grown to what is open
+		first      = operations / 100 // after these, maps have grown to the size that they need
 		limit      = 128 << 10
 	)
 	breaches := 0
@@ -55,7 +55,6 @@ func ObserverMemory(t *testing.T, recipe variants.Recipe, operation func(i int) 
 	}
 }
 
-// liveHeap returns how many bytes of the heap are in use after a garbage collection.
 func liveHeap() int64 {
 	var stats runtime.MemStats
 	runtime.GC()

@@ -1,4 +1,4 @@
-// Package variantstest is what the tests of recipes share: histories in a few words, and the memory of observers.
+// Package variantstest is shared by the tests of recipes: histories in a few words, and the memory of observers.
 //
 // It takes one position: a check that has never caught anything proves nothing. So a recipe's tests tell it stories in
 // which its promise is broken, one for each way in which it can be.
@@ -23,10 +23,10 @@ import (
 // event's is in a real run, and checks may use zero for never.
 type HistoryBuilder struct {
 	Events   map[string]variants.EventKind
-	Value    func(t testing.TB, event string, parts []string) int64 // of what stands behind the event; nil if that is one number
+	Value    func(t testing.TB, event string, parts []string) int64 // reads the value behind the event; nil if that is one number
 	Apart    time.Duration                                          // a unit of time, such as a second
-	Answered []string                                               // the events after the answer to a write, sent at the client's event before
-	Verbatim bool                                                   // cases say in full what must be said
+	Answered []string                                               // events after the answer to a write that the previous event sent
+	Verbatim bool                                                   // cases give the whole text that must be said
 }
 
 func (w HistoryBuilder) apart() time.Duration { return cmp.Or(w.Apart, time.Millisecond) }
@@ -57,7 +57,6 @@ func (w HistoryBuilder) Build(t testing.TB, story string) variants.History {
 	return h
 }
 
-// words returns the words of a story, each with one client and one event.
 func words(t testing.TB, story string) (all []string) {
 	for _, word := range strings.Fields(story) {
 		clients, rest, _ := strings.Cut(word, ":")
@@ -109,12 +108,12 @@ func Number(t testing.TB, text string) int64 {
 	return n
 }
 
-// Case is a name, a story, and what is to be made of it.
+// Case is a name, a story, and the expected result.
 type Case [3]string
 
-// Check tells stories to a recipe's checks. What is to be made of one is a part of what Check must say, and empty if
-// nothing must be found. If more than one thing must be, they stand one after another, with " | " in between. CheckPrefix
-// must find nothing in any part of a correct history, and a breach in at least one of the others.
+// Check gives stories to a recipe's checks. The expected result is a part of what the check must say, and empty if
+// nothing must be found. Several parts stand one after another, with " | " in between. CheckPrefix must find nothing in
+// any part of a correct history, and a breach in at least one of the others.
 func (w HistoryBuilder) Check(t *testing.T, recipe variants.Recipe, cases []Case) {
 	t.Helper()
 	caught := false
@@ -159,8 +158,8 @@ func (w HistoryBuilder) says(v variants.Violation, want string) bool {
 	return v.Text == want || !w.Verbatim && strings.Contains(v.Text, want)
 }
 
-// Spans gives stories to a recipe's observer. What is expected of each is all spans that it finds, in any order, with how
-// long they last, such as "acquire(0)=1ms hold(0)=2ms".
+// Spans gives stories to a recipe's observer. Each case expects all spans that it finds, in any order, with how long
+// they last, such as "acquire(0)=1ms hold(0)=2ms".
 func (w HistoryBuilder) Spans(t *testing.T, recipe variants.Recipe, cases []Case) {
 	t.Helper()
 	unit := strings.TrimPrefix(w.apart().String(), "1")
