@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// feed is what the variants share. They differ in which znode stands for a topic, and in how a topic is published.
+// feed is shared by the variants. They differ in which znode stands for a topic, and in how a topic is published.
 type feed struct {
 	session *variants.Session
 	group   Group
@@ -24,13 +24,12 @@ type feed struct {
 	state   []publication // by topic; belongs to the operation that runs
 }
 
-// armedWatch is a watch and the version of the znode when it was set, or the version that it has told of.
+// armedWatch is a watch and the version of the znode when it was set, or the version that it has notified of.
 type armedWatch struct {
 	watch   *variants.Watch // nil for none
 	version int32
 }
 
-// publication is how far the publisher is with a topic.
 type publication struct {
 	count    int32 // how often it has been published, which is the version of its znodes
 	notified int   // how many of the clients with a znode of their own the current publication has notified
@@ -48,7 +47,6 @@ func newFeed(session *variants.Session, group Group) *feed {
 // opsPerMulti keeps the requests that create and delete znodes well below the 1 MB that a server accepts.
 const opsPerMulti = 500
 
-// open creates the client's own znodes.
 func (f *feed) open(ctx context.Context) error {
 	f.owner = f.session.ID()
 	return f.session.Do(ctx, func(ctx context.Context) error {
@@ -100,7 +98,7 @@ func (f *feed) checkOwner(ctx context.Context, path string) error {
 	return err
 }
 
-// Watch implements [Feed]. It asks with exists, because the server would keep a copy of the znode's data in a cache.
+// Watch uses exists, because with getData the server would keep a copy of the znode's data in a cache.
 func (f *feed) Watch(ctx context.Context, topic int) (published int, err error) {
 	armed, err := variants.Run(ctx, f.session, func(ctx context.Context) (armedWatch, error) { return f.arm(ctx, topic) }, nil)
 	if err != nil {
@@ -110,8 +108,8 @@ func (f *feed) Watch(ctx context.Context, topic int) (published int, err error) 
 	return int(armed.version), nil
 }
 
-// arm sets a watch. A server to which the session has moved may lag behind a notification that the client has got from the one before, as
-// clients do not tell the zxids of notifications when they move. It then catches up first.
+// arm sets a watch. A server to which the session has moved may lag behind a notification that the client has got from
+// the one before, as clients do not report the zxids of notifications when they move. It then catches up first.
 func (f *feed) arm(ctx context.Context, topic int) (armedWatch, error) {
 	exists, stat, watch, err := f.session.ExistsW(ctx, f.znodeOf(topic))
 	if err == nil && exists && stat.Version < f.watches[topic].version {
@@ -129,8 +127,7 @@ func (f *feed) arm(ctx context.Context, topic int) (armedWatch, error) {
 	return armedWatch{watch, stat.Version}, nil
 }
 
-// Changed implements [Feed]. A watch that only counts as fired, after an outage, says nothing about the topic, which is
-// then watched again.
+// A watch that only counts as fired, after an outage, says nothing about the topic, which is then watched again.
 func (f *feed) Changed(ctx context.Context, topic int) error {
 	armed := f.watches[topic]
 	if armed.watch == nil {
@@ -158,7 +155,6 @@ func (f *feed) Changed(ctx context.Context, topic int) error {
 	return nil
 }
 
-// publish runs one publication.
 func (f *feed) publish(ctx context.Context, topic int, write func(context.Context, *publication) error) error {
 	if f.group.Client != 0 {
 		return ErrNotPublisher
@@ -173,8 +169,8 @@ func (f *feed) publish(ctx context.Context, topic int, write func(context.Contex
 	}, nil)
 }
 
-// once sends a write that asks for the version that the last publication made. So a write that had taken effect, although
-// its reply was lost, fails when it is sent again, instead of notifying all clients a second time.
+// once makes a write that expects the version that the last publication made. So a write that had taken effect,
+// although its reply was lost, fails when it is sent again, instead of notifying all clients a second time.
 func (p *publication) once(ctx context.Context, write func() (repeated bool, err error)) error {
 	repeated, err := write()
 	p.inDoubt = p.inDoubt || repeated || ctx.Err() != nil
@@ -187,10 +183,9 @@ func (p *publication) once(ctx context.Context, write func() (repeated bool, err
 	return err
 }
 
-// Close implements [Feed].
 func (f *feed) Close(ctx context.Context) error { return f.session.Do(ctx, f.remove, nil) }
 
-// remove deletes the client's znodes, unless they are going with their session anyway.
+// remove deletes the client's znodes, unless they end with their session anyway.
 func (f *feed) remove(ctx context.Context) error {
 	for paths := range slices.Chunk(f.own, opsPerMulti) {
 		if f.session.ID() != f.owner {

@@ -8,7 +8,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// newObserver returns an observer of a feed's phases and promise.
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		out.Between(phaseArm, arming, armed),
@@ -16,22 +15,21 @@ func newObserver(out variants.Findings) variants.Observer {
 	}
 }
 
-// feeds reports notifications that come too early, twice or never, and times how long publications take. A client's k-th
-// notification of a topic is about the topic's k-th publication, which is of round k.
+// feeds reports notifications that come too early, twice or never, and times how long publications take. A client's
+// k-th notification of a topic is about the topic's k-th publication, which belongs to round k.
 //
-// A publication is recorded just before it is sent, and again when it has been answered; a watch when it is set, and when
-// it has fired. So a notification comes later in the history than the publication was begun, and a watch that was set
-// before it was begun must fire.
+// A publication is recorded just before it is sent, and again when it has been answered; a watch when it is set, and
+// when it has fired. So a notification comes later in the history than the beginning of its publication, and a watch
+// that was set before that beginning must fire.
 type feeds struct {
 	out    variants.Findings
 	topics map[int64]*topic
 	gone   map[int]bool // the clients that have failed
 
-	begun int            // the rounds of which a topic has been published
+	begun int            // the rounds in which a topic has been published
 	open  map[int]*round // the rounds for which a client waits
 }
 
-// topic is what is known of one topic.
 type topic struct {
 	sent, done int             // publications that were begun, and answered
 	last       variants.Event  // when the last one was answered
@@ -45,9 +43,9 @@ const recentKept = 16
 
 // watcher is one client's interest in a topic.
 type watcher struct {
-	seen     int           // how many publications it has been notified of, or has missed
-	pending  bool          // it has asked for a watch, which has neither fired nor come too late
-	watching bool          // the watch is set
+	seen     int  // how many publications it has been notified of, or has missed
+	pending  bool // it has asked for a watch, which has neither fired nor come too late
+	watching bool
 	since    time.Duration // when it asked
 	begun    time.Duration // when the publication that it waits for was begun; 0 for not yet
 }
@@ -59,7 +57,6 @@ type round struct {
 	pending    int // how many watches are waited for
 }
 
-// Observe implements [variants.Observer].
 func (f *feeds) Observe(e variants.Event) {
 	if e.Kind == failed {
 		f.fail(e)
@@ -94,7 +91,7 @@ func (f *feeds) span(phase string, start time.Duration, e variants.Event) {
 	f.out.Span(variants.Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
 }
 
-// begun returns when a publication was begun; 0 if it was not, or too long ago.
+// begun returns when a publication was begun; 0 if it has not begun, or too long ago.
 func (t *topic) begun(number int) time.Duration {
 	if ago := t.sent - number; ago > 0 && ago <= len(t.recent) {
 		return t.recent[len(t.recent)-ago]
@@ -102,7 +99,7 @@ func (t *topic) begun(number int) time.Duration {
 	return 0
 }
 
-// round returns a round for which a client waits, or whose first topic is published.
+// round is for a round for which a client waits, or whose first topic is published.
 func (f *feeds) round(number int) *round {
 	if f.open[number] == nil {
 		f.open[number] = &round{}
@@ -110,7 +107,7 @@ func (f *feeds) round(number int) *round {
 	return f.open[number]
 }
 
-// unwait counts off a client that does not wait any more. The last one ends the fan-out.
+// unwait counts off a client that no longer waits. The last one ends the fan-out.
 func (f *feeds) unwait(w *watcher) {
 	if w.pending {
 		w.pending = false
@@ -168,7 +165,6 @@ func (f *feeds) notify(t *topic, w *watcher, e variants.Event) {
 	}
 }
 
-// fail takes a client that gave up from those that must be notified.
 func (f *feeds) fail(e variants.Event) {
 	f.gone[e.Client] = true
 	for _, t := range f.topics {
@@ -178,7 +174,7 @@ func (f *feeds) fail(e variants.Event) {
 	}
 }
 
-// Complete implements [variants.Observer]. It reports the watches that have not fired, although their topic was published.
+// Complete reports the watches that have not fired, although their topic was published.
 func (f *feeds) Complete() {
 	for _, number := range slices.Sorted(maps.Keys(f.topics)) {
 		t := f.topics[number]

@@ -20,8 +20,8 @@ const batch = 10
 //  1. Each client creates an ephemeral znode <dir>/t-<topic>-c-<client> for each topic.
 //  2. It asks with exists whether the znode is there, and leaves a watch. The version in the reply is how often the
 //     topic has been published.
-//  3. The publisher sets the znodes of a topic, those of 10 clients in each multi, one multi after the other. It asks
-//     for the version that its last publication made, so that a multi whose reply was lost is not made twice.
+//  3. The publisher sets the znodes of a topic, for 10 clients in each multi, one multi after the other. It asks for the
+//     version that its last publication made, so that a multi whose reply was lost is not made twice.
 //  4. Each multi fires 10 watches. One that fails because a client has gone changes nothing: the publisher leaves that
 //     client out from now on, and sends it again.
 //

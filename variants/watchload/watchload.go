@@ -1,8 +1,8 @@
 // Package watchload compares two ways to hold many watches: what they cost the servers that keep them, and how long it
 // takes until all clients that watch have been notified.
 //
-// The promise, to which both are held: a client that watches a topic when it is published is notified, once, and no client
-// is notified of a publication that has not been made.
+// The promise of both variants: a client that watches a topic when it is published is notified, once, and no client is
+// notified of a publication that has not been made.
 //
 // Client 0 publishes, and watches like all others. With N clients that watch S topics each there are N·S watches. A
 // server keeps one watch for each znode and connection, however often it is set, so that one session cannot hold two
@@ -24,7 +24,7 @@
 // which is some 15,000 sets, and would be one herd of all. Deleting the znodes one by one would take 100,000 transactions,
 // and measure those.
 //
-// Each variant's own comment has the steps and the exact formulas; `zkbench run watch-delivery` holds them to it.
+// Each variant's own comment has the steps and the exact formulas; `zkbench run watch-delivery` checks the formulas.
 package watchload
 
 import (
@@ -78,17 +78,19 @@ var (
 // Recipe returns the recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:        "watchload",
-		Summary:     "a client that watches is notified of each publication, once",
-		Source:      "Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches",
-		Variants:    []variants.Variant{oneZnodeVariant(), znodePerWatchVariant()},
-		Phases:      phases(),
-		Operation:   phaseWatch,
-		CountFrom:   variants.FromStart,
-		Collective:  true,
-		Fixed:       true,
-		Size:        "topics that each client watches",
-		Events:      []string{"asks for a watch", "has the watch", "comes too late", "publishes", "has published", "sees its watch fire", "gives up"},
+		Name:       "watchload",
+		Summary:    "a client that watches is notified of each publication, once",
+		Source:     "Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches",
+		Variants:   []variants.Variant{oneZnodeVariant(), znodePerWatchVariant()},
+		Phases:     phases(),
+		Operation:  phaseWatch,
+		CountFrom:  variants.FromStart,
+		Collective: true,
+		Fixed:      true,
+		Size:       "topics that each client watches",
+		Events: []string{
+			"asks for a watch", "has the watch", "comes too late", "publishes", "has published", "sees its watch fire", "gives up",
+		},
 		Calls:       []variants.EventKind{publishing},
 		NewObserver: newObserver,
 		Code:        code,

@@ -36,7 +36,7 @@ func TestCheck(t *testing.T) {
 		{"twice", "1:armed:0 0:publishing:0 1:told:0 1:told:0 0:published:0", "client 1 was told of topic 0 twice"},
 		{"never", "1:armed:0 0:publishing:0 0:published:0", "client 1 was never told of publication 1 of topic 0"},
 		{"never, although others were", "1:armed:0 2:armed:0 0:publishing:0 2:told:0 0:published:0", "client 1 was never told"},
-		{"a failure of another client excuses nothing", "1:armed:0 0:publishing:0 0:published:0 2:failed:0", "client 1 was never told"},
+		{"a failure of another client explains nothing", "1:armed:0 0:publishing:0 0:published:0 2:failed:0", "client 1 was never told"},
 	})
 }
 

@@ -19,7 +19,6 @@ const (
 	failed                               // it gave up; value 0
 )
 
-// The phases.
 const (
 	phaseDelivery = "delivery"
 	phaseFanOut   = "fan-out"
@@ -27,13 +26,13 @@ const (
 	phaseWatch    = "watch"
 )
 
-// phases returns what is timed, the most telling first.
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseDelivery, Meaning: "from just before a topic is published until one client is notified", Floor: variants.FloorHandoff},
 		{Name: phaseFanOut, Meaning: "from the first publication of a round until the last client is notified"},
 		{Name: phaseArm, Meaning: "the request that sets a watch", Floor: variants.FloorRead},
-		{Name: phaseWatch, Meaning: "from when a watch is asked for until it has fired, or is found to be too late", Waits: true, UntimedInLockstep: true},
+		{Name: phaseWatch, Waits: true, UntimedInLockstep: true,
+			Meaning: "from when a watch is asked for until it has fired, or is found to be too late"},
 	}
 }
 
@@ -44,7 +43,6 @@ type participant struct {
 	round int
 }
 
-// join makes a variant's Join out of its constructor.
 func join[F Feed](open func(context.Context, *variants.Session, Group) (F, error)) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		env.Size = max(env.Size, 1)
@@ -56,7 +54,7 @@ func join[F Feed](open func(context.Context, *variants.Session, Group) (F, error
 	}
 }
 
-// Step implements [variants.Participant]. The k-th one is about the k-th publication of each topic.
+// The k-th step is about the k-th publication of each topic.
 func (p *participant) Step(ctx context.Context) error {
 	late, err := p.arm(ctx)
 	if err == nil && p.env.Index == 0 {
@@ -110,7 +108,6 @@ func (p *participant) follow(ctx context.Context, topic int, late bool) error {
 	return nil
 }
 
-// Leave implements [variants.Participant].
 func (p *participant) Leave(ctx context.Context) error {
 	if err := p.feed.Close(ctx); err != nil && !errors.Is(err, variants.ErrSessionLost) {
 		return fmt.Errorf("close: %w", err)
