@@ -19,7 +19,9 @@ func (s *Session) OrderBy(sends SendAwaiter) { s.sends = sends }
 //
 // children is nil if the listing failed or was not sent. If the connection was lost in between, the listing may not show the
 // created znode.
-func (s *Session) CreateThenChildren(ctx context.Context, path string, data []byte, flags int32, dir string) (created string, children []string, err error) {
+func (s *Session) CreateThenChildren(
+	ctx context.Context, path string, data []byte, flags int32, dir string,
+) (created string, children []string, err error) {
 	if err := ctx.Err(); err != nil {
 		return "", nil, err
 	}
@@ -45,7 +47,7 @@ func (s *Session) CreateThenChildren(ctx context.Context, path string, data []by
 	return created, children, err
 }
 
-// awaitSend is AwaitSend of the session's SendAwaiter. Without one, the channel is never closed.
+// awaitSend calls the session's SendAwaiter. Without one, the channel is never closed.
 func (s *Session) awaitSend(path string) (sent <-chan struct{}, forget func()) {
 	if s.sends == nil {
 		return nil, func() {}
@@ -53,7 +55,6 @@ func (s *Session) awaitSend(path string) (sent <-chan struct{}, forget func()) {
 	return s.sends.AwaitSend(path)
 }
 
-// childrenOnce makes one attempt to list the children of a znode. It returns nil if the attempt fails.
 func (s *Session) childrenOnce(dir string) (children []string) {
 	err := s.attempt(func(c Conn) (err error) {
 		children, _, err = c.Children(dir)

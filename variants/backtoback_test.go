@@ -28,7 +28,6 @@ func (c *orderedConn) Children(string) ([]string, *zk.Stat, error) {
 	return []string{"a0"}, nil, c.children()
 }
 
-// AwaitSend implements [variants.SendAwaiter].
 func (c *orderedConn) AwaitSend(string) (<-chan struct{}, func()) {
 	return c.sent, func() { c.forgot = true }
 }

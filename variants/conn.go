@@ -31,9 +31,9 @@ type Conn interface {
 
 var _ Conn = (*zk.Conn)(nil)
 
-// OutcomeUnknown reports whether an operation that failed with err may have taken effect: the connection was lost before
-// the reply came. Every other error is an outcome, such as those that the server answers. The end of a context is none of
-// the connection's errors, although it implements net.Error.
+// OutcomeUnknown reports whether an operation that failed with err may have taken effect: the connection was lost
+// before the reply came. All other errors are outcomes, such as the server's answers. The end of a context is not an
+// error of the connection, although it implements net.Error.
 func OutcomeUnknown(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return false
@@ -44,5 +44,5 @@ func OutcomeUnknown(err error) bool {
 		errors.As(err, &network)
 }
 
-// WorldACL allows every client everything: access control is not what is measured.
+// WorldACL allows every client everything: access control is not measured.
 func WorldACL() []zk.ACL { return zk.WorldACL(zk.PermAll) }

@@ -7,7 +7,8 @@ import (
 	"strconv"
 )
 
-// Driver is a program through which clients of a library take part that is written in another language. docs/drivers.md has its protocol.
+// Driver is a program through which clients of a library in another language take part. docs/drivers.md describes its
+// protocol.
 type Driver struct {
 	Program string   // its file in the recipe's Code, such as "drivers/CuratorLock.java", or the absolute path of a user's own
 	Args    []string // for the program, such as which of its locks to use
@@ -45,7 +46,7 @@ func NewDriven(env Env) (Driven, error) {
 	return Driven{env.Session, env.Driven}, nil
 }
 
-// Lost is [Session.Lost].
+// Lost returns the channel that is closed when the session is lost.
 func (d Driven) Lost() <-chan struct{} { return d.session.Lost() }
 
 // Call is [Caller.Call] until the session is lost, which is ErrSessionLost.
@@ -66,8 +67,9 @@ func (d Driven) Call(ctx context.Context, verb string) (string, error) {
 	return text, err
 }
 
-// CallUnsure calls like Call, and reports whether more may have happened than the result says: the connection was lost meanwhile, so that the
-// library may have repeated a request whose reply was lost, or has given up. The end of the session or of ctx is another matter.
+// CallUnsure calls like Call, and reports whether more may have happened than the result says: the connection was lost
+// meanwhile, so that the library may have repeated a request whose reply was lost, or has given up. The end of the session or
+// of ctx is another matter.
 func (d Driven) CallUnsure(ctx context.Context, verb string) (result string, unsure bool, err error) {
 	before := d.driver.Reconnects()
 	result, err = d.Call(ctx, verb)

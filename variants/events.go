@@ -35,7 +35,6 @@ func (s *Session) Subscribe() (*Events, error) {
 	return s.monitor.subscribe(), nil
 }
 
-// add appends an event. It does not block.
 func (e *Events) add(event zk.Event) {
 	e.mu.Lock()
 	e.queue = append(e.queue, event)

@@ -12,7 +12,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// subscribed returns a session, its monitor and its events.
 func subscribed(t *testing.T) (*variants.Session, *variants.Monitor, *variants.Events) {
 	t.Helper()
 	m := variants.NewMonitor(time.Hour)

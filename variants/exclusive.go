@@ -5,8 +5,9 @@ import (
 	"errors"
 )
 
-// Exclusive is something that one client holds or does not hold, such as a lock or a leadership, made of a variant's two
-// steps. G is what holding it grants. Its methods may be called concurrently and then run one after another.
+// Exclusive is one client's handle on something that it holds or does not hold, such as a lock or a leadership, made of
+// a variant's two steps. G is the type of a grant. Its methods may be called concurrently and then run one after
+// another.
 type Exclusive[G any] struct {
 	session *Session
 	already error
@@ -18,7 +19,9 @@ type Exclusive[G any] struct {
 // NewExclusive returns an Exclusive that is not held. take waits for it and withdraws when it fails; it may be nil if only
 // AcquireBy is used. give gives it up and is called only while it is held. already is the error of an Acquire by a client
 // that holds it.
-func NewExclusive[G any](session *Session, already error, take func(context.Context) (G, error), give func(context.Context) error) *Exclusive[G] {
+func NewExclusive[G any](
+	session *Session, already error, take func(context.Context) (G, error), give func(context.Context) error,
+) *Exclusive[G] {
 	return &Exclusive[G]{session: session, already: already, take: take, give: give}
 }
 
@@ -38,7 +41,7 @@ func (e *Exclusive[G]) AcquireBy(ctx context.Context, take func(context.Context)
 // Release gives it up; it does nothing if it is not held. After any error but ErrSessionLost it is still held.
 func (e *Exclusive[G]) Release(ctx context.Context) error { return e.session.Do(ctx, e.release, nil) }
 
-// acquire grants nothing to a lost session: the client library goes on with a new one, under which the variant may have
+// A lost session is granted nothing: the client library goes on with a new one, under which the variant may have
 // created its znode.
 func (e *Exclusive[G]) acquire(ctx context.Context, take func(context.Context) (G, error)) (G, error) {
 	var none G

@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// cleanupTimeout is how long a client that gives up keeps trying to remove what it created: longer than any session
-// timeout that servers grant by default, so that the attempt ends with the work done or with the session lost.
+// cleanupTimeout is how long a client that gives up keeps trying to remove its znodes: longer than any session timeout
+// that servers grant by default, so that the attempt ends with the work done or with the session lost.
 const cleanupTimeout = time.Minute
 
 // grace is how long a caller whose context has ended waits for the clean-up, which takes one round trip while the
 // session is up. A session that does not answer must not keep the caller.
 const grace = time.Second
 
-// outcome is what an operation returned.
 type outcome[T any] struct {
 	value T
 	err   error

@@ -8,8 +8,8 @@ import (
 // The events that the runner records when a client fails. They are the same for all recipes, whose own kinds are smaller.
 // The value is the number of the client's life, counted from zero: a client that joins again begins the next one.
 const (
-	// SessionLost is recorded at the moment from which a client can know that its session is lost, see [Monitor.Lost]. The
-	// client goes on until it notices, and records what it then does.
+	// SessionLost is recorded at the moment from which a client can know that its session is lost, see [Monitor.Lost].
+	// The client continues until it notices, and its events are recorded.
 	SessionLost EventKind = 250 + iota
 	// Died is recorded when a client stops dead. It is the last event of that life: the client sends nothing more. Its
 	// session, and its ephemeral znodes with it, end up to a session timeout later.
@@ -17,14 +17,15 @@ const (
 	// Rejoined is recorded when a client has joined again with a new session. What was still open in its former life never
 	// ends.
 	Rejoined
-	// Deafened is recorded when a client no longer acts on what other clients ask of it: a fault makes it ignore them, or has cut
-	// it off from them.
+	// Deafened is recorded when a client no longer acts on requests of other clients: a fault makes it ignore them, or
+	// has cut it off from them.
 	Deafened
 	// Hearing is recorded when a deaf client acts on requests again.
 	Hearing
 )
 
-// ErrTakenAway is wrapped by the error of a step that fails although the session lives, because others may take away what the client holds.
+// ErrTakenAway is wrapped by the error of a step that fails although the session lives, because others may take the
+// client's hold away.
 var ErrTakenAway = errors.New("taken away")
 
 // EndsLife reports whether an event ends everything that its client still had open: the client is dead, or has begun another
@@ -38,15 +39,15 @@ type Loss string
 const (
 	ItemsLost    Loss = "items-lost"    // items or tasks whose submission was acknowledged, and that no client will process
 	ItemsDoubled Loss = "items-doubled" // items or tasks that were processed again
-	OutOfStep    Loss = "out-of-step"   // times that a member of a group started a round before all had entered, or left it before all had finished
+	OutOfStep    Loss = "out-of-step"   // times that a member started a round before all had entered, or left it before all had finished
 	Orphans      Loss = "orphans"       // znodes that no client will remove
 	Blocked      Loss = "blocked-ns"    // the longest time that a live client has waited for one that had failed
 	TornReads    Loss = "torn-reads"    // uses of values that belong to different updates
 	Fenced       Loss = "fenced"        // operations that overlapped a later holder's, and that a check of the fencing token stops
 )
 
-// IsBreach reports whether a loss breaks the promise of a variant that does not forgo it. Fenced operations break none: they
-// are what fencing tokens are for.
+// IsBreach reports whether a loss breaks the promise of a variant that does not forgo it. Fenced operations break none:
+// fencing tokens exist to stop them.
 func (l Loss) IsBreach() bool { return l != Fenced }
 
 // IsLongest reports whether the amounts of a loss are times, of which the longest counts. Other amounts are added up.

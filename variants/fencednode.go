@@ -107,7 +107,7 @@ func (n FencedNode) awaitEnd(ctx context.Context) error {
 
 // Give deletes the znode if it is still the one that was taken with this token, in one multi that checks the fence. A
 // plain delete can end another client's ownership: when the session has expired, the client library goes on with a new
-// one, under which it sends what was still queued, and another client may have created the znode by then.
+// one, under which it sends requests that were still queued, and another client may have created the znode by then.
 func (n FencedNode) Give(ctx context.Context, token int64) error {
 	_, repeated, err := n.Session.Multi(ctx,
 		&zk.CheckVersionRequest{Path: n.Fence, Version: int32(token)},

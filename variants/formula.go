@@ -55,11 +55,11 @@ func (f Formula) AtSize(n, size int) float64 {
 type evaluator struct {
 	formula Formula
 	part    string // the formula up to the end of the part that is evaluated
-	offset  int    // of what comes next, in the formula and in the part
+	offset  int    // of the next character, in the formula and in the part
 	names   map[byte]fraction
 }
 
-// letters are what a name can be.
+// letters are the possible names.
 const letters = "NSabcdefghijklmnopqrstuvwxyz"
 
 // cost evaluates a formula without its exception for N = 1. The definitions stand last and are needed first.
@@ -115,7 +115,7 @@ func (e *evaluator) quotient() fraction {
 	}
 }
 
-// product ends at the word "if", which is not the product of two names.
+// The word "if" ends a product. It is not the product of two names.
 func (e *evaluator) product() fraction {
 	value := e.power()
 	for strings.IndexAny(e.rest(), "(⌈⌊"+letters) == 0 && !strings.HasPrefix(e.rest(), "if ") {
@@ -168,7 +168,6 @@ func (e *evaluator) name() byte {
 	return rest[0]
 }
 
-// upTo evaluates a sum and skips the token that must follow it.
 func (e *evaluator) upTo(token string) fraction {
 	value := e.sum()
 	e.expect(token)
@@ -177,10 +176,8 @@ func (e *evaluator) upTo(token string) fraction {
 
 func (e *evaluator) expect(token string) { e.require(e.accept(token), strconv.Quote(token)) }
 
-// end requires that nothing is left of the part.
 func (e *evaluator) end() { e.require(e.rest() == "", "an operator or the end") }
 
-// accept skips the token if it comes next, and reports whether it does.
 func (e *evaluator) accept(token string) bool {
 	if !strings.HasPrefix(e.rest(), token) {
 		return false
@@ -189,7 +186,6 @@ func (e *evaluator) accept(token string) bool {
 	return true
 }
 
-// rest returns what is left of the part, from the next character that is not a space.
 func (e *evaluator) rest() string {
 	rest := strings.TrimLeft(e.part[e.offset:], " ")
 	e.offset = len(e.part) - len(rest)
@@ -202,8 +198,8 @@ func (e *evaluator) require(ok bool, want string) {
 	}
 }
 
-// fraction keeps a number as two whole ones, also 0.1, so that only the cost itself is rounded. A count divided by its
-// operations is rounded in the same way, and can be compared with the cost.
+// fraction keeps a number, such as 0.1, as two whole ones, so that only the cost itself is rounded. A count divided by
+// its operations is rounded in the same way, and can be compared with the cost.
 type fraction struct{ num, den float64 }
 
 func (a fraction) plus(b fraction) fraction {

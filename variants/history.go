@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// EventKind names what a participant did. Each recipe has its own kinds, from 0 on; see [SessionLost] for those of all.
+// EventKind names an action of a participant. Each recipe has its own kinds, from 0 on; see [SessionLost] for the kinds
+// of all recipes.
 type EventKind uint8
 
 // Event is one entry of a history.
@@ -14,8 +15,8 @@ type Event struct {
 	At     time.Duration // since the run's epoch, on the one monotonic clock of the process
 	Client int
 	Kind   EventKind
-	Value  int64 // what the recipe has to remember, such as a fencing token
-	Shown  int64 // what the client reads next is the state after the transaction with this zxid, or a later one; 0 if that is not known
+	Value  int64 // depends on the kind, such as a fencing token
+	Shown  int64 // the client next reads the state after the transaction with this zxid, or a later one; 0 if that is not known
 	Place  int64 // among the transactions, see [Placed]: twice the zxid for just before one, and one more for just after it
 }
 
@@ -70,8 +71,9 @@ func (l *Log) Record(kind EventKind, value int64) {
 	l.record(kind, value)
 }
 
-// RecordUnless appends an event of one of two kinds: otherwise if the channel is closed, else kind. If the channel is closed
-// before an event is recorded, as that of a [Monitor] before SessionLost, the history has both in that order.
+// RecordUnless appends an event of one of two kinds: otherwise if the channel is closed, else kind. If the channel is
+// closed before the event is recorded, as a [Monitor] closes Lost before SessionLost, the history has both in that
+// order.
 func (l *Log) RecordUnless(closed <-chan struct{}, kind, otherwise EventKind, value int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +93,7 @@ func (l *Log) End(kind EventKind, value int64) {
 	l.ended = true
 }
 
-// record appends an event, unless the log has ended. The caller holds the mutex.
+// The caller of record holds the mutex.
 func (l *Log) record(kind EventKind, value int64) {
 	if !l.ended {
 		seen, shown, next := l.sight()
@@ -99,7 +101,7 @@ func (l *Log) record(kind EventKind, value int64) {
 	}
 }
 
-// Take is [Places.Take].
+// Take calls [Places.Take] under the mutex.
 func (l *Log) Take(dst []Placed, until time.Duration) []Placed {
 	l.mu.Lock()
 	defer l.mu.Unlock()

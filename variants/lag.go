@@ -3,8 +3,8 @@ package variants
 // updatesKept is how many of the latest updates a Lag remembers at least.
 const updatesKept = 1024
 
-// Lag remembers which update of a value a client cannot have missed, by zxids. A client that lags behind by more updates than are
-// kept is not held to any.
+// Lag remembers which update of a value a client must have seen, by zxids. A client that lags behind by more updates
+// than are kept is not checked.
 type Lag struct{ recent []Event }
 
 // Acknowledged takes an update whose number is the event's value. Updates are acknowledged in the order of their numbers.

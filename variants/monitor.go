@@ -21,7 +21,7 @@ type Monitor struct {
 	over     bool
 	session  interface{ Close() }
 	tell     func()
-	down     bool          // the connection is lost
+	down     bool
 	made     time.Time     // when the connection was made again last; zero before
 	again    chan struct{} // closed when it is made again the next time
 	events   []*Events
@@ -35,8 +35,8 @@ func NewMonitor(timeout time.Duration) *Monitor {
 // Lost is closed when the session is lost; it never opens again, even if the client goes on with a new session.
 func (m *Monitor) Lost() <-chan struct{} { return m.lost }
 
-// RewatchPause is how long the client library may take, after the connection is made again, to look up the zxid that it sends with its
-// watches: the server notifies of what has happened since then.
+// RewatchPause is how long the client library may take, after the connection is made again, to look up the zxid that it
+// sends with its watches: the server notifies of all changes since then.
 const RewatchPause = 50 * time.Millisecond
 
 // connection returns a channel that is closed when the connection has been lost and made again, and reports whether that happened less than
@@ -83,7 +83,7 @@ func (m *Monitor) guards() bool {
 	return m.session != nil
 }
 
-// SetTimeout corrects the timeout to what the server granted.
+// SetTimeout corrects the timeout to the one that the server granted.
 func (m *Monitor) SetTimeout(granted time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -98,7 +98,8 @@ func (m *Monitor) SetPatience(d time.Duration) {
 	m.patience = d
 }
 
-// StandStill makes an outage that has begun count from d later on, as for a client that stands still meanwhile, and whose timers do.
+// StandStill makes an outage that has begun count from d after now, as for a client that stands still meanwhile, together
+// with its timers.
 func (m *Monitor) StandStill(d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,8 +137,7 @@ func (m *Monitor) Observe(e zk.Event) {
 	}
 }
 
-// forward passes an event on to the subscribers: the events of watches, and when the connection is lost and made again. The
-// caller holds the mutex.
+// The caller of forward holds the mutex.
 func (m *Monitor) forward(e zk.Event) {
 	lost, made := e.State == zk.StateDisconnected && !m.down, e.State == zk.StateHasSession && m.down
 	switch {
@@ -158,7 +158,6 @@ func (m *Monitor) forward(e zk.Event) {
 	}
 }
 
-// subscribe returns the events from now on.
 func (m *Monitor) subscribe() *Events {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -16,12 +16,12 @@ import (
 type Observer interface {
 	// Observe takes the next event.
 	Observe(Event)
-	// Complete is called when every participant has done all that it was going to do: what is still open then is final,
+	// Complete is called when every participant has completed its work: operations that are still open then are final,
 	// such as an item that was put and never taken. It is not called if the load failed.
 	Complete()
 }
 
-// Findings takes what an observer finds. Its functions are called from within Observe and Complete.
+// Findings receives the findings of an observer. Its functions are called from within Observe and Complete.
 type Findings struct {
 	Span      func(Span)
 	Violation func(Violation)
@@ -33,7 +33,7 @@ func (f Findings) Breach(e Event, format string, args ...any) {
 	f.Violation(e.Violation(format, args...))
 }
 
-// Observers is an observer made of several, which take each event in turn.
+// Observers gives each event to several observers in turn.
 type Observers []Observer
 
 // Observe implements [Observer].
@@ -59,7 +59,7 @@ func (f ObserverFunc) Observe(e Event) { f(e) }
 // Complete implements [Observer].
 func (ObserverFunc) Complete() {}
 
-// StateOf returns what an observer knows of a client. A client that is new to the observer gets the zero value.
+// StateOf returns an observer's state of a client. A client that is new to the observer gets the zero value.
 func StateOf[T any](clients map[int]*T, client int) *T {
 	state := clients[client]
 	if state == nil {
@@ -69,7 +69,7 @@ func StateOf[T any](clients map[int]*T, client int) *T {
 	return state
 }
 
-// KeysWhere returns some of the keys of a map, in order.
+// KeysWhere returns the keys of a map's wanted entries, in order.
 func KeysWhere[K cmp.Ordered, V any](all map[K]V, wanted func(K, V) bool) []K {
 	var keys []K
 	for key, value := range all {
@@ -137,7 +137,7 @@ func (f Findings) Handovers(phase string, wanted, given, got EventKind) Observer
 	})
 }
 
-// sightsKept is for how many of the latest values FirstSights remembers when they were made.
+// sightsKept is the number of latest values for which FirstSights remembers when they were made.
 const sightsKept = 1024
 
 // FirstSights reports the spans from each event of kind made to each participant's first event of kind seen that has the
@@ -161,7 +161,7 @@ func (f Findings) FirstSights(phase string, made, seen EventKind) Observer {
 }
 
 // Replay gives a history to a new observer of the recipe, and returns what it finds. complete says that every participant
-// had done all that it was going to do.
+// had completed its work.
 func (r Recipe) Replay(h History, complete bool) (spans []Span, violations []Violation) {
 	o := r.NewObserver(Findings{
 		Span:      func(s Span) { spans = append(spans, s) },
@@ -176,7 +176,7 @@ func (r Recipe) Replay(h History, complete bool) (spans []Span, violations []Vio
 	return spans, violations
 }
 
-// Violations returns what a new observer finds against a whole history, after which nothing more happens.
+// Violations returns the breaches that a new observer finds in a whole history, after which nothing more happens.
 func (r Recipe) Violations(h History) []Violation {
 	_, violations := r.Replay(h, true)
 	return violations

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Sight says how far a client has seen the servers' transactions: the largest zxid of a reply or a notification to any of its
-// sessions, and that of an answer on its first one, which next reads the state after it or a later one. next is the first write
-// that the client will send.
+// Sight says how far a client has seen the servers' transactions: seen is the largest zxid of a reply or a notification
+// to any of its sessions. shown is the largest zxid of an answer on its first session, which next reads the state after
+// it or a later one. next is the first write that the client will send.
 type Sight func() (seen, shown int64, next Write)
 
 // Write is a request that changes something.
@@ -23,19 +23,20 @@ type Write interface {
 
 // Placed is an event with its place among the transactions of the servers.
 //
-// The zxids are the order in which the servers made the transactions. In that order, no clock is needed to say of two clients
-// which one came first. An event that its client records after an answer stands just after the largest zxid that it has seen. One
-// that the client records just before it writes, of the kinds [Recipe.Calls], stands just before the zxid of the write: that of
-// its reply.
+// The zxids are the order in which the servers made the transactions. With them, the order of two clients' events needs
+// no clock. An event that its client records after an answer stands just after the largest zxid that it has seen. An
+// event of the kinds [Recipe.Calls], which its client records just before it writes, stands just before the zxid in the
+// reply to that write.
 //
-// Some events are loose: no transaction says where they stand. These are calls without a write or without its reply, and the ends of
-// sessions and lives. They stand after all that any client of the process had seen by then: a write that is sent later has a
-// larger zxid. An event after a notification that names no transaction, as before ZooKeeper 3.9, stands just before its client's next
-// write or where that client's next event does, whichever is there first: behind what caused the notification in both cases.
+// Some events are loose: no transaction says where they stand. These are calls without a write or without its reply,
+// and the ends of sessions and lives. They stand after all that any client of the process had seen by then: a write
+// that is sent later has a larger zxid. An event after a notification that names no transaction, as before ZooKeeper
+// 3.9, stands just before its client's next write or where that client's next event does, whichever comes first: behind
+// the cause of the notification in both cases.
 //
-// So each event before a write stands before what others have done because of the write, and each client's own order is kept. An
-// operation is never shorter than in reality, and what a client holds is never held for longer: a grant that stands late or a
-// release that stands early can hide a breach, and makes none.
+// So each event before a write stands before what others have done because of the write, and each client's own order is
+// kept. An operation is never shorter than in reality, and a hold never longer: a grant that stands late or a release
+// that stands early can hide a breach, and makes none.
 type Placed struct {
 	Event
 	write Write // that the event stands before; nil if its place is known
@@ -43,14 +44,14 @@ type Placed struct {
 	blind bool // it follows a notification that names no transaction
 }
 
-// Places finds the places of the events of one participant, in one life. The zero value has none, and takes all events as
-// returns. Its methods must not be called concurrently.
+// Places finds the places of the events of one participant, in one life. The zero value is empty and has no Calls: it
+// takes all events as returns. Its methods must not be called concurrently.
 type Places struct {
 	Calls  []EventKind // see [Recipe.Calls]
 	events []Placed
 }
 
-// Add appends an event, with what its client's [Sight] says.
+// Add appends an event, with the results of its client's [Sight].
 func (p *Places) Add(e Event, seen, shown int64, next Write) {
 	e.Shown, e.Place = shown, 2*seen+1
 	added := Placed{Event: e, loose: e.Kind >= SessionLost, blind: seen < 0}
@@ -74,8 +75,8 @@ func (p *Places) doWithout(next Placed) {
 	}
 }
 
-// Take appends to dst the events that were not taken yet, up to the first one whose place depends on a reply that is not there.
-// If that was recorded at a time up to until, the reply is not waited for.
+// Take appends to dst the events that were not taken yet, up to the first one whose place depends on a reply that has
+// not arrived. An event that was recorded at a time up to until does not wait for its reply.
 func (p *Places) Take(dst []Placed, until time.Duration) []Placed {
 	n := 0
 	for n < len(p.events) && p.events[n].find(p.events[n].At <= until) {
@@ -113,13 +114,14 @@ type sighting struct {
 	place int64
 }
 
-// Drain takes what participants have recorded by now, and gives an observer what they had recorded by the last drain, in order,
-// with what stands before one of these events. Of calls that stand behind all returns of that time, it gives those that were recorded by
-// the drain before the last one: that is the time up to which all has been given then. take is given the time up to which no
-// reply is waited for. It returns all events up to now that were not returned before, those of each client in its own order.
+// Drain takes what participants have recorded by now. It gives an observer, in order, what they had recorded by the
+// last drain, and all that stands before one of these events. A call that stands behind all returns of that time is
+// given only if it was recorded by the drain before the last one: Drain returns that time, up to which everything has
+// been given. take gets the time up to which no reply is waited for. It returns all events up to now that were not
+// returned before, each client's in its own order.
 //
-// Note: what is taken later comes too late in the order, and is a return, or a call before a write that none of the events shows:
-// a write that was sent after the last drain has a larger zxid than clients had seen by then.
+// Note: events that are taken later also stand later in the order. Each is a return, or a call before a write that none
+// of the given events shows: a write that was sent after the last drain has a larger zxid than clients had seen by then.
 func (o *Ordering) Drain(now time.Duration, take func(until time.Duration) []Placed, observe func(Event)) (given time.Duration) {
 	settled, overdue := o.drains[0], o.drains[1]
 	o.drains = [...]time.Duration{now, settled}
@@ -156,7 +158,6 @@ func (o *Ordering) add(events []Placed) {
 	}
 }
 
-// sight remembers what the client had seen at an event.
 func (o *Ordering) sight(e Placed) {
 	i := o.sightings(e.At)
 	if i > 0 && o.seen[i-1].place >= e.Place {
@@ -177,7 +178,6 @@ func (o *Ordering) seenBy(at time.Duration) int64 {
 	return 0
 }
 
-// sightings returns how many there had been by a time.
 func (o *Ordering) sightings(by time.Duration) int {
 	return sort.Search(len(o.seen), func(i int) bool { return o.seen[i].at > by })
 }
@@ -193,8 +193,8 @@ func (o *Ordering) reached(at time.Duration) int64 {
 	return place
 }
 
-// give gives on the events that were recorded up to the time settled, but for calls behind all returns of that time that were not
-// recorded up to the time overdue, and all events that stand before one of these returns.
+// give passes on the events that were recorded up to the time settled, and all events that stand before one of these
+// returns. It keeps back calls behind all returns of that time that were recorded after the time overdue.
 func (o *Ordering) give(settled, overdue time.Duration, observe func(Event)) {
 	o.seen = slices.Delete(o.seen, 0, max(o.sightings(overdue)-1, 0))
 	var limit int64
@@ -216,8 +216,8 @@ func (o *Ordering) give(settled, overdue time.Duration, observe func(Event)) {
 	o.waiting = kept
 }
 
-// HistoryOf returns the history of all that clients have recorded on several workers, those of each client in their own order.
-// Each worker has a clock of its own; all events of a client are on one worker.
+// HistoryOf merges what clients have recorded on several workers, each client's events in their own order. Each worker
+// has a clock of its own; all events of a client are on one worker.
 func HistoryOf(workers ...[]Placed) History {
 	var h History
 	for _, events := range workers {

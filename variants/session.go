@@ -31,7 +31,7 @@ const retryPause = 50 * time.Millisecond
 // success does not prove that the session is still alive: see [Session.Alive].
 //
 // One handle serves one object, such as a lock. Another object on the same session needs a handle of its own (see
-// [Session.Fork]), or its operations would wait for those of the first. Methods may be called concurrently.
+// [Session.Fork]), or its operations would wait for the operations of the first. Methods may be called concurrently.
 type Session struct {
 	*sessionState
 	executor   chan struct{}
@@ -43,8 +43,8 @@ type sessionState struct {
 	conn      Conn
 	monitor   *Monitor // nil if the session's events are not observed
 	lost      <-chan struct{}
-	sends     SendAwaiter            // nil if it is not known when requests are sent
-	outages   atomic.Int64           // the number of attempts with an unknown outcome
+	sends     SendAwaiter // nil if it is not known when requests are sent
+	outages   atomic.Int64
 	unknown   atomic.Pointer[func()] // see WhenUnknown; nil for nothing
 	overtakes atomic.Int64           // see Overtakes
 	waiting   atomic.Pointer[Wait]   // nil while the session does not wait
@@ -114,13 +114,13 @@ func (s *Session) Waiting() (wait *Wait, begun int64) { return s.waiting.Load(),
 // Outages returns the number of attempts so far whose outcome is unknown because the connection was lost.
 func (s *Session) Outages() int64 { return s.outages.Load() }
 
-// WhenUnknown sets what is called after each attempt with an unknown outcome, before it is repeated, but not for those in the background. It may
-// be called by several goroutines at once, and must not block.
+// WhenUnknown sets the function that is called after each attempt with an unknown outcome, before it is repeated, except
+// for attempts in the background. It may be called by several goroutines at once, and must not block.
 func (s *Session) WhenUnknown(f func()) { s.unknown.Store(&f) }
 
-// Overtakes returns the number of requests so far that may have overtaken the watches when the connection was made again: they were under
-// way then, or were sent within a [RewatchPause]. After the reply to such a request, the server may not notify the session of what has
-// happened before.
+// Overtakes returns the number of requests so far that may have overtaken the watches when the connection was made again:
+// they were under way then, or were sent within a [RewatchPause]. After the reply to such a request, the server may not
+// notify the session of earlier changes.
 func (s *Session) Overtakes() int64 { return s.overtakes.Load() }
 
 // Once makes one attempt at an operation. If the outcome is unknown, it returns the client library's error, which
@@ -308,7 +308,7 @@ func (s *Session) Delete(ctx context.Context, path string, version int32) (repea
 	return s.Retry(ctx, func(c Conn) error { return c.Delete(path, version) })
 }
 
-// Discard deletes a znode of any version. It is no error if the znode does not exist.
+// Discard deletes a znode of any version. A znode that does not exist is not an error.
 func (s *Session) Discard(ctx context.Context, path string) error {
 	_, err := s.Delete(ctx, path, -1)
 	return unless(zk.ErrNoNode, "delete "+path, err)
@@ -316,7 +316,8 @@ func (s *Session) Discard(ctx context.Context, path string) error {
 
 // Remove deletes an ephemeral znode of this session. If the first attempt finds no znode, the session that owned it
 // must have ended, and Remove returns ErrSessionLost. If a later attempt finds none, an earlier one has deleted it, and
-// Remove returns nil, unless the session was lost meanwhile: the later attempt may have been that of a new one.
+// Remove returns nil, unless the session was lost meanwhile: the client library may have made the later attempt in a
+// new one.
 func (s *Session) Remove(ctx context.Context, path string) error {
 	repeated, err := s.Delete(ctx, path, -1)
 	switch {
@@ -330,7 +331,7 @@ func (s *Session) Remove(ctx context.Context, path string) error {
 }
 
 // Multi makes all operations in one transaction, or none of them. If it was repeated, an error may mean that an earlier
-// attempt has taken effect. The results are those of the last attempt.
+// attempt has taken effect. The results come from the last attempt.
 func (s *Session) Multi(ctx context.Context, ops ...any) (results []zk.MultiResponse, repeated bool, err error) {
 	repeated, err = s.Retry(ctx, func(c Conn) error {
 		var err error
@@ -340,7 +341,7 @@ func (s *Session) Multi(ctx context.Context, ops ...any) (results []zk.MultiResp
 	return results, repeated, err
 }
 
-// unless returns nil if err is the expected error. It adds what was attempted to any other error.
+// unless returns nil if err is the expected error, and otherwise err with what was attempted.
 func unless(expected error, attempted string, err error) error {
 	if errors.Is(err, expected) {
 		return nil

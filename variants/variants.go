@@ -32,20 +32,20 @@ type Recipe struct {
 	Summary  string // one line, for `zkbench list`
 	Source   string // where its algorithms are described
 	Variants []Variant
-	// Libraries are those that come with a client library. They run only where they are named: what they do when something fails
-	// is theirs, so that the rules for a recipe's own variants do not apply.
+	// Libraries are variants that come with a client library. They run only where they are named: the library decides
+	// what happens on a failure, so that the rules for a recipe's own variants do not apply.
 	Libraries []Variant
 	// JoinDriven is the Join of a variant whose driver the user gives. It is nil if none can be given.
 	JoinDriven JoinFunc
-	// DrivenForgoes are the losses that no such variant can avoid.
+	// DrivenForgoes are the losses that no variant with a driver can avoid.
 	DrivenForgoes []Loss
-	// DrivenFixed reports whether no client in any driver can join again, see Fixed.
+	// DrivenFixed reports whether clients in drivers cannot join again, see Fixed.
 	DrivenFixed bool
 	// Broken are variants that are known to break the promise, such as an algorithm that is in use and has a fault. They run only
 	// where they are named. See [Variant.Broken].
 	Broken []Variant
 
-	// Phases are what is timed, in the order of how much they show of a variant: tables show as many as there is room for.
+	// Phases are timed. The order is by how much they show of a variant: tables show as many as there is room for.
 	Phases []Phase
 	// Operation is the phase whose end completes one operation.
 	Operation string
@@ -79,12 +79,14 @@ type Recipe struct {
 	// Fixed reports whether no participant can join again, because all must have joined before the first step. Faults that end
 	// sessions do not apply then.
 	Fixed bool
-	// SingleThreaded reports whether a client of any variant works in no goroutine but that of its step. If all clients wait for
-	// notifications, with no request under way and none notified, then none of them can ever go on, and the runner says so at once.
+	// SingleThreaded reports whether a client of any variant works in no goroutine but the one of its step. If all
+	// clients wait for notifications, with no request under way and none notified, then none of them can ever go on, and
+	// the runner says so at once.
 	SingleThreaded bool
 	// Roles are the roles of participants at which a fault can be aimed, see [Roled]; empty if all have the same.
 	Roles []string
-	// Losses are what a failure may cost, and so the metrics that a run with faults has beside those of every recipe.
+	// Losses are the possible costs of a failure. A run with faults has them as metrics, beside the metrics of every
+	// recipe.
 	Losses []Loss
 	// Orphans counts the znodes below env.Root that no client will remove, when all participants have left; nil if the
 	// recipe leaves none. The session takes no part.
@@ -96,8 +98,8 @@ type Recipe struct {
 	// Events names the kinds of event that participants record, from 0 on, in words that follow "client 1": "requests it", "is
 	// granted it". Stories of simulated runs use them.
 	Events []string
-	// Calls are those that participants record just before they send a write. All others they record after an answer, or
-	// without a request.
+	// Calls are the kinds that participants record just before they send a write. All others they record after an
+	// answer, or without a request.
 	Calls []EventKind
 
 	// Code is the Go files of the recipe's package. `zkbench explain` prints the comment of a variant, see [Variant.Type].
@@ -114,7 +116,8 @@ type Phase struct {
 	// UntimedInLockstep reports whether the runner sets the length of the phase in a lockstep run, so that it is not reported
 	// there.
 	UntimedInLockstep bool
-	// Of names the phase of which this one is a special case, as stale reads are of reads: then its share is a metric, too.
+	// Of names the phase that this one is a special case of, as stale reads are of reads: then its share is a metric,
+	// too.
 	Of string
 	// Floor is the raw operation that every algorithm needs in this phase: the phase is also reported in multiples of it. It
 	// is empty if waiting for other participants is a part of the phase.
@@ -179,15 +182,15 @@ type Variant struct {
 	Kind    Kind
 	Summary string // one line, for `zkbench list`
 	Type    string // the Go type or function whose comment explains it; empty if that has the variant's name: PredecessorWatch
-	BadAt   string // one sentence: what it is not suited for
+	BadAt   string // one sentence: the use that it is not suited for
 
 	// Broken says, in one sentence without its full stop, which promise the variant breaks and how; empty for a variant that is not
 	// known to break any. Such a variant is listed among [Recipe.Broken].
 	Broken string
 
-	Forgoes []Loss // what it does not promise to avoid when a client, a connection or a server fails
-	// ForgoesAlways is the part of Forgoes that it does not promise to avoid even while nothing fails. Runs without faults have
-	// these losses as metrics. Any other loss breaks the promise of the variant there.
+	Forgoes []Loss // losses that it may cause when a client, a connection or a server fails
+	// ForgoesAlways is the part of Forgoes that it may cause even while nothing fails. Runs without faults have these
+	// losses as metrics. Any other loss breaks the promise of the variant there.
 	ForgoesAlways []Loss
 
 	// Lockstep is the cost of one operation in a lockstep run of N participants, see [CountFrom]. Nothing coalesces then, so
@@ -201,14 +204,13 @@ type Variant struct {
 	// nothing. It is called once, with a session that takes no part.
 	Prepare func(ctx context.Context, env Env) error
 
-	// Driver is the program that has the participants' sessions; nil for a variant in Go. It is that of a library.
+	// Driver is the program that has the participants' sessions; nil for a variant in Go. Only libraries have one.
 	Driver *Driver
 
-	// Join makes the participants.
 	Join JoinFunc
 }
 
-// JoinFunc makes one participant of a session. The session is the participant's alone.
+// JoinFunc makes one participant with a session that no other participant uses.
 type JoinFunc func(ctx context.Context, env Env) (Participant, error)
 
 // JoinBy makes a variant's Join out of a function that opens a client's end of the recipe, such as a lock, and one that
@@ -227,7 +229,7 @@ func JoinBy[E any](open func(context.Context, Env) (E, error), worker func(E, En
 	}
 }
 
-// Open opens a client's end of a variant as its Join does, which [JoinBy] has made, without the participant who works with it.
+// Open opens a client's end of a variant whose Join [JoinBy] has made, without the participant who works with it.
 func Open[E any](ctx context.Context, v Variant, env Env) (end E, err error) {
 	is := false
 	env.opened = func(opened any) { end, is = opened.(E) }
@@ -238,8 +240,8 @@ func Open[E any](ctx context.Context, v Variant, env Env) (end E, err error) {
 	return end, err
 }
 
-// JoinThreads makes a Join of one that makes a participant of a lock or the like: it has as many participants as the size says, on one
-// session.
+// JoinThreads makes a Join of one that makes a participant of a lock or the like. The result makes as many participants
+// as the size says, on one session.
 func JoinThreads(join JoinFunc) JoinFunc {
 	return func(ctx context.Context, env Env) (Participant, error) {
 		if env.Size <= 1 {
@@ -261,14 +263,12 @@ func JoinThreads(join JoinFunc) JoinFunc {
 	}
 }
 
-// threads are participants that take their steps at the same time.
 type threads []Participant
 
-// threadDelay is the time by which each of the threads begins its step later than the one before it. Threads that always began at the
-// same moment would never find what another one has just created.
+// threadDelay is the time by which each of the threads begins its step later than the one before it. Threads that always
+// began at the same moment would never find a znode that another one has just created.
 const threadDelay = 2 * time.Millisecond
 
-// Step implements [Participant].
 func (all threads) Step(ctx context.Context) error {
 	return all.each(func(number int, p Participant) error {
 		if err := WaitFor(ctx, time.Duration(number)*threadDelay, nil, nil); err != nil {
@@ -278,12 +278,11 @@ func (all threads) Step(ctx context.Context) error {
 	})
 }
 
-// Leave implements [Participant].
 func (all threads) Leave(ctx context.Context) error {
 	return all.each(func(_ int, p Participant) error { return p.Leave(ctx) })
 }
 
-// each calls do for all participants at the same time, and returns when the last call has.
+// each calls do for all participants at the same time.
 func (all threads) each(do func(number int, p Participant) error) error {
 	errs := make([]error, len(all))
 	var working sync.WaitGroup
@@ -297,11 +296,11 @@ func (all threads) each(do func(number int, p Participant) error) error {
 // HasLockstep reports whether the variant comes to rest while it waits, so that its cost in a lockstep run is exact.
 func (v Variant) HasLockstep() bool { return v.Lockstep.Requests != "" }
 
-// Cost states what one operation costs.
+// Cost states the cost of one operation.
 type Cost struct {
 	Requests      Formula
-	Writes        Formula // of the requests, those that go through the leader, failed ones included
-	FailedWrites  Formula // of the writes, those answered with an error
+	Writes        Formula // requests that go through the leader, failed ones included
+	FailedWrites  Formula // writes that are answered with an error
 	Notifications Formula
 	HerdMax       Formula // notifications set off by the worst single transaction
 }
@@ -321,19 +320,19 @@ type Refresher interface {
 	Refresh(ctx context.Context) error
 }
 
-// Env is what a participant knows of the run it takes part in.
+// Env describes to a participant the run that it takes part in.
 type Env struct {
 	Clients int // how many participants there are
 	Index   int // which one of them this is, from 0 on
 	Life    int // how often this one has joined before, see [Rejoined]
-	Size    int // how much of what the recipe works on there is for each of them, see [Recipe]; 0 means the recipe's default
+	Size    int // for each of them, in the unit of [Recipe.Size]; 0 means the recipe's default
 
 	Completed int // how many steps this one has completed in its earlier lives
 
 	Session *Session // the participant's alone
 	Dial    DialFunc // opens a further session of the participant
-	// Driven is the client in the variant's driver, whose session takes the place of Session: nothing can be sent on that, which only says
-	// when the driver's is lost. It is nil without a driver.
+	// Driven is the client in the variant's driver; nil without a driver. Nothing can be sent on Session then: it only
+	// reports the loss of the driver's session.
 	Driven Caller
 
 	Root   string                            // an existing znode, persistent, empty, and shared by the run's participants alone
@@ -345,15 +344,15 @@ type Env struct {
 	// 1 on, and it records as client Index + number x Clients.
 	Beside func(number int) Env
 
-	// Hold is called while the participant holds what the recipe gives. It returns when the participant is to go on: after
-	// the scenario's hold time or, in a lockstep run, when it is this participant's turn; and when the session is lost.
+	// Hold is called while the participant holds, such as a lock. It returns when the participant is to go on: after the
+	// scenario's hold time or, in a lockstep run, when it is this participant's turn; and when the session is lost.
 	//
 	// asked is nil unless other participants can ask this one to go on, as with a lock that can be revoked. When it is
 	// closed, Hold returns early or, in a lockstep run, this participant's turn is next. In a lockstep run, the runner waits
 	// after each notification that such a participant receives until asked is closed.
 	Hold func(ctx context.Context, asked <-chan struct{}) error
 
-	opened func(end any) // takes what was opened, so that no participant is made; see [Open]
+	opened func(end any) // takes the end that was opened, so that no participant is made; see [Open]
 }
 
 // DialFunc opens a further session of a participant, on the server of its first one. The participant closes it with hangUp, which returns

@@ -71,7 +71,7 @@ func TestMonitorGivesUpOnASilentServer(t *testing.T) {
 	}
 }
 
-// The end of a session that its owner closes is no loss, and starts no timer that would keep the session in memory.
+// The end of a session that its owner closes is not a loss, and starts no timer that would keep the session in memory.
 func TestMonitorIsDismissed(t *testing.T) {
 	for _, before := range [][]zk.Event{nil, {state(zk.StateDisconnected)}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestMonitorIsDismissed(t *testing.T) {
 	}
 }
 
-// What the server answered is known, whatever it was; everything else may have happened or not.
+// The server's answers are known outcomes; after all other errors the operation may have happened or not.
 func TestOutcomeUnknown(t *testing.T) {
 	for _, tt := range []struct {
 		err  error
@@ -381,7 +381,7 @@ func TestWatchesDoNotSurviveOutages(t *testing.T) {
 	}
 }
 
-// A request of a session that is being closed has met its end.
+// A request of a session that is being closed returns ErrSessionLost.
 func TestClosingSessionIsLost(t *testing.T) {
 	_, err := variants.NewSession(nil, nil).Retry(t.Context(), func(variants.Conn) error { return zk.ErrClosing })
 	if !errors.Is(err, variants.ErrSessionLost) {

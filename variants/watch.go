@@ -11,12 +11,13 @@ import (
 
 // Watch is a one-shot watch that a session has set. Its methods may be called concurrently.
 //
-// A watch counts as fired when the connection has been made again since it was set, because a reply that overtakes the watches on the new
-// connection may hide what they have missed: the recipe reads again, which is always safe.
+// A watch counts as fired when the connection has been made again since it was set, because a reply that overtakes the
+// watches on the new connection may hide changes that they have missed: the recipe reads again, which is always safe.
 type Watch struct {
 	events <-chan zk.Event
 	again  <-chan struct{} // closed when the connection has been made again; nil if that is not observed
-	// overtook reports whether the event may be of a watch from before the last outage, which the server has caught up on later: it says nothing.
+	// overtook reports whether the event may be of a watch from before the last outage, which the server has caught up on
+	// later: it says nothing.
 	overtook bool
 	stale    chan struct{} // closed by Invalidate
 
@@ -29,7 +30,7 @@ func newWatch(events <-chan zk.Event, again <-chan struct{}) *Watch {
 	return &Watch{events: events, again: again, stale: make(chan struct{})}
 }
 
-// Invalidate makes the watch count as fired, as when the client itself changes what it watches. It may be called on nil.
+// Invalidate makes the watch count as fired, as when the client itself changes the znode. It may be called on nil.
 func (w *Watch) Invalidate() {
 	if w == nil {
 		return
@@ -51,8 +52,9 @@ func (w *Watch) Fired() bool {
 	return w.notified() || isClosed(w.stale) || isClosed(w.again)
 }
 
-// Moved reports whether the session's connection has been made again since the watch was set. The server may then lag behind the watch's
-// notification: clients do not tell the zxids of notifications when they connect. It may be called on nil.
+// Moved reports whether the session's connection has been made again since the watch was set. The server may then lag
+// behind the watch's notification: clients do not report the zxids of notifications when they connect. It may be called
+// on nil.
 func (w *Watch) Moved() bool { return w != nil && isClosed(w.again) }
 
 // isClosed reports whether a channel on which nothing is sent is closed; nil is not.
@@ -88,7 +90,7 @@ func (w *Watch) take(event zk.Event, ok bool) zk.Event {
 	return w.event
 }
 
-// keep remembers what was received from the channel. The caller holds the mutex.
+// The caller of keep holds the mutex.
 func (w *Watch) keep(event zk.Event, ok bool) {
 	w.fired = true
 	if ok && (!w.overtook || event.Type == zk.EventNotWatching) {
@@ -120,7 +122,7 @@ func (w *Wait) Fired() bool {
 	return slices.ContainsFunc(w.watches, (*Watch).Fired) || w.events.Pending()
 }
 
-// Await waits for a watch to fire. It does not say what the event was: a recipe reads again instead of guessing.
+// Await waits for a watch to fire. It does not return the event: a recipe reads again instead of guessing.
 func (s *Session) Await(ctx context.Context, watch *Watch) error {
 	return s.AwaitAny(ctx, watch)
 }
@@ -184,7 +186,6 @@ func (s *Session) awaitFirst(ctx context.Context, w *Wait) (zk.Event, error) {
 	return w.watches[watch].take(event, ok), nil
 }
 
-// receive returns the case of a select that receives from a channel, which may be nil.
 func receive[T any](from <-chan T) reflect.SelectCase {
 	return reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(from)}
 }
