@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Driver is a program through which clients of a library in another language take part. docs/drivers.md describes its
@@ -34,7 +36,7 @@ type Caller interface {
 
 // Driven is a participant's client in a driver.
 type Driven struct {
-	session *Session // says when the driver's session is lost
+	session *session.Session // says when the driver's session is lost
 	driver  Caller
 }
 
@@ -56,13 +58,13 @@ func (d Driven) Call(ctx context.Context, verb string) (string, error) {
 	go func() {
 		select {
 		case <-d.session.Lost():
-			cancel(ErrSessionLost)
+			cancel(session.ErrSessionLost)
 		case <-ctx.Done():
 		}
 	}()
 	text, err := d.driver.Call(ctx, verb)
 	if err != nil && d.session.Alive() != nil {
-		return "", ErrSessionLost
+		return "", session.ErrSessionLost
 	}
 	return text, err
 }
@@ -73,7 +75,7 @@ func (d Driven) Call(ctx context.Context, verb string) (string, error) {
 func (d Driven) CallUnsure(ctx context.Context, verb string) (result string, unsure bool, err error) {
 	before := d.driver.Reconnects()
 	result, err = d.Call(ctx, verb)
-	if errors.Is(err, ErrSessionLost) || ctx.Err() != nil {
+	if errors.Is(err, session.ErrSessionLost) || ctx.Err() != nil {
 		return result, false, err
 	}
 	return result, err != nil || d.driver.Reconnects() != before, err

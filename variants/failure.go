@@ -8,7 +8,7 @@ import (
 // The events that the runner records when a client fails. They are the same for all recipes, whose own kinds are smaller.
 // The value is the number of the client's life, counted from zero: a client that joins again begins the next one.
 const (
-	// SessionLost is recorded at the moment from which a client can know that its session is lost, see [Monitor.Lost].
+	// SessionLost is recorded at the moment from which a client can know that its session is lost, see [session.Monitor.Lost].
 	// The client continues until it notices, and its events are recorded.
 	SessionLost EventKind = 250 + iota
 	// Died is recorded when a client stops dead. It is the last event of that life: the client sends nothing more. Its

@@ -72,7 +72,7 @@ func (l *Log) Record(kind EventKind, value int64) {
 }
 
 // RecordUnless appends an event of one of two kinds: otherwise if the channel is closed, else kind. If the channel is
-// closed before the event is recorded, as a [Monitor] closes Lost before SessionLost, the history has both in that
+// closed before the event is recorded, as a [session.Monitor] closes Lost before SessionLost, the history has both in that
 // order.
 func (l *Log) RecordUnless(closed <-chan struct{}, kind, otherwise EventKind, value int64) {
 	l.mu.Lock()

@@ -14,6 +14,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Kind is a side of the comparison.
@@ -329,8 +331,8 @@ type Env struct {
 
 	Completed int // how many steps this one has completed in its earlier lives
 
-	Session *Session // the participant's alone
-	Dial    DialFunc // opens a further session of the participant
+	Session *session.Session // the participant's alone
+	Dial    DialFunc         // opens a further session of the participant
 	// Driven is the client in the variant's driver; nil without a driver. Nothing can be sent on Session then: it only
 	// reports the loss of the driver's session.
 	Driven Caller
@@ -361,7 +363,7 @@ type Env struct {
 // What the session does is counted with the participant's own, and so are its opening (createSession) and its closing (closeSession):
 // a request and a write each, because the servers commit both by a transaction. It is for requests: it sets no watches, as the runner looks
 // at the first session alone to find out whether the participant is at rest.
-type DialFunc func(ctx context.Context) (s *Session, hangUp func(), err error)
+type DialFunc func(ctx context.Context) (s *session.Session, hangUp func(), err error)
 
 // WaitFor returns after d, or earlier when asked or lost is closed or ctx ends. It returns an error only if ctx has ended. Both
 // channels may be nil.

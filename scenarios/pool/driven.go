@@ -18,6 +18,8 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios/drivers"
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // OwnSession is the session of a client, as far as the runner uses it.
@@ -72,7 +74,7 @@ func (c confirmed) Call(ctx context.Context, verb string) (string, error) {
 	for !c.life.Over() {
 		switch established := c.life.Link.Established(); {
 		case c.life.Ledger.Over():
-			return "", variants.ErrSessionLost
+			return "", session.ErrSessionLost
 		case established:
 			return result, nil
 		}
@@ -80,7 +82,7 @@ func (c confirmed) Call(ctx context.Context, verb string) (string, error) {
 			return "", err
 		}
 	}
-	return "", variants.ErrSessionLost
+	return "", session.ErrSessionLost
 }
 
 // Reconnects implements [variants.Caller].
@@ -108,11 +110,11 @@ func (s drivenSession) Fence() error {
 func (s drivenSession) Close() { _ = inTime(s.Client.Close) }
 
 // unusable is the connection of a handle on a session that is in a driver: nothing can be sent on it.
-type unusable struct{ variants.Conn }
+type unusable struct{ session.Conn }
 
 // openSession opens the session of the client's present life: in the driver if there is one, and in a tunnel if the scenario has one for
 // any of its variants.
-func (c *Client) openSession(ctx context.Context, at Config) (session *variants.Session, driven variants.Caller, err error) {
+func (c *Client) openSession(ctx context.Context, at Config) (s *session.Session, driven variants.Caller, err error) {
 	servers := at.serversOf(c.server)
 	config := ensemble.SessionConfig{Servers: servers, Timeout: at.Timeout, Link: c.Link, Observe: c.Monitor.Observe}
 	if at.Tunnelled {
@@ -127,7 +129,7 @@ func (c *Client) openSession(ctx context.Context, at Config) (session *variants.
 	}
 	if at.Driver != nil {
 		d, err := c.openDriven(ctx, at)
-		return variants.NewMonitoredSession(unusable{}, c.Monitor), d, err
+		return session.NewMonitoredSession(unusable{}, c.Monitor), d, err
 	}
 	conn, err := ensemble.OpenSession(ctx, config)
 	if err != nil {
@@ -136,7 +138,7 @@ func (c *Client) openSession(ctx context.Context, at Config) (session *variants.
 	own := newGoSession(conn)
 	c.setOwn(own)
 	c.Monitor.Guard(own)
-	return variants.NewMonitoredSession(conn, c.Monitor), nil, nil
+	return session.NewMonitoredSession(conn, c.Monitor), nil, nil
 }
 
 // openDriven opens the session in the driver.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // SettlePoll is the time between two checks whether a client is at rest, and between two syncs of a fence.
@@ -29,7 +31,7 @@ func (p *Pool) FenceLiving(ctx context.Context) error {
 		if c.Over() || c.Session == nil {
 			return nil
 		}
-		if err := c.Fence(ctx, zxid); !errors.Is(err, variants.ErrSessionLost) {
+		if err := c.Fence(ctx, zxid); !errors.Is(err, session.ErrSessionLost) {
 			return err
 		}
 		return nil
@@ -112,7 +114,7 @@ func (p *Pool) awaitPings(ctx context.Context) error {
 	return p.Each(func(c *Client) error {
 		for c.Ledger.Counts().Housekeeping < until[c] || c.Ledger.LastZxid() < zxid {
 			if c.Ledger.Over() {
-				return variants.ErrSessionLost
+				return session.ErrSessionLost
 			}
 			if err := Sleep(ctx, SettlePoll); err != nil {
 				return err
@@ -126,7 +128,7 @@ func (p *Pool) awaitPings(ctx context.Context) error {
 // the syncs of its own sessions before it has applied a transaction that followers have applied.
 func (c *Client) Fence(ctx context.Context, zxid int64) error {
 	for deadline := time.Now().Add(ensemble.SessionTimeout); ; {
-		_, err := c.Session.Retry(ctx, func(variants.Conn) error { return c.Own.Fence() })
+		_, err := c.Session.Retry(ctx, func(session.Conn) error { return c.Own.Fence() })
 		if err != nil || c.Ledger.LastZxid() >= zxid {
 			return err
 		}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // furtherSessions are the sessions that a participant has opened in one life beside its first one, and not closed yet.
@@ -24,20 +26,20 @@ type furtherSessions struct {
 type furtherSession struct {
 	conn     goSession
 	link     *ensemble.Link
-	monitor  *variants.Monitor
+	monitor  *session.Monitor
 	survives func() bool // ends the session's dependence on the client's life
 	ending   sync.Once
 }
 
 // dial returns the function with which the participant of a client's life opens further sessions; see [variants.DialFunc].
 func (c *Client) dial(l *Life, at Config) variants.DialFunc {
-	return func(ctx context.Context) (*variants.Session, func(), error) {
+	return func(ctx context.Context) (*session.Session, func(), error) {
 		s, err := l.openFurther(ctx, at.nearest(c.server, l.Link.Server()), at.Timeout)
 		if err != nil {
 			return nil, nil, err
 		}
 		hangUp := func() { l.further.close(ctx, s) }
-		return variants.NewMonitoredSession(unwatched{s.conn.Conn}, s.monitor), hangUp, nil
+		return session.NewMonitoredSession(unwatched{s.conn.Conn}, s.monitor), hangUp, nil
 	}
 }
 
@@ -48,11 +50,11 @@ func (l *Life) openFurther(ctx context.Context, servers []ensemble.Server, timeo
 	go func() {
 		select {
 		case <-l.Monitor.Lost():
-			cancel(variants.ErrSessionLost)
+			cancel(session.ErrSessionLost)
 		case <-opening.Done():
 		}
 	}()
-	s := &furtherSession{link: l.Link.Further(), monitor: variants.NewMonitor(ensemble.SessionTimeout)}
+	s := &furtherSession{link: l.Link.Further(), monitor: session.NewMonitor(ensemble.SessionTimeout)}
 	conn, err := ensemble.OpenSession(opening, ensemble.SessionConfig{Servers: servers, Timeout: timeout, Link: s.link, Observe: s.monitor.Observe})
 	if err != nil {
 		s.settle(ctx)
@@ -130,17 +132,17 @@ var errUnwatched = errors.New("a further session of a participant sets no watche
 // unwatched is the connection of a further session.
 type unwatched struct{ *zk.Conn }
 
-// ExistsW implements [variants.Conn].
+// ExistsW implements [session.Conn].
 func (unwatched) ExistsW(string) (bool, *zk.Stat, <-chan zk.Event, error) {
 	return false, nil, nil, errUnwatched
 }
 
-// GetW implements [variants.Conn].
+// GetW implements [session.Conn].
 func (unwatched) GetW(string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 	return nil, nil, nil, errUnwatched
 }
 
-// ChildrenW implements [variants.Conn].
+// ChildrenW implements [session.Conn].
 func (unwatched) ChildrenW(string) ([]string, *zk.Stat, <-chan zk.Event, error) {
 	return nil, nil, nil, errUnwatched
 }

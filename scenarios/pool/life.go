@@ -11,6 +11,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Life is what a client has from when it joins the recipe until it stops dead or loses its session. Then it joins again.
@@ -21,8 +23,8 @@ type Life struct {
 	Own         OwnSession       // nil before it is open
 	tunnel      *ensemble.Tunnel // nil unless its requests take the way of those of a driver
 	calling     atomic.Bool      // it is in a driver, which has not answered its last call
-	Monitor     *variants.Monitor
-	Session     *variants.Session
+	Monitor     *session.Monitor
+	Session     *session.Session
 	further     furtherSessions
 	Log         *variants.Log
 	Participant variants.Participant
@@ -46,7 +48,7 @@ type former struct {
 func NewLife(number int, epoch time.Time, client int, calls []variants.EventKind) *Life {
 	ledger := wire.NewLedger(epoch)
 	log := variants.NewLog(epoch, client, func() (seen, shown int64, next variants.Write) { return ledger.Sight() }, calls)
-	l := &Life{Number: number, Ledger: ledger, Link: ensemble.NewLink(ledger), Log: log, Monitor: variants.NewMonitor(ensemble.SessionTimeout)}
+	l := &Life{Number: number, Ledger: ledger, Link: ensemble.NewLink(ledger), Log: log, Monitor: session.NewMonitor(ensemble.SessionTimeout)}
 	l.Monitor.WhenLost(func() { log.Record(variants.SessionLost, int64(number)) })
 	l.dead, l.kill = context.WithCancel(context.Background())
 	return l

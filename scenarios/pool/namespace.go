@@ -11,7 +11,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // clearTimeout is how long removing all znodes of a run may take. A dead ensemble must not keep the user waiting.
@@ -26,7 +27,7 @@ type Root struct {
 	dirty   []string // the znodes of the last measurement, which are not removed yet
 	tree    []string // the znodes of the background, each after its parent; empty until all of them exist
 	link    *ensemble.Link
-	Monitor *variants.Monitor
+	Monitor *session.Monitor
 }
 
 // OpenRoot creates a root at path on some servers. Its session stays at the first one, unless servers are going to fail: then it
@@ -38,7 +39,7 @@ func OpenRoot(ctx context.Context, servers []ensemble.Server, roam bool, path st
 	if !roam {
 		own = servers[:1]
 	}
-	link, monitor := ensemble.NewLink(wire.NewLedger(time.Now())), variants.NewMonitor(ensemble.SessionTimeout)
+	link, monitor := ensemble.NewLink(wire.NewLedger(time.Now())), session.NewMonitor(ensemble.SessionTimeout)
 	conn, err := ensemble.OpenSession(ctx, ensemble.SessionConfig{Servers: own, Link: link, Observe: monitor.Observe})
 	if err != nil {
 		return nil, err

@@ -11,7 +11,8 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/load"
 	"github.com/zkbench/zkbench/scenarios/pool"
-	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // A load in which nothing is due makes no progress, and is not stuck. One whose client does not complete its step is.
@@ -85,7 +86,7 @@ func TestHoldingClientKeepsNoCrowdWaiting(t *testing.T) {
 			m.pool.Clients = append(m.pool.Clients, &pool.Client{ID: i, Life: pool.NewLife(0, time.Now(), i, nil)})
 		}
 		first := m.pool.Clients[0]
-		first.Session = variants.NewSession(nil, nil)
+		first.Session = session.NewSession(nil, nil)
 		m.scenario.Hold = time.Hour
 		go func() { _ = m.hold(t.Context(), first, first.Life, nil) }()
 		synctest.Wait()
@@ -93,7 +94,7 @@ func TestHoldingClientKeepsNoCrowdWaiting(t *testing.T) {
 		if err := m.paceStart(t.Context(), pool.Parallel); err != nil || time.Since(begun) > 0 {
 			t.Errorf("a client starts %s after one that holds for an hour has begun to hold (%v)", time.Since(begun), err)
 		}
-		m.pool.Clients[1].Session = variants.NewSession(nil, nil) // has neither begun to wait nor completed anything
+		m.pool.Clients[1].Session = session.NewSession(nil, nil) // has neither begun to wait nor completed anything
 		if err := m.paceStart(t.Context(), pool.Parallel+1); err != nil || time.Since(begun) != settlesWithin {
 			t.Errorf("behind one that polls, a client starts after %s (%v), want %s", time.Since(begun), err, settlesWithin)
 		}

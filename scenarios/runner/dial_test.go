@@ -10,6 +10,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // dialling is a participant that opens a further session in each step, and leaves it open.
@@ -17,7 +19,7 @@ type dialling struct {
 	variants.Participant
 	env  variants.Env
 	t    *testing.T
-	last *variants.Session
+	last *session.Session
 }
 
 func (d *dialling) Step(ctx context.Context) error {
@@ -65,7 +67,7 @@ func TestFurtherSessions(t *testing.T) {
 			t.Errorf("the servers do not confirm the counts: %+v", d.Oracle)
 		}
 		for _, p := range all {
-			if err := p.last.Once(t.Context(), func(c variants.Conn) error { _, _, err := c.Exists("/"); return err }); err == nil {
+			if err := p.last.Once(t.Context(), func(c session.Conn) error { _, _, err := c.Exists("/"); return err }); err == nil {
 				t.Error("a session that was left open outlives its participant")
 			}
 		}

@@ -16,6 +16,8 @@ import (
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // doomedLock is a lock whose participants fail in their second steps, but not those that join first, in the rehearsal. If it is
@@ -190,7 +192,7 @@ func TestExpectedBreachesEndTheLoad(t *testing.T) {
 		want   string // in the violation; empty for an error
 	}{
 		{"stuck", false, runner.ErrStuck, "stuck: no operation completed"},
-		{"a znode is gone", false, variants.ErrSessionLost, "a client found its znode gone, although the sessions of all clients live"},
+		{"a znode is gone", false, session.ErrSessionLost, "a client found its znode gone, although the sessions of all clients live"},
 		{"dead", true, errDead, ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

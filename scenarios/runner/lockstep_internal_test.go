@@ -13,6 +13,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // stepper is a participant that only has a step.
@@ -52,14 +54,14 @@ func TestLockstepStartsClientsUpToDate(t *testing.T) {
 
 // slow is a session of a client library that takes its time to pass on notifications, as on a busy machine.
 type slow struct {
-	variants.Conn
+	session.Conn
 	pool.OwnSession
 }
 
 // slowness is how long a slow library takes to pass a notification on.
 const slowness = 100 * pool.SettlePoll
 
-// ExistsW implements [variants.Conn].
+// ExistsW implements [session.Conn].
 func (s slow) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
 	exists, stat, events, err := s.Conn.ExistsW(path)
 	passed := make(chan zk.Event, 1)

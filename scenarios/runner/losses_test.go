@@ -13,12 +13,14 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/config"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // late is a connection to which the last znode of each update comes late: the first read of it returns the value before, and
 // a watch that has fired.
 type late struct {
-	variants.Conn
+	session.Conn
 
 	mu   sync.Mutex
 	seen string // the newest value
@@ -45,7 +47,7 @@ func torn(always []variants.Loss) variants.Recipe {
 	v := recipe.Variants[slices.IndexFunc(recipe.Variants, func(v variants.Variant) bool { return v.Name == "unprotected" })]
 	join := v.Join
 	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		env.Session = variants.NewSession(&late{Conn: env.Session.Conn()}, env.Session.Lost())
+		env.Session = session.NewSession(&late{Conn: env.Session.Conn()}, env.Session.Lost())
 		return join(ctx, env)
 	}
 	v.ForgoesAlways = always

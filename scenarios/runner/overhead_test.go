@@ -22,6 +22,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 	"github.com/zkbench/zkbench/variants/lock"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // bareSession is a client as an application would open it: nothing of zkbench between it and the server.
@@ -66,7 +68,7 @@ func predecessorWatch() variants.Variant {
 func BenchmarkLiveOverhead(b *testing.B) {
 	server := live.Get(b).Servers()[0]
 	conn := bareSession(b, server.Addr)
-	l := lock.NewPredecessorWatch(variants.NewSession(conn, nil), testRoot(b, conn, "bare"))
+	l := lock.NewPredecessorWatch(session.NewSession(conn, nil), testRoot(b, conn, "bare"))
 	bare := func(ctx context.Context) error {
 		if _, err := l.Acquire(ctx); err != nil {
 			return err

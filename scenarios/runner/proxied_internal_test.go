@@ -18,6 +18,8 @@ import (
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The observer behind a proxy reports, to the last frame and byte, what the clients of a lock count in their own process.
@@ -55,7 +57,7 @@ func lineUpAndRelease(t *testing.T, server, address string, v variants.Variant, 
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := conn.Create(root, nil, 0, variants.WorldACL()); err != nil {
+	if _, err := conn.Create(root, nil, 0, session.WorldACL()); err != nil {
 		t.Fatal(err)
 	}
 	p, err := pool.Connect(t.Context(), pool.Config{Servers: []ensemble.Server{{Name: "proxied", Addr: address}}, Clients: n, Root: root}, v)

@@ -27,6 +27,8 @@ import (
 	"github.com/zkbench/zkbench/scenarios/machine"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Runner runs scenarios against one ensemble, one measurement at a time.
@@ -318,8 +320,8 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 }
 
 // session returns a handle on the run's own session, which takes no part in a load.
-func (p scenarioRun) session() *variants.Session {
-	return variants.NewMonitoredSession(p.root.Conn, p.root.Monitor)
+func (p scenarioRun) session() *session.Session {
+	return session.NewMonitoredSession(p.root.Conn, p.root.Monitor)
 }
 
 // document returns a document with the fields that are known before the measurement.

@@ -25,6 +25,8 @@ import (
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // live is an ensemble of this package alone. Its tests would otherwise wait for minutes for those of other packages, and these for them.
@@ -426,8 +428,8 @@ func brokenLockIsCaught(t *testing.T, e ensemble.Ensemble) {
 }
 
 // ownDirectory makes a directory that no other participant uses. To lock that is to lock nothing.
-func ownDirectory(session variants.Conn, root string) (string, error) {
-	return session.Create(root+"/own-", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
+func ownDirectory(s session.Conn, root string) (string, error) {
+	return s.Create(root+"/own-", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
 }
 
 // bypass is a participant that has a second session, which no ledger sees.

@@ -9,6 +9,8 @@ import (
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // sink is an observer that checks each client's own order.
@@ -32,7 +34,7 @@ func poolOf(n int) *pool.Pool {
 	p := &pool.Pool{Epoch: time.Now()}
 	for i := range n {
 		c := &pool.Client{ID: i, Life: pool.NewLife(0, p.Epoch, i, nil)}
-		c.Session = variants.NewSession(nil, nil)
+		c.Session = session.NewSession(nil, nil)
 		p.Clients = append(p.Clients, c)
 	}
 	return p

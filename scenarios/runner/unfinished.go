@@ -14,6 +14,8 @@ import (
 	"github.com/zkbench/zkbench/scenarios/machine"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // errTooLong is the cause of the end of a load that takes longer than its scenario allows.
@@ -64,7 +66,7 @@ func (m *activeLoad) endByBreach(ctx context.Context, err error) {
 	switch {
 	case errors.Is(err, ErrStuck):
 		text = "stuck: " + err.Error()
-	case errors.Is(err, variants.ErrSessionLost):
+	case errors.Is(err, session.ErrSessionLost):
 		text = "a client found its znode gone, although the sessions of all clients live"
 	default:
 		return

@@ -36,7 +36,7 @@ var code embed.FS
 // called concurrently and then run one after another. When the context ends first, they return its error within about a
 // second even if the server is silent, and the client has not passed the barrier.
 //
-// All return variants.ErrSessionLost when the session is gone: what a new session sees may be older.
+// All return session.ErrSessionLost when the session is gone: what a new session sees may be older.
 type Barrier interface {
 	// Wait returns when the client's next barrier has been opened.
 	Wait(ctx context.Context) error

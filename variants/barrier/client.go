@@ -12,6 +12,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // prefix begins the name of a barrier's znode; the barrier's number follows.
@@ -22,15 +24,15 @@ func znode(dir string, number int64) string {
 }
 
 // Create makes the first barrier of an existing znode dir, which may hold nothing but barriers. The barrier is closed.
-func Create(ctx context.Context, session *variants.Session, dir string) error {
-	return session.Ensure(ctx, znode(dir, 0), nil, 0)
+func Create(ctx context.Context, s *session.Session, dir string) error {
+	return s.Ensure(ctx, znode(dir, 0), nil, 0)
 }
 
 // latest returns the number of the closed barrier. If the session's server lags behind in spite of the sync, it returns
 // the number of an earlier barrier, which the client will find open.
-func latest(ctx context.Context, session *variants.Session, dir string) (int64, error) {
+func latest(ctx context.Context, s *session.Session, dir string) (int64, error) {
 	var names []string
-	err := session.Synced(ctx, dir, func(c variants.Conn) (err error) {
+	err := s.Synced(ctx, dir, func(c session.Conn) (err error) {
 		names, _, err = c.Children(dir)
 		return err
 	})
@@ -53,18 +55,18 @@ func latest(ctx context.Context, session *variants.Session, dir string) (int64, 
 // client is shared by the variants: how far the client has come, and how a barrier is opened. They differ in how they
 // wait.
 type client struct {
-	session *variants.Session
+	session *session.Session
 	dir     string
-	number  atomic.Int64    // of the next barrier
-	told    *variants.Watch // the watch that has notified of the last opening; nil if the client has read of it
+	number  atomic.Int64   // of the next barrier
+	told    *session.Watch // the watch that has notified of the last opening; nil if the client has read of it
 	await   func(ctx context.Context, barrier string) error
 }
 
 // await waits until the znode of a barrier is gone.
-func (c *client) init(ctx context.Context, session *variants.Session, dir string, await func(context.Context, string) error) error {
-	c.session, c.await = session, await
+func (c *client) init(ctx context.Context, s *session.Session, dir string, await func(context.Context, string) error) error {
+	c.session, c.await = s, await
 	c.dir = path.Clean(dir) // no server accepts a path with a trailing slash
-	number, err := latest(ctx, session, c.dir)
+	number, err := latest(ctx, s, c.dir)
 	c.number.Store(number)
 	return err
 }
@@ -98,7 +100,7 @@ func (c *client) pass(ctx context.Context, through func(ctx context.Context, bar
 func (c *client) open(ctx context.Context, barrier string) error {
 	_, _, err := c.session.Multi(ctx,
 		&zk.DeleteRequest{Path: barrier, Version: -1},
-		&zk.CreateRequest{Path: znode(c.dir, c.number.Load()+1), Acl: variants.WorldACL()})
+		&zk.CreateRequest{Path: znode(c.dir, c.number.Load()+1), Acl: session.WorldACL()})
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return fmt.Errorf("open %s: %w", barrier, err)
 	}
@@ -108,7 +110,7 @@ func (c *client) open(ctx context.Context, barrier string) error {
 // look returns a watch on the barrier, or nil if the barrier is open. It reads the data, because an exists would leave
 // a watch behind on a znode that is missing. A server to which the session has moved may lag behind the notification
 // with which the client has passed the barrier before, and not have this one yet: it catches up first.
-func (c *client) look(ctx context.Context, barrier string) (*variants.Watch, error) {
+func (c *client) look(ctx context.Context, barrier string) (*session.Watch, error) {
 	_, _, watch, err := c.session.GetW(ctx, barrier)
 	if errors.Is(err, zk.ErrNoNode) && c.told.Moved() {
 		if err := c.session.Sync(ctx, c.dir); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Recheck is the barrier whose waiting clients read its znode again when they are notified.
@@ -36,9 +38,9 @@ type Recheck struct{ client }
 
 // NewRecheck returns a client's view of the barriers in dir, the first of which [Create] must have made. The client's
 // next barrier is the one that is closed.
-func NewRecheck(ctx context.Context, session *variants.Session, dir string) (*Recheck, error) {
+func NewRecheck(ctx context.Context, s *session.Session, dir string) (*Recheck, error) {
 	b := &Recheck{}
-	return b, b.init(ctx, session, dir, b.awaitAbsence)
+	return b, b.init(ctx, s, dir, b.awaitAbsence)
 }
 
 func (b *Recheck) awaitAbsence(ctx context.Context, barrier string) error {

@@ -6,6 +6,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // NoRecheck is the barrier whose waiting clients pass when they are notified of its znode's deletion.
@@ -39,9 +41,9 @@ type NoRecheck struct{ client }
 
 // NewNoRecheck returns a client's view of the barriers in dir, the first of which [Create] must have made. The client's
 // next barrier is the one that is closed.
-func NewNoRecheck(ctx context.Context, session *variants.Session, dir string) (*NoRecheck, error) {
+func NewNoRecheck(ctx context.Context, s *session.Session, dir string) (*NoRecheck, error) {
 	b := &NoRecheck{}
-	return b, b.init(ctx, session, dir, b.awaitDeletion)
+	return b, b.init(ctx, s, dir, b.awaitDeletion)
 }
 
 func (b *NoRecheck) awaitDeletion(ctx context.Context, barrier string) error {

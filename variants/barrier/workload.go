@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The events that a participant records. The value is the number of the barrier.
@@ -39,7 +41,7 @@ type participant struct {
 
 var _ variants.Rounded = (*participant)(nil)
 
-func join[B Barrier](open func(context.Context, *variants.Session, string) (B, error)) variants.JoinFunc {
+func join[B Barrier](open func(context.Context, *session.Session, string) (B, error)) variants.JoinFunc {
 	return variants.JoinBy(
 		func(ctx context.Context, env variants.Env) (B, error) {
 			return open(ctx, env.Session, env.Root)

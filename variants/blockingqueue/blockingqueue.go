@@ -15,7 +15,7 @@
 // With ephemeral-items, an item that no client has taken is also lost when its producer's session ends.
 //
 // Beside them each client has an ephemeral znode <dir>/journals/<guid>, which makes its writes exactly-once at no cost:
-// see [items.Journal]. Each variant's own comment has the steps and the exact formulas; `zkbench run blocking-drain` checks
+// see [session.Journal]. Each variant's own comment has the steps and the exact formulas; `zkbench run blocking-drain` checks
 // the formulas.
 package blockingqueue
 
@@ -30,7 +30,7 @@ import (
 //go:embed naive_*.go optimized_*.go
 var code embed.FS
 
-// Queue is one client's view of a queue. Its methods are for one goroutine at a time. After variants.ErrSessionLost it is
+// Queue is one client's view of a queue. Its methods are for one goroutine at a time. After session.ErrSessionLost it is
 // unknown whether the item of the last operation was put or taken.
 type Queue interface {
 	Producer

@@ -10,9 +10,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The markers of items and of tickets, see [line.Line].
@@ -23,24 +23,24 @@ const (
 
 // client is the common part of the variants: one client's journal, and how it puts. They differ in how they wait.
 type client struct {
-	session *variants.Session
+	session *session.Session
 	items   line.Line
-	journal items.Journal
+	journal session.Journal
 	flags   int32 // of the znodes of items
 }
 
-func open(ctx context.Context, session *variants.Session, dir string) (*client, error) {
-	lineFor := line.New(session, path.Join(dir, "items"), itemMarker)
-	if err := session.Ensure(ctx, lineFor.Dir, nil, 0); err != nil {
+func open(ctx context.Context, s *session.Session, dir string) (*client, error) {
+	lineFor := line.New(s, path.Join(dir, "items"), itemMarker)
+	if err := s.Ensure(ctx, lineFor.Dir, nil, 0); err != nil {
 		return nil, err
 	}
-	journal, err := items.OpenJournal(ctx, session, path.Join(dir, "journals"))
-	return &client{session, lineFor, journal, zk.FlagSequence}, err
+	journal, err := session.OpenJournal(ctx, s, path.Join(dir, "journals"))
+	return &client{s, lineFor, journal, zk.FlagSequence}, err
 }
 
 func (c *client) Put(ctx context.Context, data []byte) (Item, error) {
-	return variants.Run(ctx, c.session, func(ctx context.Context) (Item, error) { return c.put(ctx, data) }, func(item Item) {
-		ctx, cancel := variants.Cleanup(ctx)
+	return session.Run(ctx, c.session, func(ctx context.Context) (Item, error) { return c.put(ctx, data) }, func(item Item) {
+		ctx, cancel := session.Cleanup(ctx)
 		defer cancel()
 		_ = c.items.Leave(ctx, item.place) // the caller has left; an item that is gone was taken
 	})
@@ -49,7 +49,7 @@ func (c *client) Put(ctx context.Context, data []byte) (Item, error) {
 func (c *client) put(ctx context.Context, data []byte) (Item, error) {
 	guid := rand.Text()
 	results, err := c.journal.Do(ctx, &zk.CreateRequest{
-		Path: path.Join(c.items.Dir, guid+itemMarker), Data: data, Acl: variants.WorldACL(), Flags: c.flags,
+		Path: path.Join(c.items.Dir, guid+itemMarker), Data: data, Acl: session.WorldACL(), Flags: c.flags,
 	})
 	if err != nil {
 		return Item{}, fmt.Errorf("put: %w", err)
@@ -58,7 +58,7 @@ func (c *client) put(ctx context.Context, data []byte) (Item, error) {
 		place, _ := line.Parse(path.Base(results[0].String), itemMarker)
 		return Item{data, place}, nil
 	}
-	ctx, cancel := variants.Cleanup(ctx)
+	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
 	children, err := c.items.List(ctx) // the reply with the name is lost
 	if err != nil {
@@ -93,8 +93,8 @@ func (c *client) claim(ctx context.Context, claim func(context.Context) (bool, e
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
-	return variants.Run(context.WithoutCancel(ctx), c.session, func(ctx context.Context) (bool, error) {
-		ctx, cancel := variants.Cleanup(ctx)
+	return session.Run(context.WithoutCancel(ctx), c.session, func(ctx context.Context) (bool, error) {
+		ctx, cancel := session.Cleanup(ctx)
 		defer cancel()
 		return claim(ctx)
 	}, nil)

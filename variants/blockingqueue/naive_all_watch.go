@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // AllWatch is the queue in which every waiting consumer watches the directory of the items.
@@ -43,8 +45,8 @@ import (
 type AllWatch struct{ scan }
 
 // NewAllWatch returns one client's view of a queue below an existing znode dir.
-func NewAllWatch(ctx context.Context, session *variants.Session, dir string) (*AllWatch, error) {
-	c, err := open(ctx, session, dir)
+func NewAllWatch(ctx context.Context, s *session.Session, dir string) (*AllWatch, error) {
+	c, err := open(ctx, s, dir)
 	if err != nil {
 		return nil, err
 	}

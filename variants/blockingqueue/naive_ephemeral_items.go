@@ -6,6 +6,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // EphemeralItems is the queue of the ZooKeeper recipes page: items are ephemeral, and a consumer works off a listing before it lists again.
@@ -43,8 +45,8 @@ import (
 type EphemeralItems struct{ scan }
 
 // NewEphemeralItems returns one client's view of a queue below an existing znode dir.
-func NewEphemeralItems(ctx context.Context, session *variants.Session, dir string) (*EphemeralItems, error) {
-	c, err := open(ctx, session, dir)
+func NewEphemeralItems(ctx context.Context, s *session.Session, dir string) (*EphemeralItems, error) {
+	c, err := open(ctx, s, dir)
 	if err != nil {
 		return nil, err
 	}

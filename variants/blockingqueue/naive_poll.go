@@ -7,6 +7,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // pollInterval is how long a consumer that has found no item pauses.
@@ -44,8 +46,8 @@ type Poll struct {
 }
 
 // NewPoll returns one client's view of a queue below an existing znode dir.
-func NewPoll(ctx context.Context, session *variants.Session, dir string) (*Poll, error) {
-	c, err := open(ctx, session, dir)
+func NewPoll(ctx context.Context, s *session.Session, dir string) (*Poll, error) {
+	c, err := open(ctx, s, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +59,7 @@ func NewPoll(ctx context.Context, session *variants.Session, dir string) (*Poll,
 func (q *Poll) poll(ctx context.Context) ([]line.Ticket, error) {
 	children, err := q.items.List(ctx)
 	if err != nil {
-		return nil, variants.Attempted("list "+q.items.Dir, err)
+		return nil, session.Attempted("list "+q.items.Dir, err)
 	}
 	found := line.Sorted(children, itemMarker)
 	if len(found) > 0 {

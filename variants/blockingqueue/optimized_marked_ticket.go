@@ -6,6 +6,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // MarkedTicket is the queue in which the consumers stand in a line, and each ends its turn by writing to its ticket, so that the
@@ -60,9 +62,9 @@ import (
 type MarkedTicket struct{ turns }
 
 // NewMarkedTicket returns one client's view of a queue below an existing znode dir.
-func NewMarkedTicket(ctx context.Context, session *variants.Session, dir string) (*MarkedTicket, error) {
-	tickets := line.NewMarking(session, path.Join(dir, ticketsDir), ticketMarker)
-	t, err := openTurns(ctx, session, dir, tickets.Line, &tickets)
+func NewMarkedTicket(ctx context.Context, s *session.Session, dir string) (*MarkedTicket, error) {
+	tickets := line.NewMarking(s, path.Join(dir, ticketsDir), ticketMarker)
+	t, err := openTurns(ctx, s, dir, tickets.Line, &tickets)
 	return &MarkedTicket{t}, err
 }
 

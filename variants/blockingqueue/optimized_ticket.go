@@ -8,6 +8,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Ticket is the queue in which the consumers stand in a line, and only the first of them watches the items.
@@ -50,9 +52,9 @@ import (
 type Ticket struct{ turns }
 
 // NewTicket returns one client's view of a queue below an existing znode dir.
-func NewTicket(ctx context.Context, session *variants.Session, dir string) (*Ticket, error) {
-	tickets := line.New(session, path.Join(dir, ticketsDir), ticketMarker)
-	t, err := openTurns(ctx, session, dir, tickets, deleting{tickets})
+func NewTicket(ctx context.Context, s *session.Session, dir string) (*Ticket, error) {
+	tickets := line.New(s, path.Join(dir, ticketsDir), ticketMarker)
+	t, err := openTurns(ctx, s, dir, tickets, deleting{tickets})
 	return &Ticket{t}, err
 }
 

@@ -3,8 +3,9 @@ package blockingqueue
 import (
 	"context"
 
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // scan is the common part of the variants whose consumers try the items of a listing one after another. They differ in how they wait.
@@ -16,7 +17,7 @@ type scan struct {
 }
 
 func (q *scan) Peek(ctx context.Context) (Item, error) {
-	return variants.Run(ctx, q.session, q.peek, nil)
+	return session.Run(ctx, q.session, q.peek, nil)
 }
 
 func (q *scan) peek(ctx context.Context) (Item, error) {
@@ -54,7 +55,7 @@ func (q *scan) Leave(context.Context) error { return nil }
 func (c *client) watched(ctx context.Context) ([]line.Ticket, error) {
 	children, watch, err := c.items.ListW(ctx)
 	if err != nil {
-		return nil, variants.Attempted("list "+c.items.Dir, err)
+		return nil, session.Attempted("list "+c.items.Dir, err)
 	}
 	found := line.Sorted(children, itemMarker)
 	if len(found) == 0 {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 const ticketsDir = "tickets"
@@ -26,17 +27,17 @@ type place interface {
 	GivenUp(mine line.Ticket)    // is called when that write has taken effect
 }
 
-func openTurns(ctx context.Context, session *variants.Session, dir string, tickets line.Line, p place) (turns, error) {
-	c, err := open(ctx, session, dir)
+func openTurns(ctx context.Context, s *session.Session, dir string, tickets line.Line, p place) (turns, error) {
+	c, err := open(ctx, s, dir)
 	if err != nil {
 		return turns{}, err
 	}
-	return turns{client: c, tickets: tickets, place: p}, session.Ensure(ctx, tickets.Dir, nil, 0)
+	return turns{client: c, tickets: tickets, place: p}, s.Ensure(ctx, tickets.Dir, nil, 0)
 }
 
 func (q *turns) Peek(ctx context.Context) (Item, error) {
-	return variants.Run(ctx, q.session, q.peek, func(Item) {
-		ctx, cancel := variants.Cleanup(ctx)
+	return session.Run(ctx, q.session, q.peek, func(Item) {
+		ctx, cancel := session.Cleanup(ctx)
 		defer cancel()
 		_ = q.leave(ctx) // the caller has left; if this fails too, the ticket ends with the session
 	})
@@ -76,7 +77,7 @@ func (q *turns) wait(ctx context.Context, mine line.Ticket) (Item, error) {
 
 func (q *turns) awaitItem(ctx context.Context) (line.Ticket, error) {
 	for {
-		var watch *variants.Watch
+		var watch *session.Watch
 		children, err := q.items.List(ctx)
 		found := line.Sorted(children, itemMarker)
 		if err == nil && len(found) == 0 {

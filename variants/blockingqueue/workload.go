@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The events that a participant records. The values are the numbers of items, which grow from put to put of the
@@ -60,16 +62,16 @@ type worker struct {
 	spares int    // items that it has yet to put in place of items that its earlier life may have cost
 }
 
-func join[Q Queue](open func(context.Context, *variants.Session, string) (Q, error)) variants.JoinFunc {
+func join[Q Queue](open func(context.Context, *session.Session, string) (Q, error)) variants.JoinFunc {
 	return joinWith(open, newWorker)
 }
 
-func joinShortLived[Q Queue](open func(context.Context, *variants.Session, string) (Q, error)) variants.JoinFunc {
+func joinShortLived[Q Queue](open func(context.Context, *session.Session, string) (Q, error)) variants.JoinFunc {
 	return joinWith(open, newShortLived)
 }
 
 func joinWith[Q Queue](
-	open func(context.Context, *variants.Session, string) (Q, error), worker func(Queue, variants.Env) *worker,
+	open func(context.Context, *session.Session, string) (Q, error), worker func(Queue, variants.Env) *worker,
 ) variants.JoinFunc {
 	return variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
 		return open(ctx, env.Session, env.Root)
@@ -228,7 +230,7 @@ func (w *worker) consume(ctx context.Context) error {
 }
 
 func (w *worker) withdraw(ctx context.Context, err error) error {
-	ctx, cancel := variants.Cleanup(ctx)
+	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
 	return errors.Join(err, w.queue.Leave(ctx))
 }

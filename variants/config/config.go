@@ -33,6 +33,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 //go:embed naive_*.go optimized_*.go
@@ -40,7 +42,7 @@ var code embed.FS
 
 // Configuration is one client's view of a configuration. Its methods may be called concurrently and then run one after
 // another. When their context ends, they return within about a second even if the server is silent; operations that
-// have begun are then completed in the background, and a later call waits for them. All return variants.ErrSessionLost
+// have begun are then completed in the background, and a later call waits for them. All return session.ErrSessionLost
 // when the session is gone: a new session may read older values.
 type Configuration interface {
 	// Update changes all values. It calls prepare for the new ones as soon as the variant may write them; nothing is
@@ -82,12 +84,12 @@ func Recipe() variants.Recipe {
 
 // Create creates a configuration with its first values below an existing znode dir, in one transaction. If there is one
 // already, it is left as it is.
-func Create(ctx context.Context, session *variants.Session, dir string, values [][]byte) error {
-	ops := []any{&zk.CreateRequest{Path: path.Join(dir, versionName), Acl: variants.WorldACL()}}
+func Create(ctx context.Context, s *session.Session, dir string, values [][]byte) error {
+	ops := []any{&zk.CreateRequest{Path: path.Join(dir, versionName), Acl: session.WorldACL()}}
 	for i, value := range values {
-		ops = append(ops, &zk.CreateRequest{Path: path.Join(dir, valueName(i)), Data: value, Acl: variants.WorldACL()})
+		ops = append(ops, &zk.CreateRequest{Path: path.Join(dir, valueName(i)), Data: value, Acl: session.WorldACL()})
 	}
-	if _, _, err := session.Multi(ctx, ops...); err != nil && !errors.Is(err, zk.ErrNodeExists) {
+	if _, _, err := s.Multi(ctx, ops...); err != nil && !errors.Is(err, zk.ErrNodeExists) {
 		return fmt.Errorf("create a configuration in %s: %w", dir, err)
 	}
 	return nil
@@ -102,13 +104,13 @@ func valueName(i int) string { return fmt.Sprintf("m%d", i+1) }
 
 // store gives access to the znodes of a configuration.
 type store struct {
-	session *variants.Session
+	session *session.Session
 	dir     string
 	znodes  int
 }
 
-func newStore(session *variants.Session, dir string, znodes int) store {
-	return store{session, path.Clean(dir), znodes} // a trailing slash would make dir a path that no server accepts
+func newStore(s *session.Session, dir string, znodes int) store {
+	return store{s, path.Clean(dir), znodes} // a trailing slash would make dir a path that no server accepts
 }
 
 // values reads all znodes, one after another: between two reads anything may happen.
@@ -149,7 +151,7 @@ func (s store) prepared(ctx context.Context, prepare func(context.Context) ([][]
 
 // serial makes a Configuration of a variant's strategy, whose steps cannot be interrupted while the server is silent.
 type serial struct {
-	handle   *variants.Session
+	handle   *session.Session
 	strategy strategy
 }
 
@@ -164,7 +166,7 @@ func (s serial) Update(ctx context.Context, prepare func(context.Context) ([][]b
 }
 
 func (s serial) Read(ctx context.Context) ([][]byte, error) {
-	return variants.Run(ctx, s.handle, func(ctx context.Context) ([][]byte, error) {
+	return session.Run(ctx, s.handle, func(ctx context.Context) ([][]byte, error) {
 		values, err := s.strategy.read(ctx)
 		if err == nil {
 			err = s.handle.Alive()
@@ -187,16 +189,16 @@ func (s serial) run(ctx context.Context, step func(context.Context) error) error
 // copied is a copy of the values that is used until a watch fires.
 type copied struct {
 	values [][]byte
-	watch  *variants.Watch
+	watch  *session.Watch
 }
 
 func (c *copied) current() bool { return c.values != nil && !c.watch.Fired() }
 
-func (c *copied) await(ctx context.Context, session *variants.Session) error {
+func (c *copied) await(ctx context.Context, s *session.Session) error {
 	if c.values == nil {
 		return nil
 	}
-	err := session.Await(ctx, c.watch)
+	err := s.Await(ctx, c.watch)
 	if err == nil {
 		c.values = nil
 	}

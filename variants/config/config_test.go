@@ -9,6 +9,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/variantstest"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // teller's values are numbers, except of a use: "used:low-high" is one of values that may differ, "used:number" one of
@@ -156,7 +158,7 @@ func TestReaderKeepsStep(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &script{reads: tt.reads}
-			r := &follower{reader: reader{config: s, env: variants.Env{Session: variants.NewSession(nil, nil), Record: func(variants.EventKind, int64) {}}}}
+			r := &follower{reader: reader{config: s, env: variants.Env{Session: session.NewSession(nil, nil), Record: func(variants.EventKind, int64) {}}}}
 			for step, want := range tt.waits {
 				s.waits = 0
 				if err := r.Step(t.Context()); err != nil {

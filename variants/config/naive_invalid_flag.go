@@ -10,6 +10,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // InvalidFlag is the configuration whose writer changes one znode after another, with a flag up while it does.
@@ -55,9 +57,9 @@ type InvalidFlag struct {
 }
 
 // NewInvalidFlag returns one client's view of the configuration of so many znodes below dir.
-func NewInvalidFlag(session *variants.Session, dir string, znodes int) *InvalidFlag {
-	c := &InvalidFlag{store: newStore(session, dir, znodes)}
-	c.serial = serial{session, strategy{c.update, c.read, c.changed}}
+func NewInvalidFlag(s *session.Session, dir string, znodes int) *InvalidFlag {
+	c := &InvalidFlag{store: newStore(s, dir, znodes)}
+	c.serial = serial{s, strategy{c.update, c.read, c.changed}}
 	return c
 }
 
@@ -67,7 +69,7 @@ func (c *InvalidFlag) update(ctx context.Context, prepare func(context.Context) 
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	finish, cancel := variants.Cleanup(ctx)
+	finish, cancel := session.Cleanup(ctx)
 	defer cancel()
 	raised, err := c.raise(finish)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // ReadThrough is the configuration that is read from the servers whenever it is used.
@@ -35,14 +37,14 @@ import (
 type ReadThrough struct {
 	serial
 	versioned
-	used  int64           // transaction whose values were read last, zero if none
-	watch *variants.Watch // on the version, nil if there is none
+	used  int64          // transaction whose values were read last, zero if none
+	watch *session.Watch // on the version, nil if there is none
 }
 
 // NewReadThrough returns one client's view of the configuration of so many znodes below dir.
-func NewReadThrough(session *variants.Session, dir string, znodes int) *ReadThrough {
-	c := &ReadThrough{versioned: versioned{newStore(session, dir, znodes)}}
-	c.serial = serial{session, strategy{c.update, c.read, c.changed}}
+func NewReadThrough(s *session.Session, dir string, znodes int) *ReadThrough {
+	c := &ReadThrough{versioned: versioned{newStore(s, dir, znodes)}}
+	c.serial = serial{s, strategy{c.update, c.read, c.changed}}
 	return c
 }
 

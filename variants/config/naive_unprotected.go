@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Unprotected is the configuration whose writer changes one znode after another, as if no client could read in between.
@@ -42,17 +44,17 @@ import (
 type Unprotected struct {
 	serial
 	store
-	copies  [][]byte          // the values as they were read last, one for each znode
-	watches []*variants.Watch // one for each znode, set when its value was read; nil before that
+	copies  [][]byte         // the values as they were read last, one for each znode
+	watches []*session.Watch // one for each znode, set when its value was read; nil before that
 }
 
 // NewUnprotected returns one client's view of the configuration of so many znodes below dir.
-func NewUnprotected(session *variants.Session, dir string, znodes int) *Unprotected {
+func NewUnprotected(s *session.Session, dir string, znodes int) *Unprotected {
 	c := &Unprotected{
-		store:  newStore(session, dir, znodes),
-		copies: make([][]byte, znodes), watches: make([]*variants.Watch, znodes),
+		store:  newStore(s, dir, znodes),
+		copies: make([][]byte, znodes), watches: make([]*session.Watch, znodes),
 	}
-	c.serial = serial{session, strategy{c.update, c.read, c.changed}}
+	c.serial = serial{s, strategy{c.update, c.read, c.changed}}
 	return c
 }
 
@@ -61,9 +63,9 @@ func (c *Unprotected) update(ctx context.Context, prepare func(context.Context) 
 	if err != nil {
 		return err
 	}
-	ctx, cancel := variants.Cleanup(ctx)
+	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
-	return variants.Attempted("change the configuration, which may stay torn", c.set(ctx, values))
+	return session.Attempted("change the configuration, which may stay torn", c.set(ctx, values))
 }
 
 // read returns the copies, each as new as its watch says. If a read fails, the watch stays fired, and the next call reads again.

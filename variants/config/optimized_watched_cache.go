@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // WatchedCache is the configuration that changes in one transaction, and that readers keep a copy of.
@@ -47,9 +49,9 @@ type WatchedCache struct {
 }
 
 // NewWatchedCache returns one client's view of the configuration of so many znodes below dir.
-func NewWatchedCache(session *variants.Session, dir string, znodes int) *WatchedCache {
-	c := &WatchedCache{versioned: versioned{newStore(session, dir, znodes)}}
-	c.serial = serial{session, strategy{c.update, c.read, c.changed}}
+func NewWatchedCache(s *session.Session, dir string, znodes int) *WatchedCache {
+	c := &WatchedCache{versioned: versioned{newStore(s, dir, znodes)}}
+	c.serial = serial{s, strategy{c.update, c.read, c.changed}}
 	return c
 }
 

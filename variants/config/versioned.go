@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // ErrForeign reports that something other than an update has written to the configuration, which is torn until the next
@@ -31,10 +31,10 @@ func (v versioned) update(ctx context.Context, prepare func(context.Context) ([]
 	for i, value := range values {
 		ops = append(ops, &zk.SetDataRequest{Path: path.Join(v.dir, valueName(i)), Data: value, Version: -1})
 	}
-	ctx, cancel := variants.Cleanup(ctx)
+	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
 	_, _, err = v.session.Multi(ctx, ops...)
-	return variants.Attempted("change the configuration", err)
+	return session.Attempted("change the configuration", err)
 }
 
 // whole returns the values of one update, and the transaction that made it, which is since or a later one.
@@ -72,7 +72,7 @@ func (v versioned) value(ctx context.Context, i int) (value []byte, transaction 
 	return value, stat.Mzxid, nil
 }
 
-func (v versioned) version(ctx context.Context) (int64, *variants.Watch, error) {
+func (v versioned) version(ctx context.Context) (int64, *session.Watch, error) {
 	_, stat, watch, err := v.session.GetW(ctx, v.path())
 	if err != nil {
 		return 0, nil, fmt.Errorf("read the version: %w", err)

@@ -10,31 +10,32 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/config"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // configSize is the number of znodes of the configurations here.
 const configSize = 3
 
-type configOpener func(s variants.Conn, dir string, lost <-chan struct{}) config.Configuration
+type configOpener func(s session.Conn, dir string, lost <-chan struct{}) config.Configuration
 
 // configVariants are the variants under test whose configurations are never torn, by name.
 var configVariants = []underTest[configOpener]{
-	{"invalid-flag", func(s variants.Conn, dir string, lost <-chan struct{}) config.Configuration {
-		return config.NewInvalidFlag(variants.NewSession(s, lost), dir, configSize)
+	{"invalid-flag", func(s session.Conn, dir string, lost <-chan struct{}) config.Configuration {
+		return config.NewInvalidFlag(session.NewSession(s, lost), dir, configSize)
 	}},
-	{"read-through", func(s variants.Conn, dir string, lost <-chan struct{}) config.Configuration {
-		return config.NewReadThrough(variants.NewSession(s, lost), dir, configSize)
+	{"read-through", func(s session.Conn, dir string, lost <-chan struct{}) config.Configuration {
+		return config.NewReadThrough(session.NewSession(s, lost), dir, configSize)
 	}},
-	{"watched-cache", func(s variants.Conn, dir string, lost <-chan struct{}) config.Configuration {
-		return config.NewWatchedCache(variants.NewSession(s, lost), dir, configSize)
+	{"watched-cache", func(s session.Conn, dir string, lost <-chan struct{}) config.Configuration {
+		return config.NewWatchedCache(session.NewSession(s, lost), dir, configSize)
 	}},
 }
 
 // unprotectedConfig is the variant that does not promise whole configurations.
-var unprotectedConfig = underTest[configOpener]{"unprotected", func(s variants.Conn, dir string, lost <-chan struct{}) config.Configuration {
-	return config.NewUnprotected(variants.NewSession(s, lost), dir, configSize)
+var unprotectedConfig = underTest[configOpener]{"unprotected", func(s session.Conn, dir string, lost <-chan struct{}) config.Configuration {
+	return config.NewUnprotected(session.NewSession(s, lost), dir, configSize)
 }}
 
 // allConfigs are the variants under test, also the one that tears configurations.

@@ -9,8 +9,9 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/doublebarrier"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // doubleBarrierVariant is a variant under test.
@@ -178,7 +179,7 @@ func TestReadyNodeSeesThatTheRoundIsOver(t *testing.T) {
 	inBubble(t, func(t *testing.T, v venue) {
 		dir := directory(t, v)
 		cs := clients(t, v, 2)
-		must(t, errorOf(cs[0].conn.Create(dir+"/ready", nil, 0, variants.WorldACL()))) // of a round of which no client is left
+		must(t, errorOf(cs[0].conn.Create(dir+"/ready", nil, 0, session.WorldACL()))) // of a round of which no client is left
 		group := doublebarrier.Group{Dir: dir, Size: 2}
 		first := opened(cs[0], readyNode(t, cs[0].session(), group))
 		var entered <-chan error
@@ -197,9 +198,9 @@ func TestReadyNodeSeesThatTheRoundIsOver(t *testing.T) {
 }
 
 // readyNode is a client's view of a double barrier.
-func readyNode(t testing.TB, session *variants.Session, group doublebarrier.Group) *doublebarrier.ReadyNode {
+func readyNode(t testing.TB, s *session.Session, group doublebarrier.Group) *doublebarrier.ReadyNode {
 	t.Helper()
-	b, err := doublebarrier.NewReadyNode(t.Context(), session, group)
+	b, err := doublebarrier.NewReadyNode(t.Context(), s, group)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,8 +10,9 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/wire"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/election"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // A leader is acknowledged when it knows that it leads, and no longer than it leads: the successor of one that resigns may have won and not
@@ -65,7 +66,7 @@ func TestAcknowledgementOfAClientThatGivesUp(t *testing.T) {
 
 // droppedCreate is a session in which the reply to the nth create is lost.
 type droppedCreate struct {
-	variants.Conn
+	session.Conn
 	nth  int
 	then func()
 }
@@ -95,14 +96,14 @@ func TestAcknowledgementFaultsBeforeTheSessionEnds(t *testing.T) {
 	inBubble(t, func(t *testing.T, v venue) {
 		dir, cs := directory(t, v), clients(t, v, 2)
 		lost, created := make(chan struct{}), newPause()
-		hit := election.NewAcknowledged(variants.NewSession(&droppedCreate{Conn: cs[0].conn, nth: 2, then: created.stop}, lost), dir)
+		hit := election.NewAcknowledged(session.NewSession(&droppedCreate{Conn: cs[0].conn, nth: 2, then: created.stop}, lost), dir)
 		ended := campaigns(testContext(t), hit)
 		<-created.reached
 		next := opened(cs[1], election.NewAcknowledged(cs[1].session(), dir))
 		elected := untilWaiting(testContext(t), t, next, func(ctx context.Context) <-chan campaigned { return campaigns(ctx, next) })
 		close(lost)
 		close(created.over)
-		wantError(t, "Campaign", (<-ended).err, variants.ErrSessionLost)
+		wantError(t, "Campaign", (<-ended).err, session.ErrSessionLost)
 		mustLeadNext(t, v, cs[1], dir, next, <-elected)
 	})
 }
@@ -115,7 +116,7 @@ func TestAcknowledgementFaultsUnderTheNextSession(t *testing.T) {
 			dir, old := directory(t, v), oblivious(t, v, &cable{})
 			slow, cable := cabled(t, v, ensemble.SessionTimeout)
 			lost, creating := make(chan struct{}), newPause()
-			hit := election.NewAcknowledged(variants.NewSession(&lateCreate{Conn: old.conn, nth: 2, before: creating.stop}, lost), dir)
+			hit := election.NewAcknowledged(session.NewSession(&lateCreate{Conn: old.conn, nth: 2, before: creating.stop}, lost), dir)
 			ended := campaigns(testContext(t), hit)
 			<-creating.reached
 			next := opened(slow, election.NewAcknowledged(slow.session(), dir))
@@ -128,7 +129,7 @@ func TestAcknowledgementFaultsUnderTheNextSession(t *testing.T) {
 			expire(t, v, old)
 			close(lost)
 			close(creating.over)
-			wantError(t, "Campaign", (<-ended).err, variants.ErrSessionLost)
+			wantError(t, "Campaign", (<-ended).err, session.ErrSessionLost)
 			untilWaiting(testContext(t), t, next, func(context.Context) <-chan campaigned {
 				cable.thaw()
 				return elected
@@ -175,7 +176,7 @@ func mustLeadNext(t *testing.T, v venue, c *client, dir string, e election.Elect
 
 // lateCreate is a session in which something happens just before the nth create.
 type lateCreate struct {
-	variants.Conn
+	session.Conn
 	nth    int
 	before func()
 }

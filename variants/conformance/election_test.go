@@ -10,10 +10,11 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/election"
 	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/revocable"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // office is an election in the words of a lock: to lead is to hold it. So an election must pass all that a lock must.
@@ -106,7 +107,7 @@ func oblivious(t *testing.T, v venue, cable *cable) *client {
 			break
 		}
 	}
-	c.handle = variants.NewSession(conn, c.monitor.Lost())
+	c.handle = session.NewSession(conn, c.monitor.Lost())
 	return c
 }
 
@@ -131,7 +132,7 @@ func lateRelease(t *testing.T, v venue, dir string, open lockOpener) {
 	_, s := supersede(t, v, dir, open)
 	err := s.leader.Release(testContext(t))
 	forced := errors.Is(err, revocable.ErrForced) // a successor without patience may come before the expiry
-	if !forced && !errors.Is(err, variants.ErrSessionLost) {
+	if !forced && !errors.Is(err, session.ErrSessionLost) {
 		t.Errorf("a late release returned %v, want ErrSessionLost", err)
 	}
 	if n := contenders(t, clients(t, v, 1)[0], dir); n != 1 {

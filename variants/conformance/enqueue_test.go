@@ -9,6 +9,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/enqueue"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // enqueuesOnce reports whether a variant claims to enqueue once.
@@ -30,7 +32,7 @@ func checkEnqueue(t *testing.T, at place) {
 	all := opensOf[enqueue.Producer](enqueue.Recipe().Variants)
 	checkAll(t, at, enqueueChecks, all, func(t *testing.T, v venue, do enqueueCheck, variant underTest[openFunc[enqueue.Producer]]) {
 		e := enqueuing{queues: newQueues(t, v, nil), once: enqueuesOnce(variant.name), marks: variant.name == "guid-marker"}
-		e.open = func(c *client, s variants.Conn) enqueue.Producer {
+		e.open = func(c *client, s session.Conn) enqueue.Producer {
 			p, err := variant.open(testContext(t), c.handle.Through(s), e.dir)
 			if err != nil {
 				t.Fatal(err)
@@ -46,7 +48,7 @@ type enqueuing struct {
 	queues
 	once  bool
 	marks bool // by key, so that others know of an item
-	open  func(c *client, s variants.Conn) enqueue.Producer
+	open  func(c *client, s session.Conn) enqueue.Producer
 }
 
 func (e enqueuing) enqueue(p enqueue.Producer, key string) {

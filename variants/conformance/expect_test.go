@@ -10,7 +10,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // must ends the test if a step fails on which the test relies.
@@ -82,13 +83,13 @@ func untilWaiting[T any](ctx context.Context, t testing.TB, object any, begin fu
 }
 
 // sessionOf returns the session of what a client has opened, or of a participant.
-func sessionOf(t testing.TB, object any) *variants.Session {
+func sessionOf(t testing.TB, object any) *session.Session {
 	t.Helper()
-	session, ok := handles.Load(object)
+	s, ok := handles.Load(object)
 	if !ok {
 		t.Fatalf("the session of %T is not known: open it with opened", object)
 	}
-	return session.(*variants.Session)
+	return s.(*session.Session)
 }
 
 // awaitWaits returns when an object's session has begun so many waits, or when done is closed.

@@ -7,21 +7,22 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/hiddenchannel"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
-type hiddenOpener func(ctx context.Context, s *variants.Session, znode string, mail hiddenchannel.Mail) (hiddenchannel.Value, error)
+type hiddenOpener func(ctx context.Context, s *session.Session, znode string, mail hiddenchannel.Mail) (hiddenchannel.Value, error)
 
 // hiddenVariants are the variants under test, by name.
 var hiddenVariants = []underTest[hiddenOpener]{
-	{"message-then-read", func(ctx context.Context, s *variants.Session, znode string, mail hiddenchannel.Mail) (hiddenchannel.Value, error) {
+	{"message-then-read", func(ctx context.Context, s *session.Session, znode string, mail hiddenchannel.Mail) (hiddenchannel.Value, error) {
 		return hiddenchannel.NewMessageThenRead(ctx, s, znode, mail)
 	}},
-	{"sync-then-read", func(ctx context.Context, s *variants.Session, znode string, mail hiddenchannel.Mail) (hiddenchannel.Value, error) {
+	{"sync-then-read", func(ctx context.Context, s *session.Session, znode string, mail hiddenchannel.Mail) (hiddenchannel.Value, error) {
 		return hiddenchannel.NewSyncThenRead(ctx, s, znode, mail)
 	}},
-	{"watch", func(ctx context.Context, s *variants.Session, znode string, _ hiddenchannel.Mail) (hiddenchannel.Value, error) {
+	{"watch", func(ctx context.Context, s *session.Session, znode string, _ hiddenchannel.Mail) (hiddenchannel.Value, error) {
 		return hiddenchannel.NewWatch(ctx, s, znode)
 	}},
 }
@@ -39,9 +40,9 @@ func (s hiddenSite) value(t testing.TB, c *client) hiddenchannel.Value {
 }
 
 // valueOver opens one client's view over a session that a test has changed.
-func (s hiddenSite) valueOver(t testing.TB, c *client, session variants.Conn) hiddenchannel.Value {
+func (s hiddenSite) valueOver(t testing.TB, c *client, sess session.Conn) hiddenchannel.Value {
 	t.Helper()
-	v, err := s.open(testContext(t), c.handle.Through(session), s.znode, s.mail)
+	v, err := s.open(testContext(t), c.handle.Through(sess), s.znode, s.mail)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // A client whose session is lost gets ErrSessionLost from the call under way, and from later ones. The first client of
@@ -38,7 +40,7 @@ func losesItsSession(t *testing.T, v venue, variant variants.Variant, loser int)
 	}
 	time.Sleep(5 * time.Millisecond)
 	embeddedServer(t, v).Expire(cs[loser].conn.SessionID())
-	wantError(t, "a step", await(t, "a client does not learn that its session is lost", ends[loser]), variants.ErrSessionLost)
+	wantError(t, "a step", await(t, "a client does not learn that its session is lost", ends[loser]), session.ErrSessionLost)
 	if c.members[loser].Step(ctx) == nil {
 		t.Error("the next step of a client without a session succeeded")
 	}

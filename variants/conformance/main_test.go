@@ -22,6 +22,8 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 var live ensembletest.Shared
@@ -108,14 +110,14 @@ func (v underTest[O]) label() string { return v.name }
 
 // openFunc opens a client's end of a variant in a directory, and opener one that must open.
 type (
-	openFunc[E any] = func(ctx context.Context, s *variants.Session, dir string) (E, error)
+	openFunc[E any] = func(ctx context.Context, s *session.Session, dir string) (E, error)
 	opener[E any]   = func(t testing.TB, c *client, dir string) E
 )
 
 // opensOf returns variants whose ends are opened as their participants open them.
 func opensOf[E any](all []variants.Variant) []underTest[openFunc[E]] {
 	return list.Map(all, func(v variants.Variant) underTest[openFunc[E]] {
-		return underTest[openFunc[E]]{v.Name, func(ctx context.Context, s *variants.Session, dir string) (E, error) {
+		return underTest[openFunc[E]]{v.Name, func(ctx context.Context, s *session.Session, dir string) (E, error) {
 			return variants.Open[E](ctx, v, variants.Env{Clients: 1, Session: s, Root: dir, Dial: sharing(s)})
 		}}
 	})
@@ -184,8 +186,8 @@ type client struct {
 	t       testing.TB
 	conn    *zk.Conn
 	ledger  *wire.Ledger
-	monitor *variants.Monitor
-	handle  *variants.Session
+	monitor *session.Monitor
+	handle  *session.Session
 	polls   bool                           // it waits by asking again and again
 	also    atomic.Pointer[func(zk.Event)] // is called with every event, too
 	closing atomic.Bool
@@ -194,7 +196,7 @@ type client struct {
 
 // newClient does not open the connection.
 func newClient(t testing.TB, timeout time.Duration) *client {
-	return &client{t: t, ledger: wire.NewLedger(time.Now()), monitor: variants.NewMonitor(timeout), closed: make(chan struct{})}
+	return &client{t: t, ledger: wire.NewLedger(time.Now()), monitor: session.NewMonitor(timeout), closed: make(chan struct{})}
 }
 
 // Close closes the session. A second caller waits at a channel for the first: the client library's own Close would wait
@@ -209,7 +211,7 @@ func (c *client) Close() {
 }
 
 // session returns a handle on the client's session, a new one for each call.
-func (c *client) session() *variants.Session { return c.handle.Fork() }
+func (c *client) session() *session.Session { return c.handle.Fork() }
 
 // handles has the sessions of objects that wait in these tests, such as locks and participants.
 var handles sync.Map
@@ -221,8 +223,8 @@ func opened[O any](c *client, object O) O {
 }
 
 // remember keeps an object's session until the test ends, and no longer: it has 3 MB of buffers.
-func remember(t testing.TB, object any, session *variants.Session) {
-	handles.Store(object, session)
+func remember(t testing.TB, object any, s *session.Session) {
+	handles.Store(object, s)
 	t.Cleanup(func() { handles.Delete(object) })
 }
 
@@ -275,7 +277,7 @@ func connect(t testing.TB, server ensemble.Server, timeout time.Duration, wrap f
 	case <-time.After(patience):
 		t.Fatalf("no session at %s", server.Addr)
 	}
-	c.handle = variants.NewMonitoredSession(conn, c.monitor)
+	c.handle = session.NewMonitoredSession(conn, c.monitor)
 	c.handle.OrderBy(c.ledger)
 	c.monitor.Guard(c)
 	return c

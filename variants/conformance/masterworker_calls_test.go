@@ -8,8 +8,9 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/masterworker"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // A master is cut off in the middle of an assignment. If the next one comes before the worker, it finds the task in
@@ -26,7 +27,7 @@ func masterworkerTakesOverInTime(t *testing.T, s *masterworkerShop) {
 	}}))
 	customer := s.newClient(t, tasks)
 	must(t, m.Wait(testContext(t)))
-	wantError(t, "Assign of a master that is cut off", errorOf(m.Assign(testContext(t))), variants.ErrSessionLost)
+	wantError(t, "Assign of a master that is cut off", errorOf(m.Assign(testContext(t))), session.ErrSessionLost)
 	s.doubtOfADeadMaster(tasks)
 	must(t, errorOf(s.newMaster(t).Assign(testContext(t))))
 	s.execute(t, workers...)
@@ -66,24 +67,24 @@ func masterworkerSurvivesTwoMasters(t *testing.T, s *masterworkerShop) {
 func masterworkerGoesOnAfterACancellation(t *testing.T, s *masterworkerShop) {
 	const tasks = 3
 	worker := s.worker(t, 0, clients(t, s.venue, 1)[0])
-	session := clients(t, s.venue, 1)[0].session()
-	m := s.master(t, session)
-	mustCancel := func(what string, session *variants.Session, wait func(context.Context) error) {
+	sess := clients(t, s.venue, 1)[0].session()
+	m := s.master(t, sess)
+	mustCancel := func(what string, sess *session.Session, wait func(context.Context) error) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(testContext(t))
 		ended := background(func() error { return wait(ctx) })
 		eventually(t, what+" does not wait", func() bool {
-			waits, _ := session.Waiting()
+			waits, _ := sess.Waiting()
 			return waits != nil
 		})
 		cancel()
 		wantError(t, what+" when cancelled", <-ended, context.Canceled)
 	}
-	mustCancel("Wait of the master", session, m.Wait)
+	mustCancel("Wait of the master", sess, m.Wait)
 	mustCancel("Wait of the worker", worker.session, worker.Wait)
-	session = clients(t, s.venue, 1)[0].session()
-	customer := s.submit(t, session, tasks)
-	mustCancel("Result", session, func(ctx context.Context) error { return errorOf(customer.Result(ctx, 1)) })
+	sess = clients(t, s.venue, 1)[0].session()
+	customer := s.submit(t, sess, tasks)
+	mustCancel("Result", sess, func(ctx context.Context) error { return errorOf(customer.Result(ctx, 1)) })
 	must(t, m.Wait(testContext(t)))
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -12,13 +12,15 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/masterworker"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 type masterworkerVariant struct {
 	name      string
-	open      func(ctx context.Context, s *variants.Session, dir string) (masterworker.Master, error)
-	newClient func(s *variants.Session, dir string) *masterworker.Client
-	newWorker func(ctx context.Context, s *variants.Session, dir, name string) (*masterworker.Worker, error)
+	open      func(ctx context.Context, s *session.Session, dir string) (masterworker.Master, error)
+	newClient func(s *session.Session, dir string) *masterworker.Client
+	newWorker func(ctx context.Context, s *session.Session, dir, name string) (*masterworker.Worker, error)
 	once      bool // a task is assigned once, whichever client dies
 	pipelined bool
 }
@@ -35,8 +37,8 @@ func (v masterworkerVariant) checked() bool { return v.name == "book-checked" }
 func (v masterworkerVariant) disambiguates() bool { return v.name != "book" }
 
 // masterworkerOpen makes a function that returns any master out of a constructor.
-func masterworkerOpen[M masterworker.Master](open func(context.Context, *variants.Session, string) (M, error)) func(context.Context, *variants.Session, string) (masterworker.Master, error) {
-	return func(ctx context.Context, s *variants.Session, dir string) (masterworker.Master, error) {
+func masterworkerOpen[M masterworker.Master](open func(context.Context, *session.Session, string) (M, error)) func(context.Context, *session.Session, string) (masterworker.Master, error) {
+	return func(ctx context.Context, s *session.Session, dir string) (masterworker.Master, error) {
 		return open(ctx, s, dir)
 	}
 }
@@ -133,9 +135,9 @@ func (s *masterworkerShop) doubtOfADeadMaster(tasks int) {
 }
 
 // master takes over with the session that is given.
-func (s *masterworkerShop) master(t *testing.T, session *variants.Session) masterworker.Master {
+func (s *masterworkerShop) master(t *testing.T, sess *session.Session) masterworker.Master {
 	t.Helper()
-	m, err := s.variant.open(testContext(t), session, s.dir)
+	m, err := s.variant.open(testContext(t), sess, s.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +160,7 @@ func mustAssign(t testing.TB, m masterworker.Master, want int) {
 type masterworkerWorker struct {
 	*masterworker.Worker
 	client  *client
-	session *variants.Session
+	session *session.Session
 	number  int
 }
 
@@ -207,9 +209,9 @@ func (s *masterworkerShop) execute(t *testing.T, workers ...*masterworkerWorker)
 }
 
 // submit lets a new client submit tasks with the numbers from 0 on.
-func (s *masterworkerShop) submit(t *testing.T, session *variants.Session, n int) *masterworker.Client {
+func (s *masterworkerShop) submit(t *testing.T, sess *session.Session, n int) *masterworker.Client {
 	t.Helper()
-	c := s.variant.newClient(session, s.dir)
+	c := s.variant.newClient(sess, s.dir)
 	c.Resubmitting = func() {
 		s.record(0, masterworker.Doubtful, 1)
 		s.mu.Lock()

@@ -10,16 +10,17 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/membership"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
-type membershipOpener func(s *variants.Session, dir string) membership.Group
+type membershipOpener func(s *session.Session, dir string) membership.Group
 
 // membershipVariants are the variants under test, by name.
 var membershipVariants = []underTest[membershipOpener]{
-	{"relist-and-reread", func(s *variants.Session, dir string) membership.Group { return membership.NewRelistAndReread(s, dir) }},
-	{"diff-cache", func(s *variants.Session, dir string) membership.Group { return membership.NewDiffCache(s, dir) }},
+	{"relist-and-reread", func(s *session.Session, dir string) membership.Group { return membership.NewRelistAndReread(s, dir) }},
+	{"diff-cache", func(s *session.Session, dir string) membership.Group { return membership.NewDiffCache(s, dir) }},
 }
 
 type membershipCheck = func(t *testing.T, v venue, dir string, open membershipOpener)
@@ -141,7 +142,7 @@ func membershipForgetsWhoLeavesWhileItReads(t *testing.T, v venue, dir string, o
 	mustJoin(t, groups[0], "a")
 	mustJoin(t, groups[1], "b")
 	var once sync.Once
-	watching := open(variants.NewSession(hooked{cs[2].conn, func(op, _ string) {
+	watching := open(session.NewSession(hooked{cs[2].conn, func(op, _ string) {
 		if op == "get" {
 			once.Do(func() {
 				mustLeave(t, groups[0])

@@ -13,14 +13,15 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/twophasecommit"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // stopped is a connection whose client stands still before it reads the fence.
 type stopped struct {
-	variants.Conn
+	session.Conn
 	before func()
 }
 
@@ -36,14 +37,14 @@ func (s stopped) Exists(path string) (bool, *zk.Stat, error) {
 func TestFencingTokenOfAnother(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
-		see   func(*client, variants.Conn) *variants.Session
+		see   func(*client, session.Conn) *session.Session
 		wrong bool
 	}{
-		{"unguarded", func(c *client, conn variants.Conn) *variants.Session {
-			return variants.NewSession(conn, c.monitor.Lost())
+		{"unguarded", func(c *client, conn session.Conn) *session.Session {
+			return session.NewSession(conn, c.monitor.Lost())
 		}, false},
-		{"planted", func(c *client, conn variants.Conn) *variants.Session {
-			return variants.NewSession(outlived{Conn: conn, first: c.conn.SessionID()}, c.monitor.Lost())
+		{"planted", func(c *client, conn session.Conn) *session.Session {
+			return session.NewSession(outlived{Conn: conn, first: c.conn.SessionID()}, c.monitor.Lost())
 		}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -58,10 +59,10 @@ func TestFencingTokenOfAnother(t *testing.T) {
 
 // takesAnothersToken lets a client lose the reply to its create, and stand still while it finds out whether the create
 // took effect. It reports whether a third client comes to hold the lock while the second one does.
-func takesAnothersToken(t *testing.T, e *embedded.Ensemble, see func(*client, variants.Conn) *variants.Session) bool {
+func takesAnothersToken(t *testing.T, e *embedded.Ensemble, see func(*client, session.Conn) *session.Session) bool {
 	cs := clients(t, e, 2)
 	stopping := unguarded(t, e)
-	_, err := cs[0].conn.Create("/d", nil, 0, variants.WorldACL())
+	_, err := cs[0].conn.Create("/d", nil, 0, session.WorldACL())
 	must(t, err)
 	second, third := newZnodeLock(t, cs[0].session()), newZnodeLock(t, cs[1].session())
 	once := sync.OnceFunc(func() {
@@ -85,7 +86,7 @@ func takesAnothersToken(t *testing.T, e *embedded.Ensemble, see func(*client, va
 	return <-got == nil
 }
 
-func newZnodeLock(t *testing.T, s *variants.Session) lock.Lock {
+func newZnodeLock(t *testing.T, s *session.Session) lock.Lock {
 	t.Helper()
 	l, err := lock.NewZnode(t.Context(), s, "/d")
 	must(t, err)
@@ -95,7 +96,7 @@ func newZnodeLock(t *testing.T, s *variants.Session) lock.Lock {
 // unguarded opens a session that is not closed when it is lost.
 func unguarded(t *testing.T, e *embedded.Ensemble) *client {
 	t.Helper()
-	c := &client{ledger: wire.NewLedger(time.Now()), monitor: variants.NewMonitor(ensemble.SessionTimeout)}
+	c := &client{ledger: wire.NewLedger(time.Now()), monitor: session.NewMonitor(ensemble.SessionTimeout)}
 	var err error
 	c.conn, err = ensemble.Connect(t.Context(), e.Servers()[0], c.ledger, c.monitor.Observe)
 	must(t, err)
@@ -107,7 +108,7 @@ func unguarded(t *testing.T, e *embedded.Ensemble) *client {
 func TestSiteThatJoinsLate(t *testing.T) {
 	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
 		cs := clients(t, e, 2)
-		_, err := cs[0].conn.Create("/g", nil, 0, variants.WorldACL())
+		_, err := cs[0].conn.Create("/g", nil, 0, session.WorldACL())
 		must(t, err)
 		coordinator, err := twophasecommit.NewCoordinatorEphemeral(t.Context(), cs[0].session(), twophasecommit.Group{Dir: "/g", Sites: 2})
 		must(t, err)
@@ -136,7 +137,7 @@ func TestSiteThatJoinsLate(t *testing.T) {
 // outlived is a connection that always has the id of its first session: after a lost reply, a client in a new session
 // of the client library may take another one's fencing token for its own, and delete its znode.
 type outlived struct {
-	variants.Conn
+	session.Conn
 	first int64
 }
 

@@ -14,6 +14,8 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // breachesOf returns how a variant breaks its promise in a history in which nothing fails, and which is complete or cut
@@ -90,10 +92,10 @@ func (c *company) prepare(t testing.TB, by *client) {
 
 // joinWith adds a member with a handle on a session. The ledger says what the session has seen; it is nil if a test has
 // changed the session.
-func (c *company) joinWith(t testing.TB, session *variants.Session, ledger *wire.Ledger) {
+func (c *company) joinWith(t testing.TB, s *session.Session, ledger *wire.Ledger) {
 	t.Helper()
 	env, member := c.env, len(c.members)
-	env.Index, env.Session, env.Dial = member, session, sharing(session)
+	env.Index, env.Session, env.Dial = member, s, sharing(s)
 	sight := func() (seen, shown int64, next variants.Write) {
 		seen, shown, next = ledger.Sight()
 		if c.unnamed && ledger.Disturbed() {
@@ -112,8 +114,8 @@ func (c *company) joinWith(t testing.TB, session *variants.Session, ledger *wire
 }
 
 // sharing opens further sessions that are the first one, so that they suffer what a test does to that session, too.
-func sharing(first *variants.Session) variants.DialFunc {
-	return func(context.Context) (*variants.Session, func(), error) { return first.Fork(), func() {}, nil }
+func sharing(first *session.Session) variants.DialFunc {
+	return func(context.Context) (*session.Session, func(), error) { return first.Fork(), func() {}, nil }
 }
 
 // joinAll lets several clients join, and each learn that all have joined, as a run does before its first step.

@@ -11,9 +11,10 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results/list"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/revocable"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 type revocableVariant = underTest[opener[revocable.Lock]]
@@ -202,7 +203,7 @@ func revocableTellsOfALostSession(t *testing.T, v venue, dir string, variant rev
 		cs[0].Close()
 		revocableMustBeTold(t, "its session is lost", grant.Lost)
 		revocableMustBeTold(t, "it must stop", grant.Revoked)
-		wantError(t, "Release of a lost lock", holder.Release(testContext(t)), variants.ErrSessionLost)
+		wantError(t, "Release of a lost lock", holder.Release(testContext(t)), session.ErrSessionLost)
 		if asked {
 			<-granted
 		} else {

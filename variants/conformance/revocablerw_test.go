@@ -4,8 +4,9 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/rwlock"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 type revocableRWOpener = opener[rwlock.RevocableLock]
@@ -165,7 +166,7 @@ func revocableRWTellsOfALostSession(t *testing.T, v venue, dir string, open revo
 	mustBeAsked(t, grant)
 	l.cs[0].Close()
 	await(t, "the holder was not told that its session is lost", grant.Lost)
-	wantError(t, "Release of a lost lock", l.locks[0].Release(testContext(t)), variants.ErrSessionLost)
+	wantError(t, "Release of a lost lock", l.locks[0].Release(testContext(t)), session.ErrSessionLost)
 	<-writer
 	l.release(1)
 	mustBeEmpty(t, v, dir)

@@ -11,8 +11,9 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/rwlock"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 type rwlockOpener = opener[rwlock.Lock]
@@ -145,10 +146,10 @@ func rwlockIsNotReentrant(t *testing.T, v venue, dir string, open rwlockOpener) 
 func rwlockGrantsNothingToALostSession(t *testing.T, v venue, dir string, open rwlockOpener) {
 	for _, mode := range []rwlock.Mode{rwlock.Read, rwlock.Write} {
 		c := clients(t, v, 1)[0]
-		lost := variants.NewMonitor(ensemble.SessionTimeout) // guards nothing, so that the connection goes on
+		lost := session.NewMonitor(ensemble.SessionTimeout) // guards nothing, so that the connection goes on
 		lost.Observe(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
-		lock := open(t, &client{t: t, conn: c.conn, ledger: c.ledger, monitor: lost, handle: variants.NewSession(c.conn, lost.Lost())}, dir)
-		if _, err := lock.Acquire(testContext(t), mode); !errors.Is(err, variants.ErrSessionLost) {
+		lock := open(t, &client{t: t, conn: c.conn, ledger: c.ledger, monitor: lost, handle: session.NewSession(c.conn, lost.Lost())}, dir)
+		if _, err := lock.Acquire(testContext(t), mode); !errors.Is(err, session.ErrSessionLost) {
 			t.Errorf("Acquire as a %s in a lost session returned %v, want ErrSessionLost", mode, err)
 		}
 	}

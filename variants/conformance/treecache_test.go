@@ -10,24 +10,25 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/treecache"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
-type cacheOpener func(s *variants.Session, tree treecache.Tree, listen treecache.Listener) (treecache.Cache, error)
+type cacheOpener func(s *session.Session, tree treecache.Tree, listen treecache.Listener) (treecache.Cache, error)
 
 // shortSpread is the time over which reloads are spread here.
 const shortSpread = 50 * time.Millisecond
 
 // cacheVariants are the variants under test, by name.
 var cacheVariants = []underTest[cacheOpener]{
-	{"full-reload", func(s *variants.Session, tree treecache.Tree, listen treecache.Listener) (treecache.Cache, error) {
+	{"full-reload", func(s *session.Session, tree treecache.Tree, listen treecache.Listener) (treecache.Cache, error) {
 		return treecache.NewFullReload(s, tree, listen)
 	}},
-	{"resumed-watches", func(s *variants.Session, tree treecache.Tree, listen treecache.Listener) (treecache.Cache, error) {
+	{"resumed-watches", func(s *session.Session, tree treecache.Tree, listen treecache.Listener) (treecache.Cache, error) {
 		return treecache.NewResumedWatches(s, tree, listen)
 	}},
-	{"jittered-reload", func(s *variants.Session, tree treecache.Tree, listen treecache.Listener) (treecache.Cache, error) {
+	{"jittered-reload", func(s *session.Session, tree treecache.Tree, listen treecache.Listener) (treecache.Cache, error) {
 		return treecache.NewJitteredReload(s, tree, shortSpread, listen)
 	}},
 }
@@ -118,9 +119,9 @@ func growTree(t testing.TB, c *client, root string) {
 	t.Helper()
 	for i := range 3 {
 		parent := fmt.Sprintf("%s/p%d", root, i)
-		must(t, errorOf(c.conn.Create(parent, []byte("0"), 0, variants.WorldACL())))
+		must(t, errorOf(c.conn.Create(parent, []byte("0"), 0, session.WorldACL())))
 		for j := range 3 {
-			must(t, errorOf(c.conn.Create(fmt.Sprintf("%s/c%d", parent, j), []byte("0"), 0, variants.WorldACL())))
+			must(t, errorOf(c.conn.Create(fmt.Sprintf("%s/c%d", parent, j), []byte("0"), 0, session.WorldACL())))
 		}
 	}
 }
@@ -130,7 +131,7 @@ func shakeTree(t testing.TB, c *client, root string) map[string]string {
 	t.Helper()
 	set := func(p, data string) { must(t, errorOf(c.conn.Set(root+p, []byte(data), -1))) }
 	create := func(p, data string) {
-		must(t, errorOf(c.conn.Create(root+p, []byte(data), 0, variants.WorldACL())))
+		must(t, errorOf(c.conn.Create(root+p, []byte(data), 0, session.WorldACL())))
 	}
 	remove := func(p string) { must(t, c.conn.Delete(root+p, -1)) }
 	set("", "1")
@@ -178,8 +179,8 @@ func cacheWantsATree(t *testing.T, v venue, root string, open cacheOpener) {
 
 // A cache is refused on a session whose events no monitor observes: it would never learn of a change.
 func cacheWantsToHear(t *testing.T, v venue, root string, open cacheOpener) {
-	_, err := open(variants.NewSession(clients(t, v, 1)[0].conn, nil), treecache.Tree{Root: root, Depth: cacheDepth}, nil)
-	wantError(t, "opening a cache on an unmonitored session", err, variants.ErrUnmonitored)
+	_, err := open(session.NewSession(clients(t, v, 1)[0].conn, nil), treecache.Tree{Root: root, Depth: cacheDepth}, nil)
+	wantError(t, "opening a cache on an unmonitored session", err, session.ErrUnmonitored)
 }
 
 // A cache whose caller gives up waiting, or loading, goes on from there.

@@ -9,8 +9,9 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/watchload"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // watchloadTopics is the number of topics of the feeds here.
@@ -18,7 +19,7 @@ const watchloadTopics = 2
 
 type watchloadVariant struct {
 	name   string
-	open   func(ctx context.Context, s *variants.Session, g watchload.Group) (watchload.Feed, error)
+	open   func(ctx context.Context, s *session.Session, g watchload.Group) (watchload.Feed, error)
 	shared bool // the publisher's death is told to all, as the znodes are its own
 }
 
@@ -26,10 +27,10 @@ func (v watchloadVariant) label() string { return v.name }
 
 func watchloadVariants() []watchloadVariant {
 	return []watchloadVariant{
-		{"one-znode", func(ctx context.Context, s *variants.Session, g watchload.Group) (watchload.Feed, error) {
+		{"one-znode", func(ctx context.Context, s *session.Session, g watchload.Group) (watchload.Feed, error) {
 			return watchload.NewOneZnode(ctx, s, g)
 		}, true},
-		{"znode-per-watch", func(ctx context.Context, s *variants.Session, g watchload.Group) (watchload.Feed, error) {
+		{"znode-per-watch", func(ctx context.Context, s *session.Session, g watchload.Group) (watchload.Feed, error) {
 			return watchload.NewZnodePerWatch(ctx, s, g)
 		}, false},
 	}
@@ -223,12 +224,12 @@ func watchloadReportsALostSession(t *testing.T, v venue, dir string, variant wat
 	waited := background(func() error { return feeds[1].Changed(testContext(t), 0) })
 	awaitWaiting(t, watcher)
 	watchers.unplug()
-	wantError(t, "Changed without a session", <-waited, variants.ErrSessionLost)
+	wantError(t, "Changed without a session", <-waited, session.ErrSessionLost)
 	publishers.unplug()
 	<-publisher.monitor.Lost()
-	wantError(t, "Publish without a session", feeds[0].Publish(testContext(t), 0), variants.ErrSessionLost)
-	wantError(t, "Watch without a session", errorOf(feeds[1].Watch(testContext(t), 0)), variants.ErrSessionLost)
-	wantError(t, "Close without a session", feeds[0].Close(testContext(t)), variants.ErrSessionLost)
+	wantError(t, "Publish without a session", feeds[0].Publish(testContext(t), 0), session.ErrSessionLost)
+	wantError(t, "Watch without a session", errorOf(feeds[1].Watch(testContext(t), 0)), session.ErrSessionLost)
+	wantError(t, "Close without a session", feeds[0].Close(testContext(t)), session.ErrSessionLost)
 	watchloadAwaitGone(t, v, dir, "")
 }
 

@@ -9,8 +9,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 const marker = "-member-"
@@ -26,7 +27,7 @@ const (
 
 // client is shared by the variants: how far a client is, and its own znode. They differ in how it learns of the others.
 type client struct {
-	session *variants.Session
+	session *session.Session
 	line    line.Line
 	group   Group
 	round   atomic.Int64
@@ -47,9 +48,9 @@ type strategy interface {
 }
 
 // init prepares the client, and deletes the znodes that an earlier session of the same member has left.
-func (c *client) init(ctx context.Context, session *variants.Session, group Group, s strategy) error {
+func (c *client) init(ctx context.Context, sess *session.Session, group Group, s strategy) error {
 	group.Dir = path.Clean(group.Dir)
-	c.session, c.line, c.group, c.strategy = session, line.New(session, group.Dir, marker), group, s
+	c.session, c.line, c.group, c.strategy = sess, line.New(sess, group.Dir, marker), group, s
 	if group.Member == "" {
 		return nil
 	}
@@ -72,15 +73,15 @@ func (c *client) expel(ctx context.Context, path string) error {
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}
-	return variants.Attempted("look for an earlier session in "+path, err)
+	return session.Attempted("look for an earlier session in "+path, err)
 }
 
 func (c *client) list(ctx context.Context) (children []string, stat *zk.Stat, err error) {
-	err = c.session.Synced(ctx, c.group.Dir, func(conn variants.Conn) error {
+	err = c.session.Synced(ctx, c.group.Dir, func(conn session.Conn) error {
 		children, stat, err = conn.Children(c.group.Dir)
 		return err
 	})
-	return children, stat, variants.Attempted("list "+c.group.Dir, err)
+	return children, stat, session.Attempted("list "+c.group.Dir, err)
 }
 
 func (c *client) Round() int64 { return c.round.Load() }
@@ -148,10 +149,10 @@ func (c *client) Close(ctx context.Context) error {
 // withdraw gives everything up after err. It returns err, joined with the reason if that was not possible. The loss of
 // the session is not joined: its znodes end with it.
 func (c *client) withdraw(ctx context.Context, err error) error {
-	ctx, cancel := variants.Cleanup(ctx)
+	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
 	c.stage = outside
-	if left := c.strategy.abandon(ctx); left != nil && !errors.Is(left, variants.ErrSessionLost) {
+	if left := c.strategy.abandon(ctx); left != nil && !errors.Is(left, session.ErrSessionLost) {
 		return errors.Join(err, left)
 	}
 	return err
@@ -190,14 +191,14 @@ func (c *client) end(ctx context.Context, ops ...any) error {
 	case gone && repeated:
 		return nil
 	case gone:
-		return variants.ErrSessionLost
+		return session.ErrSessionLost
 	case err != nil:
 		return fmt.Errorf("leave %s: %w", c.group.Dir, err)
 	}
 	return nil
 }
 
-func (c *client) watch(ctx context.Context, path string) (*variants.Watch, error) {
+func (c *client) watch(ctx context.Context, path string) (*session.Watch, error) {
 	_, _, watch, err := c.session.GetW(ctx, path)
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, nil
@@ -205,15 +206,15 @@ func (c *client) watch(ctx context.Context, path string) (*variants.Watch, error
 	return watch, err
 }
 
-func (c *client) lookFor(ctx context.Context, path string) (exists bool, watch *variants.Watch, err error) {
+func (c *client) lookFor(ctx context.Context, path string) (exists bool, watch *session.Watch, err error) {
 	exists, _, watch, err = c.session.ExistsW(ctx, path)
-	return exists, watch, variants.Attempted("look for "+path, err)
+	return exists, watch, session.Attempted("look for "+path, err)
 }
 
 // awaitCreation waits for the creation of a znode that a listing has shown to be absent. It looks again if the watch has fired before the
 // wait, which may be for a creation from before the listing, or only counts as fired, after an outage. A look that finds the znode sets no
 // watch, which its deletion would fire in vain.
-func (c *client) awaitCreation(ctx context.Context, path string, created *variants.Watch) error {
+func (c *client) awaitCreation(ctx context.Context, path string, created *session.Watch) error {
 	for {
 		for created.Fired() {
 			found, _, err := c.session.Exists(ctx, path)
@@ -221,7 +222,7 @@ func (c *client) awaitCreation(ctx context.Context, path string, created *varian
 				found, created, err = c.lookFor(ctx, path)
 			}
 			if err != nil || found {
-				return variants.Attempted("look for "+path, err)
+				return session.Attempted("look for "+path, err)
 			}
 		}
 		event, err := c.session.AwaitEvent(ctx, created)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // ChildrenWatch is the double barrier in which all clients watch the directory, to enter and to leave.
@@ -58,9 +60,9 @@ type ChildrenWatch struct {
 }
 
 // NewChildrenWatch returns one client's view of a barrier.
-func NewChildrenWatch(ctx context.Context, session *variants.Session, group Group) (*ChildrenWatch, error) {
+func NewChildrenWatch(ctx context.Context, s *session.Session, group Group) (*ChildrenWatch, error) {
 	b := &ChildrenWatch{}
-	err := b.init(ctx, session, group, b)
+	err := b.init(ctx, s, group, b)
 	if err == nil {
 		err = b.orient(ctx)
 	}
@@ -90,7 +92,7 @@ func (b *ChildrenWatch) orient(ctx context.Context) error {
 type listing struct {
 	tickets []line.Ticket
 	version int32
-	watch   *variants.Watch
+	watch   *session.Watch
 }
 
 func (b *ChildrenWatch) watchAll(ctx context.Context) (listing, error) {
@@ -128,7 +130,7 @@ func (b *ChildrenWatch) enter(ctx context.Context) error {
 	}
 	return b.await(ctx, func(l listing) (entered bool, err error) {
 		if !slices.Contains(l.tickets, b.ticket) {
-			return false, variants.ErrSessionLost
+			return false, session.ErrSessionLost
 		}
 		b.last = l.tickets[len(l.tickets)-1]
 		return len(l.tickets) >= b.group.Size || l.version != b.version, nil

@@ -11,6 +11,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Counted is a double barrier in which a client counts the znodes in a directory by reading the directory's stat.
@@ -67,9 +69,9 @@ type Counted struct {
 }
 
 // NewCounted returns one client's view of a barrier.
-func NewCounted(ctx context.Context, session *variants.Session, group Group) (*Counted, error) {
+func NewCounted(ctx context.Context, sess *session.Session, group Group) (*Counted, error) {
 	b := &Counted{}
-	if err := b.init(ctx, session, group, b); err != nil {
+	if err := b.init(ctx, sess, group, b); err != nil {
 		return b, err
 	}
 	s, err := b.look(ctx)
@@ -143,7 +145,7 @@ func (b *Counted) enter(ctx context.Context) error {
 
 // advance acts on the directory's state, or waits for a change, and reports whether the client's round has begun. After
 // an outage, a watch counts as fired without an event, and advance returns false.
-func (b *Counted) advance(ctx context.Context, s state, changed *variants.Watch) (began bool, err error) {
+func (b *Counted) advance(ctx context.Context, s state, changed *session.Watch) (began bool, err error) {
 	switch {
 	case s.began(b.ticket):
 		return true, nil
@@ -163,7 +165,7 @@ func (b *Counted) open(ctx context.Context, version int32) error {
 	b.tried = true
 	results, _, err := b.session.Multi(ctx,
 		&zk.SetDataRequest{Path: b.group.Dir, Data: []byte(openPrefix + b.ticket.Name), Version: version},
-		&zk.CreateRequest{Path: b.anchor(), Acl: variants.WorldACL(), Flags: zk.FlagEphemeral},
+		&zk.CreateRequest{Path: b.anchor(), Acl: session.WorldACL(), Flags: zk.FlagEphemeral},
 		&zk.DeleteRequest{Path: b.line.Path(b.ticket), Version: -1})
 	switch {
 	case err == nil:
@@ -172,7 +174,7 @@ func (b *Counted) open(ctx context.Context, version int32) error {
 	case errors.Is(err, zk.ErrBadVersion):
 		return b.recover(ctx)
 	case errors.Is(err, zk.ErrNoNode):
-		return variants.ErrSessionLost
+		return session.ErrSessionLost
 	default:
 		return b.explain("open", err)
 	}
@@ -182,7 +184,7 @@ func (b *Counted) open(ctx context.Context, version int32) error {
 // client's own znode, which is unique by its GUID. The sync is needed because the server may lag behind.
 func (b *Counted) recover(ctx context.Context) error {
 	var s state
-	err := b.session.Synced(ctx, b.group.Dir, func(c variants.Conn) error {
+	err := b.session.Synced(ctx, b.group.Dir, func(c session.Conn) error {
 		data, stat, err := c.Get(b.group.Dir)
 		s = newState(data, stat)
 		return err
@@ -195,7 +197,7 @@ func (b *Counted) recover(ctx context.Context) error {
 
 // sitOut waits for a change to a round that has begun without this client. If the closer is dead and no client of the
 // round is left, it closes the barrier.
-func (b *Counted) sitOut(ctx context.Context, s state, changed *variants.Watch) error {
+func (b *Counted) sitOut(ctx context.Context, s state, changed *session.Watch) error {
 	end, err := b.watch(ctx, b.anchor())
 	if err == nil && end == nil {
 		var left []line.Ticket

@@ -10,6 +10,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // ReadyNode is the double barrier that is opened by a znode, and left by the lowest client and the highest.
@@ -59,13 +61,13 @@ type ReadyNode struct {
 }
 
 // NewReadyNode returns one client's view of a barrier.
-func NewReadyNode(ctx context.Context, session *variants.Session, group Group) (*ReadyNode, error) {
+func NewReadyNode(ctx context.Context, s *session.Session, group Group) (*ReadyNode, error) {
 	b := &ReadyNode{}
-	return b, b.join(ctx, session, group)
+	return b, b.join(ctx, s, group)
 }
 
-func (b *ReadyNode) join(ctx context.Context, session *variants.Session, group Group) error {
-	if err := b.init(ctx, session, group, b); err != nil {
+func (b *ReadyNode) join(ctx context.Context, s *session.Session, group Group) error {
+	if err := b.init(ctx, s, group, b); err != nil {
 		return err
 	}
 	return b.orient(ctx)
@@ -118,7 +120,7 @@ func (b *ReadyNode) enter(ctx context.Context) error {
 }
 
 // enlist takes a ticket. If it is not the last, enlist waits for the watch on ready.
-func (b *ReadyNode) enlist(ctx context.Context, created *variants.Watch) error {
+func (b *ReadyNode) enlist(ctx context.Context, created *session.Watch) error {
 	if err := b.take(ctx); err != nil {
 		return err
 	}
@@ -133,7 +135,7 @@ func (b *ReadyNode) enlist(ctx context.Context, created *variants.Watch) error {
 	}
 	switch {
 	case !slices.Contains(tickets, b.ticket):
-		return variants.ErrSessionLost
+		return session.ErrSessionLost
 	case slices.Contains(children, readyName):
 		return b.included(ctx)
 	case slices.Index(tickets, last) >= b.group.Size-1:
@@ -150,7 +152,7 @@ func (b *ReadyNode) open(ctx context.Context, last line.Ticket) error {
 	if errors.Is(err, zk.ErrNodeExists) {
 		return nil
 	}
-	return variants.Attempted("create "+b.ready(), err)
+	return session.Attempted("create "+b.ready(), err)
 }
 
 // included returns errLate unless the client's own znode was there when the round began, and if that round is over.
@@ -160,7 +162,7 @@ func (b *ReadyNode) included(ctx context.Context) error {
 	if errors.Is(err, zk.ErrNoNode) || err == nil && last.Before(b.ticket) {
 		return errLate
 	}
-	return variants.Attempted("read "+b.ready(), err)
+	return session.Attempted("read "+b.ready(), err)
 }
 
 // sitOut waits for a change to a round that is under way without this client. It deletes ready after a round that has no
@@ -206,7 +208,7 @@ func (b *ReadyNode) leave(ctx context.Context) error {
 func (b *ReadyNode) yield(ctx context.Context, tickets []line.Ticket) (over bool, err error) {
 	switch {
 	case b.held && !slices.Contains(tickets, b.ticket):
-		return false, variants.ErrSessionLost
+		return false, session.ErrSessionLost
 	case len(tickets) == 0:
 		return true, nil
 	case tickets[0] != b.ticket:
@@ -225,7 +227,7 @@ func (b *ReadyNode) sweep(ctx context.Context) error {
 	if errors.Is(err, zk.ErrNoNode) { // another client has done so
 		return nil
 	}
-	return variants.Attempted("delete "+b.ready(), err)
+	return session.Attempted("delete "+b.ready(), err)
 }
 
 // closing returns the operations that end a round: without ready, the next one may begin, and the directory's version counts

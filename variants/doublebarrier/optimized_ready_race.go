@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // ReadyRace is the double barrier of the recipes page, in which each client that counts enough znodes creates ready.
@@ -38,9 +40,9 @@ import (
 type ReadyRace struct{ ReadyNode }
 
 // NewReadyRace returns one client's view of a barrier.
-func NewReadyRace(ctx context.Context, session *variants.Session, group Group) (*ReadyRace, error) {
+func NewReadyRace(ctx context.Context, s *session.Session, group Group) (*ReadyRace, error) {
 	b := &ReadyRace{ReadyNode{race: true}}
-	return b, b.join(ctx, session, group)
+	return b, b.join(ctx, s, group)
 }
 
 func readyRaceVariant() variants.Variant {

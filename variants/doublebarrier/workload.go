@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The events that a participant records. The value is the round, from 0 on, with the number of the barrier; see stamp.
@@ -70,7 +72,7 @@ func prepare(ctx context.Context, env variants.Env) error {
 	return nil
 }
 
-func join[B Barrier](open func(context.Context, *variants.Session, Group) (B, error)) variants.JoinFunc {
+func join[B Barrier](open func(context.Context, *session.Session, Group) (B, error)) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		p := &participant{env: env}
 		for barrier := range max(env.Size, 1) {
@@ -147,7 +149,7 @@ func (p *participant) leave(ctx context.Context, barrier int) error {
 
 func (p *participant) Leave(ctx context.Context) error {
 	for _, b := range p.barriers {
-		if err := b.Close(ctx); err != nil && !errors.Is(err, variants.ErrSessionLost) {
+		if err := b.Close(ctx); err != nil && !errors.Is(err, session.ErrSessionLost) {
 			return fmt.Errorf("close: %w", err)
 		}
 	}

@@ -30,6 +30,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/holding"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 //go:embed naive_*.go optimized_*.go library_*.go drivers
@@ -40,9 +42,9 @@ var code embed.FS
 type Election interface {
 	// Campaign waits until the client leads. When ctx ends first, the client withdraws and the context's error comes
 	// back within about a second even from a session that does not answer. The withdrawal then continues in the background,
-	// and a later Campaign waits for it. variants.ErrSessionLost means that the session was lost while the client waited.
+	// and a later Campaign waits for it. session.ErrSessionLost means that the session was lost while the client waited.
 	Campaign(ctx context.Context) (Term, error)
-	// Resign ends the term; it costs one write, and nothing if the client does not lead. variants.ErrSessionLost means that
+	// Resign ends the term; it costs one write, and nothing if the client does not lead. session.ErrSessionLost means that
 	// the term had already ended, and that there may have been a successor since. After any other error the client still
 	// leads, and Resign may be tried again.
 	Resign(ctx context.Context) error
@@ -85,7 +87,7 @@ func Recipe() variants.Recipe {
 	}
 }
 
-type office struct{ exclusive *variants.Exclusive[Term] }
+type office struct{ exclusive *session.Exclusive[Term] }
 
 func (o office) Campaign(ctx context.Context) (Term, error) { return o.exclusive.Acquire(ctx) }
 
@@ -94,17 +96,17 @@ func (o office) Resign(ctx context.Context) error { return o.exclusive.Release(c
 // master is shared by the variants with one znode. They differ in when they try to create it.
 type master struct {
 	office
-	node  variants.FencedNode
+	node  session.FencedNode
 	epoch int64 // while the client leads
 }
 
-func (m *master) init(ctx context.Context, session *variants.Session, dir string, campaign func(context.Context) (int64, error)) error {
-	m.node = variants.FencedNode{Session: session, Path: path.Join(dir, "master"), Fence: path.Join(dir, "fence")}
-	m.exclusive = variants.NewExclusive(session, ErrLeading, func(ctx context.Context) (term Term, err error) {
+func (m *master) init(ctx context.Context, s *session.Session, dir string, campaign func(context.Context) (int64, error)) error {
+	m.node = session.FencedNode{Session: s, Path: path.Join(dir, "master"), Fence: path.Join(dir, "fence")}
+	m.exclusive = session.NewExclusive(s, ErrLeading, func(ctx context.Context) (term Term, err error) {
 		if m.epoch, err = campaign(ctx); err != nil {
 			return term, err
 		}
-		return Term{Epoch: m.epoch, Lost: session.Lost()}, nil
+		return Term{Epoch: m.epoch, Lost: s.Lost()}, nil
 	}, func(ctx context.Context) error { return m.node.Give(ctx, m.epoch) })
 	return m.node.EnsureFence(ctx)
 }
@@ -117,14 +119,14 @@ type sequential struct {
 	line.Line
 }
 
-func (s *sequential) init(session *variants.Session, dir string, wait func(context.Context, line.Ticket) error) {
-	s.Line = line.New(session, dir, marker)
-	s.exclusive = newOffice(session, &s.Line, wait)
+func (s *sequential) init(sess *session.Session, dir string, wait func(context.Context, line.Ticket) error) {
+	s.Line = line.New(sess, dir, marker)
+	s.exclusive = newOffice(sess, &s.Line, wait)
 }
 
 // newOffice returns an office that is held while a ticket is held. The ticket's number is the epoch.
-func newOffice(session *variants.Session, place line.Place, wait func(context.Context, line.Ticket) error) *variants.Exclusive[Term] {
-	return line.NewExclusive(session, place, ErrLeading, wait, func(mine line.Ticket) Term {
-		return Term{Epoch: int64(mine.Seq), Lost: session.Lost()}
+func newOffice(s *session.Session, place line.Place, wait func(context.Context, line.Ticket) error) *session.Exclusive[Term] {
+	return line.NewExclusive(s, place, ErrLeading, wait, func(mine line.Ticket) Term {
+		return Term{Epoch: int64(mine.Seq), Lost: s.Lost()}
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/holding"
 	"github.com/zkbench/zkbench/variants/variantstest"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 func teller() variantstest.HistoryBuilder {
@@ -113,9 +115,9 @@ func TestStepRecordsHowATermEnds(t *testing.T) {
 		want     []variants.EventKind
 	}{
 		{"resigns", scripted{}, []variants.EventKind{holding.Requested, holding.Acquired, holding.Releasing, holding.Released}},
-		{"is not elected", scripted{refused: variants.ErrSessionLost}, []variants.EventKind{holding.Requested, holding.Withdrew}},
-		{"loses its session", scripted{term: Term{Lost: lost}, stays: variants.ErrSessionLost}, []variants.EventKind{holding.Requested, holding.Acquired, holding.Deposed}},
-		{"cannot resign", scripted{stays: variants.ErrSessionLost}, []variants.EventKind{holding.Requested, holding.Acquired, holding.Releasing}},
+		{"is not elected", scripted{refused: session.ErrSessionLost}, []variants.EventKind{holding.Requested, holding.Withdrew}},
+		{"loses its session", scripted{term: Term{Lost: lost}, stays: session.ErrSessionLost}, []variants.EventKind{holding.Requested, holding.Acquired, holding.Deposed}},
+		{"cannot resign", scripted{stays: session.ErrSessionLost}, []variants.EventKind{holding.Requested, holding.Acquired, holding.Releasing}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []variants.EventKind
@@ -125,7 +127,7 @@ func TestStepRecordsHowATermEnds(t *testing.T) {
 				Hold:         func(context.Context, <-chan struct{}) error { return nil },
 			})
 			err := c.Step(t.Context())
-			if want := errors.Join(tt.election.refused, tt.election.stays); (err != nil) != (want != nil) || err != nil && !errors.Is(err, variants.ErrSessionLost) {
+			if want := errors.Join(tt.election.refused, tt.election.stays); (err != nil) != (want != nil) || err != nil && !errors.Is(err, session.ErrSessionLost) {
 				t.Errorf("err = %v, want %v", err, want)
 			}
 			if !slices.Equal(got, tt.want) {

@@ -5,6 +5,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // LeaderWatch is the election in which all candidates watch the leader.
@@ -34,9 +36,9 @@ import (
 type LeaderWatch struct{ sequential }
 
 // NewLeaderWatch returns the part of one client in the elections below an existing znode dir.
-func NewLeaderWatch(session *variants.Session, dir string) *LeaderWatch {
+func NewLeaderWatch(s *session.Session, dir string) *LeaderWatch {
 	l := &LeaderWatch{}
-	l.init(session, dir, l.waitForLeaders)
+	l.init(s, dir, l.waitForLeaders)
 	return l
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // MasterZnode is the election that is a race: the client that creates one znode leads, and all others wait for its deletion.
@@ -34,9 +36,9 @@ type MasterZnode struct{ master }
 
 // NewMasterZnode returns the part of one client in the elections below an existing znode dir, and makes sure that the
 // fence exists.
-func NewMasterZnode(ctx context.Context, session *variants.Session, dir string) (*MasterZnode, error) {
+func NewMasterZnode(ctx context.Context, s *session.Session, dir string) (*MasterZnode, error) {
 	m := &MasterZnode{}
-	if err := m.init(ctx, session, dir, m.campaign); err != nil {
+	if err := m.init(ctx, s, dir, m.campaign); err != nil {
 		return nil, err
 	}
 	return m, nil

@@ -9,6 +9,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The intervals that are compared: a long one, and the book's example of an aggressive one.
@@ -48,9 +50,9 @@ type Poll struct {
 
 // NewPoll returns the part of one client in the elections below an existing znode dir, and makes sure that the fence
 // exists. The interval must be positive.
-func NewPoll(ctx context.Context, session *variants.Session, dir string, interval time.Duration) (*Poll, error) {
+func NewPoll(ctx context.Context, s *session.Session, dir string, interval time.Duration) (*Poll, error) {
 	p := &Poll{interval: interval}
-	if err := p.init(ctx, session, dir, p.campaign); err != nil {
+	if err := p.init(ctx, s, dir, p.campaign); err != nil {
 		return nil, err
 	}
 	return p, nil

@@ -10,6 +10,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Acknowledged is the election whose leader says that it knows before it leads.
@@ -28,7 +30,7 @@ import (
 // watch that path for the next one; see Leader. Both znodes of a term go in one transaction, by the multi or with the session that owns
 // both, and the next client wins after that. So while no session is lost, no two acknowledgements meet. A client whose session is lost can
 // leave its acknowledgement behind: the client library opens a new session, and may send a create under it that was queued for the old one.
-// Then the ticket is gone, and Leader returns an epoch that has ended, until the client closes the session as [variants.ErrSessionLost]
+// Then the ticket is gone, and Leader returns an epoch that has ended, until the client closes the session as [session.ErrSessionLost]
 // demands. The next client acknowledges, and leads, only after that.
 //
 // Cost of one term: one create more than with PredecessorWatch. The multi is one request and one write, as the delete
@@ -59,9 +61,9 @@ type Acknowledged struct {
 const acknowledgement = "acknowledged"
 
 // NewAcknowledged returns the part of one client in the elections below an existing znode dir.
-func NewAcknowledged(session *variants.Session, dir string) *Acknowledged {
-	a := &Acknowledged{Line: line.New(session, dir, marker)}
-	a.exclusive = variants.NewExclusive(session, ErrLeading, a.campaign, func(ctx context.Context) error { return a.resign(ctx, a.mine) })
+func NewAcknowledged(s *session.Session, dir string) *Acknowledged {
+	a := &Acknowledged{Line: line.New(s, dir, marker)}
+	a.exclusive = session.NewExclusive(s, ErrLeading, a.campaign, func(ctx context.Context) error { return a.resign(ctx, a.mine) })
 	return a
 }
 
@@ -83,12 +85,12 @@ func (a *Acknowledged) acknowledge(ctx context.Context, mine line.Ticket) error 
 	for {
 		_, err := a.Session.Create(ctx, a.acknowledged(), []byte(epoch), zk.FlagEphemeral)
 		if !errors.Is(err, zk.ErrNodeExists) {
-			return variants.Attempted("acknowledge epoch "+epoch, err)
+			return session.Attempted("acknowledge epoch "+epoch, err)
 		}
 		own, err := a.awaitOther(ctx, epoch)
 		switch {
 		case err != nil:
-			return variants.Attempted("await the end of another acknowledgement than that of epoch "+epoch, err)
+			return session.Attempted("await the end of another acknowledgement than that of epoch "+epoch, err)
 		case own: // an attempt whose reply was lost has created it
 			return a.Session.Alive()
 		}
@@ -112,9 +114,9 @@ func (a *Acknowledged) awaitOther(ctx context.Context, epoch string) (own bool, 
 // withdraw gives a term up after err, even if ctx has ended or the session is lost, and returns err. The server may not
 // have ended a lost session yet. Deleting the ticket alone would then leave the acknowledgement to the successor.
 func (a *Acknowledged) withdraw(ctx context.Context, mine line.Ticket, err error) error {
-	ctx, cancel := variants.Cleanup(ctx)
+	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
-	if left := a.resign(ctx, mine); left != nil && !errors.Is(left, variants.ErrSessionLost) {
+	if left := a.resign(ctx, mine); left != nil && !errors.Is(left, session.ErrSessionLost) {
 		return errors.Join(err, left)
 	}
 	return err
@@ -128,10 +130,10 @@ func (a *Acknowledged) resign(ctx context.Context, mine line.Ticket) error {
 		&zk.DeleteRequest{Path: a.Path(mine), Version: -1},
 		&zk.DeleteRequest{Path: a.acknowledged(), Version: -1})
 	if !errors.Is(err, zk.ErrNoNode) {
-		return variants.Attempted("resign", err)
+		return session.Attempted("resign", err)
 	}
 	err = a.Leave(ctx, mine)
-	if repeated && errors.Is(err, variants.ErrSessionLost) { // an attempt whose reply was lost has deleted both
+	if repeated && errors.Is(err, session.ErrSessionLost) { // an attempt whose reply was lost has deleted both
 		return a.Session.Alive()
 	}
 	return err
@@ -141,8 +143,8 @@ func (a *Acknowledged) acknowledged() string { return path.Join(a.Dir, acknowled
 
 // Leader returns the epoch of the leader that has acknowledged its term, below the same dir; known is false if there is
 // none. It costs one read. Any session may ask.
-func Leader(ctx context.Context, session *variants.Session, dir string) (epoch int64, known bool, err error) {
-	data, _, err := session.Get(ctx, path.Join(dir, acknowledgement))
+func Leader(ctx context.Context, s *session.Session, dir string) (epoch int64, known bool, err error) {
+	data, _, err := s.Get(ctx, path.Join(dir, acknowledgement))
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return 0, false, nil

@@ -5,6 +5,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // PredecessorWatch is the election in which each candidate watches only the znode just before its own.
@@ -39,9 +41,9 @@ import (
 type PredecessorWatch struct{ sequential }
 
 // NewPredecessorWatch returns the part of one client in the elections below an existing znode dir.
-func NewPredecessorWatch(session *variants.Session, dir string) *PredecessorWatch {
+func NewPredecessorWatch(s *session.Session, dir string) *PredecessorWatch {
 	p := &PredecessorWatch{}
-	p.init(session, dir, func(ctx context.Context, mine line.Ticket) error { return p.AwaitFirst(ctx, mine) })
+	p.init(s, dir, func(ctx context.Context, mine line.Ticket) error { return p.AwaitFirst(ctx, mine) })
 	return p
 }
 

@@ -3,6 +3,8 @@ package election
 import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // ResignedMark is the election whose leader resigns by writing to its own znode, so that its successor leads as soon as it is
@@ -42,9 +44,9 @@ type ResignedMark struct {
 }
 
 // NewResignedMark returns the part of one client in the elections below an existing znode dir.
-func NewResignedMark(session *variants.Session, dir string) *ResignedMark {
-	e := &ResignedMark{Marking: line.NewMarking(session, dir, marker)}
-	e.exclusive = newOffice(session, &e.Marking, e.AwaitTurn)
+func NewResignedMark(s *session.Session, dir string) *ResignedMark {
+	e := &ResignedMark{Marking: line.NewMarking(s, dir, marker)}
+	e.exclusive = newOffice(s, &e.Marking, e.AwaitTurn)
 	return e
 }
 

@@ -6,6 +6,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/holding"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 const (
@@ -39,7 +41,7 @@ func newCandidate(e Election, env variants.Env) variants.Participant {
 	})
 }
 
-func join[E Election](open func(*variants.Session, string) E) variants.JoinFunc {
+func join[E Election](open func(*session.Session, string) E) variants.JoinFunc {
 	return joinBy(func(_ context.Context, env variants.Env) (Election, error) { return open(env.Session, env.Root), nil })
 }
 

@@ -30,6 +30,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 //go:embed naive_*.go optimized_*.go
@@ -90,38 +92,38 @@ func Consumable(stored []byte) ([]byte, bool) {
 
 // producer is the common part of the variants. They differ in how they write.
 type producer struct {
-	session *variants.Session
+	session *session.Session
 	dir     string // of the items
 }
 
 // Leave is for the variants that leave nothing behind.
 func (producer) Leave(context.Context) error { return nil }
 
-func open(ctx context.Context, session *variants.Session, dir string, subs ...string) (producer, error) {
+func open(ctx context.Context, s *session.Session, dir string, subs ...string) (producer, error) {
 	dir = path.Clean(dir)
 	for _, sub := range append(subs, "items") {
-		if err := session.Ensure(ctx, path.Join(dir, sub), nil, 0); err != nil {
+		if err := s.Ensure(ctx, path.Join(dir, sub), nil, 0); err != nil {
 			return producer{}, err
 		}
 	}
-	return producer{session, path.Join(dir, "items")}, nil
+	return producer{s, path.Join(dir, "items")}, nil
 }
 
 func (p producer) item(key string, stored []byte) *zk.CreateRequest {
-	return &zk.CreateRequest{Path: path.Join(p.dir, key+marker), Data: stored, Acl: variants.WorldACL(), Flags: zk.FlagSequence}
+	return &zk.CreateRequest{Path: path.Join(p.dir, key+marker), Data: stored, Acl: session.WorldACL(), Flags: zk.FlagSequence}
 }
 
-func create(c variants.Conn, r *zk.CreateRequest) (string, error) {
+func create(c session.Conn, r *zk.CreateRequest) (string, error) {
 	return c.Create(r.Path, r.Data, r.Flags, r.Acl)
 }
 
 // put creates an item that may be consumed, in one of the producer's sessions and again until a reply comes.
-func (p producer) put(ctx context.Context, session *variants.Session, key string, data []byte) error {
-	_, err := session.Retry(ctx, func(c variants.Conn) error {
+func (p producer) put(ctx context.Context, s *session.Session, key string, data []byte) error {
+	_, err := s.Retry(ctx, func(c session.Conn) error {
 		_, err := create(c, p.item(key, flagged(ready, data)))
 		return err
 	})
-	return variants.Attempted("create item "+key, err)
+	return session.Attempted("create item "+key, err)
 }
 
 // run gives the caller control back when ctx ends. Nothing is undone: the caller should try again.

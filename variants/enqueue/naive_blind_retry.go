@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // BlindRetry enqueues by creating the item until a reply comes.
@@ -21,8 +23,8 @@ import (
 type BlindRetry struct{ producer }
 
 // NewBlindRetry returns a producer for a queue below an existing znode dir.
-func NewBlindRetry(ctx context.Context, session *variants.Session, dir string) (*BlindRetry, error) {
-	p, err := open(ctx, session, dir)
+func NewBlindRetry(ctx context.Context, s *session.Session, dir string) (*BlindRetry, error) {
+	p, err := open(ctx, s, dir)
 	return &BlindRetry{p}, err
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // SessionPerPut opens a session for each item, and closes it when the item is in the queue.
@@ -33,8 +35,8 @@ type SessionPerPut struct {
 
 // NewSessionPerPut returns a producer for a queue below an existing znode dir. It creates the queue in the given session, and opens the
 // others with dial.
-func NewSessionPerPut(ctx context.Context, session *variants.Session, dir string, dial variants.DialFunc) (*SessionPerPut, error) {
-	p, err := open(ctx, session, dir)
+func NewSessionPerPut(ctx context.Context, s *session.Session, dir string, dial variants.DialFunc) (*SessionPerPut, error) {
+	p, err := open(ctx, s, dir)
 	return &SessionPerPut{p, dial}, err
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // ConsumableFlag enqueues in two phases: the item is first created, then marked as consumable.
@@ -43,8 +45,8 @@ type ConsumableFlag struct {
 }
 
 // NewConsumableFlag returns a producer for a queue below an existing znode dir.
-func NewConsumableFlag(ctx context.Context, session *variants.Session, dir string) (*ConsumableFlag, error) {
-	p, err := open(ctx, session, dir)
+func NewConsumableFlag(ctx context.Context, s *session.Session, dir string) (*ConsumableFlag, error) {
+	p, err := open(ctx, s, dir)
 	return &ConsumableFlag{producer: p}, err
 }
 
@@ -57,7 +59,7 @@ func (q *ConsumableFlag) Enqueue(ctx context.Context, key string, data []byte) e
 		if err := q.ensure(ctx, key, data); err != nil {
 			return fmt.Errorf("create item %s: %w", key, err)
 		}
-		return variants.Attempted("mark item "+key, q.mark(ctx, data))
+		return session.Attempted("mark item "+key, q.mark(ctx, data))
 	})
 }
 
@@ -65,7 +67,7 @@ func (q *ConsumableFlag) ensure(ctx context.Context, key string, data []byte) er
 	if q.created != "" {
 		return nil
 	}
-	_, err := q.session.Retry(ctx, func(c variants.Conn) error {
+	_, err := q.session.Retry(ctx, func(c session.Conn) error {
 		if q.begun == key {
 			if err := q.find(c, key); err != nil || q.created != "" {
 				return err
@@ -81,7 +83,7 @@ func (q *ConsumableFlag) ensure(ctx context.Context, key string, data []byte) er
 
 // find looks for an item that may have been created. The sync matters where the session was re-attached to a server
 // that lags behind.
-func (q *ConsumableFlag) find(c variants.Conn, key string) error {
+func (q *ConsumableFlag) find(c session.Conn, key string) error {
 	if _, err := c.Sync(q.dir); err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // GUIDMarker enqueues an item in one transaction with a marker that has its key as name.
@@ -36,8 +38,8 @@ type GUIDMarker struct {
 }
 
 // NewGUIDMarker returns a producer for a queue below an existing znode dir.
-func NewGUIDMarker(ctx context.Context, session *variants.Session, dir string) (*GUIDMarker, error) {
-	p, err := open(ctx, session, dir, "markers")
+func NewGUIDMarker(ctx context.Context, s *session.Session, dir string) (*GUIDMarker, error) {
+	p, err := open(ctx, s, dir, "markers")
 	return &GUIDMarker{producer: p, markers: path.Join(path.Clean(dir), "markers")}, err
 }
 
@@ -59,7 +61,7 @@ func (q *GUIDMarker) Enqueue(ctx context.Context, key string, data []byte) error
 
 func (q *GUIDMarker) transaction(key string, data []byte) []any {
 	ops := []any{
-		&zk.CreateRequest{Path: path.Join(q.markers, key), Acl: variants.WorldACL()},
+		&zk.CreateRequest{Path: path.Join(q.markers, key), Acl: session.WorldACL()},
 		q.item(key, flagged(ready, data)),
 	}
 	for _, old := range q.old {

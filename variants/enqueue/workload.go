@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The events that a participant records. The values are the items' numbers, each used once in all lives of all clients.
@@ -43,7 +45,7 @@ type worker struct {
 }
 
 // begin is the event that begins the variant's enqueue.
-func join[P Producer](begin variants.EventKind, open func(context.Context, *variants.Session, string) (P, error)) variants.JoinFunc {
+func join[P Producer](begin variants.EventKind, open func(context.Context, *session.Session, string) (P, error)) variants.JoinFunc {
 	return joinBy(begin, func(ctx context.Context, env variants.Env) (P, error) { return open(ctx, env.Session, env.Root) })
 }
 

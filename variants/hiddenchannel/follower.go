@@ -9,20 +9,22 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Create creates a znode with the value's first version.
-func Create(ctx context.Context, session *variants.Session, path string, data []byte) error {
-	return session.Ensure(ctx, path, data, 0)
+func Create(ctx context.Context, s *session.Session, path string, data []byte) error {
+	return s.Ensure(ctx, path, data, 0)
 }
 
 // follower is shared by the variants: the value's znode, how it is written, and the client's knowledge of it. They differ
 // in their strategy.
 type follower struct {
-	session  *variants.Session
+	session  *session.Session
 	path     string
-	known    int64           // the newest version that the client has written, read or heard of
-	watch    *variants.Watch // on the version that was read last; nil if there is none
+	known    int64          // the newest version that the client has written, read or heard of
+	watch    *session.Watch // on the version that was read last; nil if there is none
 	strategy strategy
 }
 
@@ -32,8 +34,8 @@ type strategy struct {
 	read     func(ctx context.Context) (Reading, error)
 }
 
-func follow(ctx context.Context, session *variants.Session, znode string) (*follower, error) {
-	f := &follower{session: session, path: path.Clean(znode)}
+func follow(ctx context.Context, s *session.Session, znode string) (*follower, error) {
+	f := &follower{session: s, path: path.Clean(znode)}
 	if err := f.sync(ctx); err != nil {
 		return nil, err
 	}
@@ -46,7 +48,7 @@ func (f *follower) Update(ctx context.Context, data []byte) error {
 		if err := errors.Join(ctx.Err(), f.session.Alive()); err != nil {
 			return err
 		}
-		ctx, cancel := variants.Cleanup(ctx)
+		ctx, cancel := session.Cleanup(ctx)
 		defer cancel()
 		if err := f.write(ctx, data); err != nil {
 			return err
@@ -64,7 +66,7 @@ func (f *follower) Read(ctx context.Context) (Reading, error) { return learn(ctx
 // learn runs a step that adds to the client's knowledge. If the caller has left meanwhile, the result is dropped.
 func learn[T any](ctx context.Context, f *follower, step func(context.Context) (T, error)) (T, error) {
 	var before int64
-	return variants.Run(ctx, f.session, func(ctx context.Context) (T, error) {
+	return session.Run(ctx, f.session, func(ctx context.Context) (T, error) {
 		before = f.known
 		if err := errors.Join(ctx.Err(), f.session.Alive()); err != nil {
 			var none T
@@ -121,7 +123,7 @@ func (f *follower) reading(data []byte, stat *zk.Stat, err error) (Reading, erro
 }
 
 func (f *follower) sync(ctx context.Context) error {
-	return variants.Attempted("sync "+f.path, f.session.Sync(ctx, f.path))
+	return session.Attempted("sync "+f.path, f.session.Sync(ctx, f.path))
 }
 
 // updates returns the cost of an update, whose one write sets off all notifications of a burst.

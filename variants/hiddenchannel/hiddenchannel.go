@@ -35,7 +35,7 @@ var code embed.FS
 
 // Value is one client's view of a value in a znode that one client updates and others follow. Its methods may be called
 // concurrently and then run one after another. When their context ends, they return within about a second even if the
-// server is silent. All return variants.ErrSessionLost when the session is gone: a new session may read an older value.
+// server is silent. All return session.ErrSessionLost when the session is gone: a new session may read an older value.
 type Value interface {
 	// Update replaces the value and announces the new version to the readers. Once begun, it is finished even if ctx ends.
 	Update(ctx context.Context, data []byte) error

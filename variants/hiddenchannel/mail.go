@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Mailbox is a hidden channel within one process. It keeps the newest message for all clients.
@@ -56,7 +56,7 @@ func (m *Mailbox) newest() (int64, <-chan struct{}) {
 func correspond(f *follower, mail Mail, read func(context.Context) (Reading, error)) {
 	f.strategy = strategy{
 		announce: func(ctx context.Context, version int64) error {
-			return variants.Attempted(fmt.Sprintf("announce version %d", version), mail.Send(ctx, version))
+			return session.Attempted(fmt.Sprintf("announce version %d", version), mail.Send(ctx, version))
 		},
 		changed: func(ctx context.Context) (int64, error) {
 			version, err := f.receive(ctx, mail)
@@ -78,13 +78,13 @@ func (f *follower) receive(ctx context.Context, mail Mail) (int64, error) {
 	watching.Go(func() {
 		select {
 		case <-f.session.Lost():
-			cancel(variants.ErrSessionLost)
+			cancel(session.ErrSessionLost)
 		case <-ctx.Done():
 		}
 	})
 	version, err := mail.Receive(ctx, f.known)
-	if err != nil && errors.Is(context.Cause(ctx), variants.ErrSessionLost) {
-		err = variants.ErrSessionLost
+	if err != nil && errors.Is(context.Cause(ctx), session.ErrSessionLost) {
+		err = session.ErrSessionLost
 	}
 	return version, err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // MessageThenRead is the value whose readers read it when a message says that it has changed.
@@ -36,8 +38,8 @@ import (
 type MessageThenRead struct{ *follower }
 
 // NewMessageThenRead returns one client's view of the value at an existing znode. mail is the client's end of the channel.
-func NewMessageThenRead(ctx context.Context, session *variants.Session, znode string, mail Mail) (*MessageThenRead, error) {
-	f, err := follow(ctx, session, znode)
+func NewMessageThenRead(ctx context.Context, s *session.Session, znode string, mail Mail) (*MessageThenRead, error) {
+	f, err := follow(ctx, s, znode)
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // SyncThenRead is the value whose readers, when a message says that it has changed, let their server catch up first.
@@ -41,8 +43,8 @@ import (
 type SyncThenRead struct{ *follower }
 
 // NewSyncThenRead returns one client's view of the value at an existing znode. mail is the client's end of the channel.
-func NewSyncThenRead(ctx context.Context, session *variants.Session, znode string, mail Mail) (*SyncThenRead, error) {
-	f, err := follow(ctx, session, znode)
+func NewSyncThenRead(ctx context.Context, s *session.Session, znode string, mail Mail) (*SyncThenRead, error) {
+	f, err := follow(ctx, s, znode)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Watch is the value whose readers watch its znode: ZooKeeper itself is the channel.
@@ -37,8 +39,8 @@ import (
 type Watch struct{ *follower }
 
 // NewWatch returns one client's view of the value at an existing znode.
-func NewWatch(ctx context.Context, session *variants.Session, znode string) (*Watch, error) {
-	f, err := follow(ctx, session, znode)
+func NewWatch(ctx context.Context, s *session.Session, znode string) (*Watch, error) {
+	f, err := follow(ctx, s, znode)
 	if err != nil {
 		return nil, err
 	}

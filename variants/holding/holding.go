@@ -12,6 +12,8 @@ import (
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // What a client records.
@@ -128,7 +130,7 @@ func (w *Worker) Step(ctx context.Context) error {
 		env.Record(Heeded, grant.Value)
 	}
 	env.RecordUnless(grant.Lost, Releasing, Deposed, grant.Value)
-	ctx, cancel := variants.Cleanup(ctx)
+	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
 	if err := o.Release(ctx); err != nil {
 		return errors.Join(held, fmt.Errorf("release: %w", err))

@@ -7,8 +7,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Deleting is the common part of the variants that take an item by deleting it. The client that deletes an item is the
@@ -55,8 +56,8 @@ func (q *Deleting) Finish(context.Context, *Taken) error { return nil }
 
 // GiveBack implements [Strategy]: it creates the item again with its old name, and so at its old place.
 func (q *Deleting) GiveBack(ctx context.Context, t *Taken) error {
-	_, err := q.Journal.Do(ctx, &zk.CreateRequest{Path: q.Path(t.Ticket), Data: t.Data, Acl: variants.WorldACL()})
-	return variants.Attempted("create "+q.Path(t.Ticket)+" again", err)
+	_, err := q.Journal.Do(ctx, &zk.CreateRequest{Path: q.Path(t.Ticket), Data: t.Data, Acl: session.WorldACL()})
+	return session.Attempted("create "+q.Path(t.Ticket)+" again", err)
 }
 
 // Cached is the common part of the variants that list the items again only when they have tried all of their last list.

@@ -2,7 +2,7 @@
 // put, held, finished and given back, and the promise that each history of such a queue must keep.
 //
 // It takes one position: queues differ in how a client finds an item and in which item is next, and in nothing else. Every
-// write travels through a [Journal], so that no lost reply puts an item twice or takes a second one.
+// write travels through a [session.Journal], so that no lost reply puts an item twice or takes a second one.
 package items
 
 import (
@@ -12,8 +12,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Taker is the taking end of a queue. Its methods may be called concurrently and then run one after another.
@@ -26,7 +27,7 @@ type Taker interface {
 	Take(ctx context.Context) (Item, bool, error)
 	// Scan is one pass of Take. It returns ErrScanAgain where Take would make another pass at once.
 	Scan(ctx context.Context) (Item, bool, error)
-	// Done says that the item taken last has been processed. variants.ErrSessionLost means that its claim was lost before,
+	// Done says that the item taken last has been processed. session.ErrSessionLost means that its claim was lost before,
 	// so that another client may process the item, too. After any other error Done may be tried again.
 	Done(ctx context.Context) error
 	// Return gives the item taken last back, unprocessed, at its old place.
@@ -51,7 +52,7 @@ var ErrScanAgain = errors.New("the client's list is exhausted, and may be out of
 // another. The variants differ in how they take. Client implements [Taker].
 type Client struct {
 	line.Line // of items; they are put through the journal, not by Enter
-	Journal   Journal
+	Journal   session.Journal
 	strategy  Strategy
 	held      *Taken // nil while there is none
 }
@@ -77,7 +78,7 @@ type Strategy interface {
 // Open prepares a client that takes items by a strategy.
 func (c *Client) Open(ctx context.Context, items line.Line, strategy Strategy) (err error) {
 	c.Line, c.strategy = items, strategy
-	c.Journal, err = OpenJournal(ctx, c.Session, path.Join(c.Dir, "journals"))
+	c.Journal, err = session.OpenJournal(ctx, c.Session, path.Join(c.Dir, "journals"))
 	return err
 }
 
@@ -88,9 +89,9 @@ func (c *Client) Put(ctx context.Context, data []byte) error { return c.PutNamed
 func (c *Client) PutNamed(ctx context.Context, prefix string, data []byte) error {
 	return c.Session.Do(ctx, func(ctx context.Context) error {
 		_, err := c.Journal.Do(ctx, &zk.CreateRequest{
-			Path: path.Join(c.Dir, prefix), Data: data, Acl: variants.WorldACL(), Flags: zk.FlagSequence,
+			Path: path.Join(c.Dir, prefix), Data: data, Acl: session.WorldACL(), Flags: zk.FlagSequence,
 		})
-		return variants.Attempted("create an item in "+c.Dir, err)
+		return session.Attempted("create an item in "+c.Dir, err)
 	}, nil)
 }
 
@@ -105,7 +106,7 @@ func (c *Client) Take(ctx context.Context) (Item, bool, error) {
 
 // Scan implements [Taker].
 func (c *Client) Scan(ctx context.Context) (Item, bool, error) {
-	t, err := variants.Run(ctx, c.Session, func(ctx context.Context) (*Taken, error) {
+	t, err := session.Run(ctx, c.Session, func(ctx context.Context) (*Taken, error) {
 		if c.held != nil {
 			return nil, ErrHeld
 		}
@@ -113,7 +114,7 @@ func (c *Client) Scan(ctx context.Context) (Item, bool, error) {
 		c.held, err = c.strategy.TakeNext(ctx)
 		return c.held, err
 	}, func(*Taken) {
-		ctx, cancel := variants.Cleanup(ctx)
+		ctx, cancel := session.Cleanup(ctx)
 		defer cancel()
 		_ = c.settle(ctx, c.strategy.GiveBack) // the caller has left; it may still call Done and Return
 	})
@@ -138,7 +139,7 @@ func (c *Client) settle(ctx context.Context, end func(context.Context, *Taken) e
 		return nil
 	}
 	err := end(ctx, c.held)
-	if err == nil || errors.Is(err, variants.ErrSessionLost) {
+	if err == nil || errors.Is(err, session.ErrSessionLost) {
 		c.held = nil
 	}
 	return err
@@ -150,5 +151,5 @@ func (c *Client) Read(ctx context.Context, t line.Ticket) (data []byte, found bo
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, false, nil
 	}
-	return data, err == nil, variants.Attempted("read "+c.Path(t), err)
+	return data, err == nil, session.Attempted("read "+c.Path(t), err)
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Worker is the part of a participant that puts and processes items and records that, the same way for every variant. A
@@ -98,7 +100,7 @@ func (w *Worker) process(ctx context.Context) error {
 	}
 	w.Env.Record(Took, id)
 	held := w.Env.Hold(ctx, nil)
-	ctx, cancel := variants.Cleanup(ctx)
+	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
 	if held != nil {
 		return w.giveBack(ctx, id, held)
@@ -124,7 +126,7 @@ func (w *Worker) finish(ctx context.Context, id int64, lost <-chan struct{}) err
 	w.Env.RecordUnless(lost, Finishing, GivenUp, id)
 	select {
 	case <-lost:
-		return w.giveBack(ctx, id, variants.ErrSessionLost)
+		return w.giveBack(ctx, id, session.ErrSessionLost)
 	default:
 	}
 	if err := w.Queue.Done(ctx); err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // BackToBack is a line in which a client sends its first listing right behind its create, without waiting for the reply. It must
@@ -17,8 +17,8 @@ type BackToBack struct {
 }
 
 // NewBackToBack does for a BackToBack what [New] does for a Line.
-func NewBackToBack(session *variants.Session, dir, marker string) BackToBack {
-	return BackToBack{Line: New(session, dir, marker)}
+func NewBackToBack(s *session.Session, dir, marker string) BackToBack {
+	return BackToBack{Line: New(s, dir, marker)}
 }
 
 // Take takes an ephemeral ticket, lists the line in the same round trip, and calls wait, which returns when the ticket's turn has
@@ -36,7 +36,7 @@ func (b *BackToBack) createAndList(ctx context.Context, mark string) (t Ticket, 
 	if err == nil {
 		t, _ = Parse(path.Base(created), b.Marker)
 	}
-	return t, variants.Attempted("create a ticket in "+b.Dir, err)
+	return t, session.Attempted("create a ticket in "+b.Dir, err)
 }
 
 // AwaitTurn waits like [Line.AwaitFirst], but begins with the listing behind the create. If that listing failed or

@@ -16,11 +16,13 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Line is one client's view of a line. It may be copied.
 type Line struct {
-	Session *variants.Session
+	Session *session.Session
 	Dir     string // an existing znode
 	Marker  string // stands between a ticket's mark and its number, such as "-lock-"; foreign znodes do not have it
 	Mark    Mark   // the beginning of a ticket's name
@@ -28,8 +30,8 @@ type Line struct {
 
 // New returns a client's view of the line below an existing znode dir, with [GUID] for a mark. A trailing slash would make
 // dir a path that no listing accepts.
-func New(session *variants.Session, dir, marker string) Line {
-	return Line{Session: session, Dir: path.Clean(dir), Marker: marker}
+func New(s *session.Session, dir, marker string) Line {
+	return Line{Session: s, Dir: path.Clean(dir), Marker: marker}
 }
 
 // Mark is the part of the name of a ticket by which its client finds it again if the reply to the create is lost.
@@ -103,7 +105,7 @@ func (l Line) enter(ctx context.Context, attempt func(mark string) (Ticket, erro
 	}
 	for {
 		t, err := attempt(mark)
-		if !variants.OutcomeUnknown(err) {
+		if !session.OutcomeUnknown(err) {
 			return t, err
 		}
 		t, found, err := l.find(ctx, mark)
@@ -111,9 +113,9 @@ func (l Line) enter(ctx context.Context, attempt func(mark string) (Ticket, erro
 		case err != nil:
 			return Ticket{}, err
 		case l.Session.ID() != id && found: // the znode goes with the old session, or never belonged to it
-			return Ticket{}, l.Withdraw(ctx, t, variants.ErrSessionLost)
+			return Ticket{}, l.Withdraw(ctx, t, session.ErrSessionLost)
 		case l.Session.ID() != id:
-			return Ticket{}, variants.ErrSessionLost
+			return Ticket{}, session.ErrSessionLost
 		case found:
 			return t, nil
 		}
@@ -121,22 +123,22 @@ func (l Line) enter(ctx context.Context, attempt func(mark string) (Ticket, erro
 }
 
 func (l Line) create(ctx context.Context, mark string, data []byte, flags int32) (t Ticket, err error) {
-	err = l.Session.Once(ctx, func(c variants.Conn) error {
-		created, err := c.Create(path.Join(l.Dir, mark+l.Marker), data, flags|zk.FlagSequence, variants.WorldACL())
+	err = l.Session.Once(ctx, func(c session.Conn) error {
+		created, err := c.Create(path.Join(l.Dir, mark+l.Marker), data, flags|zk.FlagSequence, session.WorldACL())
 		if err == nil {
 			t, _ = Parse(path.Base(created), l.Marker)
 		}
 		return err
 	})
-	return t, variants.Attempted("create a ticket in "+l.Dir, err)
+	return t, session.Attempted("create a ticket in "+l.Dir, err)
 }
 
 // find looks for the ticket with a mark, even if ctx has ended: a ticket left behind would block all clients after it. The
 // sync matters where the session was re-attached to a server that lags behind.
 func (l Line) find(ctx context.Context, mark string) (t Ticket, found bool, err error) {
-	ctx, cancel := variants.Cleanup(ctx)
+	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
-	err = l.Session.Synced(ctx, l.Dir, func(c variants.Conn) error {
+	err = l.Session.Synced(ctx, l.Dir, func(c session.Conn) error {
 		children, _, err := c.Children(l.Dir)
 		t, found = l.marked(children, mark)
 		return err
@@ -180,13 +182,13 @@ type Place interface {
 }
 
 // NewExclusive returns something that a client holds from when wait has returned until its ticket is given back. grant
-// makes the grant of a ticket that is held; already is as in [variants.NewExclusive]. The mark of a line may be set
+// makes the grant of a ticket that is held; already is as in [session.NewExclusive]. The mark of a line may be set
 // later.
 func NewExclusive[G any](
-	session *variants.Session, l Place, already error, wait func(context.Context, Ticket) error, grant func(Ticket) G,
-) *variants.Exclusive[G] {
+	s *session.Session, l Place, already error, wait func(context.Context, Ticket) error, grant func(Ticket) G,
+) *session.Exclusive[G] {
 	var mine Ticket
-	return variants.NewExclusive(session, already, func(ctx context.Context) (granted G, err error) {
+	return session.NewExclusive(s, already, func(ctx context.Context) (granted G, err error) {
 		if mine, err = l.Take(ctx, wait); err != nil {
 			return granted, err
 		}
@@ -202,16 +204,16 @@ func (l Line) Leave(ctx context.Context, t Ticket) error {
 // Withdraw gives a ticket back after err, even if ctx has ended, and returns err. If the ticket could not be given back, that
 // error is joined to it, except for the loss of the session: its tickets go with it.
 func (l Line) Withdraw(ctx context.Context, t Ticket, err error) error {
-	ctx, cancel := variants.Cleanup(ctx)
+	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
-	if left := l.Leave(ctx, t); left != nil && !errors.Is(left, variants.ErrSessionLost) {
+	if left := l.Leave(ctx, t); left != nil && !errors.Is(left, session.ErrSessionLost) {
 		return errors.Join(err, left)
 	}
 	return err
 }
 
 // Predecessor returns the ticket just before mine among the children, or false if mine is the first. If mine is missing, its
-// session is gone: variants.ErrSessionLost.
+// session is gone: session.ErrSessionLost.
 func (l Line) Predecessor(mine Ticket, children []string) (predecessor Ticket, waiting bool, err error) {
 	there := false
 	for _, name := range children { // not sorted, as a herd lists thousands of times
@@ -224,7 +226,7 @@ func (l Line) Predecessor(mine Ticket, children []string) (predecessor Ticket, w
 		}
 	}
 	if !there {
-		return Ticket{}, false, variants.ErrSessionLost
+		return Ticket{}, false, session.ErrSessionLost
 	}
 	return predecessor, waiting, nil
 }
@@ -236,7 +238,7 @@ func (l Line) List(ctx context.Context) ([]string, error) {
 }
 
 // ListW is List with a watch, which fires when a ticket is taken or given back.
-func (l Line) ListW(ctx context.Context) ([]string, *variants.Watch, error) {
+func (l Line) ListW(ctx context.Context) ([]string, *session.Watch, error) {
 	children, _, watch, err := l.Session.ChildrenW(ctx, l.Dir)
 	return children, watch, err
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // released is the data of a ticket whose client has had its turn.
@@ -32,8 +32,8 @@ type Marking struct {
 }
 
 // NewMarking does for a Marking what [New] does for a Line.
-func NewMarking(session *variants.Session, dir, marker string) Marking {
-	return Marking{Line: New(session, dir, marker)}
+func NewMarking(s *session.Session, dir, marker string) Marking {
+	return Marking{Line: New(s, dir, marker)}
 }
 
 // Take takes a ticket with Enter and calls wait, which returns when its turn has come. If wait fails, the ticket is deleted: a
@@ -58,9 +58,9 @@ func (m *Marking) replace(ctx context.Context, mark string) (t Ticket, err error
 	if m.old.Name == "" {
 		return m.create(ctx, mark, nil, zk.FlagEphemeral)
 	}
-	err = m.Session.Once(ctx, func(c variants.Conn) error {
+	err = m.Session.Once(ctx, func(c session.Conn) error {
 		results, err := c.Multi(&zk.DeleteRequest{Path: m.Path(m.old), Version: -1}, &zk.CreateRequest{
-			Path: path.Join(m.Dir, mark+m.Marker), Flags: zk.FlagEphemeral | zk.FlagSequence, Acl: variants.WorldACL(),
+			Path: path.Join(m.Dir, mark+m.Marker), Flags: zk.FlagEphemeral | zk.FlagSequence, Acl: session.WorldACL(),
 		})
 		if err == nil {
 			t, _ = Parse(path.Base(results[1].String), m.Marker)
@@ -74,11 +74,11 @@ func (m *Marking) replace(ctx context.Context, mark string) (t Ticket, err error
 		m.old = Ticket{}
 		return m.create(ctx, mark, nil, zk.FlagEphemeral)
 	}
-	return t, variants.Attempted("replace a ticket in "+m.Dir, err)
+	return t, session.Attempted("replace a ticket in "+m.Dir, err)
 }
 
 // Leave gives a turn up by marking the ticket. Only a client that has its turn may call it. If the ticket is gone, the session
-// that owned it has ended: variants.ErrSessionLost.
+// that owned it has ended: session.ErrSessionLost.
 func (m *Marking) Leave(ctx context.Context, t Ticket) error {
 	_, err := m.Session.Set(ctx, m.Path(t), []byte(released), -1)
 	switch {
@@ -86,9 +86,9 @@ func (m *Marking) Leave(ctx context.Context, t Ticket) error {
 		m.GivenUp(t)
 		return nil
 	case errors.Is(err, zk.ErrNoNode):
-		return variants.ErrSessionLost
+		return session.ErrSessionLost
 	default:
-		return variants.Attempted("mark "+m.Path(t), err)
+		return session.Attempted("mark "+m.Path(t), err)
 	}
 }
 

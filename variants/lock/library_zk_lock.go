@@ -10,6 +10,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // ZKLock is the lock of the client library that zkbench uses: zk.Lock of go-zookeeper 1.0.4. It uses the algorithm of
@@ -32,7 +34,7 @@ import (
 // Source: as written, but a release is repeated while its reply is lost: lock.go in go-zookeeper 1.0.4.
 type ZKLock struct {
 	*exclusive
-	session *variants.Session
+	session *session.Session
 	conn    *zk.Conn
 	dir     string
 	mine    *zk.Lock // while it is held
@@ -40,19 +42,19 @@ type ZKLock struct {
 
 // NewZKLock returns the lock of one client below an existing znode dir. It fails if the session's connection is not the client
 // library's own.
-func NewZKLock(session *variants.Session, dir string) (*ZKLock, error) {
-	conn, ok := session.Conn().(*zk.Conn)
+func NewZKLock(s *session.Session, dir string) (*ZKLock, error) {
+	conn, ok := s.Conn().(*zk.Conn)
 	if !ok {
-		return nil, fmt.Errorf("zk.Lock needs a connection of the client library, not a %T", session.Conn())
+		return nil, fmt.Errorf("zk.Lock needs a connection of the client library, not a %T", s.Conn())
 	}
-	l := &ZKLock{session: session, conn: conn, dir: dir}
-	l.exclusive = variants.NewExclusive(session, ErrHeld, l.acquire, l.release)
+	l := &ZKLock{session: s, conn: conn, dir: dir}
+	l.exclusive = session.NewExclusive(s, ErrHeld, l.acquire, l.release)
 	return l, nil
 }
 
 func (l *ZKLock) acquire(ctx context.Context) (Grant, error) {
-	mine := zk.NewLock(l.conn, l.dir, variants.WorldACL())
-	if err := l.session.Once(ctx, func(variants.Conn) error { return mine.Lock() }); err != nil {
+	mine := zk.NewLock(l.conn, l.dir, session.WorldACL())
+	if err := l.session.Once(ctx, func(session.Conn) error { return mine.Lock() }); err != nil {
 		return Grant{}, cmp.Or(l.session.Alive(), fmt.Errorf("zk.Lock: %w", err)) // a session that is given up looks closed to it
 	}
 	l.mine = mine
@@ -65,12 +67,12 @@ func number(held *zk.Lock) int64 {
 
 // If the znode is gone, release takes it that an earlier attempt has deleted it.
 func (l *ZKLock) release(ctx context.Context) error {
-	repeated, err := l.session.Retry(ctx, func(variants.Conn) error { return l.mine.Unlock() })
+	repeated, err := l.session.Retry(ctx, func(session.Conn) error { return l.mine.Unlock() })
 	switch {
 	case errors.Is(err, zk.ErrNoNode) && repeated:
 		return l.session.Alive()
 	case errors.Is(err, zk.ErrNoNode):
-		return variants.ErrSessionLost
+		return session.ErrSessionLost
 	}
 	return err
 }

@@ -33,6 +33,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/holding"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 //go:embed naive_*.go optimized_*.go library_*.go drivers
@@ -43,9 +45,9 @@ var code embed.FS
 type Lock interface {
 	// Acquire waits for the lock. When ctx ends first, the client withdraws and the context's error comes back within
 	// about a second even from a session that does not answer. The withdrawal then continues in the background, and a
-	// later Acquire waits for it. variants.ErrSessionLost means that the session was lost while the client waited.
+	// later Acquire waits for it. session.ErrSessionLost means that the session was lost while the client waited.
 	Acquire(ctx context.Context) (Grant, error)
-	// Release gives the lock up; it costs one write. variants.ErrSessionLost means that the lock had already been lost, and
+	// Release gives the lock up; it costs one write. session.ErrSessionLost means that the lock had already been lost, and
 	// that there may have been another holder since. After any other error the lock is still held, and Release may be
 	// tried again.
 	Release(ctx context.Context) error
@@ -91,7 +93,7 @@ func Recipe() variants.Recipe {
 	}
 }
 
-type exclusive = variants.Exclusive[Grant]
+type exclusive = session.Exclusive[Grant]
 
 // marker is in the names of a lock's tickets.
 const marker = "-lock-"
@@ -101,14 +103,14 @@ type sequential struct {
 	line.Line
 }
 
-func (s *sequential) init(session *variants.Session, dir string, wait func(context.Context, line.Ticket) error) {
-	s.Line = line.New(session, dir, marker)
-	s.exclusive = newExclusive(session, &s.Line, wait)
+func (s *sequential) init(sess *session.Session, dir string, wait func(context.Context, line.Ticket) error) {
+	s.Line = line.New(sess, dir, marker)
+	s.exclusive = newExclusive(sess, &s.Line, wait)
 }
 
 // newExclusive returns a lock that is held while a ticket is held. The ticket's number is the fencing token.
-func newExclusive(session *variants.Session, place line.Place, wait func(context.Context, line.Ticket) error) *exclusive {
-	return line.NewExclusive(session, place, ErrHeld, wait, func(mine line.Ticket) Grant {
-		return Grant{Token: int64(mine.Seq), Lost: session.Lost()}
+func newExclusive(s *session.Session, place line.Place, wait func(context.Context, line.Ticket) error) *exclusive {
+	return line.NewExclusive(s, place, ErrHeld, wait, func(mine line.Ticket) Grant {
+		return Grant{Token: int64(mine.Seq), Lost: s.Lost()}
 	})
 }

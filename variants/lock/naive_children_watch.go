@@ -5,6 +5,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // ChildrenWatch is a lock whose waiters all watch the directory with the znodes of all clients.
@@ -38,9 +40,9 @@ import (
 type ChildrenWatch struct{ sequential }
 
 // NewChildrenWatch returns the lock of one client below an existing znode dir.
-func NewChildrenWatch(session *variants.Session, dir string) *ChildrenWatch {
+func NewChildrenWatch(s *session.Session, dir string) *ChildrenWatch {
 	l := &ChildrenWatch{}
-	l.init(session, dir, l.waitForChildren)
+	l.init(s, dir, l.waitForChildren)
 	return l
 }
 

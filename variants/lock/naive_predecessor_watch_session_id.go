@@ -5,6 +5,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // PredecessorWatchSessionID is the lock that recovers from lost replies by the session id in its znode's name. It is
@@ -35,9 +37,9 @@ type PredecessorWatchSessionID struct{ sequential }
 
 // NewPredecessorWatchSessionID returns the lock of one session below an existing znode dir. The session must not have
 // another lock there.
-func NewPredecessorWatchSessionID(session *variants.Session, dir string) *PredecessorWatchSessionID {
+func NewPredecessorWatchSessionID(s *session.Session, dir string) *PredecessorWatchSessionID {
 	l := &PredecessorWatchSessionID{}
-	l.init(session, dir, func(ctx context.Context, mine line.Ticket) error { return l.AwaitFirst(ctx, mine) })
+	l.init(s, dir, func(ctx context.Context, mine line.Ticket) error { return l.AwaitFirst(ctx, mine) })
 	l.Mark = line.SessionID
 	return l
 }

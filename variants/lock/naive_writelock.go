@@ -8,6 +8,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // WriteLock is the lock that comes with ZooKeeper, in its recipes. It is known to be broken: a waiter whose predecessor goes at the
@@ -42,10 +44,10 @@ type WriteLock struct {
 }
 
 // NewWriteLock returns the lock of one session below a znode dir. The session must not have another lock there.
-func NewWriteLock(session *variants.Session, dir string) *WriteLock {
-	l := &WriteLock{Line: line.New(session, dir, marker)}
+func NewWriteLock(s *session.Session, dir string) *WriteLock {
+	l := &WriteLock{Line: line.New(s, dir, marker)}
 	l.Mark = line.SessionID
-	l.exclusive = newExclusive(session, l, l.wait)
+	l.exclusive = newExclusive(s, l, l.wait)
 	return l
 }
 

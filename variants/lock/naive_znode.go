@@ -5,6 +5,8 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Znode is the lock that is one znode: the client that creates it holds it, and all others wait for its deletion.
@@ -45,14 +47,14 @@ import (
 // ZooKeeper, chapter 4.
 type Znode struct {
 	*exclusive
-	node  variants.FencedNode
+	node  session.FencedNode
 	token int64 // while it is held
 }
 
 // NewZnode returns the lock of one client below an existing znode dir, and makes sure that its fence exists.
-func NewZnode(ctx context.Context, session *variants.Session, dir string) (*Znode, error) {
-	l := &Znode{node: variants.FencedNode{Session: session, Path: path.Join(dir, "lock"), Fence: path.Join(dir, "fence")}}
-	l.exclusive = variants.NewExclusive(session, ErrHeld, l.acquire, l.release)
+func NewZnode(ctx context.Context, s *session.Session, dir string) (*Znode, error) {
+	l := &Znode{node: session.FencedNode{Session: s, Path: path.Join(dir, "lock"), Fence: path.Join(dir, "fence")}}
+	l.exclusive = session.NewExclusive(s, ErrHeld, l.acquire, l.release)
 	if err := l.node.EnsureFence(ctx); err != nil {
 		return nil, err
 	}

@@ -3,6 +3,8 @@ package lock
 import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // BackToBack is [PredecessorWatch] with the first listing sent right behind the create, without waiting for its reply.
@@ -23,7 +25,7 @@ import (
 // getChildren), 2 of them writes. One release notifies one client. These are the costs of predecessor-watch.
 //
 // The client library has no request without a wait for its reply, and does not keep the order of two goroutines. So the create runs
-// in a goroutine, and the listing begins when the network connection has seen the create (see [variants.SendAwaiter]).
+// in a goroutine, and the listing begins when the network connection has seen the create (see [session.SendAwaiter]).
 // Without that, the listing waits for the reply, as in predecessor-watch.
 //
 // Bound: an acquire of a free lock takes at least one write, so that no other client takes it too. Here it takes one round trip
@@ -38,9 +40,9 @@ type BackToBack struct {
 }
 
 // NewBackToBack returns the lock of one client below an existing znode dir.
-func NewBackToBack(session *variants.Session, dir string) *BackToBack {
-	l := &BackToBack{BackToBack: line.NewBackToBack(session, dir, marker)}
-	l.exclusive = newExclusive(session, &l.BackToBack, l.AwaitTurn)
+func NewBackToBack(s *session.Session, dir string) *BackToBack {
+	l := &BackToBack{BackToBack: line.NewBackToBack(s, dir, marker)}
+	l.exclusive = newExclusive(s, &l.BackToBack, l.AwaitTurn)
 	return l
 }
 

@@ -5,6 +5,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // PredecessorWatch is the lock in which each waiter watches only the znode just below its own.
@@ -30,9 +32,9 @@ import (
 type PredecessorWatch struct{ sequential }
 
 // NewPredecessorWatch returns the lock of one client below an existing znode dir.
-func NewPredecessorWatch(session *variants.Session, dir string) *PredecessorWatch {
+func NewPredecessorWatch(s *session.Session, dir string) *PredecessorWatch {
 	l := &PredecessorWatch{}
-	l.init(session, dir, func(ctx context.Context, mine line.Ticket) error { return l.AwaitFirst(ctx, mine) })
+	l.init(s, dir, func(ctx context.Context, mine line.Ticket) error { return l.AwaitFirst(ctx, mine) })
 	return l
 }
 

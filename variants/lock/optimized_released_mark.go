@@ -3,6 +3,8 @@ package lock
 import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // ReleasedMark is the lock whose holder releases it by writing to its own znode, so that the next client holds the lock as
@@ -44,9 +46,9 @@ type ReleasedMark struct {
 }
 
 // NewReleasedMark returns the lock of one client below an existing znode dir.
-func NewReleasedMark(session *variants.Session, dir string) *ReleasedMark {
-	l := &ReleasedMark{Marking: line.NewMarking(session, dir, marker)}
-	l.exclusive = newExclusive(session, &l.Marking, l.AwaitTurn)
+func NewReleasedMark(s *session.Session, dir string) *ReleasedMark {
+	l := &ReleasedMark{Marking: line.NewMarking(s, dir, marker)}
+	l.exclusive = newExclusive(s, &l.Marking, l.AwaitTurn)
 	return l
 }
 

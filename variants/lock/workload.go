@@ -5,6 +5,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/holding"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // NewParticipant makes a participant whose step acquires the lock, holds it and releases it.
@@ -17,7 +19,7 @@ func NewParticipant(l Lock, env variants.Env) variants.Participant {
 	})
 }
 
-func join[E Lock](open func(*variants.Session, string) E) variants.JoinFunc {
+func join[E Lock](open func(*session.Session, string) E) variants.JoinFunc {
 	return joinBy(func(_ context.Context, env variants.Env) (Lock, error) { return open(env.Session, env.Root), nil })
 }
 

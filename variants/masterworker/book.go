@@ -11,10 +11,12 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
-func newBookMaster(session *variants.Session, dir string, by mover) *master {
-	m := newMaster(session, dir, by, window)
+func newBookMaster(s *session.Session, dir string, by mover) *master {
+	m := newMaster(s, dir, by, window)
 	m.tasks.always = true
 	m.random = newChoice()
 	return m
@@ -51,21 +53,21 @@ func (m *master) specify(ctx context.Context) error {
 // has changed. If the former master writes between the read and the write of this one, this one must begin again.
 func (m *master) direct(ctx context.Context) error {
 	var stat *zk.Stat
-	err := m.session.Synced(ctx, m.at.masterPath, func(c variants.Conn) (err error) {
+	err := m.session.Synced(ctx, m.at.masterPath, func(c session.Conn) (err error) {
 		_, stat, err = c.Get(m.at.masterPath)
 		return err
 	})
 	if err := errors.Join(err, m.session.Alive()); err != nil {
-		return variants.Attempted("read "+m.at.masterPath, err)
+		return session.Attempted("read "+m.at.masterPath, err)
 	}
 	repeated, err := m.session.Set(ctx, m.at.masterPath, []byte(m.tasks.dir), stat.Version)
 	if !errors.Is(err, zk.ErrBadVersion) {
-		return variants.Attempted("write "+m.at.masterPath, err)
+		return session.Attempted("write "+m.at.masterPath, err)
 	}
 	if repeated {
 		data, _, err := m.session.Get(ctx, m.at.masterPath)
 		if err != nil || string(data) == m.tasks.dir { // an attempt whose reply was lost has taken effect
-			return variants.Attempted("read "+m.at.masterPath, err)
+			return session.Attempted("read "+m.at.masterPath, err)
 		}
 	}
 	return ErrDeposed
@@ -79,8 +81,8 @@ func (m *master) inherit(ctx context.Context) (int, error) {
 	return n, err
 }
 
-func ownTasks(session *variants.Session, dir string) string {
-	return fmt.Sprintf("%s-%x", layoutOf(dir).tasks, session.ID())
+func ownTasks(s *session.Session, dir string) string {
+	return fmt.Sprintf("%s-%x", layoutOf(dir).tasks, s.ID())
 }
 
 // The cost in bookCost is per task with the book's clients and workers, in a batch of share·N tasks.

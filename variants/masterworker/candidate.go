@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Candidate is a client that may become master: one of them is, and the others are its backups. Its methods may be called
@@ -22,15 +22,15 @@ import (
 //
 // A client whose session is lost must not go on as master. What it has begun may still take effect; see [Master].
 type Candidate struct {
-	session *variants.Session
+	session *session.Session
 	znode   string
-	watch   *variants.Watch // on another client's znode; nil before the first attempt
+	watch   *session.Watch // on another client's znode; nil before the first attempt
 	elected atomic.Bool
 }
 
 // NewCandidate returns a candidate below dir, which [Create] has prepared.
-func NewCandidate(session *variants.Session, dir string) *Candidate {
-	return &Candidate{session: session, znode: layoutOf(dir).master}
+func NewCandidate(s *session.Session, dir string) *Candidate {
+	return &Candidate{session: s, znode: layoutOf(dir).master}
 }
 
 // Elected reports whether the client has become master.
@@ -68,12 +68,12 @@ func (c *Candidate) attempt(ctx context.Context) error {
 		return nil
 	}
 	if !errors.Is(err, zk.ErrNodeExists) {
-		return variants.Attempted("create "+c.znode, err)
+		return session.Attempted("create "+c.znode, err)
 	}
 	exists, stat, watch, err := c.session.ExistsW(ctx, c.znode)
 	switch {
 	case err != nil:
-		return variants.Attempted("watch "+c.znode, err)
+		return session.Attempted("watch "+c.znode, err)
 	case exists && stat.EphemeralOwner == c.session.ID(): // an attempt whose reply was lost
 		c.elected.Store(true)
 	case exists:

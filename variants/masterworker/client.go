@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Client submits tasks, a batch at a time, and learns their results. Its methods may be called concurrently and then run
@@ -29,7 +29,7 @@ type Client struct {
 	// executed twice. It may be called concurrently.
 	Resubmitting func()
 
-	session  *variants.Session
+	session  *session.Session
 	at       layout
 	id       string
 	number   int // of tasks submitted, or tried to
@@ -45,15 +45,15 @@ type protocol interface {
 }
 
 type submission struct {
-	task   string          // where it is pending; empty if that is not known
-	watch  *variants.Watch // on the status; nil if none is set
+	task   string         // where it is pending; empty if that is not known
+	watch  *session.Watch // on the status; nil if none is set
 	done   bool
 	result []byte
 }
 
 // NewClient returns a client of the system that [Create] has made below dir.
-func NewClient(session *variants.Session, dir string) *Client {
-	return &Client{session: session, at: layoutOf(dir), id: rand.Text(), protocol: atOnce{}}
+func NewClient(s *session.Session, dir string) *Client {
+	return &Client{session: s, at: layoutOf(dir), id: rand.Text(), protocol: atOnce{}}
 }
 
 // Submit submits a batch of tasks, with [NewClient] all or none. If it fails, Finish withdraws the tasks that were
@@ -89,14 +89,14 @@ func (c *Client) submit(ctx context.Context, tasks [][]byte) error {
 		c.number++
 		c.batch = append(c.batch, s)
 		ops = append(ops,
-			&zk.CreateRequest{Path: c.status(s), Acl: variants.WorldACL(), Flags: zk.FlagEphemeral},
-			&zk.CreateRequest{Path: s.task, Data: data, Acl: variants.WorldACL()})
+			&zk.CreateRequest{Path: c.status(s), Acl: session.WorldACL(), Flags: zk.FlagEphemeral},
+			&zk.CreateRequest{Path: s.task, Data: data, Acl: session.WorldACL()})
 	}
 	_, repeated, err := c.session.Multi(ctx, ops...)
 	if repeated && errors.Is(err, zk.ErrNodeExists) {
 		return nil
 	}
-	return variants.Attempted("submit tasks to "+c.at.tasks, err)
+	return session.Attempted("submit tasks to "+c.at.tasks, err)
 }
 
 func (c *Client) status(s *submission) string { return path.Join(c.at.status, path.Base(s.task)) }
@@ -129,7 +129,7 @@ func (c *Client) lookAt(ctx context.Context, task int) (*submission, error) {
 
 // awaited returns the watch on the status of the first task of the batch whose result is not known, and the task's
 // index: nil and -1 if all are known.
-func (c *Client) awaited() (*variants.Watch, int) {
+func (c *Client) awaited() (*session.Watch, int) {
 	i := slices.IndexFunc(c.batch, func(s *submission) bool { return !s.done })
 	if i < 0 {
 		return nil, i
@@ -162,7 +162,7 @@ func (atOnce) look(ctx context.Context, c *Client, s *submission) error {
 
 func (c *Client) take(s *submission, data []byte, stat *zk.Stat, err error) error {
 	if err != nil {
-		return variants.Attempted("read "+c.status(s), err)
+		return session.Attempted("read "+c.status(s), err)
 	}
 	s.done, s.result = stat.Version > 0, data
 	return nil
@@ -200,7 +200,7 @@ func (atOnce) clear(ctx context.Context, c *Client) error {
 	if repeated && errors.Is(err, zk.ErrNoNode) {
 		return nil
 	}
-	return variants.Attempted("delete statuses from "+c.at.status, err)
+	return session.Attempted("delete statuses from "+c.at.status, err)
 }
 
 // withdraw deletes the existing znodes of an unfinished batch, one by one.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // inbox is a znode in which other clients create children, and from which one client removes them.
@@ -15,13 +15,13 @@ import (
 // An inbox that always watches lists with a watch each time, as in the book. The first child that is removed makes that
 // watch fire.
 type inbox struct {
-	session *variants.Session
+	session *session.Session
 	dir     string
 	always  bool // lists with a watch each time
 
-	watch    *variants.Watch // while the inbox is empty as far as the client knows; nil if none is set
-	notified bool            // there may be children
-	found    []string        // by the listing that set the last watch
+	watch    *session.Watch // while the inbox is empty as far as the client knows; nil if none is set
+	notified bool           // there may be children
+	found    []string       // by the listing that set the last watch
 }
 
 // open sets the first watch, when the client's server has caught up with the others.
@@ -33,7 +33,7 @@ func (b *inbox) open(ctx context.Context) error {
 }
 
 func (b *inbox) sync(ctx context.Context) error {
-	return variants.Attempted("sync "+b.dir, b.session.Sync(ctx, b.dir))
+	return session.Attempted("sync "+b.dir, b.session.Sync(ctx, b.dir))
 }
 
 func (b *inbox) due() bool {
@@ -87,7 +87,7 @@ func (b *inbox) again() { b.notified, b.watch, b.found = true, nil, nil }
 func (b *inbox) rearm(ctx context.Context) error {
 	names, _, watch, err := b.session.ChildrenW(ctx, b.dir)
 	if err != nil {
-		return variants.Attempted("list "+b.dir, err)
+		return session.Attempted("list "+b.dir, err)
 	}
 	slices.Sort(names)
 	if b.found = names; b.always || len(names) == 0 {
@@ -96,8 +96,8 @@ func (b *inbox) rearm(ctx context.Context) error {
 	return nil
 }
 
-func list(ctx context.Context, session *variants.Session, dir string) ([]string, error) {
-	names, _, err := session.Children(ctx, dir)
+func list(ctx context.Context, s *session.Session, dir string) ([]string, error) {
+	names, _, err := s.Children(ctx, dir)
 	slices.Sort(names)
-	return names, variants.Attempted("list "+dir, err)
+	return names, session.Attempted("list "+dir, err)
 }

@@ -10,20 +10,20 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // master is shared by the variants: how tasks are found, which workers get them, and which workers there are. The
 // variants differ in how tasks are moved, and in how many are moved at once.
 type master struct {
-	session *variants.Session
+	session *session.Session
 	at      layout
 	tasks   inbox
-	workers []string        // in order
-	changed *variants.Watch // on the list of workers; nil if the list must be read again
-	turn    int             // how many tasks have been assigned
-	random  *rand.Rand      // chooses the workers; nil if they take turns
-	former  []string        // directories of tasks of former masters, in which no client creates any more
+	workers []string       // in order
+	changed *session.Watch // on the list of workers; nil if the list must be read again
+	turn    int            // how many tasks have been assigned
+	random  *rand.Rand     // chooses the workers; nil if they take turns
+	former  []string       // directories of tasks of former masters, in which no client creates any more
 
 	outstanding int // how many assignments may be outstanding
 	mover       mover
@@ -43,9 +43,9 @@ type assignment struct {
 	data []byte
 }
 
-func newMaster(session *variants.Session, dir string, by mover, outstanding int) *master {
+func newMaster(s *session.Session, dir string, by mover, outstanding int) *master {
 	at := layoutOf(dir)
-	return &master{session: session, at: at, tasks: inbox{session: session, dir: at.tasks}, mover: by, outstanding: outstanding}
+	return &master{session: s, at: at, tasks: inbox{session: s, dir: at.tasks}, mover: by, outstanding: outstanding}
 }
 
 // takeOver reassigns the tasks of workers that are gone and of former masters, and lists the pending tasks with a
@@ -77,11 +77,11 @@ func (m *master) Wait(ctx context.Context) error {
 }
 
 // watches returns the watches that the master waits for while nothing is due. Without workers, tasks are of no use.
-func (m *master) watches() []*variants.Watch {
+func (m *master) watches() []*session.Watch {
 	if len(m.workers) == 0 {
-		return []*variants.Watch{m.changed}
+		return []*session.Watch{m.changed}
 	}
-	return []*variants.Watch{m.changed, m.tasks.watch}
+	return []*session.Watch{m.changed, m.tasks.watch}
 }
 
 func (m *master) due() bool {
@@ -110,7 +110,7 @@ func (m *master) assignAll(ctx context.Context) (total int, err error) {
 // workerLeft reports whether an assignment has failed because the directory of its worker is gone. The list of workers is then
 // outdated even if the notification has not arrived yet.
 func (m *master) workerLeft(ctx context.Context, err error) bool {
-	if !errors.Is(err, zk.ErrNoNode) || errors.Is(err, variants.ErrSessionLost) || ctx.Err() != nil {
+	if !errors.Is(err, zk.ErrNoNode) || errors.Is(err, session.ErrSessionLost) || ctx.Err() != nil {
 		return false
 	}
 	m.changed = nil
@@ -160,7 +160,7 @@ func (m *master) muster(ctx context.Context) (total int, err error) {
 	}
 	workers, _, watch, err := m.session.ChildrenW(ctx, m.at.workers)
 	if err != nil {
-		return 0, variants.Attempted("list "+m.at.workers, err)
+		return 0, session.Attempted("list "+m.at.workers, err)
 	}
 	slices.Sort(workers)
 	m.workers = workers
@@ -230,7 +230,7 @@ func (m *master) give(ctx context.Context, a assignment) (bool, error) {
 	if err != nil || !there {
 		return false, err
 	}
-	ctx, cancel := variants.Cleanup(ctx)
+	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
 	err = m.mover.move(ctx, m, a)
 	return err == nil, err
@@ -241,7 +241,7 @@ func (m *master) read(ctx context.Context, a *assignment) (there bool, err error
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}
-	return err == nil, variants.Attempted("read "+a.from, err)
+	return err == nil, session.Attempted("read "+a.from, err)
 }
 
 // operations returns the move of a task as a part of a multi. The deletion comes first, because a multi reports its
@@ -250,6 +250,6 @@ func (m *master) read(ctx context.Context, a *assignment) (there bool, err error
 func (a assignment) operations() []any {
 	return []any{
 		&zk.DeleteRequest{Path: a.from, Version: -1},
-		&zk.CreateRequest{Path: a.to, Data: a.data, Acl: variants.WorldACL()},
+		&zk.CreateRequest{Path: a.to, Data: a.data, Acl: session.WorldACL()},
 	}
 }

@@ -64,6 +64,8 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 //go:embed naive_*.go optimized_*.go
@@ -82,7 +84,7 @@ type Master interface {
 
 	// due and watches are for clients that wait for several things at once.
 	due() bool
-	watches() []*variants.Watch
+	watches() []*session.Watch
 }
 
 // The errors of calls that are not possible at the moment.
@@ -111,24 +113,24 @@ func layoutOf(dir string) layout {
 }
 
 // Create creates the directories below an existing znode dir, except for those that exist.
-func Create(ctx context.Context, session *variants.Session, dir string) error {
+func Create(ctx context.Context, s *session.Session, dir string) error {
 	at := layoutOf(dir)
 	for _, p := range []string{at.workers, at.tasks, at.assign, at.status} {
-		if err := session.Ensure(ctx, p, nil, 0); err != nil {
+		if err := s.Ensure(ctx, p, nil, 0); err != nil {
 			return err
 		}
 	}
-	return session.Ensure(ctx, at.masterPath, []byte(at.tasks), 0)
+	return s.Ensure(ctx, at.masterPath, []byte(at.tasks), 0)
 }
 
 // run runs op unless the session is lost or ctx has ended. Nothing is undone if the caller leaves: the next call
 // continues after the steps that were done.
-func run[T any](ctx context.Context, session *variants.Session, op func(context.Context) (T, error)) (T, error) {
+func run[T any](ctx context.Context, s *session.Session, op func(context.Context) (T, error)) (T, error) {
 	var zero T
-	if err := session.Alive(); err != nil {
+	if err := s.Alive(); err != nil {
 		return zero, err
 	}
-	return variants.Run(ctx, session, func(ctx context.Context) (T, error) {
+	return session.Run(ctx, s, func(ctx context.Context) (T, error) {
 		if err := ctx.Err(); err != nil {
 			return zero, err
 		}
@@ -136,8 +138,8 @@ func run[T any](ctx context.Context, session *variants.Session, op func(context.
 	}, nil)
 }
 
-func do(ctx context.Context, session *variants.Session, op func(context.Context) error) error {
-	_, err := run(ctx, session, func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) })
+func do(ctx context.Context, s *session.Session, op func(context.Context) error) error {
+	_, err := run(ctx, s, func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) })
 	return err
 }
 

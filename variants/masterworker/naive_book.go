@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Book is the master of the book, with the book's clients and workers.
@@ -44,8 +46,8 @@ import (
 type Book struct{ *master }
 
 // NewBook takes over as master below dir, which [Create] has prepared.
-func NewBook(ctx context.Context, session *variants.Session, dir string) (Book, error) {
-	m := newBookMaster(session, dir, twoSteps{})
+func NewBook(ctx context.Context, s *session.Session, dir string) (Book, error) {
+	m := newBookMaster(s, dir, twoSteps{})
 	return Book{m}, m.takeOver(ctx)
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // CreateThenDelete is the master that assigns a task in two steps.
@@ -48,8 +50,8 @@ import (
 type CreateThenDelete struct{ *master }
 
 // NewCreateThenDelete takes over as master below dir, which [Create] has prepared.
-func NewCreateThenDelete(ctx context.Context, session *variants.Session, dir string) (CreateThenDelete, error) {
-	m, err := newTwoSteps(ctx, session, dir, 1)
+func NewCreateThenDelete(ctx context.Context, s *session.Session, dir string) (CreateThenDelete, error) {
+	m, err := newTwoSteps(ctx, s, dir, 1)
 	return CreateThenDelete{m}, err
 }
 

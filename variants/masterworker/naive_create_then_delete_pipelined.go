@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // CreateThenDeletePipelined is [CreateThenDelete] with ten assignments outstanding.
@@ -29,8 +31,8 @@ import (
 type CreateThenDeletePipelined struct{ *master }
 
 // NewCreateThenDeletePipelined takes over as master below dir, which [Create] has prepared.
-func NewCreateThenDeletePipelined(ctx context.Context, session *variants.Session, dir string) (CreateThenDeletePipelined, error) {
-	m, err := newTwoSteps(ctx, session, dir, window)
+func NewCreateThenDeletePipelined(ctx context.Context, s *session.Session, dir string) (CreateThenDeletePipelined, error) {
+	m, err := newTwoSteps(ctx, s, dir, window)
 	return CreateThenDeletePipelined{m}, err
 }
 

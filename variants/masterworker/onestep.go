@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // oneStep moves tasks in one multi each, and all tasks of a dead worker in a single one.
@@ -18,7 +18,7 @@ func (oneStep) move(ctx context.Context, m *master, a assignment) error {
 	if err != nil && len(results) > 0 && errors.Is(results[0].Error, zk.ErrNoNode) {
 		return nil
 	}
-	return variants.Attempted("move "+a.from+" to "+a.to, err)
+	return session.Attempted("move "+a.from+" to "+a.to, err)
 }
 
 // mostMoved limits the tasks that one multi moves, because a request has a limited size.
@@ -44,7 +44,7 @@ func (oneStep) moveAll(ctx context.Context, m *master, dir string, tasks []strin
 	_, _, err := m.session.Multi(ctx, ops...)
 	switch {
 	case err != nil:
-		return 0, variants.Attempted("assign the tasks of "+dir+" again", err)
+		return 0, session.Attempted("assign the tasks of "+dir+" again", err)
 	case !all:
 		return count, zk.ErrNotEmpty
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // BookChecked is [BookMulti] with a path of the master's own below which the clients create their tasks.
@@ -31,9 +33,9 @@ import (
 type BookChecked struct{ *master }
 
 // NewBookChecked takes over as master below dir, which [Create] has prepared.
-func NewBookChecked(ctx context.Context, session *variants.Session, dir string) (BookChecked, error) {
-	m := newBookMaster(session, dir, oneStep{})
-	m.tasks.dir = ownTasks(session, dir)
+func NewBookChecked(ctx context.Context, s *session.Session, dir string) (BookChecked, error) {
+	m := newBookMaster(s, dir, oneStep{})
+	m.tasks.dir = ownTasks(s, dir)
 	if err := m.specify(ctx); err != nil {
 		return BookChecked{m}, err
 	}

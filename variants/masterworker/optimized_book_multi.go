@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // BookMulti is [Book] with an assignment in one multi.
@@ -28,8 +30,8 @@ import (
 type BookMulti struct{ *master }
 
 // NewBookMulti takes over as master below dir, which [Create] has prepared.
-func NewBookMulti(ctx context.Context, session *variants.Session, dir string) (BookMulti, error) {
-	m := newBookMaster(session, dir, oneStep{})
+func NewBookMulti(ctx context.Context, s *session.Session, dir string) (BookMulti, error) {
+	m := newBookMaster(s, dir, oneStep{})
 	return BookMulti{m}, m.takeOver(ctx)
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Multi is the master that assigns a task in one step.
@@ -42,8 +44,8 @@ import (
 type Multi struct{ *master }
 
 // NewMulti takes over as master below dir, which [Create] has prepared.
-func NewMulti(ctx context.Context, session *variants.Session, dir string) (Multi, error) {
-	m := newMaster(session, dir, oneStep{}, 1)
+func NewMulti(ctx context.Context, s *session.Session, dir string) (Multi, error) {
+	m := newMaster(s, dir, oneStep{}, 1)
 	return Multi{m}, m.takeOver(ctx)
 }
 

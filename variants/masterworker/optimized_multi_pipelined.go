@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // MultiPipelined is [Multi] with ten assignments outstanding.
@@ -27,8 +29,8 @@ import (
 type MultiPipelined struct{ *master }
 
 // NewMultiPipelined takes over as master below dir, which [Create] has prepared.
-func NewMultiPipelined(ctx context.Context, session *variants.Session, dir string) (MultiPipelined, error) {
-	m := newMaster(session, dir, oneStep{}, window)
+func NewMultiPipelined(ctx context.Context, s *session.Session, dir string) (MultiPipelined, error) {
+	m := newMaster(s, dir, oneStep{}, window)
 	return MultiPipelined{m}, m.takeOver(ctx)
 }
 

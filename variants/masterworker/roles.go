@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The roles of participants. All of them are workers, too.
@@ -52,7 +52,7 @@ func (p *participant) contend(ctx context.Context) error {
 		}
 		return err
 	})
-	return variants.Attempted("take over as master", err)
+	return session.Attempted("take over as master", err)
 }
 
 // lifeBits is how many bits of a task's number are its number within the life of its client.
@@ -175,7 +175,7 @@ func (p *participant) learn(ctx context.Context) error {
 
 // giveUp withdraws the present batch, so that the next step can submit another one.
 func (p *participant) giveUp(ctx context.Context) error {
-	ctx, cancel := variants.Cleanup(ctx)
+	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
 	p.env.Record(Withdrawn, 0)
 	p.batch = 0

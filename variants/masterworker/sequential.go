@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // NewBookClient returns a client that works as the book's does:
@@ -18,15 +18,15 @@ import (
 //  2. After each create, watch status/task-<number> with exists. If it exists, read it.
 //  3. When the watch fires, read the status.
 //  4. With all results, delete the statuses, ten at once. The book's text leaves them, and its example code deletes them.
-func NewBookClient(session *variants.Session, dir string) *Client {
-	return &Client{session: session, at: layoutOf(dir), protocol: oneByOne{}}
+func NewBookClient(s *session.Session, dir string) *Client {
+	return &Client{session: s, at: layoutOf(dir), protocol: oneByOne{}}
 }
 
 // NewCheckedClient returns a client that works as a book client does, but creates its tasks below the path that the
 // master specifies: it reads master-path, and creates the task in a multi that checks that master-path still has the
 // version read. If it has not, it reads again.
-func NewCheckedClient(session *variants.Session, dir string) *Client {
-	return &Client{session: session, at: layoutOf(dir), protocol: oneByOne{checked: true}}
+func NewCheckedClient(s *session.Session, dir string) *Client {
+	return &Client{session: s, at: layoutOf(dir), protocol: oneByOne{checked: true}}
 }
 
 // oneByOne creates tasks, and deletes their statuses, one by one.
@@ -51,9 +51,9 @@ func (p oneByOne) put(ctx context.Context, c *Client, tasks [][]byte) error {
 	})
 }
 
-func (c *Client) sequential(ctx context.Context, prefix string, create func(variants.Conn) (string, error)) (string, error) {
+func (c *Client) sequential(ctx context.Context, prefix string, create func(session.Conn) (string, error)) (string, error) {
 	created, again := "", false
-	_, err := c.session.Retry(ctx, func(conn variants.Conn) (err error) {
+	_, err := c.session.Retry(ctx, func(conn session.Conn) (err error) {
 		if again && c.Resubmitting != nil {
 			c.Resubmitting()
 		}
@@ -62,15 +62,15 @@ func (c *Client) sequential(ctx context.Context, prefix string, create func(vari
 		return err
 	})
 	if err != nil {
-		return "", variants.Attempted("create "+prefix, err)
+		return "", session.Attempted("create "+prefix, err)
 	}
 	return created, nil
 }
 
 func (c *Client) createSequential(ctx context.Context, data []byte) (string, error) {
 	prefix := path.Join(c.at.tasks, "task-")
-	return c.sequential(ctx, prefix, func(conn variants.Conn) (string, error) {
-		return conn.Create(prefix, data, zk.FlagSequence, variants.WorldACL())
+	return c.sequential(ctx, prefix, func(conn session.Conn) (string, error) {
+		return conn.Create(prefix, data, zk.FlagSequence, session.WorldACL())
 	})
 }
 
@@ -78,12 +78,12 @@ func (c *Client) createChecked(ctx context.Context, data []byte) (string, error)
 	for {
 		parent, stat, err := c.session.Get(ctx, c.at.masterPath)
 		if err != nil {
-			return "", variants.Attempted("read "+c.at.masterPath, err)
+			return "", session.Attempted("read "+c.at.masterPath, err)
 		}
 		prefix := path.Join(string(parent), taskPrefix(string(parent)))
-		created, err := c.sequential(ctx, prefix, func(conn variants.Conn) (string, error) {
+		created, err := c.sequential(ctx, prefix, func(conn session.Conn) (string, error) {
 			results, err := conn.Multi(&zk.CheckVersionRequest{Path: c.at.masterPath, Version: stat.Version},
-				&zk.CreateRequest{Path: prefix, Data: data, Acl: variants.WorldACL(), Flags: zk.FlagSequence})
+				&zk.CreateRequest{Path: prefix, Data: data, Acl: session.WorldACL(), Flags: zk.FlagSequence})
 			if err != nil {
 				return "", err
 			}
@@ -103,7 +103,7 @@ func taskPrefix(dir string) string { return strings.Replace(path.Base(dir), "tas
 func (p oneByOne) look(ctx context.Context, c *Client, s *submission) error {
 	exists, _, watch, err := c.session.ExistsW(ctx, c.status(s))
 	if err != nil {
-		return variants.Attempted("watch "+c.status(s), err)
+		return session.Attempted("watch "+c.status(s), err)
 	}
 	if s.watch = watch; exists {
 		return p.read(ctx, c, s)
@@ -118,7 +118,7 @@ func (oneByOne) read(ctx context.Context, c *Client, s *submission) error {
 	case errors.Is(err, zk.ErrNoNode):
 		return nil
 	case err != nil:
-		return variants.Attempted("read "+c.status(s), err)
+		return session.Attempted("read "+c.status(s), err)
 	}
 	s.done, s.result = true, data
 	return nil
@@ -137,8 +137,8 @@ func (oneByOne) clear(ctx context.Context, c *Client) error {
 //
 // The book sends the two writes without waiting for the reply to the first. With this client library they could then arrive in the
 // other order, and a worker that died between them would take the task with it.
-func NewBookWorker(ctx context.Context, session *variants.Session, dir, name string) (*Worker, error) {
-	w := newWorker(session, dir, name)
+func NewBookWorker(ctx context.Context, s *session.Session, dir, name string) (*Worker, error) {
+	w := newWorker(s, dir, name)
 	w.inbox.always, w.report = true, w.reportThenDelete
 	return w, w.begin(ctx)
 }

@@ -8,11 +8,11 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
-func newTwoSteps(ctx context.Context, session *variants.Session, dir string, outstanding int) (*master, error) {
-	m := newMaster(session, dir, twoSteps{}, outstanding)
+func newTwoSteps(ctx context.Context, s *session.Session, dir string, outstanding int) (*master, error) {
+	m := newMaster(s, dir, twoSteps{}, outstanding)
 	if err := m.disambiguate(ctx); err != nil {
 		return m, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Task is a task that a worker has to execute.
@@ -32,7 +32,7 @@ type Task struct {
 // The book creates assign/<name> before workers/<name>, so that a master does not assign to a worker without a directory.
 // With the multi a directory without a worker always belongs to a worker that is gone.
 type Worker struct {
-	session *variants.Session
+	session *session.Session
 	at      layout
 	member  string // its ephemeral znode
 	dir     string // of its assignments
@@ -44,16 +44,16 @@ type Worker struct {
 
 // NewWorker registers a worker below dir, which [Create] has prepared. No earlier worker may have had its name, because
 // the master may still have to reassign that worker's tasks.
-func NewWorker(ctx context.Context, session *variants.Session, dir, name string) (*Worker, error) {
-	w := newWorker(session, dir, name)
+func NewWorker(ctx context.Context, s *session.Session, dir, name string) (*Worker, error) {
+	w := newWorker(s, dir, name)
 	w.report = w.reportAtOnce
 	return w, w.begin(ctx)
 }
 
-func newWorker(session *variants.Session, dir, name string) *Worker {
+func newWorker(s *session.Session, dir, name string) *Worker {
 	at := layoutOf(dir)
-	w := &Worker{session: session, at: at, member: path.Join(at.workers, name), dir: path.Join(at.assign, name)}
-	w.inbox = inbox{session: session, dir: w.dir}
+	w := &Worker{session: s, at: at, member: path.Join(at.workers, name), dir: path.Join(at.assign, name)}
+	w.inbox = inbox{session: s, dir: w.dir}
 	return w
 }
 
@@ -66,12 +66,12 @@ func (w *Worker) begin(ctx context.Context) error {
 
 func (w *Worker) register(ctx context.Context) error {
 	_, repeated, err := w.session.Multi(ctx,
-		&zk.CreateRequest{Path: w.dir, Acl: variants.WorldACL()},
-		&zk.CreateRequest{Path: w.member, Acl: variants.WorldACL(), Flags: zk.FlagEphemeral})
+		&zk.CreateRequest{Path: w.dir, Acl: session.WorldACL()},
+		&zk.CreateRequest{Path: w.member, Acl: session.WorldACL(), Flags: zk.FlagEphemeral})
 	if repeated && errors.Is(err, zk.ErrNodeExists) {
 		return nil
 	}
-	return variants.Attempted("register "+w.member, err)
+	return session.Attempted("register "+w.member, err)
 }
 
 // Wait returns when there may be a task to execute.
@@ -110,7 +110,7 @@ func (w *Worker) next(ctx context.Context) (*Task, error) {
 		case err == nil:
 			w.current = &Task{Name: w.names[0], Data: data}
 		case !errors.Is(err, zk.ErrNoNode):
-			return nil, variants.Attempted("read "+assignment, err)
+			return nil, session.Attempted("read "+assignment, err)
 		}
 		w.names = w.names[1:]
 	}
@@ -118,7 +118,7 @@ func (w *Worker) next(ctx context.Context) (*Task, error) {
 }
 
 // Done reports the result of the task that Next returned. After an error it may be tried again, but not after
-// variants.ErrSessionLost: then it is not known whether the report took effect, and another worker may get the task.
+// session.ErrSessionLost: then it is not known whether the report took effect, and another worker may get the task.
 func (w *Worker) Done(ctx context.Context, result []byte) error {
 	return do(ctx, w.session, func(ctx context.Context) error {
 		if w.current == nil {
@@ -140,7 +140,7 @@ func (w *Worker) reportAtOnce(ctx context.Context, task string, result []byte) e
 	if errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode) { // reported, perhaps by an attempt whose reply was lost
 		return w.session.Discard(ctx, assignment)
 	}
-	return variants.Attempted("report "+status, err)
+	return session.Attempted("report "+status, err)
 }
 
 // Close removes the worker from the list of workers. If it still has tasks, the master assigns them again.

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // What happens to tasks. The value is the number of a task unless the comment says otherwise. The kinds are exported for
@@ -94,8 +96,8 @@ var (
 
 type system struct {
 	window    int64 // how many tasks may be executed twice if a master dies
-	newClient func(session *variants.Session, dir string) *Client
-	newWorker func(ctx context.Context, session *variants.Session, dir, name string) (*Worker, error)
+	newClient func(s *session.Session, dir string) *Client
+	newWorker func(ctx context.Context, s *session.Session, dir, name string) (*Worker, error)
 	stepwise  bool // the client submits the tasks of a batch one by one, and a worker reports in two steps
 }
 
@@ -104,7 +106,7 @@ func ours(window int64) system {
 	return system{window: window, newClient: NewClient, newWorker: NewWorker}
 }
 
-func join[M Master](open func(context.Context, *variants.Session, string) (M, error), s system) variants.JoinFunc {
+func join[M Master](open func(context.Context, *session.Session, string) (M, error), s system) variants.JoinFunc {
 	var runs sync.Map // of *batches, by root
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		all, _ := runs.LoadOrStore(env.Root, &batches{present: newBatch(0)})
@@ -170,7 +172,7 @@ func (p *participant) Step(ctx context.Context) error {
 // commission is the step of the client. It ends when the others have ended theirs: in a lockstep run, the runner would
 // otherwise count one of them as a client that waits in vain.
 func (p *participant) commission(ctx context.Context) error {
-	err := variants.Attempted("submit", p.submit(ctx, share*p.env.Clients))
+	err := session.Attempted("submit", p.submit(ctx, share*p.env.Clients))
 	for err == nil && (p.visiting || p.batch > 0) {
 		err = p.play(ctx, ctx)
 	}
@@ -203,14 +205,14 @@ func (p *participant) play(ctx, waiting context.Context) error {
 	case acted || err != nil:
 		return err
 	case p.learns():
-		return variants.Attempted("learn", p.learn(ctx))
+		return session.Attempted("learn", p.learn(ctx))
 	default:
 		return p.await(waiting)
 	}
 }
 
 func (p *participant) await(ctx context.Context) error {
-	watches := []*variants.Watch{p.worker.inbox.watch}
+	watches := []*session.Watch{p.worker.inbox.watch}
 	switch {
 	case p.master != nil:
 		watches = append(watches, p.master.watches()...)
@@ -262,7 +264,7 @@ func (p *participant) Leave(ctx context.Context) error {
 	if p.candidate != nil {
 		err = errors.Join(err, p.candidate.Resign(ctx))
 	}
-	if err = errors.Join(err, p.worker.Close(ctx)); errors.Is(err, variants.ErrSessionLost) {
+	if err = errors.Join(err, p.worker.Close(ctx)); errors.Is(err, session.ErrSessionLost) {
 		return nil
 	}
 	return err

@@ -8,8 +8,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 const marker = "-member-"
@@ -20,17 +21,17 @@ type group struct {
 	line line.Line
 	read func(ctx context.Context, members []line.Ticket) (View, error) // the variant's
 
-	membership *variants.Exclusive[line.Ticket]
+	membership *session.Exclusive[line.Ticket]
 	own        line.Ticket // while the client is a member
 
-	following *variants.Session // so that a client can join and leave while it waits for a change
-	view      View              // of the last listing; belongs to the operation that follows
-	watch     atomic.Pointer[variants.Watch]
+	following *session.Session // so that a client can join and leave while it waits for a change
+	view      View             // of the last listing; belongs to the operation that follows
+	watch     atomic.Pointer[session.Watch]
 }
 
-func (g *group) init(session *variants.Session, dir string, read func(context.Context, []line.Ticket) (View, error)) {
-	g.line, g.read, g.following = line.New(session, dir, marker), read, session.Fork()
-	g.membership = variants.NewExclusive[line.Ticket](session, ErrMember, nil, g.leave)
+func (g *group) init(s *session.Session, dir string, read func(context.Context, []line.Ticket) (View, error)) {
+	g.line, g.read, g.following = line.New(s, dir, marker), read, s.Fork()
+	g.membership = session.NewExclusive[line.Ticket](s, ErrMember, nil, g.leave)
 }
 
 func (g *group) Join(ctx context.Context, data []byte) error {
@@ -49,7 +50,7 @@ func (g *group) Leave(ctx context.Context) error { return g.membership.Release(c
 
 func (g *group) leave(ctx context.Context) error {
 	err := g.line.Leave(ctx, g.own)
-	if err == nil || errors.Is(err, variants.ErrSessionLost) {
+	if err == nil || errors.Is(err, session.ErrSessionLost) {
 		g.outdate()
 	}
 	return err
@@ -60,7 +61,7 @@ func (g *group) leave(ctx context.Context) error {
 func (g *group) outdate() { g.watch.Load().Invalidate() }
 
 func (g *group) View(ctx context.Context) (View, error) {
-	return variants.Run(ctx, g.following, func(ctx context.Context) (View, error) {
+	return session.Run(ctx, g.following, func(ctx context.Context) (View, error) {
 		if err := g.refresh(ctx); err != nil {
 			return nil, err
 		}
@@ -104,5 +105,5 @@ func (g *group) get(ctx context.Context, member line.Ticket) (m Member, there bo
 	if errors.Is(err, zk.ErrNoNode) {
 		return Member{}, false, nil
 	}
-	return Member{Name: member.Name, Data: data}, err == nil, variants.Attempted("read a member", err)
+	return Member{Name: member.Name, Data: data}, err == nil, session.Attempted("read a member", err)
 }

@@ -30,7 +30,7 @@ var code embed.FS
 
 // Group is one client's view of a group, and its membership if it is a member. Its methods may be called concurrently;
 // Join and Leave do not wait for a Changed that is under way. When their context ends, they return within about a second
-// even if the server is silent. All return variants.ErrSessionLost when the session, and with it the membership, is gone.
+// even if the server is silent. All return session.ErrSessionLost when the session, and with it the membership, is gone.
 type Group interface {
 	// Join makes the client a member with this data, which does not change as long as it is one. It returns ErrMember
 	// if the client is a member already. When ctx ends first, the client is not a member.

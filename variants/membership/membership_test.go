@@ -12,6 +12,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/variantstest"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // teller's values are numbers, or memberships: "round.client", with an apostrophe for each former life of the client.
@@ -169,8 +171,8 @@ func TestChanges(t *testing.T) {
 
 // flaky is a session that has one member, whose data is read at the second attempt, on another connection, and on which no watch ever fires.
 type flaky struct {
-	variants.Conn
-	monitor         *variants.Monitor
+	session.Conn
+	monitor         *session.Monitor
 	listings, reads int
 }
 
@@ -190,8 +192,8 @@ func (f *flaky) Get(string) ([]byte, *zk.Stat, error) {
 
 // A watch that was set before an outage is not waited for.
 func TestNoWatchIsTrustedAcrossAnOutage(t *testing.T) {
-	f := &flaky{monitor: variants.NewMonitor(time.Hour)}
-	g := NewDiffCache(variants.NewMonitoredSession(f, f.monitor), "/group")
+	f := &flaky{monitor: session.NewMonitor(time.Hour)}
+	g := NewDiffCache(session.NewMonitoredSession(f, f.monitor), "/group")
 	for range 2 {
 		if view, err := g.View(t.Context()); err != nil || len(view) != 1 {
 			t.Fatalf("view %v, %v", view, err)

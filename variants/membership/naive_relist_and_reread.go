@@ -5,6 +5,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // RelistAndReread is the group whose clients list it and read every member again whenever it changes.
@@ -33,9 +35,9 @@ import (
 type RelistAndReread struct{ group }
 
 // NewRelistAndReread returns one client's view of the group below dir, an existing znode.
-func NewRelistAndReread(session *variants.Session, dir string) *RelistAndReread {
+func NewRelistAndReread(s *session.Session, dir string) *RelistAndReread {
 	g := &RelistAndReread{}
-	g.init(session, dir, g.reread)
+	g.init(s, dir, g.reread)
 	return g
 }
 

@@ -5,6 +5,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // DiffCache is the group whose clients remember its members, and read only those that are new.
@@ -40,9 +42,9 @@ import (
 type DiffCache struct{ group }
 
 // NewDiffCache returns one client's view of the group below dir, an existing znode.
-func NewDiffCache(session *variants.Session, dir string) *DiffCache {
+func NewDiffCache(s *session.Session, dir string) *DiffCache {
 	g := &DiffCache{}
-	g.init(session, dir, g.readNew)
+	g.init(s, dir, g.readNew)
 	return g
 }
 

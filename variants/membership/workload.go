@@ -8,6 +8,8 @@ import (
 	"strconv"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The events that a participant records. The value of an event about a member is a membership, see stamp.
@@ -73,7 +75,7 @@ var (
 )
 
 // In join, each client is a member from the beginning, of round 0.
-func join[G Group](open func(session *variants.Session, dir string) G) variants.JoinFunc {
+func join[G Group](open func(s *session.Session, dir string) G) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		p := &participant{group: open(env.Session, env.Root), env: env, seen: slices.Repeat([]int64{-1}, env.Clients)}
 		env.Record(enrolled, int64(env.Clients))
@@ -131,7 +133,7 @@ func (p *participant) step(ctx context.Context) error {
 }
 
 func (p *participant) noteLoss(err error) error {
-	if errors.Is(err, variants.ErrSessionLost) {
+	if errors.Is(err, session.ErrSessionLost) {
 		p.env.Record(lost, p.membership())
 	}
 	return err
@@ -213,7 +215,7 @@ func (p *participant) note(kind variants.EventKind, members []Member) error {
 }
 
 func (p *participant) Leave(ctx context.Context) error {
-	if err := p.noteLoss(p.leave(ctx)); !errors.Is(err, variants.ErrSessionLost) {
+	if err := p.noteLoss(p.leave(ctx)); !errors.Is(err, session.ErrSessionLost) {
 		return err
 	}
 	return nil

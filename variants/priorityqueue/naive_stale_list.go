@@ -6,6 +6,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // StaleList is the priority queue in which a client lists the items again only when it has exhausted its last list.
@@ -41,10 +43,10 @@ import (
 type StaleList struct{ items.Cached }
 
 // NewStaleList returns one client's end of the queue below an existing znode dir.
-func NewStaleList(ctx context.Context, session *variants.Session, dir string) (*StaleList, error) {
+func NewStaleList(ctx context.Context, s *session.Session, dir string) (*StaleList, error) {
 	q := &StaleList{}
 	q.Arrange = byUrgency
-	return q, q.Open(ctx, line.New(session, dir, marker), q)
+	return q, q.Open(ctx, line.New(s, dir, marker), q)
 }
 
 // Put implements [Queue].

@@ -7,6 +7,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // InvalidatedList is the priority queue in which a list is valid only until anything in the queue changes.
@@ -19,7 +21,7 @@ import (
 //
 // A client receives notifications and replies in one order. So a watch that has not fired when the reply to step 3 arrives
 // proves that the list was still right when the client's server sent that reply. After an outage the watch counts as fired,
-// see [variants.Watch].
+// see [session.Watch].
 //
 // Cost of a take without interference, as in a lockstep run: 1 create, 1 listing, 1 get, 1 delete, and 1 notification of
 // the client's own delete. No other client has a watch armed, because each client's last take has fired its watch:
@@ -49,13 +51,13 @@ import (
 type InvalidatedList struct {
 	items.Deleting
 	list  []line.Ticket
-	watch *variants.Watch // of the list
+	watch *session.Watch // of the list
 }
 
 // NewInvalidatedList returns one client's end of the queue below an existing znode dir.
-func NewInvalidatedList(ctx context.Context, session *variants.Session, dir string) (*InvalidatedList, error) {
+func NewInvalidatedList(ctx context.Context, s *session.Session, dir string) (*InvalidatedList, error) {
 	q := &InvalidatedList{}
-	return q, q.Open(ctx, line.New(session, dir, marker), q)
+	return q, q.Open(ctx, line.New(s, dir, marker), q)
 }
 
 // Put implements [Queue].

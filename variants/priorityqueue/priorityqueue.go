@@ -19,7 +19,7 @@
 //	invalidated-list  the same                      1 listing more, and 1 notification of its own delete
 //
 // Each variant's own comment has the steps and the exact formulas; `zkbench run priority-drain` checks the formulas. Every
-// write travels in one multi with one to <dir>/journals/<guid>: see [items.Journal].
+// write travels in one multi with one to <dir>/journals/<guid>: see [session.Journal].
 package priorityqueue
 
 import (

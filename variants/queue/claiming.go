@@ -8,9 +8,10 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // claiming is the common part of the variants that claim an item with an ephemeral znode and remove it when it has been
@@ -21,13 +22,13 @@ type claiming struct {
 }
 
 // claimIn gives each item's claim the item's name in another directory, and creates that directory if it is missing.
-func (q *claiming) claimIn(ctx context.Context, session *variants.Session, claims string) error {
+func (q *claiming) claimIn(ctx context.Context, s *session.Session, claims string) error {
 	q.claim = func(t line.Ticket) string { return path.Join(claims, t.Name) }
-	return session.Ensure(ctx, claims, nil, 0)
+	return s.Ensure(ctx, claims, nil, 0)
 }
 
 func (q *claiming) claimRequest(t line.Ticket) *zk.CreateRequest {
-	return &zk.CreateRequest{Path: q.claim(t), Acl: variants.WorldACL(), Flags: zk.FlagEphemeral}
+	return &zk.CreateRequest{Path: q.claim(t), Acl: session.WorldACL(), Flags: zk.FlagEphemeral}
 }
 
 func (q *claiming) unclaimRequest(t line.Ticket) *zk.DeleteRequest {
@@ -61,18 +62,18 @@ func (q *claiming) readClaimed(ctx context.Context, t line.Ticket) (*items.Taken
 	if err == nil && found {
 		return item, nil
 	}
-	ctx, cancel := variants.Cleanup(ctx)
+	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
 	return nil, errors.Join(err, q.GiveBack(ctx, item))
 }
 
 func (q *claiming) GiveBack(ctx context.Context, t *items.Taken) error {
 	_, err := q.Journal.Do(ctx, q.unclaimRequest(t.Ticket))
-	return variants.Attempted("delete "+q.claim(t.Ticket), err)
+	return session.Attempted("delete "+q.claim(t.Ticket), err)
 }
 
 // Finish leaves the claim behind.
 func (q *claiming) Finish(ctx context.Context, t *items.Taken) error {
 	_, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t.Ticket), Version: -1})
-	return variants.Attempted("delete "+q.Path(t.Ticket), err)
+	return session.Attempted("delete "+q.Path(t.Ticket), err)
 }

@@ -6,6 +6,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // ListAndDelete is the queue in which every take lists all items and deletes the first.
@@ -32,9 +34,9 @@ import (
 type ListAndDelete struct{ items.Deleting }
 
 // NewListAndDelete returns one client's end of the queue below an existing znode dir.
-func NewListAndDelete(ctx context.Context, session *variants.Session, dir string) (*ListAndDelete, error) {
+func NewListAndDelete(ctx context.Context, s *session.Session, dir string) (*ListAndDelete, error) {
 	q := &ListAndDelete{}
-	return q, q.Open(ctx, line.New(session, dir, marker), q)
+	return q, q.Open(ctx, line.New(s, dir, marker), q)
 }
 
 // TakeNext implements [items.Strategy].

@@ -7,6 +7,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // LockAndClaim is the queue in which an item is locked while it is processed, and a client asks for each lock first.
@@ -50,12 +52,12 @@ import (
 type LockAndClaim struct{ claiming }
 
 // NewLockAndClaim returns one client's end of the queue below an existing znode dir.
-func NewLockAndClaim(ctx context.Context, session *variants.Session, dir string) (*LockAndClaim, error) {
+func NewLockAndClaim(ctx context.Context, s *session.Session, dir string) (*LockAndClaim, error) {
 	q := &LockAndClaim{}
-	if err := q.claimIn(ctx, session, path.Join(dir, "claims")); err != nil {
+	if err := q.claimIn(ctx, s, path.Join(dir, "claims")); err != nil {
 		return nil, err
 	}
-	return q, q.Open(ctx, line.New(session, dir, marker), q)
+	return q, q.Open(ctx, line.New(s, dir, marker), q)
 }
 
 // TakeNext implements [items.Strategy].
@@ -77,7 +79,7 @@ func (q *LockAndClaim) Finish(ctx context.Context, t *items.Taken) error {
 	if err := q.claiming.Finish(ctx, t); err != nil {
 		return err
 	}
-	ctx, cancel := variants.Cleanup(ctx)
+	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
 	return q.GiveBack(ctx, t)
 }

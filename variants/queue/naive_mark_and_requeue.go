@@ -14,6 +14,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // MarkAndRequeue is the queue in which a client writes its name into the item that it processes, and the marks of clients that have
@@ -60,24 +62,24 @@ import (
 type MarkAndRequeue struct {
 	items.Client
 	consumers string
-	me        string          // in consumers, and in the marks
-	watch     *variants.Watch // of consumers, as of the last clean-up
-	version   int32           // of the item that is marked by this client
+	me        string         // in consumers, and in the marks
+	watch     *session.Watch // of consumers, as of the last clean-up
+	version   int32          // of the item that is marked by this client
 }
 
 var _ variants.Refresher = (*MarkAndRequeue)(nil)
 
 // NewMarkAndRequeue returns one client's end of the queue below an existing znode dir.
-func NewMarkAndRequeue(ctx context.Context, session *variants.Session, dir string) (*MarkAndRequeue, error) {
+func NewMarkAndRequeue(ctx context.Context, s *session.Session, dir string) (*MarkAndRequeue, error) {
 	q := &MarkAndRequeue{consumers: path.Join(dir, "consumers"), me: rand.Text()}
-	err := errors.Join(session.Ensure(ctx, q.consumers, nil, 0), session.Ensure(ctx, path.Join(q.consumers, q.me), nil, zk.FlagEphemeral))
+	err := errors.Join(s.Ensure(ctx, q.consumers, nil, 0), s.Ensure(ctx, path.Join(q.consumers, q.me), nil, zk.FlagEphemeral))
 	if err != nil {
 		return nil, err
 	}
-	if err := q.Open(ctx, line.New(session, dir, marker), q); err != nil {
+	if err := q.Open(ctx, line.New(s, dir, marker), q); err != nil {
 		return nil, err
 	}
-	return q, errors.Join(q.requeue(ctx), session.Alive())
+	return q, errors.Join(q.requeue(ctx), s.Alive())
 }
 
 // The mark of an item that no client processes is empty.
@@ -116,7 +118,7 @@ func (q *MarkAndRequeue) set(ctx context.Context, t line.Ticket, version int32, 
 	if errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}
-	return err == nil, variants.Attempted("set "+q.Path(t), err)
+	return err == nil, session.Attempted("set "+q.Path(t), err)
 }
 
 // TakeNext implements [items.Strategy].
@@ -205,7 +207,7 @@ func (q *MarkAndRequeue) allMarked(ctx context.Context) ([]*found, error) {
 // Finish implements [items.Strategy].
 func (q *MarkAndRequeue) Finish(ctx context.Context, t *items.Taken) error {
 	_, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t.Ticket), Version: q.version})
-	return variants.Attempted("delete "+q.Path(t.Ticket), err)
+	return session.Attempted("delete "+q.Path(t.Ticket), err)
 }
 
 // GiveBack implements [items.Strategy]: it removes the mark.

@@ -7,6 +7,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // WideLock is the queue from which one client at a time takes an item, under a lock.
@@ -44,12 +46,12 @@ type WideLock struct {
 const ticketMarker = "-ticket-"
 
 // NewWideLock returns one client's end of the queue below an existing znode dir.
-func NewWideLock(ctx context.Context, session *variants.Session, dir string) (*WideLock, error) {
-	q := &WideLock{tickets: line.New(session, path.Join(dir, "tickets"), ticketMarker)}
-	if err := session.Ensure(ctx, q.tickets.Dir, nil, 0); err != nil {
+func NewWideLock(ctx context.Context, s *session.Session, dir string) (*WideLock, error) {
+	q := &WideLock{tickets: line.New(s, path.Join(dir, "tickets"), ticketMarker)}
+	if err := s.Ensure(ctx, q.tickets.Dir, nil, 0); err != nil {
 		return nil, err
 	}
-	return q, q.Open(ctx, line.New(session, dir, marker), q)
+	return q, q.Open(ctx, line.New(s, dir, marker), q)
 }
 
 // TakeNext implements [items.Strategy]. An item that has been deleted is returned even if the session is lost before the ticket

@@ -8,6 +8,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // WakeAndScan is the queue whose consumers are notified of every change, and then walk through all items.
@@ -51,19 +53,19 @@ import (
 // item, and the journal: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking.
 type WakeAndScan struct {
 	claiming
-	list  []line.Ticket   // the rest of the walk
-	watch *variants.Watch // of the list; nil before the first walk
+	list  []line.Ticket  // the rest of the walk
+	watch *session.Watch // of the list; nil before the first walk
 }
 
 var _ items.Notified = (*WakeAndScan)(nil)
 
 // NewWakeAndScan returns one client's end of the queue below an existing znode dir.
-func NewWakeAndScan(ctx context.Context, session *variants.Session, dir string) (*WakeAndScan, error) {
+func NewWakeAndScan(ctx context.Context, s *session.Session, dir string) (*WakeAndScan, error) {
 	q := &WakeAndScan{}
-	if err := q.claimIn(ctx, session, path.Join(dir, "locks")); err != nil {
+	if err := q.claimIn(ctx, s, path.Join(dir, "locks")); err != nil {
 		return nil, err
 	}
-	return q, q.Open(ctx, line.New(session, dir, marker), q)
+	return q, q.Open(ctx, line.New(s, dir, marker), q)
 }
 
 // TakeNext implements [items.Strategy].

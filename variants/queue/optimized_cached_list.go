@@ -6,6 +6,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // CachedList is the queue in which a client lists the items again only when it has exhausted its last list.
@@ -43,10 +45,10 @@ import (
 type CachedList struct{ items.Cached }
 
 // NewCachedList returns one client's end of the queue below an existing znode dir.
-func NewCachedList(ctx context.Context, session *variants.Session, dir string) (*CachedList, error) {
+func NewCachedList(ctx context.Context, s *session.Session, dir string) (*CachedList, error) {
 	q := &CachedList{}
 	q.Arrange = func(children []string) []line.Ticket { return line.Sorted(children, marker) }
-	return q, q.Open(ctx, line.New(session, dir, marker), q)
+	return q, q.Open(ctx, line.New(s, dir, marker), q)
 }
 
 func cachedListVariant() variants.Variant {

@@ -12,6 +12,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // MultiClaim is the queue in which an item is claimed while it is processed, and claims stand beside the items.
@@ -51,10 +53,10 @@ type MultiClaim struct{ claiming }
 const claimSuffix = "-claim"
 
 // NewMultiClaim returns one client's end of the queue below an existing znode dir.
-func NewMultiClaim(ctx context.Context, session *variants.Session, dir string) (*MultiClaim, error) {
+func NewMultiClaim(ctx context.Context, s *session.Session, dir string) (*MultiClaim, error) {
 	q := &MultiClaim{}
 	q.claim = func(t line.Ticket) string { return q.Path(t) + claimSuffix }
-	return q, q.Open(ctx, line.New(session, dir, marker), q)
+	return q, q.Open(ctx, line.New(s, dir, marker), q)
 }
 
 // TakeNext implements [items.Strategy].
@@ -92,7 +94,7 @@ func withoutClaimed(children []string) []line.Ticket {
 // Finish implements [items.Strategy].
 func (q *MultiClaim) Finish(ctx context.Context, t *items.Taken) error {
 	_, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t.Ticket), Version: -1}, q.unclaimRequest(t.Ticket))
-	return variants.Attempted("delete "+q.Path(t.Ticket)+" and its claim", err)
+	return session.Attempted("delete "+q.Path(t.Ticket)+" and its claim", err)
 }
 
 func multiClaimVariant() variants.Variant {

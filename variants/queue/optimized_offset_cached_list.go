@@ -6,6 +6,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // OffsetCachedList is the queue in which each client starts at another place in its list.
@@ -40,10 +42,10 @@ type OffsetCachedList struct {
 
 // NewOffsetCachedList returns one client's end of the queue below an existing znode dir. With its share still zero it
 // starts at the head.
-func NewOffsetCachedList(ctx context.Context, session *variants.Session, dir string) (*OffsetCachedList, error) {
+func NewOffsetCachedList(ctx context.Context, s *session.Session, dir string) (*OffsetCachedList, error) {
 	q := &OffsetCachedList{}
 	q.Arrange = func(children []string) []line.Ticket { return q.turn(line.Sorted(children, marker)) }
-	return q, q.Open(ctx, line.New(session, dir, marker), q)
+	return q, q.Open(ctx, line.New(s, dir, marker), q)
 }
 
 // turn rotates a list so that it begins with the client's share. It computes with sequence numbers instead of places in

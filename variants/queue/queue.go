@@ -22,7 +22,7 @@
 // Each variant's own comment has the steps and the exact formulas; `zkbench run queue-drain` checks the formulas.
 //
 // Every write of an item or a claim travels in one multi with a set of <dir>/journals/<guid>, an ephemeral znode of the client,
-// which shows after a lost reply whether the write has taken effect: see [items.Journal]. That costs no request. Where the
+// which shows after a lost reply whether the write has taken effect: see [session.Journal]. That costs no request. Where the
 // source of a variant is said to differ by the journal, it is this.
 package queue
 

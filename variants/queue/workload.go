@@ -5,6 +5,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/items"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // phaseDone comes in addition to the phases of [items]. It is empty for the variants that delete an item before they
@@ -33,7 +35,7 @@ func newWorker(q Queue, env variants.Env) variants.Participant {
 	return &worker{items.Worker{Queue: q, Env: env}, q}
 }
 
-func join[Q Queue](open func(context.Context, *variants.Session, string) (Q, error)) variants.JoinFunc {
+func join[Q Queue](open func(context.Context, *session.Session, string) (Q, error)) variants.JoinFunc {
 	return variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
 		return open(ctx, env.Session, env.Root)
 	}, newWorker)

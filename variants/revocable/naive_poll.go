@@ -7,6 +7,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/revoking"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Poll is the revocable lock whose holder asks again and again whether another client wants it.
@@ -36,9 +38,9 @@ type Poll struct {
 }
 
 // NewPoll returns the lock of one client below an existing znode dir. The interval must be positive.
-func NewPoll(session *variants.Session, dir string, interval time.Duration) *Poll {
+func NewPoll(s *session.Session, dir string, interval time.Duration) *Poll {
 	l := &Poll{interval: interval}
-	l.init(session, dir, l)
+	l.init(s, dir, l)
 	return l
 }
 

@@ -5,6 +5,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/revoking"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // DataWatch is the revocable lock whose holder watches its own znode.
@@ -48,9 +50,9 @@ import (
 type DataWatch struct{ sequential }
 
 // NewDataWatch returns the lock of one client below an existing znode dir.
-func NewDataWatch(session *variants.Session, dir string) *DataWatch {
+func NewDataWatch(s *session.Session, dir string) *DataWatch {
 	l := &DataWatch{}
-	l.init(session, dir, l)
+	l.init(s, dir, l)
 	return l
 }
 

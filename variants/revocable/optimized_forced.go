@@ -9,6 +9,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
 	"github.com/zkbench/zkbench/variants/revoking"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Forced is the revocable lock that is taken away from a holder that does not give it up in time. The recipes page calls
@@ -57,9 +59,9 @@ type Forced struct {
 }
 
 // NewForced returns the lock of one client below an existing znode dir. All clients must give the same grace.
-func NewForced(session *variants.Session, dir string, grace time.Duration) *Forced {
+func NewForced(s *session.Session, dir string, grace time.Duration) *Forced {
 	l := &Forced{grace: grace}
-	l.init(session, dir, l)
+	l.init(s, dir, l)
 	return l
 }
 
@@ -74,7 +76,7 @@ func (l *Forced) Release(ctx context.Context) error { return l.orForced(l.sequen
 
 // orForced returns ErrForced if the znode was deleted and has not gone with its session.
 func (l *Forced) orForced(err error) error {
-	if !errors.Is(err, variants.ErrSessionLost) || l.Session.Alive() != nil {
+	if !errors.Is(err, session.ErrSessionLost) || l.Session.Alive() != nil {
 		return err
 	}
 	return ErrForced

@@ -44,10 +44,10 @@ const (
 type Lock interface {
 	// Acquire asks the client just before in the line to give the lock up, and waits for it. When ctx ends first, the client
 	// withdraws and the context's error comes back within about a second even from a session that does not answer. The
-	// withdrawal then continues in the background, and a later Acquire waits for it. variants.ErrSessionLost means that the
+	// withdrawal then continues in the background, and a later Acquire waits for it. session.ErrSessionLost means that the
 	// session was lost while the client waited.
 	Acquire(ctx context.Context) (Grant, error)
-	// Release gives the lock up; it costs one delete. variants.ErrSessionLost or ErrForced means that the lock had already
+	// Release gives the lock up; it costs one delete. session.ErrSessionLost or ErrForced means that the lock had already
 	// been lost, and that there may have been another holder since. After any other error the lock is still held, and
 	// Release may be tried again.
 	Release(ctx context.Context) error

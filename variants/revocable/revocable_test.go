@@ -11,6 +11,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/holding"
 	"github.com/zkbench/zkbench/variants/variantstest"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The events of teller are one second apart, and grace is given in seconds.
@@ -105,14 +107,14 @@ func TestStepRecordsHowAHoldEnds(t *testing.T) {
 		{"no client asks", scripted{}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing, holding.Released}, nil},
 		{"is asked", scripted{grant: Grant{Revoked: over}}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Heeded, holding.Releasing, holding.Released}, nil},
 		{"is forced", scripted{stays: ErrForced}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing, ousted, holding.Released}, nil},
-		{"withdraws", scripted{refused: variants.ErrSessionLost}, nil, []variants.EventKind{agreed, holding.Requested, holding.Withdrew}, variants.ErrSessionLost},
-		{"loses its session", scripted{grant: Grant{Revoked: over}, stays: variants.ErrSessionLost}, over, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Deposed}, variants.ErrSessionLost},
-		{"loses its session as it releases", scripted{stays: variants.ErrSessionLost}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing}, variants.ErrSessionLost},
+		{"withdraws", scripted{refused: session.ErrSessionLost}, nil, []variants.EventKind{agreed, holding.Requested, holding.Withdrew}, session.ErrSessionLost},
+		{"loses its session", scripted{grant: Grant{Revoked: over}, stays: session.ErrSessionLost}, over, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Deposed}, session.ErrSessionLost},
+		{"loses its session as it releases", scripted{stays: session.ErrSessionLost}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing}, session.ErrSessionLost},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []variants.EventKind
 			p := NewParticipant(tt.lock, Terms{Grace: grace}, variants.Env{
-				Session:      variants.NewSession(nil, tt.lost),
+				Session:      session.NewSession(nil, tt.lost),
 				Record:       func(kind variants.EventKind, _ int64) { got = append(got, kind) },
 				RecordUnless: variantstest.RecordUnless(&got),
 				Hold:         func(context.Context, <-chan struct{}) error { return nil },

@@ -3,9 +3,10 @@ package revocable
 import (
 	"context"
 
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
 	"github.com/zkbench/zkbench/variants/revoking"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 const marker = "-lock-"
@@ -20,19 +21,19 @@ type strategy interface {
 // sequential is shared by the variants: one client's place in the line, and the requests that it listens for while it
 // holds.
 type sequential struct {
-	*variants.Exclusive[Grant]
+	*session.Exclusive[Grant]
 	line.Line
-	background *variants.Session // on which a holder listens
+	background *session.Session // on which a holder listens
 	strategy   strategy
 	mine       line.Ticket // while the lock is held, as is listening
 	listening  *revoking.Listening
 }
 
-func (s *sequential) init(session *variants.Session, dir string, strategy strategy) {
-	s.Line = line.New(session, dir, marker)
-	s.background = session.Background()
+func (s *sequential) init(sess *session.Session, dir string, strategy strategy) {
+	s.Line = line.New(sess, dir, marker)
+	s.background = sess.Background()
 	s.strategy = strategy
-	s.Exclusive = variants.NewExclusive(session, ErrHeld, s.acquire, s.release)
+	s.Exclusive = session.NewExclusive(sess, ErrHeld, s.acquire, s.release)
 }
 
 func (s *sequential) acquire(ctx context.Context) (Grant, error) {

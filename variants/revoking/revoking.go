@@ -11,7 +11,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Unlock is the data by which the znode of a client asks it to give up.
@@ -20,7 +20,7 @@ const Unlock = "unlock"
 // Seen is the state of a client's own znode, as the client has read it.
 type Seen struct {
 	Asked bool
-	Watch *variants.Watch // nil if none is armed
+	Watch *session.Watch // nil if none is armed
 }
 
 // RequestReader reads requests to give up from a client's own znode.
@@ -33,7 +33,7 @@ type RequestReader interface {
 
 // Znode is a client's own znode. Its session is for work in the background.
 type Znode struct {
-	Session *variants.Session
+	Session *session.Session
 	Path    string
 }
 
@@ -51,7 +51,7 @@ func (z Znode) ReadW(ctx context.Context) (Seen, error) {
 
 func goneIsLost(err error) error {
 	if errors.Is(err, zk.ErrNoNode) {
-		return variants.ErrSessionLost
+		return session.ErrSessionLost
 	}
 	return err
 }
@@ -96,21 +96,21 @@ func (u UntilAsked) LookAgain(ctx context.Context, last Seen) (Seen, error) {
 }
 
 // Ask asks the owner of a znode to give up, and reports whether the znode exists. Asking twice does no harm.
-func Ask(ctx context.Context, session *variants.Session, path string) (exists bool, err error) {
-	_, err = session.Set(ctx, path, []byte(Unlock), -1)
+func Ask(ctx context.Context, s *session.Session, path string) (exists bool, err error) {
+	_, err = s.Set(ctx, path, []byte(Unlock), -1)
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
 	}
-	return err == nil, variants.Attempted("write to "+path, err)
+	return err == nil, session.Attempted("write to "+path, err)
 }
 
 // AskOnce asks the owner of a znode unless another client has: it expects the version that it has read, so that the
 // watches of clients that have asked before do not fire. It returns nil if the znode does not exist.
-func AskOnce(ctx context.Context, session *variants.Session, path string) error {
+func AskOnce(ctx context.Context, s *session.Session, path string) error {
 	for {
-		data, stat, err := session.Get(ctx, path)
+		data, stat, err := s.Get(ctx, path)
 		if err == nil && string(data) != Unlock {
-			_, err = session.Set(ctx, path, []byte(Unlock), stat.Version)
+			_, err = s.Set(ctx, path, []byte(Unlock), stat.Version)
 		}
 		switch {
 		case errors.Is(err, zk.ErrBadVersion): // another client was faster, or an attempt whose reply was lost

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // ChildrenWatch is the read/write lock in which every waiter watches the directory that all their znodes are in.
@@ -37,9 +39,9 @@ import (
 type ChildrenWatch struct{ sequential }
 
 // NewChildrenWatch returns the lock of one client below an existing znode dir.
-func NewChildrenWatch(session *variants.Session, dir string) *ChildrenWatch {
+func NewChildrenWatch(s *session.Session, dir string) *ChildrenWatch {
 	l := &ChildrenWatch{}
-	l.init(session, dir, l.waitForChildren)
+	l.init(s, dir, l.waitForChildren)
 	return l
 }
 

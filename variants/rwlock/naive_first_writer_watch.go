@@ -6,6 +6,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // FirstWriterWatch is the read/write lock in which a waiting reader watches the lowest writer.
@@ -37,9 +39,9 @@ import (
 type FirstWriterWatch struct{ sequential }
 
 // NewFirstWriterWatch returns the lock of one client below an existing znode dir.
-func NewFirstWriterWatch(session *variants.Session, dir string) *FirstWriterWatch {
+func NewFirstWriterWatch(s *session.Session, dir string) *FirstWriterWatch {
 	l := &FirstWriterWatch{}
-	l.init(session, dir, func(ctx context.Context, mine contender) error { return l.await(ctx, mine, firstWriter) })
+	l.init(s, dir, func(ctx context.Context, mine contender) error { return l.await(ctx, mine, firstWriter) })
 	return l
 }
 

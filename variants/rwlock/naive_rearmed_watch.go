@@ -6,6 +6,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
 	"github.com/zkbench/zkbench/variants/revoking"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // RearmedWatch is the revocable read/write lock whose clients watch their own znodes from beginning to end, and the znodes that
@@ -48,9 +50,9 @@ import (
 type RearmedWatch struct{ revocable }
 
 // NewRearmedWatch returns the lock of one client below an existing znode dir.
-func NewRearmedWatch(session *variants.Session, dir string) *RearmedWatch {
+func NewRearmedWatch(s *session.Session, dir string) *RearmedWatch {
 	l := &RearmedWatch{}
-	l.init(session, dir, l.takeTurn)
+	l.init(s, dir, l.takeTurn)
 	return l
 }
 

@@ -6,6 +6,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
 	"github.com/zkbench/zkbench/variants/revoking"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // AskOnce is the revocable read/write lock whose clients ask before they watch, and ask no client that has been asked.
@@ -53,9 +55,9 @@ import (
 type AskOnce struct{ revocable }
 
 // NewAskOnce returns the lock of one client below an existing znode dir.
-func NewAskOnce(session *variants.Session, dir string) *AskOnce {
+func NewAskOnce(s *session.Session, dir string) *AskOnce {
 	l := &AskOnce{}
-	l.init(session, dir, l.takeTurn)
+	l.init(s, dir, l.takeTurn)
 	return l
 }
 

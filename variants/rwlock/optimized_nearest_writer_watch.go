@@ -5,6 +5,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // NearestWriterWatch is the read/write lock in which a waiting reader watches the last writer before it.
@@ -40,9 +42,9 @@ import (
 type NearestWriterWatch struct{ sequential }
 
 // NewNearestWriterWatch returns the lock of one client below an existing znode dir.
-func NewNearestWriterWatch(session *variants.Session, dir string) *NearestWriterWatch {
+func NewNearestWriterWatch(s *session.Session, dir string) *NearestWriterWatch {
 	l := &NearestWriterWatch{}
-	l.init(session, dir, func(ctx context.Context, mine contender) error { return l.await(ctx, mine, nearestWriter) })
+	l.init(s, dir, func(ctx context.Context, mine contender) error { return l.await(ctx, mine, nearestWriter) })
 	return l
 }
 

@@ -5,6 +5,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // ReleasedMark is the read/write lock whose writers release it by writing to their own znode, so that the clients behind a
@@ -43,15 +45,15 @@ import (
 //
 // Source: ours: nearest-writer-watch (ZooKeeper recipes page, Shared Locks) with a writer's release that is a write.
 type ReleasedMark struct {
-	exclusive *variants.Exclusive[Grant]
+	exclusive *session.Exclusive[Grant]
 	marking   line.Marking
 	mine      contender // while the lock is held
 }
 
 // NewReleasedMark returns the lock of one client below an existing znode dir.
-func NewReleasedMark(session *variants.Session, dir string) *ReleasedMark {
-	l := &ReleasedMark{marking: line.NewMarking(session, dir, readMarker)}
-	l.exclusive = variants.NewExclusive[Grant](session, ErrHeld, nil, l.give)
+func NewReleasedMark(s *session.Session, dir string) *ReleasedMark {
+	l := &ReleasedMark{marking: line.NewMarking(s, dir, readMarker)}
+	l.exclusive = session.NewExclusive[Grant](s, ErrHeld, nil, l.give)
 	return l
 }
 

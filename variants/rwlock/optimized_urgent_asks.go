@@ -6,6 +6,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/revoking"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // UrgentAsks is the revocable read/write lock with two priorities, in which only urgent clients ask, and only others give up.
@@ -58,9 +60,9 @@ import (
 type UrgentAsks struct{ revocable }
 
 // NewUrgentAsks returns the lock of one client below an existing znode dir.
-func NewUrgentAsks(session *variants.Session, dir string) *UrgentAsks {
+func NewUrgentAsks(s *session.Session, dir string) *UrgentAsks {
 	l := &UrgentAsks{}
-	l.init(session, dir, l.takeTurn)
+	l.init(s, dir, l.takeTurn)
 	return l
 }
 

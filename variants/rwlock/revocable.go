@@ -8,6 +8,8 @@ import (
 	"github.com/zkbench/zkbench/variants/holding"
 	"github.com/zkbench/zkbench/variants/line"
 	"github.com/zkbench/zkbench/variants/revoking"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // grace is the time within which a holder that was asked gives up. It is ample: a holder needs milliseconds, but
@@ -43,7 +45,7 @@ func RevocableRecipe() variants.Recipe {
 // revocable is shared by the variants with revocation. They differ in whom they ask, and in how they listen.
 type revocable struct {
 	sequential
-	background *variants.Session // on which a client listens
+	background *session.Session // on which a client listens
 	listening  *revoking.Listening
 	turn       turn
 }
@@ -52,11 +54,11 @@ type revocable struct {
 // may ask it.
 type turn func(ctx context.Context, mine contender) (*revoking.Listening, error)
 
-func (r *revocable) init(session *variants.Session, dir string, turn turn) {
-	r.Line = line.New(session, dir, readMarker)
-	r.background = session.Background()
+func (r *revocable) init(s *session.Session, dir string, turn turn) {
+	r.Line = line.New(s, dir, readMarker)
+	r.background = s.Background()
 	r.turn = turn
-	r.exclusive = variants.NewExclusive[Grant](session, ErrHeld, nil, r.release)
+	r.exclusive = session.NewExclusive[Grant](s, ErrHeld, nil, r.release)
 }
 
 func (r *revocable) Acquire(ctx context.Context, mode Mode) (Grant, error) {

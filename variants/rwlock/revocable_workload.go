@@ -6,6 +6,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/holding"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // What a participant of a lock that can be revoked records in addition, before its first step.
@@ -79,7 +81,7 @@ func NewParticipant(l RevocableLock, terms Terms, env variants.Env) variants.Par
 	})
 }
 
-func joinRevocable[L RevocableLock](terms Terms, open func(*variants.Session, string) L) variants.JoinFunc {
+func joinRevocable[L RevocableLock](terms Terms, open func(*session.Session, string) L) variants.JoinFunc {
 	return variants.JoinBy(
 		func(_ context.Context, env variants.Env) (L, error) { return open(env.Session, env.Root), nil },
 		func(l L, env variants.Env) variants.Participant { return NewParticipant(l, terms, env) })

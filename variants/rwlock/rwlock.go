@@ -62,9 +62,9 @@ func (m Mode) String() string {
 type Lock interface {
 	// Acquire waits for the lock. When ctx ends first, the client withdraws and the context's error comes back within
 	// about a second even from a session that does not answer. The withdrawal then continues in the background, and a
-	// later Acquire waits for it. variants.ErrSessionLost means that the session was lost while the client waited.
+	// later Acquire waits for it. session.ErrSessionLost means that the session was lost while the client waited.
 	Acquire(ctx context.Context, mode Mode) (Grant, error)
-	// Release gives the lock up, in whichever mode it is held; it costs one write. variants.ErrSessionLost means that the
+	// Release gives the lock up, in whichever mode it is held; it costs one write. session.ErrSessionLost means that the
 	// lock had already been lost, and that there may have been another holder since. After any other error the lock is
 	// still held, and Release may be tried again.
 	Release(ctx context.Context) error

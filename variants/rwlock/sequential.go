@@ -5,8 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 const (
@@ -40,12 +41,12 @@ func contenders(children []string) []contender {
 	return all
 }
 
-// ahead returns the contenders before mine. If mine is missing, its session is gone: variants.ErrSessionLost.
+// ahead returns the contenders before mine. If mine is missing, its session is gone: session.ErrSessionLost.
 func ahead(mine contender, children []string) ([]contender, error) {
 	all := contenders(children)
 	i := slices.Index(all, mine)
 	if i < 0 {
-		return nil, variants.ErrSessionLost
+		return nil, session.ErrSessionLost
 	}
 	return all[:i], nil
 }
@@ -55,14 +56,14 @@ func isWriter(c contender) bool { return c.mode == Write }
 // sequential is one client's place in the line. The variants that share it differ in how they wait.
 type sequential struct {
 	line.Line // with the marker of readers
-	exclusive *variants.Exclusive[Grant]
+	exclusive *session.Exclusive[Grant]
 	mine      line.Ticket // while the lock is held
 	wait      func(ctx context.Context, mine contender) error
 }
 
-func (s *sequential) init(session *variants.Session, dir string, wait func(context.Context, contender) error) {
-	s.Line = line.New(session, dir, readMarker)
-	s.exclusive = variants.NewExclusive[Grant](session, ErrHeld, nil, func(ctx context.Context) error { return s.Leave(ctx, s.mine) })
+func (s *sequential) init(sess *session.Session, dir string, wait func(context.Context, contender) error) {
+	s.Line = line.New(sess, dir, readMarker)
+	s.exclusive = session.NewExclusive[Grant](sess, ErrHeld, nil, func(ctx context.Context) error { return s.Leave(ctx, s.mine) })
 	s.wait = wait
 }
 

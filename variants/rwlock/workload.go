@@ -5,6 +5,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/holding"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // waited is recorded, in addition to the events of package holding, before a participant records that it acquired the
@@ -48,7 +50,7 @@ func role(env variants.Env, step int) Mode {
 // withThirds defines, in a formula, how many clients read first (f), write (w), and read behind the writers (r).
 const withThirds = " with f=⌈N/3⌉, w=⌊(N+1)/3⌋, r=⌊N/3⌋"
 
-func join[L Lock](open func(*variants.Session, string) L) variants.JoinFunc {
+func join[L Lock](open func(*session.Session, string) L) variants.JoinFunc {
 	return variants.JoinBy(
 		func(_ context.Context, env variants.Env) (L, error) { return open(env.Session, env.Root), nil },
 		func(l L, env variants.Env) variants.Participant { return newWorker(env, l.Acquire, l.Release) })

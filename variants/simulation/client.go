@@ -14,6 +14,8 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // client takes its steps, in as many lives as that takes. Faults use it, too, in their own goroutines.
@@ -46,9 +48,9 @@ type client struct {
 type life struct {
 	number  int64
 	link    *link
-	monitor *variants.Monitor
+	monitor *session.Monitor
 	conn    *zk.Conn
-	session *variants.Session
+	session *session.Session
 	places  variants.Places // guarded by the run's mutex
 	cancel  context.CancelFunc
 	dead    chan struct{} // not nil once it has died: closed when it may join again; guarded by the run's mutex
@@ -120,7 +122,7 @@ func (c *client) open(ctx context.Context, number int64) (*life, error) {
 	source := func(direction uint64) *rand.Rand {
 		return rand.New(rand.NewPCG(c.run.plan.Seed, uint64(c.index)<<32|uint64(number)<<1|direction)) //nolint:gosec // to be repeated
 	}
-	l := &life{number: number, monitor: variants.NewMonitor(time.Duration(c.run.plan.Session)), closed: make(chan struct{})}
+	l := &life{number: number, monitor: session.NewMonitor(time.Duration(c.run.plan.Session)), closed: make(chan struct{})}
 	l.places.Calls = c.run.recipe.Calls
 	l.link = &link{
 		servers: c.run.server.Members(), turn: c.index + int(number), ledger: wire.NewTapped(c.run.epoch, tap{c.run, c.index}), sending: c.sent,
@@ -143,7 +145,7 @@ func (c *client) open(ctx context.Context, number int64) (*life, error) {
 		}
 	})
 	l.monitor.Guard(l)
-	l.session = variants.NewMonitoredSession(seam{l.conn, c.call}, l.monitor)
+	l.session = session.NewMonitoredSession(seam{l.conn, c.call}, l.monitor)
 	select {
 	case <-ready:
 	case <-ctx.Done():
@@ -196,7 +198,7 @@ func (c *client) env(l *life) variants.Env {
 	return variants.Env{
 		Clients: r.plan.Clients, Index: c.index, Life: int(l.number), Completed: c.completed, Size: r.recipe.UsualSize(),
 		Session: l.session, Root: root,
-		Dial:   func(context.Context) (*variants.Session, func(), error) { return l.session.Fork(), func() {}, nil },
+		Dial:   func(context.Context) (*session.Session, func(), error) { return l.session.Fork(), func() {}, nil },
 		Record: func(kind variants.EventKind, value int64) { c.record(l, kind, value) },
 		RecordUnless: func(closed <-chan struct{}, kind, otherwise variants.EventKind, value int64) {
 			r.record(c.index, l, closed, kind, otherwise, value)
@@ -321,7 +323,7 @@ func (c *client) work(ctx context.Context, l *life, p variants.Participant) erro
 			failures = 0
 			c.completed++
 			c.run.progress(time.Since(begun))
-		case l.over() && ctx.Err() == nil && !errors.Is(err, variants.ErrSessionLost):
+		case l.over() && ctx.Err() == nil && !errors.Is(err, session.ErrSessionLost):
 			c.run.find(Failed, "a step of client %d, whose session was lost, failed with another error: %v", c.index, err)
 			c.run.stop()
 			return err

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // usualLatency is the average latency of a message, unless its client is far away.
@@ -35,7 +37,7 @@ func NewPlan(recipe variants.Recipe, variant variants.Variant, seed uint64) Plan
 	p.Hold = []Duration{0, Duration(8 * time.Millisecond), p.Session / 2}[r.IntN(3)]
 	p.Latency = r.latencies(p.Clients)
 	p.Beside = []Duration{0, p.Session/40 + r.upTo(time.Duration(p.Session)/10)}[min(1, r.IntN(4))]
-	p.Rewatch = []Duration{0, Duration(variants.RewatchPause)}[min(1, r.IntN(4))]
+	p.Rewatch = []Duration{0, Duration(session.RewatchPause)}[min(1, r.IntN(4))]
 	p.Lag, p.Expiry = r.lags(), []Duration{0, r.upTo(tick)}[r.IntN(2)]
 	if r.IntN(20) == 0 {
 		return p

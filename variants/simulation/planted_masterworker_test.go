@@ -7,13 +7,13 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // forgetful is the connection of a client to which no worker ever seems to be gone, as long as it has a directory: the tasks of a worker that
 // has died are lost, and further tasks are assigned to it.
 type forgetful struct {
-	variants.Conn
+	session.Conn
 
 	mu      sync.Mutex
 	workers []string // all that have ever been listed

@@ -12,11 +12,13 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // persistent is a connection that creates no ephemeral znodes: what a client that has died holds never becomes free
 // again.
-type persistent struct{ variants.Conn }
+type persistent struct{ session.Conn }
 
 func (p persistent) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
 	return p.Conn.Create(path, data, flags&^zk.FlagEphemeral, acl)
@@ -27,7 +29,7 @@ const farewell = "released"
 
 // announced is a connection that announces its own deletions, and on which watches fire for announcements only: a client whose predecessor
 // dies waits for ever.
-type announced struct{ variants.Conn }
+type announced struct{ session.Conn }
 
 func (a announced) Delete(path string, version int32) error {
 	if _, err := a.Set(path, []byte(farewell), version); err != nil {
@@ -144,7 +146,7 @@ func staleTokens() variants.Variant {
 
 type stale struct {
 	lock.Lock
-	session *variants.Session
+	session *session.Session
 	path    string // of the last token
 	token   int64
 }

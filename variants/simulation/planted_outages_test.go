@@ -7,25 +7,26 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/twophasecommit"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Trusting returns a handle on a session that does not observe when the connection is made again: a client that waits for a change trusts its
 // watches, and may wait for ever.
-func Trusting(s *variants.Session) *variants.Session { return variants.NewSession(s.Conn(), s.Lost()) }
+func Trusting(s *session.Session) *session.Session { return session.NewSession(s.Conn(), s.Lost()) }
 
 // lateness is how much later than the client library a client learns of an outage.
 const lateness = time.Second
 
 // Late returns a handle on a session that learns late when the connection is lost and made again, until ctx ends: the reads of a tree cache
 // overtake its watches, and the copy may lack changes for good.
-func Late(ctx context.Context, s *variants.Session) (*variants.Session, error) {
+func Late(ctx context.Context, s *session.Session) (*session.Session, error) {
 	events, err := s.Subscribe()
 	if err != nil {
 		return nil, err
 	}
-	late := variants.NewMonitor(time.Hour)
+	late := session.NewMonitor(time.Hour)
 	go func() {
 		for s.AwaitEvents(ctx, events, nil) == nil {
 			for _, e := range events.Take() {
@@ -38,15 +39,15 @@ func Late(ctx context.Context, s *variants.Session) (*variants.Session, error) {
 		}
 		late.Lose()
 	}()
-	return variants.NewMonitoredSession(unclosable{s.Conn()}, late), nil
+	return session.NewMonitoredSession(unclosable{s.Conn()}, late), nil
 }
 
 // unclosable is a connection that its monitor does not close.
-type unclosable struct{ variants.Conn }
+type unclosable struct{ session.Conn }
 
 // Unexpecting is a connection on which a transaction that exists already belongs to another client: a coordinator that joins again gives up on
 // what a late request of its former session has opened.
-type Unexpecting struct{ variants.Conn }
+type Unexpecting struct{ session.Conn }
 
 func (u Unexpecting) Multi(ops ...any) ([]zk.MultiResponse, error) {
 	results, err := u.Conn.Multi(ops...)

@@ -18,6 +18,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // root is the znode below which the recipe works.
@@ -189,7 +191,7 @@ func (r *run) ordered(session int64) {
 	}
 }
 
-func (r *run) admin() (*variants.Session, *zk.Conn) {
+func (r *run) admin() (*session.Session, *zk.Conn) {
 	turn := 0
 	conn := connect(20*tick, func(network, address string, _ time.Duration) (net.Conn, error) {
 		turn++
@@ -199,7 +201,7 @@ func (r *run) admin() (*variants.Session, *zk.Conn) {
 		}
 		return dial.Impatient(conn, 2*tick), nil
 	}, func(zk.Event) {})
-	return variants.NewSession(conn, nil), conn
+	return session.NewSession(conn, nil), conn
 }
 
 func (r *run) newClient(index int) *client {
@@ -215,7 +217,7 @@ func (r *run) newClient(index int) *client {
 	return c
 }
 
-func (r *run) prepare(ctx context.Context, admin *variants.Session) error {
+func (r *run) prepare(ctx context.Context, admin *session.Session) error {
 	err := admin.Ensure(ctx, root, nil, 0)
 	if err == nil && r.variant.Prepare != nil {
 		err = r.variant.Prepare(ctx, r.env(admin))
@@ -223,7 +225,7 @@ func (r *run) prepare(ctx context.Context, admin *variants.Session) error {
 	return err
 }
 
-func (r *run) env(admin *variants.Session) variants.Env {
+func (r *run) env(admin *session.Session) variants.Env {
 	return variants.Env{Clients: r.plan.Clients, Size: r.recipe.UsualSize(), Root: root, Session: admin}
 }
 
@@ -271,7 +273,7 @@ func (r *run) activities() string {
 const lastWaits = 5 * time.Minute
 
 // close ends the rest of a run, checks the history, and counts the orphans.
-func (r *run) close(ctx context.Context, ended <-chan struct{}, admin *variants.Session, completed bool) {
+func (r *run) close(ctx context.Context, ended <-chan struct{}, admin *session.Session, completed bool) {
 	r.stop()
 	close(r.over)
 	select {

@@ -16,28 +16,30 @@ import (
 	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/revocable"
 	"github.com/zkbench/zkbench/variants/rwlock"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // lockMistakes returns the mistakes of recipes in which clients hold something, or wait for each other.
 func lockMistakes() []mistake {
 	all := []mistake{
 		{"writelock", lock.Recipe, func() variants.Variant { return lock.Recipe().Broken[0] }},
-		{"creates that are repeated", lock.Recipe, on(lock.Recipe, "predecessor-watch", func(c variants.Conn) variants.Conn { return repeating{c} })},
-		{"deletions taken for marks", lock.Recipe, on(lock.Recipe, "released-mark", func(c variants.Conn) variants.Conn { return deletionsAsMarks{c} })},
+		{"creates that are repeated", lock.Recipe, on(lock.Recipe, "predecessor-watch", func(c session.Conn) session.Conn { return repeating{c} })},
+		{"deletions taken for marks", lock.Recipe, on(lock.Recipe, "released-mark", func(c session.Conn) session.Conn { return deletionsAsMarks{c} })},
 		{"releases without a fence", election.Recipe, on(election.Recipe, "master-znode", changed(func(op any) any {
 			if _, checks := op.(*zk.CheckVersionRequest); checks {
 				return nil
 			}
 			return op
 		}))},
-		{"acknowledgements that last", election.Recipe, on(election.Recipe, "acknowledged", func(c variants.Conn) variants.Conn { return lasting{c} })},
+		{"acknowledgements that last", election.Recipe, on(election.Recipe, "acknowledged", func(c session.Conn) session.Conn { return lasting{c} })},
 		{"readers that exclude each other", rwlock.Recipe, on(rwlock.Recipe, "nearest-writer-watch", seeing(func(l *listing, name string) string {
 			if name == l.own {
 				return name
 			}
 			return strings.Replace(name, "-read-", "-write-", 1)
 		}))},
-		{"barriers of one name", barrier.Recipe, on(barrier.Recipe, "recheck", func(c variants.Conn) variants.Conn { return oneName{changed(oneNameOf)(c)} })},
+		{"barriers of one name", barrier.Recipe, on(barrier.Recipe, "recheck", func(c session.Conn) session.Conn { return oneName{changed(oneNameOf)(c)} })},
 		{"barriers of their clients", barrier.Recipe, on(barrier.Recipe, "no-recheck", changed(func(op any) any {
 			if create, ok := op.(*zk.CreateRequest); ok {
 				create.Flags |= zk.FlagEphemeral
@@ -45,7 +47,7 @@ func lockMistakes() []mistake {
 			return op
 		}))},
 		{"members that start what has begun", doublebarrier.Recipe, func() variants.Variant {
-			v := on(doublebarrier.Recipe, "children-watch", func(c variants.Conn) variants.Conn { return c })()
+			v := on(doublebarrier.Recipe, "children-watch", func(c session.Conn) session.Conn { return c })()
 			v.Forgoes = slices.DeleteFunc(v.Forgoes, func(l variants.Loss) bool { return l == variants.OutOfStep })
 			return v
 		}},
@@ -86,7 +88,7 @@ func lockMistakes() []mistake {
 
 // listing is a connection that shows each znode of a list under another name, or not at all if see returns none.
 type listing struct {
-	variants.Conn
+	session.Conn
 	see func(l *listing, name string) string
 
 	mu      sync.Mutex
@@ -95,8 +97,8 @@ type listing struct {
 	watched bool   // the client has set a watch since
 }
 
-func seeing(see func(l *listing, name string) string) func(variants.Conn) variants.Conn {
-	return func(c variants.Conn) variants.Conn { return &listing{Conn: c, see: see} }
+func seeing(see func(l *listing, name string) string) func(session.Conn) session.Conn {
+	return func(c session.Conn) session.Conn { return &listing{Conn: c, see: see} }
 }
 
 func (l *listing) owns(path string) {
@@ -169,7 +171,7 @@ func (l *listing) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 }
 
 // repeating is a connection on which a create is made once more after a lost reply, although it may have taken effect.
-type repeating struct{ variants.Conn }
+type repeating struct{ session.Conn }
 
 func (r repeating) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
 	created, err := r.Conn.Create(path, data, flags, acl)
@@ -181,7 +183,7 @@ func (r repeating) Create(path string, data []byte, flags int32, acl []zk.ACL) (
 }
 
 // deletionsAsMarks is a connection that takes the end of a znode for a write to it.
-type deletionsAsMarks struct{ variants.Conn }
+type deletionsAsMarks struct{ session.Conn }
 
 func (d deletionsAsMarks) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 	data, stat, watch, err := d.Conn.GetW(path)
@@ -200,7 +202,7 @@ func (d deletionsAsMarks) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, 
 }
 
 // lasting is a connection on which a leader's acknowledgement outlives its session.
-type lasting struct{ variants.Conn }
+type lasting struct{ session.Conn }
 
 func (l lasting) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
 	if strings.HasSuffix(path, "/acknowledged") {
@@ -210,7 +212,7 @@ func (l lasting) Create(path string, data []byte, flags int32, acl []zk.ACL) (st
 }
 
 // changed makes connections that change each operation of a transaction, or leave it out.
-func changed(rewrite func(op any) any) func(variants.Conn) variants.Conn {
+func changed(rewrite func(op any) any) func(session.Conn) session.Conn {
 	return sending(func(ops []any) []any {
 		var sent []any
 		for _, op := range ops {
@@ -223,7 +225,7 @@ func changed(rewrite func(op any) any) func(variants.Conn) variants.Conn {
 }
 
 // oneName is a connection to which all barriers have the same name, as in the recipe as it is often written.
-type oneName struct{ variants.Conn }
+type oneName struct{ session.Conn }
 
 func (o oneName) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 	return o.Conn.GetW(barrierBase(path))

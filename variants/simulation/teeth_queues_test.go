@@ -19,6 +19,8 @@ import (
 	"github.com/zkbench/zkbench/variants/treecache"
 	"github.com/zkbench/zkbench/variants/twophasecommit"
 	"github.com/zkbench/zkbench/variants/watchload"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // queueMistakes are mistakes in recipes in which clients pass something on to each other.
@@ -33,29 +35,29 @@ func queueMistakes() []mistake {
 		{"outcomes that turn", twophasecommit.Recipe, onLaterLives(twophasecommit.Recipe, "coordinator", reading(instead("commit", "abort")))},
 		{"updates that look alike", config.ReadRecipe, on(config.ReadRecipe, "read-through", reading(oneTransaction))},
 		{"copies that look alike", config.ReadRecipe, on(config.ReadRecipe, "watched-cache", reading(oneTransaction))},
-		{"losses that no client hears of", membership.Recipe, on(membership.Recipe, "diff-cache", func(c variants.Conn) variants.Conn { return deaf{c} })},
-		{"publications made twice", watchload.Recipe, on(watchload.Recipe, "one-znode", func(c variants.Conn) variants.Conn { return unversioned{c} })},
+		{"losses that no client hears of", membership.Recipe, on(membership.Recipe, "diff-cache", func(c session.Conn) session.Conn { return deaf{c} })},
+		{"publications made twice", watchload.Recipe, on(watchload.Recipe, "one-znode", func(c session.Conn) session.Conn { return unversioned{c} })},
 		{"watches that are not resumed", treecache.Recipe, in(treecache.Recipe, "resumed-watches", hearingUntilAnOutage)},
 	}
 }
 
 // unversioned is a connection on which a write succeeds whatever version it asks for.
-type unversioned struct{ variants.Conn }
+type unversioned struct{ session.Conn }
 
 func (u unversioned) Set(path string, data []byte, _ int32) (*zk.Stat, error) {
 	return u.Conn.Set(path, data, -1)
 }
 
 type multi struct {
-	variants.Conn
-	do func(c variants.Conn, ops []any) ([]zk.MultiResponse, error)
+	session.Conn
+	do func(c session.Conn, ops []any) ([]zk.MultiResponse, error)
 }
 
 func (m multi) Multi(ops ...any) ([]zk.MultiResponse, error) { return m.do(m.Conn, slices.Clone(ops)) }
 
 // tooLate makes a connection on which the delete at the end of a transaction need not be the deciding one.
-func tooLate(c variants.Conn) variants.Conn {
-	return multi{c, func(c variants.Conn, ops []any) ([]zk.MultiResponse, error) {
+func tooLate(c session.Conn) session.Conn {
+	return multi{c, func(c session.Conn, ops []any) ([]zk.MultiResponse, error) {
 		results, err := c.Multi(ops...)
 		if _, deletes := ops[len(ops)-1].(*zk.DeleteRequest); deletes && errors.Is(err, zk.ErrNoNode) {
 			return c.Multi(ops[:len(ops)-1]...) // the journal, so that the next write is in step
@@ -65,9 +67,9 @@ func tooLate(c variants.Conn) variants.Conn {
 }
 
 // sending makes connections that send other transactions than they are given.
-func sending(rewrite func(ops []any) []any) func(variants.Conn) variants.Conn {
-	return func(c variants.Conn) variants.Conn {
-		return multi{c, func(c variants.Conn, ops []any) ([]zk.MultiResponse, error) { return c.Multi(rewrite(ops)...) }}
+func sending(rewrite func(ops []any) []any) func(session.Conn) session.Conn {
+	return func(c session.Conn) session.Conn {
+		return multi{c, func(c session.Conn, ops []any) ([]zk.MultiResponse, error) { return c.Multi(rewrite(ops)...) }}
 	}
 }
 
@@ -96,7 +98,7 @@ func buried(ops []any) []any {
 
 // withoutDoubt returns masters that assign in two steps, and claim that a task is assigned once whichever of them dies.
 func withoutDoubt() variants.Variant {
-	v := on(masterworker.Recipe, "create-then-delete", func(c variants.Conn) variants.Conn { return c })()
+	v := on(masterworker.Recipe, "create-then-delete", func(c session.Conn) session.Conn { return c })()
 	join := v.Join
 	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		record := env.Record
@@ -115,9 +117,9 @@ func withoutDoubt() variants.Variant {
 }
 
 // onLaterLives is on for clients that have joined again.
-func onLaterLives(recipe func() variants.Recipe, variant string, mistaken func(variants.Conn) variants.Conn) func() variants.Variant {
+func onLaterLives(recipe func() variants.Recipe, variant string, mistaken func(session.Conn) session.Conn) func() variants.Variant {
 	return func() variants.Variant {
-		v := on(recipe, variant, func(c variants.Conn) variants.Conn { return c })()
+		v := on(recipe, variant, func(c session.Conn) session.Conn { return c })()
 		first, later := v.Join, on(recipe, variant, mistaken)().Join
 		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 			if env.Life > 0 {
@@ -131,12 +133,12 @@ func onLaterLives(recipe func() variants.Recipe, variant string, mistaken func(v
 
 // reader is a connection that reads other data than the server has.
 type reader struct {
-	variants.Conn
+	session.Conn
 	alter func(data []byte, stat *zk.Stat) []byte
 }
 
-func reading(alter func([]byte, *zk.Stat) []byte) func(variants.Conn) variants.Conn {
-	return func(c variants.Conn) variants.Conn { return reader{c, alter} }
+func reading(alter func([]byte, *zk.Stat) []byte) func(session.Conn) session.Conn {
+	return func(c session.Conn) session.Conn { return reader{c, alter} }
 }
 
 func (r reader) Get(p string) ([]byte, *zk.Stat, error) {
@@ -172,7 +174,7 @@ func oneTransaction(data []byte, stat *zk.Stat) []byte {
 }
 
 // deaf is a connection whose watches on children never fire.
-type deaf struct{ variants.Conn }
+type deaf struct{ session.Conn }
 
 func (d deaf) ChildrenW(p string) ([]string, *zk.Stat, <-chan zk.Event, error) {
 	names, stat, _, err := d.Conn.ChildrenW(p)
@@ -181,12 +183,12 @@ func (d deaf) ChildrenW(p string) ([]string, *zk.Stat, <-chan zk.Event, error) {
 
 // hearingUntilAnOutage returns a handle on a session that hears no notification after its first outage, as if the client library did not send
 // its watches again.
-func hearingUntilAnOutage(ctx context.Context, s *variants.Session) *variants.Session {
+func hearingUntilAnOutage(ctx context.Context, s *session.Session) *session.Session {
 	events, err := s.Subscribe()
 	if err != nil {
 		panic(err)
 	}
-	hears := variants.NewMonitor(time.Hour)
+	hears := session.NewMonitor(time.Hour)
 	go func() {
 		defer hears.Lose()
 		for over := false; s.AwaitEvents(ctx, events, nil) == nil; {
@@ -197,5 +199,5 @@ func hearingUntilAnOutage(ctx context.Context, s *variants.Session) *variants.Se
 			}
 		}
 	}()
-	return variants.NewMonitoredSession(struct{ variants.Conn }{s.Conn()}, hears)
+	return session.NewMonitoredSession(struct{ session.Conn }{s.Conn()}, hears)
 }

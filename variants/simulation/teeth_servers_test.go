@@ -7,11 +7,12 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 	"github.com/zkbench/zkbench/variants/election"
 	"github.com/zkbench/zkbench/variants/hiddenchannel"
 	"github.com/zkbench/zkbench/variants/lock"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // serverMistakes are mistakes that only servers that lag behind can show, and mistakes of clients that do not compare
@@ -45,23 +46,23 @@ func serverMistakes() []mistake {
 }
 
 // unsynced is a connection that lets no server catch up.
-type unsynced struct{ variants.Conn }
+type unsynced struct{ session.Conn }
 
-func withoutSync(c variants.Conn) variants.Conn { return unsynced{c} }
+func withoutSync(c session.Conn) session.Conn { return unsynced{c} }
 
 func (u unsynced) Sync(path string) (string, error) { return path, nil }
 
 // credulous is a connection that takes its server's version of a znode for the newest that it knows, although the
 // session has moved there from a server that had a later version.
 type credulous struct {
-	variants.Conn
-	session *variants.Session // of which this is the connection
+	session.Conn
+	session *session.Session // of which this is the connection
 
 	mu    sync.Mutex
 	known map[string]int32 // the newest version of each znode that it has read or been notified of
 }
 
-func credulously(_ context.Context, s *variants.Session) *variants.Session {
+func credulously(_ context.Context, s *session.Session) *session.Session {
 	c := &credulous{Conn: s.Conn(), known: map[string]int32{}}
 	c.session = s.Through(c)
 	return c.session
@@ -105,13 +106,13 @@ func (c *credulous) knows(path string, version int32) int32 {
 
 // adopting is a connection on which each znode that a client may have created, as it got no reply, seems to be that one.
 type adopting struct {
-	variants.Conn
+	session.Conn
 
 	mu   sync.Mutex
 	mine map[string][]byte // the data of the last creation
 }
 
-func adopt(c variants.Conn) variants.Conn { return &adopting{Conn: c} }
+func adopt(c session.Conn) session.Conn { return &adopting{Conn: c} }
 
 func (a *adopting) Multi(ops ...any) ([]zk.MultiResponse, error) {
 	if create, ok := ops[0].(*zk.CreateRequest); ok {

@@ -15,6 +15,8 @@ import (
 	"github.com/zkbench/zkbench/variants/simulation"
 	"github.com/zkbench/zkbench/variants/treecache"
 	"github.com/zkbench/zkbench/variants/twophasecommit"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // mistake is a variant that is broken on purpose, or was once.
@@ -29,13 +31,13 @@ func named(r variants.Recipe, name string) variants.Variant {
 }
 
 // in returns a recipe's variant whose clients see their session through a mistake.
-func in(recipe func() variants.Recipe, variant string, see func(context.Context, *variants.Session) *variants.Session) func() variants.Variant {
+func in(recipe func() variants.Recipe, variant string, see func(context.Context, *session.Session) *session.Session) func() variants.Variant {
 	return func() variants.Variant {
 		v := named(recipe(), variant)
 		join := v.Join
 		v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 			seen := see(ctx, env.Session)
-			env.Session, env.Dial = seen, func(context.Context) (*variants.Session, func(), error) { return seen.Fork(), func() {}, nil }
+			env.Session, env.Dial = seen, func(context.Context) (*session.Session, func(), error) { return seen.Fork(), func() {}, nil }
 			return join(ctx, env)
 		}
 		return v
@@ -43,33 +45,33 @@ func in(recipe func() variants.Recipe, variant string, see func(context.Context,
 }
 
 // on returns a recipe's variant whose clients have a connection with a mistake.
-func on(recipe func() variants.Recipe, variant string, mistaken func(variants.Conn) variants.Conn) func() variants.Variant {
-	return in(recipe, variant, func(_ context.Context, s *variants.Session) *variants.Session { return s.Through(mistaken(s.Conn())) })
+func on(recipe func() variants.Recipe, variant string, mistaken func(session.Conn) session.Conn) func() variants.Variant {
+	return in(recipe, variant, func(_ context.Context, s *session.Session) *session.Session { return s.Through(mistaken(s.Conn())) })
 }
 
 // mistakes returns the mistakes that the simulator must find. The last ones were faults of zkbench once.
 func mistakes() []mistake {
 	return slices.Concat(lockMistakes(), queueMistakes(), serverMistakes(), []mistake{
-		{"persistent locks", lock.Recipe, on(lock.Recipe, "predecessor-watch", func(c variants.Conn) variants.Conn { return persistent{c} })},
-		{"deaf successors", lock.Recipe, on(lock.Recipe, "predecessor-watch", func(c variants.Conn) variants.Conn { return announced{c} })},
+		{"persistent locks", lock.Recipe, on(lock.Recipe, "predecessor-watch", func(c session.Conn) session.Conn { return persistent{c} })},
+		{"deaf successors", lock.Recipe, on(lock.Recipe, "predecessor-watch", func(c session.Conn) session.Conn { return announced{c} })},
 		{"undying holders", lock.Recipe, undyingHolders},
 		{"stale tokens", lock.Recipe, staleTokens},
 		{"items without markers", enqueue.Recipe, on(enqueue.Recipe, "guid-marker", changed(unmarked))},
 		{"claims that last", queue.Recipe, on(queue.Recipe, "multi-claim", changed(persistentClaim))},
 		{"repeated writes", queue.Recipe, on(queue.Recipe, "list-and-delete", sending(repeated))},
 		{"marks that last", queue.Recipe, on(queue.Recipe, "mark-and-requeue", changed(markKept))},
-		{"forgotten workers", masterworker.Recipe, on(masterworker.Recipe, "multi", func(c variants.Conn) variants.Conn { return &forgetful{Conn: c} })},
-		{"trusted watches", doublebarrier.Recipe, in(doublebarrier.Recipe, "counted", func(_ context.Context, s *variants.Session) *variants.Session {
+		{"forgotten workers", masterworker.Recipe, on(masterworker.Recipe, "multi", func(c session.Conn) session.Conn { return &forgetful{Conn: c} })},
+		{"trusted watches", doublebarrier.Recipe, in(doublebarrier.Recipe, "counted", func(_ context.Context, s *session.Session) *session.Session {
 			return Trusting(s)
 		})},
 		{"outages learned late", treecache.Recipe, in(treecache.Recipe, "resumed-watches", late)},
-		{"former requests", twophasecommit.Recipe, on(twophasecommit.Recipe, "coordinator-ephemeral", func(c variants.Conn) variants.Conn {
+		{"former requests", twophasecommit.Recipe, on(twophasecommit.Recipe, "coordinator-ephemeral", func(c session.Conn) session.Conn {
 			return Unexpecting{Conn: c}
 		})},
 	})
 }
 
-func late(ctx context.Context, s *variants.Session) *variants.Session {
+func late(ctx context.Context, s *session.Session) *session.Session {
 	l, err := Late(ctx, s)
 	if err != nil {
 		panic(err)

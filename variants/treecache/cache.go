@@ -14,7 +14,7 @@ import (
 	"github.com/go-zookeeper/zk"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // readsAtOnce is how many reads a client has under way while it reads many znodes. Without this, a copy of a large tree would
@@ -23,8 +23,8 @@ const readsAtOnce = 32
 
 // cache is shared by the variants. They differ in what they do when the connection is made again.
 type cache struct {
-	session     *variants.Session
-	events      *variants.Events
+	session     *session.Session
+	events      *session.Events
 	root        string
 	depth       int // of the znodes that have no children, below the root
 	listen      Listener
@@ -54,14 +54,14 @@ type node struct {
 func newNode() *node { return &node{children: map[string]bool{}} }
 
 // open makes a cache of a tree, which must be read in full before it is used.
-func open(session *variants.Session, tree Tree, listen Listener) (*cache, error) {
-	events, err := session.Subscribe()
+func open(s *session.Session, tree Tree, listen Listener) (*cache, error) {
+	events, err := s.Subscribe()
 	if err != nil {
 		return nil, err
 	}
 	root := path.Clean(tree.Root)
 	return &cache{
-		session: session.Fork(), events: events, root: root, depth: tree.Depth, listen: listen,
+		session: s.Fork(), events: events, root: root, depth: tree.Depth, listen: listen,
 		nodes: map[string]*node{root: newNode()}, data: map[string]bool{}, lists: map[string]bool{},
 		behind: true, reload: time.Now(),
 	}, nil
@@ -332,7 +332,7 @@ func (c *cache) failed(p string, err error) error {
 	case err == nil:
 		return nil
 	case !errors.Is(err, zk.ErrNoNode):
-		return variants.Attempted("read "+p, err)
+		return session.Attempted("read "+p, err)
 	case p == c.root:
 		return fmt.Errorf("%s: %w", p, ErrNoTree)
 	default:

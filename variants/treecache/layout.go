@@ -12,6 +12,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The layout of the tree: parents below the root, leaves below the parents. A leaf has a slot. The name of a leaf has its slot and
@@ -57,7 +59,7 @@ const opsPerMulti = 500
 func prepare(ctx context.Context, env variants.Env) error {
 	var ops []any
 	create := func(p string, data []byte) {
-		ops = append(ops, &zk.CreateRequest{Path: p, Data: data, Acl: variants.WorldACL()})
+		ops = append(ops, &zk.CreateRequest{Path: p, Data: data, Acl: session.WorldACL()})
 	}
 	for slot := range max(env.Size, 1) {
 		if slot%leavesPerParent == 0 {
@@ -76,14 +78,14 @@ func prepare(ctx context.Context, env variants.Env) error {
 
 // writtenTree is the tree as its only writer knows it.
 type writtenTree struct {
-	session *variants.Session
+	session *session.Session
 	root    string
 	leaves  []string // the paths, by slot
 	number  int64    // of the last change
 }
 
-func newTree(session *variants.Session, root string, leaves int) *writtenTree {
-	t := &writtenTree{session: session, root: path.Clean(root)}
+func newTree(s *session.Session, root string, leaves int) *writtenTree {
+	t := &writtenTree{session: s, root: path.Clean(root)}
 	for slot := range leaves {
 		t.leaves = append(t.leaves, leafPath(t.root, slot, 0))
 	}
@@ -109,12 +111,12 @@ func (t *writtenTree) find(ctx context.Context) error {
 // lags behind the session itself.
 func (t *writtenTree) findLeaves(ctx context.Context, parent string) (all bool, err error) {
 	var names []string
-	err = t.session.Synced(ctx, parent, func(c variants.Conn) (err error) {
+	err = t.session.Synced(ctx, parent, func(c session.Conn) (err error) {
 		names, _, err = c.Children(parent)
 		return err
 	})
 	if err != nil {
-		return false, variants.Attempted("list "+parent, err)
+		return false, session.Attempted("list "+parent, err)
 	}
 	for _, name := range names {
 		switch err := t.findLeaf(ctx, path.Join(parent, name)); {
@@ -131,7 +133,7 @@ func (t *writtenTree) findLeaf(ctx context.Context, p string) error {
 	slot, _ := slotIn(p)
 	data, _, err := t.session.Get(ctx, p)
 	if err != nil {
-		return variants.Attempted("read "+p, err)
+		return session.Attempted("read "+p, err)
 	}
 	number, err := numberIn(data)
 	if err != nil {
@@ -155,17 +157,17 @@ func (t *writtenTree) write(ctx context.Context, slot int, number int64) error {
 	old := t.leaves[slot]
 	if !replaces(number) {
 		_, err := t.session.Set(ctx, old, leafData(number), -1)
-		return variants.Attempted("set "+old, err)
+		return session.Attempted("set "+old, err)
 	}
 	next := leafPath(t.root, slot, number)
 	_, repeated, err := t.session.Multi(ctx,
 		&zk.DeleteRequest{Path: old, Version: -1},
-		&zk.CreateRequest{Path: next, Data: leafData(number), Acl: variants.WorldACL()})
+		&zk.CreateRequest{Path: next, Data: leafData(number), Acl: session.WorldACL()})
 	if repeated && errors.Is(err, zk.ErrNoNode) {
 		err = nil // an attempt whose reply was lost has deleted it
 	}
 	if err != nil {
-		return variants.Attempted("replace "+old, err)
+		return session.Attempted("replace "+old, err)
 	}
 	t.leaves[slot] = next
 	return nil

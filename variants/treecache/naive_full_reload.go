@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // FullReload is a cache that reads the whole tree again after each reconnect.
@@ -36,8 +38,8 @@ import (
 type FullReload struct{ *cache }
 
 // NewFullReload returns one client's cache of a tree.
-func NewFullReload(session *variants.Session, tree Tree, listen Listener) (FullReload, error) {
-	c, err := open(session, tree, listen)
+func NewFullReload(s *session.Session, tree Tree, listen Listener) (FullReload, error) {
+	c, err := open(s, tree, listen)
 	if err != nil {
 		return FullReload{}, err
 	}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // spread is the time over which the clients of the recipe spread their reloads. The texts contain this number.
@@ -33,8 +35,8 @@ type JitteredReload struct {
 }
 
 // NewJitteredReload returns one client's cache of a tree.
-func NewJitteredReload(session *variants.Session, tree Tree, window time.Duration, listen Listener) (JitteredReload, error) {
-	c, err := open(session, tree, listen)
+func NewJitteredReload(s *session.Session, tree Tree, window time.Duration, listen Listener) (JitteredReload, error) {
+	c, err := open(s, tree, listen)
 	if err != nil {
 		return JitteredReload{}, err
 	}
@@ -70,8 +72,8 @@ func jitteredReloadVariant() variants.Variant {
 		Free:     cost(),
 		Prepare:  prepare,
 		Join: func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-			return join(func(session *variants.Session, tree Tree, listen Listener) (JitteredReload, error) {
-				j, err := NewJitteredReload(session, tree, spread, listen)
+			return join(func(s *session.Session, tree Tree, listen Listener) (JitteredReload, error) {
+				j, err := NewJitteredReload(s, tree, spread, listen)
 				if err == nil && env.Life > 0 {
 					j.Delay()
 				}

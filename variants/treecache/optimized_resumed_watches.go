@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // ResumedWatches is a cache that reads after a reconnect only what has changed meanwhile.
@@ -16,7 +18,7 @@ import (
 //  3. The library does not say when the server has answered. It sends the watches in requests of 128 KB, one after another: so
 //     send as many syncs, one after another, and one more. Then the copy counts as current.
 //  4. While the connection is lost, read nothing. If a request has overtaken the watches nevertheless (see
-//     [variants.Session.Overtakes]), or if the connection is lost again before step 3 is over, read the whole tree.
+//     [session.Session.Overtakes]), or if the connection is lost again before step 3 is over, read the whole tree.
 //
 // As long as the connection holds, each change costs what it does with [FullReload]. A reconnect of all N-1 caches costs a
 // notification and a read for each znode that has changed, per client, and the syncs: two of them for a tree of 1,000 znodes. A
@@ -32,8 +34,8 @@ import (
 type ResumedWatches struct{ *cache }
 
 // NewResumedWatches returns one client's cache of a tree.
-func NewResumedWatches(session *variants.Session, tree Tree, listen Listener) (ResumedWatches, error) {
-	c, err := open(session, tree, listen)
+func NewResumedWatches(s *session.Session, tree Tree, listen Listener) (ResumedWatches, error) {
+	c, err := open(s, tree, listen)
 	if err != nil {
 		return ResumedWatches{}, err
 	}
@@ -46,12 +48,12 @@ const watchesPerRequest = 128 << 10
 
 // resume returns when the server has the watches again. If one of them may be lost, it makes the cache read everything.
 func (c *cache) resume(ctx context.Context) error {
-	if err := c.session.Sleep(ctx, variants.RewatchPause); err != nil {
+	if err := c.session.Sleep(ctx, session.RewatchPause); err != nil {
 		return err
 	}
 	for range c.watchRequests() + 1 {
 		if err := c.session.Sync(ctx, c.root); err != nil {
-			return variants.Attempted("sync", err)
+			return session.Attempted("sync", err)
 		}
 	}
 	c.mu.Lock()

@@ -39,7 +39,7 @@ import (
 var code embed.FS
 
 // Cache is one client's copy of a tree of znodes. One goroutine at a time may use it. Its methods return within about a second
-// when their context ends, even if the server is silent, and return variants.ErrSessionLost when the session is gone: the caller
+// when their context ends, even if the server is silent, and return session.ErrSessionLost when the session is gone: the caller
 // then closes the cache's session and makes a new cache with a new one.
 type Cache interface {
 	// Load reads the whole tree. It is called first, and again if it has failed.

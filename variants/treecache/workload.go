@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The events that a participant records. The value of an event about a change is a stamp.
@@ -55,7 +57,7 @@ func stamp(number int64, slot int) int64 { return number*stampBase + int64(slot)
 func unstamp(value int64) (number, slot int64) { return value / stampBase, value % stampBase }
 
 // The last participant writes: in a lockstep run, all others wait for its changes by then.
-func join[C Cache](open func(*variants.Session, Tree, Listener) (C, error)) variants.JoinFunc {
+func join[C Cache](open func(*session.Session, Tree, Listener) (C, error)) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		env.Size = max(env.Size, 1)
 		if env.Index == env.Clients-1 {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // coordinated is shared by the variants in which the coordinator collects the votes. They differ in the znodes that the
@@ -15,8 +15,8 @@ import (
 type coordinated struct {
 	site
 	ballots
-	watch   *variants.Watch // on the transaction, at sites other than the coordinator
-	verdict Decision        // at the coordinator: the outcome that it writes, and no longer changes
+	watch   *session.Watch // on the transaction, at sites other than the coordinator
+	verdict Decision       // at the coordinator: the outcome that it writes, and no longer changes
 }
 
 // ballots describe the znodes that the sites vote in.
@@ -137,7 +137,7 @@ func (c *coordinated) announce(ctx context.Context) (Decision, error) {
 		r, err := c.read(ctx, tx)
 		return Decision(r.data), withdrawn(err)
 	}
-	return c.verdict, withdrawn(variants.Attempted("write "+tx, err))
+	return c.verdict, withdrawn(session.Attempted("write "+tx, err))
 }
 
 func (c *coordinated) voteOf(ctx context.Context, other int) (Decision, error) {

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // AllWatch is the two-phase commit in which every site watches the vote of every other one.
@@ -44,13 +46,13 @@ type AllWatch struct {
 	site
 	own     bool // each site watches its own vote, too
 	votes   []Decision
-	watches []*variants.Watch
+	watches []*session.Watch
 }
 
 // NewAllWatch returns one site of a group.
-func NewAllWatch(session *variants.Session, group Group) *AllWatch {
+func NewAllWatch(sess *session.Session, group Group) *AllWatch {
 	s := &AllWatch{}
-	s.site = newSite(session, group, s)
+	s.site = newSite(sess, group, s)
 	return s
 }
 
@@ -59,7 +61,7 @@ func (s *AllWatch) ballot(round int64, site int) string {
 }
 
 func (s *AllWatch) begin(int64) {
-	s.votes, s.watches = make([]Decision, s.group.Sites), make([]*variants.Watch, s.group.Sites)
+	s.votes, s.watches = make([]Decision, s.group.Sites), make([]*session.Watch, s.group.Sites)
 }
 
 func (s *AllWatch) prepare(ctx context.Context, t *Transaction) error {
@@ -197,7 +199,7 @@ func allWatchVariant() variants.Variant {
 			Requests: "(2N²+2N-2)/N", Writes: "(N+1)/N", FailedWrites: "0",
 			Notifications: "(N-1)(N+1)/N", HerdMax: "(N-1)(N+4)/2",
 		},
-		Join: join(func(_ context.Context, s *variants.Session, g Group) (Site, error) { return NewAllWatch(s, g), nil }),
+		Join: join(func(_ context.Context, s *session.Session, g Group) (Site, error) { return NewAllWatch(s, g), nil }),
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // SeparateWrites is the two-phase commit of the recipes page, in which the coordinator creates each znode by itself, and every
@@ -52,9 +54,9 @@ import (
 type SeparateWrites struct{ AllWatch }
 
 // NewSeparateWrites returns one site of a group.
-func NewSeparateWrites(session *variants.Session, group Group) *SeparateWrites {
+func NewSeparateWrites(sess *session.Session, group Group) *SeparateWrites {
 	s := &SeparateWrites{}
-	s.site = newSite(session, group, s)
+	s.site = newSite(sess, group, s)
 	s.own = true
 	return s
 }
@@ -94,10 +96,10 @@ func (s *SeparateWrites) openInSteps(ctx context.Context, t *Transaction) error 
 	repeated, err := s.session.Create(ctx, tx, nil, 0)
 	if errors.Is(err, zk.ErrNodeExists) && !tried && !repeated && !s.group.Again {
 		s.opened-- // there is nothing of ours to clear
-		return variants.Attempted("open "+tx, ErrTaken)
+		return session.Attempted("open "+tx, ErrTaken)
 	}
 	if err != nil && !errors.Is(err, zk.ErrNodeExists) {
-		return variants.Attempted("open "+tx, err)
+		return session.Attempted("open "+tx, err)
 	}
 	for _, child := range slots(0, s.group.Sites) {
 		if err := s.session.Ensure(ctx, path.Join(tx, child), nil, 0); err != nil {
@@ -124,7 +126,7 @@ func (s *SeparateWrites) propagate(ctx context.Context, t *Transaction, tx strin
 	if err == nil {
 		s.oldest = oldest
 	}
-	return variants.Attempted("open "+tx, err)
+	return session.Attempted("open "+tx, err)
 }
 
 func (s *SeparateWrites) readQuery(ctx context.Context, t *Transaction, tx string) error {
@@ -154,7 +156,7 @@ func separateWritesVariant() variants.Variant {
 			Requests: "(2N²+7N-3)/N", Writes: "2(N+1)/N", FailedWrites: "0",
 			Notifications: "(N²+2N-2)/N", HerdMax: "max(N,(N-1)(N+4)/2)",
 		},
-		Join: join(func(_ context.Context, s *variants.Session, g Group) (Site, error) {
+		Join: join(func(_ context.Context, s *session.Session, g Group) (Site, error) {
 			return NewSeparateWrites(s, g), nil
 		}),
 	}

@@ -5,6 +5,8 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Coordinator is the two-phase commit in which only the coordinator watches the votes, and tells the sites the outcome.
@@ -45,9 +47,9 @@ import (
 type Coordinator struct{ coordinated }
 
 // NewCoordinator returns one site of a group.
-func NewCoordinator(session *variants.Session, group Group) *Coordinator {
+func NewCoordinator(sess *session.Session, group Group) *Coordinator {
 	s := &Coordinator{}
-	s.site = newSite(session, group, s)
+	s.site = newSite(sess, group, s)
 	s.ballots = ballots{
 		children: slots(1, group.Sites),
 		path:     func(round int64, site int) string { return path.Join(s.transaction(round), slot(site)) },
@@ -67,7 +69,7 @@ func coordinatorVariant() variants.Variant {
 		Forgoes:  []variants.Loss{variants.Blocked},
 		Lockstep: coordinatedSteps(),
 		Free:     coordinatedFree("2(N-1)"),
-		Join:     join(func(_ context.Context, s *variants.Session, g Group) (Site, error) { return NewCoordinator(s, g), nil }),
+		Join:     join(func(_ context.Context, s *session.Session, g Group) (Site, error) { return NewCoordinator(s, g), nil }),
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // CoordinatorEphemeral is the two-phase commit in which the coordinator also notices the death of a site.
@@ -52,14 +54,14 @@ type CoordinatorEphemeral struct {
 }
 
 // NewCoordinatorEphemeral lets one site join a group.
-func NewCoordinatorEphemeral(ctx context.Context, session *variants.Session, group Group) (*CoordinatorEphemeral, error) {
+func NewCoordinatorEphemeral(ctx context.Context, sess *session.Session, group Group) (*CoordinatorEphemeral, error) {
 	s := &CoordinatorEphemeral{}
-	s.site = newSite(session, group, s)
+	s.site = newSite(sess, group, s)
 	s.ballots = ballots{
 		path:    func(_ int64, site int) string { return s.member(site) },
 		prefix:  func(round int64) string { return fmt.Sprintf("%d ", round) },
 		missing: func() (Decision, error) { return Abort, nil },
-		gone:    variants.ErrSessionLost,
+		gone:    session.ErrSessionLost,
 	}
 	if s.coordinates() {
 		return s, nil
@@ -78,14 +80,14 @@ func (s *CoordinatorEphemeral) enlist(ctx context.Context) error {
 		err := s.create(ctx, own)
 		if !s.group.Again || !errors.Is(err, ErrTaken) {
 			s.joined = err == nil
-			return variants.Attempted("create "+own, err)
+			return session.Attempted("create "+own, err)
 		}
 		exists, _, watch, err := s.session.ExistsW(ctx, own)
 		if err == nil && exists {
 			err = s.session.Await(ctx, watch)
 		}
 		if err != nil {
-			return variants.Attempted("await the end of "+own, err)
+			return session.Attempted("await the end of "+own, err)
 		}
 	}
 }
@@ -108,7 +110,7 @@ func (s *CoordinatorEphemeral) withdraw(ctx context.Context) error {
 		return nil
 	}
 	err := s.session.Remove(ctx, s.member(s.group.Site))
-	if err == nil || errors.Is(err, variants.ErrSessionLost) {
+	if err == nil || errors.Is(err, session.ErrSessionLost) {
 		s.joined = false
 	}
 	return err
@@ -123,7 +125,7 @@ func coordinatorEphemeralVariant() variants.Variant {
 		Forgoes:  []variants.Loss{variants.Blocked},
 		Lockstep: coordinatedSteps(),
 		Free:     coordinatedFree("N-1"),
-		Join: join(func(ctx context.Context, s *variants.Session, g Group) (Site, error) {
+		Join: join(func(ctx context.Context, s *session.Session, g Group) (Site, error) {
 			return NewCoordinatorEphemeral(ctx, s, g)
 		}),
 	}

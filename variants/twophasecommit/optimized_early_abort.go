@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // EarlyAbort is the two-phase commit in which every site watches every other vote, and the first vote to abort decides.
@@ -60,9 +62,9 @@ type EarlyAbort struct {
 }
 
 // NewEarlyAbort returns one site of a group.
-func NewEarlyAbort(session *variants.Session, group Group) *EarlyAbort {
+func NewEarlyAbort(sess *session.Session, group Group) *EarlyAbort {
 	s := &EarlyAbort{complete: -1}
-	s.site = newSite(session, group, s)
+	s.site = newSite(sess, group, s)
 	return s
 }
 
@@ -164,6 +166,6 @@ func earlyAbortVariant() variants.Variant {
 			Requests: "(2N²+3N-3)/N", Writes: "(N+1)/N", FailedWrites: "0",
 			Notifications: "(N-1)(N+1)/N", HerdMax: "(N-1)(N+3)",
 		},
-		Join: join(func(_ context.Context, s *variants.Session, g Group) (Site, error) { return NewEarlyAbort(s, g), nil }),
+		Join: join(func(_ context.Context, s *session.Session, g Group) (Site, error) { return NewEarlyAbort(s, g), nil }),
 	}
 }

@@ -11,13 +11,13 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // site is shared by the variants: a site's place in its group, and the life cycle of transactions. They differ in their
 // strategy.
 type site struct {
-	session *variants.Session
+	session *session.Session
 	group   Group
 
 	current *Transaction // nil before the first
@@ -46,9 +46,9 @@ type withdrawer interface {
 	withdraw(ctx context.Context) error
 }
 
-func newSite(session *variants.Session, group Group, s strategy) site {
+func newSite(sess *session.Session, group Group, s strategy) site {
 	group.Dir = path.Clean(group.Dir)
-	return site{session: session, group: group, opened: -1, strategy: s}
+	return site{session: sess, group: group, opened: -1, strategy: s}
 }
 
 func (s *site) Prepare(ctx context.Context, query []byte) (Transaction, error) {
@@ -128,7 +128,7 @@ func (s *site) review(ctx context.Context, round int64) (Decision, error) {
 func (s *site) rounds(ctx context.Context) (first, last int64, err error) {
 	names, _, err := s.session.Children(ctx, s.group.Dir)
 	if err != nil {
-		return 0, -1, variants.Attempted("list "+s.group.Dir, err)
+		return 0, -1, session.Attempted("list "+s.group.Dir, err)
 	}
 	var rounds []int64
 	for _, name := range names {
@@ -180,7 +180,7 @@ func run[T any](ctx context.Context, s *site, op func(context.Context) (T, error
 		var zero T
 		return zero, err
 	}
-	return variants.Run(ctx, s.session, op, nil)
+	return session.Run(ctx, s.session, op, nil)
 }
 
 func (s *site) coordinates() bool { return s.group.Site == 0 }
@@ -201,9 +201,9 @@ const deletedAtOnce = 2
 // been an attempt of the coordinator's former process, which took effect late. Its query stands.
 func (s *site) open(ctx context.Context, t *Transaction, children []string, needed int64) error {
 	tx := s.transaction(t.Round)
-	ops := []any{&zk.CreateRequest{Path: tx, Data: t.Query, Acl: variants.WorldACL()}}
+	ops := []any{&zk.CreateRequest{Path: tx, Data: t.Query, Acl: session.WorldACL()}}
 	for _, child := range children {
-		ops = append(ops, &zk.CreateRequest{Path: path.Join(tx, child), Acl: variants.WorldACL()})
+		ops = append(ops, &zk.CreateRequest{Path: path.Join(tx, child), Acl: session.WorldACL()})
 	}
 	oldest := s.oldest
 	for ; oldest < min(needed, s.oldest+deletedAtOnce); oldest++ {
@@ -222,7 +222,7 @@ func (s *site) open(ctx context.Context, t *Transaction, children []string, need
 		s.oldest = oldest
 		t.Query, _, err = s.session.Get(ctx, tx)
 	}
-	return variants.Attempted("open "+tx, err)
+	return session.Attempted("open "+tx, err)
 }
 
 func (s *site) deletions(round int64, children []string) (ops []any) {
@@ -239,12 +239,12 @@ func (s *site) await(ctx context.Context, read func(path string) error) error {
 	tx := s.transaction(s.current.Round)
 	for {
 		if err := read(tx); !errors.Is(err, zk.ErrNoNode) {
-			return variants.Attempted("read "+tx, err)
+			return session.Attempted("read "+tx, err)
 		}
 		exists, _, watch, err := s.session.ExistsW(ctx, tx)
 		switch {
 		case err != nil:
-			return variants.Attempted("watch "+tx, err)
+			return session.Attempted("watch "+tx, err)
 		case exists:
 			continue
 		}
@@ -258,14 +258,14 @@ func (s *site) await(ctx context.Context, read func(path string) error) error {
 type reading struct {
 	data    string
 	written bool // since it was created
-	watch   *variants.Watch
+	watch   *session.Watch
 }
 
 // read reads a znode; zk.ErrNoNode if it does not exist.
 func (s *site) read(ctx context.Context, path string) (reading, error) {
 	data, stat, err := s.session.Get(ctx, path)
 	if err != nil {
-		return reading{}, variants.Attempted("read "+path, err)
+		return reading{}, session.Attempted("read "+path, err)
 	}
 	return reading{string(data), stat.Version > 0, nil}, nil
 }
@@ -273,7 +273,7 @@ func (s *site) read(ctx context.Context, path string) (reading, error) {
 func (s *site) readW(ctx context.Context, path string) (reading, error) {
 	data, stat, watch, err := s.session.GetW(ctx, path)
 	if err != nil {
-		return reading{}, variants.Attempted("read "+path, err)
+		return reading{}, session.Attempted("read "+path, err)
 	}
 	return reading{string(data), stat.Version > 0, watch}, nil
 }
@@ -281,7 +281,7 @@ func (s *site) readW(ctx context.Context, path string) (reading, error) {
 // write writes to a znode, possibly twice if a reply is lost; zk.ErrNoNode if it does not exist.
 func (s *site) write(ctx context.Context, path, data string) error {
 	_, err := s.session.Set(ctx, path, []byte(data), -1)
-	return variants.Attempted("write "+path, err)
+	return session.Attempted("write "+path, err)
 }
 
 func (s *site) clear(ctx context.Context) error {
@@ -297,7 +297,7 @@ func (s *site) clear(ctx context.Context) error {
 func (s *site) remove(ctx context.Context, tx string) error {
 	children, _, err := s.session.Children(ctx, tx)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return variants.Attempted("list "+tx, err)
+		return session.Attempted("list "+tx, err)
 	}
 	for _, child := range children {
 		if err := s.session.Discard(ctx, path.Join(tx, child)); err != nil {

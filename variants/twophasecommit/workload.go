@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The events that a participant records. The value is the round; the value of a vote or a decision also has which it
@@ -80,7 +82,7 @@ const (
 	roleSite        = "site"
 )
 
-func join(open func(context.Context, *variants.Session, Group) (Site, error)) variants.JoinFunc {
+func join(open func(context.Context, *session.Session, Group) (Site, error)) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		site, err := open(ctx, env.Session, Group{Dir: env.Root, Sites: env.Clients, Site: env.Index, Again: env.Life > 0})
 		if err != nil {
@@ -166,7 +168,7 @@ func (p *participant) prepare(ctx context.Context) (Transaction, error) {
 }
 
 func (p *participant) Leave(ctx context.Context) error {
-	if err := p.site.Close(ctx); err != nil && !errors.Is(err, variants.ErrSessionLost) {
+	if err := p.site.Close(ctx); err != nil && !errors.Is(err, session.ErrSessionLost) {
 		return fmt.Errorf("close: %w", err)
 	}
 	return nil

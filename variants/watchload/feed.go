@@ -9,12 +9,12 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // feed is shared by the variants. They differ in which znode stands for a topic, and in how a topic is published.
 type feed struct {
-	session *variants.Session
+	session *session.Session
 	group   Group
 
 	own     []string // the client's znodes, ephemeral
@@ -26,7 +26,7 @@ type feed struct {
 
 // armedWatch is a watch and the version of the znode when it was set, or the version that it has notified of.
 type armedWatch struct {
-	watch   *variants.Watch // nil for none
+	watch   *session.Watch // nil for none
 	version int32
 }
 
@@ -36,10 +36,10 @@ type publication struct {
 	inDoubt  bool  // the outcome of a write is unknown
 }
 
-func newFeed(session *variants.Session, group Group) *feed {
+func newFeed(s *session.Session, group Group) *feed {
 	group.Dir = path.Clean(group.Dir) // no server accepts a path with a trailing slash
 	return &feed{
-		session: session, group: group,
+		session: s, group: group,
 		watches: make([]armedWatch, group.Topics), state: make([]publication, group.Topics),
 	}
 }
@@ -57,7 +57,7 @@ func (f *feed) open(ctx context.Context) error {
 		}
 		return nil
 	}, func() {
-		ctx, cancel := variants.Cleanup(ctx)
+		ctx, cancel := session.Cleanup(ctx)
 		defer cancel()
 		_ = f.remove(ctx) // the caller has left; if this fails too, the znodes end with the session
 	})
@@ -66,14 +66,14 @@ func (f *feed) open(ctx context.Context) error {
 // create makes some znodes at once. After a lost reply they may be there already: all of them or none.
 func (f *feed) create(ctx context.Context, paths []string) error {
 	err := f.multi(ctx, paths, func(p string) any {
-		return &zk.CreateRequest{Path: p, Acl: variants.WorldACL(), Flags: zk.FlagEphemeral}
+		return &zk.CreateRequest{Path: p, Acl: session.WorldACL(), Flags: zk.FlagEphemeral}
 	})
 	if errors.Is(err, zk.ErrNodeExists) {
 		err = f.checkOwner(ctx, paths[0])
 	}
 	switch {
-	case err == nil && f.session.ID() != f.owner, errors.Is(err, variants.ErrSessionLost):
-		return variants.ErrSessionLost
+	case err == nil && f.session.ID() != f.owner, errors.Is(err, session.ErrSessionLost):
+		return session.ErrSessionLost
 	case err != nil:
 		return fmt.Errorf("create %s and others: %w", paths[0], err)
 	}
@@ -100,7 +100,7 @@ func (f *feed) checkOwner(ctx context.Context, path string) error {
 
 // Watch uses exists, because with getData the server would keep a copy of the znode's data in a cache.
 func (f *feed) Watch(ctx context.Context, topic int) (published int, err error) {
-	armed, err := variants.Run(ctx, f.session, func(ctx context.Context) (armedWatch, error) { return f.arm(ctx, topic) }, nil)
+	armed, err := session.Run(ctx, f.session, func(ctx context.Context) (armedWatch, error) { return f.arm(ctx, topic) }, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -189,7 +189,7 @@ func (f *feed) Close(ctx context.Context) error { return f.session.Do(ctx, f.rem
 func (f *feed) remove(ctx context.Context) error {
 	for paths := range slices.Chunk(f.own, opsPerMulti) {
 		if f.session.ID() != f.owner {
-			return variants.ErrSessionLost
+			return session.ErrSessionLost
 		}
 		err := f.multi(ctx, paths, func(p string) any { return &zk.DeleteRequest{Path: p, Version: -1} })
 		if err != nil && !errors.Is(err, zk.ErrNoNode) { // an attempt whose reply was lost has deleted them, or they were never created

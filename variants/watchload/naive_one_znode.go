@@ -6,6 +6,8 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // OneZnode is a feed in which all clients watch the same znode for a topic.
@@ -38,8 +40,8 @@ import (
 type OneZnode struct{ *feed }
 
 // NewOneZnode opens one client's feed.
-func NewOneZnode(ctx context.Context, session *variants.Session, group Group) (OneZnode, error) {
-	f := OneZnode{newFeed(session, group)}
+func NewOneZnode(ctx context.Context, s *session.Session, group Group) (OneZnode, error) {
+	f := OneZnode{newFeed(s, group)}
 	f.znodeOf = func(topic int) string { return path.Join(f.group.Dir, fmt.Sprintf("t-%d", topic)) }
 	if group.Client == 0 {
 		for topic := range group.Topics {
@@ -53,7 +55,7 @@ func NewOneZnode(ctx context.Context, session *variants.Session, group Group) (O
 func (f OneZnode) Publish(ctx context.Context, topic int) error {
 	return f.publish(ctx, topic, func(ctx context.Context, p *publication) error {
 		err := p.once(ctx, func() (bool, error) { return f.session.Set(ctx, f.znodeOf(topic), nil, p.count) })
-		return variants.Attempted("set "+f.znodeOf(topic), err)
+		return session.Attempted("set "+f.znodeOf(topic), err)
 	})
 }
 

@@ -10,6 +10,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // batch is how many znodes are set in one transaction, and so the largest herd. The texts contain this number.
@@ -52,8 +54,8 @@ type ZnodePerWatch struct {
 }
 
 // NewZnodePerWatch opens one client's feed.
-func NewZnodePerWatch(ctx context.Context, session *variants.Session, group Group) (*ZnodePerWatch, error) {
-	f := &ZnodePerWatch{feed: newFeed(session, group)}
+func NewZnodePerWatch(ctx context.Context, s *session.Session, group Group) (*ZnodePerWatch, error) {
+	f := &ZnodePerWatch{feed: newFeed(s, group)}
 	f.znodeOf = func(topic int) string { return f.znode(topic, group.Client) }
 	for topic := range group.Topics {
 		f.own = append(f.own, f.znodeOf(topic))

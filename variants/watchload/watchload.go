@@ -48,7 +48,7 @@ type Group struct {
 
 // Feed is one client's view of the topics. All clients of a group must have opened theirs before the first publication, so that
 // none can join again.
-// One goroutine at a time may use it. All methods return variants.ErrSessionLost when the session is gone, and return
+// One goroutine at a time may use it. All methods return session.ErrSessionLost when the session is gone, and return
 // within about a second when their context ends, even if the server is silent.
 type Feed interface {
 	// Watch sets the client's watch on a topic, and returns how often the topic has been published before. It returns

@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The events that a participant records. The value is the topic.
@@ -43,7 +45,7 @@ type participant struct {
 	round int
 }
 
-func join[F Feed](open func(context.Context, *variants.Session, Group) (F, error)) variants.JoinFunc {
+func join[F Feed](open func(context.Context, *session.Session, Group) (F, error)) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		env.Size = max(env.Size, 1)
 		feed, err := open(ctx, env.Session, Group{Dir: env.Root, Clients: env.Clients, Client: env.Index, Topics: env.Size})
@@ -109,7 +111,7 @@ func (p *participant) follow(ctx context.Context, topic int, late bool) error {
 }
 
 func (p *participant) Leave(ctx context.Context) error {
-	if err := p.feed.Close(ctx); err != nil && !errors.Is(err, variants.ErrSessionLost) {
+	if err := p.feed.Close(ctx); err != nil && !errors.Is(err, session.ErrSessionLost) {
 		return fmt.Errorf("close: %w", err)
 	}
 	return nil

@@ -1,4 +1,4 @@
-package variants_test
+package session_test
 
 import (
 	"context"
@@ -8,12 +8,12 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // orderedConn is a connection whose requests are functions of the test.
 type orderedConn struct {
-	variants.Conn
+	session.Conn
 	create   func() error
 	children func() error
 	forgot   bool
@@ -38,7 +38,7 @@ func TestListingOverlapsTheCreate(t *testing.T) {
 	c := &orderedConn{sent: make(chan struct{})}
 	c.create = func() error { close(c.sent); <-listed; return nil }
 	c.children = func() error { close(listed); return nil }
-	s := variants.NewSession(c, nil)
+	s := session.NewSession(c, nil)
 	s.OrderBy(c)
 	created, children, err := s.CreateThenChildren(t.Context(), "/d/a", nil, 0, "/d")
 	if err != nil || created != "/d/a0" || !slices.Equal(children, []string{"a0"}) {
@@ -75,7 +75,7 @@ func TestListingFollowsTheCreate(t *testing.T) {
 				return tt.create
 			}
 			c.children = func() error { requests = append(requests, "getChildren"); return tt.children }
-			s := variants.NewSession(c, nil)
+			s := session.NewSession(c, nil)
 			if tt.ordered {
 				s.OrderBy(c)
 			}
@@ -90,7 +90,7 @@ func TestListingFollowsTheCreate(t *testing.T) {
 func TestNothingIsSentAfterTheEndOfTheContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, err := variants.NewSession(nil, nil).CreateThenChildren(ctx, "/d/a", nil, 0, "/d"); !errors.Is(err, context.Canceled) {
+	if _, _, err := session.NewSession(nil, nil).CreateThenChildren(ctx, "/d/a", nil, 0, "/d"); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that of the context", err)
 	}
 }

@@ -1,4 +1,4 @@
-package variants_test
+package session_test
 
 import (
 	"context"
@@ -9,13 +9,13 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
-func subscribed(t *testing.T) (*variants.Session, *variants.Monitor, *variants.Events) {
+func subscribed(t *testing.T) (*session.Session, *session.Monitor, *session.Events) {
 	t.Helper()
-	m := variants.NewMonitor(time.Hour)
-	s := variants.NewMonitoredSession(nil, m)
+	m := session.NewMonitor(time.Hour)
+	s := session.NewMonitoredSession(nil, m)
 	events, err := s.Subscribe()
 	if err != nil {
 		t.Fatal(err)
@@ -44,9 +44,9 @@ func TestEvents(t *testing.T) {
 
 // A connection that was lost before the client subscribed is still seen to be made again.
 func TestEventsOfALostConnection(t *testing.T) {
-	m := variants.NewMonitor(time.Hour)
+	m := session.NewMonitor(time.Hour)
 	m.Observe(state(zk.StateDisconnected))
-	events, err := variants.NewMonitoredSession(nil, m).Subscribe()
+	events, err := session.NewMonitoredSession(nil, m).Subscribe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,7 @@ func TestEventsOfALostConnection(t *testing.T) {
 }
 
 func TestSubscribeWantsAMonitor(t *testing.T) {
-	if _, err := variants.NewSession(nil, nil).Subscribe(); !errors.Is(err, variants.ErrUnmonitored) {
+	if _, err := session.NewSession(nil, nil).Subscribe(); !errors.Is(err, session.ErrUnmonitored) {
 		t.Errorf("Subscribe returned %v, want ErrUnmonitored", err)
 	}
 }
@@ -66,7 +66,7 @@ func TestSubscribeWantsAMonitor(t *testing.T) {
 func TestAwaitEvents(t *testing.T) {
 	s, m, events := subscribed(t)
 	done := make(chan error, 1)
-	await := func(ctx context.Context, timer <-chan time.Time) *variants.Wait {
+	await := func(ctx context.Context, timer <-chan time.Time) *session.Wait {
 		go func() { done <- s.AwaitEvents(ctx, events, timer) }()
 		return awaitWait(t, s)
 	}
@@ -97,7 +97,7 @@ func TestAwaitEvents(t *testing.T) {
 	}
 	await(t.Context(), nil)
 	m.Observe(state(zk.StateExpired))
-	if err := <-done; !errors.Is(err, variants.ErrSessionLost) {
+	if err := <-done; !errors.Is(err, session.ErrSessionLost) {
 		t.Errorf("the wait ended with %v, want ErrSessionLost", err)
 	}
 }

@@ -1,4 +1,4 @@
-package variants_test
+package session_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 const patience = 10 * time.Second
@@ -49,7 +49,7 @@ func TestMonitor(t *testing.T) {
 		{"a watch event says nothing", time.Hour, []zk.Event{{Type: zk.EventNodeDeleted, State: zk.StateExpired}}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := variants.NewMonitor(tt.timeout)
+			m := session.NewMonitor(tt.timeout)
 			for _, e := range tt.events {
 				m.Observe(e)
 			}
@@ -61,7 +61,7 @@ func TestMonitor(t *testing.T) {
 }
 
 func TestMonitorGivesUpOnASilentServer(t *testing.T) {
-	m := variants.NewMonitor(time.Hour)
+	m := session.NewMonitor(time.Hour)
 	m.SetTimeout(3 * time.Millisecond)
 	m.Observe(state(zk.StateDisconnected))
 	select {
@@ -75,16 +75,16 @@ func TestMonitorGivesUpOnASilentServer(t *testing.T) {
 func TestMonitorIsDismissed(t *testing.T) {
 	for _, before := range [][]zk.Event{nil, {state(zk.StateDisconnected)}} {
 		synctest.Test(t, func(t *testing.T) {
-			m, session := variants.NewMonitor(time.Hour), make(closer, 1)
-			m.Guard(session)
+			m, s := session.NewMonitor(time.Hour), make(closer, 1)
+			m.Guard(s)
 			for _, e := range before {
 				m.Observe(e)
 			}
 			m.Dismiss()
 			m.Observe(state(zk.StateDisconnected))
 			time.Sleep(2 * time.Hour) // of the test's own clock
-			if closed(m.Lost()) || len(session) > 0 {
-				t.Errorf("after %v and dismissal: lost = %v, closed %d times; want neither", before, closed(m.Lost()), len(session))
+			if closed(m.Lost()) || len(s) > 0 {
+				t.Errorf("after %v and dismissal: lost = %v, closed %d times; want neither", before, closed(m.Lost()), len(s))
 			}
 		})
 	}
@@ -108,7 +108,7 @@ func TestOutcomeUnknown(t *testing.T) {
 		{zk.ErrNoServer, true},
 		{&net.OpError{Op: "write", Err: errors.New("broken pipe")}, true},
 	} {
-		if got := variants.OutcomeUnknown(tt.err); got != tt.want {
+		if got := session.OutcomeUnknown(tt.err); got != tt.want {
 			t.Errorf("OutcomeUnknown(%v) = %v, want %v", tt.err, got, tt.want)
 		}
 	}
@@ -127,7 +127,7 @@ func TestRetry(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			attempts := 0
-			repeated, err := variants.NewSession(nil, nil).Retry(t.Context(), func(variants.Conn) error {
+			repeated, err := session.NewSession(nil, nil).Retry(t.Context(), func(session.Conn) error {
 				attempts++
 				return tt.outcomes[attempts-1]
 			})
@@ -139,15 +139,15 @@ func TestRetry(t *testing.T) {
 }
 
 func TestRetryEnds(t *testing.T) {
-	down := func(variants.Conn) error { return zk.ErrConnectionClosed }
+	down := func(session.Conn) error { return zk.ErrConnectionClosed }
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := variants.NewSession(nil, nil).Retry(ctx, down); !errors.Is(err, context.Canceled) {
+	if _, err := session.NewSession(nil, nil).Retry(ctx, down); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v, want context.Canceled", err)
 	}
 	lost := make(chan struct{})
 	close(lost)
-	if _, err := variants.NewSession(nil, lost).Retry(t.Context(), down); !errors.Is(err, variants.ErrSessionLost) {
+	if _, err := session.NewSession(nil, lost).Retry(t.Context(), down); !errors.Is(err, session.ErrSessionLost) {
 		t.Errorf("with a lost session: %v, want ErrSessionLost", err)
 	}
 }
@@ -155,24 +155,24 @@ func TestRetryEnds(t *testing.T) {
 // The caller of a stuck operation gets control back; what the operation did after all is undone, and the next one
 // waits until it has been.
 func TestAbandonedOperationIsUndone(t *testing.T) {
-	session := variants.NewSession(nil, nil)
+	s := session.NewSession(nil, nil)
 	stuck, undone := make(chan struct{}), make(chan int, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	stuckFirst, began := make(chan struct{}), make(chan struct{})
-	go session.Do(t.Context(), func(context.Context) error { close(began); <-stuckFirst; return nil }, nil)
+	go s.Do(t.Context(), func(context.Context) error { close(began); <-stuckFirst; return nil }, nil)
 	<-began
-	if _, err := variants.Run(ctx, session, func(context.Context) (int, error) { return 0, nil }, nil); !errors.Is(err, context.Canceled) {
+	if _, err := session.Run(ctx, s, func(context.Context) (int, error) { return 0, nil }, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("waiting for a busy session: %v, want context.Canceled", err)
 	}
 	close(stuckFirst)
 	ctx, cancel = context.WithCancel(t.Context())
-	_, err := variants.Run(ctx, session, func(context.Context) (int, error) { cancel(); <-stuck; return 7, nil }, func(v int) { undone <- v })
+	_, err := session.Run(ctx, s, func(context.Context) (int, error) { cancel(); <-stuck; return 7, nil }, func(v int) { undone <- v })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a stuck operation: %v, want context.Canceled", err)
 	}
 	close(stuck)
-	got, err := variants.Run(t.Context(), session, func(context.Context) (int, error) {
+	got, err := session.Run(t.Context(), s, func(context.Context) (int, error) {
 		select {
 		case v := <-undone:
 			return v, nil
@@ -191,7 +191,7 @@ func TestExclusive(t *testing.T) {
 	lost := make(chan struct{})
 	given := 0
 	var giveErr error
-	e := variants.NewExclusive(variants.NewSession(nil, lost), already, func(context.Context) (int, error) { return 7, nil },
+	e := session.NewExclusive(session.NewSession(nil, lost), already, func(context.Context) (int, error) { return 7, nil },
 		func(context.Context) error { given++; return giveErr })
 	release := func(err error, want error, wantGiven int) {
 		t.Helper()
@@ -211,10 +211,10 @@ func TestExclusive(t *testing.T) {
 	acquire(already)
 	release(broken, broken, 1)
 	acquire(already) // it is held still
-	release(variants.ErrSessionLost, variants.ErrSessionLost, 2)
+	release(session.ErrSessionLost, session.ErrSessionLost, 2)
 	release(nil, nil, 2)
 	close(lost)
-	acquire(variants.ErrSessionLost)
+	acquire(session.ErrSessionLost)
 	release(nil, nil, 3) // given up by the failed Acquire
 }
 
@@ -226,16 +226,16 @@ func (c closer) Close() { c <- struct{}{} }
 // A lost session is closed, whether it is lost before or after the monitor learns of it.
 func TestMonitorClosesALostSession(t *testing.T) {
 	for _, early := range []bool{true, false} {
-		m, session := variants.NewMonitor(time.Hour), make(closer, 2)
+		m, s := session.NewMonitor(time.Hour), make(closer, 2)
 		if early {
-			m.Guard(session)
+			m.Guard(s)
 		}
 		m.Observe(state(zk.StateExpired))
 		if !early {
-			m.Guard(session)
+			m.Guard(s)
 		}
 		select {
-		case <-session:
+		case <-s:
 		case <-time.After(patience):
 			t.Error("a lost session was left open")
 		}
@@ -244,9 +244,9 @@ func TestMonitorClosesALostSession(t *testing.T) {
 
 // fakeConn is a connection whose watches are channels of the test.
 type fakeConn struct {
-	variants.Conn
+	session.Conn
 	watches chan (<-chan zk.Event)
-	monitor *variants.Monitor
+	monitor *session.Monitor
 }
 
 func (c *fakeConn) GetW(string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
@@ -254,11 +254,11 @@ func (c *fakeConn) GetW(string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 }
 
 // watching returns a session and watches that it has set, each on one of the channels.
-func watching(t *testing.T, channels ...chan zk.Event) (*variants.Session, *fakeConn, []*variants.Watch) {
+func watching(t *testing.T, channels ...chan zk.Event) (*session.Session, *fakeConn, []*session.Watch) {
 	t.Helper()
-	conn := &fakeConn{watches: make(chan (<-chan zk.Event), len(channels)), monitor: variants.NewMonitor(time.Hour)}
-	s := variants.NewMonitoredSession(conn, conn.monitor)
-	var all []*variants.Watch
+	conn := &fakeConn{watches: make(chan (<-chan zk.Event), len(channels)), monitor: session.NewMonitor(time.Hour)}
+	s := session.NewMonitoredSession(conn, conn.monitor)
+	var all []*session.Watch
 	for _, c := range channels {
 		conn.watches <- c
 		_, _, w, err := s.GetW(t.Context(), "/z")
@@ -286,7 +286,7 @@ func TestAwaitOfAFiredWatchIsNoWait(t *testing.T) {
 }
 
 // awaitWait returns the wait that a session has begun.
-func awaitWait(t *testing.T, s *variants.Session) *variants.Wait {
+func awaitWait(t *testing.T, s *session.Session) *session.Wait {
 	t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); runtime.Gosched() {
 		if wait, _ := s.Waiting(); wait != nil {
@@ -355,7 +355,7 @@ func TestAwaitAnyOfMany(t *testing.T) {
 // over at once. A watch that is set after that is trusted.
 func TestWatchesDoNotSurviveOutages(t *testing.T) {
 	s, conn, w := watching(t, make(chan zk.Event))
-	get := func() *variants.Watch {
+	get := func() *session.Watch {
 		conn.watches <- make(chan zk.Event)
 		_, _, watch, err := s.GetW(t.Context(), "/z")
 		if err != nil {
@@ -383,8 +383,8 @@ func TestWatchesDoNotSurviveOutages(t *testing.T) {
 
 // A request of a session that is being closed returns ErrSessionLost.
 func TestClosingSessionIsLost(t *testing.T) {
-	_, err := variants.NewSession(nil, nil).Retry(t.Context(), func(variants.Conn) error { return zk.ErrClosing })
-	if !errors.Is(err, variants.ErrSessionLost) {
+	_, err := session.NewSession(nil, nil).Retry(t.Context(), func(session.Conn) error { return zk.ErrClosing })
+	if !errors.Is(err, session.ErrSessionLost) {
 		t.Errorf("error %v, want that the session is lost", err)
 	}
 }
@@ -404,7 +404,7 @@ func TestInvalidatedWatchFires(t *testing.T) {
 
 // cutConn is a connection that is cut at its first request. Every later one finds no znode.
 type cutConn struct {
-	variants.Conn
+	session.Conn
 	cut    bool
 	second func() // called before the second request is answered
 }
@@ -424,19 +424,19 @@ func (c *cutConn) Multi(...any) ([]zk.MultiResponse, error) { return nil, c.answ
 // A delete that is repeated and finds no znode has succeeded, unless it was sent again under a new session.
 func TestRepeatedDeletes(t *testing.T) {
 	for _, lose := range []bool{false, true} {
-		for what, give := range map[string]func(*variants.Session) error{
-			"Remove": func(s *variants.Session) error { return s.Remove(t.Context(), "/z") },
-			"Give": func(s *variants.Session) error {
-				return variants.FencedNode{Session: s, Path: "/z", Fence: "/f"}.Give(t.Context(), 1)
+		for what, give := range map[string]func(*session.Session) error{
+			"Remove": func(s *session.Session) error { return s.Remove(t.Context(), "/z") },
+			"Give": func(s *session.Session) error {
+				return session.FencedNode{Session: s, Path: "/z", Fence: "/f"}.Give(t.Context(), 1)
 			},
 		} {
 			lost := make(chan struct{})
-			err := give(variants.NewSession(&cutConn{second: func() {
+			err := give(session.NewSession(&cutConn{second: func() {
 				if lose {
 					close(lost)
 				}
 			}}, lost))
-			if errors.Is(err, variants.ErrSessionLost) != lose || !lose && err != nil {
+			if errors.Is(err, session.ErrSessionLost) != lose || !lose && err != nil {
 				t.Errorf("%s of a session that is lost meanwhile (%v) returned %v", what, lose, err)
 			}
 		}

@@ -1,4 +1,4 @@
-package items
+package session
 
 import (
 	"context"
@@ -7,8 +7,6 @@ import (
 	"path"
 
 	"github.com/go-zookeeper/zk"
-
-	"github.com/zkbench/zkbench/variants"
 )
 
 // Journal makes the writes of one client safe to repeat. It is an ephemeral znode of the client's session whose version
@@ -21,13 +19,13 @@ import (
 //
 // The journal ends with its session, so that nothing is written under a later session of the same client.
 type Journal struct {
-	session *variants.Session
+	session *Session
 	path    string
 	version int32
 }
 
 // OpenJournal creates a journal below dir, and dir if it is missing.
-func OpenJournal(ctx context.Context, session *variants.Session, dir string) (Journal, error) {
+func OpenJournal(ctx context.Context, session *Session, dir string) (Journal, error) {
 	j := Journal{session: session, path: path.Join(dir, rand.Text())}
 	if err := session.Ensure(ctx, dir, nil, 0); err != nil {
 		return Journal{}, err
@@ -42,7 +40,7 @@ func (j *Journal) Do(ctx context.Context, ops ...any) ([]zk.MultiResponse, error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := variants.Cleanup(ctx)
+	ctx, cancel := Cleanup(ctx)
 	defer cancel()
 	ops = append([]any{&zk.SetDataRequest{Path: j.path, Version: j.version}}, ops...)
 	results, repeated, err := j.session.Multi(ctx, ops...)
@@ -54,9 +52,9 @@ func (j *Journal) Do(ctx context.Context, ops ...any) ([]zk.MultiResponse, error
 		j.version++
 		return nil, nil
 	case refused(results, zk.ErrNoNode): // the journal is gone
-		return nil, variants.ErrSessionLost
+		return nil, ErrSessionLost
 	case ctx.Err() != nil: // the outcome was unknown for longer than any session lives
-		return nil, errors.Join(variants.ErrSessionLost, err)
+		return nil, errors.Join(ErrSessionLost, err)
 	default:
 		return nil, err
 	}

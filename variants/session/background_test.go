@@ -1,16 +1,16 @@
-package variants_test
+package session_test
 
 import (
 	"testing"
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // watched is a connection on which every znode exists and has one watch.
 type watched struct {
-	variants.Conn
+	session.Conn
 	events chan zk.Event
 }
 
@@ -21,8 +21,8 @@ func (w watched) ExistsW(string) (bool, *zk.Stat, <-chan zk.Event, error) {
 // A client that listens in the background does not wait, as far as the runner can see.
 func TestWaitInTheBackgroundIsNoWaitOfTheClient(t *testing.T) {
 	events := make(chan zk.Event)
-	session := variants.NewSession(watched{events: events}, nil)
-	background := session.Background()
+	s := session.NewSession(watched{events: events}, nil)
+	background := s.Background()
 	_, _, watch, err := background.ExistsW(t.Context(), "/z")
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +33,7 @@ func TestWaitInTheBackgroundIsNoWaitOfTheClient(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if wait, begun := session.Waiting(); wait != nil || begun != 0 {
+	if wait, begun := s.Waiting(); wait != nil || begun != 0 {
 		t.Errorf("the client waits: %v, %d waits begun", wait, begun)
 	}
 }

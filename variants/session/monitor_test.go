@@ -1,4 +1,4 @@
-package variants_test
+package session_test
 
 import (
 	"testing"
@@ -6,16 +6,16 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // A session that is cut off is taken for lost after a third of its timeout, or when its owner is no longer patient; one that has
 // expired, at once.
 func TestMonitorPatience(t *testing.T) {
-	usual, patient := variants.NewMonitor(3*time.Millisecond), variants.NewMonitor(time.Hour)
+	usual, patient := session.NewMonitor(3*time.Millisecond), session.NewMonitor(time.Hour)
 	patient.SetTimeout(3 * time.Millisecond)
 	patient.SetPatience(time.Hour)
-	for _, m := range []*variants.Monitor{patient, usual} {
+	for _, m := range []*session.Monitor{patient, usual} {
 		m.Observe(zk.Event{Type: zk.EventSession, State: zk.StateDisconnected})
 	}
 	<-usual.Lost()

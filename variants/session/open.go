@@ -1,0 +1,83 @@
+package session
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+)
+
+// Open opens a session for an application, and returns when it exists. Servers are addresses with ports; the session moves from one to
+// another when a connection is lost. The caller closes it. When the session is lost, all its recipes return ErrSessionLost, and the
+// application opens another one.
+func Open(ctx context.Context, servers []string, timeout time.Duration) (*Session, error) {
+	monitor, opened := NewMonitor(timeout), make(chan struct{})
+	open := sync.OnceFunc(func() { close(opened) })
+	conn, _, err := zk.Connect(servers, timeout, zk.WithLogInfo(false), zk.WithDialer(monitor.dial),
+		zk.WithEventCallback(func(e zk.Event) {
+			if e.State == zk.StateHasSession {
+				open()
+			}
+			if isClosed(opened) { // a server that refuses to open a session takes none away
+				monitor.Observe(e)
+			}
+		}))
+	if err != nil {
+		return nil, fmt.Errorf("open a session: %w", err)
+	}
+	select {
+	case <-opened:
+		return NewMonitoredSession(conn, monitor), nil
+	case <-ctx.Done():
+		conn.Close()
+		return nil, fmt.Errorf("no session at %s: %w", strings.Join(servers, ", "), context.Cause(ctx))
+	}
+}
+
+// Close ends the session, and with it its ephemeral znodes and the watches of all its handles.
+func (s *Session) Close() {
+	if s.monitor != nil {
+		s.monitor.Dismiss()
+	}
+	if conn, ok := s.conn.(interface{ Close() }); ok {
+		conn.Close()
+	}
+}
+
+// dial opens a connection on which the monitor reads the timeout that the server grants. The client library keeps that to itself, and a
+// server may grant less than was asked for.
+func (m *Monitor) dial(network, address string, timeout time.Duration) (net.Conn, error) {
+	conn, err := net.DialTimeout(network, address, timeout)
+	if err != nil {
+		return nil, err
+	}
+	return &greeted{Conn: conn, granted: m.SetTimeout}, nil
+}
+
+// greeting is the first bytes of what a server sends: the length of its reply, the version of the protocol and the timeout in
+// milliseconds, each a number of four bytes.
+const greeting = 12
+
+// greeted is a connection that reads the server's greeting beside its reader.
+type greeted struct {
+	net.Conn
+	head    []byte
+	granted func(time.Duration)
+}
+
+// Read implements [net.Conn].
+func (g *greeted) Read(p []byte) (int, error) {
+	n, err := g.Conn.Read(p)
+	if missing := greeting - len(g.head); missing > 0 {
+		g.head = append(g.head, p[:min(n, missing)]...)
+		if n >= missing {
+			g.granted(time.Duration(binary.BigEndian.Uint32(g.head[8:])) * time.Millisecond)
+		}
+	}
+	return n, err
+}
