@@ -36,14 +36,14 @@ func (f Findings) Breach(e Event, format string, args ...any) {
 // Observers gives each event to several observers in turn.
 type Observers []Observer
 
-// Observe implements [Observer].
+// Observe implements [takequeue.Observer].
 func (all Observers) Observe(e Event) {
 	for _, o := range all {
 		o.Observe(e)
 	}
 }
 
-// Complete implements [Observer].
+// Complete implements [takequeue.Observer].
 func (all Observers) Complete() {
 	for _, o := range all {
 		o.Complete()
@@ -53,10 +53,10 @@ func (all Observers) Complete() {
 // ObserverFunc is an observer that has nothing to add at the end.
 type ObserverFunc func(Event)
 
-// Observe implements [Observer].
+// Observe implements [takequeue.Observer].
 func (f ObserverFunc) Observe(e Event) { f(e) }
 
-// Complete implements [Observer].
+// Complete implements [takequeue.Observer].
 func (ObserverFunc) Complete() {}
 
 // StateOf returns an observer's state of a client. A client that is new to the observer gets the zero value.

@@ -19,34 +19,35 @@ const module = "github.com/zkbench/zkbench/"
 // tree is named. A package of the same tree is named by its last part. An import that this test refuses means that code is in
 // the wrong place.
 const mayImport = `
-variants:
-variants/line:            variants
-variants/items:           variants line
-variants/holding:         variants
-variants/revoking:        variants holding
-variants/lock:            variants holding line
-variants/rwlock:          variants holding line revoking
-variants/revocable:       variants holding line revoking
-variants/queue:           variants line items
-variants/blockingqueue:   variants line items
-variants/priorityqueue:   variants line items
-variants/enqueue:         variants
-variants/election:        variants holding line
-variants/barrier:         variants
-variants/doublebarrier:   variants line
-variants/twophasecommit:  variants
-variants/membership:      variants line
-variants/config:          variants
-variants/hiddenchannel:   variants
-variants/masterworker:    variants
-variants/watchload:       variants
-variants/treecache:       variants
+variants/session:
+variants:                 session
+variants/tickets:         session variants
+variants/takequeue:       session variants tickets
+variants/exclusion:       session variants
+variants/revocation:      session variants exclusion
+variants/lock:            session variants tickets exclusion
+variants/rwlock:          session variants tickets exclusion revocation
+variants/revocable:       session variants tickets exclusion revocation
+variants/queue:           session variants tickets takequeue
+variants/blockingqueue:   session variants tickets takequeue
+variants/priorityqueue:   session variants tickets takequeue
+variants/enqueue:         session variants
+variants/election:        session variants tickets exclusion
+variants/barrier:         session variants
+variants/doublebarrier:   session variants tickets
+variants/twophasecommit:  session variants
+variants/membership:      session variants tickets
+variants/config:          session variants
+variants/hiddenchannel:   session variants
+variants/masterworker:    session variants
+variants/watchload:       session variants
+variants/treecache:       session variants
 variants/catalog:         variants lock rwlock revocable queue blockingqueue priorityqueue enqueue election barrier doublebarrier
 variants/catalog:         twophasecommit membership config hiddenchannel masterworker watchload treecache
 variants/variantstest:    variants
 variants/conformance:
 variants/mutants:
-variants/simulation:      variants ensemble ensemble/dial ensemble/embedded ensemble/wire
+variants/simulation:      session variants ensemble ensemble/dial ensemble/embedded ensemble/wire
 
 ensemble/dial:
 ensemble/jute:

@@ -13,7 +13,8 @@ import (
 	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
-	"github.com/zkbench/zkbench/variants/holding"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 // A promise that is broken because a client fails has its own exit code, and the report names the breach.
@@ -44,7 +45,7 @@ func withOneToken(v variants.Variant) variants.Variant {
 		}
 		recordAlways := env.Record
 		env.Record = func(kind variants.EventKind, value int64) {
-			if kind == holding.Acquired {
+			if kind == exclusion.Acquired {
 				value = 1
 			}
 			recordAlways(kind, value)

@@ -24,7 +24,8 @@ import (
 	"embed"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 //go:embed naive_*.go optimized_*.go
@@ -62,7 +63,7 @@ type Consumer interface {
 // Item is one item of a queue.
 type Item struct {
 	Data  []byte
-	place line.Ticket // zero for an item that was taken before its producer knew its name
+	place tickets.Ticket // zero for an item that was taken before its producer knew its name
 }
 
 // position returns how many items had been put up to and including this one; 0 if its name is unknown.

@@ -6,7 +6,8 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 func newObserver(out variants.Findings) variants.Observer {
@@ -34,7 +35,7 @@ func newObserver(out variants.Findings) variants.Observer {
 type takes struct {
 	out      variants.Findings
 	open     map[int64]variants.Event // the last event of each item that is not taken: putting or put
-	finished items.Finished
+	finished takequeue.Finished
 	latest   int64 // the highest item of the producer that was taken
 	clients  map[int]*consumer
 	failed   bool
@@ -103,7 +104,7 @@ func (s *takes) take(e variants.Event, latest int64) {
 	}
 	delete(s.open, e.Value)
 	delete(s.broken, e.Value)
-	s.finished.Add(e.Value, items.Owner{Client: e.Client})
+	s.finished.Add(e.Value, takequeue.Owner{Client: e.Client})
 	if !isSpare(e.Value) {
 		s.latest = max(s.latest, e.Value)
 	}

@@ -10,12 +10,12 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants/line"
-
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
-// The markers of items and of tickets, see [line.Line].
+// The markers of items and of tickets, see [tickets.Line].
 const (
 	itemMarker   = "-item-"
 	ticketMarker = "-ticket-"
@@ -24,13 +24,13 @@ const (
 // client is the common part of the variants: one client's journal, and how it puts. They differ in how they wait.
 type client struct {
 	session *session.Session
-	items   line.Line
+	items   tickets.Line
 	journal session.Journal
 	flags   int32 // of the znodes of items
 }
 
 func open(ctx context.Context, s *session.Session, dir string) (*client, error) {
-	lineFor := line.New(s, path.Join(dir, "items"), itemMarker)
+	lineFor := tickets.New(s, path.Join(dir, "items"), itemMarker)
 	if err := s.Ensure(ctx, lineFor.Dir, nil, 0); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (c *client) put(ctx context.Context, data []byte) (Item, error) {
 		return Item{}, fmt.Errorf("put: %w", err)
 	}
 	if results != nil {
-		place, _ := line.Parse(path.Base(results[0].String), itemMarker)
+		place, _ := tickets.Parse(path.Base(results[0].String), itemMarker)
 		return Item{data, place}, nil
 	}
 	ctx, cancel := session.Cleanup(ctx)
@@ -67,7 +67,7 @@ func (c *client) put(ctx context.Context, data []byte) (Item, error) {
 	item := Item{Data: data}
 	for _, name := range children {
 		if strings.HasPrefix(name, guid) {
-			item.place, _ = line.Parse(name, itemMarker)
+			item.place, _ = tickets.Parse(name, itemMarker)
 		}
 	}
 	return item, nil
@@ -80,7 +80,7 @@ func (c *client) AwaitTaken(ctx context.Context, item Item) error {
 	return c.session.Do(ctx, func(ctx context.Context) error { return c.items.AwaitWatch(ctx, item.place) }, nil)
 }
 
-func (c *client) read(ctx context.Context, place line.Ticket) (Item, bool, error) {
+func (c *client) read(ctx context.Context, place tickets.Ticket) (Item, bool, error) {
 	data, _, err := c.session.Get(ctx, c.items.Path(place))
 	if errors.Is(err, zk.ErrNoNode) {
 		return Item{}, false, nil
@@ -101,7 +101,7 @@ func (c *client) claim(ctx context.Context, claim func(context.Context) (bool, e
 }
 
 // remove deletes an item and makes these writes to further znodes, or does nothing; false if one of the znodes was gone already.
-func (c *client) remove(ctx context.Context, item line.Ticket, writes ...any) (bool, error) {
+func (c *client) remove(ctx context.Context, item tickets.Ticket, writes ...any) (bool, error) {
 	writes = append(writes, &zk.DeleteRequest{Path: c.items.Path(item), Version: -1})
 	_, err := c.journal.Do(ctx, writes...)
 	if errors.Is(err, zk.ErrNoNode) {

@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // pollInterval is how long a consumer that has found no item pauses.
@@ -56,12 +57,12 @@ func NewPoll(ctx context.Context, s *session.Session, dir string) (*Poll, error)
 	return q, nil
 }
 
-func (q *Poll) poll(ctx context.Context) ([]line.Ticket, error) {
+func (q *Poll) poll(ctx context.Context) ([]tickets.Ticket, error) {
 	children, err := q.items.List(ctx)
 	if err != nil {
 		return nil, session.Attempted("list "+q.items.Dir, err)
 	}
-	found := line.Sorted(children, itemMarker)
+	found := tickets.Sorted(children, itemMarker)
 	if len(found) > 0 {
 		return found, nil
 	}

@@ -5,9 +5,10 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // MarkedTicket is the queue in which the consumers stand in a line, and each ends its turn by writing to its ticket, so that the
@@ -63,8 +64,8 @@ type MarkedTicket struct{ turns }
 
 // NewMarkedTicket returns one client's view of a queue below an existing znode dir.
 func NewMarkedTicket(ctx context.Context, s *session.Session, dir string) (*MarkedTicket, error) {
-	tickets := line.NewMarking(s, path.Join(dir, ticketsDir), ticketMarker)
-	t, err := openTurns(ctx, s, dir, tickets.Line, &tickets)
+	sess := tickets.NewMarking(s, path.Join(dir, ticketsDir), ticketMarker)
+	t, err := openTurns(ctx, s, dir, sess.Line, &sess)
 	return &MarkedTicket{t}, err
 }
 

@@ -7,9 +7,10 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // Ticket is the queue in which the consumers stand in a line, and only the first of them watches the items.
@@ -53,27 +54,27 @@ type Ticket struct{ turns }
 
 // NewTicket returns one client's view of a queue below an existing znode dir.
 func NewTicket(ctx context.Context, s *session.Session, dir string) (*Ticket, error) {
-	tickets := line.New(s, path.Join(dir, ticketsDir), ticketMarker)
-	t, err := openTurns(ctx, s, dir, tickets, deleting{tickets})
+	sess := tickets.New(s, path.Join(dir, ticketsDir), ticketMarker)
+	t, err := openTurns(ctx, s, dir, sess, deleting{sess})
 	return &Ticket{t}, err
 }
 
 // deleting is a place that a consumer gives up by deleting its ticket.
-type deleting struct{ line.Line }
+type deleting struct{ tickets.Line }
 
-func (d deleting) Enter(ctx context.Context) (line.Ticket, error) {
+func (d deleting) Enter(ctx context.Context) (tickets.Ticket, error) {
 	return d.Line.Enter(ctx, nil, zk.FlagEphemeral)
 }
 
-func (d deleting) AwaitTurn(ctx context.Context, mine line.Ticket) error {
+func (d deleting) AwaitTurn(ctx context.Context, mine tickets.Ticket) error {
 	return d.AwaitFirst(ctx, mine)
 }
 
-func (d deleting) GiveUp(mine line.Ticket) any {
+func (d deleting) GiveUp(mine tickets.Ticket) any {
 	return &zk.DeleteRequest{Path: d.Path(mine), Version: -1}
 }
 
-func (d deleting) GivenUp(line.Ticket) {}
+func (d deleting) GivenUp(tickets.Ticket) {}
 
 func ticketVariant() variants.Variant {
 	return variants.Variant{

@@ -3,17 +3,17 @@ package blockingqueue
 import (
 	"context"
 
-	"github.com/zkbench/zkbench/variants/line"
-
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // scan is the common part of the variants whose consumers try the items of a listing one after another. They differ in how they wait.
 type scan struct {
 	*client
-	candidates []line.Ticket // the rest of the last listing
-	keeps      bool          // the next take goes on with that rest; otherwise it lists again
-	refill     func(ctx context.Context) ([]line.Ticket, error)
+	candidates []tickets.Ticket // the rest of the last listing
+	keeps      bool             // the next take goes on with that rest; otherwise it lists again
+	refill     func(ctx context.Context) ([]tickets.Ticket, error)
 }
 
 func (q *scan) Peek(ctx context.Context) (Item, error) {
@@ -52,12 +52,12 @@ func (q *scan) Claim(ctx context.Context, item Item) (bool, error) {
 // A watch need not be given back.
 func (q *scan) Leave(context.Context) error { return nil }
 
-func (c *client) watched(ctx context.Context) ([]line.Ticket, error) {
+func (c *client) watched(ctx context.Context) ([]tickets.Ticket, error) {
 	children, watch, err := c.items.ListW(ctx)
 	if err != nil {
 		return nil, session.Attempted("list "+c.items.Dir, err)
 	}
-	found := line.Sorted(children, itemMarker)
+	found := tickets.Sorted(children, itemMarker)
 	if len(found) == 0 {
 		err = c.session.Await(ctx, watch)
 	}

@@ -4,9 +4,9 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/zkbench/zkbench/variants/line"
-
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 const ticketsDir = "tickets"
@@ -14,25 +14,25 @@ const ticketsDir = "tickets"
 // turns is the common part of the variants whose consumers stand in a line.
 type turns struct {
 	*client
-	tickets line.Line
+	tickets tickets.Line
 	place   place
-	mine    *line.Ticket // nil while the client is not in the line
+	mine    *tickets.Ticket // nil while the client is not in the line
 }
 
 // place is how a consumer enters the line, waits for its turn and ends it.
 type place interface {
-	Enter(ctx context.Context) (line.Ticket, error)
-	AwaitTurn(ctx context.Context, mine line.Ticket) error
-	GiveUp(mine line.Ticket) any // the write that ends a turn, for the claim's transaction
-	GivenUp(mine line.Ticket)    // is called when that write has taken effect
+	Enter(ctx context.Context) (tickets.Ticket, error)
+	AwaitTurn(ctx context.Context, mine tickets.Ticket) error
+	GiveUp(mine tickets.Ticket) any // the write that ends a turn, for the claim's transaction
+	GivenUp(mine tickets.Ticket)    // is called when that write has taken effect
 }
 
-func openTurns(ctx context.Context, s *session.Session, dir string, tickets line.Line, p place) (turns, error) {
+func openTurns(ctx context.Context, s *session.Session, dir string, sess tickets.Line, p place) (turns, error) {
 	c, err := open(ctx, s, dir)
 	if err != nil {
 		return turns{}, err
 	}
-	return turns{client: c, tickets: tickets, place: p}, s.Ensure(ctx, tickets.Dir, nil, 0)
+	return turns{client: c, tickets: sess, place: p}, s.Ensure(ctx, sess.Dir, nil, 0)
 }
 
 func (q *turns) Peek(ctx context.Context) (Item, error) {
@@ -60,7 +60,7 @@ func (q *turns) peek(ctx context.Context) (Item, error) {
 }
 
 // wait waits for the client's turn, then for an item. Until the turn ends, no other consumer takes an item.
-func (q *turns) wait(ctx context.Context, mine line.Ticket) (Item, error) {
+func (q *turns) wait(ctx context.Context, mine tickets.Ticket) (Item, error) {
 	if err := q.place.AwaitTurn(ctx, mine); err != nil {
 		return Item{}, fmt.Errorf("wait in %s: %w", q.tickets.Dir, err)
 	}
@@ -75,23 +75,23 @@ func (q *turns) wait(ctx context.Context, mine line.Ticket) (Item, error) {
 	}
 }
 
-func (q *turns) awaitItem(ctx context.Context) (line.Ticket, error) {
+func (q *turns) awaitItem(ctx context.Context) (tickets.Ticket, error) {
 	for {
 		var watch *session.Watch
 		children, err := q.items.List(ctx)
-		found := line.Sorted(children, itemMarker)
+		found := tickets.Sorted(children, itemMarker)
 		if err == nil && len(found) == 0 {
 			children, watch, err = q.items.ListW(ctx)
-			found = line.Sorted(children, itemMarker)
+			found = tickets.Sorted(children, itemMarker)
 		}
 		switch {
 		case err != nil:
-			return line.Ticket{}, err
+			return tickets.Ticket{}, err
 		case len(found) > 0:
 			return found[0], nil
 		}
 		if err := q.session.Await(ctx, watch); err != nil {
-			return line.Ticket{}, err
+			return tickets.Ticket{}, err
 		}
 	}
 }

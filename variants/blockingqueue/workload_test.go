@@ -6,7 +6,8 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // putsOnly is a queue that records for which items a producer waits.
@@ -18,7 +19,7 @@ type putsOnly struct {
 
 func (q *putsOnly) Put(_ context.Context, data []byte) (Item, error) {
 	number, err := numberOf(Item{Data: data})
-	return Item{data, line.Ticket{Name: "item", Seq: q.before + int32(number&0xffff) - 1}}, err
+	return Item{data, tickets.Ticket{Name: "item", Seq: q.before + int32(number&0xffff) - 1}}, err
 }
 
 func (q *putsOnly) AwaitTaken(_ context.Context, item Item) error {

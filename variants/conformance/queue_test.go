@@ -10,9 +10,10 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results/list"
-	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/priorityqueue"
 	"github.com/zkbench/zkbench/variants/queue"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 type queueVariant = underTest[opener[queue.Queue]]
@@ -60,7 +61,7 @@ func mustPut(t testing.TB, q queue.Queue, texts ...string) {
 	}
 }
 
-func mustTake(t testing.TB, q items.Taker) string {
+func mustTake(t testing.TB, q takequeue.Taker) string {
 	t.Helper()
 	item, ok, err := q.Take(testContext(t))
 	switch {
@@ -72,12 +73,12 @@ func mustTake(t testing.TB, q items.Taker) string {
 	return string(item.Data)
 }
 
-func mustDone(t testing.TB, q items.Taker) {
+func mustDone(t testing.TB, q takequeue.Taker) {
 	t.Helper()
 	must(t, q.Done(testContext(t)))
 }
 
-func mustDrain(t testing.TB, q items.Taker, want ...string) {
+func mustDrain(t testing.TB, q takequeue.Taker, want ...string) {
 	t.Helper()
 	var got []string
 	for {

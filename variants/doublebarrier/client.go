@@ -9,9 +9,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants/line"
-
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 const marker = "-member-"
@@ -28,14 +28,14 @@ const (
 // client is shared by the variants: how far a client is, and its own znode. They differ in how it learns of the others.
 type client struct {
 	session *session.Session
-	line    line.Line
+	line    tickets.Line
 	group   Group
 	round   atomic.Int64
 
 	stage  stage
-	unseen bool        // a Leave has succeeded whose caller had given up on it
-	ticket line.Ticket // its place in the round
-	held   bool        // the ticket's znode is there
+	unseen bool           // a Leave has succeeded whose caller had given up on it
+	ticket tickets.Ticket // its place in the round
+	held   bool           // the ticket's znode is there
 
 	strategy strategy
 }
@@ -50,12 +50,12 @@ type strategy interface {
 // init prepares the client, and deletes the znodes that an earlier session of the same member has left.
 func (c *client) init(ctx context.Context, sess *session.Session, group Group, s strategy) error {
 	group.Dir = path.Clean(group.Dir)
-	c.session, c.line, c.group, c.strategy = sess, line.New(sess, group.Dir, marker), group, s
+	c.session, c.line, c.group, c.strategy = sess, tickets.New(sess, group.Dir, marker), group, s
 	if group.Member == "" {
 		return nil
 	}
 	children, _, err := c.list(ctx)
-	for _, t := range line.Sorted(children, marker) {
+	for _, t := range tickets.Sorted(children, marker) {
 		if err == nil {
 			err = c.expel(ctx, c.line.Path(t))
 		}
@@ -244,11 +244,11 @@ func (c *client) outlast(ctx context.Context, other string, first func(context.C
 	return c.session.Await(ctx, gone)
 }
 
-func upTo(last line.Ticket, tickets []line.Ticket) []line.Ticket {
-	for i, t := range tickets {
+func upTo(last tickets.Ticket, s []tickets.Ticket) []tickets.Ticket {
+	for i, t := range s {
 		if last.Before(t) {
-			return tickets[:i]
+			return s[:i]
 		}
 	}
-	return tickets
+	return s
 }

@@ -9,8 +9,9 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 	"github.com/zkbench/zkbench/variants/variantstest"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // teller's values are rounds, or rounds and barriers: "round:barrier".
@@ -207,16 +208,16 @@ func TestTheStatShowsTheNewestTicket(t *testing.T) {
 		{math.MaxInt32, -3, 3, 3, true}, // 2^31 creations
 	} {
 		s := state{stat: &zk.Stat{Cversion: tt.cversion, NumChildren: tt.children}}
-		if got := s.complete(line.Ticket{Seq: tt.seq}, tt.size); got != tt.want {
+		if got := s.complete(tickets.Ticket{Seq: tt.seq}, tt.size); got != tt.want {
 			t.Errorf("%+v: complete = %t", tt, got)
 		}
 	}
 }
 
 func TestUpTo(t *testing.T) {
-	tickets := []line.Ticket{{Name: "a", Seq: math.MaxInt32}, {Name: "b", Seq: math.MinInt32}, {Name: "c", Seq: math.MinInt32 + 1}}
-	for n, last := range tickets {
-		if got := len(upTo(last, tickets)); got != n+1 {
+	s := []tickets.Ticket{{Name: "a", Seq: math.MaxInt32}, {Name: "b", Seq: math.MinInt32}, {Name: "c", Seq: math.MinInt32 + 1}}
+	for n, last := range s {
+		if got := len(upTo(last, s)); got != n+1 {
 			t.Errorf("%d tickets up to %v, want %d", got, last, n+1)
 		}
 	}

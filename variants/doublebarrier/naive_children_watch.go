@@ -9,9 +9,10 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // ChildrenWatch is the double barrier in which all clients watch the directory, to enter and to leave.
@@ -54,9 +55,9 @@ import (
 // The faults of the original: ZOOKEEPER-1011.
 type ChildrenWatch struct {
 	client
-	version int32       // of the directory, when the last round was over
-	adrift  bool        // the version is not known
-	last    line.Ticket // of the round, once it has begun
+	version int32          // of the directory, when the last round was over
+	adrift  bool           // the version is not known
+	last    tickets.Ticket // of the round, once it has begun
 }
 
 // NewChildrenWatch returns one client's view of a barrier.
@@ -90,7 +91,7 @@ func (b *ChildrenWatch) orient(ctx context.Context) error {
 }
 
 type listing struct {
-	tickets []line.Ticket
+	tickets []tickets.Ticket
 	version int32
 	watch   *session.Watch
 }
@@ -100,7 +101,7 @@ func (b *ChildrenWatch) watchAll(ctx context.Context) (listing, error) {
 	if err != nil {
 		return listing{}, fmt.Errorf("list %s: %w", b.group.Dir, err)
 	}
-	return listing{line.Sorted(children, marker), stat.Version, watch}, nil
+	return listing{tickets.Sorted(children, marker), stat.Version, watch}, nil
 }
 
 // await lists the directory with a watch, waits for the watch, and begins anew, until done reports true or an error.

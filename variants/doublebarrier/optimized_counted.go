@@ -10,9 +10,10 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // Counted is a double barrier in which a client counts the znodes in a directory by reading the directory's stat.
@@ -89,24 +90,24 @@ const openPrefix = "open "
 
 type state struct {
 	open bool
-	last line.Ticket // the newest ticket of the round, if the barrier is open
+	last tickets.Ticket // the newest ticket of the round, if the barrier is open
 	stat *zk.Stat
 }
 
 func newState(data []byte, stat *zk.Stat) state {
 	s := state{stat: stat}
 	if name, found := strings.CutPrefix(string(data), openPrefix); found {
-		s.last, s.open = line.Parse(name, marker)
+		s.last, s.open = tickets.Parse(name, marker)
 	}
 	return s
 }
 
-func (s state) began(t line.Ticket) bool { return s.open && !s.last.Before(t) }
+func (s state) began(t tickets.Ticket) bool { return s.open && !s.last.Before(t) }
 
 // complete reports whether the ticket is the newest and all clients have entered. Cversion counts creations and
 // deletions of children, so Cversion plus the number of children is twice the number of creations. Both sides wrap
 // around alike.
-func (s state) complete(t line.Ticket, size int) bool {
+func (s state) complete(t tickets.Ticket, size int) bool {
 	return int(s.stat.NumChildren) >= size && s.stat.Cversion+s.stat.NumChildren == 2*(t.Seq+1)
 }
 
@@ -200,7 +201,7 @@ func (b *Counted) recover(ctx context.Context) error {
 func (b *Counted) sitOut(ctx context.Context, s state, changed *session.Watch) error {
 	end, err := b.watch(ctx, b.anchor())
 	if err == nil && end == nil {
-		var left []line.Ticket
+		var left []tickets.Ticket
 		if left, err = b.left(ctx, s.last); err == nil && len(left) == 0 {
 			return b.clear(ctx, s)
 		}
@@ -214,9 +215,9 @@ func (b *Counted) sitOut(ctx context.Context, s state, changed *session.Watch) e
 	return b.session.AwaitAny(ctx, end, changed)
 }
 
-func (b *Counted) left(ctx context.Context, last line.Ticket) ([]line.Ticket, error) {
+func (b *Counted) left(ctx context.Context, last tickets.Ticket) ([]tickets.Ticket, error) {
 	children, err := b.line.List(ctx)
-	return upTo(last, line.Sorted(children, marker)), b.explain("list", err)
+	return upTo(last, tickets.Sorted(children, marker)), b.explain("list", err)
 }
 
 // clear closes the barrier in place of a dead closer, unless another client has done so.

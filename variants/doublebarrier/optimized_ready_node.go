@@ -9,9 +9,10 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // ReadyNode is the double barrier that is opened by a znode, and left by the lowest client and the highest.
@@ -56,8 +57,8 @@ import (
 // delete: ZooKeeper recipes page, Double Barriers.
 type ReadyNode struct {
 	client
-	race bool        // each client that finds enough tickets opens the barrier, as in [ReadyRace]
-	last line.Ticket // of the round, once the client has begun to leave; no name before
+	race bool           // each client that finds enough tickets opens the barrier, as in [ReadyRace]
+	last tickets.Ticket // of the round, once the client has begun to leave; no name before
 }
 
 // NewReadyNode returns one client's view of a barrier.
@@ -128,17 +129,17 @@ func (b *ReadyNode) enlist(ctx context.Context, created *session.Watch) error {
 	if err != nil {
 		return err
 	}
-	tickets := line.Sorted(children, marker)
+	s := tickets.Sorted(children, marker)
 	last := b.ticket
-	if b.race && len(tickets) > 0 {
-		last = tickets[len(tickets)-1]
+	if b.race && len(s) > 0 {
+		last = s[len(s)-1]
 	}
 	switch {
-	case !slices.Contains(tickets, b.ticket):
+	case !slices.Contains(s, b.ticket):
 		return session.ErrSessionLost
 	case slices.Contains(children, readyName):
 		return b.included(ctx)
-	case slices.Index(tickets, last) >= b.group.Size-1:
+	case slices.Index(s, last) >= b.group.Size-1:
 		return b.open(ctx, last)
 	default:
 		return b.awaitCreation(ctx, b.ready(), created)
@@ -147,7 +148,7 @@ func (b *ReadyNode) enlist(ctx context.Context, created *session.Watch) error {
 
 // open creates ready for all clients up to the last ticket. If it exists, it has been created since the client's own znode was there: the
 // round begins with this client.
-func (b *ReadyNode) open(ctx context.Context, last line.Ticket) error {
+func (b *ReadyNode) open(ctx context.Context, last tickets.Ticket) error {
 	_, err := b.session.Create(ctx, b.ready(), []byte(last.Name), 0)
 	if errors.Is(err, zk.ErrNodeExists) {
 		return nil
@@ -158,7 +159,7 @@ func (b *ReadyNode) open(ctx context.Context, last line.Ticket) error {
 // included returns errLate unless the client's own znode was there when the round began, and if that round is over.
 func (b *ReadyNode) included(ctx context.Context) error {
 	data, _, err := b.session.Get(ctx, b.ready())
-	last, _ := line.Parse(string(data), marker)
+	last, _ := tickets.Parse(string(data), marker)
 	if errors.Is(err, zk.ErrNoNode) || err == nil && last.Before(b.ticket) {
 		return errLate
 	}
@@ -172,8 +173,8 @@ func (b *ReadyNode) sitOut(ctx context.Context) error {
 	if err != nil || !slices.Contains(children, readyName) {
 		return err
 	}
-	if tickets := line.Sorted(children, marker); len(tickets) > 0 {
-		return b.line.AwaitWatch(ctx, tickets[0])
+	if s := tickets.Sorted(children, marker); len(s) > 0 {
+		return b.line.AwaitWatch(ctx, s[0])
 	}
 	return b.sweep(ctx)
 }
@@ -184,18 +185,18 @@ func (b *ReadyNode) leave(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		tickets := line.Sorted(children, marker)
-		if b.last.Name == "" && len(tickets) > 0 {
-			b.last = tickets[len(tickets)-1]
+		s := tickets.Sorted(children, marker)
+		if b.last.Name == "" && len(s) > 0 {
+			b.last = s[len(s)-1]
 		}
-		tickets = upTo(b.last, tickets)
-		over, err := b.yield(ctx, tickets)
+		s = upTo(b.last, s)
+		over, err := b.yield(ctx, s)
 		if err != nil {
 			return err
 		}
 		if over {
-			b.last = line.Ticket{}
-			if len(tickets) == 0 && slices.Contains(children, readyName) {
+			b.last = tickets.Ticket{}
+			if len(s) == 0 && slices.Contains(children, readyName) {
 				return b.sweep(ctx)
 			}
 			return nil
@@ -205,18 +206,18 @@ func (b *ReadyNode) leave(ctx context.Context) error {
 
 // yield takes the next step to leave, which the remaining tickets of the round determine, and reports whether the round
 // is over.
-func (b *ReadyNode) yield(ctx context.Context, tickets []line.Ticket) (over bool, err error) {
+func (b *ReadyNode) yield(ctx context.Context, s []tickets.Ticket) (over bool, err error) {
 	switch {
-	case b.held && !slices.Contains(tickets, b.ticket):
+	case b.held && !slices.Contains(s, b.ticket):
 		return false, session.ErrSessionLost
-	case len(tickets) == 0:
+	case len(s) == 0:
 		return true, nil
-	case tickets[0] != b.ticket:
-		return false, b.outlast(ctx, b.line.Path(tickets[0]), func(ctx context.Context) error { return b.give(ctx) })
-	case len(tickets) == 1:
+	case s[0] != b.ticket:
+		return false, b.outlast(ctx, b.line.Path(s[0]), func(ctx context.Context) error { return b.give(ctx) })
+	case len(s) == 1:
 		return true, b.give(ctx, b.closing()...)
 	default:
-		return false, b.line.AwaitWatch(ctx, tickets[len(tickets)-1])
+		return false, b.line.AwaitWatch(ctx, s[len(s)-1])
 	}
 }
 
@@ -238,7 +239,7 @@ func (b *ReadyNode) closing() []any {
 
 // abandon leaves ready to the other clients, and deletes it if there are none.
 func (b *ReadyNode) abandon(ctx context.Context) error {
-	b.last = line.Ticket{}
+	b.last = tickets.Ticket{}
 	if !b.held {
 		return nil
 	}
@@ -246,7 +247,7 @@ func (b *ReadyNode) abandon(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(line.Sorted(children, marker)) == 1 && slices.Contains(children, readyName) {
+	if len(tickets.Sorted(children, marker)) == 1 && slices.Contains(children, readyName) {
 		return b.give(ctx, b.closing()...)
 	}
 	return b.give(ctx)

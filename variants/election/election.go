@@ -28,10 +28,12 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 //go:embed naive_*.go optimized_*.go library_*.go drivers
@@ -78,8 +80,8 @@ func Recipe() variants.Recipe {
 		Operation:   phaseResign,
 		CountFrom:   variants.FromLineUp,
 		Losses:      []variants.Loss{variants.Fenced},
-		Events:      holding.Events(),
-		Calls:       holding.Calls(),
+		Events:      exclusion.Events(),
+		Calls:       exclusion.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
 
@@ -116,17 +118,17 @@ const marker = "-n_"
 // sequential is one client's place in the line. The variants that share it differ in how they wait.
 type sequential struct {
 	office
-	line.Line
+	tickets.Line
 }
 
-func (s *sequential) init(sess *session.Session, dir string, wait func(context.Context, line.Ticket) error) {
-	s.Line = line.New(sess, dir, marker)
+func (s *sequential) init(sess *session.Session, dir string, wait func(context.Context, tickets.Ticket) error) {
+	s.Line = tickets.New(sess, dir, marker)
 	s.exclusive = newOffice(sess, &s.Line, wait)
 }
 
 // newOffice returns an office that is held while a ticket is held. The ticket's number is the epoch.
-func newOffice(s *session.Session, place line.Place, wait func(context.Context, line.Ticket) error) *session.Exclusive[Term] {
-	return line.NewExclusive(s, place, ErrLeading, wait, func(mine line.Ticket) Term {
+func newOffice(s *session.Session, place tickets.Place, wait func(context.Context, tickets.Ticket) error) *session.Exclusive[Term] {
+	return tickets.NewExclusive(s, place, ErrLeading, wait, func(mine tickets.Ticket) Term {
 		return Term{Epoch: int64(mine.Seq), Lost: s.Lost()}
 	})
 }

@@ -8,16 +8,17 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
 	"github.com/zkbench/zkbench/variants/variantstest"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
-		"campaigning": holding.Requested, "withdrew": holding.Withdrew, "elected": holding.Acquired,
-		"resigning": holding.Releasing, "resigned": holding.Released, "deposed": holding.Deposed,
+		"campaigning": exclusion.Requested, "withdrew": exclusion.Withdrew, "elected": exclusion.Acquired,
+		"resigning": exclusion.Releasing, "resigned": exclusion.Released, "deposed": exclusion.Deposed,
 		"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
@@ -114,10 +115,10 @@ func TestStepRecordsHowATermEnds(t *testing.T) {
 		election scripted
 		want     []variants.EventKind
 	}{
-		{"resigns", scripted{}, []variants.EventKind{holding.Requested, holding.Acquired, holding.Releasing, holding.Released}},
-		{"is not elected", scripted{refused: session.ErrSessionLost}, []variants.EventKind{holding.Requested, holding.Withdrew}},
-		{"loses its session", scripted{term: Term{Lost: lost}, stays: session.ErrSessionLost}, []variants.EventKind{holding.Requested, holding.Acquired, holding.Deposed}},
-		{"cannot resign", scripted{stays: session.ErrSessionLost}, []variants.EventKind{holding.Requested, holding.Acquired, holding.Releasing}},
+		{"resigns", scripted{}, []variants.EventKind{exclusion.Requested, exclusion.Acquired, exclusion.Releasing, exclusion.Released}},
+		{"is not elected", scripted{refused: session.ErrSessionLost}, []variants.EventKind{exclusion.Requested, exclusion.Withdrew}},
+		{"loses its session", scripted{term: Term{Lost: lost}, stays: session.ErrSessionLost}, []variants.EventKind{exclusion.Requested, exclusion.Acquired, exclusion.Deposed}},
+		{"cannot resign", scripted{stays: session.ErrSessionLost}, []variants.EventKind{exclusion.Requested, exclusion.Acquired, exclusion.Releasing}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []variants.EventKind

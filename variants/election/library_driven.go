@@ -2,11 +2,13 @@ package election
 
 import (
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
-	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
-func joinDriven() variants.JoinFunc { return holding.JoinDriven("campaign", "resign") }
+func joinDriven() variants.JoinFunc { return exclusion.JoinDriven("campaign", "resign") }
 
 // CuratorLatch is LeaderLatch of Apache Curator. It uses the algorithm of [PredecessorWatch].
 //
@@ -50,6 +52,6 @@ func Kazoo() variants.Variant {
 		Name:    "kazoo",
 		Summary: "Election of kazoo: sequential znodes, each candidate watches the one just before its own",
 		BadAt:   "long lines: every candidate lists the whole line twice, and once more when its turn comes",
-		Free:    line.FreeCost("6 (4 for N=1)", "2"),
+		Free:    tickets.FreeCost("6 (4 for N=1)", "2"),
 	})
 }

@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // LeaderWatch is the election in which all candidates watch the leader.
@@ -42,12 +43,12 @@ func NewLeaderWatch(s *session.Session, dir string) *LeaderWatch {
 	return l
 }
 
-func (l *LeaderWatch) waitForLeaders(ctx context.Context, mine line.Ticket) error {
-	return l.AwaitEach(ctx, func(children []string) (leader line.Ticket, waiting bool, err error) {
+func (l *LeaderWatch) waitForLeaders(ctx context.Context, mine tickets.Ticket) error {
+	return l.AwaitEach(ctx, func(children []string) (leader tickets.Ticket, waiting bool, err error) {
 		if _, waiting, err := l.Predecessor(mine, children); err != nil || !waiting {
-			return line.Ticket{}, false, err
+			return tickets.Ticket{}, false, err
 		}
-		return line.Sorted(children, l.Marker)[0], true, nil
+		return tickets.Sorted(children, l.Marker)[0], true, nil
 	})
 }
 

@@ -9,9 +9,10 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // Acknowledged is the election whose leader says that it knows before it leads.
@@ -53,8 +54,8 @@ import (
 // its term, so that no leader leads whose term is not acknowledged.
 type Acknowledged struct {
 	office
-	line.Line
-	mine line.Ticket // while the client leads
+	tickets.Line
+	mine tickets.Ticket // while the client leads
 }
 
 // acknowledgement is the name of the znode by which a leader says that it knows.
@@ -62,7 +63,7 @@ const acknowledgement = "acknowledged"
 
 // NewAcknowledged returns the part of one client in the elections below an existing znode dir.
 func NewAcknowledged(s *session.Session, dir string) *Acknowledged {
-	a := &Acknowledged{Line: line.New(s, dir, marker)}
+	a := &Acknowledged{Line: tickets.New(s, dir, marker)}
 	a.exclusive = session.NewExclusive(s, ErrLeading, a.campaign, func(ctx context.Context) error { return a.resign(ctx, a.mine) })
 	return a
 }
@@ -80,7 +81,7 @@ func (a *Acknowledged) campaign(ctx context.Context) (term Term, err error) {
 }
 
 // acknowledge creates the acknowledgement. If that fails, the znode may exist all the same.
-func (a *Acknowledged) acknowledge(ctx context.Context, mine line.Ticket) error {
+func (a *Acknowledged) acknowledge(ctx context.Context, mine tickets.Ticket) error {
 	epoch := strconv.FormatInt(int64(mine.Seq), 10)
 	for {
 		_, err := a.Session.Create(ctx, a.acknowledged(), []byte(epoch), zk.FlagEphemeral)
@@ -113,7 +114,7 @@ func (a *Acknowledged) awaitOther(ctx context.Context, epoch string) (own bool, 
 
 // withdraw gives a term up after err, even if ctx has ended or the session is lost, and returns err. The server may not
 // have ended a lost session yet. Deleting the ticket alone would then leave the acknowledgement to the successor.
-func (a *Acknowledged) withdraw(ctx context.Context, mine line.Ticket, err error) error {
+func (a *Acknowledged) withdraw(ctx context.Context, mine tickets.Ticket, err error) error {
 	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
 	if left := a.resign(ctx, mine); left != nil && !errors.Is(left, session.ErrSessionLost) {
@@ -125,7 +126,7 @@ func (a *Acknowledged) withdraw(ctx context.Context, mine line.Ticket, err error
 // resign deletes both znodes, or the ticket alone if there is no acknowledgement. While the ticket is the first in
 // line, no other client leads: an acknowledgement is the client's own, or one that was left behind. A client whose
 // ticket is gone deletes nothing: the acknowledgement may be its successor's.
-func (a *Acknowledged) resign(ctx context.Context, mine line.Ticket) error {
+func (a *Acknowledged) resign(ctx context.Context, mine tickets.Ticket) error {
 	_, repeated, err := a.Session.Multi(ctx,
 		&zk.DeleteRequest{Path: a.Path(mine), Version: -1},
 		&zk.DeleteRequest{Path: a.acknowledged(), Version: -1})
@@ -161,8 +162,8 @@ func acknowledgedVariant() variants.Variant {
 		Kind:     variants.Optimized,
 		Summary:  "as predecessor-watch, and the leader creates a znode that says that it knows",
 		BadAt:    "failovers that must be fast: a quorum write more until the successor leads, and a write more for each term",
-		Lockstep: line.LockstepCost("(3N-2)/N", "(2N-1)/N"),
-		Free:     line.FreeCost("6 (4 for N=1)", "3"),
+		Lockstep: tickets.LockstepCost("(3N-2)/N", "(2N-1)/N"),
+		Free:     tickets.FreeCost("6 (4 for N=1)", "3"),
 		Join:     join(NewAcknowledged),
 	}
 }

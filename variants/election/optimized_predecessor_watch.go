@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // PredecessorWatch is the election in which each candidate watches only the znode just before its own.
@@ -43,7 +44,7 @@ type PredecessorWatch struct{ sequential }
 // NewPredecessorWatch returns the part of one client in the elections below an existing znode dir.
 func NewPredecessorWatch(s *session.Session, dir string) *PredecessorWatch {
 	p := &PredecessorWatch{}
-	p.init(s, dir, func(ctx context.Context, mine line.Ticket) error { return p.AwaitFirst(ctx, mine) })
+	p.init(s, dir, func(ctx context.Context, mine tickets.Ticket) error { return p.AwaitFirst(ctx, mine) })
 	return p
 }
 
@@ -53,8 +54,8 @@ func predecessorWatchVariant() variants.Variant {
 		Kind:     variants.Optimized,
 		Summary:  "sequential znodes, each candidate watches the one just before its own",
 		BadAt:    "announcing the leader: a candidate far back in the line is not notified of a failover",
-		Lockstep: line.LockstepCost("(2N-1)/N", "1"),
-		Free:     line.FreeCost("5 (3 for N=1)", "2"),
+		Lockstep: tickets.LockstepCost("(2N-1)/N", "1"),
+		Free:     tickets.FreeCost("5 (3 for N=1)", "2"),
 		Join:     join(NewPredecessorWatch),
 	}
 }

@@ -2,9 +2,10 @@ package election
 
 import (
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // ResignedMark is the election whose leader resigns by writing to its own znode, so that its successor leads as soon as it is
@@ -40,12 +41,12 @@ import (
 // Source: ours: predecessor-watch (ZooKeeper recipes page, Leader Election) with a resignation that is a write.
 type ResignedMark struct {
 	office
-	line.Marking
+	tickets.Marking
 }
 
 // NewResignedMark returns the part of one client in the elections below an existing znode dir.
 func NewResignedMark(s *session.Session, dir string) *ResignedMark {
-	e := &ResignedMark{Marking: line.NewMarking(s, dir, marker)}
+	e := &ResignedMark{Marking: tickets.NewMarking(s, dir, marker)}
 	e.exclusive = newOffice(s, &e.Marking, e.AwaitTurn)
 	return e
 }
@@ -56,7 +57,7 @@ func resignedMarkVariant() variants.Variant {
 		Kind:     variants.Optimized,
 		Summary:  "as predecessor-watch, but a leader resigns by writing to its znode, so that its successor need not list",
 		BadAt:    "leaders that never stand again: each leaves one marked znode until its session ends",
-		Lockstep: line.LockstepCost("1", "1"),
+		Lockstep: tickets.LockstepCost("1", "1"),
 		Free:     variants.Cost{Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "N-1"},
 		Join:     join(NewResignedMark),
 	}

@@ -5,9 +5,10 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 const (
@@ -33,10 +34,10 @@ func phases() []variants.Phase {
 }
 
 func newCandidate(e Election, env variants.Env) variants.Participant {
-	return holding.NewWorker(env, func(int) holding.Operation {
-		return holding.Operation{Release: e.Resign, Acquire: func(ctx context.Context) (holding.Grant, error) {
+	return exclusion.NewWorker(env, func(int) exclusion.Operation {
+		return exclusion.Operation{Release: e.Resign, Acquire: func(ctx context.Context) (exclusion.Grant, error) {
 			term, err := e.Campaign(ctx)
-			return holding.Grant{Value: term.Epoch, Lost: term.Lost}, err
+			return exclusion.Grant{Value: term.Epoch, Lost: term.Lost}, err
 		}}
 	})
 }
@@ -52,9 +53,9 @@ func joinBy(open func(context.Context, variants.Env) (Election, error)) variants
 
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
-		holding.Spans(out, phaseCampaign, phaseLead, phaseResign),
+		exclusion.Spans(out, phaseCampaign, phaseLead, phaseResign),
 		failovers(out),
-		holding.Exclusive(out, holding.Words{
+		exclusion.Exclusive(out, exclusion.Words{
 			Acquired: "was elected", Held: "led", HeldOn: "went on leading", Granted: "was elected for epoch", Value: "epoch",
 			Holds: "leads", Wait: "campaign",
 		}),
@@ -67,7 +68,7 @@ func newObserver(out variants.Findings) variants.Observer {
 // Note: a newcomer that wins ends the failover, too. Without newcomers, the longest failovers of candidates that poll
 // would be missing, because the longer an office is vacant, the likelier a newcomer is.
 func failovers(out variants.Findings) variants.Observer {
-	return &vacancies{out: out, waiting: holding.Waiting{}, leader: none}
+	return &vacancies{out: out, waiting: exclusion.Waiting{}, leader: none}
 }
 
 // none is the leader of a vacant office whose last leader began another life.
@@ -75,7 +76,7 @@ const none = -1
 
 type vacancies struct {
 	out     variants.Findings
-	waiting holding.Waiting
+	waiting exclusion.Waiting
 	leader  int
 	leads   bool
 	vacant  time.Duration
@@ -85,15 +86,15 @@ type vacancies struct {
 func (v *vacancies) Observe(e variants.Event) {
 	v.waiting.Observe(e)
 	switch e.Kind {
-	case holding.Releasing:
+	case exclusion.Releasing:
 		v.end(e, phaseFailoverClean)
-	case holding.Deposed, variants.SessionLost, variants.Died:
+	case exclusion.Deposed, variants.SessionLost, variants.Died:
 		v.end(e, phaseFailoverCrash)
 	case variants.Rejoined:
 		if e.Client == v.leader {
 			v.leader = none
 		}
-	case holding.Acquired:
+	case exclusion.Acquired:
 		if v.phase != "" && e.Client != v.leader {
 			v.out.Span(variants.Span{Phase: v.phase, Client: e.Client, Start: v.vacant, End: e.At})
 		}

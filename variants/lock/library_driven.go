@@ -2,11 +2,13 @@ package lock
 
 import (
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
-	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
-func joinDriven() variants.JoinFunc { return holding.JoinDriven("acquire", "release") }
+func joinDriven() variants.JoinFunc { return exclusion.JoinDriven("acquire", "release") }
 
 // CuratorMutex is InterProcessMutex of Apache Curator, the lock that most Java applications use. It uses the algorithm of
 // [PredecessorWatch].
@@ -108,6 +110,6 @@ func Kazoo() variants.Variant {
 		Name:    "kazoo",
 		Summary: "Lock of kazoo: sequential znodes, each waiter watches the one just below its own",
 		BadAt:   "long lines: every client lists the whole line twice, and once more when its turn comes",
-		Free:    line.FreeCost("6 (4 for N=1)", "2"),
+		Free:    tickets.FreeCost("6 (4 for N=1)", "2"),
 	})
 }

@@ -31,10 +31,12 @@ import (
 	"errors"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 //go:embed naive_*.go optimized_*.go library_*.go drivers
@@ -78,12 +80,12 @@ func Recipe() variants.Recipe {
 		Libraries:   []variants.Variant{zkLockVariant(), CuratorMutex(), CuratorSemaphore(), Kazoo()},
 		JoinDriven:  joinDriven(),
 		Broken:      []variants.Variant{writeLockVariant(), Contrib()},
-		Phases:      holding.Phases(),
-		Operation:   holding.PhaseRelease,
+		Phases:      exclusion.Phases(),
+		Operation:   exclusion.PhaseRelease,
 		CountFrom:   variants.FromLineUp,
 		Losses:      []variants.Loss{variants.Fenced},
-		Events:      holding.Events(),
-		Calls:       holding.Calls(),
+		Events:      exclusion.Events(),
+		Calls:       exclusion.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
 
@@ -100,17 +102,17 @@ const marker = "-lock-"
 
 type sequential struct {
 	*exclusive
-	line.Line
+	tickets.Line
 }
 
-func (s *sequential) init(sess *session.Session, dir string, wait func(context.Context, line.Ticket) error) {
-	s.Line = line.New(sess, dir, marker)
+func (s *sequential) init(sess *session.Session, dir string, wait func(context.Context, tickets.Ticket) error) {
+	s.Line = tickets.New(sess, dir, marker)
 	s.exclusive = newExclusive(sess, &s.Line, wait)
 }
 
 // newExclusive returns a lock that is held while a ticket is held. The ticket's number is the fencing token.
-func newExclusive(s *session.Session, place line.Place, wait func(context.Context, line.Ticket) error) *exclusive {
-	return line.NewExclusive(s, place, ErrHeld, wait, func(mine line.Ticket) Grant {
+func newExclusive(s *session.Session, place tickets.Place, wait func(context.Context, tickets.Ticket) error) *exclusive {
+	return tickets.NewExclusive(s, place, ErrHeld, wait, func(mine tickets.Ticket) Grant {
 		return Grant{Token: int64(mine.Seq), Lost: s.Lost()}
 	})
 }

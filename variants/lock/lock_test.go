@@ -5,14 +5,15 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
 	"github.com/zkbench/zkbench/variants/variantstest"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
-		"requested": holding.Requested, "withdrew": holding.Withdrew, "acquired": holding.Acquired,
-		"releasing": holding.Releasing, "released": holding.Released, "deposed": holding.Deposed,
+		"requested": exclusion.Requested, "withdrew": exclusion.Withdrew, "acquired": exclusion.Acquired,
+		"releasing": exclusion.Releasing, "released": exclusion.Released, "deposed": exclusion.Deposed,
 		"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }

@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // ChildrenWatch is a lock whose waiters all watch the directory with the znodes of all clients.
@@ -46,7 +47,7 @@ func NewChildrenWatch(s *session.Session, dir string) *ChildrenWatch {
 	return l
 }
 
-func (l *ChildrenWatch) waitForChildren(ctx context.Context, mine line.Ticket) error {
+func (l *ChildrenWatch) waitForChildren(ctx context.Context, mine tickets.Ticket) error {
 	return l.AwaitChildren(ctx, func(children []string) (bool, error) {
 		_, waiting, err := l.Predecessor(mine, children)
 		return waiting, err

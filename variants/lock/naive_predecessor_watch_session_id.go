@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // PredecessorWatchSessionID is the lock that recovers from lost replies by the session id in its znode's name. It is
@@ -39,8 +40,8 @@ type PredecessorWatchSessionID struct{ sequential }
 // another lock there.
 func NewPredecessorWatchSessionID(s *session.Session, dir string) *PredecessorWatchSessionID {
 	l := &PredecessorWatchSessionID{}
-	l.init(s, dir, func(ctx context.Context, mine line.Ticket) error { return l.AwaitFirst(ctx, mine) })
-	l.Mark = line.SessionID
+	l.init(s, dir, func(ctx context.Context, mine tickets.Ticket) error { return l.AwaitFirst(ctx, mine) })
+	l.Mark = tickets.SessionID
 	return l
 }
 

@@ -7,9 +7,10 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // WriteLock is the lock that comes with ZooKeeper, in its recipes. It is known to be broken: a waiter whose predecessor goes at the
@@ -40,21 +41,21 @@ import (
 // mistake of step 5 is in that file to this day, and is known from its port to C# (shayhatsor/zookeeper issue 26).
 type WriteLock struct {
 	*exclusive
-	line.Line
+	tickets.Line
 }
 
 // NewWriteLock returns the lock of one session below a znode dir. The session must not have another lock there.
 func NewWriteLock(s *session.Session, dir string) *WriteLock {
-	l := &WriteLock{Line: line.New(s, dir, marker)}
-	l.Mark = line.SessionID
+	l := &WriteLock{Line: tickets.New(s, dir, marker)}
+	l.Mark = tickets.SessionID
 	l.exclusive = newExclusive(s, l, l.wait)
 	return l
 }
 
-// Take implements [line.Place]. It makes sure first that the directory exists.
-func (l *WriteLock) Take(ctx context.Context, wait func(context.Context, line.Ticket) error) (line.Ticket, error) {
+// Take implements [tickets.Place]. It makes sure first that the directory exists.
+func (l *WriteLock) Take(ctx context.Context, wait func(context.Context, tickets.Ticket) error) (tickets.Ticket, error) {
 	if err := l.ensureDir(ctx); err != nil {
-		return line.Ticket{}, err
+		return tickets.Ticket{}, err
 	}
 	return l.Line.Take(ctx, wait)
 }
@@ -71,7 +72,7 @@ func (l *WriteLock) ensureDir(ctx context.Context) error {
 }
 
 // wait returns when the client's znode is the lowest, unless a predecessor goes just before it is watched.
-func (l *WriteLock) wait(ctx context.Context, mine line.Ticket) error {
+func (l *WriteLock) wait(ctx context.Context, mine tickets.Ticket) error {
 	for {
 		children, err := l.List(ctx)
 		if err != nil {
@@ -102,8 +103,8 @@ func writeLockVariant() variants.Variant {
 		Summary:  "the lock of ZooKeeper's recipes: session ids in the names, and exists on the znode just below its own",
 		BadAt:    "any contention: a waiter whose predecessor goes just before it is watched waits for ever, and all behind it do",
 		Broken:   "no client holds the lock and some wait for ever, because one watches a znode that went just before",
-		Lockstep: line.LockstepCost("(3N-2)/N", "1"),
-		Free:     line.FreeCost("8 (5 for N=1)", "2"),
+		Lockstep: tickets.LockstepCost("(3N-2)/N", "1"),
+		Free:     tickets.FreeCost("8 (5 for N=1)", "2"),
 		Join:     join(NewWriteLock),
 	}
 }

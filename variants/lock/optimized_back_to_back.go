@@ -2,9 +2,10 @@ package lock
 
 import (
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // BackToBack is [PredecessorWatch] with the first listing sent right behind the create, without waiting for its reply.
@@ -36,12 +37,12 @@ import (
 // Source: ours: predecessor-watch (ZooKeeper recipes page, Locks) in a pipeline.
 type BackToBack struct {
 	*exclusive
-	line.BackToBack
+	tickets.BackToBack
 }
 
 // NewBackToBack returns the lock of one client below an existing znode dir.
 func NewBackToBack(s *session.Session, dir string) *BackToBack {
-	l := &BackToBack{BackToBack: line.NewBackToBack(s, dir, marker)}
+	l := &BackToBack{BackToBack: tickets.NewBackToBack(s, dir, marker)}
 	l.exclusive = newExclusive(s, &l.BackToBack, l.AwaitTurn)
 	return l
 }

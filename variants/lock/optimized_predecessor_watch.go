@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // PredecessorWatch is the lock in which each waiter watches only the znode just below its own.
@@ -34,7 +35,7 @@ type PredecessorWatch struct{ sequential }
 // NewPredecessorWatch returns the lock of one client below an existing znode dir.
 func NewPredecessorWatch(s *session.Session, dir string) *PredecessorWatch {
 	l := &PredecessorWatch{}
-	l.init(s, dir, func(ctx context.Context, mine line.Ticket) error { return l.AwaitFirst(ctx, mine) })
+	l.init(s, dir, func(ctx context.Context, mine tickets.Ticket) error { return l.AwaitFirst(ctx, mine) })
 	return l
 }
 
@@ -44,8 +45,8 @@ func predecessorWatchVariant() variants.Variant {
 		Kind:     variants.Optimized,
 		Summary:  "sequential znodes, each waiter watches the one just below its own",
 		BadAt:    "long lines: every client lists the whole line once, and once more when its turn comes",
-		Lockstep: line.LockstepCost("(2N-1)/N", "1"),
-		Free:     line.FreeCost("5 (3 for N=1)", "2"),
+		Lockstep: tickets.LockstepCost("(2N-1)/N", "1"),
+		Free:     tickets.FreeCost("5 (3 for N=1)", "2"),
 		Join:     join(NewPredecessorWatch),
 	}
 }

@@ -2,9 +2,10 @@ package lock
 
 import (
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // ReleasedMark is the lock whose holder releases it by writing to its own znode, so that the next client holds the lock as
@@ -42,12 +43,12 @@ import (
 // Source: ours: predecessor-watch (ZooKeeper recipes page, Locks) with a release that is a write.
 type ReleasedMark struct {
 	*exclusive
-	line.Marking
+	tickets.Marking
 }
 
 // NewReleasedMark returns the lock of one client below an existing znode dir.
 func NewReleasedMark(s *session.Session, dir string) *ReleasedMark {
-	l := &ReleasedMark{Marking: line.NewMarking(s, dir, marker)}
+	l := &ReleasedMark{Marking: tickets.NewMarking(s, dir, marker)}
 	l.exclusive = newExclusive(s, &l.Marking, l.AwaitTurn)
 	return l
 }
@@ -58,7 +59,7 @@ func releasedMarkVariant() variants.Variant {
 		Kind:     variants.Optimized,
 		Summary:  "as predecessor-watch, but a holder releases by writing to its znode, so that the next one need not list",
 		BadAt:    "clients that rarely come back: each leaves one released znode until its next acquire or the end of its session",
-		Lockstep: line.LockstepCost("1", "1"),
+		Lockstep: tickets.LockstepCost("1", "1"),
 		Free:     variants.Cost{Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "N-1"},
 		Join:     join(NewReleasedMark),
 	}

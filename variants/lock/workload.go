@@ -4,17 +4,18 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 // NewParticipant makes a participant whose step acquires the lock, holds it and releases it.
 func NewParticipant(l Lock, env variants.Env) variants.Participant {
-	return holding.NewWorker(env, func(int) holding.Operation {
-		return holding.Operation{Release: l.Release, Acquire: func(ctx context.Context) (holding.Grant, error) {
+	return exclusion.NewWorker(env, func(int) exclusion.Operation {
+		return exclusion.Operation{Release: l.Release, Acquire: func(ctx context.Context) (exclusion.Grant, error) {
 			grant, err := l.Acquire(ctx)
-			return holding.Grant{Value: grant.Token, Lost: grant.Lost}, err
+			return exclusion.Grant{Value: grant.Token, Lost: grant.Lost}, err
 		}}
 	})
 }
@@ -30,8 +31,8 @@ func joinBy(open func(context.Context, variants.Env) (Lock, error)) variants.Joi
 
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
-		holding.Spans(out, holding.PhaseAcquire, holding.PhaseHold, holding.PhaseRelease),
-		holding.Handoffs(out),
-		holding.Exclusive(out, holding.LockWords()),
+		exclusion.Spans(out, exclusion.PhaseAcquire, exclusion.PhaseHold, exclusion.PhaseRelease),
+		exclusion.Handoffs(out),
+		exclusion.Exclusive(out, exclusion.LockWords()),
 	}
 }

@@ -8,9 +8,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants/line"
-
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 const marker = "-member-"
@@ -18,24 +18,24 @@ const marker = "-member-"
 // group is shared by the variants: how a client joins and leaves, and when its view is out of date. They differ in what
 // they read to bring it up to date.
 type group struct {
-	line line.Line
-	read func(ctx context.Context, members []line.Ticket) (View, error) // the variant's
+	line tickets.Line
+	read func(ctx context.Context, members []tickets.Ticket) (View, error) // the variant's
 
-	membership *session.Exclusive[line.Ticket]
-	own        line.Ticket // while the client is a member
+	membership *session.Exclusive[tickets.Ticket]
+	own        tickets.Ticket // while the client is a member
 
 	following *session.Session // so that a client can join and leave while it waits for a change
 	view      View             // of the last listing; belongs to the operation that follows
 	watch     atomic.Pointer[session.Watch]
 }
 
-func (g *group) init(s *session.Session, dir string, read func(context.Context, []line.Ticket) (View, error)) {
-	g.line, g.read, g.following = line.New(s, dir, marker), read, s.Fork()
-	g.membership = session.NewExclusive[line.Ticket](s, ErrMember, nil, g.leave)
+func (g *group) init(s *session.Session, dir string, read func(context.Context, []tickets.Ticket) (View, error)) {
+	g.line, g.read, g.following = tickets.New(s, dir, marker), read, s.Fork()
+	g.membership = session.NewExclusive[tickets.Ticket](s, ErrMember, nil, g.leave)
 }
 
 func (g *group) Join(ctx context.Context, data []byte) error {
-	_, err := g.membership.AcquireBy(ctx, func(ctx context.Context) (line.Ticket, error) {
+	_, err := g.membership.AcquireBy(ctx, func(ctx context.Context) (tickets.Ticket, error) {
 		own, err := g.line.Enter(ctx, data, zk.FlagEphemeral)
 		if err == nil {
 			g.own = own
@@ -79,7 +79,7 @@ func (g *group) refresh(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list the group: %w", err)
 	}
-	view, err := g.read(ctx, line.Sorted(children, marker))
+	view, err := g.read(ctx, tickets.Sorted(children, marker))
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (g *group) Changed(ctx context.Context) error {
 }
 
 // get reads the data of a member; false if the member has left since it was listed.
-func (g *group) get(ctx context.Context, member line.Ticket) (m Member, there bool, err error) {
+func (g *group) get(ctx context.Context, member tickets.Ticket) (m Member, there bool, err error) {
 	data, _, err := g.following.Get(ctx, g.line.Path(member))
 	if errors.Is(err, zk.ErrNoNode) {
 		return Member{}, false, nil

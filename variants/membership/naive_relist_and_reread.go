@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // RelistAndReread is the group whose clients list it and read every member again whenever it changes.
@@ -41,7 +42,7 @@ func NewRelistAndReread(s *session.Session, dir string) *RelistAndReread {
 	return g
 }
 
-func (g *RelistAndReread) reread(ctx context.Context, members []line.Ticket) (View, error) {
+func (g *RelistAndReread) reread(ctx context.Context, members []tickets.Ticket) (View, error) {
 	view := make(View, 0, len(members))
 	for _, listed := range members {
 		m, there, err := g.get(ctx, listed)

@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // DiffCache is the group whose clients remember its members, and read only those that are new.
@@ -48,7 +49,7 @@ func NewDiffCache(s *session.Session, dir string) *DiffCache {
 	return g
 }
 
-func (g *DiffCache) readNew(ctx context.Context, members []line.Ticket) (View, error) {
+func (g *DiffCache) readNew(ctx context.Context, members []tickets.Ticket) (View, error) {
 	known := make(map[string]Member, len(g.view))
 	for _, m := range g.view {
 		known[m.Name] = m

@@ -5,38 +5,39 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 func newObserver(out variants.Findings) variants.Observer {
-	sojourns := out.Across(phaseUrgent, items.Putting, items.Took)
-	return append(items.Spans(out),
+	sojourns := out.Across(phaseUrgent, takequeue.Putting, takequeue.Took)
+	return append(takequeue.Spans(out),
 		variants.ObserverFunc(func(e variants.Event) {
 			if priorityOf(e.Value) == urgent {
 				sojourns.Observe(e)
 			}
 		}),
-		items.NewObserver(out, &byPriority{out: out, left: map[Priority]*items.Waiting{}}))
+		takequeue.NewObserver(out, &byPriority{out: out, left: map[Priority]*takequeue.Waiting{}}))
 }
 
-func priorityOf(id int64) Priority { return Priority(items.ClassOf(id)) }
+func priorityOf(id int64) Priority { return Priority(takequeue.ClassOf(id)) }
 
 // byPriority finds inversions, see the comment of the package. An inversion is a breach unless the variant has them.
 type byPriority struct {
 	out  variants.Findings
-	left map[Priority]*items.Waiting
+	left map[Priority]*takequeue.Waiting
 }
 
-func (b *byPriority) Add(item *items.Stored) {
+func (b *byPriority) Add(item *takequeue.Stored) {
 	p := priorityOf(item.ID)
 	if b.left[p] == nil {
-		b.left[p] = &items.Waiting{}
+		b.left[p] = &takequeue.Waiting{}
 	}
 	b.left[p].Add(item)
 }
 
-func (b *byPriority) Took(o *items.Observer, t *items.Take, unordered bool) {
-	var passed []*items.Stored
+func (b *byPriority) Took(o *takequeue.Observer, t *takequeue.Take, unordered bool) {
+	var passed []*takequeue.Stored
 	for _, p := range slices.Sorted(maps.Keys(b.left)) {
 		if p >= priorityOf(t.Value) {
 			break
@@ -47,7 +48,7 @@ func (b *byPriority) Took(o *items.Observer, t *items.Take, unordered bool) {
 			}
 		}
 	}
-	o.Doubt(t.Event, !unordered, func(overtaken *items.Stored) {
+	o.Doubt(t.Event, !unordered, func(overtaken *takequeue.Stored) {
 		b.out.Span(variants.Span{Phase: phaseInversion, Client: t.Client, Start: overtaken.At, End: t.At})
 		if !unordered {
 			o.Passed(t.Event, overtaken, "client %d took item %#x of priority %d, although it knew of item %#x of priority %d",

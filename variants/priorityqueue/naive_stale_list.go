@@ -4,10 +4,12 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // StaleList is the priority queue in which a client lists the items again only when it has exhausted its last list.
@@ -40,13 +42,13 @@ import (
 //
 // Source: as written, but a client that finds an item gone goes on with its list, where the source drops the list, and with the
 // journal: kazoo's Queue. It keeps its list although its items have priorities.
-type StaleList struct{ items.Cached }
+type StaleList struct{ takequeue.Cached }
 
 // NewStaleList returns one client's end of the queue below an existing znode dir.
 func NewStaleList(ctx context.Context, s *session.Session, dir string) (*StaleList, error) {
 	q := &StaleList{}
 	q.Arrange = byUrgency
-	return q, q.Open(ctx, line.New(s, dir, marker), q)
+	return q, q.Open(ctx, tickets.New(s, dir, marker), q)
 }
 
 // Put implements [Queue].
@@ -64,7 +66,7 @@ func staleListVariant() variants.Variant {
 		Lockstep: variants.Cost{Requests: "3.2 + 0.85(N-1)", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
 		Free:     variants.Cost{Requests: "3N+1 (3.2 for N=1)", Writes: "N+1", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"},
 		Join: variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
-			env.Record(items.Unordered, 0)
+			env.Record(takequeue.Unordered, 0)
 			return NewStaleList(ctx, env.Session, env.Root)
 		}, newWorker),
 	}

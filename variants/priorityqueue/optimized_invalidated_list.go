@@ -5,10 +5,12 @@ import (
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // InvalidatedList is the priority queue in which a list is valid only until anything in the queue changes.
@@ -49,15 +51,15 @@ import (
 // Source: as written, but with items that outlive their producer, no wait in an empty queue, and the journal: ZooKeeper recipes page,
 // Priority Queues.
 type InvalidatedList struct {
-	items.Deleting
-	list  []line.Ticket
+	takequeue.Deleting
+	list  []tickets.Ticket
 	watch *session.Watch // of the list
 }
 
 // NewInvalidatedList returns one client's end of the queue below an existing znode dir.
 func NewInvalidatedList(ctx context.Context, s *session.Session, dir string) (*InvalidatedList, error) {
 	q := &InvalidatedList{}
-	return q, q.Open(ctx, line.New(s, dir, marker), q)
+	return q, q.Open(ctx, tickets.New(s, dir, marker), q)
 }
 
 // Put implements [Queue].
@@ -65,8 +67,8 @@ func (q *InvalidatedList) Put(ctx context.Context, p Priority, data []byte) erro
 	return put(ctx, &q.Client, p, data)
 }
 
-// TakeNext implements [items.Strategy].
-func (q *InvalidatedList) TakeNext(ctx context.Context) (*items.Taken, error) {
+// TakeNext implements [takequeue.Strategy].
+func (q *InvalidatedList) TakeNext(ctx context.Context) (*takequeue.Taken, error) {
 	for {
 		if err := q.refresh(ctx); err != nil || len(q.list) == 0 {
 			return nil, err

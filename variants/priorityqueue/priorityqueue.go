@@ -32,8 +32,10 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
-	"github.com/zkbench/zkbench/variants/line"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 //go:embed naive_*.go optimized_*.go
@@ -41,7 +43,7 @@ var code embed.FS
 
 // Queue is one client's end of a priority queue.
 type Queue interface {
-	items.Taker
+	takequeue.Taker
 	// Put adds an item. If ctx has ended, the item may have been put nevertheless.
 	Put(ctx context.Context, p Priority, data []byte) error
 }
@@ -63,7 +65,7 @@ func prefix(p Priority) (string, error) {
 }
 
 // parse reads the name of an item; ok is false for a foreign znode.
-func parse(name string) (p Priority, t line.Ticket, ok bool) {
+func parse(name string) (p Priority, t tickets.Ticket, ok bool) {
 	digits, _, ok := strings.Cut(strings.TrimPrefix(name, marker), "-")
 	n, err := strconv.ParseUint(digits, 10, 8)
 	if !ok || err != nil {
@@ -73,14 +75,14 @@ func parse(name string) (p Priority, t line.Ticket, ok bool) {
 	if err != nil || !strings.HasPrefix(name, start) {
 		return 0, t, false
 	}
-	t, ok = line.Parse(name, start)
+	t, ok = tickets.Parse(name, start)
 	return Priority(n), t, ok
 }
 
-func byUrgency(children []string) []line.Ticket {
+func byUrgency(children []string) []tickets.Ticket {
 	type item struct {
 		Priority
-		line.Ticket
+		tickets.Ticket
 	}
 	var found []item
 	for _, name := range children {
@@ -91,14 +93,14 @@ func byUrgency(children []string) []line.Ticket {
 	slices.SortFunc(found, func(a, b item) int {
 		return cmp.Or(cmp.Compare(a.Priority, b.Priority), int(a.Seq-b.Seq))
 	})
-	tickets := make([]line.Ticket, len(found))
+	s := make([]tickets.Ticket, len(found))
 	for i, f := range found {
-		tickets[i] = f.Ticket
+		s[i] = f.Ticket
 	}
-	return tickets
+	return s
 }
 
-func put(ctx context.Context, c *items.Client, p Priority, data []byte) error {
+func put(ctx context.Context, c *takequeue.Client, p Priority, data []byte) error {
 	start, err := prefix(p)
 	if err != nil {
 		return err
@@ -114,12 +116,12 @@ func Recipe() variants.Recipe {
 		Source:      "ZooKeeper recipes page, Priority Queues",
 		Variants:    []variants.Variant{staleListVariant(), invalidatedListVariant()},
 		Phases:      phases(),
-		Operation:   items.PhaseTake,
+		Operation:   takequeue.PhaseTake,
 		Batch:       batch,
 		CountFrom:   variants.FromStart,
 		Losses:      []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
-		Events:      items.Events(),
-		Calls:       items.Calls(),
+		Events:      takequeue.Events(),
+		Calls:       takequeue.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -5,8 +5,9 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/variantstest"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // teller's items are numbers after a letter: x for one that is due before all others, u for an urgent one, o for an
@@ -15,9 +16,9 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{
 		Answered: []string{"put", "took", "done"},
 		Events: map[string]variants.EventKind{
-			"putting": items.Putting, "put": items.Put, "taking": items.Taking, "empty": items.Empty, "took": items.Took,
-			"done": items.Done, "givenUp": items.GivenUp, "unordered": items.Unordered,
-			"removes": items.Removes, "sessionLost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
+			"putting": takequeue.Putting, "put": takequeue.Put, "taking": takequeue.Taking, "empty": takequeue.Empty, "took": takequeue.Took,
+			"done": takequeue.Done, "givenUp": takequeue.GivenUp, "unordered": takequeue.Unordered,
+			"removes": takequeue.Removes, "sessionLost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 		},
 		Value: func(t testing.TB, _ string, parts []string) int64 {
 			p, known := map[byte]int64{'x': 1, 'u': int64(urgent), 'o': int64(ordinary)}[parts[0][0]]
@@ -107,12 +108,12 @@ func TestObserverMemory(t *testing.T) {
 		const lost = int64(urgent)<<56 | dead<<32
 		var h []variants.Event
 		if i == 0 {
-			h = append(h, variants.Event{Client: dead, Kind: items.Putting, Value: lost},
-				variants.Event{Client: dead, Kind: items.Put, Value: lost, Shown: 1}, variants.Event{Client: dead, Kind: items.Taking})
+			h = append(h, variants.Event{Client: dead, Kind: takequeue.Putting, Value: lost},
+				variants.Event{Client: dead, Kind: takequeue.Put, Value: lost, Shown: 1}, variants.Event{Client: dead, Kind: takequeue.Taking})
 		}
 		for _, e := range []variants.Event{
-			{Kind: items.Putting, Value: id}, {Kind: items.Put, Value: id, Shown: int64(i + 1)}, {Kind: items.Taking}, {Kind: items.Empty},
-			{Kind: items.Took, Value: id}, {Kind: items.Finishing, Value: id}, {Kind: items.Done, Value: id},
+			{Kind: takequeue.Putting, Value: id}, {Kind: takequeue.Put, Value: id, Shown: int64(i + 1)}, {Kind: takequeue.Taking}, {Kind: takequeue.Empty},
+			{Kind: takequeue.Took, Value: id}, {Kind: takequeue.Finishing, Value: id}, {Kind: takequeue.Done, Value: id},
 		} {
 			e.Client = c
 			h = append(h, e)

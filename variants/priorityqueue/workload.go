@@ -4,7 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // These phases come in addition to those of [items].
@@ -21,10 +22,10 @@ func phases() []variants.Phase {
 			Meaning: "from when the put of the most urgent item that a taker knew of was acknowledged, " +
 				"until the end of the take that passed it over",
 			UntimedInLockstep: true,
-			Of:                items.PhaseTake,
+			Of:                takequeue.PhaseTake,
 		},
 	}
-	return append(own, items.Phases()...)
+	return append(own, takequeue.Phases()...)
 }
 
 // A participant puts ordinary items, takes some of them, then puts an urgent one, and takes the rest. The formulas contain
@@ -42,12 +43,12 @@ const (
 // worker is a participant, the same for every variant. At any time it has put as many items as it has taken, or more, so
 // that there is always one left for it.
 type worker struct {
-	items.Worker
+	takequeue.Worker
 	queue Queue
 }
 
 func newWorker(q Queue, env variants.Env) variants.Participant {
-	return &worker{items.Worker{Queue: q, Env: env}, q}
+	return &worker{takequeue.Worker{Queue: q, Env: env}, q}
 }
 
 // In a lockstep run all participants put, then take in turn, then all put an urgent item, and take in turn again.

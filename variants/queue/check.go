@@ -2,27 +2,28 @@ package queue
 
 import (
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 func newObserver(out variants.Findings) variants.Observer {
-	return append(append(items.Spans(out), items.ScanSpans(out)...),
-		out.Between(phaseDone, items.Finishing, items.Done),
-		items.NewObserver(out, &fifo{}))
+	return append(append(takequeue.Spans(out), takequeue.ScanSpans(out)...),
+		out.Between(phaseDone, takequeue.Finishing, takequeue.Done),
+		takequeue.NewObserver(out, &fifo{}))
 }
 
 // fifo reports items that were passed over, each once: when a client takes an item, all items that clients could find
 // before that item's put began must be taken.
-type fifo struct{ left items.Waiting }
+type fifo struct{ left takequeue.Waiting }
 
-func (f *fifo) Add(item *items.Stored) { f.left.Add(item) }
+func (f *fifo) Add(item *takequeue.Stored) { f.left.Add(item) }
 
-func (f *fifo) Took(o *items.Observer, t *items.Take, unordered bool) {
+func (f *fifo) Took(o *takequeue.Observer, t *takequeue.Take, unordered bool) {
 	if unordered {
 		return
 	}
 	for _, item := range f.left.Until(t.Item.PutBegun) {
-		o.Doubt(t.Event, true, func(item *items.Stored) {
+		o.Doubt(t.Event, true, func(item *takequeue.Stored) {
 			o.Passed(t.Event, item, "client %d took item %#x, although item %#x had been put before it", t.Client, t.Value, item.ID)
 		}, item)
 	}

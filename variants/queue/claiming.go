@@ -8,35 +8,36 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants/items"
-	"github.com/zkbench/zkbench/variants/line"
-
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // claiming is the common part of the variants that claim an item with an ephemeral znode and remove it when it has been
 // processed. They differ in how they find an unclaimed item, and in how they remove it.
 type claiming struct {
-	items.Client
-	claim func(line.Ticket) string // the path of an item's claim
+	takequeue.Client
+	claim func(tickets.Ticket) string // the path of an item's claim
 }
 
 // claimIn gives each item's claim the item's name in another directory, and creates that directory if it is missing.
 func (q *claiming) claimIn(ctx context.Context, s *session.Session, claims string) error {
-	q.claim = func(t line.Ticket) string { return path.Join(claims, t.Name) }
+	q.claim = func(t tickets.Ticket) string { return path.Join(claims, t.Name) }
 	return s.Ensure(ctx, claims, nil, 0)
 }
 
-func (q *claiming) claimRequest(t line.Ticket) *zk.CreateRequest {
+func (q *claiming) claimRequest(t tickets.Ticket) *zk.CreateRequest {
 	return &zk.CreateRequest{Path: q.claim(t), Acl: session.WorldACL(), Flags: zk.FlagEphemeral}
 }
 
-func (q *claiming) unclaimRequest(t line.Ticket) *zk.DeleteRequest {
+func (q *claiming) unclaimRequest(t tickets.Ticket) *zk.DeleteRequest {
 	return &zk.DeleteRequest{Path: q.claim(t), Version: -1}
 }
 
 // lock looks for an item's claim and creates it if there is none. It returns nil if another client has the item.
-func (q *claiming) lock(ctx context.Context, t line.Ticket) (*items.Taken, error) {
+func (q *claiming) lock(ctx context.Context, t tickets.Ticket) (*takequeue.Taken, error) {
 	claimed, _, err := q.Session.Exists(ctx, q.claim(t))
 	if err != nil || claimed {
 		return nil, err
@@ -54,8 +55,8 @@ func (q *claiming) lock(ctx context.Context, t line.Ticket) (*items.Taken, error
 
 // readClaimed returns an item that this client has claimed. If the item is gone, it gives the claim back and returns
 // nil. After an error, it gives the claim back, too.
-func (q *claiming) readClaimed(ctx context.Context, t line.Ticket) (*items.Taken, error) {
-	item := &items.Taken{Ticket: t, Lost: q.Session.Lost()}
+func (q *claiming) readClaimed(ctx context.Context, t tickets.Ticket) (*takequeue.Taken, error) {
+	item := &takequeue.Taken{Ticket: t, Lost: q.Session.Lost()}
 	var found bool
 	var err error
 	item.Data, found, err = q.Read(ctx, t)
@@ -67,13 +68,13 @@ func (q *claiming) readClaimed(ctx context.Context, t line.Ticket) (*items.Taken
 	return nil, errors.Join(err, q.GiveBack(ctx, item))
 }
 
-func (q *claiming) GiveBack(ctx context.Context, t *items.Taken) error {
+func (q *claiming) GiveBack(ctx context.Context, t *takequeue.Taken) error {
 	_, err := q.Journal.Do(ctx, q.unclaimRequest(t.Ticket))
 	return session.Attempted("delete "+q.claim(t.Ticket), err)
 }
 
 // Finish leaves the claim behind.
-func (q *claiming) Finish(ctx context.Context, t *items.Taken) error {
+func (q *claiming) Finish(ctx context.Context, t *takequeue.Taken) error {
 	_, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t.Ticket), Version: -1})
 	return session.Attempted("delete "+q.Path(t.Ticket), err)
 }

@@ -6,7 +6,8 @@ import (
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 type driven struct {
@@ -28,20 +29,20 @@ func (q *driven) Put(ctx context.Context, data []byte) error {
 	return err
 }
 
-func (q *driven) Take(ctx context.Context) (items.Item, bool, error) { return q.Scan(ctx) }
+func (q *driven) Take(ctx context.Context) (takequeue.Item, bool, error) { return q.Scan(ctx) }
 
 // A library does not say whether it has found an empty queue or lost the race for all items.
-func (q *driven) Scan(ctx context.Context) (items.Item, bool, error) {
+func (q *driven) Scan(ctx context.Context) (takequeue.Item, bool, error) {
 	if q.held != nil {
-		return items.Item{}, false, items.ErrHeld
+		return takequeue.Item{}, false, takequeue.ErrHeld
 	}
 	text, err := q.call(ctx, "take")
 	if err != nil || text == "" {
-		return items.Item{}, false, err
+		return takequeue.Item{}, false, err
 	}
-	item := items.Item{}
+	item := takequeue.Item{}
 	if item.Data, err = hex.DecodeString(text); err != nil {
-		return items.Item{}, false, fmt.Errorf("the driver's answer to take is no item: %w", err)
+		return takequeue.Item{}, false, fmt.Errorf("the driver's answer to take is no item: %w", err)
 	}
 	if q.held = item.Data; q.claims {
 		item.Lost = q.Lost()

@@ -4,10 +4,12 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // ListAndDelete is the queue in which every take lists all items and deletes the first.
@@ -31,25 +33,25 @@ import (
 //
 // Source: as written, but with the journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper (Cloudera);
 // DistributedQueue among ZooKeeper's own recipes does the same.
-type ListAndDelete struct{ items.Deleting }
+type ListAndDelete struct{ takequeue.Deleting }
 
 // NewListAndDelete returns one client's end of the queue below an existing znode dir.
 func NewListAndDelete(ctx context.Context, s *session.Session, dir string) (*ListAndDelete, error) {
 	q := &ListAndDelete{}
-	return q, q.Open(ctx, line.New(s, dir, marker), q)
+	return q, q.Open(ctx, tickets.New(s, dir, marker), q)
 }
 
-// TakeNext implements [items.Strategy].
-func (q *ListAndDelete) TakeNext(ctx context.Context) (*items.Taken, error) {
+// TakeNext implements [takequeue.Strategy].
+func (q *ListAndDelete) TakeNext(ctx context.Context) (*takequeue.Taken, error) {
 	return takeFirst(ctx, &q.Deleting)
 }
 
-func takeFirst(ctx context.Context, q *items.Deleting) (*items.Taken, error) {
+func takeFirst(ctx context.Context, q *takequeue.Deleting) (*takequeue.Taken, error) {
 	children, err := q.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return q.RemoveFirst(ctx, line.Sorted(children, marker))
+	return q.RemoveFirst(ctx, tickets.Sorted(children, marker))
 }
 
 func listAndDeleteVariant() variants.Variant {

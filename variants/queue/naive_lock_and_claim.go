@@ -5,10 +5,12 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // LockAndClaim is the queue in which an item is locked while it is processed, and a client asks for each lock first.
@@ -57,16 +59,16 @@ func NewLockAndClaim(ctx context.Context, s *session.Session, dir string) (*Lock
 	if err := q.claimIn(ctx, s, path.Join(dir, "claims")); err != nil {
 		return nil, err
 	}
-	return q, q.Open(ctx, line.New(s, dir, marker), q)
+	return q, q.Open(ctx, tickets.New(s, dir, marker), q)
 }
 
-// TakeNext implements [items.Strategy].
-func (q *LockAndClaim) TakeNext(ctx context.Context) (*items.Taken, error) {
+// TakeNext implements [takequeue.Strategy].
+func (q *LockAndClaim) TakeNext(ctx context.Context) (*takequeue.Taken, error) {
 	children, _, err := q.ListW(ctx)
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range line.Sorted(children, marker) {
+	for _, t := range tickets.Sorted(children, marker) {
 		if item, err := q.lock(ctx, t); err != nil || item != nil {
 			return item, err
 		}
@@ -74,8 +76,8 @@ func (q *LockAndClaim) TakeNext(ctx context.Context) (*items.Taken, error) {
 	return nil, nil
 }
 
-// Finish implements [items.Strategy].
-func (q *LockAndClaim) Finish(ctx context.Context, t *items.Taken) error {
+// Finish implements [takequeue.Strategy].
+func (q *LockAndClaim) Finish(ctx context.Context, t *takequeue.Taken) error {
 	if err := q.claiming.Finish(ctx, t); err != nil {
 		return err
 	}

@@ -12,10 +12,12 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // MarkAndRequeue is the queue in which a client writes its name into the item that it processes, and the marks of clients that have
@@ -60,7 +62,7 @@ import (
 // Source: as written, but with every client for the clean-up job, and with the journal: Urlichs, comment 10 on Robinson, Building a
 // distributed concurrent queue with Apache ZooKeeper (Cloudera).
 type MarkAndRequeue struct {
-	items.Client
+	takequeue.Client
 	consumers string
 	me        string         // in consumers, and in the marks
 	watch     *session.Watch // of consumers, as of the last clean-up
@@ -76,7 +78,7 @@ func NewMarkAndRequeue(ctx context.Context, s *session.Session, dir string) (*Ma
 	if err != nil {
 		return nil, err
 	}
-	if err := q.Open(ctx, line.New(s, dir, marker), q); err != nil {
+	if err := q.Open(ctx, tickets.New(s, dir, marker), q); err != nil {
 		return nil, err
 	}
 	return q, errors.Join(q.requeue(ctx), s.Alive())
@@ -91,13 +93,13 @@ func (q *MarkAndRequeue) Put(ctx context.Context, data []byte) error {
 }
 
 type found struct {
-	line.Ticket
+	tickets.Ticket
 	mark    string
 	data    []byte
 	version int32
 }
 
-func (q *MarkAndRequeue) read(ctx context.Context, t line.Ticket) (*found, error) {
+func (q *MarkAndRequeue) read(ctx context.Context, t tickets.Ticket) (*found, error) {
 	content, stat, err := q.Session.Get(ctx, q.Path(t))
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
@@ -113,7 +115,7 @@ func (q *MarkAndRequeue) read(ctx context.Context, t line.Ticket) (*found, error
 }
 
 // set replaces the mark of an item, and reports whether the item had the given version.
-func (q *MarkAndRequeue) set(ctx context.Context, t line.Ticket, version int32, mark string, data []byte) (bool, error) {
+func (q *MarkAndRequeue) set(ctx context.Context, t tickets.Ticket, version int32, mark string, data []byte) (bool, error) {
 	_, err := q.Journal.Do(ctx, &zk.SetDataRequest{Path: q.Path(t), Data: marked(mark, data), Version: version})
 	if errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode) {
 		return false, nil
@@ -121,8 +123,8 @@ func (q *MarkAndRequeue) set(ctx context.Context, t line.Ticket, version int32, 
 	return err == nil, session.Attempted("set "+q.Path(t), err)
 }
 
-// TakeNext implements [items.Strategy].
-func (q *MarkAndRequeue) TakeNext(ctx context.Context) (*items.Taken, error) {
+// TakeNext implements [takequeue.Strategy].
+func (q *MarkAndRequeue) TakeNext(ctx context.Context) (*takequeue.Taken, error) {
 	if err := q.cleanUp(ctx); err != nil {
 		return nil, err
 	}
@@ -130,7 +132,7 @@ func (q *MarkAndRequeue) TakeNext(ctx context.Context) (*items.Taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range line.Sorted(children, marker) {
+	for _, t := range tickets.Sorted(children, marker) {
 		if item, err := q.mark(ctx, t); err != nil || item != nil {
 			return item, err
 		}
@@ -138,7 +140,7 @@ func (q *MarkAndRequeue) TakeNext(ctx context.Context) (*items.Taken, error) {
 	return nil, nil
 }
 
-func (q *MarkAndRequeue) mark(ctx context.Context, t line.Ticket) (*items.Taken, error) {
+func (q *MarkAndRequeue) mark(ctx context.Context, t tickets.Ticket) (*takequeue.Taken, error) {
 	item, err := q.read(ctx, t)
 	if err != nil || item == nil || item.mark != "" {
 		return nil, err
@@ -148,7 +150,7 @@ func (q *MarkAndRequeue) mark(ctx context.Context, t line.Ticket) (*items.Taken,
 		return nil, err
 	}
 	q.version = item.version + 1
-	return &items.Taken{Ticket: t, Data: item.data, Lost: q.Session.Lost()}, nil
+	return &takequeue.Taken{Ticket: t, Data: item.data, Lost: q.Session.Lost()}, nil
 }
 
 // Refresh implements [variants.Refresher].
@@ -192,7 +194,7 @@ func (q *MarkAndRequeue) allMarked(ctx context.Context) ([]*found, error) {
 		return nil, err
 	}
 	var all []*found
-	for _, t := range line.Sorted(children, marker) {
+	for _, t := range tickets.Sorted(children, marker) {
 		item, err := q.read(ctx, t)
 		if err != nil {
 			return nil, err
@@ -204,14 +206,14 @@ func (q *MarkAndRequeue) allMarked(ctx context.Context) ([]*found, error) {
 	return all, nil
 }
 
-// Finish implements [items.Strategy].
-func (q *MarkAndRequeue) Finish(ctx context.Context, t *items.Taken) error {
+// Finish implements [takequeue.Strategy].
+func (q *MarkAndRequeue) Finish(ctx context.Context, t *takequeue.Taken) error {
 	_, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t.Ticket), Version: q.version})
 	return session.Attempted("delete "+q.Path(t.Ticket), err)
 }
 
-// GiveBack implements [items.Strategy]: it removes the mark.
-func (q *MarkAndRequeue) GiveBack(ctx context.Context, t *items.Taken) error {
+// GiveBack implements [takequeue.Strategy]: it removes the mark.
+func (q *MarkAndRequeue) GiveBack(ctx context.Context, t *takequeue.Taken) error {
 	_, err := q.set(ctx, t.Ticket, q.version, "", t.Data)
 	return err
 }

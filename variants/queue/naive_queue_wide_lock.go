@@ -5,10 +5,12 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // WideLock is the queue from which one client at a time takes an item, under a lock.
@@ -39,24 +41,24 @@ import (
 // Source: as written, but with the line of the ZooKeeper recipes page, Locks, for the lock that is left to the reader, and with the
 // journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper (Cloudera), Adding and deleting items.
 type WideLock struct {
-	items.Deleting
-	tickets line.Line
+	takequeue.Deleting
+	tickets tickets.Line
 }
 
 const ticketMarker = "-ticket-"
 
 // NewWideLock returns one client's end of the queue below an existing znode dir.
 func NewWideLock(ctx context.Context, s *session.Session, dir string) (*WideLock, error) {
-	q := &WideLock{tickets: line.New(s, path.Join(dir, "tickets"), ticketMarker)}
+	q := &WideLock{tickets: tickets.New(s, path.Join(dir, "tickets"), ticketMarker)}
 	if err := s.Ensure(ctx, q.tickets.Dir, nil, 0); err != nil {
 		return nil, err
 	}
-	return q, q.Open(ctx, line.New(s, dir, marker), q)
+	return q, q.Open(ctx, tickets.New(s, dir, marker), q)
 }
 
-// TakeNext implements [items.Strategy]. An item that has been deleted is returned even if the session is lost before the ticket
+// TakeNext implements [takequeue.Strategy]. An item that has been deleted is returned even if the session is lost before the ticket
 // is given back: no other client can take the item.
-func (q *WideLock) TakeNext(ctx context.Context) (*items.Taken, error) {
+func (q *WideLock) TakeNext(ctx context.Context) (*takequeue.Taken, error) {
 	mine, err := q.tickets.Take(ctx, q.tickets.AwaitFirst)
 	if err != nil {
 		return nil, err

@@ -6,10 +6,12 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // WakeAndScan is the queue whose consumers are notified of every change, and then walk through all items.
@@ -53,11 +55,11 @@ import (
 // item, and the journal: kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking.
 type WakeAndScan struct {
 	claiming
-	list  []line.Ticket  // the rest of the walk
-	watch *session.Watch // of the list; nil before the first walk
+	list  []tickets.Ticket // the rest of the walk
+	watch *session.Watch   // of the list; nil before the first walk
 }
 
-var _ items.Notified = (*WakeAndScan)(nil)
+var _ takequeue.Notified = (*WakeAndScan)(nil)
 
 // NewWakeAndScan returns one client's end of the queue below an existing znode dir.
 func NewWakeAndScan(ctx context.Context, s *session.Session, dir string) (*WakeAndScan, error) {
@@ -65,11 +67,11 @@ func NewWakeAndScan(ctx context.Context, s *session.Session, dir string) (*WakeA
 	if err := q.claimIn(ctx, s, path.Join(dir, "locks")); err != nil {
 		return nil, err
 	}
-	return q, q.Open(ctx, line.New(s, dir, marker), q)
+	return q, q.Open(ctx, tickets.New(s, dir, marker), q)
 }
 
-// TakeNext implements [items.Strategy].
-func (q *WakeAndScan) TakeNext(ctx context.Context) (*items.Taken, error) {
+// TakeNext implements [takequeue.Strategy].
+func (q *WakeAndScan) TakeNext(ctx context.Context) (*takequeue.Taken, error) {
 	if err := q.wake(ctx); err != nil {
 		return nil, err
 	}
@@ -84,7 +86,7 @@ func (q *WakeAndScan) TakeNext(ctx context.Context) (*items.Taken, error) {
 		}
 	}
 	if q.watch.Fired() {
-		return nil, items.ErrScanAgain
+		return nil, takequeue.ErrScanAgain
 	}
 	return nil, nil
 }
@@ -98,15 +100,15 @@ func (q *WakeAndScan) wake(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list %s: %w", q.Dir, err)
 	}
-	q.list, q.watch = line.Sorted(children, marker), watch
+	q.list, q.watch = tickets.Sorted(children, marker), watch
 	return nil
 }
 
-// AwaitChange implements [items.Notified].
+// AwaitChange implements [takequeue.Notified].
 func (q *WakeAndScan) AwaitChange(ctx context.Context) error { return q.Session.Await(ctx, q.watch) }
 
-// GiveBack implements [items.Strategy]: it deletes the claim, which notifies no other client. This client walks again.
-func (q *WakeAndScan) GiveBack(ctx context.Context, t *items.Taken) error {
+// GiveBack implements [takequeue.Strategy]: it deletes the claim, which notifies no other client. This client walks again.
+func (q *WakeAndScan) GiveBack(ctx context.Context, t *takequeue.Taken) error {
 	q.list = nil
 	q.watch.Invalidate()
 	return q.claiming.GiveBack(ctx, t)

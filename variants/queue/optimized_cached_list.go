@@ -4,10 +4,12 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // CachedList is the queue in which a client lists the items again only when it has exhausted its last list.
@@ -42,13 +44,13 @@ import (
 //
 // Source: as written, but with items that outlive their producer, without a watch, as a take does not wait, and with the journal: ZooKeeper
 // recipes page, Queues. There, a client "does not need to issue another getChildren until it exhausts the list".
-type CachedList struct{ items.Cached }
+type CachedList struct{ takequeue.Cached }
 
 // NewCachedList returns one client's end of the queue below an existing znode dir.
 func NewCachedList(ctx context.Context, s *session.Session, dir string) (*CachedList, error) {
 	q := &CachedList{}
-	q.Arrange = func(children []string) []line.Ticket { return line.Sorted(children, marker) }
-	return q, q.Open(ctx, line.New(s, dir, marker), q)
+	q.Arrange = func(children []string) []tickets.Ticket { return tickets.Sorted(children, marker) }
+	return q, q.Open(ctx, tickets.New(s, dir, marker), q)
 }
 
 func cachedListVariant() variants.Variant {

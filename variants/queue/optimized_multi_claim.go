@@ -10,10 +10,12 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // MultiClaim is the queue in which an item is claimed while it is processed, and claims stand beside the items.
@@ -55,12 +57,12 @@ const claimSuffix = "-claim"
 // NewMultiClaim returns one client's end of the queue below an existing znode dir.
 func NewMultiClaim(ctx context.Context, s *session.Session, dir string) (*MultiClaim, error) {
 	q := &MultiClaim{}
-	q.claim = func(t line.Ticket) string { return q.Path(t) + claimSuffix }
-	return q, q.Open(ctx, line.New(s, dir, marker), q)
+	q.claim = func(t tickets.Ticket) string { return q.Path(t) + claimSuffix }
+	return q, q.Open(ctx, tickets.New(s, dir, marker), q)
 }
 
-// TakeNext implements [items.Strategy].
-func (q *MultiClaim) TakeNext(ctx context.Context) (*items.Taken, error) {
+// TakeNext implements [takequeue.Strategy].
+func (q *MultiClaim) TakeNext(ctx context.Context) (*takequeue.Taken, error) {
 	children, err := q.List(ctx)
 	if err != nil {
 		return nil, err
@@ -78,21 +80,21 @@ func (q *MultiClaim) TakeNext(ctx context.Context) (*items.Taken, error) {
 			return nil, fmt.Errorf("create %s: %w", q.claim(t), err)
 		}
 	}
-	return nil, items.ErrScanAgain
+	return nil, takequeue.ErrScanAgain
 }
 
-func withoutClaimed(children []string) []line.Ticket {
+func withoutClaimed(children []string) []tickets.Ticket {
 	claimed := map[string]bool{}
 	for _, name := range children {
 		if item, ok := strings.CutSuffix(name, claimSuffix); ok {
 			claimed[item] = true
 		}
 	}
-	return slices.DeleteFunc(line.Sorted(children, marker), func(t line.Ticket) bool { return claimed[t.Name] })
+	return slices.DeleteFunc(tickets.Sorted(children, marker), func(t tickets.Ticket) bool { return claimed[t.Name] })
 }
 
-// Finish implements [items.Strategy].
-func (q *MultiClaim) Finish(ctx context.Context, t *items.Taken) error {
+// Finish implements [takequeue.Strategy].
+func (q *MultiClaim) Finish(ctx context.Context, t *takequeue.Taken) error {
 	_, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t.Ticket), Version: -1}, q.unclaimRequest(t.Ticket))
 	return session.Attempted("delete "+q.Path(t.Ticket)+" and its claim", err)
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // OffsetCachedList is the queue in which each client starts at another place in its list.
@@ -34,7 +36,7 @@ import (
 //
 // Source: ours: derived from the list of the ZooKeeper recipes page, Queues; the different starts are in no source.
 type OffsetCachedList struct {
-	items.Cached
+	takequeue.Cached
 	// Share is where in its lists the client starts, from 0 up to but not including 1, such as a hash of its name. It must
 	// not be changed after the first Take.
 	Share float64
@@ -44,18 +46,18 @@ type OffsetCachedList struct {
 // starts at the head.
 func NewOffsetCachedList(ctx context.Context, s *session.Session, dir string) (*OffsetCachedList, error) {
 	q := &OffsetCachedList{}
-	q.Arrange = func(children []string) []line.Ticket { return q.turn(line.Sorted(children, marker)) }
-	return q, q.Open(ctx, line.New(s, dir, marker), q)
+	q.Arrange = func(children []string) []tickets.Ticket { return q.turn(tickets.Sorted(children, marker)) }
+	return q, q.Open(ctx, tickets.New(s, dir, marker), q)
 }
 
 // turn rotates a list so that it begins with the client's share. It computes with sequence numbers instead of places in
 // the list, so that clients agree on the shares although other takes make their lists differ.
-func (q *OffsetCachedList) turn(listed []line.Ticket) []line.Ticket {
+func (q *OffsetCachedList) turn(listed []tickets.Ticket) []tickets.Ticket {
 	if len(listed) == 0 {
 		return nil
 	}
 	lowest, highest := listed[0].Seq, listed[len(listed)-1].Seq
-	start := line.Ticket{Seq: lowest + int32(q.Share*float64(highest-lowest+1))}
+	start := tickets.Ticket{Seq: lowest + int32(q.Share*float64(highest-lowest+1))}
 	i := 0
 	for listed[i].Before(start) {
 		i++
@@ -73,7 +75,7 @@ func offsetCachedListVariant() variants.Variant {
 		Lockstep: variants.Cost{Requests: "3.1", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
 		Free:     cachedFree(),
 		Join: variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
-			env.Record(items.Unordered, 0)
+			env.Record(takequeue.Unordered, 0)
 			q, err := NewOffsetCachedList(ctx, env.Session, env.Root)
 			q.Share = float64(env.Index) / float64(env.Clients)
 			return q, err

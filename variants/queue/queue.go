@@ -31,7 +31,8 @@ import (
 	"embed"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 //go:embed naive_*.go optimized_*.go library_*.go drivers
@@ -39,7 +40,7 @@ var code embed.FS
 
 // Queue is one client's end of a queue.
 type Queue interface {
-	items.Taker
+	takequeue.Taker
 	// Put appends an item. If ctx has ended, the item may have been put nevertheless.
 	Put(ctx context.Context, data []byte) error
 }
@@ -62,12 +63,12 @@ func Recipe() variants.Recipe {
 		JoinDriven:    joinDriven(driven{}),
 		DrivenForgoes: []variants.Loss{variants.ItemsLost}, // it deletes an item before it is processed
 		Phases:        phases(),
-		Operation:     items.PhaseTake,
+		Operation:     takequeue.PhaseTake,
 		Batch:         batch,
 		CountFrom:     variants.FromStart,
 		Losses:        []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
-		Events:        items.Events(),
-		Calls:         items.Calls(),
+		Events:        takequeue.Events(),
+		Calls:         takequeue.Calls(),
 		NewObserver:   newObserver,
 		Code:          code,
 	}

@@ -6,16 +6,18 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
-	"github.com/zkbench/zkbench/variants/line"
 	"github.com/zkbench/zkbench/variants/variantstest"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Answered: []string{"put", "took", "done"}, Events: map[string]variants.EventKind{
-		"putting": items.Putting, "put": items.Put, "taking": items.Taking, "empty": items.Empty, "took": items.Took,
-		"finishing": items.Finishing, "done": items.Done, "givenUp": items.GivenUp, "unordered": items.Unordered,
-		"removes": items.Removes, "scanning": items.Scanning, "scanned": items.Scanned, "inVain": items.InVain,
+		"putting": takequeue.Putting, "put": takequeue.Put, "taking": takequeue.Taking, "empty": takequeue.Empty, "took": takequeue.Took,
+		"finishing": takequeue.Finishing, "done": takequeue.Done, "givenUp": takequeue.GivenUp, "unordered": takequeue.Unordered,
+		"removes": takequeue.Removes, "scanning": takequeue.Scanning, "scanned": takequeue.Scanned, "inVain": takequeue.InVain,
 		"sessionLost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
@@ -121,26 +123,26 @@ func TestSpans(t *testing.T) {
 }
 
 func TestOffsetLists(t *testing.T) {
-	tickets := func(seqs ...int32) []line.Ticket {
-		var out []line.Ticket
+	sess := func(seqs ...int32) []tickets.Ticket {
+		var out []tickets.Ticket
 		for _, s := range seqs {
-			out = append(out, line.Ticket{Seq: s})
+			out = append(out, tickets.Ticket{Seq: s})
 		}
 		return out
 	}
 	for _, tt := range []struct {
 		name   string
 		share  float64
-		listed []line.Ticket
-		want   []line.Ticket
+		listed []tickets.Ticket
+		want   []tickets.Ticket
 	}{
 		{"nothing", 0.5, nil, nil},
-		{"one", 0.9, tickets(7), tickets(7)},
-		{"from the head", 0, tickets(1, 2, 3, 4), tickets(1, 2, 3, 4)},
-		{"from the middle", 0.5, tickets(1, 2, 3, 4), tickets(3, 4, 1, 2)},
-		{"by numbers, not by places", 0.5, tickets(1, 8, 9, 10), tickets(8, 9, 10, 1)},
-		{"almost the end", 0.99, tickets(1, 2, 3, 4), tickets(4, 1, 2, 3)},
-		{"across the wrap of the counter", 0.5, tickets(math.MaxInt32-1, math.MaxInt32, math.MinInt32, math.MinInt32+1), tickets(math.MinInt32, math.MinInt32+1, math.MaxInt32-1, math.MaxInt32)},
+		{"one", 0.9, sess(7), sess(7)},
+		{"from the head", 0, sess(1, 2, 3, 4), sess(1, 2, 3, 4)},
+		{"from the middle", 0.5, sess(1, 2, 3, 4), sess(3, 4, 1, 2)},
+		{"by numbers, not by places", 0.5, sess(1, 8, 9, 10), sess(8, 9, 10, 1)},
+		{"almost the end", 0.99, sess(1, 2, 3, 4), sess(4, 1, 2, 3)},
+		{"across the wrap of the counter", 0.5, sess(math.MaxInt32-1, math.MaxInt32, math.MinInt32, math.MinInt32+1), sess(math.MinInt32, math.MinInt32+1, math.MaxInt32-1, math.MaxInt32)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := (&OffsetCachedList{Share: tt.share}).turn(tt.listed); !slices.Equal(got, tt.want) {
@@ -167,15 +169,15 @@ func TestObserverMemory(t *testing.T) {
 		}
 		id := func(i int) int64 { return int64(i%clients)<<32 | int64(i/clients) }
 		end := func(i int) []variants.Event {
-			return []variants.Event{event(i, items.Took, id(i)), event(i, items.Finishing, id(i)), event(i, items.Done, id(i))}
+			return []variants.Event{event(i, takequeue.Took, id(i)), event(i, takequeue.Finishing, id(i)), event(i, takequeue.Done, id(i))}
 		}
 		var h []variants.Event
 		if i == 0 {
 			const dead = clients + 1
-			h = append(h, variants.Event{Client: dead, Kind: items.Putting, Value: dead << 32},
-				variants.Event{Client: dead, Kind: items.Put, Value: dead << 32}, variants.Event{Client: dead, Kind: items.Taking})
+			h = append(h, variants.Event{Client: dead, Kind: takequeue.Putting, Value: dead << 32},
+				variants.Event{Client: dead, Kind: takequeue.Put, Value: dead << 32}, variants.Event{Client: dead, Kind: takequeue.Taking})
 		}
-		h = append(h, event(i, items.Putting, id(i)), event(i, items.Put, id(i)), event(i, items.Taking, 0))
+		h = append(h, event(i, takequeue.Putting, id(i)), event(i, takequeue.Put, id(i)), event(i, takequeue.Taking, 0))
 		if i%2 == 0 && i >= 4 {
 			h = append(append(h, end(i-3)...), end(i-4)...)
 		}
@@ -193,18 +195,18 @@ func TestObserverMemoryWithDeaths(t *testing.T) {
 			c := i % clients
 			id := int64(c)<<40 | lives[c]<<28 | int64(i/clients)
 			events := []variants.Event{
-				{Kind: items.Putting, Value: id}, {Kind: items.Put, Value: id}, {Kind: items.Taking},
-				{Kind: items.Took, Value: id}, {Kind: items.Finishing, Value: id}, {Kind: items.Done, Value: id},
+				{Kind: takequeue.Putting, Value: id}, {Kind: takequeue.Put, Value: id}, {Kind: takequeue.Taking},
+				{Kind: takequeue.Took, Value: id}, {Kind: takequeue.Finishing, Value: id}, {Kind: takequeue.Done, Value: id},
 			}
 			if removes {
-				events = slices.Insert(events, 0, variants.Event{Kind: items.Removes})
+				events = slices.Insert(events, 0, variants.Event{Kind: takequeue.Removes})
 			}
 			if i%everyNth == 0 {
 				done := len(events) - 1
 				lives[c]++
 				events = append(events[:done-i/everyNth%3], variants.Event{Kind: variants.Died}, variants.Event{Kind: variants.Rejoined, Value: lives[c]})
 				if i/everyNth%3 < 2 && !removes {
-					events = append(events, variants.Event{Kind: items.Taking}, variants.Event{Kind: items.Took, Value: id}, variants.Event{Kind: items.Done, Value: id})
+					events = append(events, variants.Event{Kind: takequeue.Taking}, variants.Event{Kind: takequeue.Took, Value: id}, variants.Event{Kind: takequeue.Done, Value: id})
 				}
 			}
 			for j := range events {

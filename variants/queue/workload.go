@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // phaseDone comes in addition to the phases of [items]. It is empty for the variants that delete an item before they
@@ -15,7 +16,7 @@ const phaseDone = "done"
 
 func phases() []variants.Phase {
 	done := variants.Phase{Name: phaseDone, Meaning: "from when an item has been processed until it is out of the queue"}
-	return append(append(items.Phases(), done), items.ScanPhases()...)
+	return append(append(takequeue.Phases(), done), takequeue.ScanPhases()...)
 }
 
 // batch is how many items a participant puts before it takes as many: enough that a list is worth keeping. The formulas
@@ -25,14 +26,14 @@ const batch = 10
 // worker is a participant: it puts a batch of items and takes as many, which other clients may have put, the same way for
 // every variant. A client that takes has put before, so that there is always an item left for it.
 type worker struct {
-	items.Worker
+	takequeue.Worker
 	queue Queue
 }
 
 var _ variants.Refresher = (*worker)(nil)
 
 func newWorker(q Queue, env variants.Env) variants.Participant {
-	return &worker{items.Worker{Queue: q, Env: env}, q}
+	return &worker{takequeue.Worker{Queue: q, Env: env}, q}
 }
 
 func join[Q Queue](open func(context.Context, *session.Session, string) (Q, error)) variants.JoinFunc {

@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/revoking"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/revocation"
 )
 
 // Poll is the revocable lock whose holder asks again and again whether another client wants it.
@@ -44,19 +45,21 @@ func NewPoll(s *session.Session, dir string, interval time.Duration) *Poll {
 	return l
 }
 
-func (l *Poll) reader(mine revoking.Znode) revoking.RequestReader { return polled{mine, l.interval} }
+func (l *Poll) reader(mine revocation.Znode) revocation.RequestReader {
+	return polled{mine, l.interval}
+}
 
 // polled is the reader of a client that reads its znode after every interval.
 type polled struct {
-	revoking.Znode
+	revocation.Znode
 	interval time.Duration
 }
 
-func (p polled) Look(ctx context.Context) (revoking.Seen, error) { return p.Read(ctx) }
+func (p polled) Look(ctx context.Context) (revocation.Seen, error) { return p.Read(ctx) }
 
-func (p polled) LookAgain(ctx context.Context, _ revoking.Seen) (revoking.Seen, error) {
+func (p polled) LookAgain(ctx context.Context, _ revocation.Seen) (revocation.Seen, error) {
 	if err := p.Session.Sleep(ctx, p.interval); err != nil {
-		return revoking.Seen{}, err
+		return revocation.Seen{}, err
 	}
 	return p.Read(ctx)
 }

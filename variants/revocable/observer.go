@@ -7,18 +7,20 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
-	"github.com/zkbench/zkbench/variants/revoking"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
+
+	"github.com/zkbench/zkbench/variants/revocation"
 )
 
 func newObserver(out variants.Findings) variants.Observer {
-	words := holding.LockWords()
+	words := exclusion.LockWords()
 	return variants.Observers{
-		holding.Spans(out, holding.PhaseAcquire, holding.PhaseHold, holding.PhaseRelease),
-		holding.Handoffs(out),
-		revoking.Revocations(out, phaseRevoke, holding.Waiting{}),
+		exclusion.Spans(out, exclusion.PhaseAcquire, exclusion.PhaseHold, exclusion.PhaseRelease),
+		exclusion.Handoffs(out),
+		revocation.Revocations(out, phaseRevoke, exclusion.Waiting{}),
 		newReferee(out, words),
-		holding.Vacancy(out, words),
+		exclusion.Vacancy(out, words),
 	}
 }
 
@@ -29,21 +31,21 @@ const patience = 3
 // referee reports force before the grace is over, and holders that hold on for longer than they may. It provides the
 // rules by which two holders at a time are checked.
 type referee struct {
-	holding.Growth
+	exclusion.Growth
 	out     variants.Findings
-	fencing *holding.Fencing
+	fencing *exclusion.Fencing
 	terms   Terms
 	holders map[int]*holder
-	waiting holding.Waiting
-	deaf    revoking.Deafness
+	waiting exclusion.Waiting
+	deaf    revocation.Deafness
 	freed   time.Duration // the next client that is granted the lock cannot have had it before
 	last    variants.Event
 }
 
-func newReferee(out variants.Findings, words holding.Words) *referee {
-	r := &referee{Growth: holding.Growth{Words: words}, out: out, holders: map[int]*holder{},
-		waiting: holding.Waiting{}, deaf: revoking.Deafness{}}
-	r.fencing = holding.NewFencing(out, words, r)
+func newReferee(out variants.Findings, words exclusion.Words) *referee {
+	r := &referee{Growth: exclusion.Growth{Words: words}, out: out, holders: map[int]*holder{},
+		waiting: exclusion.Waiting{}, deaf: revocation.Deafness{}}
+	r.fencing = exclusion.NewFencing(out, words, r)
 	return r
 }
 
@@ -63,7 +65,7 @@ type holder struct {
 func (r *referee) Observe(e variants.Event) {
 	r.deaf.Observe(e)
 	r.fencing.Observe(e) // it looks for overlaps before the client is taken from the waiting ones
-	if e.Kind == holding.Acquired {
+	if e.Kind == exclusion.Acquired {
 		r.holders[e.Client] = &holder{since: e.At, earliest: r.earliest(e), deaf: r.deaf[e.Client]}
 	}
 	if wanted, waits := r.waiting[e.Client]; waits {
@@ -74,7 +76,7 @@ func (r *referee) Observe(e variants.Event) {
 	switch e.Kind {
 	case agreed, agreedForced:
 		r.terms = Terms{Grace: time.Duration(e.Value), Forced: e.Kind == agreedForced}
-	case holding.Released, holding.Deposed, variants.Died, variants.Rejoined:
+	case exclusion.Released, exclusion.Deposed, variants.Died, variants.Rejoined:
 		delete(r.holders, e.Client)
 	}
 	if h := r.holders[e.Client]; h != nil {
@@ -84,7 +86,7 @@ func (r *referee) Observe(e variants.Event) {
 
 // press records which holders a client that gives up has waited for.
 func (r *referee) press(e variants.Event, wanted time.Duration) {
-	if e.Kind != holding.Withdrew && e.Kind != variants.SessionLost && !e.EndsLife() {
+	if e.Kind != exclusion.Withdrew && e.Kind != variants.SessionLost && !e.EndsLife() {
 		return
 	}
 	for _, h := range r.holders {
@@ -98,7 +100,7 @@ func (r *referee) follow(e variants.Event, h *holder) {
 	switch e.Kind {
 	case variants.Deafened:
 		h.deaf = true
-	case holding.Releasing:
+	case exclusion.Releasing:
 		r.overdue(e, e.Client, h)
 		h.asked, h.wanted = r.asked(h.earliest)
 		h.releasing = true

@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/revoking"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/revocation"
 )
 
 // DataWatch is the revocable lock whose holder watches its own znode.
@@ -56,8 +57,8 @@ func NewDataWatch(s *session.Session, dir string) *DataWatch {
 	return l
 }
 
-func (l *DataWatch) reader(mine revoking.Znode) revoking.RequestReader {
-	return revoking.UntilAsked{Znode: mine}
+func (l *DataWatch) reader(mine revocation.Znode) revocation.RequestReader {
+	return revocation.UntilAsked{Znode: mine}
 }
 
 func dataWatchVariant() variants.Variant {

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
-	"github.com/zkbench/zkbench/variants/revoking"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/revocation"
 )
 
 // Forced is the revocable lock that is taken away from a holder that does not give it up in time. The recipes page calls
@@ -84,11 +86,11 @@ func (l *Forced) orForced(err error) error {
 
 // awaitTurn deletes the znode of a holder that was there for a whole grace. The grace begins anew with each predecessor,
 // because the one that withdrew may not have asked.
-func (l *Forced) awaitTurn(ctx context.Context, mine line.Ticket) error {
-	var holder, outwaited line.Ticket
+func (l *Forced) awaitTurn(ctx context.Context, mine tickets.Ticket) error {
+	var holder, outwaited tickets.Ticket
 	patience, stop := ctx, context.CancelFunc(func() {})
 	defer func() { stop() }()
-	return l.queue(ctx, mine, func(first, predecessor line.Ticket) error {
+	return l.queue(ctx, mine, func(first, predecessor tickets.Ticket) error {
 		over := patience.Err() != nil
 		if over && predecessor == outwaited && predecessor == holder {
 			return l.Session.Discard(ctx, l.Path(predecessor))
@@ -106,8 +108,8 @@ func (l *Forced) awaitTurn(ctx context.Context, mine line.Ticket) error {
 	})
 }
 
-func (l *Forced) reader(mine revoking.Znode) revoking.RequestReader {
-	return revoking.Rearmed{Znode: mine}
+func (l *Forced) reader(mine revocation.Znode) revocation.RequestReader {
+	return revocation.Rearmed{Znode: mine}
 }
 
 func forcedVariant() variants.Variant {

@@ -27,7 +27,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 //go:embed naive_*.go optimized_*.go
@@ -86,12 +87,12 @@ func Recipe() variants.Recipe {
 		Source:      "ZooKeeper recipes page, Recoverable Shared Locks",
 		Variants:    []variants.Variant{pollVariant(), dataWatchVariant(), forcedVariant()},
 		Phases:      phases(),
-		Operation:   holding.PhaseRelease,
+		Operation:   exclusion.PhaseRelease,
 		CountFrom:   variants.FromStart,
 		Revocable:   true,
 		Losses:      []variants.Loss{variants.Blocked, variants.Fenced},
-		Events:      holding.Events("agrees on a grace period", "agrees on a grace period before force", "finds that it was taken away by force"),
-		Calls:       holding.Calls(),
+		Events:      exclusion.Events("agrees on a grace period", "agrees on a grace period before force", "finds that it was taken away by force"),
+		Calls:       exclusion.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
 	}

@@ -9,19 +9,20 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
 	"github.com/zkbench/zkbench/variants/variantstest"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 // The events of teller are one second apart, and grace is given in seconds.
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
-			"agreed": agreed, "forcible": agreedForced, "requested": holding.Requested, "withdrew": holding.Withdrew, "acquired": holding.Acquired,
-			"heeded": holding.Heeded, "releasing": holding.Releasing, "ousted": ousted, "released": holding.Released,
-			"deposed": holding.Deposed, "lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
+			"agreed": agreed, "forcible": agreedForced, "requested": exclusion.Requested, "withdrew": exclusion.Withdrew, "acquired": exclusion.Acquired,
+			"heeded": exclusion.Heeded, "releasing": exclusion.Releasing, "ousted": ousted, "released": exclusion.Released,
+			"deposed": exclusion.Deposed, "lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 			"deaf": variants.Deafened, "hears": variants.Hearing,
 		},
 		Apart: time.Second,
@@ -104,12 +105,12 @@ func TestStepRecordsHowAHoldEnds(t *testing.T) {
 		want []variants.EventKind
 		err  error
 	}{
-		{"no client asks", scripted{}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing, holding.Released}, nil},
-		{"is asked", scripted{grant: Grant{Revoked: over}}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Heeded, holding.Releasing, holding.Released}, nil},
-		{"is forced", scripted{stays: ErrForced}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing, ousted, holding.Released}, nil},
-		{"withdraws", scripted{refused: session.ErrSessionLost}, nil, []variants.EventKind{agreed, holding.Requested, holding.Withdrew}, session.ErrSessionLost},
-		{"loses its session", scripted{grant: Grant{Revoked: over}, stays: session.ErrSessionLost}, over, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Deposed}, session.ErrSessionLost},
-		{"loses its session as it releases", scripted{stays: session.ErrSessionLost}, nil, []variants.EventKind{agreed, holding.Requested, holding.Acquired, holding.Releasing}, session.ErrSessionLost},
+		{"no client asks", scripted{}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Releasing, exclusion.Released}, nil},
+		{"is asked", scripted{grant: Grant{Revoked: over}}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Heeded, exclusion.Releasing, exclusion.Released}, nil},
+		{"is forced", scripted{stays: ErrForced}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Releasing, ousted, exclusion.Released}, nil},
+		{"withdraws", scripted{refused: session.ErrSessionLost}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Withdrew}, session.ErrSessionLost},
+		{"loses its session", scripted{grant: Grant{Revoked: over}, stays: session.ErrSessionLost}, over, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Deposed}, session.ErrSessionLost},
+		{"loses its session as it releases", scripted{stays: session.ErrSessionLost}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Releasing}, session.ErrSessionLost},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []variants.EventKind

@@ -3,47 +3,48 @@ package revocable
 import (
 	"context"
 
-	"github.com/zkbench/zkbench/variants/line"
-	"github.com/zkbench/zkbench/variants/revoking"
-
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/revocation"
 )
 
 const marker = "-lock-"
 
 type strategy interface {
 	// awaitTurn asks the client just before in the line to give up, and returns when the client's own ticket is the first.
-	awaitTurn(ctx context.Context, mine line.Ticket) error
+	awaitTurn(ctx context.Context, mine tickets.Ticket) error
 	// reader returns the reader of requests to the holder of a znode.
-	reader(mine revoking.Znode) revoking.RequestReader
+	reader(mine revocation.Znode) revocation.RequestReader
 }
 
 // sequential is shared by the variants: one client's place in the line, and the requests that it listens for while it
 // holds.
 type sequential struct {
 	*session.Exclusive[Grant]
-	line.Line
+	tickets.Line
 	background *session.Session // on which a holder listens
 	strategy   strategy
-	mine       line.Ticket // while the lock is held, as is listening
-	listening  *revoking.Listening
+	mine       tickets.Ticket // while the lock is held, as is listening
+	listening  *revocation.Listening
 }
 
 func (s *sequential) init(sess *session.Session, dir string, strategy strategy) {
-	s.Line = line.New(sess, dir, marker)
+	s.Line = tickets.New(sess, dir, marker)
 	s.background = sess.Background()
 	s.strategy = strategy
 	s.Exclusive = session.NewExclusive(sess, ErrHeld, s.acquire, s.release)
 }
 
 func (s *sequential) acquire(ctx context.Context) (Grant, error) {
-	var reader revoking.RequestReader
-	var first revoking.Seen
-	mine, err := s.Take(ctx, func(ctx context.Context, mine line.Ticket) (err error) {
+	var reader revocation.RequestReader
+	var first revocation.Seen
+	mine, err := s.Take(ctx, func(ctx context.Context, mine tickets.Ticket) (err error) {
 		if err := s.strategy.awaitTurn(ctx, mine); err != nil {
 			return err
 		}
-		reader = s.strategy.reader(revoking.Znode{Session: s.background, Path: s.Path(mine)})
+		reader = s.strategy.reader(revocation.Znode{Session: s.background, Path: s.Path(mine)})
 		first, err = reader.Look(ctx)
 		return err
 	})
@@ -51,7 +52,7 @@ func (s *sequential) acquire(ctx context.Context) (Grant, error) {
 		return Grant{}, err
 	}
 	s.mine = mine
-	s.listening = revoking.Listen(ctx, s.Session.Lost(), reader, first)
+	s.listening = revocation.Listen(ctx, s.Session.Lost(), reader, first)
 	return Grant{Token: int64(mine.Seq), Revoked: s.listening.Revoked, Lost: s.listening.Lost}, nil
 }
 
@@ -61,14 +62,14 @@ func (s *sequential) release(ctx context.Context) error {
 }
 
 // This awaitTurn is for variants whose waiters ask and do no more.
-func (s *sequential) awaitTurn(ctx context.Context, mine line.Ticket) error {
-	return s.queue(ctx, mine, func(_, predecessor line.Ticket) error { return s.AwaitWatch(ctx, predecessor) })
+func (s *sequential) awaitTurn(ctx context.Context, mine tickets.Ticket) error {
+	return s.queue(ctx, mine, func(_, predecessor tickets.Ticket) error { return s.AwaitWatch(ctx, predecessor) })
 }
 
 // queue asks the predecessor and calls wait, until mine is the first. It asks before it watches, or the watch would
 // fire for the request. Each new predecessor is asked: the one that withdrew may not have asked it.
-func (s *sequential) queue(ctx context.Context, mine line.Ticket, wait func(first, predecessor line.Ticket) error) error {
-	var asked line.Ticket
+func (s *sequential) queue(ctx context.Context, mine tickets.Ticket, wait func(first, predecessor tickets.Ticket) error) error {
+	var asked tickets.Ticket
 	for {
 		children, err := s.List(ctx)
 		if err != nil {
@@ -79,7 +80,7 @@ func (s *sequential) queue(ctx context.Context, mine line.Ticket, wait func(firs
 			return err
 		}
 		if predecessor != asked {
-			exists, err := revoking.Ask(ctx, s.Session, s.Path(predecessor))
+			exists, err := revocation.Ask(ctx, s.Session, s.Path(predecessor))
 			if err != nil {
 				return err
 			}
@@ -88,7 +89,7 @@ func (s *sequential) queue(ctx context.Context, mine line.Ticket, wait func(firs
 			}
 			asked = predecessor
 		}
-		if err := wait(line.Sorted(children, marker)[0], predecessor); err != nil {
+		if err := wait(tickets.Sorted(children, marker)[0], predecessor); err != nil {
 			return err
 		}
 	}

@@ -5,14 +5,15 @@ import (
 	"errors"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 // The events that a participant records in addition to those of package holding.
 const (
-	agreed       = holding.Further + iota // value: the grace, after which no client may use force
-	agreedForced                          // value: the grace, after which a client may use force
-	ousted                                // a release found that the lock had been taken away by force; value: the token
+	agreed       = exclusion.Further + iota // value: the grace, after which no client may use force
+	agreedForced                            // value: the grace, after which a client may use force
+	ousted                                  // a release found that the lock had been taken away by force; value: the token
 )
 
 const phaseRevoke = "revoke"
@@ -22,7 +23,7 @@ func phases() []variants.Phase {
 		Name: phaseRevoke, UntimedInLockstep: true,
 		Meaning: "from when another client wants the lock, or its holder has it if that is later, " +
 			"until the holder has come to an end because it was asked",
-	}}, holding.Phases()...)
+	}}, exclusion.Phases()...)
 	hold := &phases[len(phases)-1]
 	hold.Meaning, hold.Waits = "how long holders hold, as the scenario makes them or until they are asked", true
 	return phases
@@ -36,9 +37,9 @@ func NewParticipant(l Lock, terms Terms, env variants.Env) variants.Participant 
 	}
 	env.Record(kind, int64(terms.Grace))
 	var grant Grant
-	acquire := func(ctx context.Context) (_ holding.Grant, err error) {
+	acquire := func(ctx context.Context) (_ exclusion.Grant, err error) {
 		grant, err = l.Acquire(ctx)
-		return holding.Grant{Value: grant.Token, Asked: grant.Revoked, Lost: env.Session.Lost()}, err // not when it is forced out
+		return exclusion.Grant{Value: grant.Token, Asked: grant.Revoked, Lost: env.Session.Lost()}, err // not when it is forced out
 	}
 	release := func(ctx context.Context) error {
 		err := l.Release(ctx)
@@ -48,7 +49,7 @@ func NewParticipant(l Lock, terms Terms, env variants.Env) variants.Participant 
 		}
 		return err
 	}
-	return holding.NewWorker(env, func(int) holding.Operation { return holding.Operation{Acquire: acquire, Release: release} })
+	return exclusion.NewWorker(env, func(int) exclusion.Operation { return exclusion.Operation{Acquire: acquire, Release: release} })
 }
 
 func join(terms Terms, open func(context.Context, variants.Env) (Lock, error)) variants.JoinFunc {

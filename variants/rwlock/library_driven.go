@@ -4,16 +4,17 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
-// A client of joinDriven that gives up stays in the line, as with [holding.JoinDriven].
+// A client of joinDriven that gives up stays in the line, as with [exclusion.JoinDriven].
 func joinDriven(_ context.Context, env variants.Env) (variants.Participant, error) {
 	client, err := variants.NewDriven(env)
 	return newWorker(env, func(ctx context.Context, mode Mode) (Grant, error) {
 		token, err := client.CallForToken(ctx, [...]string{Read: "acquire-read", Write: "acquire-write"}[mode])
 		return Grant{Mode: mode, Token: token, Lost: client.Lost()}, err
-	}, holding.ReleaseDriven(client, "release")), err
+	}, exclusion.ReleaseDriven(client, "release")), err
 }
 
 // Curator is InterProcessReadWriteLock of Apache Curator. It uses the algorithm of [FirstWriterWatch].

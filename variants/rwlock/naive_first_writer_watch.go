@@ -5,9 +5,10 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // FirstWriterWatch is the read/write lock in which a waiting reader watches the lowest writer.
@@ -45,13 +46,13 @@ func NewFirstWriterWatch(s *session.Session, dir string) *FirstWriterWatch {
 	return l
 }
 
-func firstWriter(mode Mode, before []contender) (watched line.Ticket, waiting bool) {
+func firstWriter(mode Mode, before []contender) (watched tickets.Ticket, waiting bool) {
 	i := len(before) - 1
 	if mode == Read {
 		i = slices.IndexFunc(before, isWriter)
 	}
 	if i < 0 {
-		return line.Ticket{}, false
+		return tickets.Ticket{}, false
 	}
 	return before[i].Ticket, true
 }

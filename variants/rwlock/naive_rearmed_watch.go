@@ -4,10 +4,12 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
-	"github.com/zkbench/zkbench/variants/revoking"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/revocation"
 )
 
 // RearmedWatch is the revocable read/write lock whose clients watch their own znodes from beginning to end, and the znodes that
@@ -56,8 +58,8 @@ func NewRearmedWatch(s *session.Session, dir string) *RearmedWatch {
 	return l
 }
 
-func (l *RearmedWatch) takeTurn(ctx context.Context, mine contender) (*revoking.Listening, error) {
-	listening, err := l.listen(ctx, revoking.Rearmed{Znode: l.znode(mine)})
+func (l *RearmedWatch) takeTurn(ctx context.Context, mine contender) (*revocation.Listening, error) {
+	listening, err := l.listen(ctx, revocation.Rearmed{Znode: l.znode(mine)})
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +71,7 @@ func (l *RearmedWatch) takeTurn(ctx context.Context, mine contender) (*revoking.
 }
 
 func (l *RearmedWatch) waitAndAsk(ctx context.Context, mine contender) error {
-	asked := map[line.Ticket]bool{}
+	asked := map[tickets.Ticket]bool{}
 	for {
 		children, err := l.List(ctx)
 		if err != nil {
@@ -100,7 +102,7 @@ func (l *RearmedWatch) waitAndAsk(ctx context.Context, mine contender) error {
 }
 
 // notIn also adds the contenders that it returns to the set.
-func notIn(set map[line.Ticket]bool, all []contender) []contender {
+func notIn(set map[tickets.Ticket]bool, all []contender) []contender {
 	var others []contender
 	for _, c := range all {
 		if !set[c.Ticket] {

@@ -5,16 +5,17 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
-		holding.Spans(out, holding.PhaseAcquire, holding.PhaseHold, holding.PhaseRelease),
+		exclusion.Spans(out, exclusion.PhaseAcquire, exclusion.PhaseHold, exclusion.PhaseRelease),
 		handoffs(out),
-		holding.NewFencing(out, holding.LockWords(), &readWriteRules{}),
+		exclusion.NewFencing(out, exclusion.LockWords(), &readWriteRules{}),
 		&sharing{out: out, clients: map[int]*client{}, pending: map[int]*wait{}},
-		holding.Vacancy(out, holding.LockWords()),
+		exclusion.Vacancy(out, exclusion.LockWords()),
 	}
 }
 
@@ -33,9 +34,9 @@ func handoffs(out variants.Findings) variants.Observer {
 		place++
 		mode, _ := unstamp(e.Value)
 		switch e.Kind {
-		case holding.Requested:
+		case exclusion.Requested:
 			waitingSince[e.Client] = place
-		case holding.Releasing:
+		case exclusion.Releasing:
 			delete(holders, e.Client)
 			if mode == Write {
 				free[Read] = release{place, e.At}
@@ -43,11 +44,11 @@ func handoffs(out variants.Findings) variants.Observer {
 			if len(holders) == 0 {
 				free[Write] = release{place, e.At}
 			}
-		case holding.Deposed, variants.SessionLost, variants.Died, variants.Rejoined:
+		case exclusion.Deposed, variants.SessionLost, variants.Died, variants.Rejoined:
 			delete(holders, e.Client)
-		case holding.Acquired:
+		case exclusion.Acquired:
 			if waitingSince[e.Client] < free[mode].place {
-				out.Span(variants.Span{Phase: holding.PhaseHandoff, Client: e.Client, Start: free[mode].at, End: e.At})
+				out.Span(variants.Span{Phase: exclusion.PhaseHandoff, Client: e.Client, Start: free[mode].at, End: e.At})
 			}
 			holders[e.Client] = true
 			delete(free, Write)

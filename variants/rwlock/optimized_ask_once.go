@@ -4,10 +4,12 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
-	"github.com/zkbench/zkbench/variants/revoking"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/revocation"
 )
 
 // AskOnce is the revocable read/write lock whose clients ask before they watch, and ask no client that has been asked.
@@ -61,15 +63,15 @@ func NewAskOnce(s *session.Session, dir string) *AskOnce {
 	return l
 }
 
-func (l *AskOnce) takeTurn(ctx context.Context, mine contender) (*revoking.Listening, error) {
-	asked := map[line.Ticket]bool{}
+func (l *AskOnce) takeTurn(ctx context.Context, mine contender) (*revocation.Listening, error) {
+	asked := map[tickets.Ticket]bool{}
 	_, err := l.await(ctx, mine, func(before []contender) error {
 		return l.askFor(ctx, mine, notIn(asked, inTheWay(mine.mode, before)))
 	})
 	if err != nil {
 		return nil, err
 	}
-	return l.listen(ctx, revoking.UntilAsked{Znode: l.znode(mine)})
+	return l.listen(ctx, revocation.UntilAsked{Znode: l.znode(mine)})
 }
 
 // askFor asks the owners of tickets that are in the way of a client. Several readers may be behind one writer, and only the first of
@@ -78,7 +80,7 @@ func (l *AskOnce) askFor(ctx context.Context, mine contender, owners []contender
 	if mine.mode == Write || len(owners) == 0 {
 		return l.ask(ctx, owners)
 	}
-	return revoking.AskOnce(ctx, l.Session, l.Path(owners[0].Ticket))
+	return revocation.AskOnce(ctx, l.Session, l.Path(owners[0].Ticket))
 }
 
 func askOnceVariant() variants.Variant {

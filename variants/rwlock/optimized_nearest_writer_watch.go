@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // NearestWriterWatch is the read/write lock in which a waiting reader watches the last writer before it.
@@ -48,13 +49,13 @@ func NewNearestWriterWatch(s *session.Session, dir string) *NearestWriterWatch {
 	return l
 }
 
-func nearestWriter(mode Mode, before []contender) (watched line.Ticket, waiting bool) {
+func nearestWriter(mode Mode, before []contender) (watched tickets.Ticket, waiting bool) {
 	for i := len(before) - 1; i >= 0; i-- {
 		if mode == Write || isWriter(before[i]) {
 			return before[i].Ticket, true
 		}
 	}
-	return line.Ticket{}, false
+	return tickets.Ticket{}, false
 }
 
 func nearestWriterWatchVariant() variants.Variant {

@@ -4,9 +4,10 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/line"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // ReleasedMark is the read/write lock whose writers release it by writing to their own znode, so that the clients behind a
@@ -46,13 +47,13 @@ import (
 // Source: ours: nearest-writer-watch (ZooKeeper recipes page, Shared Locks) with a writer's release that is a write.
 type ReleasedMark struct {
 	exclusive *session.Exclusive[Grant]
-	marking   line.Marking
+	marking   tickets.Marking
 	mine      contender // while the lock is held
 }
 
 // NewReleasedMark returns the lock of one client below an existing znode dir.
 func NewReleasedMark(s *session.Session, dir string) *ReleasedMark {
-	l := &ReleasedMark{marking: line.NewMarking(s, dir, readMarker)}
+	l := &ReleasedMark{marking: tickets.NewMarking(s, dir, readMarker)}
 	l.exclusive = session.NewExclusive[Grant](s, ErrHeld, nil, l.give)
 	return l
 }
@@ -62,7 +63,7 @@ func (l *ReleasedMark) Acquire(ctx context.Context, mode Mode) (Grant, error) {
 	return l.exclusive.AcquireBy(ctx, func(ctx context.Context) (granted Grant, err error) {
 		l.marking.Marker = markerFor(mode)
 		l.mine.mode = mode
-		l.mine.Ticket, err = l.marking.Take(ctx, func(ctx context.Context, mine line.Ticket) error {
+		l.mine.Ticket, err = l.marking.Take(ctx, func(ctx context.Context, mine tickets.Ticket) error {
 			return l.await(ctx, newContender(mine, mode))
 		})
 		if err != nil {

@@ -5,9 +5,10 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/revoking"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/revocation"
 )
 
 // UrgentAsks is the revocable read/write lock with two priorities, in which only urgent clients ask, and only others give up.
@@ -73,7 +74,7 @@ func (l *UrgentAsks) AcquireUrgently(ctx context.Context, mode Mode) (Grant, err
 	return l.acquire(ctx, in, mode)
 }
 
-func (l *UrgentAsks) takeTurn(ctx context.Context, mine contender) (*revoking.Listening, error) {
+func (l *UrgentAsks) takeTurn(ctx context.Context, mine contender) (*revocation.Listening, error) {
 	asks := mine.urgent
 	children, err := l.await(ctx, mine, func(before []contender) error {
 		if !asks {
@@ -88,9 +89,9 @@ func (l *UrgentAsks) takeTurn(ctx context.Context, mine contender) (*revoking.Li
 	case mine.urgent:
 		return nil, nil // no client may ask it
 	case isPressed(mine, contenders(children)):
-		return revoking.Listen(ctx, l.Session.Lost(), nil, revoking.Seen{Asked: true}), nil
+		return revocation.Listen(ctx, l.Session.Lost(), nil, revocation.Seen{Asked: true}), nil
 	}
-	return l.listen(ctx, revoking.UntilAsked{Znode: l.znode(mine)})
+	return l.listen(ctx, revocation.UntilAsked{Znode: l.znode(mine)})
 }
 
 func isUrgent(c contender) bool { return c.urgent }

@@ -5,11 +5,14 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
-	"github.com/zkbench/zkbench/variants/line"
-	"github.com/zkbench/zkbench/variants/revoking"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
+
+	"github.com/zkbench/zkbench/variants/revocation"
 )
 
 // grace is the time within which a holder that was asked gives up. It is ample: a holder needs milliseconds, but
@@ -31,7 +34,7 @@ func RevocableRecipe() variants.Recipe {
 		Source:      "ZooKeeper recipes page, Recoverable Shared Locks",
 		Variants:    []variants.Variant{rearmedWatchVariant(), askOnceVariant(), urgentAsksVariant()},
 		Phases:      revocablePhases(),
-		Operation:   holding.PhaseRelease,
+		Operation:   exclusion.PhaseRelease,
 		CountFrom:   variants.FromStart,
 		Revocable:   true,
 		Losses:      []variants.Loss{variants.Blocked, variants.Fenced},
@@ -46,16 +49,16 @@ func RevocableRecipe() variants.Recipe {
 type revocable struct {
 	sequential
 	background *session.Session // on which a client listens
-	listening  *revoking.Listening
+	listening  *revocation.Listening
 	turn       turn
 }
 
 // turn waits for a client's turn. It returns the requests that the client listens for from then on, nil if no client
 // may ask it.
-type turn func(ctx context.Context, mine contender) (*revoking.Listening, error)
+type turn func(ctx context.Context, mine contender) (*revocation.Listening, error)
 
 func (r *revocable) init(s *session.Session, dir string, turn turn) {
-	r.Line = line.New(s, dir, readMarker)
+	r.Line = tickets.New(s, dir, readMarker)
 	r.background = s.Background()
 	r.turn = turn
 	r.exclusive = session.NewExclusive[Grant](s, ErrHeld, nil, r.release)
@@ -69,9 +72,9 @@ func (r *revocable) AcquireUrgently(ctx context.Context, mode Mode) (Grant, erro
 	return r.Acquire(ctx, mode)
 }
 
-func (r *revocable) acquire(ctx context.Context, in line.Line, mode Mode) (Grant, error) {
+func (r *revocable) acquire(ctx context.Context, in tickets.Line, mode Mode) (Grant, error) {
 	return r.exclusive.AcquireBy(ctx, func(ctx context.Context) (granted Grant, err error) {
-		r.mine, err = in.Take(ctx, func(ctx context.Context, mine line.Ticket) (err error) {
+		r.mine, err = in.Take(ctx, func(ctx context.Context, mine tickets.Ticket) (err error) {
 			r.listening, err = r.turn(ctx, newContender(mine, mode))
 			return err
 		})
@@ -93,26 +96,26 @@ func (r *revocable) release(ctx context.Context) error {
 	return r.Leave(ctx, r.mine)
 }
 
-func (r *revocable) znode(mine contender) revoking.Znode {
-	return revoking.Znode{Session: r.background, Path: r.Path(mine.Ticket)}
+func (r *revocable) znode(mine contender) revocation.Znode {
+	return revocation.Znode{Session: r.background, Path: r.Path(mine.Ticket)}
 }
 
-func (r *revocable) listen(ctx context.Context, by revoking.RequestReader) (*revoking.Listening, error) {
+func (r *revocable) listen(ctx context.Context, by revocation.RequestReader) (*revocation.Listening, error) {
 	first, err := by.Look(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return revoking.Listen(ctx, r.Session.Lost(), by, first), nil
+	return revocation.Listen(ctx, r.Session.Lost(), by, first), nil
 }
 
 // await waits for the next lower one of the contenders that a client must wait for, until there is none. Before each wait it calls ask
 // with all contenders before the client. It returns the last listing.
 func (r *revocable) await(ctx context.Context, mine contender, ask func(before []contender) error) (children []string, err error) {
-	err = r.AwaitEach(ctx, func(listed []string) (line.Ticket, bool, error) {
+	err = r.AwaitEach(ctx, func(listed []string) (tickets.Ticket, bool, error) {
 		children = listed
 		before, err := ahead(mine, children)
 		if err != nil {
-			return line.Ticket{}, false, err
+			return tickets.Ticket{}, false, err
 		}
 		watched, waiting := nearestWriter(mine.mode, before)
 		if waiting {
@@ -125,7 +128,7 @@ func (r *revocable) await(ctx context.Context, mine contender, ask func(before [
 
 func (r *revocable) ask(ctx context.Context, owners []contender) error {
 	for _, c := range owners {
-		if _, err := revoking.Ask(ctx, r.Session, r.Path(c.Ticket)); err != nil {
+		if _, err := revocation.Ask(ctx, r.Session, r.Path(c.Ticket)); err != nil {
 			return err
 		}
 	}

@@ -6,24 +6,26 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
-	"github.com/zkbench/zkbench/variants/revoking"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
+
+	"github.com/zkbench/zkbench/variants/revocation"
 )
 
 func newRevocableObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		newObserver(out),
-		revoking.Revocations(out, phaseRevoke, &askers{Waiting: holding.Waiting{}}),
+		revocation.Revocations(out, phaseRevoke, &askers{Waiting: exclusion.Waiting{}}),
 		urgentWaits(out),
 		inversions(out),
-		&consent{out: out, askers: askers{Waiting: holding.Waiting{}}, deaf: revoking.Deafness{},
+		&consent{out: out, askers: askers{Waiting: exclusion.Waiting{}}, deaf: revocation.Deafness{},
 			holders: map[int]*consenting{}, requests: map[int]*request{}},
 	}
 }
 
 // askers are the clients that wait and may ask holders to give up.
 type askers struct {
-	holding.Waiting
+	exclusion.Waiting
 	urgentOnly bool
 }
 
@@ -31,16 +33,16 @@ func (a *askers) Observe(e variants.Event) {
 	if e.Kind == agreedUrgent {
 		a.urgentOnly = true
 	}
-	if e.Kind == holding.Requested && a.urgentOnly && !isUrgentRequest(e.Value) {
+	if e.Kind == exclusion.Requested && a.urgentOnly && !isUrgentRequest(e.Value) {
 		return
 	}
 	a.Waiting.Observe(e)
 }
 
 func urgentWaits(out variants.Findings) variants.Observer {
-	waiting := &askers{Waiting: holding.Waiting{}, urgentOnly: true}
+	waiting := &askers{Waiting: exclusion.Waiting{}, urgentOnly: true}
 	return variants.ObserverFunc(func(e variants.Event) {
-		if since, urgent := waiting.Waiting[e.Client]; urgent && e.Kind == holding.Acquired {
+		if since, urgent := waiting.Waiting[e.Client]; urgent && e.Kind == exclusion.Acquired {
 			out.Span(variants.Span{Phase: phaseUrgent, Client: e.Client, Start: since, End: e.At})
 		}
 		waiting.Observe(e)
@@ -51,23 +53,23 @@ func urgentWaits(out variants.Findings) variants.Observer {
 //
 // Note: an urgent reader waits for a reader only if a writer stands between them. Where no writer waits, it is about to have the lock.
 func inversions(out variants.Findings) variants.Observer {
-	pressing := &askers{Waiting: holding.Waiting{}, urgentOnly: true}
-	writers, since, urgent := holding.Waiting{}, map[int]time.Duration{}, map[int]bool{}
+	pressing := &askers{Waiting: exclusion.Waiting{}, urgentOnly: true}
+	writers, since, urgent := exclusion.Waiting{}, map[int]time.Duration{}, map[int]bool{}
 	return variants.ObserverFunc(func(e variants.Event) {
 		mode, _ := unstamp(e.Value)
 		switch e.Kind {
-		case holding.Requested:
+		case exclusion.Requested:
 			urgent[e.Client] = isUrgentRequest(e.Value)
-		case holding.Acquired:
+		case exclusion.Acquired:
 			since[e.Client] = e.At
-		case holding.Releasing:
+		case exclusion.Releasing:
 			from, pressed := pressing.Longest()
 			if pressed && from < e.At && !urgent[e.Client] && (mode == Write || len(writers) > 0) {
 				out.Span(variants.Span{Phase: phaseInversion, Client: e.Client, Start: max(from, since[e.Client]), End: e.At})
 			}
 		}
 		pressing.Observe(e)
-		if e.Kind != holding.Requested || mode == Write {
+		if e.Kind != exclusion.Requested || mode == Write {
 			writers.Observe(e)
 		}
 	})
@@ -79,7 +81,7 @@ type consent struct {
 	out      variants.Findings
 	grace    time.Duration
 	askers   askers
-	deaf     revoking.Deafness
+	deaf     revocation.Deafness
 	requests map[int]*request // by client, the last one
 	holders  map[int]*consenting
 	leftover bool // a client that might ask has ended its life, and its znode may have outlived it
@@ -108,11 +110,11 @@ func (c *consent) Observe(e variants.Event) {
 	switch e.Kind {
 	case agreed, agreedUrgent:
 		c.grace = time.Duration(e.Value)
-	case holding.Requested:
+	case exclusion.Requested:
 		c.requests[e.Client] = &request{urgent: isUrgentRequest(e.Value)}
-	case holding.Acquired:
+	case exclusion.Acquired:
 		c.holders[e.Client] = &consenting{since: e.At, deaf: c.deaf[e.Client]}
-	case holding.Deposed, variants.Died, variants.Rejoined:
+	case exclusion.Deposed, variants.Died, variants.Rejoined:
 		delete(c.holders, e.Client)
 	}
 	if h != nil {
@@ -131,7 +133,7 @@ func (c *consent) settle(e variants.Event) {
 		return
 	}
 	switch e.Kind {
-	case holding.Acquired, holding.Withdrew:
+	case exclusion.Acquired, exclusion.Withdrew:
 		for client, r := range c.requests {
 			r.wanted = r.wanted || client != e.Client
 		}
@@ -144,14 +146,14 @@ func (c *consent) follow(e variants.Event, h *consenting) {
 	switch e.Kind {
 	case variants.Deafened:
 		h.deaf = true
-	case holding.Heeded:
+	case exclusion.Heeded:
 		_, waiting := c.askers.Longest()
 		mine := c.requests[e.Client]
 		h.causeless = mine != nil && (c.mustNotBeAsked(mine) || !waiting && !c.leftover && !mine.wanted)
-	case holding.Releasing:
+	case exclusion.Releasing:
 		c.overdue(e, e.Client, h)
 		h.releasing = true
-	case holding.Released: // its session had not ended, which would have ended its hold, too
+	case exclusion.Released: // its session had not ended, which would have ended its hold, too
 		if h.causeless {
 			c.out.Breach(e, "client %d was asked to give up although no client that may ask it wanted the lock", e.Client)
 		}

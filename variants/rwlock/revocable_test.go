@@ -7,8 +7,9 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
 	"github.com/zkbench/zkbench/variants/variantstest"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 // revocableTeller's events are one second apart, and the grace is in seconds. A request's value is a mode, and "urgent" if it is.
@@ -16,7 +17,7 @@ func revocableTeller() variantstest.HistoryBuilder {
 	b := teller()
 	plain := b.Value
 	for name, kind := range map[string]variants.EventKind{
-		"agreed": agreed, "priorities": agreedUrgent, "heeded": holding.Heeded, "deaf": variants.Deafened, "hears": variants.Hearing,
+		"agreed": agreed, "priorities": agreedUrgent, "heeded": exclusion.Heeded, "deaf": variants.Deafened, "hears": variants.Hearing,
 	} {
 		b.Events[name] = kind
 	}

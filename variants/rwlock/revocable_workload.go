@@ -5,9 +5,10 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 // What a participant of a lock that can be revoked records in addition, before its first step.
@@ -32,7 +33,7 @@ func revocablePhases() []variants.Phase {
 		},
 		{Name: phaseUrgent, UntimedInLockstep: true, Meaning: "the acquire of a client that is urgent"},
 		{
-			Name: phaseInversion, UntimedInLockstep: true, Of: holding.PhaseHold,
+			Name: phaseInversion, UntimedInLockstep: true, Of: exclusion.PhaseHold,
 			Meaning: "from when an urgent client must wait for a holder that is not, until that one begins to release",
 		},
 	}, phases()...)
@@ -72,7 +73,7 @@ func NewParticipant(l RevocableLock, terms Terms, env variants.Env) variants.Par
 		kind = agreedUrgent
 	}
 	env.Record(kind, int64(terms.Grace))
-	return holding.NewWorker(env, func(step int) holding.Operation {
+	return exclusion.NewWorker(env, func(step int) exclusion.Operation {
 		mode, acquire, urgent := role(env, step), l.Acquire, isUrgentStep(env, step)
 		if urgent {
 			acquire = l.AcquireUrgently

@@ -34,7 +34,8 @@ import (
 	"errors"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 //go:embed naive_*.go optimized_*.go library_*.go drivers
@@ -97,11 +98,11 @@ func Recipe() variants.Recipe {
 		JoinDriven:  joinDriven,
 		Broken:      []variants.Variant{Kazoo()},
 		Phases:      phases(),
-		Operation:   holding.PhaseRelease,
+		Operation:   exclusion.PhaseRelease,
 		CountFrom:   variants.FromLineUp,
 		Losses:      []variants.Loss{variants.Fenced},
-		Events:      holding.Events("has waited for it"),
-		Calls:       holding.Calls(),
+		Events:      exclusion.Events("has waited for it"),
+		Calls:       exclusion.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
 

@@ -7,16 +7,17 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
 	"github.com/zkbench/zkbench/variants/variantstest"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 // teller's values are modes, or modes and tokens: "r" or "w:token".
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
-			"requested": holding.Requested, "withdrew": holding.Withdrew, "waited": waited, "acquired": holding.Acquired,
-			"releasing": holding.Releasing, "released": holding.Released, "deposed": holding.Deposed,
+			"requested": exclusion.Requested, "withdrew": exclusion.Withdrew, "waited": waited, "acquired": exclusion.Acquired,
+			"releasing": exclusion.Releasing, "released": exclusion.Released, "deposed": exclusion.Deposed,
 			"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 		},
 		Value: func(t testing.TB, _ string, parts []string) int64 { // the runner's events have none

@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zkbench/zkbench/variants/line"
-
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 const (
@@ -18,12 +18,12 @@ const (
 
 // contender is one place in the line, with its mode.
 type contender struct {
-	line.Ticket
+	tickets.Ticket
 	mode   Mode
 	urgent bool
 }
 
-func newContender(t line.Ticket, mode Mode) contender {
+func newContender(t tickets.Ticket, mode Mode) contender {
 	return contender{t, mode, strings.Contains(t.Name, urgentMarker)}
 }
 
@@ -31,10 +31,10 @@ func newContender(t line.Ticket, mode Mode) contender {
 // both kinds come from the directory's one counter, so that they compare.
 func contenders(children []string) []contender {
 	var all []contender
-	for _, t := range line.Sorted(children, readMarker) {
+	for _, t := range tickets.Sorted(children, readMarker) {
 		all = append(all, newContender(t, Read))
 	}
-	for _, t := range line.Sorted(children, writeMarker) {
+	for _, t := range tickets.Sorted(children, writeMarker) {
 		all = append(all, newContender(t, Write))
 	}
 	slices.SortFunc(all, func(a, b contender) int { return int(a.Seq - b.Seq) })
@@ -55,21 +55,21 @@ func isWriter(c contender) bool { return c.mode == Write }
 
 // sequential is one client's place in the line. The variants that share it differ in how they wait.
 type sequential struct {
-	line.Line // with the marker of readers
-	exclusive *session.Exclusive[Grant]
-	mine      line.Ticket // while the lock is held
-	wait      func(ctx context.Context, mine contender) error
+	tickets.Line // with the marker of readers
+	exclusive    *session.Exclusive[Grant]
+	mine         tickets.Ticket // while the lock is held
+	wait         func(ctx context.Context, mine contender) error
 }
 
 func (s *sequential) init(sess *session.Session, dir string, wait func(context.Context, contender) error) {
-	s.Line = line.New(sess, dir, readMarker)
+	s.Line = tickets.New(sess, dir, readMarker)
 	s.exclusive = session.NewExclusive[Grant](sess, ErrHeld, nil, func(ctx context.Context) error { return s.Leave(ctx, s.mine) })
 	s.wait = wait
 }
 
 func (s *sequential) Acquire(ctx context.Context, mode Mode) (Grant, error) {
 	return s.exclusive.AcquireBy(ctx, func(ctx context.Context) (granted Grant, err error) {
-		s.mine, err = s.lineFor(mode).Take(ctx, func(ctx context.Context, mine line.Ticket) error {
+		s.mine, err = s.lineFor(mode).Take(ctx, func(ctx context.Context, mine tickets.Ticket) error {
 			return s.wait(ctx, newContender(mine, mode))
 		})
 		if err != nil {
@@ -81,7 +81,7 @@ func (s *sequential) Acquire(ctx context.Context, mode Mode) (Grant, error) {
 
 func (s *sequential) Release(ctx context.Context) error { return s.exclusive.Release(ctx) }
 
-func (s *sequential) lineFor(mode Mode) line.Line {
+func (s *sequential) lineFor(mode Mode) tickets.Line {
 	l := s.Line
 	l.Marker = markerFor(mode)
 	return l
@@ -99,13 +99,13 @@ func (s *sequential) await(ctx context.Context, mine contender, find finder) err
 }
 
 // finder finds the ticket that a client must wait for among the contenders before it, if there is one.
-type finder = func(Mode, []contender) (watched line.Ticket, waiting bool)
+type finder = func(Mode, []contender) (watched tickets.Ticket, waiting bool)
 
-func next(mine contender, find finder) line.Next {
-	return func(children []string) (line.Ticket, bool, error) {
+func next(mine contender, find finder) tickets.Next {
+	return func(children []string) (tickets.Ticket, bool, error) {
 		before, err := ahead(mine, children)
 		if err != nil {
-			return line.Ticket{}, false, err
+			return tickets.Ticket{}, false, err
 		}
 		watched, waiting := find(mine.mode, before)
 		return watched, waiting, nil

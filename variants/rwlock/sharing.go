@@ -5,7 +5,8 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 // sharing reports readers that wait although no writer is ahead of them, as where readers exclude each other.
@@ -54,19 +55,19 @@ func (s *sharing) Observe(e variants.Event) {
 	mode, _ := unstamp(e.Value)
 	c := s.clients[e.Client]
 	if c == nil {
-		c = &client{mode: mode, stage: holding.Released}
+		c = &client{mode: mode, stage: exclusion.Released}
 		s.clients[e.Client] = c
 	}
 	switch e.Kind {
 	case waited:
 		c.waited = true
 		return
-	case holding.Requested:
+	case exclusion.Requested:
 		s.abandon(e.Client, c)
 		c.mode, c.requested, c.waited = mode, s.place, false
-	case holding.Withdrew:
+	case exclusion.Withdrew:
 		s.abandon(e.Client, c)
-	case holding.Acquired:
+	case exclusion.Acquired:
 		if mode == Read {
 			s.check(e, c)
 		} else {
@@ -75,7 +76,7 @@ func (s *sharing) Observe(e variants.Event) {
 		if c.leftover { // it has just gone, and others may have waited for it, too
 			c.leftover, s.released = false, s.place
 		}
-	case holding.Released:
+	case exclusion.Released:
 		if mode == Write {
 			s.released = s.place
 		}
@@ -89,13 +90,13 @@ func (s *sharing) Complete() {}
 func (s *sharing) endLife(id int) {
 	if c := s.clients[id]; c != nil {
 		s.abandon(id, c)
-		c.stage = holding.Withdrew
+		c.stage = exclusion.Withdrew
 	}
 }
 
 // abandon is called when a client's operation has not ended with a release. A writer's znode may still be there.
 func (s *sharing) abandon(id int, c *client) {
-	if c.mode != Write || c.stage == holding.Released || c.stage == holding.Withdrew {
+	if c.mode != Write || c.stage == exclusion.Released || c.stage == exclusion.Withdrew {
 		return
 	}
 	c.leftover = true
@@ -112,9 +113,9 @@ func (s *sharing) check(e variants.Event, c *client) {
 	}
 	writers := map[int]bool{}
 	for id, other := range s.clients {
-		writes := other.mode == Write && other.stage != holding.Withdrew && other.stage != holding.Released
+		writes := other.mode == Write && other.stage != exclusion.Withdrew && other.stage != exclusion.Released
 		switch {
-		case other.leftover, writes && other.stage != holding.Requested:
+		case other.leftover, writes && other.stage != exclusion.Requested:
 			return
 		case writes:
 			writers[id] = true

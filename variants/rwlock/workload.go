@@ -4,14 +4,15 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
 
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 // waited is recorded, in addition to the events of package holding, before a participant records that it acquired the
 // lock: it had to wait for a notification.
-const waited = holding.Further
+const waited = exclusion.Further
 
 // stamp packs a mode and a fencing token, which may be negative, into an event's value. unstamp unpacks them.
 func stamp(mode Mode, token int64) int64 { return token<<1 | int64(mode) }
@@ -19,7 +20,7 @@ func stamp(mode Mode, token int64) int64 { return token<<1 | int64(mode) }
 func unstamp(value int64) (mode Mode, token int64) { return Mode(value & 1), value >> 1 }
 
 func phases() []variants.Phase {
-	phases := holding.Phases()
+	phases := exclusion.Phases()
 	phases[0].Meaning = "from just before the release is sent that leaves the lock free for those who wait, until each of them has it"
 	return phases
 }
@@ -60,7 +61,7 @@ func join[L Lock](open func(*session.Session, string) L) variants.JoinFunc {
 func newWorker(
 	env variants.Env, acquire func(context.Context, Mode) (Grant, error), release func(context.Context) error,
 ) variants.Participant {
-	return holding.NewWorker(env, func(step int) holding.Operation {
+	return exclusion.NewWorker(env, func(step int) exclusion.Operation {
 		mode := role(env, step)
 		return operation(env, mode, stamp(mode, 0), acquire, release)
 	})
@@ -69,14 +70,14 @@ func newWorker(
 func operation(
 	env variants.Env, mode Mode, wanted int64,
 	acquire func(context.Context, Mode) (Grant, error), release func(context.Context) error,
-) holding.Operation {
-	return holding.Operation{Wanted: wanted, Release: release, Acquire: func(ctx context.Context) (holding.Grant, error) {
+) exclusion.Operation {
+	return exclusion.Operation{Wanted: wanted, Release: release, Acquire: func(ctx context.Context) (exclusion.Grant, error) {
 		_, before := env.Session.Waiting()
 		grant, err := acquire(ctx, mode)
 		value := stamp(mode, grant.Token)
 		if _, after := env.Session.Waiting(); err == nil && after != before {
 			env.Record(waited, value)
 		}
-		return holding.Grant{Value: value, Asked: grant.Revoked, Lost: env.Session.Lost()}, err
+		return exclusion.Grant{Value: value, Asked: grant.Revoked, Lost: env.Session.Lost()}, err
 	}}
 }

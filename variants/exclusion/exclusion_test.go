@@ -1,4 +1,4 @@
-package holding_test
+package exclusion_test
 
 import (
 	"context"
@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 // A worker's record of the end of its hold stands in the order of what it could know.
@@ -21,14 +22,14 @@ func TestWorkerRecordsALossInOrder(t *testing.T) {
 		asked, lost chan struct{}
 		want        []variants.EventKind
 	}{
-		{"holds to the end", nil, nil, []variants.EventKind{holding.Releasing, holding.Released}},
-		{"is asked", over, nil, []variants.EventKind{holding.Heeded, holding.Releasing, holding.Released}},
-		{"loses its session", nil, over, []variants.EventKind{variants.SessionLost, holding.Deposed, holding.Released}},
-		{"loses its session, which is no request", over, over, []variants.EventKind{variants.SessionLost, holding.Deposed, holding.Released}},
+		{"holds to the end", nil, nil, []variants.EventKind{exclusion.Releasing, exclusion.Released}},
+		{"is asked", over, nil, []variants.EventKind{exclusion.Heeded, exclusion.Releasing, exclusion.Released}},
+		{"loses its session", nil, over, []variants.EventKind{variants.SessionLost, exclusion.Deposed, exclusion.Released}},
+		{"loses its session, which is no request", over, over, []variants.EventKind{variants.SessionLost, exclusion.Deposed, exclusion.Released}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			log := variants.NewLog(time.Now(), 3, func() (seen, shown int64, next variants.Write) { return 0, 0, nil }, nil)
-			w := holding.NewWorker(variants.Env{
+			w := exclusion.NewWorker(variants.Env{
 				Record: log.Record, RecordUnless: log.RecordUnless,
 				Hold: func(context.Context, <-chan struct{}) error {
 					if tt.lost != nil { // the runner records the loss when the channel is closed
@@ -36,10 +37,10 @@ func TestWorkerRecordsALossInOrder(t *testing.T) {
 					}
 					return nil
 				},
-			}, func(int) holding.Operation {
-				return holding.Operation{
-					Acquire: func(context.Context) (holding.Grant, error) {
-						return holding.Grant{Value: token, Asked: tt.asked, Lost: tt.lost}, nil
+			}, func(int) exclusion.Operation {
+				return exclusion.Operation{
+					Acquire: func(context.Context) (exclusion.Grant, error) {
+						return exclusion.Grant{Value: token, Asked: tt.asked, Lost: tt.lost}, nil
 					},
 					Release: func(context.Context) error { return nil },
 				}
@@ -61,21 +62,21 @@ func TestWorkerRecordsALossInOrder(t *testing.T) {
 // A holder that meets many others is reported a few times, not without bound.
 func TestFencingBoundsWhatItKeepsOfOneHold(t *testing.T) {
 	violations := 0
-	o := holding.Exclusive(variants.Findings{Span: func(variants.Span) {}, Violation: func(variants.Violation) { violations++ }}, holding.LockWords())
+	o := exclusion.Exclusive(variants.Findings{Span: func(variants.Span) {}, Violation: func(variants.Violation) { violations++ }}, exclusion.LockWords())
 	observe := func(client int, kind variants.EventKind, token int64) {
 		o.Observe(variants.Event{Client: client, Kind: kind, Value: token})
 	}
-	observe(0, holding.Acquired, 0)
+	observe(0, exclusion.Acquired, 0)
 	for token := range int64(100) {
-		observe(1, holding.Acquired, token+1)
-		observe(1, holding.Releasing, token+1)
-		observe(1, holding.Released, token+1)
+		observe(1, exclusion.Acquired, token+1)
+		observe(1, exclusion.Releasing, token+1)
+		observe(1, exclusion.Released, token+1)
 	}
 	if violations > 0 {
 		t.Fatalf("%d violations before it is known whether the first client's session was alive", violations)
 	}
-	observe(0, holding.Releasing, 0)
-	observe(0, holding.Released, 0)
+	observe(0, exclusion.Releasing, 0)
+	observe(0, exclusion.Released, 0)
 	if violations == 0 || violations > 10 {
 		t.Errorf("%d violations, want a few", violations)
 	}

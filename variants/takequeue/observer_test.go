@@ -1,4 +1,4 @@
-package items_test
+package takequeue_test
 
 import (
 	"math/rand/v2"
@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/priorityqueue"
 	"github.com/zkbench/zkbench/variants/queue"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // simulation is a queue whose clients put, take and give back items in a random interleaving. Each operation takes effect
@@ -47,7 +48,7 @@ func (s *simulation) answer(c *simulated, write bool) {
 
 func (s *simulation) insert(id int64) {
 	i := len(s.queue)
-	for i > 0 && items.ClassOf(id) < items.ClassOf(s.queue[i-1]) {
+	for i > 0 && takequeue.ClassOf(id) < takequeue.ClassOf(s.queue[i-1]) {
 		i--
 	}
 	s.queue = slices.Insert(s.queue, i, id)
@@ -55,37 +56,37 @@ func (s *simulation) insert(id int64) {
 
 func (s *simulation) begin(c *simulated) {
 	if s.random.IntN(2) == 0 {
-		s.record(c, items.Taking, 0)
+		s.record(c, takequeue.Taking, 0)
 		c.next = s.take
 		return
 	}
 	c.item = s.classes[s.random.IntN(len(s.classes))]<<56 | int64(c.id)<<32 | c.puts
 	c.puts++
-	s.record(c, items.Putting, c.item)
+	s.record(c, takequeue.Putting, c.item)
 	c.next = func(c *simulated) {
 		s.insert(c.item)
 		s.answer(c, true)
-		c.next = func(c *simulated) { s.record(c, items.Put, c.item); c.next = s.begin }
+		c.next = func(c *simulated) { s.record(c, takequeue.Put, c.item); c.next = s.begin }
 	}
 }
 
 func (s *simulation) take(c *simulated) {
 	s.answer(c, len(s.queue) > 0)
 	if len(s.queue) == 0 {
-		s.record(c, items.Empty, 0)
+		s.record(c, takequeue.Empty, 0)
 		return
 	}
 	c.item, s.queue = s.queue[0], s.queue[1:]
-	c.next = func(c *simulated) { s.record(c, items.Took, c.item); c.next = s.end }
+	c.next = func(c *simulated) { s.record(c, takequeue.Took, c.item); c.next = s.end }
 }
 
 func (s *simulation) end(c *simulated) {
 	c.next = s.begin
 	if s.random.IntN(6) > 0 {
-		s.record(c, items.Done, c.item)
+		s.record(c, takequeue.Done, c.item)
 		return
 	}
-	s.record(c, items.GivenUp, c.item)
+	s.record(c, takequeue.GivenUp, c.item)
 	s.insert(c.item)
 }
 

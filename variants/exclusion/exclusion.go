@@ -4,7 +4,7 @@
 // It takes one position: such a client records the same events at the same moments for all recipes. Acquired is recorded
 // just after the acquire has returned, and Releasing just before the release is sent: so an overlap in a history was one
 // in reality, or a grant on a state in which another client held.
-package holding
+package exclusion
 
 import (
 	"context"

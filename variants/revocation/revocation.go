@@ -2,7 +2,7 @@
 //
 // It takes one position: a request is the word "unlock" in the asked client's own znode of the line, as on the recipes
 // page. So a client can be asked before it holds as well as while it holds.
-package revoking
+package revocation
 
 import (
 	"context"

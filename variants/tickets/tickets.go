@@ -2,7 +2,7 @@
 //
 // It takes one position: a place in a line must survive a lost reply without being taken twice, and must cost nothing extra
 // as long as no reply is lost. Locks, elections, barriers and queues are built on it.
-package line
+package tickets
 
 import (
 	"context"

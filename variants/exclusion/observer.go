@@ -1,4 +1,4 @@
-package holding
+package exclusion
 
 import (
 	"fmt"

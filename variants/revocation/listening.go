@@ -1,4 +1,4 @@
-package revoking
+package revocation
 
 import "context"
 

@@ -1,10 +1,10 @@
-package line_test
+package tickets_test
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/zkbench/zkbench/variants/line"
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 const marker = "-lock-"
@@ -24,7 +24,7 @@ func TestParseTickets(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []string
-			for _, ticket := range line.Sorted(tt.children, marker) {
+			for _, ticket := range tickets.Sorted(tt.children, marker) {
 				got = append(got, ticket.Name[:strings.LastIndex(ticket.Name, marker)])
 			}
 			if strings.Join(got, " ") != tt.want {
@@ -36,8 +36,8 @@ func TestParseTickets(t *testing.T) {
 
 func TestBehind(t *testing.T) {
 	children := []string{"b-lock-0000000002", "a-lock-0000000001", "d-lock-0000000004"}
-	l := line.Line{Marker: marker}
-	mine := func(name string) line.Ticket { x, _ := line.Parse(name, marker); return x }
+	l := tickets.Line{Marker: marker}
+	mine := func(name string) tickets.Ticket { x, _ := tickets.Parse(name, marker); return x }
 	if _, waiting, err := l.Predecessor(mine(children[1]), children); waiting || err != nil {
 		t.Errorf("the first: waiting %v, %v", waiting, err)
 	}

@@ -1,4 +1,4 @@
-package items_test
+package takequeue_test
 
 import (
 	"math/rand/v2"
@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/priorityqueue"
 	"github.com/zkbench/zkbench/variants/queue"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // failing is a simulation whose clients die, and whose sessions expire while they live. Claims end with their sessions; items
@@ -41,13 +42,13 @@ func (f *failing) begin(m *mortal) {
 		return
 	}
 	if f.random.IntN(2) == 0 {
-		f.record(&m.simulated, items.Taking, 0)
+		f.record(&m.simulated, takequeue.Taking, 0)
 		m.next = f.take
 		return
 	}
 	m.item = f.classes[f.random.IntN(len(f.classes))]<<56 | int64(m.id)<<40 | m.lives<<28 | m.puts
 	m.puts++
-	f.record(&m.simulated, items.Putting, m.item)
+	f.record(&m.simulated, takequeue.Putting, m.item)
 	m.next = func(m *mortal) {
 		if m.expired {
 			f.learn(m)
@@ -55,7 +56,7 @@ func (f *failing) begin(m *mortal) {
 		}
 		f.insert(m.item)
 		f.answer(&m.simulated, true)
-		m.next = func(m *mortal) { f.record(&m.simulated, items.Put, m.item); m.next = f.begin }
+		m.next = func(m *mortal) { f.record(&m.simulated, takequeue.Put, m.item); m.next = f.begin }
 	}
 }
 
@@ -65,7 +66,7 @@ func (f *failing) take(m *mortal) {
 		f.learn(m)
 	case len(f.queue) == 0:
 		f.answer(&m.simulated, false)
-		f.record(&m.simulated, items.Empty, 0)
+		f.record(&m.simulated, takequeue.Empty, 0)
 	default:
 		next := 0
 		if f.unordered {
@@ -80,11 +81,11 @@ func (f *failing) take(m *mortal) {
 
 func (f *failing) took(m *mortal) {
 	if !f.claims {
-		f.record(&m.simulated, items.Removes, 0)
+		f.record(&m.simulated, takequeue.Removes, 0)
 	}
-	f.record(&m.simulated, items.Took, m.item)
+	f.record(&m.simulated, takequeue.Took, m.item)
 	m.next = func(m *mortal) {
-		f.record(&m.simulated, items.Finishing, m.item)
+		f.record(&m.simulated, takequeue.Finishing, m.item)
 		m.worked = true
 		if f.done[m.item] {
 			f.doubled++
@@ -96,13 +97,13 @@ func (f *failing) took(m *mortal) {
 
 func (f *failing) finish(m *mortal) {
 	if f.claims && m.expired {
-		f.record(&m.simulated, items.GivenUp, m.item)
+		f.record(&m.simulated, takequeue.GivenUp, m.item)
 		f.learn(m)
 		return
 	}
 	m.claimed = false
 	f.answer(&m.simulated, true)
-	m.next = func(m *mortal) { f.record(&m.simulated, items.Done, m.item); m.next = f.begin }
+	m.next = func(m *mortal) { f.record(&m.simulated, takequeue.Done, m.item); m.next = f.begin }
 }
 
 // learn lets a client notice that its session is lost. It joins again.
@@ -129,11 +130,11 @@ func (f *failing) expire(m *mortal) {
 // insertByAge puts an item back at its old place: before all items of its class that were put later.
 func (f *failing) insertByAge(id int64) {
 	begun := func(id int64) time.Duration {
-		i := slices.IndexFunc(f.history, func(e variants.Event) bool { return e.Kind == items.Putting && e.Value == id })
+		i := slices.IndexFunc(f.history, func(e variants.Event) bool { return e.Kind == takequeue.Putting && e.Value == id })
 		return f.history[i].At
 	}
 	i := slices.IndexFunc(f.queue, func(other int64) bool {
-		return items.ClassOf(other) > items.ClassOf(id) || items.ClassOf(other) == items.ClassOf(id) && begun(other) > begun(id)
+		return takequeue.ClassOf(other) > takequeue.ClassOf(id) || takequeue.ClassOf(other) == takequeue.ClassOf(id) && begun(other) > begun(id)
 	})
 	if i < 0 {
 		i = len(f.queue)
@@ -159,7 +160,7 @@ func (f *failing) die(m *mortal) {
 func (f *failing) run(moves int) {
 	f.done = map[int64]bool{}
 	if f.unordered {
-		f.record(&simulated{}, items.Unordered, 0)
+		f.record(&simulated{}, takequeue.Unordered, 0)
 	}
 	for id := range 2 + f.random.IntN(4) {
 		f.mortals = append(f.mortals, &mortal{simulated: simulated{id: id}, next: f.begin})
@@ -182,7 +183,7 @@ func (f *failing) run(moves int) {
 // lostInFlight counts an item that was removed for a client which has not learned so when its session expires: the reply does
 // not come any more.
 func (f *failing) lostInFlight(m *mortal) {
-	last := slices.IndexFunc(f.history, func(e variants.Event) bool { return e.Client == m.id && e.Value == m.item && e.Kind == items.Took })
+	last := slices.IndexFunc(f.history, func(e variants.Event) bool { return e.Client == m.id && e.Value == m.item && e.Kind == takequeue.Took })
 	if !m.claimed || m.worked || last >= 0 && f.claims {
 		return
 	}
@@ -190,7 +191,7 @@ func (f *failing) lostInFlight(m *mortal) {
 	for took >= 0 && (f.history[took].Client != m.id || f.history[took].Kind >= variants.SessionLost) {
 		took--
 	}
-	if took >= 0 && f.history[took].Kind != items.Took { // the reply is on its way
+	if took >= 0 && f.history[took].Kind != takequeue.Took { // the reply is on its way
 		if !f.claims || f.stuck {
 			f.lost++
 		}

@@ -3,7 +3,7 @@
 //
 // It takes one position: queues differ in how a client finds an item and in which item is next, and in nothing else. Every
 // write travels through a [session.Journal], so that no lost reply puts an item twice or takes a second one.
-package items
+package takequeue
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants/line"
-
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // Taker is the taking end of a queue. Its methods may be called concurrently and then run one after another.
@@ -51,15 +51,15 @@ var ErrScanAgain = errors.New("the client's list is exhausted, and may be out of
 // Client is the common part of the variants of all these queues: how items are put, and that operations run one after
 // another. The variants differ in how they take. Client implements [Taker].
 type Client struct {
-	line.Line // of items; they are put through the journal, not by Enter
-	Journal   session.Journal
-	strategy  Strategy
-	held      *Taken // nil while there is none
+	tickets.Line // of items; they are put through the journal, not by Enter
+	Journal      session.Journal
+	strategy     Strategy
+	held         *Taken // nil while there is none
 }
 
 // Taken is an item in a client's hands, as the client's strategy sees it.
 type Taken struct {
-	line.Ticket
+	tickets.Ticket
 	Data []byte
 	Lost <-chan struct{}
 }
@@ -76,7 +76,7 @@ type Strategy interface {
 }
 
 // Open prepares a client that takes items by a strategy.
-func (c *Client) Open(ctx context.Context, items line.Line, strategy Strategy) (err error) {
+func (c *Client) Open(ctx context.Context, items tickets.Line, strategy Strategy) (err error) {
 	c.Line, c.strategy = items, strategy
 	c.Journal, err = session.OpenJournal(ctx, c.Session, path.Join(c.Dir, "journals"))
 	return err
@@ -146,7 +146,7 @@ func (c *Client) settle(ctx context.Context, end func(context.Context, *Taken) e
 }
 
 // Read returns an item's data, or false if the item is gone.
-func (c *Client) Read(ctx context.Context, t line.Ticket) (data []byte, found bool, err error) {
+func (c *Client) Read(ctx context.Context, t tickets.Ticket) (data []byte, found bool, err error) {
 	data, _, err = c.Session.Get(ctx, c.Path(t))
 	if errors.Is(err, zk.ErrNoNode) {
 		return nil, false, nil

@@ -1,4 +1,4 @@
-package items_test
+package takequeue_test
 
 import (
 	"strings"
@@ -6,8 +6,9 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/items"
 	"github.com/zkbench/zkbench/variants/queue"
+
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // repeated is a history in which requests were repeated, and what the observer reports of it.
@@ -20,18 +21,18 @@ type repeated struct {
 func repeatedRequests() map[string]repeated {
 	const a, b, c = 1, 2, 3
 	put := func(id int64) []variants.Event {
-		return []variants.Event{{Kind: items.Putting, Value: id}, {Kind: items.Put, Value: id}}
+		return []variants.Event{{Kind: takequeue.Putting, Value: id}, {Kind: takequeue.Put, Value: id}}
 	}
 	take := func(id int64) []variants.Event {
-		return by(1, items.Taking, 0, items.Removes, 0, items.Took, id, items.Finishing, id, items.Done, id)
+		return by(1, takequeue.Taking, 0, takequeue.Removes, 0, takequeue.Took, id, takequeue.Finishing, id, takequeue.Done, id)
 	}
 	claim := func(id int64) []variants.Event {
-		return by(1, items.Taking, 0, items.Took, id, items.Finishing, id, items.Done, id)
+		return by(1, takequeue.Taking, 0, takequeue.Took, id, takequeue.Finishing, id, takequeue.Done, id)
 	}
-	removes := by(1, items.Removes, 0)
-	unseen := by(2, items.Taking, 0, items.TookUnseen, 0, items.Empty, 0)
-	again := by(2, items.Took, a, items.Finishing, a, items.Done, a)
-	twice := []variants.Event{{Kind: items.Putting, Value: a}, {Kind: items.PutTwice, Value: a}, {Kind: items.Put, Value: a}}
+	removes := by(1, takequeue.Removes, 0)
+	unseen := by(2, takequeue.Taking, 0, takequeue.TookUnseen, 0, takequeue.Empty, 0)
+	again := by(2, takequeue.Took, a, takequeue.Finishing, a, takequeue.Done, a)
+	twice := []variants.Event{{Kind: takequeue.Putting, Value: a}, {Kind: takequeue.PutTwice, Value: a}, {Kind: takequeue.Put, Value: a}}
 	return map[string]repeated{
 		"taken unseen":                 {history: [][]variants.Event{put(a), put(b), put(c), take(a), unseen, take(c)}, lost: 1},
 		"not taken at all":             {history: [][]variants.Event{put(a), put(b), unseen, take(a), take(b)}},
@@ -41,11 +42,11 @@ func repeatedRequests() map[string]repeated {
 		"claimed after the attempt":    {history: [][]variants.Event{unseen, put(a), put(b), claim(b)}, lost: 1},
 		"claimed in it and after it":   {history: [][]variants.Event{put(a), unseen, put(b), put(c), claim(c)}, lost: 2},
 		"claimed three items":          {history: [][]variants.Event{put(a), put(b), unseen, put(c), put(4), claim(4)}, lost: 2, violation: "had been put before"},
-		"claimed, then free again":     {history: [][]variants.Event{unseen, put(a), put(b), claim(b), by(2, items.Taking, 0), claim(a)}},
+		"claimed, then free again":     {history: [][]variants.Event{unseen, put(a), put(b), claim(b), by(2, takequeue.Taking, 0), claim(a)}},
 		"put twice":                    {history: [][]variants.Event{twice, take(a), unseen, again}, doubled: 1},
 		"put twice, taken three times": {history: [][]variants.Event{twice, take(a), take(a), unseen, again}, doubled: 1, violation: "which client 1 had taken"},
 		"processed twice, not finished": {history: [][]variants.Event{
-			put(a), by(1, items.Taking, 0, items.Took, a, items.Finishing, a), by(2, items.Taking, 0), again[:2], by(1, items.GivenUp, a), again[2:],
+			put(a), by(1, takequeue.Taking, 0, takequeue.Took, a, takequeue.Finishing, a), by(2, takequeue.Taking, 0), again[:2], by(1, takequeue.GivenUp, a), again[2:],
 		}, doubled: 1},
 		"put once": {history: [][]variants.Event{put(a), take(a), unseen, again}, violation: "which client 1 had taken"},
 	}
@@ -63,11 +64,11 @@ func TestObserverOfRepeatedRequests(t *testing.T) {
 				Violation: func(v variants.Violation) { violations = append(violations, v) },
 			})
 			var now time.Duration
-			for _, events := range append(test.history, by(2, items.Taking, 0)) { // which ends an attempt that has found nothing
+			for _, events := range append(test.history, by(2, takequeue.Taking, 0)) { // which ends an attempt that has found nothing
 				for _, e := range events {
 					now += time.Millisecond
 					e.At = now
-					if e.Kind == items.Put { // client 0 alone knows what is in the queue
+					if e.Kind == takequeue.Put { // client 0 alone knows what is in the queue
 						e.Shown = int64(now)
 					}
 					o.Observe(e)

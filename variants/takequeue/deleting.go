@@ -1,4 +1,4 @@
-package items
+package takequeue
 
 import (
 	"context"
@@ -7,9 +7,9 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants/line"
-
 	"github.com/zkbench/zkbench/variants/session"
+
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // Deleting is the common part of the variants that take an item by deleting it. The client that deletes an item is the
@@ -17,7 +17,7 @@ import (
 type Deleting struct{ Client }
 
 // Remove reads and takes one item. It returns nil if another client was faster.
-func (q *Deleting) Remove(ctx context.Context, t line.Ticket) (*Taken, error) {
+func (q *Deleting) Remove(ctx context.Context, t tickets.Ticket) (*Taken, error) {
 	data, found, err := q.Read(ctx, t)
 	if err != nil || !found {
 		return nil, err
@@ -26,7 +26,7 @@ func (q *Deleting) Remove(ctx context.Context, t line.Ticket) (*Taken, error) {
 }
 
 // Delete takes one item whose data is known. It returns nil if another client was faster.
-func (q *Deleting) Delete(ctx context.Context, t line.Ticket, data []byte) (*Taken, error) {
+func (q *Deleting) Delete(ctx context.Context, t tickets.Ticket, data []byte) (*Taken, error) {
 	_, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t), Version: -1})
 	switch {
 	case err == nil:
@@ -39,7 +39,7 @@ func (q *Deleting) Delete(ctx context.Context, t line.Ticket, data []byte) (*Tak
 }
 
 // RemoveFirst reads and takes the first of these items that no other client takes before.
-func (q *Deleting) RemoveFirst(ctx context.Context, listed []line.Ticket) (*Taken, error) {
+func (q *Deleting) RemoveFirst(ctx context.Context, listed []tickets.Ticket) (*Taken, error) {
 	for _, t := range listed {
 		if item, err := q.Remove(ctx, t); err != nil || item != nil {
 			return item, err
@@ -63,8 +63,8 @@ func (q *Deleting) GiveBack(ctx context.Context, t *Taken) error {
 // Cached is the common part of the variants that list the items again only when they have tried all of their last list.
 type Cached struct {
 	Deleting
-	Arrange func(children []string) []line.Ticket // returns the items among the children in the order in which to try them
-	list    []line.Ticket
+	Arrange func(children []string) []tickets.Ticket // returns the items among the children in the order in which to try them
+	list    []tickets.Ticket
 }
 
 // TakeNext implements [Strategy].

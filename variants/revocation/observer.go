@@ -1,10 +1,11 @@
-package revoking
+package revocation
 
 import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/holding"
+
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
 
 // Deafness is the set of clients that a fault makes ignore requests, in all their lives until the fault is over.
@@ -20,7 +21,7 @@ func (d Deafness) Observe(e variants.Event) {
 	}
 }
 
-// Waiting is the set of clients that wait and may ask holders to give up, such as [holding.Waiting].
+// Waiting is the set of clients that wait and may ask holders to give up, such as [exclusion.Waiting].
 type Waiting interface {
 	Observe(e variants.Event)
 	// Longest returns the time of the first request; waiting is false if there is none.
@@ -35,9 +36,9 @@ func Revocations(out variants.Findings, phase string, waiting Waiting) variants.
 		waiting.Observe(e)
 		deaf.Observe(e)
 		switch e.Kind {
-		case holding.Acquired:
+		case exclusion.Acquired:
 			since[e.Client] = e.At
-		case holding.Heeded:
+		case exclusion.Heeded:
 			if asked, ok := waiting.Longest(); ok && !deaf[e.Client] {
 				out.Span(variants.Span{Phase: phase, Client: e.Client, Start: max(asked, since[e.Client]), End: e.At})
 			}
