@@ -38,7 +38,7 @@ func TestFixed(t *testing.T) {
 		want    bool
 	}{
 		{variants.Recipe{}, driven, false},
-		{variants.Recipe{Fixed: true}, variants.Variant{}, true},
+		{variants.Recipe{Workload: variants.Workload{Fixed: true}}, variants.Variant{}, true},
 		{variants.Recipe{DrivenFixed: true}, variants.Variant{}, false},
 		{variants.Recipe{DrivenFixed: true}, driven, true},
 	} {

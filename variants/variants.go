@@ -51,10 +51,35 @@ type Recipe struct {
 	Phases []Phase
 	// Operation is the phase whose end completes one operation.
 	Operation string
+	Workload
+
+	// Losses are the possible costs of a failure. A run with faults has them as metrics, beside the metrics of every
+	// recipe.
+	Losses []Loss
+	// Orphans counts the znodes below env.Root that no client will remove, when all participants have left; nil if the
+	// recipe leaves none. The session takes no part.
+	Orphans func(ctx context.Context, env Env) (int64, error)
+
+	// NewObserver returns an observer of one measurement, which finds the phases and holds the participants to the promise
+	// that all variants of the recipe must keep.
+	NewObserver func(Findings) Observer
+	// Events names the kinds of event that participants record, from 0 on, in words that follow "client 1": "requests it", "is
+	// granted it". Stories of simulated runs use them.
+	Events []string
+	// Calls are the kinds that participants record just before they send a write. All others they record after an
+	// answer, or without a request.
+	Calls []EventKind
+
+	// Code is the Go files of the recipe's package. `zkbench explain` prints the comment of a variant, see [Variant.Type].
+	Code fs.FS
+}
+
+// Workload says how the participants of a recipe work, with any variant, so that the runner can give them steps and faults.
+type Workload struct {
 	// Batch is how many operations of each participant one step holds: their requests are not spread evenly over it, as
 	// where ten items are put and then ten are taken. 0 means 1.
 	Batch int
-	// SizeIsBatch reports whether one step holds as many operations as the scenario's size says; see [Recipe.BatchOf].
+	// SizeIsBatch reports whether one step holds as many operations as the scenario's size says; see [Workload.BatchOf].
 	SizeIsBatch bool
 
 	// CountFrom is where counting begins in a lockstep run.
@@ -87,25 +112,6 @@ type Recipe struct {
 	SingleThreaded bool
 	// Roles are the roles of participants at which a fault can be aimed, see [Roled]; empty if all have the same.
 	Roles []string
-	// Losses are the possible costs of a failure. A run with faults has them as metrics, beside the metrics of every
-	// recipe.
-	Losses []Loss
-	// Orphans counts the znodes below env.Root that no client will remove, when all participants have left; nil if the
-	// recipe leaves none. The session takes no part.
-	Orphans func(ctx context.Context, env Env) (int64, error)
-
-	// NewObserver returns an observer of one measurement, which finds the phases and holds the participants to the promise
-	// that all variants of the recipe must keep.
-	NewObserver func(Findings) Observer
-	// Events names the kinds of event that participants record, from 0 on, in words that follow "client 1": "requests it", "is
-	// granted it". Stories of simulated runs use them.
-	Events []string
-	// Calls are the kinds that participants record just before they send a write. All others they record after an
-	// answer, or without a request.
-	Calls []EventKind
-
-	// Code is the Go files of the recipe's package. `zkbench explain` prints the comment of a variant, see [Variant.Type].
-	Code fs.FS
 }
 
 // Phase is a stretch of a participant's work that is timed.
@@ -137,15 +143,15 @@ const (
 )
 
 // BatchOf returns how many operations of each participant one step holds, at a scenario's size.
-func (r Recipe) BatchOf(size int) int {
-	if r.SizeIsBatch {
+func (w Workload) BatchOf(size int) int {
+	if w.SizeIsBatch {
 		return max(size, 1)
 	}
-	return max(r.Batch, 1)
+	return max(w.Batch, 1)
 }
 
 // UsualSize returns the size of a scenario that states none.
-func (r Recipe) UsualSize() int { return max(r.DefaultSize, 1) }
+func (w Workload) UsualSize() int { return max(w.DefaultSize, 1) }
 
 // All returns all variants of the recipe, those that run only where they are named last.
 func (r Recipe) All() []Variant { return slices.Concat(r.Variants, r.Libraries, r.Broken) }

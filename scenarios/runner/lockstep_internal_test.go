@@ -38,7 +38,7 @@ func TestLockstepStartsClientsUpToDate(t *testing.T) {
 	second, seen := p.Clients[1], int64(0)
 	second.Participant = stepper(func(context.Context) error { seen = second.Ledger.LastZxid(); return nil })
 
-	recipe := variants.Recipe{CountFrom: variants.FromStart}
+	recipe := variants.Recipe{Workload: variants.Workload{CountFrom: variants.FromStart}}
 	l := &lockstep{measurement: &measurement{activeLoad: activeLoad{scenarioRun: scenarioRun{recipe: recipe}, pool: p, patience: time.Minute}}, working: map[*pool.Client]bool{}}
 	group, ctx := errgroup.WithContext(t.Context())
 	if err := l.lineUp(ctx, group); err != nil {

@@ -53,14 +53,16 @@ var ErrNone = errors.New("there is no barrier")
 // Recipe returns the barrier recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:       "barrier",
-		Summary:    "no client passes until the barrier is opened, then all clients do",
-		Source:     "ZooKeeper recipes page, Barriers",
-		Variants:   []variants.Variant{recheckVariant(), noRecheckVariant()},
-		Phases:     phases(),
-		Operation:  phaseOpen,
-		CountFrom:  variants.FromStart,
-		Collective: true,
+		Name:      "barrier",
+		Summary:   "no client passes until the barrier is opened, then all clients do",
+		Source:    "ZooKeeper recipes page, Barriers",
+		Variants:  []variants.Variant{recheckVariant(), noRecheckVariant()},
+		Phases:    phases(),
+		Operation: phaseOpen,
+		Workload: variants.Workload{
+			CountFrom:  variants.FromStart,
+			Collective: true,
+		},
 		Events: []string{
 			"waits at the barrier", "has passed the barrier", "begins to open the barrier", "has opened the barrier", "stops waiting",
 		},

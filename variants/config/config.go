@@ -60,18 +60,20 @@ const sizeMeaning = "znodes of the configuration"
 // Recipe returns the recipe for ways to write a configuration, with its variants, the naive one first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:        "config",
-		Summary:     "a configuration in several znodes, never half changed",
-		Source:      "Junqueira and Reed, ZooKeeper, chapter 4; ZooKeeper recipes page, Configuration",
-		Variants:    []variants.Variant{unprotectedVariant(), invalidFlagVariant(), multiVariant()},
-		Phases:      phases(),
-		Operation:   phaseUpdate,
-		CountFrom:   variants.FromStart,
-		Collective:  true,
-		Roles:       []string{roleReader, roleWriter},
-		Size:        sizeMeaning,
-		DefaultSize: defaultZnodes,
-		Losses:      []variants.Loss{variants.TornReads, variants.Blocked},
+		Name:      "config",
+		Summary:   "a configuration in several znodes, never half changed",
+		Source:    "Junqueira and Reed, ZooKeeper, chapter 4; ZooKeeper recipes page, Configuration",
+		Variants:  []variants.Variant{unprotectedVariant(), invalidFlagVariant(), multiVariant()},
+		Phases:    phases(),
+		Operation: phaseUpdate,
+		Workload: variants.Workload{
+			CountFrom:   variants.FromStart,
+			Collective:  true,
+			Roles:       []string{roleReader, roleWriter},
+			Size:        sizeMeaning,
+			DefaultSize: defaultZnodes,
+		},
+		Losses: []variants.Loss{variants.TornReads, variants.Blocked},
 		Events: []string{
 			"begins an update", "may write it", "has updated", "awaits an update", "uses its oldest value",
 			"uses its newest value", "reads", "had to wait",

@@ -88,11 +88,13 @@ func Recipe() variants.Recipe {
 		Broken:      []variants.Variant{Curator(), Kazoo()},
 		Phases:      phases(),
 		Operation:   phaseLeave,
-		CountFrom:   variants.FromStart,
-		Collective:  true,
-		Size:        "barriers that each client enters in a step, one after another, before it leaves them all",
-		SizeIsBatch: true,
-		Losses:      []variants.Loss{variants.OutOfStep, variants.Blocked},
+		Workload: variants.Workload{
+			CountFrom:   variants.FromStart,
+			Collective:  true,
+			Size:        "barriers that each client enters in a step, one after another, before it leaves them all",
+			SizeIsBatch: true,
+		},
+		Losses: []variants.Loss{variants.OutOfStep, variants.Blocked},
 		Events: []string{
 			"joins", "begins to enter", "believes that all are in", "begins to leave", "believes that all have finished", "gives up",
 		},

@@ -74,18 +74,19 @@ func Recipe() variants.Recipe {
 			pollVariant(slow), pollVariant(fast), masterZnodeVariant(), leaderWatchVariant(), predecessorWatchVariant(),
 			resignedMarkVariant(), acknowledgedVariant(),
 		},
-		Libraries:   []variants.Variant{CuratorLatch(), Kazoo()},
-		JoinDriven:  joinDriven(),
-		Phases:      phases(),
-		Operation:   phaseResign,
-		CountFrom:   variants.FromLineUp,
+		Libraries:  []variants.Variant{CuratorLatch(), Kazoo()},
+		JoinDriven: joinDriven(),
+		Phases:     phases(),
+		Operation:  phaseResign,
+		Workload: variants.Workload{
+			CountFrom:      variants.FromLineUp,
+			SingleThreaded: true,
+		},
 		Losses:      []variants.Loss{variants.Fenced},
 		Events:      exclusion.Events(),
 		Calls:       exclusion.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
-
-		SingleThreaded: true,
 	}
 }
 

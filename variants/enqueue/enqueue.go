@@ -57,13 +57,15 @@ func Recipe() variants.Recipe {
 		Summary: "an item that was enqueued is in the queue, and once",
 		Source: "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Failure modes; " +
 			"kropponline, My 1st ZooKeeper Recipe: Distributed Queue with Locking",
-		Variants:   []variants.Variant{sessionPerPutVariant(), blindRetryVariant(), consumableFlagVariant(), guidMarkerVariant()},
-		Phases:     phases(),
-		Operation:  phaseEnqueue,
-		CountFrom:  variants.FromStart,
-		Losses:     []variants.Loss{variants.ItemsDoubled, variants.ItemsLost, variants.Orphans},
-		Orphans:    orphans,
-		NeverHolds: true,
+		Variants:  []variants.Variant{sessionPerPutVariant(), blindRetryVariant(), consumableFlagVariant(), guidMarkerVariant()},
+		Phases:    phases(),
+		Operation: phaseEnqueue,
+		Workload: variants.Workload{
+			CountFrom:  variants.FromStart,
+			NeverHolds: true,
+		},
+		Losses:  []variants.Loss{variants.ItemsDoubled, variants.ItemsLost, variants.Orphans},
+		Orphans: orphans,
 		Events: []string{
 			"enqueues an item, perhaps twice", "enqueues an item once", "has enqueued it", "finds a copy", "has counted its copies",
 		},

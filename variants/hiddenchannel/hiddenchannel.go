@@ -68,15 +68,17 @@ var ErrOvertaken = errors.New("another client has updated the value")
 // Recipe returns the recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:       "hiddenchannel",
-		Summary:    "reads never go back; how many are stale is measured",
-		Source:     "Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads)",
-		Variants:   []variants.Variant{messageThenReadVariant(), syncThenReadVariant(), watchVariant()},
-		Phases:     phases(),
-		Operation:  phaseUpdate,
-		CountFrom:  variants.FromStart,
-		Collective: true,
-		Size:       "updates that the writer makes in a row, without waiting for readers",
+		Name:      "hiddenchannel",
+		Summary:   "reads never go back; how many are stale is measured",
+		Source:    "Junqueira and Reed, ZooKeeper, chapter 4 (Order of Reads)",
+		Variants:  []variants.Variant{messageThenReadVariant(), syncThenReadVariant(), watchVariant()},
+		Phases:    phases(),
+		Operation: phaseUpdate,
+		Workload: variants.Workload{
+			CountFrom:  variants.FromStart,
+			Collective: true,
+			Size:       "updates that the writer makes in a row, without waiting for readers",
+		},
 		Events: []string{
 			"begins to update", "has updated", "waits for an update", "hears of an update", "has read an update", "promises fresh reads",
 		},

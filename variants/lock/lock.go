@@ -77,21 +77,22 @@ func Recipe() variants.Recipe {
 			znodeVariant(), childrenWatchVariant(), predecessorWatchSessionIDVariant(),
 			predecessorWatchVariant(), backToBackVariant(), releasedMarkVariant(),
 		},
-		Libraries:   []variants.Variant{zkLockVariant(), CuratorMutex(), CuratorSemaphore(), Kazoo()},
-		JoinDriven:  joinDriven(),
-		Broken:      []variants.Variant{writeLockVariant(), Contrib()},
-		Phases:      exclusion.Phases(),
-		Operation:   exclusion.PhaseRelease,
-		CountFrom:   variants.FromLineUp,
+		Libraries:  []variants.Variant{zkLockVariant(), CuratorMutex(), CuratorSemaphore(), Kazoo()},
+		JoinDriven: joinDriven(),
+		Broken:     []variants.Variant{writeLockVariant(), Contrib()},
+		Phases:     exclusion.Phases(),
+		Operation:  exclusion.PhaseRelease,
+		Workload: variants.Workload{
+			CountFrom:      variants.FromLineUp,
+			SingleThreaded: true,
+			Threaded:       true,
+			Size:           "locks that each client uses at the same time on its session, as threads do",
+		},
 		Losses:      []variants.Loss{variants.Fenced},
 		Events:      exclusion.Events(),
 		Calls:       exclusion.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
-
-		SingleThreaded: true,
-		Threaded:       true,
-		Size:           "locks that each client uses at the same time on its session, as threads do",
 	}
 }
 

@@ -64,12 +64,14 @@ func Recipe() variants.Recipe {
 		DrivenForgoes: []variants.Loss{variants.ItemsLost}, // it deletes an item before it is processed
 		Phases:        phases(),
 		Operation:     takequeue.PhaseTake,
-		Batch:         batch,
-		CountFrom:     variants.FromStart,
-		Losses:        []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
-		Events:        takequeue.Events(),
-		Calls:         takequeue.Calls(),
-		NewObserver:   newObserver,
-		Code:          code,
+		Workload: variants.Workload{
+			Batch:     batch,
+			CountFrom: variants.FromStart,
+		},
+		Losses:      []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
+		Events:      takequeue.Events(),
+		Calls:       takequeue.Calls(),
+		NewObserver: newObserver,
+		Code:        code,
 	}
 }

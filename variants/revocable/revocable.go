@@ -82,14 +82,16 @@ type Terms struct {
 // Recipe returns the recipe of revocable locks with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:        "revocable",
-		Summary:     "a lock whose holder can be asked to give it up",
-		Source:      "ZooKeeper recipes page, Recoverable Shared Locks",
-		Variants:    []variants.Variant{pollVariant(), dataWatchVariant(), forcedVariant()},
-		Phases:      phases(),
-		Operation:   exclusion.PhaseRelease,
-		CountFrom:   variants.FromStart,
-		Revocable:   true,
+		Name:      "revocable",
+		Summary:   "a lock whose holder can be asked to give it up",
+		Source:    "ZooKeeper recipes page, Recoverable Shared Locks",
+		Variants:  []variants.Variant{pollVariant(), dataWatchVariant(), forcedVariant()},
+		Phases:    phases(),
+		Operation: exclusion.PhaseRelease,
+		Workload: variants.Workload{
+			CountFrom: variants.FromStart,
+			Revocable: true,
+		},
 		Losses:      []variants.Loss{variants.Blocked, variants.Fenced},
 		Events:      exclusion.Events("agrees on a grace period", "agrees on a grace period before force", "finds that it was taken away by force"),
 		Calls:       exclusion.Calls(),

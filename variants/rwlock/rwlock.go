@@ -90,22 +90,23 @@ var ErrHeld = errors.New("the lock is held already")
 // Recipe returns the read/write lock recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:        "rwlock",
-		Summary:     "readers share, a writer is alone, no client overtakes",
-		Source:      "ZooKeeper recipes page, Shared Locks; Apache Curator, InterProcessReadWriteLock",
-		Variants:    []variants.Variant{childrenWatchVariant(), firstWriterWatchVariant(), nearestWriterWatchVariant(), releasedMarkVariant()},
-		Libraries:   []variants.Variant{Curator()},
-		JoinDriven:  joinDriven,
-		Broken:      []variants.Variant{Kazoo()},
-		Phases:      phases(),
-		Operation:   exclusion.PhaseRelease,
-		CountFrom:   variants.FromLineUp,
+		Name:       "rwlock",
+		Summary:    "readers share, a writer is alone, no client overtakes",
+		Source:     "ZooKeeper recipes page, Shared Locks; Apache Curator, InterProcessReadWriteLock",
+		Variants:   []variants.Variant{childrenWatchVariant(), firstWriterWatchVariant(), nearestWriterWatchVariant(), releasedMarkVariant()},
+		Libraries:  []variants.Variant{Curator()},
+		JoinDriven: joinDriven,
+		Broken:     []variants.Variant{Kazoo()},
+		Phases:     phases(),
+		Operation:  exclusion.PhaseRelease,
+		Workload: variants.Workload{
+			CountFrom:      variants.FromLineUp,
+			SingleThreaded: true,
+		},
 		Losses:      []variants.Loss{variants.Fenced},
 		Events:      exclusion.Events("has waited for it"),
 		Calls:       exclusion.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
-
-		SingleThreaded: true,
 	}
 }

@@ -78,16 +78,18 @@ var (
 // Recipe returns the recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:       "watchload",
-		Summary:    "a client that watches is notified of each publication, once",
-		Source:     "Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches",
-		Variants:   []variants.Variant{oneZnodeVariant(), znodePerWatchVariant()},
-		Phases:     phases(),
-		Operation:  phaseWatch,
-		CountFrom:  variants.FromStart,
-		Collective: true,
-		Fixed:      true,
-		Size:       "topics that each client watches",
+		Name:      "watchload",
+		Summary:   "a client that watches is notified of each publication, once",
+		Source:    "Junqueira and Reed, ZooKeeper, chapter 4, on the cost of watches",
+		Variants:  []variants.Variant{oneZnodeVariant(), znodePerWatchVariant()},
+		Phases:    phases(),
+		Operation: phaseWatch,
+		Workload: variants.Workload{
+			CountFrom:  variants.FromStart,
+			Collective: true,
+			Fixed:      true,
+			Size:       "topics that each client watches",
+		},
 		Events: []string{
 			"asks for a watch", "has the watch", "comes too late", "publishes", "has published", "sees its watch fire", "gives up",
 		},
