@@ -11,12 +11,15 @@ type group struct {
 	has  func(Scenario) bool // of the embedded scenarios
 }
 
+// OverviewGroup is the name of the scenarios that `zkbench report --overview` shows.
+const OverviewGroup = "overview"
+
 // groups are groups of embedded scenarios. The fault matrix is a further group, whose scenarios are generated.
 func groups() []group {
 	return []group{
 		{"all", func(Scenario) bool { return true }},
 		{"lockstep", func(s Scenario) bool { return s.Mode == Lockstep && !s.Heap }}, // only real servers have heaps
-		{"overview", func(s Scenario) bool { return s.Overview != "" }},
+		{OverviewGroup, func(s Scenario) bool { return s.Overview != "" }},
 	}
 }
 

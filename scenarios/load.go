@@ -49,6 +49,9 @@ func Load(nameOrPath string, recipes []variants.Recipe) (Scenario, error) {
 	}
 	files := filesOf(nameOrPath)
 	if len(files) != 1 || !slices.Contains(Names(), nameOrPath) {
+		if slices.Contains(Groups(), nameOrPath) {
+			return Scenario{}, fmt.Errorf("%s stands for several scenarios: give it alone", nameOrPath)
+		}
 		return Scenario{}, fmt.Errorf("there is no scenario %q%s", nameOrPath, strict.Nearest(nameOrPath, Names()))
 	}
 	text, err := embedded.ReadFile(files[0])

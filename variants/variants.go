@@ -171,7 +171,7 @@ func (r Recipe) PhasesWhere(wanted func(Phase) bool) []string {
 }
 
 // CountFrom is the moment at which counting begins in a lockstep run. In such a run the participants start one after
-// another, each when all others are at rest; the glossary in docs/metrics.md defines "at rest". Then the holders go on
+// another, each when all others are at rest; docs/glossary.md defines "at rest". Then the holders go on
 // one after another, again each when all others are at rest. They go on in the order in which they began to hold. Those
 // that began in the same step go on in the order of their numbers. A holder that another participant asks to go on does
 // so before the next participant starts.

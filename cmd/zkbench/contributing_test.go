@@ -11,7 +11,6 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )

@@ -8,12 +8,10 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
-
 	"github.com/zkbench/zkbench/variants/exclusion"
 )
 

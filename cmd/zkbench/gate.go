@@ -205,9 +205,13 @@ func requiredNames(given []string) (names []string, err error) {
 		group, groupErr := scenarios.Group(name, catalog.Recipes())
 		err = errors.Join(err, groupErr)
 		if len(group) == 0 {
-			names = append(names, name)
+			group = []scenarios.Scenario{{Scenario: results.Scenario{Name: name}}}
 		}
-		names = append(names, list.Map(group, func(s scenarios.Scenario) string { return s.Name })...)
+		for _, s := range group {
+			if !slices.Contains(names, s.Name) {
+				names = append(names, s.Name)
+			}
+		}
 	}
 	return names, err
 }

@@ -5,9 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"

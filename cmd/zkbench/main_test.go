@@ -12,14 +12,13 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios/campaign"
 	"github.com/zkbench/zkbench/scenarios/runner"

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/results/must"
-
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/store"
 )

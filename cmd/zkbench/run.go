@@ -99,7 +99,7 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err != nil {
 		return err
 	}
-	if isGroup(names) {
+	if isGroup(names) && names[0] != scenarios.OverviewGroup { // a part of the overview is not an overview
 		var refused []runner.LeftOut
 		selected, refused = runner.Possible(selected, a.recipes(), where.engine, where.ability())
 		for _, l := range refused {

@@ -233,6 +233,8 @@ func (in *Injector) strike(ctx context.Context, o *occurrence, targets []*pool.C
 	case faults.Expire:
 		in.begin(o, targets)
 		return pool.Each(targets, func(c *pool.Client) error { return c.Expire(ctx) })
+	default:
+		return fmt.Errorf("no way to cause %s is known", o.Kind)
 	}
 	return nil
 }

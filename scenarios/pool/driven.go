@@ -18,7 +18,6 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios/drivers"
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

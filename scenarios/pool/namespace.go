@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

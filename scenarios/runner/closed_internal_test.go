@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/load"
 	"github.com/zkbench/zkbench/scenarios/pool"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

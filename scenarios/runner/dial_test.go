@@ -10,7 +10,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

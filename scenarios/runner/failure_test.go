@@ -16,7 +16,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

@@ -17,7 +17,7 @@ import (
 // lockstepMode lets clients act one at a time, so that no two changes fire the same watch and the counts are exact:
 //
 //  1. Start: the runner lets a client begin its only step, and waits for rest before it starts the next client.
-//  2. Rest: the glossary in docs/metrics.md defines when a client is at rest. The runner sends syncs on sessions that
+//  2. Rest: docs/glossary.md defines when a client is at rest. The runner sends syncs on sessions that
 //     lag behind, so that no notification is still on its way.
 //  3. Hold: a client that has what its recipe gives it, such as a lock, waits in its hold. It is then a holder.
 //  4. Asked: in some recipes another client can ask a holder to go on. An asked holder goes on before the next start.

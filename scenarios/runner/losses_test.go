@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/config"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

@@ -200,7 +200,7 @@ func TestOpenLoadInStages(t *testing.T) {
 func TestClosedLoadInStages(t *testing.T) {
 	t.Parallel()
 	s := closedOf("lock", 6, "predecessor-watch")
-	s.Hold = time.Millisecond
+	s.Hold, s.Clients = time.Millisecond, nil // the stages say how many
 	s.Stages = []results.StageLoad{
 		{For: 500 * time.Millisecond, Clients: 1}, {For: 1500 * time.Millisecond, Clients: 6}, {For: time.Second, Clients: 1},
 	}

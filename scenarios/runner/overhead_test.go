@@ -22,7 +22,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 	"github.com/zkbench/zkbench/variants/lock"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -131,6 +130,9 @@ func TestLiveTwoThousandSessions(t *testing.T) {
 	}
 	resident := machine.ResidentMemory() >> 20
 	closeAll()
+	if resident == 0 {
+		t.Skip("the resident memory is not known here")
+	}
 	t.Logf("%d sessions: %d MiB resident", sessions, resident)
 	if resident >= limitMiB {
 		t.Errorf("%d MiB resident with %d sessions, want less than %d", resident, sessions, limitMiB)

@@ -18,7 +18,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

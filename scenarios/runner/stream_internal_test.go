@@ -9,7 +9,6 @@ import (
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

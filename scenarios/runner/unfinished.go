@@ -14,7 +14,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/machine"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

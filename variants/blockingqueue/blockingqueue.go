@@ -24,7 +24,6 @@ import (
 	"embed"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/tickets"
 )
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/takequeue"
 )
 

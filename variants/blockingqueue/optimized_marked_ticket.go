@@ -5,9 +5,7 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
-
 	"github.com/zkbench/zkbench/variants/tickets"
 )
 
@@ -64,8 +62,8 @@ type MarkedTicket struct{ turns }
 
 // NewMarkedTicket returns one client's view of a queue below an existing znode dir.
 func NewMarkedTicket(ctx context.Context, s *session.Session, dir string) (*MarkedTicket, error) {
-	sess := tickets.NewMarking(s, path.Join(dir, ticketsDir), ticketMarker)
-	t, err := openTurns(ctx, s, dir, sess.Line, &sess)
+	line := tickets.NewMarking(s, path.Join(dir, ticketsDir), ticketMarker)
+	t, err := openTurns(ctx, s, dir, line.Line, &line)
 	return &MarkedTicket{t}, err
 }
 

@@ -7,9 +7,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
-
 	"github.com/zkbench/zkbench/variants/tickets"
 )
 
@@ -54,8 +52,8 @@ type Ticket struct{ turns }
 
 // NewTicket returns one client's view of a queue below an existing znode dir.
 func NewTicket(ctx context.Context, s *session.Session, dir string) (*Ticket, error) {
-	sess := tickets.New(s, path.Join(dir, ticketsDir), ticketMarker)
-	t, err := openTurns(ctx, s, dir, sess, deleting{sess})
+	line := tickets.New(s, path.Join(dir, ticketsDir), ticketMarker)
+	t, err := openTurns(ctx, s, dir, line, deleting{line})
 	return &Ticket{t}, err
 }
 

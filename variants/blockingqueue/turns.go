@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants/session"
-
 	"github.com/zkbench/zkbench/variants/tickets"
 )
 
@@ -27,12 +26,12 @@ type place interface {
 	GivenUp(mine tickets.Ticket)    // is called when that write has taken effect
 }
 
-func openTurns(ctx context.Context, s *session.Session, dir string, sess tickets.Line, p place) (turns, error) {
+func openTurns(ctx context.Context, s *session.Session, dir string, line tickets.Line, p place) (turns, error) {
 	c, err := open(ctx, s, dir)
 	if err != nil {
 		return turns{}, err
 	}
-	return turns{client: c, tickets: sess, place: p}, s.Ensure(ctx, sess.Dir, nil, 0)
+	return turns{client: c, tickets: line, place: p}, s.Ensure(ctx, line.Dir, nil, 0)
 }
 
 func (q *turns) Peek(ctx context.Context) (Item, error) {

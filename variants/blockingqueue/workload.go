@@ -7,7 +7,6 @@ import (
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

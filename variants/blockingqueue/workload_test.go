@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/tickets"
 )
 

@@ -8,9 +8,8 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/variantstest"
-
 	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
 // teller's values are numbers, except of a use: "used:low-high" is one of values that may differ, "used:number" one of

@@ -10,7 +10,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/variants/doublebarrier"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

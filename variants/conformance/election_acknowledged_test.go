@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants/election"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

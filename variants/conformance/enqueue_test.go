@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/enqueue"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -22,6 +22,7 @@ type enqueueCheck = func(t *testing.T, e enqueuing)
 
 // enqueueChecks are what every variant must pass, on every ensemble.
 var enqueueChecks = []check[enqueueCheck]{
+	{"by two producers", enqueueByTwoProducers},
 	{"can be tried again after a deadline", enqueueTriedAgain},
 	{"leaves nothing but its items", enqueueLeavesNothing},
 }
@@ -82,6 +83,30 @@ func enqueueTriedAgain(t *testing.T, e enqueuing) {
 	got := e.consume()["x"]
 	if e.once && got != 1 || got == 0 {
 		t.Errorf("the item is in the queue %d times", got)
+	}
+}
+
+// Producers that enqueue one item at the same time, and one that tries later with a session of its own, leave one copy if a marker decides
+// between them.
+func enqueueByTwoProducers(t *testing.T, e enqueuing) {
+	var both sync.WaitGroup
+	for _, c := range clients(t, e.venue, 2) {
+		p := e.open(c, c.conn)
+		both.Go(func() {
+			if err := p.Enqueue(testContext(t), "x", []byte("x")); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	next := clients(t, e.venue, 1)[0]
+	e.enqueue(e.open(next, next.conn), "x")
+	want := 3
+	if e.marks {
+		want = 1
+	}
+	if got := e.consume()["x"]; got != want {
+		t.Errorf("the item is in the queue %d times, want %d", got, want)
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/variants/hiddenchannel"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

@@ -22,7 +22,6 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/variants/masterworker"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

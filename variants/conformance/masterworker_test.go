@@ -12,7 +12,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/masterworker"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/variants/membership"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

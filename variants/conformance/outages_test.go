@@ -14,9 +14,8 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants/lock"
-	"github.com/zkbench/zkbench/variants/twophasecommit"
-
 	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/twophasecommit"
 )
 
 // stopped is a connection whose client stands still before it reads the fence.

@@ -12,7 +12,6 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants/priorityqueue"
 	"github.com/zkbench/zkbench/variants/queue"
-
 	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
@@ -117,6 +116,9 @@ func queueGivesBack(t *testing.T, v venue, dir string, variant queueVariant) {
 	mustPut(t, quitter, "a", "b")
 	if got := mustTake(t, quitter); got != "a" {
 		t.Errorf("took %q, want a", got)
+	}
+	if _, _, err := quitter.Take(testContext(t)); !errors.Is(err, takequeue.ErrHeld) {
+		t.Errorf("Take with an item in hand returned %v, want ErrHeld", err)
 	}
 	must(t, quitter.Return(testContext(t)))
 	catchUp(t, cs[1], dir)

@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/revocable"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

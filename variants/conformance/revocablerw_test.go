@@ -5,7 +5,6 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants/rwlock"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

@@ -10,9 +10,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants/treecache"
-
 	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/treecache"
 )
 
 type cacheOpener func(s *session.Session, tree treecache.Tree, listen treecache.Listener) (treecache.Cache, error)

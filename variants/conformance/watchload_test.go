@@ -9,9 +9,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/variants/watchload"
-
 	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/watchload"
 )
 
 // watchloadTopics is the number of topics of the feeds here.

@@ -10,7 +10,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants/session"
-
 	"github.com/zkbench/zkbench/variants/tickets"
 )
 
@@ -218,11 +217,12 @@ func (c *client) awaitCreation(ctx context.Context, path string, created *sessio
 	for {
 		for created.Fired() {
 			found, _, err := c.session.Exists(ctx, path)
+			err = session.Attempted("look for "+path, err)
 			if err == nil && !found {
 				found, created, err = c.lookFor(ctx, path)
 			}
 			if err != nil || found {
-				return session.Attempted("look for "+path, err)
+				return err
 			}
 		}
 		event, err := c.session.AwaitEvent(ctx, created)
@@ -244,11 +244,11 @@ func (c *client) outlast(ctx context.Context, other string, first func(context.C
 	return c.session.Await(ctx, gone)
 }
 
-func upTo(last tickets.Ticket, s []tickets.Ticket) []tickets.Ticket {
-	for i, t := range s {
+func upTo(last tickets.Ticket, all []tickets.Ticket) []tickets.Ticket {
+	for i, t := range all {
 		if last.Before(t) {
-			return s[:i]
+			return all[:i]
 		}
 	}
-	return s
+	return all
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/variantstest"
-
 	"github.com/zkbench/zkbench/variants/tickets"
+	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
 // teller's values are rounds, or rounds and barriers: "round:barrier".
@@ -215,9 +214,9 @@ func TestTheStatShowsTheNewestTicket(t *testing.T) {
 }
 
 func TestUpTo(t *testing.T) {
-	s := []tickets.Ticket{{Name: "a", Seq: math.MaxInt32}, {Name: "b", Seq: math.MinInt32}, {Name: "c", Seq: math.MinInt32 + 1}}
-	for n, last := range s {
-		if got := len(upTo(last, s)); got != n+1 {
+	all := []tickets.Ticket{{Name: "a", Seq: math.MaxInt32}, {Name: "b", Seq: math.MinInt32}, {Name: "c", Seq: math.MinInt32 + 1}}
+	for n, last := range all {
+		if got := len(upTo(last, all)); got != n+1 {
 			t.Errorf("%d tickets up to %v, want %d", got, last, n+1)
 		}
 	}

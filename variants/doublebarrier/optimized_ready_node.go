@@ -9,9 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
-
 	"github.com/zkbench/zkbench/variants/tickets"
 )
 
@@ -129,17 +127,17 @@ func (b *ReadyNode) enlist(ctx context.Context, created *session.Watch) error {
 	if err != nil {
 		return err
 	}
-	s := tickets.Sorted(children, marker)
+	all := tickets.Sorted(children, marker)
 	last := b.ticket
-	if b.race && len(s) > 0 {
-		last = s[len(s)-1]
+	if b.race && len(all) > 0 {
+		last = all[len(all)-1]
 	}
 	switch {
-	case !slices.Contains(s, b.ticket):
+	case !slices.Contains(all, b.ticket):
 		return session.ErrSessionLost
 	case slices.Contains(children, readyName):
 		return b.included(ctx)
-	case slices.Index(s, last) >= b.group.Size-1:
+	case slices.Index(all, last) >= b.group.Size-1:
 		return b.open(ctx, last)
 	default:
 		return b.awaitCreation(ctx, b.ready(), created)
@@ -173,8 +171,8 @@ func (b *ReadyNode) sitOut(ctx context.Context) error {
 	if err != nil || !slices.Contains(children, readyName) {
 		return err
 	}
-	if s := tickets.Sorted(children, marker); len(s) > 0 {
-		return b.line.AwaitWatch(ctx, s[0])
+	if all := tickets.Sorted(children, marker); len(all) > 0 {
+		return b.line.AwaitWatch(ctx, all[0])
 	}
 	return b.sweep(ctx)
 }
@@ -185,18 +183,18 @@ func (b *ReadyNode) leave(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s := tickets.Sorted(children, marker)
-		if b.last.Name == "" && len(s) > 0 {
-			b.last = s[len(s)-1]
+		all := tickets.Sorted(children, marker)
+		if b.last.Name == "" && len(all) > 0 {
+			b.last = all[len(all)-1]
 		}
-		s = upTo(b.last, s)
-		over, err := b.yield(ctx, s)
+		all = upTo(b.last, all)
+		over, err := b.yield(ctx, all)
 		if err != nil {
 			return err
 		}
 		if over {
 			b.last = tickets.Ticket{}
-			if len(s) == 0 && slices.Contains(children, readyName) {
+			if len(all) == 0 && slices.Contains(children, readyName) {
 				return b.sweep(ctx)
 			}
 			return nil
@@ -206,18 +204,18 @@ func (b *ReadyNode) leave(ctx context.Context) error {
 
 // yield takes the next step to leave, which the remaining tickets of the round determine, and reports whether the round
 // is over.
-func (b *ReadyNode) yield(ctx context.Context, s []tickets.Ticket) (over bool, err error) {
+func (b *ReadyNode) yield(ctx context.Context, all []tickets.Ticket) (over bool, err error) {
 	switch {
-	case b.held && !slices.Contains(s, b.ticket):
+	case b.held && !slices.Contains(all, b.ticket):
 		return false, session.ErrSessionLost
-	case len(s) == 0:
+	case len(all) == 0:
 		return true, nil
-	case s[0] != b.ticket:
-		return false, b.outlast(ctx, b.line.Path(s[0]), func(ctx context.Context) error { return b.give(ctx) })
-	case len(s) == 1:
+	case all[0] != b.ticket:
+		return false, b.outlast(ctx, b.line.Path(all[0]), func(ctx context.Context) error { return b.give(ctx) })
+	case len(all) == 1:
 		return true, b.give(ctx, b.closing()...)
 	default:
-		return false, b.line.AwaitWatch(ctx, s[len(s)-1])
+		return false, b.line.AwaitWatch(ctx, all[len(all)-1])
 	}
 }
 

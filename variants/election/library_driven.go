@@ -2,10 +2,8 @@ package election
 
 import (
 	"github.com/zkbench/zkbench/variants"
-
-	"github.com/zkbench/zkbench/variants/tickets"
-
 	"github.com/zkbench/zkbench/variants/exclusion"
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 func joinDriven() variants.JoinFunc { return exclusion.JoinDriven("campaign", "resign") }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

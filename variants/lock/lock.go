@@ -31,12 +31,9 @@ import (
 	"errors"
 
 	"github.com/zkbench/zkbench/variants"
-
-	"github.com/zkbench/zkbench/variants/session"
-
-	"github.com/zkbench/zkbench/variants/tickets"
-
 	"github.com/zkbench/zkbench/variants/exclusion"
+	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 //go:embed naive_*.go optimized_*.go library_*.go drivers

@@ -5,9 +5,8 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/variantstest"
-
 	"github.com/zkbench/zkbench/variants/exclusion"
+	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
 func teller() variantstest.HistoryBuilder {

@@ -2,9 +2,7 @@ package lock
 
 import (
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
-
 	"github.com/zkbench/zkbench/variants/tickets"
 )
 

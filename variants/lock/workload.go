@@ -4,10 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-
-	"github.com/zkbench/zkbench/variants/session"
-
 	"github.com/zkbench/zkbench/variants/exclusion"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // NewParticipant makes a participant whose step acquires the lock, holds it and releases it.

@@ -11,7 +11,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

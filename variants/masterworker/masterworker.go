@@ -64,7 +64,6 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

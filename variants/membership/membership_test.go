@@ -11,9 +11,8 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/variantstest"
-
 	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
 // teller's values are numbers, or memberships: "round.client", with an apostrophe for each former life of the client.

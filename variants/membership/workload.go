@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

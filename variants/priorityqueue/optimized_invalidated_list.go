@@ -5,12 +5,9 @@ import (
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
-
-	"github.com/zkbench/zkbench/variants/tickets"
-
 	"github.com/zkbench/zkbench/variants/takequeue"
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // InvalidatedList is the priority queue in which a list is valid only until anything in the queue changes.

@@ -5,9 +5,8 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/variantstest"
-
 	"github.com/zkbench/zkbench/variants/takequeue"
+	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
 // teller's items are numbers after a letter: x for one that is due before all others, u for an urgent one, o for an

@@ -2,7 +2,6 @@ package queue
 
 import (
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/takequeue"
 )
 

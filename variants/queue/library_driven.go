@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/takequeue"
 )
 

@@ -4,12 +4,9 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
-
-	"github.com/zkbench/zkbench/variants/tickets"
-
 	"github.com/zkbench/zkbench/variants/takequeue"
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // ListAndDelete is the queue in which every take lists all items and deletes the first.

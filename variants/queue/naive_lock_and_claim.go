@@ -5,12 +5,9 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
-
-	"github.com/zkbench/zkbench/variants/tickets"
-
 	"github.com/zkbench/zkbench/variants/takequeue"
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // LockAndClaim is the queue in which an item is locked while it is processed, and a client asks for each lock first.

@@ -5,12 +5,9 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
-
-	"github.com/zkbench/zkbench/variants/tickets"
-
 	"github.com/zkbench/zkbench/variants/takequeue"
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // WideLock is the queue from which one client at a time takes an item, under a lock.

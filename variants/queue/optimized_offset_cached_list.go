@@ -4,12 +4,9 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
-
-	"github.com/zkbench/zkbench/variants/tickets"
-
 	"github.com/zkbench/zkbench/variants/takequeue"
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // OffsetCachedList is the queue in which each client starts at another place in its list.

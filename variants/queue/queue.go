@@ -31,7 +31,6 @@ import (
 	"embed"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/takequeue"
 )
 

@@ -6,11 +6,9 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/variantstest"
-
-	"github.com/zkbench/zkbench/variants/tickets"
-
 	"github.com/zkbench/zkbench/variants/takequeue"
+	"github.com/zkbench/zkbench/variants/tickets"
+	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
 func teller() variantstest.HistoryBuilder {
@@ -123,7 +121,7 @@ func TestSpans(t *testing.T) {
 }
 
 func TestOffsetLists(t *testing.T) {
-	sess := func(seqs ...int32) []tickets.Ticket {
+	line := func(seqs ...int32) []tickets.Ticket {
 		var out []tickets.Ticket
 		for _, s := range seqs {
 			out = append(out, tickets.Ticket{Seq: s})
@@ -137,12 +135,12 @@ func TestOffsetLists(t *testing.T) {
 		want   []tickets.Ticket
 	}{
 		{"nothing", 0.5, nil, nil},
-		{"one", 0.9, sess(7), sess(7)},
-		{"from the head", 0, sess(1, 2, 3, 4), sess(1, 2, 3, 4)},
-		{"from the middle", 0.5, sess(1, 2, 3, 4), sess(3, 4, 1, 2)},
-		{"by numbers, not by places", 0.5, sess(1, 8, 9, 10), sess(8, 9, 10, 1)},
-		{"almost the end", 0.99, sess(1, 2, 3, 4), sess(4, 1, 2, 3)},
-		{"across the wrap of the counter", 0.5, sess(math.MaxInt32-1, math.MaxInt32, math.MinInt32, math.MinInt32+1), sess(math.MinInt32, math.MinInt32+1, math.MaxInt32-1, math.MaxInt32)},
+		{"one", 0.9, line(7), line(7)},
+		{"from the head", 0, line(1, 2, 3, 4), line(1, 2, 3, 4)},
+		{"from the middle", 0.5, line(1, 2, 3, 4), line(3, 4, 1, 2)},
+		{"by numbers, not by places", 0.5, line(1, 8, 9, 10), line(8, 9, 10, 1)},
+		{"almost the end", 0.99, line(1, 2, 3, 4), line(4, 1, 2, 3)},
+		{"across the wrap of the counter", 0.5, line(math.MaxInt32-1, math.MaxInt32, math.MinInt32, math.MinInt32+1), line(math.MinInt32, math.MinInt32+1, math.MaxInt32-1, math.MaxInt32)},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := (&OffsetCachedList{Share: tt.share}).turn(tt.listed); !slices.Equal(got, tt.want) {

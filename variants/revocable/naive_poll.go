@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-
-	"github.com/zkbench/zkbench/variants/session"
-
 	"github.com/zkbench/zkbench/variants/revocation"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Poll is the revocable lock whose holder asks again and again whether another client wants it.

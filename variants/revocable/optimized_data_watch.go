@@ -4,10 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-
-	"github.com/zkbench/zkbench/variants/session"
-
 	"github.com/zkbench/zkbench/variants/revocation"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // DataWatch is the revocable lock whose holder watches its own znode.

@@ -7,12 +7,9 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-
-	"github.com/zkbench/zkbench/variants/session"
-
-	"github.com/zkbench/zkbench/variants/tickets"
-
 	"github.com/zkbench/zkbench/variants/revocation"
+	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // Forced is the revocable lock that is taken away from a holder that does not give it up in time. The recipes page calls

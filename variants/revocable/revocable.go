@@ -27,7 +27,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/exclusion"
 )
 

@@ -9,11 +9,9 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/variantstest"
-
-	"github.com/zkbench/zkbench/variants/session"
-
 	"github.com/zkbench/zkbench/variants/exclusion"
+	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
 // The events of teller are one second apart, and grace is given in seconds.

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/exclusion"
 )
 

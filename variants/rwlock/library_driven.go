@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/exclusion"
 )
 

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

@@ -5,9 +5,7 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
-
 	"github.com/zkbench/zkbench/variants/tickets"
 )
 

@@ -4,12 +4,9 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-
-	"github.com/zkbench/zkbench/variants/session"
-
-	"github.com/zkbench/zkbench/variants/tickets"
-
 	"github.com/zkbench/zkbench/variants/revocation"
+	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // RearmedWatch is the revocable read/write lock whose clients watch their own znodes from beginning to end, and the znodes that

@@ -4,12 +4,9 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-
-	"github.com/zkbench/zkbench/variants/session"
-
-	"github.com/zkbench/zkbench/variants/tickets"
-
 	"github.com/zkbench/zkbench/variants/revocation"
+	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // AskOnce is the revocable read/write lock whose clients ask before they watch, and ask no client that has been asked.

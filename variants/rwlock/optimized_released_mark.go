@@ -4,9 +4,7 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
-
 	"github.com/zkbench/zkbench/variants/tickets"
 )
 

@@ -5,10 +5,8 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
-
-	"github.com/zkbench/zkbench/variants/session"
-
 	"github.com/zkbench/zkbench/variants/revocation"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // UrgentAsks is the revocable read/write lock with two priorities, in which only urgent clients ask, and only others give up.

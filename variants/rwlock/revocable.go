@@ -5,14 +5,10 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-
-	"github.com/zkbench/zkbench/variants/session"
-
-	"github.com/zkbench/zkbench/variants/tickets"
-
 	"github.com/zkbench/zkbench/variants/exclusion"
-
 	"github.com/zkbench/zkbench/variants/revocation"
+	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // grace is the time within which a holder that was asked gives up. It is ample: a holder needs milliseconds, but

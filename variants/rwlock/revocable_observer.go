@@ -6,9 +6,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/exclusion"
-
 	"github.com/zkbench/zkbench/variants/revocation"
 )
 

@@ -7,9 +7,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/variantstest"
-
 	"github.com/zkbench/zkbench/variants/exclusion"
+	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
 // revocableTeller's events are one second apart, and the grace is in seconds. A request's value is a mode, and "urgent" if it is.

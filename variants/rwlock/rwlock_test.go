@@ -7,9 +7,8 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/variantstest"
-
 	"github.com/zkbench/zkbench/variants/exclusion"
+	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
 // teller's values are modes, or modes and tokens: "r" or "w:token".

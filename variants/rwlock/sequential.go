@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/variants/session"
-
 	"github.com/zkbench/zkbench/variants/tickets"
 )
 

@@ -4,10 +4,8 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-
-	"github.com/zkbench/zkbench/variants/session"
-
 	"github.com/zkbench/zkbench/variants/exclusion"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // waited is recorded, in addition to the events of package holding, before a participant records that it acquired the

@@ -12,7 +12,6 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

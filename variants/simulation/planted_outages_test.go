@@ -7,9 +7,8 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants/twophasecommit"
-
 	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/twophasecommit"
 )
 
 // Trusting returns a handle on a session that does not observe when the connection is made again: a client that waits for a change trusts its

@@ -16,7 +16,6 @@ import (
 	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/revocable"
 	"github.com/zkbench/zkbench/variants/rwlock"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

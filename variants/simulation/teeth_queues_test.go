@@ -16,11 +16,10 @@ import (
 	"github.com/zkbench/zkbench/variants/masterworker"
 	"github.com/zkbench/zkbench/variants/membership"
 	"github.com/zkbench/zkbench/variants/queue"
+	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/treecache"
 	"github.com/zkbench/zkbench/variants/twophasecommit"
 	"github.com/zkbench/zkbench/variants/watchload"
-
-	"github.com/zkbench/zkbench/variants/session"
 )
 
 // queueMistakes are mistakes in recipes in which clients pass something on to each other.

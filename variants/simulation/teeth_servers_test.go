@@ -11,7 +11,6 @@ import (
 	"github.com/zkbench/zkbench/variants/election"
 	"github.com/zkbench/zkbench/variants/hiddenchannel"
 	"github.com/zkbench/zkbench/variants/lock"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

@@ -12,11 +12,10 @@ import (
 	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/masterworker"
 	"github.com/zkbench/zkbench/variants/queue"
+	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/simulation"
 	"github.com/zkbench/zkbench/variants/treecache"
 	"github.com/zkbench/zkbench/variants/twophasecommit"
-
-	"github.com/zkbench/zkbench/variants/session"
 )
 
 // mistake is a variant that is broken on purpose, or was once.

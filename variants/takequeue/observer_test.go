@@ -9,7 +9,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/priorityqueue"
 	"github.com/zkbench/zkbench/variants/queue"
-
 	"github.com/zkbench/zkbench/variants/takequeue"
 )
 

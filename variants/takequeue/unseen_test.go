@@ -7,7 +7,6 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/queue"
-
 	"github.com/zkbench/zkbench/variants/takequeue"
 )
 

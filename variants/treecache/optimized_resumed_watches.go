@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 

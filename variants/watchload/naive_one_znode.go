@@ -6,7 +6,6 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
-
 	"github.com/zkbench/zkbench/variants/session"
 )
 
