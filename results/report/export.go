@@ -54,6 +54,7 @@ func WriteJSON(w io.Writer, rows []summary.Row) error {
 	return table.WriteJSON(w, list.Map(rows, func(r summary.Row) map[string]any { return recordOf(r, metrics) }))
 }
 
+// Metrics returns the names of the metrics that at least one row has, sorted.
 func Metrics(rows []summary.Row) []string {
 	return list.Distinct(slices.Concat(list.Map(rows, func(r summary.Row) []string { return slices.Collect(maps.Keys(r.Metrics)) })...))
 }

@@ -1,4 +1,4 @@
-// Package holding is shared by the workloads of locks and elections: a client acquires something, holds it and releases
+// Package exclusion is shared by the workloads of locks and elections: a client acquires something, holds it and releases
 // it.
 //
 // It takes one position: such a client records the same events at the same moments for all recipes. Acquired is recorded

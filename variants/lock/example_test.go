@@ -3,7 +3,6 @@ package lock_test
 import (
 	"context"
 	"fmt"
-	"log"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
@@ -11,29 +10,33 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// A program does something while no other one holds the lock. Here it brings its own server; yours has addresses of an ensemble.
+// Here the program brings its own server. Yours has the addresses of an ensemble.
 func Example() {
-	ctx := context.Background()
 	server, err := embedded.Listen(embedded.Config{})
-	if err != nil {
-		log.Fatal(err)
+	if err == nil {
+		err = workAlone(context.Background(), server.Addr())
 	}
-	s, err := session.Open(ctx, []string{server.Addr()}, 10*time.Second)
+	fmt.Println(err)
+	// Output:
+	// at work, with fencing token 0
+	// <nil>
+}
+
+// workAlone works while no other client of these servers does.
+func workAlone(ctx context.Context, servers ...string) error {
+	s, err := session.Open(ctx, servers, 10*time.Second)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	defer s.Close()
 	if err := s.Ensure(ctx, "/job", nil, 0); err != nil {
-		log.Fatal(err)
+		return err
 	}
 	l := lock.NewPredecessorWatch(s, "/job")
 	grant, err := l.Acquire(ctx)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
-	fmt.Println("nobody else does it now; fencing token", grant.Token)
-	if err := l.Release(ctx); err != nil {
-		log.Fatal(err)
-	}
-	// Output: nobody else does it now; fencing token 0
+	fmt.Println("at work, with fencing token", grant.Token) // until the work is done, or grant.Lost is closed
+	return l.Release(ctx)
 }

@@ -1,4 +1,4 @@
-// Package revoking is shared by locks whose holders can be asked to give them up.
+// Package revocation is shared by locks whose holders can be asked to give them up.
 //
 // It takes one position: a request is the word "unlock" in the asked client's own znode of the line, as on the recipes
 // page. So a client can be asked before it holds as well as while it holds.

@@ -1,3 +1,8 @@
+// Package session is what an application needs to use a recipe: a ZooKeeper session with operations that take a context, watches that
+// survive outages, the moment from which the session counts as lost, and what a client holds or writes by it.
+//
+// It takes one position: a lost reply and a lost connection are ordinary. Each operation says what is known after them, and no success is
+// reported to a client whose session may be gone. [Open] opens a session; the recipes are in the folders beside this one.
 package session
 
 import (

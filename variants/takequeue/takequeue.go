@@ -1,4 +1,4 @@
-// Package items is the common part of the queues whose clients look for an item and take it, or find none: how items are
+// Package takequeue is the common part of the queues whose clients look for an item and take it, or find none: how items are
 // put, held, finished and given back, and the promise that each history of such a queue must keep.
 //
 // It takes one position: queues differ in how a client finds an item and in which item is next, and in nothing else. Every

@@ -1,4 +1,4 @@
-// Package line is the queue in which clients stand by creating sequential znodes below one directory.
+// Package tickets is the queue in which clients stand by creating sequential znodes below one directory.
 //
 // It takes one position: a place in a line must survive a lost reply without being taken twice, and must cost nothing extra
 // as long as no reply is lost. Locks, elections, barriers and queues are built on it.
