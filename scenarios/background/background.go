@@ -22,12 +22,12 @@ import (
 
 // The background before the load.
 const (
-	// AloneLength is how long the background runs alone. Its latencies in this time are what its slowdown is a multiple of.
+	// AloneLength is how long the background runs alone. Its slowdown is a multiple of its latencies in this time.
 	AloneLength = 2 * time.Second
-	// aloneTries is how often it runs alone until it keeps up. A pause of a server delays it once, and a rate that is too high
-	// delays it more and more.
+	// aloneTries is how often it may run alone until it keeps up. A pause of a server delays it once, and a rate that is too
+	// high delays it more and more.
 	aloneTries = 3
-	// alonePoll is the time between two such moments.
+	// alonePoll is the time between two checks of whether it keeps up.
 	alonePoll = 10 * time.Millisecond
 )
 
@@ -38,20 +38,19 @@ const MaxOutstanding = 2000
 // ErrSaturated is the error of a load that was not applied, because the background alone saturates the ensemble.
 var ErrSaturated = errors.New("the background alone saturates the ensemble")
 
-// kind is a kind of request of the background.
 type kind int
 
 const (
 	backgroundRead kind = iota
 	backgroundWrite
-	kinds // their number
+	kinds // the number of kinds
 )
 
 // The stretches of a measurement whose requests are reported.
 const (
 	aloneStretch  = iota // before the load
 	windowStretch        // the window
-	stretches            // their number
+	stretches            // the number of stretches
 )
 
 // Load is the load of sessions that take no part in the recipe. They read and write znodes of their own at fixed rates. Each
@@ -64,12 +63,12 @@ type Load struct {
 	load   results.BackgroundLoad
 	epoch  time.Time
 	znodes []string
-	data   []byte        // of each write
+	data   []byte        // the data of each write
 	alone  time.Duration // see AloneLength
 
 	each     []*session
 	plans    [kinds]schedule
-	until    atomic.Int64  // requests that are due from then on are not sent
+	until    atomic.Int64  // since the epoch; requests that are due then or later are not sent
 	stopping chan struct{} // closed when until has been set
 	halt     context.CancelFunc
 	wait     sync.WaitGroup
@@ -83,7 +82,6 @@ type Load struct {
 	saturation bool
 }
 
-// session is one session of the background.
 type session struct {
 	conn   *zk.Conn
 	ledger *wire.Ledger
@@ -100,7 +98,7 @@ type stretch struct {
 	}
 }
 
-// New returns the background of a measurement; one without a load if the scenario has none.
+// New returns the background of a measurement. If load is nil, it does nothing.
 func New(load *results.BackgroundLoad, znodes []string, alone time.Duration) *Load {
 	if load == nil {
 		return &Load{}
@@ -108,7 +106,7 @@ func New(load *results.BackgroundLoad, znodes []string, alone time.Duration) *Lo
 	return &Load{load: *load, znodes: znodes, data: make([]byte, load.Bytes), alone: alone, stopping: make(chan struct{})}
 }
 
-// Open opens the sessions, on the servers in turn.
+// Open opens the sessions. They are distributed over the servers in turn.
 func (b *Load) Open(ctx context.Context, epoch time.Time, servers []ensemble.Server) error {
 	b.epoch = epoch
 	ctx, cancel := context.WithTimeout(ctx, pool.ConnectTimeout)
@@ -131,10 +129,10 @@ func (b *Load) Start(ctx context.Context) error {
 	if b.load == (results.BackgroundLoad{}) {
 		return nil
 	}
-	b.begin(context.WithoutCancel(ctx)) // until close
+	b.begin(context.WithoutCancel(ctx)) // until Close
 	defer b.Leave()
 	for range aloneTries {
-		b.enter(aloneStretch) // a trial in which it did not keep up, such as because of a pause, is not reported
+		b.enter(aloneStretch) // replaces the stretch of a try that did not keep up
 		if kept, err := b.runAlone(ctx); kept || err != nil {
 			return err
 		}
@@ -145,8 +143,8 @@ func (b *Load) Start(ctx context.Context) error {
 
 // runAlone lets the background run alone once, and reports whether it keeps up at some moment of the second half.
 //
-// Note: at the end alone, a machine that is short of CPU may just have been delayed. Between delays it keeps up, and a background that
-// is too much for the servers never does.
+// Note: a check at the end only could fall into a delay of a machine that is short of CPU. Between delays the background keeps
+// up, unless it is too much for the servers.
 func (b *Load) runAlone(ctx context.Context) (kept bool, err error) {
 	before, start := b.progress(), time.Now()
 	if err := pool.Sleep(ctx, b.alone/2); err != nil {
@@ -164,7 +162,6 @@ func (b *Load) runAlone(ctx context.Context) (kept bool, err error) {
 	}
 }
 
-// begin starts a goroutine for the reads and one for the writes of each session.
 func (b *Load) begin(ctx context.Context) {
 	ctx, b.halt = context.WithCancel(ctx)
 	b.until.Store(math.MaxInt64)
@@ -181,12 +178,12 @@ func (b *Load) begin(ctx context.Context) {
 	}
 }
 
-// rates returns the requests per second of each kind.
+// rates returns requests per second.
 func (b *Load) rates() [kinds]int {
 	return [kinds]int{backgroundRead: b.load.Reads, backgroundWrite: b.load.Writes}
 }
 
-// send sends the requests of a kind that are a session's turn, each when it is due.
+// send sends every request of a kind whose turn falls to the session, when the request is due.
 func (b *Load) send(ctx context.Context, k kind, session int) {
 	s := b.each[session]
 	for i := session; ; i += len(b.each) {
@@ -267,7 +264,7 @@ func (b *Load) measureBacklog(now time.Duration) {
 	b.current.backlogMax = max(b.current.backlogMax, backlog)
 }
 
-// progress is how far the background has come at a time.
+// progress counts the requests that are due and done at one moment.
 type progress struct{ due, done [kinds]int64 }
 
 func (b *Load) progress() progress {
@@ -281,8 +278,8 @@ func (b *Load) progress() progress {
 	return p
 }
 
-// keepsUp reports whether since an earlier time nearly as many requests of each kind were answered as were due, or the backlog has
-// not grown.
+// keepsUp reports, for all kinds, whether the requests done since an earlier moment are nearly as many as those that became
+// due, or the backlog has not grown.
 func (p progress) keepsUp(before progress) bool {
 	for k := range kinds {
 		offered, achieved := p.due[k]-before.due[k], p.done[k]-before.done[k]
@@ -293,10 +290,9 @@ func (p progress) keepsUp(before progress) bool {
 	return true
 }
 
-// EnterWindow begins the stretch that lasts until Leave, with the window.
+// EnterWindow begins the stretch of the window, which lasts until Leave.
 func (b *Load) EnterWindow() { b.enter(windowStretch) }
 
-// enter begins a stretch.
 func (b *Load) enter(which int) {
 	if !b.started {
 		return
@@ -319,7 +315,7 @@ func (b *Load) Leave() {
 	b.current = nil
 }
 
-// Counts returns the sum of all sessions' counts.
+// Counts returns the sum of the counts of all sessions.
 func (b *Load) Counts() wire.Counts {
 	var total wire.Counts
 	for _, s := range b.each {
@@ -328,7 +324,7 @@ func (b *Load) Counts() wire.Counts {
 	return total
 }
 
-// Close ends what is left of the background, and its sessions.
+// Close stops sending at once, and closes the sessions. Requests under way fail.
 func (b *Load) Close() {
 	if b.halt != nil {
 		b.halt()
@@ -348,8 +344,8 @@ func (b *Load) closeSessions() {
 // Saturates reports whether the ensemble did not keep up with the background alone.
 func (b *Load) Saturates() bool { return b.saturation }
 
-// drainPatience is the longest time after the load in which no request of the background is answered or fails. Within it, requests to
-// a silent server fail. All that are left together may take longer: a load that slows the background down leaves many.
+// drainPatience is the longest time after the load in which no request of the background is answered or fails. It is long
+// enough for requests to a silent server to fail. All remaining requests together may take longer.
 const drainPatience = time.Minute
 
 // Drain stops the background, and returns when every request that was due has been sent and has been answered or has failed.
@@ -361,7 +357,8 @@ func (b *Load) Drain(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer pool.WhileGrowing(b.finished, pool.Growth{Patience: drainPatience, Stuck: func(finished int64) {
-		cancel(fmt.Errorf("%d requests of the background are left after the load, and none was answered or failed within %s", b.allDue()-finished, drainPatience))
+		cancel(fmt.Errorf("%d requests of the background are left after the load, and none was answered or failed within %s",
+			b.allDue()-finished, drainPatience))
 	}})()
 	done := make(chan struct{})
 	go func() { b.wait.Wait(); close(done) }()
@@ -373,7 +370,6 @@ func (b *Load) Drain(ctx context.Context) error {
 	}
 }
 
-// stop lets no further request become due.
 func (b *Load) stop() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -382,14 +378,13 @@ func (b *Load) stop() {
 	close(b.stopping)
 }
 
-// finished returns how many requests have been answered or have failed.
+// finished includes the requests that have failed.
 func (b *Load) finished() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return sum(b.done)
 }
 
-// allDue returns how many requests have been due since the beginning.
 func (b *Load) allDue() int64 { return sum(b.progress().due) }
 
 func sum(each [kinds]int64) (total int64) {
@@ -399,8 +394,8 @@ func sum(each [kinds]int64) (total int64) {
 	return total
 }
 
-// Report returns what became of the requests; nil without a background, or if the load was ended before the background began. It must be
-// called after close.
+// Report returns the latencies and the failures of the requests. It returns nil without a background, or if the load ended before
+// the background began. It must be called after Close.
 func (b *Load) Report() (*results.Background, error) {
 	if !b.started {
 		return nil, nil

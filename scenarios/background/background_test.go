@@ -53,7 +53,8 @@ func TestBackgroundIsBounded(t *testing.T) {
 		}
 		due := b.progress().due[backgroundRead]
 		if due < 4*MaxOutstanding || outstanding > MaxOutstanding || runtime.NumGoroutine() > before+MaxOutstanding+3*sessions {
-			t.Errorf("%d requests were due, %d are outstanding, %d goroutines; want at most %d outstanding", due, outstanding, runtime.NumGoroutine(), MaxOutstanding)
+			t.Errorf("%d requests were due, %d are outstanding, %d goroutines; want at most %d outstanding",
+				due, outstanding, runtime.NumGoroutine(), MaxOutstanding)
 		}
 		b.Close()
 		got, err := b.Report()

@@ -25,19 +25,18 @@ type Bystanders struct {
 	wait sync.WaitGroup
 
 	mu     sync.Mutex
-	reads  []results.BystanderRead // completed since they were last taken
-	late   results.LiveHistogram   // how late each was sent
+	reads  []results.BystanderRead // completed since the last Take
+	late   results.LiveHistogram   // how late each read was sent
 	failed int
 }
 
-// bystander is a session that reads from one server.
 type bystander struct {
 	conn   *zk.Conn
 	server int
 	plan   schedule
 }
 
-// Start opens a session to each server and reads there until finish.
+// Start opens a session to each server and reads there until Finish.
 func (b *Bystanders) Start(ctx context.Context, servers []ensemble.Server) error {
 	connect, cancel := context.WithTimeout(ctx, pool.ConnectTimeout)
 	defer cancel()
@@ -76,7 +75,7 @@ func (b *Bystanders) read(ctx context.Context, one bystander) {
 	}
 }
 
-// record keeps a read that has just completed until take. The time is taken under the mutex, so that take returns every read
+// record keeps a read that has just completed until Take. The time is taken under the mutex, so that Take returns every read
 // that completed before it was called.
 func (b *Bystanders) record(server int, due, sent time.Duration, err error) {
 	b.mu.Lock()
@@ -90,7 +89,7 @@ func (b *Bystanders) record(server int, due, sent time.Duration, err error) {
 	b.late.Add(sent - due)
 }
 
-// Take appends the reads that have completed since the last call to dst, and forgets them.
+// Take appends to dst the reads that have completed since the last call, and forgets them.
 func (b *Bystanders) Take(dst []results.BystanderRead) []results.BystanderRead {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -99,7 +98,7 @@ func (b *Bystanders) Take(dst []results.BystanderRead) []results.BystanderRead {
 	return dst
 }
 
-// Finish stops the reads and closes the sessions. Afterwards, take returns the reads that were not taken yet.
+// Finish stops the reads and closes the sessions. Afterwards, Take returns the reads that were not taken yet.
 func (b *Bystanders) Finish() {
 	b.stop()
 	b.closeAll() // unblocks the reads under way
@@ -114,7 +113,7 @@ func (b *Bystanders) closeAll() {
 	closing.Wait()
 }
 
-// Examine adds the failed reads and the lateness so far to the health.
+// Examine stores the failed reads and the 99th percentile of the lateness in h.
 func (b *Bystanders) Examine(h *results.Health) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -145,5 +144,4 @@ func newSchedule(start time.Duration, rate int, offset float64) schedule {
 	return schedule{start: start + time.Duration(offset*float64(interval)), interval: interval}
 }
 
-// due returns when request i is to be sent.
 func (s schedule) due(i int) time.Duration { return s.start + time.Duration(i)*s.interval }
