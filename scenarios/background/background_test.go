@@ -17,7 +17,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/pool"
 )
 
-// opened returns a background on a server, with one znode.
 func opened(t *testing.T, e ensemble.Ensemble, load results.BackgroundLoad, alone time.Duration) *Load {
 	t.Helper()
 	load.Znodes, load.Bytes = 1, 10
@@ -64,7 +63,8 @@ func TestBackgroundIsBounded(t *testing.T) {
 	})
 }
 
-// A pause of the server that delays the background alone is in none of its latencies: they are those of the trial in which it keeps up.
+// A pause of the server that delays the background before the load does not affect its latencies: they come from the try in which it
+// keeps up.
 func TestDelayedTrialIsNotReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const length, pause = 2 * time.Second, 2050 * time.Millisecond
@@ -95,7 +95,7 @@ func TestDelayedTrialIsNotReported(t *testing.T) {
 	})
 }
 
-// What is left after the load may take longer than drainPatience, as long as requests are answered.
+// Requests that remain after the load may take longer than drainPatience together, as long as some are answered.
 func TestDrainWaitsForAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -131,7 +131,7 @@ func TestDrainWaitsForAnswers(t *testing.T) {
 	}
 }
 
-// Requests that fail are counted, and end neither the background nor the load.
+// Failed requests are counted, and end neither the background nor the load.
 func TestBackgroundOutlivesItsServer(t *testing.T) {
 	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
 		b := opened(t, e, results.BackgroundLoad{Reads: 200, Writes: 200, Sessions: 2}, 100*time.Millisecond)
@@ -179,7 +179,7 @@ func TestKeepsUp(t *testing.T) {
 	}
 }
 
-// The number of requests that are due is that of the moments in the schedule.
+// The number of due requests equals the number of moments in the schedule.
 func TestDueRequests(t *testing.T) {
 	for _, rate := range []int{1, 3, 333, 1000} {
 		b := &Load{}

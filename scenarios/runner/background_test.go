@@ -16,7 +16,6 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// busy adds a background to a scenario.
 func busy(s scenarios.Scenario, load results.BackgroundLoad) scenarios.Scenario {
 	s.Name, s.Background = "busy", &load
 	return s
@@ -76,7 +75,7 @@ func TestBackgroundIsRemoved(t *testing.T) {
 	})
 }
 
-// A background that alone is too much is reported before any client has begun, in each mode. No number is measured.
+// A background that alone saturates the ensemble is reported before any client has begun, in each mode. No number is measured.
 func TestSaturatedByTheBackground(t *testing.T) {
 	arriving := looping()
 	arriving.Mode, arriving.Arrivals, arriving.Rate = scenarios.Open, scenarios.Constant, []int{50}
@@ -100,7 +99,8 @@ func checkSaturated(t *testing.T, e *embedded.Ensemble, s scenarios.Scenario) {
 	if len(d.Invalid) != 1 || !strings.HasPrefix(d.Invalid[0], want) {
 		t.Errorf("invalid %q, want %q", d.Invalid, want)
 	}
-	if _, measured := d.Metrics[metric.OpsPerSecond]; measured || d.Window.Operations > 0 || d.Counts.TotalRequests() > 0 || d.Background.During != nil {
+	_, measured := d.Metrics[metric.OpsPerSecond]
+	if measured || d.Window.Operations > 0 || d.Counts.TotalRequests() > 0 || d.Background.During != nil {
 		t.Errorf("the load was applied: window %+v, counts %+v", d.Window, d.Counts)
 	}
 	if len(d.Violations) > 0 {

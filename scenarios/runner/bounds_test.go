@@ -13,8 +13,8 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// No load of whole operations costs more than the variants' bounds, and the first operations are no exception: what the
-// clients' joining has set off is over when counting begins.
+// No load of whole operations costs more than the variants' bounds, the first operations included: requests that are caused by
+// joining are over when counting begins.
 func TestFirstOperationsKeepTheBounds(t *testing.T) {
 	t.Parallel()
 	for _, recipe := range catalog.Recipes() {
@@ -38,7 +38,7 @@ func TestFirstOperationsKeepTheBounds(t *testing.T) {
 	}
 }
 
-// Formulas hold for every size, those that name it and those that do not.
+// All formulas hold for every size, whether or not they contain S.
 func TestCostsEqualFormulasAtAnotherSize(t *testing.T) {
 	t.Parallel()
 	const size = 3
@@ -55,15 +55,16 @@ func TestCostsEqualFormulasAtAnotherSize(t *testing.T) {
 			checkCosts(t, docs)
 			for _, d := range docs {
 				if want := int64(size * d.Clients); recipe.SizeIsBatch && (d.Window.Operations != want || d.Batch != size) {
-					t.Errorf("%s, %d clients: %d operations in steps of %d, want %d in steps of %d", d.Variant, d.Clients, d.Window.Operations, d.Batch, want, size)
+					t.Errorf("%s, %d clients: %d operations in steps of %d, want %d in steps of %d",
+						d.Variant, d.Clients, d.Window.Operations, d.Batch, want, size)
 				}
 			}
 		})
 	}
 }
 
-// In lockstep, half of all takes from a stale list pass over an urgent item, whatever the number of clients, and none from one that is
-// invalidated.
+// In lockstep, half of all takes from a stale list pass over an urgent item, for any number of clients. No take from an invalidated
+// list does.
 func TestInversionsInLockstep(t *testing.T) {
 	t.Parallel()
 	s := lockstepOf(1, 2, 3, 10)
@@ -76,8 +77,8 @@ func TestInversionsInLockstep(t *testing.T) {
 	}
 }
 
-// Every lockstep scenario ends in every repeat, with a promise that is kept and counts that are exact. A race between two clients, or
-// between a client and the runner that takes it to be at rest, shows only in some of them.
+// Every lockstep scenario ends in every repeat, keeps its promise and has exact counts. A race between two clients, or between a
+// client and the runner that takes it to be at rest, shows only in some repeats.
 func TestLockstepRepeats(t *testing.T) {
 	t.Parallel()
 	ofHundreds(t)
@@ -99,7 +100,6 @@ func TestLockstepRepeats(t *testing.T) {
 	}
 }
 
-// repeat measures a lockstep scenario.
 func repeat(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
 	t.Helper()
 	for _, d := range mustMeasure(t, e, s, catalog.Recipes()) {
@@ -113,8 +113,8 @@ func repeat(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
 	}
 }
 
-// Races of many clients for one znode come close to the bounds of the variants in which all clients race: a variant that costs twice as
-// much is over them. The master-znode of elections has the costs of the lock znode. One order of the clients is tried.
+// Races of many clients for one znode come close to the bounds of the variants in which all clients race: a variant that costs twice
+// as much exceeds them. The master-znode of elections has the costs of the lock znode. One order of the clients is tried.
 func TestRacesComeCloseToTheBounds(t *testing.T) {
 	ensembletest.Sample(t)
 	t.Parallel()

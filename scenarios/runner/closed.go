@@ -16,14 +16,13 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// hold lets a client of a closed load hold for the scenario's hold time.
 func (m *activeLoad) hold(ctx context.Context, c *pool.Client, l *pool.Life, asked <-chan struct{}) error {
 	c.Settled.Store(true)
 	m.held.Add(1)
 	return l.Pause(ctx, asked, m.scenario.Hold)
 }
 
-// holdAmongFaults returns how clients hold where faults may happen.
+// holdAmongFaults returns hold, wrapped by the injector if faults happen during the load.
 func (m *activeLoad) holdAmongFaults() pool.HoldFunc {
 	if m.faulty() {
 		return m.injector.Hold(m.hold)
@@ -31,7 +30,6 @@ func (m *activeLoad) holdAmongFaults() pool.HoldFunc {
 	return m.hold
 }
 
-// closedMode returns the mode of a closed load, which ends after a number of operations or after a duration.
 func closedMode(s scenarios.Scenario) mode {
 	if s.Operations > 0 {
 		return operationsMode{}
@@ -39,7 +37,6 @@ func closedMode(s scenarios.Scenario) mode {
 	return durationMode{}
 }
 
-// closed is the part that both closed modes share.
 type closed struct{}
 
 func (closed) cost(v variants.Variant) variants.Cost { return v.Free }
@@ -77,12 +74,12 @@ func (operationsMode) run(ctx context.Context, m *measurement) (observation, err
 }
 
 // durationMode lets every client loop and cuts the window out of the running load. A load that started and ended with the
-// window would mix the steady state with clients that start one after another and finish one after another. The accounts
-// are compared over the whole load, which begins and ends at rest.
+// window would mix the steady state with clients that start one after another and finish one after another. The cross-check
+// covers the whole load, which begins and ends at rest.
 type durationMode struct{ closed }
 
 func (durationMode) rehearsal(m *measurement) bool {
-	m.scenario.Stages = nil // the rate and the clients are those of the highest one
+	m.scenario.Stages = nil // the rate and the number of clients stay those of the highest stage
 	m.scenario.WarmUp, m.scenario.Duration = 0, min(m.scenario.Duration, rehearsalLength)
 	return true
 }
@@ -108,8 +105,9 @@ func (durationMode) run(ctx context.Context, m *measurement) (o observation, err
 }
 
 // cutWindow cuts the window out of a running load, after the warm-up, and returns when it began and ended. The schedule of faults
-// begins with the window. run is the context of the whole run, and ctx that of the load. If one of them ends, so does the window, so
-// that the part until then can be kept. Where a breach is expected, [activeLoad.endByBreach] decides about a load that has failed.
+// begins with the window. run is the context of the whole run, and ctx is the context of the load. If one of them ends, the window
+// ends too, so that the part until then can be kept. If a breach is expected and the load has failed, the window stays open, and
+// [activeLoad.endByBreach] decides.
 func (m *activeLoad) cutWindow(run, ctx context.Context, turns load.Turns, o *observation) (start, end time.Duration, err error) {
 	if err := m.warmUp(ctx); err != nil {
 		return 0, 0, err
@@ -130,13 +128,13 @@ func (m *activeLoad) cutWindow(run, ctx context.Context, turns load.Turns, o *ob
 	return start, end, err
 }
 
-// warmUp waits while the load runs, for the scenario's warm-up time. ctx ends when a client fails.
+// warmUp waits while the load runs. ctx ends when a client fails.
 func (m *activeLoad) warmUp(ctx context.Context) error {
 	return pool.Sleep(ctx, m.scenario.WarmUp)
 }
 
-// loop lets every client take its turns, until these end by themselves or until the function until returns. A client that is in an
-// operation then finishes it.
+// loop lets every client take its turns, until the turns end by themselves or until the function until returns. A client that is
+// in an operation then finishes it.
 func (m *activeLoad) loop(ctx context.Context, turns load.Turns, until func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -172,15 +170,16 @@ func (m *activeLoad) loop(ctx context.Context, turns load.Turns, until func(cont
 // settlesWithin is how long the pacing of starts waits for a client that may never wait for a watch, such as one that polls.
 const settlesWithin = time.Second
 
-// paceStart waits before a client of a crowd begins its first operation, until no more than pool.Parallel clients before it are between
-// their beginning and their first wait. If 10,000 clients enter a line at once, each of them lists all others at the same time:
-// that takes gigabytes in zkbench and in the servers, and silences sessions until they are lost.
+// paceStart delays the first operation of a client of a large load until at most pool.Parallel earlier clients are between their
+// start and their first wait. If 10,000 clients entered a line at once, each of them would list all others at the same time:
+// that takes gigabytes in zkbench and in the servers, and delays heartbeats until sessions are lost.
 func (m *activeLoad) paceStart(ctx context.Context, client int) error {
 	if m.faulty() || m.isOpen() || len(m.pool.Clients) < scenarios.CrowdOfStarts || client < pool.Parallel {
 		return ctx.Err()
 	}
 	before := m.pool.Clients[client-pool.Parallel]
-	for begun := time.Now(); ctx.Err() == nil && !before.Settled.Load() && !before.AtRest() && time.Since(begun) < settlesWithin; {
+	waiting := func() bool { return !before.Settled.Load() && !before.AtRest() }
+	for begun := time.Now(); ctx.Err() == nil && waiting() && time.Since(begun) < settlesWithin; {
 		if err := pool.Sleep(ctx, time.Millisecond); err != nil {
 			return err
 		}
@@ -188,7 +187,7 @@ func (m *activeLoad) paceStart(ctx context.Context, client int) error {
 	return ctx.Err()
 }
 
-// work lets a client take its steps, with a pause after each.
+// work lets a client take its steps, with the scenario's think time after each.
 func (m *activeLoad) work(ctx context.Context, c *pool.Client, turns load.Turns, steps *atomic.Int64) error {
 	defer c.Stopped.Store(true)
 	failures, first := 0, roundOf(c, 0)
@@ -215,18 +214,17 @@ func (m *activeLoad) work(ctx context.Context, c *pool.Client, turns load.Turns,
 	return nil
 }
 
-// errFailedOften is wrapped by the error of a client whose operations do nothing but fail.
 var errFailedOften = errors.New("no operation of this client succeeds any more")
 
-// errCannotRejoin is wrapped by the error of a client of a recipe that is [variants.Recipe.Fixed]. Its faults end no session, but a
-// server that is slow to come back does.
+// errCannotRejoin is wrapped by the error of a client of a recipe that is [variants.Recipe.Fixed]. The faults of its scenarios do
+// not end sessions, but a server that is slow to come back does.
 var errCannotRejoin = errors.New("a client's session was lost, and no client of this recipe can join again")
 
-// mostFailures is how many operations of a client may fail in a row.
+// mostFailures bounds the operations of one client that fail in a row.
 const mostFailures = 1000
 
-// recover decides how a client goes on after a step that failed. Without faults, the error ends the load. Else the failure is
-// counted, and a client whose life is over joins again.
+// recover decides how a client continues after a step that failed. Without faults, the error ends the load. With faults, the
+// failure is counted, and a client whose life is over joins again.
 func (m *activeLoad) recover(ctx context.Context, c *pool.Client, failures int, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -251,7 +249,7 @@ func (m *activeLoad) recover(ctx context.Context, c *pool.Client, failures int, 
 	return pool.Sleep(ctx, pool.RejoinPause)
 }
 
-// roundOf returns the number of the client's next step: that of the group's round, if its recipe has them, else the given one.
+// roundOf returns the number of the client's next step: the group's round if the recipe has rounds, and otherwise the given number.
 func roundOf(c *pool.Client, otherwise int) int {
 	if r, ok := c.Participant.(variants.Rounded); ok {
 		return int(r.Round())
@@ -259,7 +257,7 @@ func roundOf(c *pool.Client, otherwise int) int {
 	return otherwise
 }
 
-// rounds returns the turns of a closed load with a number of steps of each client; zero means that they go on until end.
+// rounds returns the turns of a closed load. operations is the number of steps of each client; zero means until End.
 func (m *activeLoad) rounds(operations int) *load.Rounds {
 	r := load.NewRounds(operations, m.recipe.Collective)
 	if operations > 0 {
@@ -271,7 +269,7 @@ func (m *activeLoad) rounds(operations int) *load.Rounds {
 	return r
 }
 
-// loopTurns returns the turns of a load that goes on until end, and whose number of clients changes if the scenario has stages.
+// loopTurns returns turns that last until End. If the scenario has stages, they change the number of clients.
 func (m *activeLoad) loopTurns() load.Turns {
 	r := m.rounds(0)
 	if len(m.scenario.Stages) == 0 {
@@ -283,12 +281,12 @@ func (m *activeLoad) loopTurns() load.Turns {
 // ErrStuck is wrapped by the error of a load that no longer makes progress, which is a fault of the recipe.
 var ErrStuck = errors.New("a wake-up was lost or a lock was left behind")
 
-// errWaitsInVain is the cause of the end of a load with faults in which clients still waited when they could no longer be served.
+// errWaitsInVain is the cause that cancels a load with faults whose clients still wait when they can no longer be served.
 var errWaitsInVain = errors.New("clients wait in vain")
 
 // watchProgress cancels a load in which no client completes a step or begins to hold between two ticks. A step of several
 // operations may take long, and its client holds between them. The ticks are as far apart as the longest wait that is
-// accepted. The caller ends the watching with stop.
+// accepted.
 func (m *activeLoad) watchProgress(steps *atomic.Int64, turns load.Turns, cancel context.CancelCauseFunc) (stop func()) {
 	patience := m.patience + m.scenario.Hold + m.scenario.Think
 	done := make(chan struct{})
@@ -319,11 +317,11 @@ func (m *activeLoad) watchProgress(steps *atomic.Int64, turns load.Turns, cancel
 	return func() { close(done); watching.Wait() }
 }
 
-// faultyPatience is how long no operation may complete after the faults before the clients that are still at work are taken to
-// wait in vain. A session that a fault ended has run out by then, and an election has ended.
+// faultyPatience is the longest time after the faults in which no operation completes. After it, clients that are still at work
+// are taken to wait in vain: every session that a fault cut off has expired, and elections are over.
 func faultyPatience(timeout time.Duration) time.Duration { return 2*timeout + 10*time.Second }
 
-// concludeWaits reports that clients are in a step that does not end although all faults are over, and lets the observer conclude.
+// concludeWaits reports clients whose step does not end although all faults are over, and lets the observer conclude.
 func (m *activeLoad) concludeWaits() {
 	m.stream.conclude(func(at time.Duration) {
 		var waiting int
@@ -336,7 +334,8 @@ func (m *activeLoad) concludeWaits() {
 		if waiting == 0 {
 			return
 		}
-		text := fmt.Sprintf("%d of %d clients still wait when all faults are over, the longest for %s: a wake-up was lost, or what a failed client held was left behind",
+		text := fmt.Sprintf("%d of %d clients still wait when all faults are over, the longest for %s: "+
+			"a wake-up was lost, or what a failed client held was left behind",
 			waiting, len(m.pool.Clients), longest.Round(time.Millisecond))
 		m.stream.damage(variants.Damage{Loss: variants.Blocked, Amount: int64(longest), Violation: variants.Violation{At: at, Text: text}})
 	})

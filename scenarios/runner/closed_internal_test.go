@@ -14,7 +14,7 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// A load in which nothing is due makes no progress, and is not stuck. One whose client does not complete its step is.
+// A load in which no operation is due is not stuck, although it makes no progress. A load whose client does not complete its step is.
 func TestIdleLoadIsNotStuck(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestIdleLoadIsNotStuck(t *testing.T) {
 	}
 }
 
-// fewTurns are turns of which none is due unless they are busy.
+// fewTurns are turns that are due only if they are busy.
 type fewTurns struct {
 	*load.Rounds
 	busy atomic.Bool
@@ -42,7 +42,7 @@ type fewTurns struct {
 
 func (f *fewTurns) Idle() bool { return !f.busy.Load() }
 
-// The servers are warmed up by clients that loop, whatever the rate is.
+// Clients that loop warm up the servers, at any rate of the scenario.
 func TestRehearsalOfAnOpenLoad(t *testing.T) {
 	s := scenarios.Default()
 	s.Mode, s.Rate = scenarios.Open, []int{1}
@@ -55,7 +55,7 @@ func TestRehearsalOfAnOpenLoad(t *testing.T) {
 	}
 }
 
-// A client that begins to hold gets on, although its step is not complete.
+// A client that begins to hold makes progress, although its step is not complete.
 func TestLoadWhoseClientsHoldIsNotStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -77,7 +77,7 @@ func TestLoadWhoseClientsHoldIsNotStuck(t *testing.T) {
 	})
 }
 
-// In a crowd, a client that holds, such as the publisher that all others wait for, does not keep the others from starting.
+// A client that holds, such as the publisher that all others wait for, does not keep the others from starting.
 func TestHoldingClientKeepsNoCrowdWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &activeLoad{pool: &pool.Pool{}}

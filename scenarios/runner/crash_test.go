@@ -40,7 +40,6 @@ func loaded(t *testing.T, name string) scenarios.Scenario {
 // wholeLength has the scenarios that are not shortened, because a variant has times of its own: forced is patient for 5s.
 func wholeLength() []string { return []string{"revocable-deaf-holder"} }
 
-// shorten divides all times of a scenario by a number.
 func shorten(s *scenarios.Scenario, by time.Duration) {
 	s.Duration, s.WarmUp, s.Think = s.Duration/by, s.WarmUp/by, s.Think/by
 	s.SessionTimeout /= by
@@ -53,7 +52,7 @@ func shorten(s *scenarios.Scenario, by time.Duration) {
 	}
 }
 
-// ofHundreds skips a test of hundreds of measurements where each takes ten times as long.
+// ofHundreds skips a test of hundreds of measurements if each takes ten times as long, such as with the race detector.
 func ofHundreds(t *testing.T) {
 	t.Helper()
 	if ensembletest.RaceDetector {
@@ -61,8 +60,8 @@ func ofHundreds(t *testing.T) {
 	}
 }
 
-// Every scenario in which clients fail keeps its promises, and its claims that something never happens hold, and that
-// configurations are torn. Sessions run out sooner than in the scenario.
+// In every scenario in which clients fail, the promises are kept. Its claims that something never happens, or that configurations are
+// torn, hold. Sessions expire sooner than in the scenario.
 func TestFailureScenarios(t *testing.T) {
 	ofHundreds(t)
 	for _, s := range withFaults(t, false) {
@@ -85,7 +84,7 @@ func TestFailureScenarios(t *testing.T) {
 	}
 }
 
-// The scenarios in which servers fail keep their promises, all variants, on servers that lag, and all servers work afterwards.
+// In the scenarios in which servers fail, all variants keep their promises on servers that lag, and all servers work afterwards.
 func TestServerFailureScenarios(t *testing.T) {
 	ofHundreds(t)
 	for _, s := range withFaults(t, true) {
@@ -101,8 +100,8 @@ func TestServerFailureScenarios(t *testing.T) {
 	}
 }
 
-// What embedded servers show of a killed leader, real ones do: a variant keeps its promise, and all servers work afterwards. Sessions have the
-// 4 s that the servers grant at least.
+// Real servers behave like embedded ones when their leader is killed: a variant keeps its promise, and all servers work afterwards. The
+// session timeout is 4 s, the shortest that the servers grant.
 func TestLiveLeaderLoss(t *testing.T) {
 	e := onServers(t)
 	s := loaded(t, "lock-leader-loss")

@@ -73,7 +73,7 @@ func TestFurtherSessions(t *testing.T) {
 	})
 }
 
-// A client that stops dead or loses a session leaves no doubt about what its further sessions did.
+// If a client stops dead or loses a session, the effect of its further sessions is still known exactly.
 func TestFurtherSessionsUnderFaults(t *testing.T) {
 	t.Parallel()
 	bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) {

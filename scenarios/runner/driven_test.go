@@ -20,7 +20,7 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// driven returns those of a recipe's variants that have a driver. It skips the test where their libraries are not installed.
+// driven names the variants of a recipe that have a driver. It skips the test if their libraries are not installed.
 func driven(t *testing.T, recipe variants.Recipe, among []variants.Variant) (names []string) {
 	t.Helper()
 	for _, v := range among {
@@ -37,8 +37,8 @@ func driven(t *testing.T, recipe variants.Recipe, among []variants.Variant) (nam
 	return names
 }
 
-// inTurns runs a test of libraries in parallel with those on real servers. As each starts processes, there are at most as many at a time as
-// CPUs.
+// inTurns runs a test of libraries in parallel with tests on real servers. Each starts processes, so that there are at most as many at a
+// time as CPUs.
 func inTurns(t *testing.T) {
 	t.Helper()
 	t.Parallel()
@@ -59,7 +59,6 @@ func TestLiveDrivers(t *testing.T) {
 	}
 }
 
-// checkDriven measures variants with a driver, each with these numbers of clients.
 func checkDriven(t *testing.T, recipe variants.Recipe, names []string, clients ...int) {
 	t.Helper()
 	if len(names) == 0 {
@@ -80,9 +79,9 @@ func checkDriven(t *testing.T, recipe variants.Recipe, names []string, clients .
 	}
 }
 
-// undisturbed measures a scenario, and again if a session had to reconnect without a fault, or if a fault met no client in the state that it
-// needs: kazoo takes a connection for lost if it does not get a CPU for long enough, as on a machine that is busy with other things. Some
-// libraries hand that to their caller, so that the load fails.
+// undisturbed measures a scenario, and again if a session had to reconnect without a fault, or if a fault found no client in the state
+// that it needs. On a busy machine, kazoo may get no CPU for so long that it takes a connection to be lost. Some libraries report that
+// to their caller, so that the load fails.
 //
 // The server removes no empty container, as it would once a minute: the sequence numbers below it would begin again, and with them the
 // fencing tokens that zkbench reads out of Curator's znodes.
@@ -105,7 +104,7 @@ func undisturbed(t *testing.T, s scenarios.Scenario) []*results.Document {
 	}
 }
 
-// checkDrivenCosts holds counts to the formulas of a load that loops freely: exactly for one client, and as upper bounds otherwise.
+// checkDrivenCosts compares counts with the formulas of a closed load, which are exact for one client and upper bounds otherwise.
 func checkDrivenCosts(t *testing.T, label string, d *results.Document) {
 	t.Helper()
 	for name, cost := range d.Expected.Costs {
@@ -116,8 +115,8 @@ func checkDrivenCosts(t *testing.T, label string, d *results.Document) {
 	}
 }
 
-// A library that is known to be broken is found to stand still where it does. The readers of kazoo's lock wait for later writers, so that
-// ten clients never get far.
+// A load of a library that is known to be broken is found to stand still. The readers of kazoo's lock wait for later writers, so that
+// ten clients are soon stuck.
 func TestLiveDriversThatStandStill(t *testing.T) {
 	inTurns(t)
 	s := closedOf("rwlock", 10)
@@ -147,7 +146,6 @@ func TestLiveDriversUnderFaults(t *testing.T) {
 	}
 }
 
-// failDriven measures variants with a driver under faults.
 func failDriven(t *testing.T, recipe variants.Recipe, names []string) {
 	t.Helper()
 	if len(names) == 0 {
@@ -156,7 +154,8 @@ func failDriven(t *testing.T, recipe variants.Recipe, names []string) {
 	s := closedOf(recipe.Name, 4, names...)
 	s.Hold, s.SessionTimeout = 5*time.Millisecond, 4*time.Second
 	s.Duration = 14 * time.Second // a client that has stopped dead keeps the lock until its session has run out
-	s.Faults = schedule(t, "expire: holder, at: 500ms", "cut: any, after: delete, at: 1500ms", "cut: any, after: create, at: 2500ms", "stop: holder, at: 3500ms")
+	s.Faults = schedule(t, "expire: holder, at: 500ms", "cut: any, after: delete, at: 1500ms",
+		"cut: any, after: create, at: 2500ms", "stop: holder, at: 3500ms")
 	for _, d := range undisturbed(t, s) {
 		if len(d.Violations) > 0 || d.Failure == nil || len(d.Failure.Faults) != len(s.Faults) {
 			t.Errorf("%s: violations %v, failure %+v", d.Variant, d.Violations, d.Failure)

@@ -12,8 +12,10 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// OpenClients opens what a measurement opens: sessions with ledgers, monitors and logs, joined to a variant below root.
-func OpenClients(ctx context.Context, servers []ensemble.Server, recipe variants.Recipe, v variants.Variant, root string, n int) (steps []func(context.Context) error, closeAll func(), err error) {
+// OpenClients opens the clients of a measurement: sessions with ledgers, monitors and logs, joined to a variant below root.
+func OpenClients(
+	ctx context.Context, servers []ensemble.Server, recipe variants.Recipe, v variants.Variant, root string, n int,
+) (steps []func(context.Context) error, closeAll func(), err error) {
 	c, err := pool.Connect(ctx, pool.Config{Servers: servers, Clients: n, Root: root}, v)
 	if err != nil {
 		return nil, nil, err
@@ -46,8 +48,8 @@ func Floor(ctx context.Context, servers []ensemble.Server, root string) results.
 	return f.floor
 }
 
-// ReportServers reads the servers of an ensemble, waits for what happens meanwhile, and reads them again. The error is that
-// of an account that is needed and missing.
+// ReportServers reads the servers of an ensemble, calls meanwhile, and reads them again. It fails if counters that are needed are
+// missing.
 func ReportServers(ctx context.Context, e ensemble.Ensemble, meanwhile func()) ([]results.ServerReport, error) {
 	begin := readServers(ctx, e)
 	meanwhile()
@@ -59,7 +61,7 @@ func ReportServers(ctx context.Context, e ensemble.Ensemble, meanwhile func()) (
 	return reportServers(begin, end), errors.Join(errs...)
 }
 
-// OracleWithout returns the oracle of a measurement at whose end a server's account was missing.
+// OracleWithout returns the oracle of a measurement at whose end a server's counters were missing.
 func OracleWithout(account error) results.Oracle {
 	return crossCheck(true, snapshot{leader: 1}, snapshot{leader: 1, err: account})
 }

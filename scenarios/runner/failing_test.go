@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/variants/lock"
 )
 
-// schedule reads faults.
 func schedule(t *testing.T, texts ...string) []faults.Fault {
 	t.Helper()
 	var out []faults.Fault
@@ -35,8 +34,8 @@ func faulty(recipe string, clients int, schedule []faults.Fault) scenarios.Scena
 	return s
 }
 
-// quickTicks is a server whose sessions may be as short as a second. A load with faults needs time more than operations, so that the
-// server is slow.
+// quickTicks is a server whose sessions may be as short as a second. The server is slow, because a load
+// with faults needs time rather than operations.
 var quickTicks = embedded.Config{Tick: 200 * time.Millisecond, ReadDelay: time.Millisecond, WriteDelay: 2 * time.Millisecond}
 
 // trio is three such servers, which can fail, and two of which lag.
@@ -44,7 +43,7 @@ var trio = embedded.Config{
 	Tick: quickTicks.Tick, ReadDelay: quickTicks.ReadDelay, WriteDelay: quickTicks.WriteDelay, Voters: 3, Lag: 2 * time.Millisecond,
 }
 
-// Where no client can join again, the loss of a session ends the load with an error that says so, instead of a broken promise.
+// If no client can join again, the loss of a session ends the load with an error that says so, instead of a broken promise.
 func TestLostSessionWithoutAnotherLife(t *testing.T) {
 	bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) {
 		recipe := lock.Recipe()

@@ -98,8 +98,7 @@ func (d doom) inBubble(t *testing.T) (docs []*results.Document, err error) {
 	return docs, err
 }
 
-// A load that fails is checked nevertheless: what was broken before is reported first. That operations were cut off is no
-// breach.
+// A load that fails is still checked: earlier breaches are reported first. Operations that were cut off are not breaches.
 func TestFailedLoadsAreChecked(t *testing.T) {
 	t.Parallel()
 	errDead := errors.New("the participant is dead")
@@ -139,7 +138,7 @@ func TestFailedLoadsAreChecked(t *testing.T) {
 	}
 }
 
-// Participants that withdraw in the midst of what they are doing break no promise.
+// Participants that withdraw in the middle of an operation do not break a promise.
 func TestInterruptedLoadsAreNotBroken(t *testing.T) {
 	t.Parallel()
 	for _, recipe := range catalog.Recipes() {
@@ -156,7 +155,6 @@ func TestInterruptedLoadsAreNotBroken(t *testing.T) {
 	}
 }
 
-// interrupt interrupts a load of a recipe's only variant.
 func interrupt(t *testing.T, e ensemble.Ensemble, recipe variants.Recipe) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -179,8 +177,8 @@ func interrupt(t *testing.T, e ensemble.Ensemble, recipe variants.Recipe) {
 	}
 }
 
-// Where the scenario expects a breach, a load that makes no progress, or whose client loses its znode although its session lives, is
-// a result that shows it. Any other error remains one, also if a breach was found before.
+// If the scenario expects a breach, a load that makes no progress, or whose client loses its znode although its session lives, is
+// a result that shows it. Any other error remains an error, even if a breach was found before.
 func TestExpectedBreachesEndTheLoad(t *testing.T) {
 	t.Parallel()
 	errDead := errors.New("the participant is dead")

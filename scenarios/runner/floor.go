@@ -15,8 +15,8 @@ import (
 )
 
 // The limits of each half of a floor. A half takes a quarter of a second on three containers. It ends after half a second,
-// but a slow ensemble gets more time for the least number of rounds. The embedded server does only these, as its times are
-// not comparable with any other's.
+// but a slow ensemble gets more time for the least number of rounds. On the embedded server a half has only these, because its
+// times cannot be compared with the times of other servers.
 const (
 	floorMostRounds  = 100
 	floorLeastRounds = 10
@@ -30,22 +30,21 @@ const (
 // rounds go to the sessions in turn:
 //
 //  1. It reads its znode.
-//  2. The session after it reads the same znode with a watch.
-//  3. It writes its znode. The reply ends a write, and the notification of the session after it ends a handoff. As in a
-//     lock's handoff, the watch is set before, and setting it is not timed.
+//  2. The next session reads the same znode with a watch.
+//  3. The first session writes its znode. The reply ends a write, and the notification of the next session ends a handoff. As
+//     in a lock's handoff, the watch is set before, and setting it is not timed.
 //
 // Both halves lie outside of the time that the cross-check compares: when the first half ends, every server has applied all
 // its transactions.
 type floorMeter struct {
 	timeout  time.Duration
 	rounds   int    // the largest number of rounds in each half
-	path     string // the prefix of the znodes' paths; the session's number follows
+	path     string // the prefix of the paths of the znodes; the number of the session follows
 	sessions *pool.Pool
 	floor    results.Floor
 	working  sync.WaitGroup
 }
 
-// newFloorMeter returns a meter whose sessions are not open yet.
 func newFloorMeter(engine ensemble.Engine, recipe variants.Recipe, root string) *floorMeter {
 	f := &floorMeter{timeout: floorTimeout, rounds: floorMostRounds, path: root + "-floor-"}
 	f.floor.Phases = map[string]string{}
@@ -62,8 +61,8 @@ func newFloorMeter(engine ensemble.Engine, recipe variants.Recipe, root string) 
 
 // before opens the sessions and measures the first half. A failure is recorded in the floor and does not fail the measurement.
 //
-// Note: opening the sessions may take as long as opening those of participants. With a shorter limit, a silent server could
-// create a session later, after it was given up here. That session would expire during the time that the cross-check compares.
+// Note: these sessions have the same time limit to open as the participants' sessions. With a shorter limit, a silent server
+// could create a session after it was given up here. That session would expire during the time that the cross-check compares.
 func (f *floorMeter) before(ctx context.Context, servers []ensemble.Server) {
 	if !f.open(ctx, servers) {
 		return
@@ -78,7 +77,7 @@ func (f *floorMeter) before(ctx context.Context, servers []ensemble.Server) {
 	})
 }
 
-// open opens the sessions, and reports whether that was possible.
+// open records a failure in the floor.
 func (f *floorMeter) open(ctx context.Context, servers []ensemble.Server) bool {
 	var err error
 	f.sessions, err = pool.Connect(ctx, pool.Config{Servers: servers, Clients: max(2, len(servers))}, onlooker())
@@ -110,7 +109,6 @@ func (f *floorMeter) after(ctx context.Context) {
 	f.floor.After = f.half(ctx, func() (map[string]results.Histogram, error) { return f.measure(ctx) })
 }
 
-// limit returns a context that ends after the timeout of a half.
 func (f *floorMeter) limit(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("the ensemble did not answer within %s", f.timeout))
 }
@@ -164,7 +162,6 @@ func (f *floorMeter) close(ctx context.Context) {
 	f.working.Wait()
 }
 
-// measure does rounds until there are enough, and returns their histograms.
 func (f *floorMeter) measure(ctx context.Context) (map[string]results.Histogram, error) {
 	var rounds []floorRound
 	clients := f.sessions.Clients
@@ -182,7 +179,6 @@ func (f *floorMeter) measure(ctx context.Context) (map[string]results.Histogram,
 	return floorHistograms(rounds)
 }
 
-// enough reports whether a half has as many rounds as it needs, or has used up its time.
 func (f *floorMeter) enough(rounds int, spent time.Duration) bool {
 	switch {
 	case rounds == 0:
@@ -194,10 +190,8 @@ func (f *floorMeter) enough(rounds int, spent time.Duration) bool {
 	}
 }
 
-// floorRound holds the durations of the operations of one round.
 type floorRound struct{ read, write, handoff time.Duration }
 
-// floorHistograms returns a histogram for each operation of a floor.
 func floorHistograms(rounds []floorRound) (map[string]results.Histogram, error) {
 	out := map[string]results.Histogram{}
 	for operation, took := range map[string]func(floorRound) time.Duration{
@@ -242,13 +236,12 @@ func (f *floorMeter) round(ctx context.Context, from, to *pool.Client) (floorRou
 	return r, to.Explain(n.err)
 }
 
-// notice is the time at which a watch fired, or the reason why it did not.
+// notice is the time at which a watch fired, or the error of a wait that ended without one.
 type notice struct {
 	at  time.Time
 	err error
 }
 
-// awaitNotice waits until a watch fires or ctx ends.
 func awaitNotice(ctx context.Context, events <-chan zk.Event) notice {
 	select {
 	case e := <-events:
@@ -258,18 +251,13 @@ func awaitNotice(ctx context.Context, events <-chan zk.Event) notice {
 	}
 }
 
-// onlooker is a variant whose participants do nothing.
 func onlooker() variants.Variant {
 	return variants.Variant{Join: func(context.Context, variants.Env) (variants.Participant, error) {
 		return idle{}, nil
 	}}
 }
 
-// idle is a participant that does nothing.
 type idle struct{}
 
-// Step implements [variants.Participant].
-func (idle) Step(context.Context) error { return nil }
-
-// Leave implements [variants.Participant].
+func (idle) Step(context.Context) error  { return nil }
 func (idle) Leave(context.Context) error { return nil }

@@ -96,7 +96,7 @@ func TestAFailedFloorFailsNothing(t *testing.T) {
 	}
 }
 
-// A server that is silent for too long ends the floor, and does not keep it from being closed.
+// A server that is silent for too long ends the floor, which can still be closed.
 func TestAFloorThatGetsNoAnswer(t *testing.T) {
 	for _, nth := range []int{1, 15} {
 		t.Run(fmt.Sprintf("held at request %d", nth), func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestAFloorThatGetsNoAnswer(t *testing.T) {
 	}
 }
 
-// A recipe names floors by the operations that are measured.
+// Every floor that a recipe names for a phase is measured.
 func TestPhasesHaveFloorsThatAreMeasured(t *testing.T) {
 	known := []variants.Floor{"", results.FloorRead, results.FloorWrite, results.FloorHandoff}
 	found := 0

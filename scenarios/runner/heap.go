@@ -15,10 +15,9 @@ type heapProbe struct {
 	*measurement
 	heap    *results.Heap // nil if the scenario does not ask for it
 	meter   ensemble.HeapMeter
-	watches int64 // the number of watches before the clients line up
+	watches int64 // on all servers, before the clients line up
 }
 
-// newHeapProbe returns a probe that does nothing if the scenario does not ask for it.
 func newHeapProbe(m *measurement) *heapProbe {
 	p := &heapProbe{measurement: m}
 	if !m.scenario.Heap {
@@ -33,7 +32,7 @@ func newHeapProbe(m *measurement) *heapProbe {
 	return p
 }
 
-// before measures when no client has started.
+// before must be called before any client starts.
 func (p *heapProbe) before(ctx context.Context) (err error) {
 	if p.measures() {
 		p.heap.Before, p.watches, err = p.read(ctx)
@@ -41,7 +40,7 @@ func (p *heapProbe) before(ctx context.Context) (err error) {
 	return err
 }
 
-// after measures when all clients have lined up. Meanwhile the servers collect garbage and answer no request.
+// after measures when all clients have lined up. Meanwhile the servers collect garbage and do not answer requests.
 func (p *heapProbe) after(ctx context.Context) error {
 	if !p.measures() {
 		return nil
@@ -53,7 +52,6 @@ func (p *heapProbe) after(ctx context.Context) error {
 	return err
 }
 
-// measures reports whether the heaps are to be measured and could be read so far.
 func (p *heapProbe) measures() bool { return p.heap != nil && p.heap.Why == "" }
 
 // read reads the heaps several times, and the number of watches. If the heaps cannot be read, the result gives the reason and

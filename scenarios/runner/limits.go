@@ -51,28 +51,28 @@ func checkFileLimit(s scenarios.Scenario, engine ensemble.Engine) error {
 }
 
 // The memory of a measurement in bytes, as measured on Linux with lock-contention, watch-delivery and watch-memory at 10 to
-// 10,000 clients. It does not depend on how long the load lasts.
+// 10,000 clients. It does not depend on the length of the load.
 const (
 	baseMemory     = 40<<20 + machine.MinGarbage
 	clientMemory   = 60 << 10 // a session, its participant and its records
 	embeddedMemory = 10 << 10 // the embedded server's part of a session
-	// listingMemory is the part of each pair of clients: if all clients list all others, a fifth of the listings are in memory
-	// at the same time. 10,000 clients that enter a lock's line at once took 2.2 GB, which
-	// this predicts. Paced (see paceStart) they take half of it, but the herds of naive variants are not paced. 10,000 clients that
-	// do not list each other take 0.5 GB.
+	// listingMemory is needed for each pair of clients: if all clients list all others, a fifth of the listings are in memory
+	// at the same time. It predicts the 2.2 GB of 10,000 clients that enter a lock's line at once. With paced starts (see
+	// paceStart) they take half of that, but the herds of naive variants are not paced. 10,000 clients that do not list each
+	// other take 0.5 GB.
 	listingMemory = 12
-	// watchMemory is the part of each unit of a scenario's size, such as a watch, in the client, and embeddedWatchMemory that in the
-	// embedded server, the watch's znode included. One million watches with a znode each took 2.4 GB.
+	// watchMemory is needed in the client for each unit of a scenario's size, such as a watch. embeddedWatchMemory is needed in
+	// the embedded server, the watch's znode included. One million watches with a znode each took 2.4 GB.
 	watchMemory         = 1500
 	embeddedWatchMemory = 900
-	// znodeMemory is what a znode of a background takes in the embedded server besides its data.
+	// znodeMemory is needed for a znode of a background in the embedded server, in addition to its data.
 	znodeMemory = 1000
-	// outstandingMemory is what the outstanding requests of a background take.
+	// outstandingMemory is needed for the outstanding requests of a background.
 	outstandingMemory = background.MaxOutstanding * 10 << 10
 )
 
-// checkMemory returns an error if a scenario clearly needs more memory than the machine has available. The need is an estimate, as it
-// depends on the variants.
+// checkMemory returns an error if a scenario clearly needs more memory than the machine has available. The need is an estimate,
+// because it depends on the variants.
 func checkMemory(s scenarios.Scenario, engine ensemble.Engine, available uint64) error {
 	need := memoryNeeded(s, engine)
 	if need <= float64(available) {
@@ -101,21 +101,21 @@ func memoryNeeded(s scenarios.Scenario, engine ensemble.Engine) float64 {
 
 func gigabytes(bytes float64) string { return fmt.Sprintf("%.1f GB", bytes/1e9) }
 
-// How many connections one address can have.
+// The cost of connections to one address.
 const (
 	forwardFiles = 6  // open files of Docker's forwarding process for each connection: two sockets, and a pipe in each direction
 	spareSession = 16 // connections besides those of the clients: bystanders, floors, four-letter commands
 )
 
 // CheckConnections returns an error if a measurement of a scenario needs more connections to one address than this machine has
-// outgoing ports for, or than Docker's process that forwards the address may open. That process would end, and with it all its
-// connections.
+// outgoing ports for, or than Docker's process that forwards the address may open. Beyond its limit, that process would end and
+// break all its connections.
 func CheckConnections(s scenarios.Scenario, servers []ensemble.Server) error {
 	return checkScenario(s, servers, machine.OutgoingPorts(), machine.Forwarders())
 }
 
-// checkScenario checks each number of clients. The largest may need fewer connections to one address than another one, as it uses
-// the servers' second addresses.
+// checkScenario checks each number of clients. The largest one may need fewer connections to one address than a smaller one,
+// because it uses the servers' second addresses.
 func checkScenario(s scenarios.Scenario, servers []ensemble.Server, ports int, forwarders map[string]machine.Forwarder) error {
 	at := pool.Config{Servers: servers, Faults: len(s.Faults) > 0, Roam: s.Roam && faults.OfServers(s.Faults)}
 	background := 0
@@ -140,7 +140,8 @@ func checkConnections(at pool.Config, background, ports int, forwarders map[stri
 				need += " (if its server fails, a client connects to another one, and all may meet at the same)"
 			}
 			if n > ports {
-				return fmt.Errorf("%s, and this machine has %d outgoing ports: widen net.ipv4.ip_local_port_range, or ask for fewer clients", need, ports)
+				return fmt.Errorf("%s, and this machine has %d outgoing ports: "+
+					"widen net.ipv4.ip_local_port_range, or ask for fewer clients", need, ports)
 			}
 			_, port, _ := net.SplitHostPort(addr)
 			if f, ok := forwarders[port]; ok && uint64(n*forwardFiles) > f.Files {
@@ -155,8 +156,8 @@ func checkConnections(at pool.Config, background, ports int, forwarders map[stri
 
 // mostSessions returns the largest number of sessions that each address can get.
 //
-// Note: clients that roam do not return. When their server fails, all of them try the other ones in the same order, so that after a
-// few faults one server may have all.
+// Note: clients that roam do not return. When their server fails, all of them try the other servers in the same order, so that
+// after a few faults one server may have all clients.
 func mostSessions(at pool.Config, background int) map[string]int {
 	sessions := map[string]int{}
 	for i := range at.Clients {
@@ -177,7 +178,7 @@ func mostSessions(at pool.Config, background int) map[string]int {
 func CheckDrivers(s scenarios.Scenario, recipes []variants.Recipe) error {
 	recipe := s.RecipeAmong(recipes)
 	if recipe == nil {
-		return nil // which is another error
+		return nil // another check reports an unknown recipe
 	}
 	var errs []error
 	for _, v := range s.Selected(*recipe) {
@@ -186,13 +187,13 @@ func CheckDrivers(s scenarios.Scenario, recipes []variants.Recipe) error {
 	return errors.Join(errs...)
 }
 
-// LeftOut are scenarios that cannot run, for one reason.
+// LeftOut names the scenarios that cannot run for one reason.
 type LeftOut struct {
 	Why       string // a clause, such as "libraries are not installed"
 	Scenarios []string
 }
 
-// Possible returns the scenarios of a group that can run here on an engine with an ability, and the others by the reasons.
+// Possible returns the scenarios of a group that can run here on an engine with an ability, and the others by reason.
 func Possible(
 	group []scenarios.Scenario, recipes []variants.Recipe, engine ensemble.Engine, ability faults.Ability,
 ) (can []scenarios.Scenario, refused []LeftOut) {

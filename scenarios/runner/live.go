@@ -7,26 +7,25 @@ import (
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
-// liveInterval is the time between two calls of Runner.Live.
 const liveInterval = time.Second
 
-// Live is what a measurement has done in its load, until now.
+// Live is the progress of a measurement's load.
 type Live struct {
 	Measured
 	Elapsed time.Duration // since the load began, warm-up included
 	Planned time.Duration // the length of the load, warm-up included; 0 if it is not known
 	WarmUp  bool          // the window has not begun
-	Phase   string        // the recipe's first phase, which each P99 is of
+	Phase   string        // the recipe's first phase, whose P99s are shown
 	Next    string        // describes the measurement that follows; empty after the last one of a scenario
 	Totals  Totals
 	Minute  []Second // the last whole seconds, at most 60, the latest one last
 	recorder.LastSeconds
 }
 
-// Second is what happened in one whole second of a measurement, so that a display needs nothing of the recorder.
+// Second counts one whole second of a measurement. With this alias, a display does not import the recorder.
 type Second = recorder.Second
 
-// Totals are counts from the start of a measurement on.
+// Totals are counts since the start of a measurement.
 type Totals = recorder.Totals
 
 // Measured names a measurement.
@@ -41,7 +40,7 @@ func (l Live) Remaining() (left time.Duration, known bool) {
 	return max(l.Planned-l.Elapsed, 0), l.Planned > 0
 }
 
-// showLive calls the measurement's live function every second until stop is called.
+// showLive calls Live, if it is set, every second until stop is called.
 func (m *activeLoad) showLive() (stop func()) {
 	if m.Live == nil {
 		return func() {}

@@ -17,11 +17,11 @@ import (
 // lockstepMode lets clients act one at a time, so that no two changes fire the same watch and the counts are exact:
 //
 //  1. Start: the runner lets a client begin its only step, and waits for rest before it starts the next client.
-//  2. Rest: docs/glossary.md defines when a client is at rest. The runner sends syncs on sessions that
-//     lag behind, so that no notification is still on its way.
-//  3. Hold: a client that has what its recipe gives it, such as a lock, waits in its hold. It is then a holder.
-//  4. Asked: in some recipes another client can ask a holder to go on. An asked holder goes on before the next start.
-//  5. Turn: when all clients have started, the holders go on one at a time, asked ones first. Before each turn, the
+//  2. Rest: docs/glossary.md defines when a client is at rest. The runner sends syncs on sessions that lag behind, so that
+//     no notification is still on its way.
+//  3. Hold: a client that has acquired what its recipe grants, such as a lock, waits in its hold. It is then a holder.
+//  4. Asked: in some recipes another client can ask a holder to continue. An asked holder continues before the next start.
+//  5. Turn: when all clients have started, the holders continue one at a time, asked ones first. Before each turn, the
 //     runner waits for rest.
 //
 // The recipe's [variants.CountFrom] says whether starts are counted.
@@ -48,7 +48,6 @@ func (lockstepMode) run(ctx context.Context, m *measurement) (o observation, err
 	return o, err
 }
 
-// lockstep is the state of a running lockstep load.
 type lockstep struct {
 	*measurement
 	mu      sync.Mutex
@@ -62,11 +61,11 @@ type lockstep struct {
 type holder struct {
 	*pool.Client
 	turn     chan struct{}   // closed when the holder's turn comes
-	asked    <-chan struct{} // closed when another client asks the holder to go on; nil if no client can
+	asked    <-chan struct{} // closed when another client asks the holder to continue; nil if no client can
 	notified int             // the number of notifications that the client had received when it began to hold
 }
 
-// cutShort reports whether another client has asked the holder to go on, or the holder's session is lost.
+// cutShort reports whether another client has asked the holder to continue, or the holder's session is lost.
 func (h *holder) cutShort() bool {
 	select {
 	case <-h.asked:
@@ -76,7 +75,7 @@ func (h *holder) cutShort() bool {
 	}
 }
 
-// drive starts all clients and then gives each holder its turn. It returns the counts.
+// drive starts all clients and then gives each holder its turn.
 func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observation, error) {
 	heap := newHeapProbe(l.measurement)
 	if err := heap.before(ctx); err != nil {
@@ -118,7 +117,7 @@ func (l *lockstep) lineUpCounted(ctx context.Context, group *errgroup.Group, hea
 	return begin, nil
 }
 
-// lineUp starts the clients one at a time. Holders that are cut short go on before the next client starts.
+// lineUp starts the clients one at a time. Holders that are cut short continue before the next client starts.
 func (l *lockstep) lineUp(ctx context.Context, group *errgroup.Group) error {
 	for _, c := range l.pool.Clients {
 		if err := l.startOne(ctx, group, c); err != nil {
@@ -171,7 +170,6 @@ func (l *lockstep) restAll(ctx context.Context) error {
 	return nil
 }
 
-// start lets a client make its step in a goroutine of the group.
 func (l *lockstep) start(ctx context.Context, group *errgroup.Group, c *pool.Client) {
 	l.mu.Lock()
 	l.working[c] = true
@@ -188,7 +186,6 @@ func (l *lockstep) start(ctx context.Context, group *errgroup.Group, c *pool.Cli
 	})
 }
 
-// hold lets a client hold: it waits for the client's turn, and then for the scenario's hold time.
 func (l *lockstep) hold(ctx context.Context, c *pool.Client, life *pool.Life, asked <-chan struct{}) error {
 	h := &holder{c, make(chan struct{}), asked, c.Ledger.Notified()}
 	l.mu.Lock()
@@ -203,7 +200,6 @@ func (l *lockstep) hold(ctx context.Context, c *pool.Client, life *pool.Life, as
 	}
 }
 
-// letGo gives a holder its turn when its server has caught up.
 func (l *lockstep) letGo(ctx context.Context, h *holder) error {
 	if err := l.catchUp(ctx, h.Client); err != nil {
 		return err
@@ -244,7 +240,7 @@ func (l *lockstep) first() *holder {
 	return l.holding[0]
 }
 
-// firstCutShort returns the first holder that is cut short, or nil if there is none.
+// firstCutShort returns nil if no holder is cut short.
 func (l *lockstep) firstCutShort() *holder {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -254,14 +250,14 @@ func (l *lockstep) firstCutShort() *holder {
 	return nil
 }
 
-// rest returns when the clients that are at work or can be asked to go on are at rest. If only is not nil, rest
+// rest returns when the clients that are at work or can be asked to continue are at rest. If only is not nil, rest
 // considers that client alone.
 //
 // A session that has not received the latest zxid is fenced if a write since the last rest may have fired its watch, because the
-// notification may still be on its way. So is one that has been notified since its last request, because the client library may not have
-// passed the notification on. Other sessions need no fence, so that a step does not take as many syncs as there are
-// clients. After a herd, most sessions need none: each has read something to set its watch again. The clients are at rest if
-// none is active after the fences, and none has made progress since before the fences.
+// notification may still be on its way. A session that has been notified since its last request is fenced too, because the client
+// library may not have passed the notification on. Other sessions need no fence, so that a step does not take as many syncs as
+// there are clients. After a herd, most sessions need none: each has read something to set its watch again. The clients are at
+// rest if none is active after the fences, and none has made progress since before the fences.
 func (l *lockstep) rest(ctx context.Context, only *pool.Client) error {
 	for {
 		for _, p := range l.progressOf(only) {
@@ -294,7 +290,7 @@ func (l *lockstep) rest(ctx context.Context, only *pool.Client) error {
 	}
 }
 
-// progress says how far a client has come that is at work, or that holds and can be asked to go on. If two values are
+// progress says how far a client has come that is at work, or that holds and can be asked to continue. If two values are
 // equal, the client has neither received a notification nor begun a wait in between.
 type progress struct {
 	client        *pool.Client
@@ -304,7 +300,7 @@ type progress struct {
 }
 
 // active reports whether the client still has to act on a reply or a notification. A holder that has received a
-// notification during its hold is active until that notification has made another goroutine ask it to go on.
+// notification during its hold is active until that notification has made another goroutine ask it to continue.
 func (p progress) active() bool {
 	if p.held == nil {
 		return !p.client.AtRest()
@@ -312,7 +308,7 @@ func (p progress) active() bool {
 	return !p.held.cutShort() && p.client.Ledger.Notified() != p.held.notified
 }
 
-// progressOf returns the progress of the clients that are at work or can be asked to go on. If only is not nil, it
+// progressOf returns the progress of the clients that are at work or can be asked to continue. If only is not nil, it
 // returns the progress of that client alone.
 func (l *lockstep) progressOf(only *pool.Client) []progress {
 	l.mu.Lock()
@@ -334,7 +330,6 @@ func (l *lockstep) progressOf(only *pool.Client) []progress {
 	return all
 }
 
-// atWork reports whether a client has started, does not hold, and has not completed its step.
 func (l *lockstep) atWork(c *pool.Client) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

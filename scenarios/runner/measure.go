@@ -36,30 +36,30 @@ type measurement struct {
 	granted    time.Duration  // the session timeout
 }
 
-// activeLoad is a load that clients apply: what they do, whether they get on, and how it has ended.
+// activeLoad is a load that clients apply: their operations, their progress, and how the load has ended.
 type activeLoad struct {
-	scenarioRun // of which it is a part; a rehearsal shortens the scenario
+	scenarioRun // a copy, because a rehearsal shortens the scenario
 	task
 	config   pool.Config
 	patience time.Duration // the longest time without progress, after which the load fails with ErrStuck
-	atMost   time.Duration // after which clients begin no further operation; 0 means never
+	atMost   time.Duration // clients begin no operation later than this; 0 means no limit
 	pool     *pool.Pool
 	stream   *stream
-	injector *chaos.Injector // of faults; has none in a rehearsal
+	injector *chaos.Injector // has no faults in a rehearsal
 	arrivals *load.Arrivals  // nil unless the load is open
 	first    snapshot        // before the load
-	done     atomic.Int64    // the operations that clients have completed, those of a warm-up left out
+	done     atomic.Int64    // completed operations, without a warm-up
 	held     atomic.Int64    // how often clients of a closed load have begun to hold
 	breached *ending         // nil unless a breach of the promise has ended the load
-	part     *part           // nil until the window of a load of a duration has ended
+	part     *part           // nil until the window has ended; always nil for a load of a number of operations
 }
 
 // stuckAfter is the patience of a measurement. It is longer than a session timeout: when a lost client's ephemeral znodes are
-// removed, others may go on.
+// removed, others may proceed.
 const stuckAfter = 45 * time.Second
 
-// run measures and fills in the document. The caller creates and removes the znodes. If the load fails, the document is partial, or
-// holds only the violations of the recipe's promise until then.
+// run measures and fills in the document. The caller creates and removes the znodes. If the load fails, the document is partial,
+// or holds only the violations of the recipe's promise until the failure.
 func (m *measurement) run(ctx context.Context, d *results.Document) (err error) {
 	m.config.Tunnelled = d.Scenario.Tunnelled
 	if m.config.Driver, d.Driver, err = pool.StartDriver(ctx, m.recipe, m.variant); err != nil {
@@ -103,7 +103,7 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 	return nil
 }
 
-// floorAfter measures the second half of the floor, unless the servers still answer a background that was too much for them.
+// floorAfter measures the second half of the floor, unless the background has saturated the servers, which are still busy with it.
 func (m *measurement) floorAfter(ctx context.Context) *results.Floor {
 	if m.background.Saturates() {
 		m.floor.floor.Why = background.ErrSaturated.Error()
@@ -116,8 +116,8 @@ func (m *measurement) floorAfter(ctx context.Context) *results.Floor {
 	return &m.floor.floor
 }
 
-// load applies the load while bystanders read and the background is on, and streams everything that the clients record to the
-// recorder. If the background saturates the ensemble, the clients do nothing.
+// load applies the load while bystanders read and the background is on, and streams the clients' records to the recorder. If the
+// background saturates the ensemble, the clients do nothing.
 func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (observation, error) {
 	if err := m.background.Open(ctx, m.pool.Epoch, m.config.Servers); err != nil {
 		return observation{}, err
@@ -145,7 +145,7 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	if m.background.Saturates() {
 		o, err = m.unloaded(), nil
 	}
-	err = errors.Join(err, m.injector.Finish(ctx), m.drainUnfinished(ctx, o)) // in this order: servers that are paused answer nothing
+	err = errors.Join(err, m.injector.Finish(ctx), m.drainUnfinished(ctx, o)) // in this order: paused servers do not answer
 	o.health = machine.TakeVitals().Since(m.vitals)
 	m.background.Close()
 	bystanders.Finish()
@@ -157,7 +157,6 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	return o, bystanders.Examine(&o.health)
 }
 
-// faulty reports whether faults happen during the load.
 func (m *activeLoad) faulty() bool { return m.repeat > 0 && m.scenario.Faulty() }
 
 func (m *activeLoad) newInjector(record *recorder.Recorder) *chaos.Injector {
@@ -171,7 +170,7 @@ func (m *activeLoad) newInjector(record *recorder.Recorder) *chaos.Injector {
 	return chaos.New(c)
 }
 
-// unloaded returns the observation of a load that was not applied. Its window is empty.
+// unloaded returns the observation of a load that was not applied, with an empty window.
 func (m *measurement) unloaded() observation {
 	m.stream.openWindow()
 	m.stream.closeWindow()
@@ -196,7 +195,6 @@ func (m *measurement) recorderConfig() recorder.Config {
 	}
 }
 
-// lossNames returns the names of some losses.
 func lossNames(losses []variants.Loss, wanted func(variants.Loss) bool) []string {
 	var names []string
 	for _, l := range losses {
@@ -207,8 +205,8 @@ func lossNames(losses []variants.Loss, wanted func(variants.Loss) bool) []string
 	return names
 }
 
-// losses returns the losses that are counted: with faults those of the recipe, and otherwise those that the variant does not
-// promise to avoid even then.
+// losses returns the losses that are counted: with faults, all losses of the recipe, and without faults, the losses that the
+// variant does not even then promise to avoid.
 func (m *activeLoad) losses() []variants.Loss {
 	if !m.faulty() {
 		return m.variant.ForgoesAlways
@@ -216,8 +214,8 @@ func (m *activeLoad) losses() []variants.Loss {
 	return m.recipe.Losses
 }
 
-// damage returns the function that receives each damage that the observer finds. It counts the damage, and reports a violation if the
-// variant promises that it does not happen. Without any loss to count it returns nil, so that all damage is a violation.
+// damage returns the function that receives each damage that the observer finds. It counts the damage, and reports a violation
+// if the variant promises to avoid it. Without any loss to count it returns nil, so that all damage is a violation.
 func (m *activeLoad) damage(record *recorder.Recorder) func(variants.Damage) {
 	counted, forgone := m.losses(), m.variant.Forgone
 	if !m.faulty() {
@@ -236,7 +234,7 @@ func (m *activeLoad) damage(record *recorder.Recorder) func(variants.Damage) {
 	}
 }
 
-// countOrphans counts the znodes that no client will remove. It lets all clients leave first.
+// countOrphans counts the znodes that no client will remove. All clients leave first.
 func (m *measurement) countOrphans(ctx context.Context, record *recorder.Recorder) error {
 	if !m.faulty() || m.recipe.Orphans == nil || m.background.Saturates() {
 		return nil
@@ -253,8 +251,8 @@ func (m *measurement) countOrphans(ctx context.Context, record *recorder.Recorde
 	return nil
 }
 
-// oracle compares the clients' counts with the servers'. Where servers fail by a schedule, it leaves that out: the leader may make
-// a transaction of a request that it got before it was paused, and of the end of the session that sent it.
+// oracle compares the clients' counts with the servers'. If servers fail by a schedule, it omits the comparison: a paused leader
+// may later commit a request that it received before, or the end of the session that sent the request.
 func (m *measurement) oracle(o observation) results.Oracle {
 	if m.background.Saturates() {
 		return results.Oracle{Why: "no load was applied"}
@@ -270,7 +268,7 @@ func (m *measurement) oracle(o observation) results.Oracle {
 	return out
 }
 
-// facts returns the part of the result that does not come from events: counts, health, and the servers' accounts.
+// facts returns the part of the result that does not come from events: counts, health, and the servers' counters.
 func (m *measurement) facts(o observation) recorder.Facts {
 	return recorder.Facts{
 		Counts:         scenarios.CountsOf(o.counts),
@@ -300,7 +298,7 @@ func (m *measurement) examine(o *observation) {
 	h.LeaderChanged = o.whole() && (o.begin.leader != o.end.leader || o.begin.leader == 0)
 }
 
-// contenders returns what N in the formulas is: the number of participants.
+// contenders returns N of the formulas: each thread of a threaded recipe counts as one client.
 func (m *activeLoad) contenders() int {
 	if m.recipe.Threaded {
 		return m.config.Clients * max(m.config.Size, 1)
@@ -340,7 +338,6 @@ type mode interface {
 	rehearsal(m *measurement) bool
 }
 
-// modeOf returns the mode of a valid scenario.
 func modeOf(s scenarios.Scenario) mode {
 	switch s.Mode {
 	case scenarios.Lockstep:
@@ -352,28 +349,27 @@ func modeOf(s scenarios.Scenario) mode {
 	}
 }
 
-// observation is the outcome of a load: the counts of the sessions in the window, and the accounts at rest before and after.
+// observation is the outcome of a load: the counts of the sessions in the window, and the snapshots at rest before and after.
 type observation struct {
 	counts     wire.Counts
 	begin, end snapshot
 	givenUp    int64         // arrivals of an open load that were due in the window and that no client began
-	unserved   int64         // those that a client began and never completed
+	unserved   int64         // arrivals that a client began and never completed
 	heap       *results.Heap // nil if the scenario does not ask for it
 	health     results.Health
 	unfinished *results.Unfinished // nil for a load that was finished
 	partial    bool                // the load or the run has failed
 }
 
-// whole reports whether the load was finished, so that the servers' accounts are known.
+// whole reports whether the load was finished, so that a snapshot follows it.
 func (o observation) whole() bool { return o.unfinished == nil && !o.partial }
 
-// between returns the observation of everything that happened between two snapshots.
 func between(begin, end snapshot) observation {
 	counts := end.client
 	counts.Sub(begin.client)
 	return observation{counts: counts, begin: begin, end: end}
 }
 
-// rehearsalLength is the longest that the load of a rehearsal lasts. It allows for some thousand requests, after which
-// servers have compiled the code that they use most.
+// rehearsalLength bounds the load of a rehearsal. It allows for some thousand requests, after which servers have compiled the
+// code that they use most.
 const rehearsalLength = time.Second

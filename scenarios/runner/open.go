@@ -8,8 +8,9 @@ import (
 	"github.com/zkbench/zkbench/scenarios/load"
 )
 
-// openMode lets operations arrive at a rate and cuts the window out of the running load. When the window ends, no further operation
-// arrives, and clients serve the backlog, unless the load was beyond their capacity.
+// openMode lets operations arrive at a rate and cuts the window out of the running load. When the window ends, no further
+// operation arrives, and clients serve the backlog. They may take as long as the window for it. If the
+// load was beyond their capacity, the backlog is dropped.
 type openMode struct{ durationMode }
 
 // rehearsal lets all clients loop: at a low rate, servers would get too few requests to warm up.
@@ -27,7 +28,7 @@ func (openMode) run(ctx context.Context, m *measurement) (o observation, err err
 	stop := m.arrivals.Start(ctx, load.DueTimesOf(m.scenario, m.rate, m.repeat, m.recipe.BatchOf(m.scenario.Size)))
 	defer stop()
 	var start, end time.Duration
-	var limit *time.Timer // of serving the backlog after the window
+	var limit *time.Timer // ends the serving of the backlog after the window
 	err = m.loop(ctx, m.arrivals, func(ctx context.Context) (err error) {
 		start, end, err = m.cutWindow(run, ctx, m.arrivals, &o)
 		if err != nil {
@@ -50,5 +51,4 @@ func (openMode) run(ctx context.Context, m *measurement) (o observation, err err
 	return o, err
 }
 
-// isOpen reports whether the measurement's operations arrive at a rate.
 func (m *activeLoad) isOpen() bool { return m.scenario.Mode == scenarios.Open }

@@ -18,7 +18,7 @@ type snapshot struct {
 	servers       []serverReading
 	notifications int64 // sent by all servers since their start; only on an ensemble that zkbench owns
 	zxid          int64 // the last transaction that any server has applied
-	sessions      int64 // that exist at that transaction
+	sessions      int64 // the number of sessions that exist at that transaction
 	leader        int   // zero if no server reports to be the leader
 	err           error // why a server's counters are missing
 }
@@ -34,7 +34,6 @@ func (m *measurement) firstSnapshot(ctx context.Context) (snapshot, error) {
 	return r, m.background.Start(ctx)
 }
 
-// begin takes the first snapshot and opens the window.
 func (m *measurement) begin(ctx context.Context) (snapshot, error) {
 	r, err := m.firstSnapshot(ctx)
 	if err == nil {
@@ -43,9 +42,9 @@ func (m *measurement) begin(ctx context.Context) (snapshot, error) {
 	return r, err
 }
 
-// snapshotAtRest ends the background, waits until every session has caught up with the leader, and then takes a snapshot. No client
-// may be at work.
-// The snapshot records which server does not answer. That is not returned as an error, which would discard the measurement.
+// snapshotAtRest ends the background, waits until every session has caught up with the leader, and then takes a snapshot. No
+// client may be at work. A server that does not answer is recorded in the snapshot: as an error, it would discard the
+// measurement.
 func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	var r snapshot
 	if err := m.background.Drain(ctx); err != nil {
@@ -59,14 +58,13 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 		return r, err
 	}
 	r.client, r.background = m.pool.Counts(), m.background.Counts()
-	for zxid := int64(-1); r.zxid != zxid && r.err == nil; { // a session may run out while the servers are read
+	for zxid := int64(-1); r.zxid != zxid && r.err == nil; { // a session may expire while the servers are read
 		zxid = r.zxid
 		r.read(readServers(ctx, m.Ensemble))
 	}
 	return r, ctx.Err()
 }
 
-// read sets the servers' part of the snapshot.
 func (r *snapshot) read(servers []serverReading) {
 	*r = snapshot{client: r.client, background: r.background, servers: servers}
 	for _, s := range servers {
@@ -74,8 +72,8 @@ func (r *snapshot) read(servers []serverReading) {
 	}
 }
 
-// add includes a server's counters. The last transaction may be one that the leader has not applied yet: a follower can apply
-// and answer a write before it does.
+// add includes a server's counters. The leader may not have applied the last transaction yet: a follower can apply and answer a
+// write before the leader does.
 func (r *snapshot) add(s serverReading) {
 	r.err = errors.Join(r.err, s.err)
 	r.notifications += s.notifications
@@ -87,10 +85,10 @@ func (r *snapshot) add(s serverReading) {
 	}
 }
 
-// crossCheck compares the sessions' counts between two snapshots with a second oracle, the servers. Their counters of sent
-// notifications are compared with the notifications that arrived, lost ones included. The servers' transactions are compared with
-// the writes of clients and background, as they include the failed writes that other counters of the servers leave out, and with the
-// sessions that were opened and ended.
+// crossCheck compares the counts of the sessions between two snapshots with the counters of the servers, a second oracle. The
+// notifications that the servers sent are compared with the notifications that arrived, lost ones included. The servers'
+// transactions are compared with the writes of clients and background, and with the sessions that were opened and ended.
+// Transactions include failed writes, which other counters of the servers omit.
 func crossCheck(owned bool, begin, end snapshot) results.Oracle {
 	client, background := end.client, end.background
 	client.Sub(begin.client)
@@ -115,16 +113,17 @@ func crossCheck(owned bool, begin, end snapshot) results.Oracle {
 	return o
 }
 
-// sessionTransactions returns how many transactions opened and ended sessions, without those that are counted as writes of a recipe. Only
-// the servers know which of the sessions that clients left without closing them have run out: their number of sessions, which grew by
-// so many, shows it. A close that is counted and whose reply is missing may not have taken effect, which the ledger leaves in doubt.
+// sessionTransactions returns how many transactions opened and ended sessions, without the transactions that are counted as
+// writes of a recipe. Clients leave some sessions without closing them, and only the servers know which of these have expired.
+// The growth of the servers' number of sessions, grew, shows how many. A counted close without a reply may not have taken effect;
+// the ledger counts it as unknown.
 func sessionTransactions(all wire.Counts, grew int64) int64 {
 	ranOut := all.SessionsOpened - all.SessionsClosed - grew
 	counted := all.Requests[wire.OpCreateSession] + all.Requests[wire.OpCloseSession]
 	return max(all.SessionsOpened+all.SessionsClosed+max(ranOut, 0)-counted, 0)
 }
 
-// whyUnchecked returns why the servers' counters cannot be compared with the clients', or nothing.
+// whyUnchecked returns why the servers' counters cannot be compared with the clients', or an empty text.
 func whyUnchecked(owned bool, begin, end snapshot) string {
 	switch {
 	case !owned:
@@ -142,11 +141,12 @@ func whyUnchecked(owned bool, begin, end snapshot) string {
 	return ""
 }
 
-// whyDoubtful returns why the comparison is not exact, or nothing.
+// whyDoubtful returns why the comparison is not exact, or an empty text.
 func whyDoubtful(o results.Oracle) string {
 	if !o.Doubtful() {
 		return ""
 	}
-	return fmt.Sprintf("connections ended at the servers before all had been counted: up to %d notifications more may have been sent, and up to %d transactions fewer made",
+	return fmt.Sprintf("connections ended at the servers before all had been counted: "+
+		"up to %d notifications more may have been sent, and up to %d transactions fewer made",
 		o.UnknownNotifications, o.UnknownTransactions)
 }

@@ -1,9 +1,9 @@
 // Package runner runs a scenario: in each repeat it measures each variant under each number of clients, and saves one document
 // per measurement.
 //
-// It takes one position: a comparison is made within one run. All variants of a scenario run on the same ensemble, in an
-// order that is shuffled anew in each repeat, so that drift and other load on the machine affect them alike. Everything
-// that puts a number in doubt, such as a saturated client or a lost session, is part of the document.
+// A comparison is made within one run. All variants of a scenario run on the same ensemble, in an order that is shuffled anew in
+// each repeat, so that drift and other load on the machine affect them alike. Every doubt about a number, such as a saturated
+// client or a lost session, is part of the document.
 package runner
 
 import (
@@ -35,7 +35,7 @@ type Runner struct {
 	Ensemble    ensemble.Ensemble
 	Recipes     []variants.Recipe
 	Environment results.Environment // the machine's part; the ensemble's is added
-	Run         string              // the name of the invocation, and of the znode below which all others are created
+	Run         string              // the name of the invocation, and of the znode that all others are created below
 	Temporary   bool                // the ensemble ends with the run, and all znodes with it
 
 	// Save receives the document of each complete measurement when it ends.
@@ -43,22 +43,21 @@ type Runner struct {
 	// Progress is called before each measurement with the number of measurements done, their total, and a description of the
 	// next one. It is called once more at the end.
 	Progress func(done, total int, next string)
-	// Partial, if not nil, receives the document of a measurement with a window of more than a minute that is not completed, because
-	// ctx ends or the load fails after the window has begun.
+	// Partial, if not nil, receives the document of an incomplete measurement: ctx ended or the load failed after the window began.
+	// Only windows of more than a minute are kept in part.
 	Partial func(*results.Document) error
 	// Live, if not nil, is called every second during a load, never concurrently with the functions above.
 	Live func(Live)
 
-	// Connecting is called now and then while the sessions of a measurement are opened, with the number of those that are
-	// established and their total. It may be nil.
+	// Connecting, if not nil, is called now and then while the sessions of a measurement are opened, with the number of
+	// established sessions and their total.
 	Connecting func(done, of int)
 
-	shortFloors bool                // as few rounds as a floor needs
-	unrehearsed bool                // no measurements of repeat zero
+	shortFloors bool                // floors have their least number of rounds
+	unrehearsed bool                // there are no rehearsals
 	nap         func(time.Duration) // for [load.Arrivals]; nil means [machine.SleepPrecisely]
 }
 
-// task is one measurement in a plan.
 type task struct {
 	variant variants.Variant
 	clients int
@@ -67,7 +66,6 @@ type task struct {
 	next    string // describes the task that follows; empty for the last one
 }
 
-// describe names a task in messages.
 func (t task) describe(recipe string) string {
 	clients := "clients"
 	if t.clients == 1 {
@@ -106,7 +104,8 @@ func plan(s scenarios.Scenario, recipe variants.Recipe) []task {
 const rehearsalClients = 1000
 
 // rehearsal lists the measurements of repeat zero, which are not saved: every variant once, under the middle number of clients and
-// the middle rate. It leaves out variants that are known to be broken, whose times are not compared.
+// the middle rate. It omits variants that are known to be broken, because their times are not compared.
+//
 // Servers that have just started are slow until their code is compiled, and their heaps grow while classes are loaded. Without
 // a rehearsal, the first measurement would include that. The mode decides whether it needs a rehearsal, and keeps it short.
 func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
@@ -124,9 +123,9 @@ func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
 	return tasks
 }
 
-// RunScenario makes all measurements of a scenario. When ctx ends, the measurement under way ends, see Partial, and those
-// before it stay saved. If the background alone saturates the ensemble, the document that says so is the last one. All
-// znodes are removed in any case. If that fails, the error wraps a [LeftError].
+// RunScenario makes all measurements of a scenario. When ctx ends, the measurement under way ends, see Partial, and the earlier
+// ones stay saved. If the background alone saturates the ensemble, the document that says so is the last one. All znodes are
+// removed in any case. If that fails, the error wraps a [pool.LeftError].
 func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err error) {
 	recipe := s.RecipeAmong(r.Recipes)
 	if recipe == nil {
@@ -158,7 +157,7 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 		r.Progress(done, len(tasks), t.describe(s.Recipe))
 		err := p.perform(ctx, t)
 		if errors.Is(err, background.ErrSaturated) {
-			break // as would all others; the document of this one says so
+			break // all other measurements would fail too; the document of this one gives the reason
 		}
 		if err != nil {
 			return err
@@ -181,7 +180,7 @@ func (p *scenarioRun) prepareBackground(ctx context.Context) (err error) {
 	return err
 }
 
-// backgroundOf returns the background of a measurement. In a rehearsal it is alone for a shorter time.
+// backgroundOf returns the background of a measurement. In a rehearsal it runs alone for a shorter time.
 func (p scenarioRun) backgroundOf(t task) *background.Load {
 	alone := background.AloneLength
 	if t.repeat == 0 {
@@ -190,7 +189,7 @@ func (p scenarioRun) backgroundOf(t task) *background.Load {
 	return background.New(p.scenario.Background, p.znodes, alone)
 }
 
-// closeRoot removes the run's znodes. It is no error that servers do not answer if they end with the run.
+// closeRoot removes the run's znodes. Servers that end with the run need not answer.
 func (r *Runner) closeRoot(ctx context.Context, root *pool.Root) error {
 	err := root.Close(ctx)
 	if r.Temporary && errors.Is(err, namespace.ErrSilent) {
@@ -199,23 +198,22 @@ func (r *Runner) closeRoot(ctx context.Context, root *pool.Root) error {
 	return err
 }
 
-// scenarioRun is one scenario under way.
 type scenarioRun struct {
 	*Runner
 	scenario    scenarios.Scenario
 	recipe      variants.Recipe
 	description ensemble.Description
 	root        *pool.Root
-	znodes      []string // of the background
+	znodes      []string // that the background reads and writes
 }
 
 // BrokenError reports that a variant broke the recipe's promise in a measurement that was not completed.
 type BrokenError struct {
-	Document *results.Document // identifies the measurement and has the violations
+	Document *results.Document // names the measurement and holds the violations
 	Err      error             // why it was not completed
 }
 
-// Error returns the violations and then the failure, which is less important.
+// Error lists the violations first, because the failure is less important.
 func (e *BrokenError) Error() string {
 	var text strings.Builder
 	report.WriteBreaches(&text, []*results.Document{e.Document})
@@ -225,7 +223,7 @@ func (e *BrokenError) Error() string {
 // Unwrap returns why the measurement was not completed.
 func (e *BrokenError) Unwrap() error { return e.Err }
 
-// perform makes one measurement and saves it. If the measurement fails, its document is not saved, unless as a partial one, and its
+// perform makes one measurement and saves it. If the measurement fails, its document is saved at most as a partial one, and its
 // violations are part of the error.
 func (p scenarioRun) perform(ctx context.Context, t task) error {
 	d := p.document(t)
@@ -246,11 +244,10 @@ func (p scenarioRun) perform(ctx context.Context, t task) error {
 	return err
 }
 
-// diagnoseTimeout is how long finding the faults of servers may take.
 const diagnoseTimeout = 10 * time.Second
 
 // diagnose adds to the error of a measurement which servers have faults. All faults of the schedule are over then, so that these
-// are others. An interrupted run is not diagnosed.
+// faults are unplanned. An interrupted run is not diagnosed.
 func (p scenarioRun) diagnose(ctx context.Context, err error) error {
 	if errors.As(err, new(*ensemble.FaultyError)) || ctx.Err() != nil && !errors.Is(context.Cause(ctx), pool.ErrOwnerLost) {
 		return err
@@ -263,8 +260,8 @@ func (p scenarioRun) diagnose(ctx context.Context, err error) error {
 	return err
 }
 
-// measure fills in a document and saves it. The document of a rehearsal is saved only if it has violations, and that of a load that
-// was not finished as a partial one.
+// measure fills in a document and saves it. The document of a rehearsal is saved only if it has violations. The document of an
+// unfinished load is saved as a partial one.
 func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -318,12 +315,12 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 	return err
 }
 
-// session returns a handle on the run's own session, which takes no part in a load.
+// session returns the run's own session, which does not take part in a load.
 func (p scenarioRun) session() *session.Session {
 	return session.NewMonitoredSession(p.root.Conn, p.root.Monitor)
 }
 
-// document returns a document with the fields that are known before the measurement.
+// document returns a document with the fields that are known before a measurement.
 func (p scenarioRun) document(t task) *results.Document {
 	s, e := p.scenario, p.description
 	d := &results.Document{
@@ -366,7 +363,6 @@ func (p scenarioRun) document(t task) *results.Document {
 // defaultTick is the tick of servers that do not report theirs.
 const defaultTick = 2 * time.Second
 
-// tickOf returns the servers' tick.
 func tickOf(d ensemble.Description) time.Duration {
 	if millis, err := strconv.Atoi(d.Config["tickTime"]); err == nil {
 		return time.Duration(millis) * time.Millisecond

@@ -12,14 +12,13 @@ import (
 	"github.com/zkbench/zkbench/scenarios/pool"
 )
 
-// readPatience is how long a server may take to answer at rest, retries included. It is long enough for a short pause of the
-// server, as nothing is measured meanwhile.
+// readPatience is how long a server may take to answer at rest, retries included. It covers a short pause of the server, because
+// nothing is measured meanwhile.
 const readPatience = 15 * time.Second
 
 // readRetry is the time before a server that has refused is asked again.
 const readRetry = 200 * time.Millisecond
 
-// serverReading is the status and the counters that one server reports.
 type serverReading struct {
 	ensemble.Server
 	status        ensemble.Status
@@ -31,7 +30,7 @@ type serverReading struct {
 	err           error            // why the reading is incomplete although it is needed
 }
 
-// readServers reads all servers at the same time, as a server that has stopped keeps its reader waiting.
+// readServers reads all servers at the same time, because a server that has stopped keeps its reader waiting.
 func readServers(ctx context.Context, e ensemble.Ensemble) []serverReading {
 	readings := make([]serverReading, len(e.Servers()))
 	var reading sync.WaitGroup
@@ -66,7 +65,6 @@ func readServer(ctx context.Context, s ensemble.Server, owned bool) serverReadin
 	return r
 }
 
-// reportServers returns how the counters of each server changed between two readings.
 func reportServers(begin, end []serverReading) []results.ServerReport {
 	reports := make([]results.ServerReport, len(end))
 	for i, after := range end {
@@ -75,7 +73,6 @@ func reportServers(begin, end []serverReading) []results.ServerReport {
 	return reports
 }
 
-// reportServer returns how the counters of one server changed between two readings.
 func reportServer(before, after serverReading) results.ServerReport {
 	r := results.ServerReport{Server: after.ID, Name: after.Name, Role: string(after.status.Role)}
 	if unread := cmp.Or(before.unread, after.unread); unread != nil {
@@ -104,8 +101,8 @@ func reportServer(before, after serverReading) results.ServerReport {
 	return r
 }
 
-// restarted reports whether a server began anew between two readings, with its process or without: its uptime then grew by less than
-// the time from the first answer to the second question. One percent and 10 ms are allowed for differences of the clocks.
+// restarted reports whether a server began anew between two readings, in a new process or in the same one. Its uptime then grew by
+// less than the time from the first answer to the second question. One percent and 10 ms are allowed for differences of the clocks.
 func restarted(before, after serverReading) bool {
 	aged := time.Duration(after.counters["zk_uptime"]-before.counters["zk_uptime"]) * time.Millisecond
 	elapsed := after.asked.Sub(before.answered)
@@ -117,7 +114,7 @@ func restarted(before, after serverReading) bool {
 func timingOf(name string, before, after map[string]int64) *results.Timing {
 	added := func(what string) int64 { return after[what+name] - before[what+name] }
 	count, sum := added("zk_cnt_"), added("zk_sum_")
-	if count <= 0 || sum < 0 || after["zk_max_"+name] < 0 { // nothing was added, it began anew, or a clock was set back
+	if count <= 0 || sum < 0 || after["zk_max_"+name] < 0 { // nothing was added, the summary began anew, or a clock was set back
 		return nil
 	}
 	millis := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -88,7 +88,6 @@ func (s *scripted) aged(text string) string {
 	})
 }
 
-// set changes numbers in the answer to mntr.
 func (s *scripted) set(numbers map[string]int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +103,7 @@ func (s *scripted) Servers() []ensemble.Server {
 
 func (s *scripted) Owned() bool { return s.owned }
 
-// What real servers of both supported releases export becomes the difference between two moments.
+// A report has the difference of the counters between two moments, from texts of real servers of both supported releases.
 func TestServersReport(t *testing.T) {
 	for _, tt := range []struct {
 		name, server string
@@ -146,8 +145,8 @@ func TestServersReport(t *testing.T) {
 	}
 }
 
-// A server that does not answer for a moment is asked again; one that may not tell says why, without an error; one that
-// stays silent although its account is needed is an error.
+// A server that does not answer for a moment is asked again. A server that does not allow mntr is reported with the reason. A server
+// that stays silent although its counters are needed is an error.
 func TestServersThatDoNotAnswer(t *testing.T) {
 	const forbidden = "mntr is not executed because it is not in the whitelist.\n"
 	canceled, cancel := context.WithCancel(t.Context())
@@ -182,9 +181,10 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	}
 }
 
-// A measurement whose last reading is not whole is kept, without a second oracle.
+// A measurement whose last reading is incomplete is kept, without a second oracle.
 func TestOracleWithoutAnAccount(t *testing.T) {
-	o := runner.OracleWithout(errors.Join(errors.New("read the counters of zoo2: no answer"), errors.New("read the counters of zoo3: no answer")))
+	o := runner.OracleWithout(errors.Join(
+		errors.New("read the counters of zoo2: no answer"), errors.New("read the counters of zoo3: no answer")))
 	if o.Checked || o.Why != "read the counters of zoo2: no answer, read the counters of zoo3: no answer" {
 		t.Errorf("oracle %+v", o)
 	}

@@ -35,13 +35,12 @@ func excuses() []excuse {
 	}
 }
 
-// somethingFailed reports whether a fault happened in the window.
 func somethingFailed(d *results.Document) bool { return d.Failure != nil && len(d.Failure.Faults) > 0 }
 
 // machineStoodStill reports whether zkbench or a server got no CPU for long enough that a session could lose its connection. The
 // client library sends a ping after a third of the session timeout and gives up a connection after two thirds without a reply.
 //
-// Note: operations and reads that took long are no evidence. They are what a mistake of zkbench would cause as well.
+// Note: slow operations and reads are not evidence, because a mistake of zkbench could cause them as well.
 func machineStoodStill(d *results.Document) bool {
 	longest := max(d.Health.LatenessP99, d.Health.SchedulerP99, d.Health.GCPauseMax)
 	for _, s := range d.Servers {

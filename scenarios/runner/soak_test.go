@@ -65,7 +65,6 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// soakRecipes returns the recipes to run.
 func soakRecipes(t *testing.T) []variants.Recipe {
 	t.Helper()
 	recipes, text := catalog.Recipes(), os.Getenv(soakRecipesVariable)
@@ -99,7 +98,7 @@ func awaitGoroutines(t *testing.T, before int) {
 	})
 }
 
-// soak runs random scenarios one after another, and adds up what it sees.
+// soak runs random scenarios one after another, and sums up their results.
 type soak struct {
 	ensemble ensemble.Ensemble
 	recipes  []variants.Recipe
@@ -116,7 +115,7 @@ type soak struct {
 	began                      time.Time
 }
 
-// run measures until the time is over. Recipes take turns, so that a short soak leaves out as few as possible.
+// run measures until the time is over. Recipes take turns, so that a short soak omits as few as possible.
 func (s *soak) run(t *testing.T, length time.Duration) {
 	s.began = time.Now()
 	for i := 0; time.Since(s.began) < length; i++ {
@@ -150,7 +149,7 @@ func (s *soak) measure(t *testing.T, scenario scenarios.Scenario) error {
 	return err
 }
 
-// add counts a measurement, prints its line, and reports broken promises and reasons for invalid numbers that nothing excuses.
+// add counts a measurement, prints its line, and reports broken promises and unexplained reasons for invalid numbers.
 func (s *soak) add(t testing.TB, scenario scenarios.Scenario, d *results.Document) {
 	s.measured++
 	f := cmp.Or(d.Failure, &results.Failure{})
@@ -190,7 +189,6 @@ func (s *soak) breach(t testing.TB, scenario scenarios.Scenario, d *results.Docu
 	t.Errorf("%s/%s broke its promise in %s; repeat it with: %s", d.Recipe, d.Variant, scenario.Name, repeatCommand(scenario, []string{d.Variant}))
 }
 
-// summarize prints what was seen.
 func (s *soak) summarize(t *testing.T) {
 	t.Logf("seed %d: %d measurements in %s, %d operations, %d failed, faults %v, %d missed; %d violations %v; %d invalid, %d of them unexplained; worst recovery %s (%s)",
 		s.seed, s.measured, time.Since(s.began).Round(time.Second), s.operations, s.failed, s.caused, s.missed, s.violations, s.broken, s.invalid, s.unexcused,
@@ -219,7 +217,7 @@ func closedScenario(recipe string) string {
 	return fmt.Sprintf("<a file with recipe: %s, mode: closed>", recipe)
 }
 
-// The limits of what a soak chooses at random.
+// The limits of the random choices of a soak.
 const (
 	soakTimeout      = 4 * time.Second  // the shortest that the servers grant
 	soakFixedTimeout = 30 * time.Second // of clients that cannot join again: longer than a server takes to come back
@@ -232,7 +230,6 @@ const (
 	soakResolution   = 100 * time.Millisecond
 )
 
-// soakDice chooses at random.
 type soakDice struct{ *rand.Rand }
 
 // between returns a time from a to b in steps of the resolution.
@@ -240,7 +237,6 @@ func (d soakDice) between(a, b time.Duration) time.Duration {
 	return a + time.Duration(d.Int64N(int64((b-a)/soakResolution)+1))*soakResolution
 }
 
-// one returns one of several.
 func one[T any](d soakDice, of ...T) T { return of[d.IntN(len(of))] }
 
 // scenario returns the i-th scenario of the soak, which depends on nothing else but the seed and the recipes.
@@ -321,7 +317,7 @@ func (d soakDice) fault(kinds []faults.Kind, roles []string, s scenarios.Scenari
 	return f
 }
 
-// A soak has every recipe and every fault, and all that it runs can be run.
+// A soak has every recipe and every fault, and all its scenarios are valid.
 func TestSoakScenarios(t *testing.T) {
 	s := soak{ensemble: ensembletest.Embedded(t, quickTicks), recipes: catalog.Recipes(), seed: 1, kinds: faults.ClientKinds()}
 	seen := map[string]int{}

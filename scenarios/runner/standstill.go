@@ -14,14 +14,15 @@ import (
 	"github.com/zkbench/zkbench/scenarios/pool"
 )
 
-// errStandstill is the cause of the end of a load that stands still: all clients wait, and none can ever go on.
+// errStandstill is the cause that cancels a load that stands still: all clients wait, and none can ever proceed.
 var errStandstill = errors.New("the load stands still: all clients wait for notifications, and none can come")
 
-// standstillLook is the time between two looks at clients that complete no step. It decides nothing: the states of the clients do.
+// standstillLook is the time between two checks of clients that complete no step. A load stands still by the states of its clients,
+// however short this time is.
 const standstillLook = time.Second
 
-// mayStandStill reports whether the states of the clients can show that the load stands still. Where clients may fail, a session that is
-// lost may still notify others when it runs out, so that such loads are left to watchProgress.
+// mayStandStill reports whether the states of the clients can show that the load stands still. Loads with faults are left to
+// watchProgress, because a lost session may still cause notifications when it expires.
 func (m *activeLoad) mayStandStill() bool {
 	threads := m.recipe.Threaded && m.config.Size > 1
 	notified := m.recipe.SingleThreaded && !threads
@@ -31,7 +32,7 @@ func (m *activeLoad) mayStandStill() bool {
 	return notified && !m.faulty() && m.scenario.Mode == scenarios.Closed
 }
 
-// watchStandstill ends a load that stands still. The caller ends the watching with stop.
+// watchStandstill cancels the load when it stands still, until stop is called.
 func (m *activeLoad) watchStandstill(ctx context.Context, steps *atomic.Int64, cancel context.CancelCauseFunc) (stop func()) {
 	if !m.mayStandStill() {
 		return func() {}
@@ -55,8 +56,8 @@ func (m *activeLoad) watchStandstill(ctx context.Context, steps *atomic.Int64, c
 	return func() { end(); watching.Wait() }
 }
 
-// conclude ends the window of a load that stands still, reports the breach, and lets the observer report what else it shows. What the
-// clients do from now on, to withdraw, is not counted.
+// conclude ends the window of a load that stands still, reports the breach, and lets the observer report further violations. From
+// now on, the clients withdraw, which is not counted.
 func (m *activeLoad) conclude(ctx context.Context, waiting []*pool.Client) {
 	m.breached, _ = m.endWindow("stuck after", m.first.client)
 	text := fmt.Sprintf("stuck: %d of %d clients wait for notifications, no request is under way, and no notification can come%s",
@@ -64,10 +65,11 @@ func (m *activeLoad) conclude(ctx context.Context, waiting []*pool.Client) {
 	m.stream.conclude(func(at time.Duration) { m.stream.recorder.Violation(results.Violation{At: at, Text: text}) })
 }
 
-// goneNamed is how many znodes that are gone a violation names.
+// goneNamed bounds the missing znodes that a violation names.
 const goneNamed = 3
 
-// whatIsGone names clients that watch a znode that does not exist. It is empty if there are none, or if the servers do not answer.
+// whatIsGone names clients that watch a znode that does not exist. The text is empty without such clients, or if the servers do not
+// answer.
 func (m *activeLoad) whatIsGone(ctx context.Context, waiting []*pool.Client) string {
 	var gone []string
 	for _, c := range waiting {

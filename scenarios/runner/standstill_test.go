@@ -53,7 +53,6 @@ func hangingLock(creators int) []variants.Recipe {
 	})
 }
 
-// observed runs a scenario of the lock in virtual time.
 func observed(t *testing.T, s scenarios.Scenario, recipes func() []variants.Recipe) (docs []*results.Document) {
 	t.Helper()
 	t.Parallel()
@@ -69,7 +68,6 @@ func observed(t *testing.T, s scenarios.Scenario, recipes func() []variants.Reci
 	return docs
 }
 
-// standstill is a load that stands still.
 type standstill struct {
 	name   string
 	change func(*scenarios.Scenario)
@@ -102,7 +100,7 @@ func standstills() []standstill {
 	}
 }
 
-// A closed load in which all clients wait for what no client does is ended, and the breach is in a document that has no numbers.
+// A closed load in which all clients wait for changes that no client makes is ended. Its document has the breach and no numbers.
 func TestStandstill(t *testing.T) {
 	for _, tt := range standstills() {
 		t.Run(tt.name, func(t *testing.T) {
@@ -121,7 +119,7 @@ func TestStandstill(t *testing.T) {
 	}
 }
 
-// Clients that wait for one that holds, or whose steps are done, are blamed for nothing.
+// Clients that wait for a holder, or whose steps are done, are not reported.
 func TestNoStandstill(t *testing.T) {
 	s := closedOf("lock", 3, "predecessor-watch")
 	s.Operations, s.Hold = 5, 5*time.Second // several looks
@@ -132,7 +130,7 @@ func TestNoStandstill(t *testing.T) {
 	}
 }
 
-// No lock that keeps its promise is taken to stand still, however often its clients are looked at between two notifications.
+// No lock that keeps its promise is taken to stand still, however often its clients are checked between two notifications.
 func TestSoundLocksNeverStandStill(t *testing.T) {
 	for _, recipe := range []string{"lock", "election", "rwlock"} {
 		t.Run(recipe, func(t *testing.T) {
@@ -163,8 +161,8 @@ func TestWriteLockStandsStill(t *testing.T) {
 	}
 }
 
-// Two locks of one session exclude each other if their znodes have GUIDs in their names. With the session's id, both take one znode
-// for their own. The load is then ended, as the second release finds no znode.
+// Two locks of one session exclude each other if their znodes have GUIDs in their names. With the session's id instead, both locks take
+// one znode to be their own, and the load ends because the second release does not find the znode.
 func TestTwoLocksOnOneSession(t *testing.T) {
 	for _, tt := range []struct {
 		variant string

@@ -21,11 +21,12 @@ import (
 // events of one interval.
 const drainInterval = 100 * time.Millisecond
 
-// stream gives the events of the clients to the recipe's observer, in the order of their places. It merges what that finds, the clients'
-// notifications, the reads of the bystanders and the runner's notes by time, and hands them to the recorder. It keeps nothing that it has
-// handed on.
+// stream gives the events of the clients to the recipe's observer, in the order of their places. It merges the observer's findings,
+// the clients' notifications, the reads of the bystanders and the runner's notes by time, and hands them to the recorder. It keeps
+// nothing that it has handed on.
 //
-// A drain gives the observer what was recorded before the last one. By then, nearly all replies are there that decide on places.
+// A drain gives the observer the events that were recorded before the previous drain. By then, nearly all replies that decide on
+// places have arrived.
 type stream struct {
 	pool       *pool.Pool
 	bystanders *background.Bystanders // nil without any
@@ -44,16 +45,16 @@ type stream struct {
 	ordering variants.Ordering
 	placed   []variants.Placed // of one drain; kept to reuse its memory
 	merger
-	holds     []time.Duration // from when on everything is kept back, see KeepBack
-	drained   time.Duration   // up to when everything was handed on
-	concluded bool            // the observer has been told that nothing more will happen
+	holds     []time.Duration // everything after the earliest of these times is kept back, see KeepBack
+	drained   time.Duration   // everything before this time has been handed on
+	concluded bool            // the observer was completed before the load ended
 	window    windowState
 	opened    wire.Counts         // of the clients when the window began
-	closed    wire.Counts         // and when it ended
+	closed    wire.Counts         // of the clients when the window ended
 	taken     []wire.Notification // of one ledger; kept to reuse its memory
 }
 
-// merger holds what is not handed on yet, and merges it by time.
+// merger holds everything that is not handed on yet, and merges it by time.
 type merger struct {
 	recorder      *recorder.Recorder
 	spans         []variants.Span
@@ -69,12 +70,12 @@ type note struct {
 	do func(at time.Duration)
 }
 
-// newStream returns a stream that has handed on nothing. damage, if not nil, takes the damage that the observer finds.
+// newStream returns a stream that is not started. damage, if not nil, receives the damage that the observer finds.
 func newStream(pool *pool.Pool, recipe variants.Recipe, r *recorder.Recorder, damage func(variants.Damage)) *stream {
 	s := &stream{pool: pool, background: &background.Load{}, merger: merger{recorder: r}, damage: damage, stop: make(chan struct{})}
 	s.observer = recipe.NewObserver(variants.Findings{
 		Span: func(found variants.Span) {
-			// Two clients may have recorded what follows from each other in the wrong order of time: it took none.
+			// Two clients may have recorded a cause later than its effect. The span between them then has no length.
 			found.Start = min(found.Start, found.End)
 			s.spans = append(s.spans, found)
 		},
@@ -100,8 +101,8 @@ func (s *stream) NoteAt(at time.Duration, do func(at time.Duration)) {
 	s.notes = append(s.notes, note{at, do})
 }
 
-// KeepBack keeps back everything that happens from now on, until release is called or the window opens or ends. What begins now, and
-// of which it is only known later when exactly it happened, can then be noted in the order of time.
+// KeepBack keeps back everything that happens from now on, until release is called or the window opens or ends. If the exact time
+// of an event becomes known only later, the event can then still be noted in the order of time.
 func (s *stream) KeepBack() (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +115,6 @@ func (s *stream) KeepBack() (release func()) {
 	}
 }
 
-// takeNotes moves the notes to those that wait to be handed on.
 func (s *stream) takeNotes() {
 	s.noting.Lock()
 	defer s.noting.Unlock()
@@ -123,7 +123,6 @@ func (s *stream) takeNotes() {
 	s.notes = s.notes[:0]
 }
 
-// start drains until finish.
 func (s *stream) start() {
 	s.done.Go(func() {
 		ticker := time.NewTicker(drainInterval)
@@ -139,8 +138,8 @@ func (s *stream) start() {
 	})
 }
 
-// finish stops the drains and hands on everything that is left. No client may be at work any more. If complete is true, all
-// clients have done all their operations, and the observer reports the violations that only the end shows.
+// finish stops the drains and hands on everything that is left. No client may be at work. If complete is true, all clients have
+// done all their operations, and the observer reports the violations that only the end shows.
 func (s *stream) finish(complete bool) {
 	close(s.stop)
 	s.done.Wait()
@@ -154,8 +153,8 @@ func (s *stream) finish(complete bool) {
 	s.handOn(math.MaxInt64)
 }
 
-// conclude tells the observer that nothing more will happen, although clients are still at work: they have waited in vain for longer
-// than it can take. What they do from now on is ignored. first is called before that, in the order of the events.
+// conclude completes the observer although clients are still at work, because they have waited too long to be served any more. Their
+// further events are ignored. first is called before that, in the order of the events.
 func (s *stream) conclude(first func(at time.Duration)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +165,7 @@ func (s *stream) conclude(first func(at time.Duration)) {
 	s.concluded = true
 }
 
-// drain takes what was recorded before the call, and hands on what is old enough.
+// drain takes everything that was recorded before the call, and hands on everything that is old enough.
 func (s *stream) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -184,7 +183,7 @@ func (s *stream) flush(so wire.Traffic) (at time.Duration) {
 
 func (s *stream) observe(e variants.Event) { s.observer.Observe(e) }
 
-// TakeEvents returns what the clients have recorded, as [variants.Log.Take] does.
+// takeEvents returns the events that the clients have recorded, as [variants.Log.Take] does.
 func (s *stream) takeEvents(until time.Duration) []variants.Placed {
 	clear(s.placed) // releases the writes
 	s.placed = s.placed[:0]
@@ -194,7 +193,7 @@ func (s *stream) takeEvents(until time.Duration) []variants.Placed {
 	return s.placed
 }
 
-// handOnUnheld hands on what the recorder is to have up to a time, and what is not held back.
+// handOnUnheld hands on everything up to a time that is not kept back.
 func (s *stream) handOnUnheld(until time.Duration) {
 	for _, from := range s.holds {
 		until = min(until, from-1)
@@ -203,7 +202,6 @@ func (s *stream) handOnUnheld(until time.Duration) {
 	s.handOn(until)
 }
 
-// windowState says whether the window has begun and ended.
 type windowState int
 
 const (
@@ -224,8 +222,8 @@ func (s *stream) closeWindow() (at time.Duration, counts wire.Counts) {
 	return s.mark(s.close)
 }
 
-// cutWindow ends the window at once, even if it has not begun. It returns the present time, the counts of the window, and false if it
-// has ended already.
+// cutWindow ends the window at once, even if it has not begun. It returns the present time and the counts of the window. cut is false
+// if the window has ended already.
 func (s *stream) cutWindow() (at time.Duration, counts wire.Counts, cut bool) {
 	at, _ = s.mark(func(at time.Duration, counts wire.Counts) {
 		cut = s.window != windowClosed
@@ -263,8 +261,8 @@ func (s *stream) thaw() {
 	s.mark(func(at time.Duration, _ wire.Counts) { s.recorder.Thaw(at) })
 }
 
-// mark drains, and then calls note with the time and the counts. The traffic up to this time is that of the counts, so that the traffic
-// between two marks is the difference of their counts.
+// mark drains, and then calls note with the time and the counts. The recorder receives the traffic of the same counts, so that the
+// traffic between two marks is the difference of their counts.
 func (s *stream) mark(note func(time.Duration, wire.Counts)) (at time.Duration, counts wire.Counts) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -275,7 +273,7 @@ func (s *stream) mark(note func(time.Duration, wire.Counts)) (at time.Duration, 
 	return at, counts
 }
 
-// live returns what happened until the latest drain.
+// live describes the load until the latest drain.
 func (s *stream) live() Live {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -284,8 +282,8 @@ func (s *stream) live() Live {
 
 // take takes everything but events that was recorded before the time that it returns, with the traffic so far.
 //
-// Note: the order of the steps matters. All notifications of transactions up to passed arrive before at. Each source, as it is
-// read after at, returns everything that was recorded before at.
+// Note: the order of the steps matters. All notifications of transactions up to passed arrive before at. Each source is read after
+// at, so that it returns everything that was recorded before at.
 func (s *stream) take(so wire.Traffic) (at time.Duration) {
 	passed := s.pool.Passed()
 	at = s.pool.Since()
@@ -322,7 +320,7 @@ func (s *stream) noteLocked(at time.Duration, do func(at time.Duration)) {
 	s.noted = append(s.noted, note{at, do})
 }
 
-// handOn merges and hands on everything up to a time, and keeps the rest for the next call.
+// handOn hands on everything up to a time in order, and keeps the rest for the next call.
 func (m *merger) handOn(until time.Duration) {
 	slices.SortStableFunc(m.spans, func(a, b variants.Span) int { return cmp.Compare(a.End, b.End) })
 	slices.SortStableFunc(m.notifications, func(a, b recorder.Notification) int { return cmp.Compare(a.At, b.At) })
@@ -363,7 +361,7 @@ func servedTime(s recorder.Served) time.Duration             { return s.Done }
 func noteTime(n note) time.Duration                          { return n.at }
 func completed(r results.BystanderRead) time.Duration        { return r.At + r.Response }
 
-// timeOfFirst returns the time of the first item, and the largest time if there is none.
+// timeOfFirst returns the largest time if there are no items.
 func timeOfFirst[T any](items []T, at func(T) time.Duration) time.Duration {
 	if len(items) == 0 {
 		return math.MaxInt64
@@ -371,7 +369,7 @@ func timeOfFirst[T any](items []T, at func(T) time.Duration) time.Duration {
 	return at(items[0])
 }
 
-// keep moves the rest to the front of all, clears the items behind it, and returns it.
+// keep moves rest to the front of all, clears the items behind it so that they can be collected, and returns it.
 func keep[T any](all, rest []T) []T {
 	n := copy(all, rest)
 	clear(all[n:])

@@ -28,7 +28,7 @@ func (s *sink) Observe(e variants.Event) {
 
 func (s *sink) Complete() { s.complete = true }
 
-// pool returns clients that have no session.
+// poolOf returns clients that have no session.
 func poolOf(n int) *pool.Pool {
 	p := &pool.Pool{Epoch: time.Now()}
 	for i := range n {
@@ -69,7 +69,7 @@ func TestStreamKeepsOwnOrder(t *testing.T) {
 	}
 }
 
-// What a load that failed leaves open is no violation, and what was broken before is one.
+// An operation that a failed load leaves open is not a violation. An earlier breach is.
 func TestStreamOfAFailedLoad(t *testing.T) {
 	p := poolOf(1)
 	recipe := variants.Recipe{NewObserver: func(out variants.Findings) variants.Observer { return &gossip{out} }}

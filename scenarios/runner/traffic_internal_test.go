@@ -42,7 +42,7 @@ func (s sender) send(t *testing.T, requests int) {
 	}
 }
 
-// faultyStream returns a stream of clients that nothing observes, and a function that returns the requests of its busiest second.
+// faultyStream returns a stream without an observer, and a function that returns the requests of its busiest second.
 func faultyStream(p *pool.Pool) (s *stream, requests func(t *testing.T) int64) {
 	recipe := variants.Recipe{NewObserver: func(variants.Findings) variants.Observer { return variants.Observers{} }}
 	r := recorder.New(recorder.Config{Clients: len(p.Clients), Faulty: true})
@@ -75,7 +75,7 @@ func TestBurstWhileHeld(t *testing.T) {
 	}
 }
 
-// Traffic is that of all lives, as the counts are.
+// Traffic, like counts, includes all lives of a client.
 func TestTrafficOfLives(t *testing.T) {
 	p := poolOf(2)
 	for i, c := range p.Clients {

@@ -17,18 +17,17 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// errTooLong is the cause of the end of a load that takes longer than its scenario allows.
 var errTooLong = errors.New("the load took longer than the scenario's at-most")
 
-// ending is what is known of a load at the moment at which it is ended.
+// ending holds the counts of a load at the moment at which it is ended.
 type ending struct {
 	breach      string      // how a breach of the promise has ended it, such as "stuck after"; empty if it took too long
 	window, all wire.Counts // in the window, and since the load began
-	done        int64       // operations
+	done        int64       // completed operations
 }
 
-// endWindow ends the window of a load that is ended. before are the counts when the load began. ok is false if the window has ended
-// already.
+// endWindow ends the window of a load that is ended. before holds the counts when the load began. ok is false if the window has
+// ended already.
 func (m *activeLoad) endWindow(breach string, before wire.Counts) (e *ending, ok bool) {
 	_, window, ok := m.stream.cutWindow()
 	e = &ending{breach: breach, window: window, all: m.pool.Counts(), done: min(m.done.Load(), m.operations()-1)}
@@ -36,16 +35,15 @@ func (m *activeLoad) endWindow(breach string, before wire.Counts) (e *ending, ok
 	return e, ok
 }
 
-// observation returns what the document says of the load.
 func (e *ending) observation() observation {
 	return observation{counts: e.window, unfinished: &results.Unfinished{
 		Breach: e.breach, Done: e.done, Requests: e.all.TotalRequests(), Notifications: e.all.TotalNotifications(),
 	}}
 }
 
-// apply lets the mode run the load, and says how far it came if it was not finished. It ends a load that takes longer than the scenario
-// allows or that stands still. An error that shows a breach which the scenario expects ends the load in the same way. The requests of
-// clients that withdraw are not counted, except after a failure.
+// apply lets the mode run the load. It ends a load that takes longer than the scenario allows or that stands still, and returns the
+// counts until then. An error that shows a breach which the scenario expects ends the load in the same way. The requests of clients
+// that withdraw are not counted, except after a failure.
 func (m *measurement) apply(ctx context.Context) (observation, error) {
 	o, err := m.applyInTime(ctx)
 	if err != nil && ctx.Err() == nil && m.breached == nil && m.scenario.ExpectsBreach(m.variant) {
@@ -57,9 +55,9 @@ func (m *measurement) apply(ctx context.Context) (observation, error) {
 	return o, err
 }
 
-// endByBreach concludes that a load has ended by a breach of the promise, if its error shows one: clients that make no progress, or a
-// client whose znode is gone although its session lives, so that another client has deleted it. Any other error is left as it is, and so
-// is any error if a session is lost: the fence fails where the client does not know that yet.
+// endByBreach records that a breach of the promise has ended a load, if its error shows one: clients make no progress, or the znode
+// of a client is gone although its session lives, so that another client must have deleted it. Other errors have no effect, and no
+// error has any if a session is lost. If a client does not know yet that its session is lost, the fence fails.
 func (m *activeLoad) endByBreach(ctx context.Context, err error) {
 	var text string
 	switch {
@@ -77,7 +75,6 @@ func (m *activeLoad) endByBreach(ctx context.Context, err error) {
 	m.stream.Note(func(at time.Duration) { m.stream.recorder.Violation(results.Violation{At: at, Text: text}) })
 }
 
-// applyInTime lets the mode run the load, and ends it when it has taken as long as the scenario allows.
 func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 	if m.scenario.AtMost == 0 {
 		return m.mode.run(ctx, m)
@@ -103,7 +100,7 @@ func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 	return ended.observation(), nil
 }
 
-// afterLimit calls do when the load has taken as long as the scenario allows, unless stop was called before.
+// afterLimit calls do after the scenario's at-most, unless stop is called before.
 func (m *activeLoad) afterLimit(ctx context.Context, do func()) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var waiting sync.WaitGroup
@@ -115,13 +112,13 @@ func (m *activeLoad) afterLimit(ctx context.Context, do func()) (stop func()) {
 	return func() { cancel(); waiting.Wait() }
 }
 
-// operations returns how many operations the clients have to complete.
+// operations returns how many operations all clients together have to complete.
 func (m *activeLoad) operations() int64 {
 	return int64(m.config.Clients) * int64(max(m.scenario.Operations, 1))
 }
 
-// drainUnfinished lets the background finish what was due when its load was ended. A load that was finished has done so already, and one
-// that was not applied has left more than the servers can answer.
+// drainUnfinished lets the background finish the requests that were due when a load was ended. After a finished load they are done
+// already, and after a load that was not applied there are more than the servers can answer.
 func (m *measurement) drainUnfinished(ctx context.Context, o observation) error {
 	if o.unfinished == nil {
 		return nil
@@ -129,8 +126,8 @@ func (m *measurement) drainUnfinished(ctx context.Context, o observation) error 
 	return m.background.Drain(ctx)
 }
 
-// uncheckedOracle returns the oracle of a load that was ended or has failed. The servers' counters are not compared: they include what the
-// clients still cause while they withdraw.
+// uncheckedOracle returns the oracle of a load that was ended or has failed. The servers' counters are not compared, because they
+// include the requests of clients that withdraw.
 func (m *measurement) uncheckedOracle() results.Oracle {
 	all := m.pool.Counts()
 	background := m.background.Counts()
@@ -142,25 +139,25 @@ func (m *measurement) uncheckedOracle() results.Oracle {
 	}
 }
 
-// leastPartial is the length of a window of which no part is kept. To measure such a window again takes no longer.
+// leastPartial is the longest window that is not kept in part. Such a window is quickly measured again.
 const leastPartial = time.Minute
 
-// errCutShort is why a document lacks what is measured after the load.
+// errCutShort is the reason that a document gives for missing what is measured after the load, such as the oracle.
 var errCutShort = errors.New("the load was not finished")
 
-// part is what is known of a window as soon as it has ended, in time or not.
+// part holds the counts of a window that has ended, in time or early.
 type part struct {
 	counts  wire.Counts
 	arrived int64 // arrivals of an open load that were due in the window
 }
 
-// keepsPart reports whether the window is kept as far as it lasted if the load or the run fails.
+// keepsPart reports whether the part of the window before a failure of the load or the run is kept.
 func (m *activeLoad) keepsPart() bool {
 	return m.Partial != nil && m.repeat > 0 && m.scenario.Duration > leastPartial
 }
 
-// closePartial completes the document of a load that was not finished. Without a window to keep, it has the violations alone. It has
-// no servers' counters, which would have to be read at rest, and no orphans, which nothing has looked for.
+// closePartial completes the document of a load that was not finished. Without a window to keep, the document has only the
+// violations. Counters of servers are missing because they are read at rest, and orphans because they are counted after the load.
 func (m *measurement) closePartial(d *results.Document, record *recorder.Recorder) error {
 	if !m.keepsPart() || m.part == nil {
 		record.CloseFailed(d)

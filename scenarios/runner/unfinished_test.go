@@ -36,7 +36,6 @@ func endless(variant string, times int64) []variants.Recipe {
 	})
 }
 
-// atMost measures a scenario whose load may take two seconds.
 func atMost(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario, recipes []variants.Recipe) *results.Document {
 	t.Helper()
 	s.AtMost = 2 * time.Second
@@ -52,8 +51,8 @@ func atMost(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario, recipes []v
 	return saved[0]
 }
 
-// A load that takes too long is ended and reported with what was done until then. It is no error, it has no numbers, and nothing
-// is left of it.
+// A load that takes too long is ended, and its document says how much was done until then. It is not an error, it has no numbers, and
+// it leaves no znodes behind.
 func TestUnfinishedLoad(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []unfinishedLoad{
@@ -67,7 +66,7 @@ func TestUnfinishedLoad(t *testing.T) {
 	}
 }
 
-// unfinishedLoad is what is known of a load of five clients that ends when the fourth has the lock.
+// unfinishedLoad has the expected counts of a load of five clients that ends when the fourth has the lock.
 type unfinishedLoad struct {
 	variant       string
 	notifications int64 // when the lock is passed on, from the first client to the last that acquires it
