@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// unplanned is a killed server that no schedule has, in the midst of a load.
+// unplanned is a server that is killed during a load although no schedule says so.
 type unplanned struct {
 	name   string
 	load   func(*scenarios.Scenario)
@@ -54,7 +54,6 @@ func TestUnplannedFaults(t *testing.T) {
 	}
 }
 
-// run kills the server while a measurement is under way.
 func (u unplanned) run(t *testing.T, e ensemble.Breaker) {
 	ctx, cancel := context.WithTimeout(t.Context(), hangs)
 	defer cancel()
@@ -74,7 +73,8 @@ func (u unplanned) run(t *testing.T, e ensemble.Breaker) {
 		t.Fatal(p)
 	}
 	err := measure(ctx, t, e, s, recipes, func(*results.Document) {})
-	if want := server.Name + " is not running"; err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), want) || errors.As(err, new(*pool.LeftError)) {
+	want := server.Name + " is not running"
+	if err == nil || ctx.Err() != nil || !strings.Contains(err.Error(), want) || errors.As(err, new(*pool.LeftError)) {
 		t.Errorf("the run ended with %v, want %q and nothing left", err, want)
 	}
 	t.Logf("%s after the fault: %v", time.Since(broke).Round(100*time.Millisecond), err)
@@ -96,7 +96,7 @@ func (u unplanned) server(t *testing.T, e ensemble.Ensemble) ensemble.Server {
 	return ensemble.Server{}
 }
 
-// struckLock returns recipes with a lock in whose load, once the rehearsal is over, something happens.
+// struckLock returns recipes with a lock that calls happen during the load, after the rehearsal.
 func struckLock(happen func()) []variants.Recipe {
 	const early = 20
 	var joined, steps atomic.Int64

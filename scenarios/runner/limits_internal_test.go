@@ -16,7 +16,7 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// What a run needs is compared with what there is, and the message says what to do.
+// The need of a run is compared with the available memory, and the message says what to do.
 func TestCheckMemory(t *testing.T) {
 	const gb = 1e9
 	for _, c := range []struct {
@@ -71,7 +71,7 @@ func TestBackgroundNeedsMemory(t *testing.T) {
 	}
 }
 
-// The estimate is near what was measured (VmHWM of the whole process).
+// The estimate is near the measured memory (VmHWM of the whole process).
 func TestMemoryNeeded(t *testing.T) {
 	for _, c := range []struct {
 		scenario string
@@ -100,7 +100,7 @@ func TestMemoryNeeded(t *testing.T) {
 	}
 }
 
-// A crowd that one address cannot take is refused, with what to do.
+// A load with too many connections for one address is refused, and the message says what to do.
 func TestCheckConnections(t *testing.T) {
 	t.Parallel()
 	const files = 20000

@@ -22,7 +22,7 @@ type stepper func(context.Context) error
 func (s stepper) Step(ctx context.Context) error { return s(ctx) }
 func (stepper) Leave(context.Context) error      { return nil }
 
-// A client starts when its session has seen what the clients before it have done. Otherwise the number of its requests
+// A client starts when its session has seen all writes of the clients before it. Otherwise the number of its requests
 // would depend on how far its server lags behind.
 func TestLockstepStartsClientsUpToDate(t *testing.T) {
 	e := ensembletest.Embedded(t, embedded.Config{})
@@ -38,7 +38,8 @@ func TestLockstepStartsClientsUpToDate(t *testing.T) {
 	second.Participant = stepper(func(context.Context) error { seen = second.Ledger.LastZxid(); return nil })
 
 	recipe := variants.Recipe{Workload: variants.Workload{CountFrom: variants.FromStart}}
-	l := &lockstep{measurement: &measurement{activeLoad: activeLoad{scenarioRun: scenarioRun{recipe: recipe}, pool: p, patience: time.Minute}}, working: map[*pool.Client]bool{}}
+	m := &measurement{activeLoad: activeLoad{scenarioRun: scenarioRun{recipe: recipe}, pool: p, patience: time.Minute}}
+	l := &lockstep{measurement: m, working: map[*pool.Client]bool{}}
 	group, ctx := errgroup.WithContext(t.Context())
 	if err := l.lineUp(ctx, group); err != nil {
 		t.Fatal(err)
@@ -57,7 +58,6 @@ type slow struct {
 	pool.OwnSession
 }
 
-// slowness is how long a slow library takes to pass a notification on.
 const slowness = 100 * pool.SettlePoll
 
 // ExistsW implements [session.Conn].
@@ -72,15 +72,15 @@ func (s slow) ExistsW(path string) (bool, *zk.Stat, <-chan zk.Event, error) {
 	return exists, stat, passed, err
 }
 
-// Fence implements [OwnSession]: the library passes on what came before the reply.
+// Fence returns when the library has passed on the notifications that came before the reply.
 func (s slow) Fence() error {
 	err := s.OwnSession.Fence()
 	time.Sleep(2 * slowness)
 	return err
 }
 
-// A client that has been notified is not at rest, however late its library passes the notification on, and also if it has another watch,
-// as one that listens in the background has.
+// A client that has been notified is not at rest, however late its library passes the notification on. The same holds if the client
+// has another watch, such as one in the background.
 func TestNotifiedClientIsNotAtRest(t *testing.T) {
 	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
 		p, err := pool.Connect(t.Context(), pool.Config{Servers: e.Servers(), Clients: 2, Root: "/"}, variants.Variant{

@@ -54,7 +54,7 @@ func torn(always []variants.Loss) variants.Recipe {
 	return recipe
 }
 
-// A loss without a failure is counted if the variant says that it forgoes it always, and breaks its promise otherwise.
+// A loss without a failure is counted if the variant always forgoes it. Otherwise it breaks the promise.
 func TestLossesWithoutFaults(t *testing.T) {
 	t.Parallel()
 	const readers, updates = 2, 5

@@ -16,8 +16,8 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// Every variant keeps what it promises under every fault of clients, their sessions and their connections. The table is what
-// `zkbench run fault-matrix` prints, with sessions that run out sooner.
+// Every variant keeps its promises under every fault of clients, their sessions and their connections. The table is the one of
+// `zkbench run fault-matrix`, with sessions that expire sooner.
 func TestFaultMatrix(t *testing.T) {
 	ofHundreds(t)
 	ofClients := list.Where(scenarios.Matrix(catalog.Recipes()), func(s scenarios.Scenario) bool { return !s.Faults[0].Kind.OfServer() })
@@ -44,7 +44,6 @@ func TestFaultMatrix(t *testing.T) {
 	}
 }
 
-// measureCell measures a cell of the matrix in virtual time.
 func measureCell(t *testing.T, s scenarios.Scenario) (docs []*results.Document) {
 	t.Helper()
 	if endsSessions(s.Faults) {
@@ -65,7 +64,7 @@ func measureCell(t *testing.T, s scenarios.Scenario) (docs []*results.Document) 
 	return docs
 }
 
-// endsSessions reports whether a schedule ends sessions. In other runs, none may run out.
+// endsSessions reports whether a schedule ends sessions. In other runs, no session may expire.
 func endsSessions(schedule []faults.Fault) bool {
 	return slices.ContainsFunc(schedule, func(f faults.Fault) bool { return f.Kind == faults.Stop || f.Kind == faults.Expire })
 }

@@ -1,7 +1,7 @@
 //go:build linux && !race
 
-// The race detector keeps several bytes of its own for each byte that is allocated, resident or not: what a measurement
-// takes cannot be seen beside that.
+// The race detector keeps several bytes of its own for each byte that is allocated, resident or not. They would hide the memory of a
+// measurement.
 
 package runner_test
 
@@ -20,7 +20,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// footprint is a participant that takes note of the most memory that the process had in any of its steps.
+// footprint is a participant that records the largest memory of the process in any of its steps.
 type footprint struct {
 	variants.Participant
 	peak *atomic.Int64
@@ -35,8 +35,7 @@ func (f footprint) Step(ctx context.Context) error {
 	}
 }
 
-// The third measurement of a run takes as little memory as the first one: neither the buffers nor the garbage of the
-// others are there any more.
+// The third measurement of a run takes as little memory as the first one: the buffers and the garbage of the others are gone.
 //
 // Note: not parallel, since the memory of the process is shared by all tests.
 func TestMemoryOfMeasurements(t *testing.T) {
@@ -83,7 +82,7 @@ func (l liveHeap) Step(ctx context.Context) error {
 	return nil
 }
 
-// leastHeap returns the fewest bytes of the heap that are in use in half a second. On a busy machine, events that have not been
+// leastHeap returns the smallest number of bytes of the heap that are in use within half a second. On a busy machine, events that have not been
 // handed on yet may take most of a reading.
 func leastHeap() int64 {
 	least := int64(math.MaxInt64)
@@ -116,7 +115,7 @@ func heapNearTheEnd(t *testing.T, operations int) int64 {
 	return bytes.Load()
 }
 
-// A measurement keeps nothing for each operation: thirty times as many of them take no more of the heap.
+// A measurement keeps nothing for each operation: thirty times as many operations do not take more of the heap.
 //
 // Note: not parallel, since the heap of the process is shared by all tests.
 func TestMemoryDoesNotDependOnOperations(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// several is an embedded server under two addresses, or one, and the first one falls silent.
+// several is an embedded server under one or two addresses, the first of which falls silent.
 type several struct {
 	*embedded.Ensemble
 	others bool // there is a second one
@@ -41,8 +41,8 @@ func (s several) Servers() []ensemble.Server {
 
 func (s several) Owned() bool { return false }
 
-// stallable is the way to a server that behaves like one whose process is paused, once it is: connections are accepted and stay open,
-// and no request is answered.
+// stallable dials a server. Once it stalls, the server seems to be paused: connections are accepted and stay open, and no request is
+// answered.
 type stallable struct {
 	*embedded.Server
 	stalled atomic.Bool
@@ -65,8 +65,8 @@ func (c stallableConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// Where the server that a run has its root on goes silent at the end, another one removes it; where all do, the run says
-// what is left, unless the servers end with it.
+// If the server of a run's own session goes silent at the end, the root is removed through another server. If all go silent, the run
+// names what is left, unless the servers end with the run.
 func TestCleanUpPassesASilentServer(t *testing.T) {
 	for _, tt := range []cleanUp{
 		{"another one answers", false, true, false},
@@ -108,7 +108,7 @@ func (c cleanUp) check(t *testing.T, server *embedded.Ensemble) {
 	}
 }
 
-// Where the reply to the creation of the root is lost, the run fails, and the root that was created all the same is removed.
+// If the reply to the creation of the root is lost, the run fails, and the root, which was created, is removed.
 func TestRootWithoutAReplyIsRemoved(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, server *embedded.Ensemble) {
@@ -125,7 +125,7 @@ func TestRootWithoutAReplyIsRemoved(t *testing.T) {
 	})
 }
 
-// A run whose root is no longer its own ends, and says why: what it would go on to measure could be removed at any time.
+// A run that no longer owns its root ends, and says why: the znodes that it uses could be removed at any time.
 func TestRunEndsWithItsOwner(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, server *embedded.Ensemble) {
@@ -145,7 +145,7 @@ func TestRunEndsWithItsOwner(t *testing.T) {
 			return err
 		}
 		err := r.RunScenario(context.WithoutCancel(t.Context()), s)
-		// Which it notices first depends on where it is: that its connection is down, or that its session is lost.
+		// The run may first notice that its connection is down, or that its session is lost.
 		if err == nil || !errors.Is(err, namespace.ErrSilent) && !strings.Contains(err.Error(), "the session that owns the run's znodes was lost") {
 			t.Errorf("%v, want to hear that the owner is gone", err)
 		}
@@ -161,7 +161,7 @@ type lodger struct {
 
 func (l lodger) Chroot() string { return l.chroot }
 
-// Everything that a run creates stands below the chroot, and nothing stays.
+// A run creates all its znodes below the chroot, and removes them.
 func TestChroot(t *testing.T) { bubble(t, testChroot) }
 
 func testChroot(t *testing.T, e *embedded.Ensemble) {

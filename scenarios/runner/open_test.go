@@ -62,8 +62,8 @@ func stallOnce(e *embedded.Ensemble, v *variants.Variant, after time.Duration) (
 // A server that stands still for one of ten seconds delays a tenth of the arrivals of an open load, and the first of them by the whole
 // second. Of a closed load, it delays one operation of each client, which no percentile shows.
 //
-// The arrivals that were delayed by more than half a second are those of half a second. TestStallDelaysTheRightShare has the share of
-// a load whose clients are nearly busy.
+// The arrivals of half a second are delayed by more than half a second. TestStallDelaysTheRightShare checks the share for a load whose
+// clients are nearly busy.
 func TestCoordinatedOmission(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []scenarios.Mode{scenarios.Open, scenarios.Closed} {
@@ -115,7 +115,7 @@ func maxOf(t *testing.T, h results.Histogram) time.Duration {
 	return time.Duration(decoded.Max())
 }
 
-// Every arrival is served, and each once, whether the server is fast or slow.
+// Every arrival is served exactly once, by a fast or a slow server.
 func TestOpenLoadServesEveryArrival(t *testing.T) {
 	t.Parallel()
 	for _, arrivals := range []string{scenarios.Constant, scenarios.Poisson} {
@@ -138,8 +138,8 @@ func TestOpenLoadServesEveryArrival(t *testing.T) {
 	}
 }
 
-// A load beyond the capacity is said to be that, and has no response times: each write takes a hundredth of a second, and twice as
-// many are asked for.
+// A load beyond the capacity is reported as such, and has no response times: each write takes a hundredth of a second, and the rate is
+// twice as high.
 func TestLoadBeyondCapacityHasNoResponseTimes(t *testing.T) {
 	t.Parallel()
 	bubbleOn(t, embedded.Config{WriteDelay: 10 * time.Millisecond}, func(t *testing.T, e *embedded.Ensemble) {
@@ -178,12 +178,14 @@ func TestOpenLoadWithFaults(t *testing.T) {
 	})
 }
 
-// The arrivals of each stage are those of its rate, and the stages have what the document has as a whole.
+// Each stage has the arrivals of its rate, and the numbers of the stages add up to the numbers of the document.
 func TestOpenLoadInStages(t *testing.T) {
 	t.Parallel()
 	s := openLoad(8, 0, 0)
 	s.WarmUp = 300 * time.Millisecond
-	s.Rate, s.Stages = nil, []results.StageLoad{{For: time.Second, Rate: 10}, {For: 2 * time.Second, Rate: 40, Ramp: true}, {For: time.Second, Rate: 20}}
+	s.Rate, s.Stages = nil, []results.StageLoad{
+		{For: time.Second, Rate: 10}, {For: 2 * time.Second, Rate: 40, Ramp: true}, {For: time.Second, Rate: 20},
+	}
 	s.Complete()
 	d := measureInBubble(t, s, catalog.Recipes())[0]
 	if d.BeyondCapacity() || d.Rate != 40 {
@@ -196,7 +198,8 @@ func TestOpenLoadInStages(t *testing.T) {
 	}
 }
 
-// In a stage of one client, none waits for another one. When further clients join, they do, and when these pause, none does any more.
+// In a stage of one client, no client waits for another one. When further clients join, clients wait, and when these pause, no client
+// waits any more.
 func TestClosedLoadInStages(t *testing.T) {
 	t.Parallel()
 	s := closedOf("lock", 6, "predecessor-watch")

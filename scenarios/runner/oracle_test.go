@@ -33,8 +33,8 @@ func TestLiveOracleUnderFaults(t *testing.T) {
 	checkOracle(t, onServers(t), s)
 }
 
-// failingOften returns a load of a lock with cuts, at requests of each kind too, expired sessions and clients that stop. The lock has a herd, so that much is under way when a connection
-// ends.
+// failingOften returns a load of a lock with cuts, expired sessions and clients that stop. The lock has a herd, so that many notifications
+// are under way when a connection ends.
 func failingOften(t *testing.T, clients int) scenarios.Scenario {
 	t.Helper()
 	texts := []string{"cut: any, every: 70ms", "expire: any, every: 170ms", "stop: any, every: 800ms"}

@@ -41,7 +41,6 @@ func bareSession(t testing.TB, addr string) *zk.Conn {
 	return conn
 }
 
-// testRoot creates a znode for one test.
 func testRoot(t testing.TB, conn *zk.Conn, name string) string {
 	t.Helper()
 	path, err := conn.Create(fmt.Sprintf("/%s-%d", name, time.Now().UnixNano()), nil, 0, zk.WorldACL(zk.PermAll))
@@ -74,7 +73,8 @@ func BenchmarkLiveOverhead(b *testing.B) {
 		}
 		return l.Release(ctx)
 	}
-	steps, closeAll, err := runner.OpenClients(b.Context(), []ensemble.Server{server}, lock.Recipe(), predecessorWatch(), testRoot(b, conn, "instrumented"), 1)
+	root := testRoot(b, conn, "instrumented")
+	steps, closeAll, err := runner.OpenClients(b.Context(), []ensemble.Server{server}, lock.Recipe(), predecessorWatch(), root, 1)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func halfWidth(sorted []float64) float64 {
 	return (sorted[high] - sorted[low]) / 2
 }
 
-// A client session must cost little, or the number of clients is limited by memory instead of by the question.
+// A client session costs so little memory that scenarios can have thousands of clients.
 func TestLiveTwoThousandSessions(t *testing.T) {
 	if ensembletest.RaceDetector {
 		t.Skip("the race detector's own memory would be measured")
@@ -124,7 +124,8 @@ func TestLiveTwoThousandSessions(t *testing.T) {
 	const sessions, limitMiB = 2000, 400
 	e := onServersAlone(t)
 	conn := bareSession(t, e.Servers()[0].Addr)
-	_, closeAll, err := runner.OpenClients(t.Context(), e.Servers(), lock.Recipe(), predecessorWatch(), testRoot(t, conn, "sessions"), sessions)
+	root := testRoot(t, conn, "sessions")
+	_, closeAll, err := runner.OpenClients(t.Context(), e.Servers(), lock.Recipe(), predecessorWatch(), root, sessions)
 	if err != nil {
 		t.Fatal(err)
 	}

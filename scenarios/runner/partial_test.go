@@ -15,13 +15,12 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// parts collects the documents of one measurement, and what was shown of it.
+// parts collects the documents and the live states of one measurement.
 type parts struct {
 	partial, whole []*results.Document
 	live           []runner.Live
 }
 
-// long returns a load of one variant of a recipe, and what measures it.
 func (p *parts) long(t *testing.T, e *embedded.Ensemble, recipe, variant string, length time.Duration) (*runner.Runner, scenarios.Scenario) {
 	t.Helper()
 	s := closedOf(recipe, 5, variant)
@@ -42,7 +41,7 @@ func (p *parts) interruptAfter(t *testing.T, after time.Duration, r *runner.Runn
 	return r.RunScenario(ctx, s)
 }
 
-// A run that is interrupted in a window keeps it until then.
+// A run that is interrupted in a window keeps the part until then.
 func TestInterruptedWindowIsKept(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -52,14 +51,14 @@ func TestInterruptedWindowIsKept(t *testing.T) {
 	}{
 		{"a closed load", "lock", "predecessor-watch", func(*testing.T, *scenarios.Scenario) {},
 			func(d *results.Document) bool { return d.Failure != nil || d.Open != nil || len(d.Warnings) == 0 }},
-		// It does not claim that nothing was left behind, which nothing has looked for.
+		// The document does not claim that there are no orphans, because they were not counted.
 		{"with faults", "enqueue", "guid-marker", func(t *testing.T, s *scenarios.Scenario) {
 			s.Think, s.Faults = s.Hold, schedule(t, "cut: any, every: 10s", "expire: any, every: 15s")
 		}, func(d *results.Document) bool {
 			_, counted := d.Metrics[metric.Orphans]
 			return counted || len(d.Failure.Faults) < 10
 		}},
-		// It has the arrivals that were not served, which are many at twice the rate that a lock can serve.
+		// The document has the arrivals that were not served: many, because the rate is twice what a lock can serve.
 		{"an open load", "lock", "predecessor-watch", func(_ *testing.T, s *scenarios.Scenario) { s.Mode, s.Rate = scenarios.Open, []int{10} },
 			func(d *results.Document) bool { return d.Open.Arrivals < 3*d.Open.Served/2 || d.Open.Arrivals < 10*170 }},
 		{"an open load, while it serves its backlog", "lock", "predecessor-watch", func(_ *testing.T, s *scenarios.Scenario) {
@@ -90,7 +89,7 @@ func TestInterruptedWindowIsKept(t *testing.T) {
 	}
 }
 
-// So does a run in whose window a step fails.
+// A run in whose window a step fails keeps the part until then.
 func TestWindowOfAFailedLoadIsKept(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
@@ -114,7 +113,7 @@ func TestWindowOfAFailedLoadIsKept(t *testing.T) {
 	})
 }
 
-// That a part cannot be saved is an error, too.
+// A part that cannot be saved is an error.
 func TestPartThatCannotBeSaved(t *testing.T) {
 	t.Parallel()
 	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
@@ -128,7 +127,7 @@ func TestPartThatCannotBeSaved(t *testing.T) {
 	})
 }
 
-// Windows of up to a minute are not kept in part, nor are those of a run that does not want them.
+// Windows of up to a minute are not kept in part, and no windows of a run without Partial.
 func TestPartsThatAreNotKept(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// pauseLength is longer than a JVM takes to start on a busy machine: pauses at its start are in the server's maximum, too.
+// pauseLength is longer than a JVM takes to start on a busy machine: the server's maximum includes pauses at its start.
 const pauseLength = 3 * time.Second
 
 // A server that stands still during a measurement is named in the document, with the stretch in which nothing was done.
@@ -45,7 +45,6 @@ func TestLivePausedServerIsNamed(t *testing.T) {
 	}
 }
 
-// pause stops a server for a while.
 func pause(ctx context.Context, e ensemble.Breaker, s ensemble.Server) error {
 	if err := e.Break(ctx, s, ensemble.Pause); err != nil {
 		return err

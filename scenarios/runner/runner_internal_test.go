@@ -63,7 +63,7 @@ func describe(tasks []task) []string {
 	return out
 }
 
-// A follower may have applied a transaction that the leader has not.
+// A follower may have applied a transaction that the leader has not applied yet.
 func TestSnapshotHasTheLastTransactionOfAnyServer(t *testing.T) {
 	follower := serverReading{Server: ensemble.Server{ID: 1}, notifications: 3, status: ensemble.Status{Role: ensemble.Follower, Zxid: 8}}
 	leader := serverReading{Server: ensemble.Server{ID: 2}, notifications: 4, status: ensemble.Status{Role: ensemble.Leader, Zxid: 7}}
@@ -113,7 +113,7 @@ func TestCrossCheck(t *testing.T) {
 	}
 }
 
-// Under faults, the servers' counts contain what was lost, leave out what was sent again, and contain the sessions.
+// Under faults, the servers' counts include lost notifications and the sessions, and do not include notifications sent again.
 func TestCrossCheckUnderFaults(t *testing.T) {
 	begin := snapshot{leader: 2, sessions: 9}
 	end := snapshot{leader: 2, notifications: 11, zxid: 10, sessions: 10}
@@ -183,9 +183,9 @@ func (s *sleeper) Step(ctx context.Context) error {
 
 func (*sleeper) Leave(context.Context) error { return nil }
 
-// A load that has come to a standstill ends with a verdict, not with the user's patience.
+// A load that is stuck ends by itself, with an error that calls the recipe broken.
 //
-// Note: the clock in a bubble of synctest moves on only when all clients are asleep.
+// Note: the clock in a bubble of synctest proceeds only when all clients are asleep.
 func TestStuckLoadIsCalledBroken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // so that a load that is never called stuck ends after all
@@ -215,7 +215,7 @@ var errDying = errors.New("the participant is dead")
 
 func (*dying) Step(context.Context) error { return errDying }
 
-// A client that fails ends the warm-up, however long that would still take.
+// A client that fails ends the warm-up at once.
 func TestWarmUpEndsWithTheFirstFailure(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a warm-up that goes on ends after all
 	defer cancel()
@@ -227,7 +227,7 @@ func TestWarmUpEndsWithTheFirstFailure(t *testing.T) {
 	}
 }
 
-// What a server that has just started does for the first time falls on a rehearsal where it would count.
+// The modes whose numbers would include the slow start of a server have a rehearsal.
 func TestRehearsal(t *testing.T) {
 	recipe := catalog.Recipes()[0]
 	everyVariant := len(recipe.Variants)
@@ -236,7 +236,11 @@ func TestRehearsal(t *testing.T) {
 		mode scenarios.Mode
 		heap bool
 		want int
-	}{{"closed", scenarios.Closed, false, everyVariant}, {"lockstep", scenarios.Lockstep, false, 0}, {"lockstep that measures heaps", scenarios.Lockstep, true, everyVariant}} {
+	}{
+		{"closed", scenarios.Closed, false, everyVariant},
+		{"lockstep", scenarios.Lockstep, false, 0},
+		{"lockstep that measures heaps", scenarios.Lockstep, true, everyVariant},
+	} {
 		s := scenarios.Default()
 		s.Recipe, s.Clients, s.Mode, s.Heap = "lock", []int{100, 1, 10}, tt.mode, tt.heap
 		tasks := rehearsal(s, recipe)
@@ -261,7 +265,7 @@ func TestOracleCountsTheBackground(t *testing.T) {
 	}
 }
 
-// A server that was young before the measurement may be older after it, and still have restarted meanwhile.
+// A server that had just started before the measurement may have a longer uptime after it, although it has restarted meanwhile.
 func TestRestarted(t *testing.T) {
 	start := time.Unix(1e9, 0)
 	for _, tt := range []struct {

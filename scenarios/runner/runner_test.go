@@ -28,7 +28,7 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// live is an ensemble of this package alone. Its tests would otherwise wait for minutes for those of other packages, and these for them.
+// live is an ensemble of this package alone. Otherwise its tests and the tests of other packages would wait for each other for minutes.
 var live = ensembletest.Shared{Suffix: "-runner"}
 
 func TestMain(m *testing.M) { os.Exit(live.Main(m)) }
@@ -68,8 +68,8 @@ var runnerChecks = []struct {
 	{"a background is counted exactly", busyLoads},
 }
 
-// paced is a server that is busy with each request for a while. In virtual time, a load of a second would otherwise have no end of
-// operations.
+// paced is a server that is busy with each request for a while. Otherwise a load of a second of virtual time would
+// have an unbounded number of operations.
 var paced = embedded.Config{ReadDelay: 500 * time.Microsecond, WriteDelay: time.Millisecond}
 
 // bubble runs a test that measures in virtual time, on a server that is paced.
@@ -108,7 +108,7 @@ func TestLiveRunner(t *testing.T) {
 	}
 }
 
-// measure runs a scenario and hands on its documents.
+// measure passes each document of a scenario to save.
 func measure(ctx context.Context, t testing.TB, e ensemble.Ensemble, s scenarios.Scenario, recipes []variants.Recipe, save func(*results.Document)) error {
 	t.Helper()
 	if !inMemory(e) && testing.Short() {
@@ -123,7 +123,6 @@ func measure(ctx context.Context, t testing.TB, e ensemble.Ensemble, s scenarios
 	return r.RunScenario(ctx, s)
 }
 
-// runnerOf returns a runner that hands on its documents.
 func runnerOf(t testing.TB, e ensemble.Ensemble, recipes []variants.Recipe, save func(*results.Document)) *runner.Runner {
 	r := &runner.Runner{
 		Ensemble: e, Recipes: recipes, Run: strings.NewReplacer("/", "-", " ", "-").Replace(t.Name()),
@@ -136,8 +135,7 @@ func runnerOf(t testing.TB, e ensemble.Ensemble, recipes []variants.Recipe, save
 	return r
 }
 
-// readable fails the test unless a document, as it is written, can be read: whatever was measured, it must not contradict
-// itself.
+// readable fails the test unless a document can be read after it is written. Reading rejects documents that contradict themselves.
 func readable(t testing.TB, d *results.Document) {
 	t.Helper()
 	text, err := store.Seal(d)
@@ -150,8 +148,8 @@ func readable(t testing.TB, d *results.Document) {
 	}
 }
 
-// checkSound reports what makes a document's numbers invalid, broken promises, and servers that contradict the clients. Servers that fail by
-// a schedule are not asked.
+// checkSound reports reasons that make a document's numbers invalid, broken promises, and servers that contradict the clients. Servers
+// that fail by a schedule are not compared.
 func checkSound(t testing.TB, d *results.Document) {
 	t.Helper()
 	if len(d.Invalid)+len(d.Violations) > 0 || !d.Oracle.Agrees() && !faults.OfServers(d.Scenario.Faults) {
@@ -204,9 +202,9 @@ func inMemory(e ensemble.Ensemble) bool { return e.Servers()[0].Dialer != nil }
 // send transactions of several operations.
 func countedOnServers(recipe string) bool { return recipe == "lock" || recipe == "queue" }
 
-// Every scenario that comes with zkbench runs, cut down to the shortest load of its kind. Real servers get those of one recipe, and those
-// that measure their heaps. Those with faults need their whole load, see TestFailureScenarios; libraries have tests of their own, see
-// TestLiveDrivers.
+// Every scenario that comes with zkbench runs, cut down to the shortest load of its kind. Real servers run the scenarios of one recipe,
+// and the scenarios that measure heaps. Scenarios with faults need their whole load, see TestFailureScenarios. Libraries have tests of
+// their own, see TestLiveDrivers.
 func everyScenarioRuns(t *testing.T, e ensemble.Ensemble) {
 	ofHundreds(t)
 	for _, name := range scenarios.Names() {
@@ -252,7 +250,7 @@ func everyScenarioRuns(t *testing.T, e ensemble.Ensemble) {
 	}
 }
 
-// dropBrokenLibraries leaves out the variants of libraries whose breach a scenario expects. It takes tens of seconds until such a load
+// dropBrokenLibraries omits the variants of libraries whose breach a scenario expects. It takes tens of seconds until such a load
 // is known to stand still, which TestLiveDriversThatStandStill shows once.
 func dropBrokenLibraries(s *scenarios.Scenario) {
 	for _, v := range s.RecipeAmong(catalog.Recipes()).Broken {
@@ -343,12 +341,12 @@ func checkCosts(t *testing.T, docs []*results.Document) {
 	}
 }
 
-// sabotage returns the recipes with one variant of the lock changed.
+// sabotage is sabotageOf for the lock.
 func sabotage(name string, change func(*variants.Variant)) []variants.Recipe {
 	return sabotageOf("lock", name, change)
 }
 
-// sabotageOf is sabotage for a variant of another recipe.
+// sabotageOf returns all recipes, with one variant of a recipe changed.
 func sabotageOf(recipe, name string, change func(*variants.Variant)) []variants.Recipe {
 	recipes := catalog.Recipes()
 	i := slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == recipe })
@@ -360,14 +358,13 @@ func sabotageOf(recipe, name string, change func(*variants.Variant)) []variants.
 	return recipes
 }
 
-// wrapped returns the recipes with another participant around that of a lock.
+// wrapped returns the recipes with a lock whose participants are wrapped.
 func wrapped(wrap func(variants.Participant) variants.Participant) []variants.Recipe {
 	return sabotage("predecessor-watch", func(v *variants.Variant) {
 		surround(v, func(_ variants.Env, p variants.Participant) variants.Participant { return wrap(p) })
 	})
 }
 
-// surround puts another participant around that of a variant.
 func surround(v *variants.Variant, wrap func(variants.Env, variants.Participant) variants.Participant) {
 	join := v.Join
 	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
@@ -379,7 +376,7 @@ func surround(v *variants.Variant, wrap func(variants.Env, variants.Participant)
 	}
 }
 
-// interrupted is a participant before each of whose steps something happens.
+// interrupted is a participant that calls a function before each of its steps.
 type interrupted struct {
 	variants.Participant
 	steps  int
@@ -406,7 +403,7 @@ func wrongFormulaIsCaught(t *testing.T, e ensemble.Ensemble) {
 	}
 }
 
-// A lock that lets everybody in at once is broken, however fast it is.
+// A lock that admits all clients at once is broken, however fast it is.
 func brokenLockIsCaught(t *testing.T, e ensemble.Ensemble) {
 	s := closedOf("lock", 5, "predecessor-watch")
 	s.Operations, s.Hold = 20, time.Millisecond
@@ -426,7 +423,7 @@ func brokenLockIsCaught(t *testing.T, e ensemble.Ensemble) {
 	}
 }
 
-// ownDirectory makes a directory that no other participant uses. To lock that is to lock nothing.
+// ownDirectory makes a directory that no other participant uses. Locking it excludes no other participant.
 func ownDirectory(s session.Conn, root string) (string, error) {
 	return s.Create(root+"/own-", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
 }
@@ -462,7 +459,7 @@ func (b bypass) Leave(ctx context.Context) error {
 	return b.Participant.Leave(ctx)
 }
 
-// What the client's account misses, the servers' account shows.
+// Requests and notifications that bypass the ledgers show in the servers' counters.
 func oracleCatchesAMissedNotification(t *testing.T, e ensemble.Ensemble) {
 	s := uncontended()
 	s.Operations = 3
@@ -487,7 +484,7 @@ func oracleCatchesAMissedNotification(t *testing.T, e ensemble.Ensemble) {
 	}
 }
 
-// An interrupted run says so, keeps what is whole, and leaves no znode behind.
+// An interrupted run says so, keeps the complete documents, and leaves no znode behind.
 func interruptLeavesNothing(t *testing.T, e ensemble.Ensemble) {
 	s := closedOf("lock", 5)
 	s.Repeats, s.Duration = 1000, 50*time.Millisecond
@@ -528,7 +525,7 @@ func nothingLeft(t *testing.T, e ensemble.Ensemble) {
 	}
 }
 
-// The size reaches the recipe's preparation and every participant, and stands in the document.
+// The size reaches the recipe's preparation, every participant and the document.
 func TestSizeReachesTheRecipe(t *testing.T) {
 	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
 		var mu sync.Mutex
@@ -555,7 +552,7 @@ func TestSizeReachesTheRecipe(t *testing.T) {
 	})
 }
 
-// meteredHeap is a server whose heap is known: each watch takes 30,000 bytes, so that 20 of them are more than noise.
+// meteredHeap is a server with a known heap: each watch takes 30,000 bytes, so that 20 of them are more than noise.
 type meteredHeap struct {
 	*embedded.Ensemble
 	broken error
@@ -566,7 +563,7 @@ func (w meteredHeap) HeapUsed(ctx context.Context) (int64, error) {
 	return 1<<20 + 30_000*status.Watches, errors.Join(err, w.broken)
 }
 
-// The heap is measured before the watches are set and when all are there; where it cannot be, the result says why.
+// The heap is measured before the watches are set and when all are set. If it cannot be measured, the result says why.
 func TestHeapIsMeasuredAroundTheLineUp(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -583,7 +580,7 @@ func TestHeapIsMeasuredAroundTheLineUp(t *testing.T) {
 	}
 }
 
-// checkHeaps measures heaps, and wants to learn why that is not possible unless why is empty.
+// checkHeaps measures heaps. If why is not empty, that must fail for this reason.
 func checkHeaps(t *testing.T, e ensemble.Ensemble, why string) {
 	t.Helper()
 	s := lockstepOf(4)
@@ -602,7 +599,6 @@ func checkHeaps(t *testing.T, e ensemble.Ensemble, why string) {
 	}
 }
 
-// numbers returns all from the first one to the last.
 func numbers(first, last int) (all []int) {
 	for n := first; n <= last; n++ {
 		all = append(all, n)
@@ -610,7 +606,7 @@ func numbers(first, last int) (all []int) {
 	return all
 }
 
-// However long a load is, its rehearsal is short, and so is that of a recipe in which all must do the same number of steps.
+// The rehearsal of a load of any length is short, even for a recipe whose clients must all take the same number of steps.
 func TestRehearsalsAreShort(t *testing.T) {
 	t.Parallel()
 	for name, load := range map[string]func(*scenarios.Scenario){
