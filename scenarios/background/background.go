@@ -73,7 +73,7 @@ type Load struct {
 	halt     context.CancelFunc
 	wait     sync.WaitGroup
 
-	mu         sync.Mutex // guards what follows
+	mu         sync.Mutex // guards the fields below
 	started    bool
 	drained    bool
 	done       [kinds]int64        // answered or failed

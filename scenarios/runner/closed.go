@@ -79,7 +79,7 @@ func (operationsMode) run(ctx context.Context, m *measurement) (observation, err
 type durationMode struct{ closed }
 
 func (durationMode) rehearsal(m *measurement) bool {
-	m.scenario.Stages = nil // the rate and the number of clients stay those of the highest stage
+	m.scenario.Stages = nil // the highest stage's rate and number of clients stay
 	m.scenario.WarmUp, m.scenario.Duration = 0, min(m.scenario.Duration, rehearsalLength)
 	return true
 }

@@ -46,8 +46,8 @@ func inTurns(t *testing.T) {
 	t.Cleanup(func() { <-bubbles })
 }
 
-// Libraries in other languages cost what their formulas say: the requests are counted exactly, which the server confirms, their promise is
-// kept, and a variant in Go beside them takes the same way.
+// The costs of libraries in other languages equal their formulas: the requests are counted exactly, which the server confirms, and the
+// promise is kept. A variant in Go is measured beside them in the same way.
 func TestLiveDrivers(t *testing.T) {
 	t.Parallel()
 	for _, recipe := range catalog.Recipes() {

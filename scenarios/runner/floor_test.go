@@ -64,7 +64,7 @@ func checkFloor(t *testing.T, d *results.Document) {
 	}
 }
 
-// A floor that cannot be measured says why, and the measurement goes on without it.
+// A floor that cannot be measured says why, and the measurement continues without it.
 func TestAFailedFloorFailsNothing(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -55,7 +55,7 @@ func (p *heapProbe) after(ctx context.Context) error {
 func (p *heapProbe) measures() bool { return p.heap != nil && p.heap.Why == "" }
 
 // read reads the heaps several times, and the number of watches. If the heaps cannot be read, the result gives the reason and
-// the run goes on.
+// the run continues.
 func (p *heapProbe) read(ctx context.Context) (readings []int64, watches int64, err error) {
 	for range heapReadings {
 		used, err := p.meter.HeapUsed(ctx)

@@ -18,7 +18,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// spareFiles is how many file descriptors zkbench needs besides those of the clients: bystanders, administration, results.
+// spareFiles is the number of file descriptors besides the clients': for bystanders, administration and results.
 const spareFiles = 64
 
 // CheckResources returns an error if a scenario clearly needs more files or memory than the process may use.
@@ -104,7 +104,7 @@ func gigabytes(bytes float64) string { return fmt.Sprintf("%.1f GB", bytes/1e9) 
 // The cost of connections to one address.
 const (
 	forwardFiles = 6  // open files of Docker's forwarding process for each connection: two sockets, and a pipe in each direction
-	spareSession = 16 // connections besides those of the clients: bystanders, floors, four-letter commands
+	spareSession = 16 // connections besides the clients': for bystanders, floors and four-letter commands
 )
 
 // CheckConnections returns an error if a measurement of a scenario needs more connections to one address than this machine has
@@ -174,7 +174,7 @@ func mostSessions(at pool.Config, background int) map[string]int {
 	return sessions
 }
 
-// CheckDrivers returns an error that says what to install unless all variants of a scenario can run here.
+// CheckDrivers returns an error unless all variants of a scenario can run here. The error says what to install.
 func CheckDrivers(s scenarios.Scenario, recipes []variants.Recipe) error {
 	recipe := s.RecipeAmong(recipes)
 	if recipe == nil {

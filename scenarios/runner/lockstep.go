@@ -217,8 +217,8 @@ func (l *lockstep) letGo(ctx context.Context, h *holder) error {
 }
 
 // catchUp returns when a client's server has applied the latest transaction. Otherwise the client's next requests would
-// depend on how far its server lags behind the others: a client that does not find what another has just created, for
-// example, asks again.
+// depend on how far its server lags behind the others: a client that does not find a znode that another client has just
+// created, for example, asks again.
 func (l *lockstep) catchUp(ctx context.Context, c *pool.Client) error {
 	if latest := l.pool.Latest(); c.Ledger.LastZxid() < latest {
 		return c.Fence(ctx, latest)
@@ -336,8 +336,7 @@ func (l *lockstep) atWork(c *pool.Client) bool {
 	return l.working[c]
 }
 
-// awaitRest returns when a client is no longer active. It waits longer for larger values of the scenario's size,
-// because a step then takes longer.
+// awaitRest returns when a client is no longer active. Its limit grows with the scenario's size, because steps do too.
 func (l *lockstep) awaitRest(ctx context.Context, p progress) error {
 	patience := l.patience * time.Duration(max(l.scenario.Size, 1))
 	deadline := time.Now().Add(patience)

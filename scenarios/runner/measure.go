@@ -25,7 +25,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// measurement is one variant under one number of clients in one repeat: a load, and what is measured beside it.
+// measurement is one variant under one number of clients in one repeat: a load, and the probes beside it.
 type measurement struct {
 	activeLoad
 	mode       mode

@@ -103,7 +103,7 @@ func heapNearTheEnd(t *testing.T, operations int) int64 {
 	var done, bytes atomic.Int64
 	var reading atomic.Bool
 	recipes := wrapped(func(p variants.Participant) variants.Participant {
-		done.Store(0) // when clients join, those of the rehearsal are gone
+		done.Store(0) // when clients join, the clients of the rehearsal are gone
 		return liveHeap{p, &done, int64(operations * 9 / 10), &bytes, &reading}
 	})
 	s := closedOf("lock", 2, "predecessor-watch")

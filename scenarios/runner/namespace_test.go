@@ -80,7 +80,7 @@ func TestCleanUpPassesASilentServer(t *testing.T) {
 	}
 }
 
-// cleanUp is what happens when the server of a run's root goes silent.
+// cleanUp is a run whose server goes silent at the end.
 type cleanUp struct {
 	name      string
 	temporary bool

@@ -21,7 +21,7 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// The observer behind a proxy reports, to the last frame and byte, what the clients of a lock count in their own process.
+// The observer behind a proxy reports the same counts, to the last frame and byte, as the clients of a lock in their own process.
 func TestProxyCountsWhatClientsCount(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	for _, v := range lock.Recipe().Variants {
@@ -47,7 +47,7 @@ func TestProxyCountsWhatClientsCount(t *testing.T) {
 	}
 }
 
-// lineUpAndRelease lets each client acquire and release a lock twice, through an address, and returns what the clients have counted.
+// lineUpAndRelease lets each client acquire and release a lock twice, through an address, and returns the clients' counts.
 func lineUpAndRelease(t *testing.T, server, address string, v variants.Variant, n int) (total wire.Counts) {
 	t.Helper()
 	root := fmt.Sprintf("/%s-%d", v.Name, n)

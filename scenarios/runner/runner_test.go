@@ -33,7 +33,7 @@ var live = ensembletest.Shared{Suffix: "-runner"}
 
 func TestMain(m *testing.M) { os.Exit(live.Main(m)) }
 
-// onServers returns the real servers to one test at a time, because each counts what they do. Tests of libraries run at the same time, on
+// onServers returns the real servers to one test at a time, because each reads their counters. Tests of libraries run at the same time, on
 // embedded servers.
 func onServers(t *testing.T) ensemble.Ensemble {
 	t.Helper()
@@ -198,7 +198,7 @@ func closedOf(recipe string, clients int, names ...string) scenarios.Scenario {
 func inMemory(e ensemble.Ensemble) bool { return e.Servers()[0].Dialer != nil }
 
 // countedOnServers reports whether the formulas of a recipe are also checked on real servers. Two recipes are enough, because
-// TestLiveDifferential compares replies and notifications of the embedded server with those of real ones. Locks set watches, and queues
+// TestLiveDifferential compares replies and notifications of embedded and real servers. Locks set watches, and queues
 // send transactions of several operations.
 func countedOnServers(recipe string) bool { return recipe == "lock" || recipe == "queue" }
 

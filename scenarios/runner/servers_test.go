@@ -24,7 +24,7 @@ import (
 
 // scripted is a server that answers administrative commands with texts that a real one gave.
 type scripted struct {
-	ensemble.Ensemble // for what is not asked
+	ensemble.Ensemble // for methods that are not called
 	addr              string
 	owned             bool
 
@@ -190,7 +190,7 @@ func TestOracleWithoutAnAccount(t *testing.T) {
 	}
 }
 
-// The embedded server has neither a disk nor a JVM: what it does not export is absent from the document.
+// The embedded server has neither a disk nor a JVM: metrics that it does not export are absent from the document.
 func TestEmbeddedServerReportsWhatItHas(t *testing.T) {
 	bubble(t, func(t *testing.T, e *embedded.Ensemble) {
 		s := uncontended()

@@ -76,7 +76,7 @@ func (s *errorSpy) Errorf(format string, args ...any) {
 	s.errors = append(s.errors, fmt.Sprintf(format, args...))
 }
 
-// soakErrors returns what a soak reports about a measurement of a lock.
+// soakErrors returns the errors that a soak reports about a measurement of a lock.
 func soakErrors(t *testing.T, d *results.Document) string {
 	t.Helper()
 	spy := &errorSpy{TB: t}

@@ -30,11 +30,11 @@ import (
 // The environment variables of a soak, which `make soak` sets.
 const (
 	soakVariable        = "ZKBENCH_SOAK"         // how long, such as 30m; without it there is none
-	soakSeedVariable    = "ZKBENCH_SOAK_SEED"    // what is run and what fails; 1 if it is empty
+	soakSeedVariable    = "ZKBENCH_SOAK_SEED"    // chooses the scenarios and the faults; 1 if it is empty
 	soakRecipesVariable = "ZKBENCH_SOAK_RECIPES" // separated by commas; all if it is empty
 )
 
-// Random faults from a seed happen to every recipe on containers: each variant keeps what it promises, and nothing is left behind.
+// Random faults from a seed happen to every recipe on containers: each variant keeps its promises, and nothing is left behind.
 func TestSoak(t *testing.T) {
 	length, err := time.ParseDuration(cmp.Or(os.Getenv(soakVariable), "0s"))
 	seed, seedErr := strconv.ParseUint(cmp.Or(os.Getenv(soakSeedVariable), "1"), 10, 64)

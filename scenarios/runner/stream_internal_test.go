@@ -39,7 +39,7 @@ func poolOf(n int) *pool.Pool {
 	return p
 }
 
-// However the clients and the drains interleave, the observer is given every event, those of each client in its own order.
+// However the clients and the drains interleave, the observer receives every event, and the events of each client in its order.
 func TestStreamKeepsOwnOrder(t *testing.T) {
 	const clients, events = 8, 2000
 	p, seen := poolOf(clients), &sink{t: t, seen: map[int]int64{}}
@@ -91,7 +91,7 @@ type gossip struct{ out variants.Findings }
 func (g *gossip) Observe(e variants.Event) { g.out.Breach(e, "event %d", e.Value) }
 func (g *gossip) Complete()                { g.out.Breach(variants.Event{}, "open at the end") }
 
-// A stream keeps nothing of what it has handed on.
+// A stream keeps nothing that it has handed on.
 func TestStreamForgets(t *testing.T) {
 	p, seen := poolOf(1), &sink{t: t, seen: map[int]int64{}}
 	recipe := variants.Recipe{NewObserver: func(variants.Findings) variants.Observer { return seen }}

@@ -17,7 +17,7 @@ import (
 // sender is a client that sends requests which no server answers.
 type sender struct{ *wire.Conn }
 
-// nowhere is a connection that loses what is sent.
+// nowhere is a connection that discards its input.
 type nowhere struct{ net.Conn }
 
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }

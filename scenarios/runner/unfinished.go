@@ -142,7 +142,7 @@ func (m *measurement) uncheckedOracle() results.Oracle {
 // leastPartial is the longest window that is not kept in part. Such a window is quickly measured again.
 const leastPartial = time.Minute
 
-// errCutShort is the reason that a document gives for missing what is measured after the load, such as the oracle.
+// errCutShort is the reason in a document without the parts that are measured after the load, such as the oracle.
 var errCutShort = errors.New("the load was not finished")
 
 // part holds the counts of a window that has ended, in time or early.
