@@ -13,18 +13,17 @@ import (
 // measurement: each session asks its servers for a transaction.
 const Parallel = 64
 
-// ConnectTimeout is the longest time in which none of the sessions of a measurement is established. All of them together may
-// take longer.
+// ConnectTimeout is how long the sessions of a measurement may make no progress: within it, at least one more must be
+// established. All of them together may take longer.
 const ConnectTimeout = 30 * time.Second
 
-// joinAllowance is added to ConnectTimeout for each unit of the scenario's size: a client does more when it joins then.
+// joinAllowance is added to ConnectTimeout for each unit of the scenario's size, with which the work of joining grows.
 const joinAllowance = 100 * time.Millisecond
 
-// connectShown is the time between two reports of how many sessions are established.
 const connectShown = 2 * time.Second
 
 // watchConnecting cancels the opening of the pool's sessions if none is established for ConnectTimeout and the allowance,
-// and reports how many are. The caller ends the watching with stop.
+// and reports how many are. The caller ends it with stop.
 func (p *Pool) watchConnecting(at Config, cancel context.CancelCauseFunc) (stop func()) {
 	patience := ConnectTimeout + time.Duration(at.Size)*joinAllowance
 	shown := time.NewTicker(connectShown)
@@ -42,7 +41,7 @@ func (p *Pool) watchConnecting(at Config, cancel context.CancelCauseFunc) (stop 
 	return func() { unstuck(); shown.Stop() }
 }
 
-// Growth says what is done while a number grows, and when it does not.
+// Growth configures [WhileGrowing].
 type Growth struct {
 	Patience time.Duration
 	shown    <-chan time.Time // when show is called; nil means never
@@ -50,7 +49,7 @@ type Growth struct {
 	Stuck    func(n int64) // called once when the number has not grown for the patience, after up to twice that time
 }
 
-// WhileGrowing watches a number until stop is called.
+// WhileGrowing watches a number in a goroutine of its own, until stop is called. stop waits for that goroutine.
 func WhileGrowing(number func() int64, g Growth) (stop func()) {
 	done := make(chan struct{})
 	last := number()
@@ -77,7 +76,7 @@ func WhileGrowing(number func() int64, g Growth) (stop func()) {
 	return func() { close(done); watching.Wait() }
 }
 
-// Connection returns how long the pool's sessions took to be established.
+// Connection returns how long the pool's sessions took to be established, from the pool's epoch and each by itself.
 func (p *Pool) Connection() (*results.Connect, error) {
 	var each []time.Duration
 	for _, c := range p.Clients {

@@ -28,17 +28,16 @@ type OwnSession interface {
 	Close()
 }
 
-// goSession is the session of a client of a variant in Go. Its monitor and the runner may close it at the same time.
+// goSession is the session of a client of a variant in Go.
 type goSession struct {
 	*zk.Conn
-	closing dial.Mutex // is locked while it is being closed
+	closing dial.Mutex // is locked while it is being closed: its monitor and the runner may close it at the same time
 }
 
 func newGoSession(conn *zk.Conn) goSession { return goSession{conn, dial.NewMutex()} }
 
-// Close implements [OwnSession].
-//
-// Note: the library has a lock for this, but a wait for that stops the clock in a bubble of testing/synctest.
+// Close implements [OwnSession]. The library has a lock of its own, but waiting for that would stop the clock in a bubble
+// of testing/synctest.
 func (s goSession) Close() {
 	s.closing.Lock()
 	defer s.closing.Unlock()
@@ -48,18 +47,16 @@ func (s goSession) Close() {
 // Fence implements [OwnSession].
 func (s goSession) Fence() error { return ensemble.Fence(s.Conn) }
 
-// drivenSession is the session of a client in a driver.
 type drivenSession struct{ *drivers.Client }
 
-// confirmed is a client in a driver whose answers count only if its session still exists. A library may answer before it knows, such as
-// LeaderLatch of Curator, which resigns in the background.
+// confirmed is a client in a driver whose answers count only if its session still exists. A library may answer before it
+// knows: LeaderLatch of Curator, for example, resigns in the background.
 type confirmed struct {
 	*drivers.Client
 	life    *Life
 	calling *atomic.Bool
 }
 
-// confirmPoll is the time between two looks at a connection that is down.
 const confirmPoll = time.Millisecond
 
 // Call implements [variants.Caller].
@@ -90,9 +87,10 @@ func (c confirmed) Reconnects() int { return c.life.Ledger.Reconnects() }
 // drivenTimeout bounds what a driver does without waiting for other clients: opening, syncing and closing a session.
 const drivenTimeout = ensemble.SessionTimeout
 
-// inTime calls a driver, which must answer soon.
+// inTime calls a driver with drivenTimeout.
 func inTime(call func(context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(context.Background(), drivenTimeout, fmt.Errorf("the driver did not answer within %s", drivenTimeout))
+	late := fmt.Errorf("the driver did not answer within %s", drivenTimeout)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), drivenTimeout, late)
 	defer cancel()
 	return call(ctx)
 }
@@ -111,8 +109,8 @@ func (s drivenSession) Close() { _ = inTime(s.Client.Close) }
 // unusable is the connection of a handle on a session that is in a driver: nothing can be sent on it.
 type unusable struct{ session.Conn }
 
-// openSession opens the session of the client's present life: in the driver if there is one, and in a tunnel if the scenario has one for
-// any of its variants.
+// openSession opens the session of the client's present life: in the driver if there is one, and in a tunnel if the
+// scenario has one for any of its variants.
 func (c *Client) openSession(ctx context.Context, at Config) (s *session.Session, driven variants.Caller, err error) {
 	servers := at.serversOf(c.server)
 	config := ensemble.SessionConfig{Servers: servers, Timeout: at.Timeout, Link: c.Link, Observe: c.Monitor.Observe}
@@ -140,10 +138,9 @@ func (c *Client) openSession(ctx context.Context, at Config) (s *session.Session
 	return session.NewMonitoredSession(conn, c.Monitor), nil, nil
 }
 
-// openDriven opens the session in the driver.
 func (c *Client) openDriven(ctx context.Context, at Config) (variants.Caller, error) {
 	timeout := cmp.Or(at.Timeout, ensemble.SessionTimeout)
-	d := at.Driver.Client(fmt.Sprintf("%d.%d", c.ID, c.opened)) // another one than before, whose session may still be closing
+	d := at.Driver.Client(fmt.Sprintf("%d.%d", c.ID, c.opened)) // a new name: the session of the former may still be closing
 	c.opened++
 	c.setOwn(drivenSession{d})
 	if _, err := d.Call(ctx, fmt.Sprintf("open %s %s %d %d", c.tunnel.Address(), at.Root, timeout.Milliseconds(), at.Clients)); err != nil {
@@ -167,10 +164,10 @@ func (l *Life) closeTunnel() {
 	}
 }
 
-// pings is how many calls that do nothing measure the pipe to a driver.
+// pings is the number of calls without effect by which the pipe to a driver is measured.
 const pings = 300
 
-// StartDriver starts the driver of a variant that has one, and measures the pipe.
+// StartDriver starts the driver of a variant and measures the pipe. It returns nil for a variant without a driver.
 func StartDriver(ctx context.Context, r variants.Recipe, v variants.Variant) (*drivers.Process, *results.Driver, error) {
 	if v.Driver == nil {
 		return nil, nil, nil
@@ -190,7 +187,7 @@ func StartDriver(ctx context.Context, r variants.Recipe, v variants.Variant) (*d
 	return d, &results.Driver{Program: path.Base(v.Driver.Program), PipeP50: took[pings/2], PipeP99: took[pings*99/100]}, nil
 }
 
-// CloseDriver ends a driver, if there is one.
+// CloseDriver ends a driver, which may be nil.
 func CloseDriver(d *drivers.Process) error {
 	if d == nil {
 		return nil

@@ -18,11 +18,11 @@ const SettlePoll = 100 * time.Microsecond
 // Sleep waits for d or for ctx, whichever is first.
 func Sleep(ctx context.Context, d time.Duration) error { return variants.WaitFor(ctx, d, nil, nil) }
 
-// Fence returns when every session has received all notifications of the transactions that any session had seen before the
+// Fence returns when each session has received all notifications of the transactions that any session had seen before the
 // call.
 func (p *Pool) Fence(ctx context.Context) error { return FenceAll(ctx, p.Clients, p.Latest()) }
 
-// FenceLiving is fence for the clients whose lives are not over, such as those of a load in which clients fail.
+// FenceLiving is Fence for the clients whose lives are not over. It is for loads in which clients fail.
 func (p *Pool) FenceLiving(ctx context.Context) error {
 	zxid := p.Latest()
 	return p.Each(func(c *Client) error {
@@ -37,21 +37,22 @@ func (p *Pool) FenceLiving(ctx context.Context) error {
 	})
 }
 
-// FenceAll fences some clients' sessions up to a transaction.
+// FenceAll fences the sessions of some clients up to a transaction, see [Client.Fence].
 func FenceAll(ctx context.Context, clients []*Client, zxid int64) error {
 	return Each(clients, func(c *Client) error { return c.Fence(ctx, zxid) })
 }
 
-// Standing returns the clients of a load that stands still; none if a client may go on.
+// Standing returns the clients of a load that stands still; none if any client may still proceed.
 //
-// Each client that has not taken all its steps waits for a watch, before and after a fence, and has begun no other wait in between.
-// So all of them waited at the same time, with no request under way, and the fence proves that no notification is on its way either. In
-// a recipe that is [variants.Recipe.SingleThreaded], nothing else could make a client go on. How long this takes does not
-// matter.
+// Each client that has not taken all its steps waits for a watch, before and after a fence, and has begun no other wait in
+// between. So all of them waited at the same time, with no request under way, and the fence proves that no notification is
+// under way either. In a recipe that is [variants.Recipe.SingleThreaded], nothing else could make a client proceed. How
+// long this takes does not matter.
 //
-// Of a client in a driver, only its frames are known. It counts as waiting if it has not answered, has a watch set, no request under way, and
-// sends none until it has sent a ping, which is seconds later. It could still be about to go on, if its thread did not run all that time while
-// the one that pings did. So this is for libraries that are known to stand still, see [variants.Driver].
+// Of a client in a driver, only the frames are known. It counts as waiting if it has not answered, has set a watch, has no
+// request under way, and sends none until it has sent a ping, which is seconds later. It could still be about to proceed,
+// if its thread did not run all that time while the thread that pings did. So this is for libraries that are known to stand
+// still, see [variants.Driver].
 func (p *Pool) Standing(ctx context.Context) []*Client {
 	before := p.waits()
 	waiting := p.allAtRest()
@@ -64,7 +65,8 @@ func (p *Pool) Standing(ctx context.Context) []*Client {
 	return waiting
 }
 
-// FenceWaiting fences all sessions. Clients in a driver cannot send a sync while they wait, but the replies to their pings show the same.
+// FenceWaiting fences all sessions. Clients in a driver cannot send a sync while they wait, but the replies to their pings
+// show the same.
 func (p *Pool) FenceWaiting(ctx context.Context) error {
 	if p.config.Driver != nil {
 		return p.awaitPings(ctx)
@@ -72,7 +74,6 @@ func (p *Pool) FenceWaiting(ctx context.Context) error {
 	return p.Fence(ctx)
 }
 
-// waits returns how many waits each client has begun.
 func (p *Pool) waits() []int64 {
 	var all []int64
 	for _, c := range p.Clients {
@@ -81,7 +82,8 @@ func (p *Pool) waits() []int64 {
 	return all
 }
 
-// allAtRest returns the clients that have not taken all their steps, if all of these are at rest and no session is lost.
+// allAtRest returns the clients that have not taken all their steps. It returns none if one of them is not at rest or a
+// session is lost.
 func (p *Pool) allAtRest() []*Client {
 	var waiting []*Client
 	for _, c := range p.Clients {
@@ -98,9 +100,10 @@ func (p *Pool) allAtRest() []*Client {
 	return waiting
 }
 
-// awaitPings waits until each session has sent a ping from now on, and a reply shows that its server has applied the last transaction, so that
-// the notifications of it have arrived. It takes the place of fence, but sends nothing: it waits up to a third of the session timeout. It is an
-// error if a session is so busy that it needs no ping within [ensemble.SessionTimeout].
+// awaitPings waits until each session has sent another ping, and a reply shows that its server has applied the last
+// transaction, so that the notifications of that transaction have arrived. It takes the place of Fence, but sends nothing:
+// it waits up to a third of the session timeout. A session that is so busy that it needs no ping within
+// [ensemble.SessionTimeout] makes it fail.
 func (p *Pool) awaitPings(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, ensemble.SessionTimeout)
 	defer cancel()
@@ -140,7 +143,7 @@ func (c *Client) Fence(ctx context.Context, zxid int64) error {
 	}
 }
 
-// Latest returns the last transaction that any session has seen. If no client is at work, no later one exists: every
+// Latest returns the last transaction that any session has seen. While no client is at work, no later one exists: each
 // transaction comes from a client's request, and all requests have been answered.
 func (p *Pool) Latest() int64 {
 	var zxid int64
@@ -150,8 +153,8 @@ func (p *Pool) Latest() int64 {
 	return zxid
 }
 
-// Refresh lets every participant act on the notifications that it received while others joined, until that sets off no
-// further notification. From then on nothing happens until the first step.
+// Refresh lets each participant act on the notifications that it received while others joined, until that causes no
+// further notification. After that, nothing happens until the first step.
 func (p *Pool) Refresh(ctx context.Context) error {
 	if err := p.Fence(ctx); err != nil {
 		return err
@@ -176,7 +179,6 @@ func (p *Pool) Refresh(ctx context.Context) error {
 	}
 }
 
-// notified returns how many notifications the clients have received.
 func (p *Pool) notified() int {
 	var total int
 	for _, c := range p.Clients {

@@ -15,18 +15,17 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// furtherSessions are the sessions that a participant has opened in one life beside its first one, and not closed yet.
+// furtherSessions are the sessions that a participant has opened in one life beside its first one and has not closed yet.
 type furtherSessions struct {
 	mu   sync.Mutex
 	open map[*furtherSession]bool
 }
 
-// furtherSession is one of them.
 type furtherSession struct {
 	conn     goSession
 	link     *ensemble.Link
 	monitor  *session.Monitor
-	survives func() bool // ends the session's dependence on the client's life
+	survives func() bool // stops the end of the client's life from ending the session
 	ending   sync.Once
 }
 
@@ -54,7 +53,8 @@ func (l *Life) openFurther(ctx context.Context, servers []ensemble.Server, timeo
 		}
 	}()
 	s := &furtherSession{link: l.Link.Further(), monitor: session.NewMonitor(ensemble.SessionTimeout)}
-	conn, err := ensemble.OpenSession(opening, ensemble.SessionConfig{Servers: servers, Timeout: timeout, Link: s.link, Observe: s.monitor.Observe})
+	conn, err := ensemble.OpenSession(opening,
+		ensemble.SessionConfig{Servers: servers, Timeout: timeout, Link: s.link, Observe: s.monitor.Observe})
 	if err != nil {
 		s.settle(ctx)
 		return nil, err
@@ -67,8 +67,8 @@ func (l *Life) openFurther(ctx context.Context, servers []ensemble.Server, timeo
 	return s, nil
 }
 
-// nearest returns the servers to which a client of a server may connect, the one to which it is connected first: what a further
-// session writes is then at the first session's server when the reply comes.
+// nearest returns the servers to which a client of a server may connect. The one to which it is connected comes first: when
+// the reply to a write of a further session arrives, the write is then visible at the first session's server.
 func (at Config) nearest(home ensemble.Server, connected ensemble.Server) []ensemble.Server {
 	all := slices.Clone(at.serversOf(home))
 	if i := slices.Index(all, connected); i > 0 {
@@ -77,15 +77,15 @@ func (at Config) nearest(home ensemble.Server, connected ensemble.Server) []ense
 	return all
 }
 
-// settle returns when the counts of a session that is closed or could not be opened are final.
+// settle is for a session that is closed or could not be opened. It returns when the counts of the session are final.
 func (s *furtherSession) settle(ctx context.Context) {
 	s.monitor.Dismiss()
 	_ = s.link.Settle(context.WithoutCancel(ctx)) // an error leaves counts in doubt, as the ledger says
 	s.link.Detach()
 }
 
-// end closes the session, and returns when its counts are final. The close of a session that is lost waits for an answer that may not come,
-// and is left to itself.
+// end closes the session, and returns when its counts are final. It does not wait for the close of a lost session, whose
+// answer may not come.
 func (s *furtherSession) end(ctx context.Context) {
 	s.ending.Do(func() {
 		s.survives()
@@ -115,7 +115,6 @@ func (f *furtherSessions) close(ctx context.Context, s *furtherSession) {
 	delete(f.open, s)
 }
 
-// CloseAll closes the sessions that the participant has left open.
 func (f *furtherSessions) closeAll(ctx context.Context) {
 	f.mu.Lock()
 	open := slices.Collect(maps.Keys(f.open))
@@ -125,10 +124,8 @@ func (f *furtherSessions) closeAll(ctx context.Context) {
 	}
 }
 
-// errUnwatched is the error of a further session that is to set a watch.
 var errUnwatched = errors.New("a further session of a participant sets no watches: wait on the first one")
 
-// unwatched is the connection of a further session.
 type unwatched struct{ *zk.Conn }
 
 // ExistsW implements [session.Conn].

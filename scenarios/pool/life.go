@@ -14,14 +14,14 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// Life is what a client has from when it joins the recipe until it stops dead or loses its session. Then it joins again.
+// Life is the part of a client from joining the recipe until it loses its session or stops dead. Then it joins again.
 type Life struct {
 	Number      int // from zero on
 	Ledger      *wire.Ledger
 	Link        *ensemble.Link
 	Own         OwnSession       // nil before it is open
-	tunnel      *ensemble.Tunnel // nil unless its requests take the way of those of a driver
-	calling     atomic.Bool      // it is in a driver, which has not answered its last call
+	tunnel      *ensemble.Tunnel // nil unless Config.Tunnelled
+	calling     atomic.Bool      // the client is in a driver, which has not answered the last call
 	Monitor     *session.Monitor
 	Session     *session.Session
 	further     furtherSessions
@@ -29,21 +29,21 @@ type Life struct {
 	Participant variants.Participant
 	doomed      atomic.Bool     // its session has been ended by a fault, which the client may not know yet
 	dead        context.Context // ends when the client stops dead
-	died        time.Time       // when that was; set before dead ends
+	died        time.Time       // set before dead ends
 	kill        context.CancelFunc
 }
 
-// former is what a client has recorded in its lives that are over.
+// former holds the records of a client's lives that are over.
 type former struct {
 	logs          []*variants.Log     // whose events have not been taken
 	notifications []wire.Notification // that have not been taken
 	counts        wire.Counts
-	traffic       wire.Traffic // of the counts, which it takes longer to sum up
+	traffic       wire.Traffic // the traffic of counts, kept because summing it up takes longer
 	reconnects    int
 	unmatched     int64
 }
 
-// NewLife returns a life of a client that has not begun. calls is [variants.Recipe.Calls].
+// NewLife returns a life of a client that has not begun. For calls, see [variants.Recipe.Calls].
 func NewLife(number int, epoch time.Time, client int, calls []variants.EventKind) *Life {
 	ledger := wire.NewLedger(epoch)
 	log := variants.NewLog(epoch, client, func() (seen, shown int64, next variants.Write) { return ledger.Sight() }, calls)
@@ -63,17 +63,18 @@ func (l *Life) Over() bool {
 	}
 }
 
-// Pause waits for d, until the client is asked to go on, or until its session is lost. It is an error only if ctx ended.
+// Pause waits for d, until another client asks for what this one holds, or until its session is lost. It is an error only
+// if ctx ended.
 func (l *Life) Pause(ctx context.Context, asked <-chan struct{}, d time.Duration) error {
 	return variants.WaitFor(ctx, d, asked, l.Monitor.Lost())
 }
 
-// Die makes the client stop dead. Nothing that it does from now on is recorded or reaches a server. Its session runs out.
+// Die makes the client stop dead. Nothing that it does after that is recorded or reaches a server. Its session runs out.
 func (l *Life) Die() {
-	l.Link.Sever() // first: a request that still leaves is one that the history has
+	l.Link.Sever() // first, so that the history has each request that still leaves
 	l.Log.End(variants.Died, int64(l.Number))
 	l.died = time.Now()
-	l.kill() // before the client learns of the loss: else it could take that for an expiry, and join again at once
+	l.kill() // before the client learns of the loss: it could take that for an expiry, and join again at once
 	l.Monitor.Lose()
 }
 
@@ -110,7 +111,7 @@ func (c *Client) Counts() wire.Counts {
 	return total
 }
 
-// traffic returns the traffic of all the client's lives. It is cheaper than counts.
+// traffic returns the traffic of all the client's lives. It is cheaper than Counts.
 func (c *Client) traffic() wire.Traffic {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -151,8 +152,8 @@ func (c *Client) Member() variants.Participant {
 	return c.Participant
 }
 
-// TakeEvents appends the events that the client has recorded since the last call, in all its lives, as [variants.Log.Take] does. Those of
-// lives that are over wait for no reply.
+// TakeEvents appends the events that the client has recorded since the last call, in all its lives, as [variants.Log.Take]
+// does. Events of lives that are over do not wait for a reply.
 func (c *Client) TakeEvents(dst []variants.Placed, until time.Duration) []variants.Placed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,8 +176,8 @@ func (c *Client) TakeNotifications(dst []wire.Notification) []wire.Notification 
 	return c.Ledger.TakeNotifications(dst)
 }
 
-// envBeside returns the environment of a further participant on the client's session. It does not record the end of the session, with
-// which a load without faults ends.
+// envBeside returns the environment of a further participant on the client's session. The end of the session is recorded
+// for the first participant only.
 func (c *Client) envBeside(env variants.Env, number int) variants.Env {
 	env.Index += number * env.Clients
 	log := c.Log.Beside(env.Index)
@@ -187,7 +188,6 @@ func (c *Client) envBeside(env variants.Env, number int) variants.Env {
 	return env
 }
 
-// begin opens the session of the client's present life and lets it join the recipe.
 func (c *Client) begin(ctx context.Context, v variants.Variant, at Config) error {
 	asked := time.Now()
 	session, driven, err := c.openSession(ctx, at)
@@ -222,7 +222,7 @@ func (c *Client) begin(ctx context.Context, v variants.Variant, at Config) error
 	return err
 }
 
-// serversOf returns the servers to which a client of a server may connect, its own first.
+// serversOf returns the servers to which a client may connect, its own first.
 func (at Config) serversOf(home ensemble.Server) []ensemble.Server {
 	servers := []ensemble.Server{home}
 	for _, s := range at.Servers {
@@ -233,12 +233,12 @@ func (at Config) serversOf(home ensemble.Server) []ensemble.Server {
 	return servers
 }
 
-// RejoinPause is the time outside two attempts to join again.
+// RejoinPause is the time between two attempts to join again.
 const RejoinPause = 100 * time.Millisecond
 
-// Rejoin gives a client whose life is over the next one, as an application would start again. A client that has stopped dead
-// first stays dead until its session has run out, which it may have while the client had nothing to do. It returns an error only if
-// ctx has ended.
+// Rejoin begins the next life of a client whose life is over, as an application would start again. A client that has
+// stopped dead first stays dead until its session has run out, which may have happened while the client was idle. It
+// returns an error only if ctx has ended.
 func (p *Pool) Rejoin(ctx context.Context, c *Client) error {
 	if err := Sleep(ctx, p.staysDead(c)); err != nil {
 		return err
@@ -258,13 +258,13 @@ func (p *Pool) Rejoin(ctx context.Context, c *Client) error {
 	}
 }
 
-// runOut returns how long servers keep the session of a client that has stopped dead. They look for sessions that have run out
-// once a tick, and a follower may tell the leader late that it has heard of one.
+// runOut returns how long servers keep the session of a client that has stopped dead. They look for sessions that have run
+// out once a tick, and a follower may report late to the leader that a session was alive.
 func (p *Pool) runOut(c *Client) time.Duration {
 	return c.Ledger.SessionTimeout() + 2*p.config.Tick
 }
 
-// staysDead returns how much longer a client that has stopped dead stays dead; nothing for a client that has not.
+// staysDead returns how much longer a client that has stopped dead stays dead; 0 for a client that has not.
 func (p *Pool) staysDead(c *Client) time.Duration {
 	if c.dead.Err() == nil {
 		return 0
@@ -272,10 +272,9 @@ func (p *Pool) staysDead(c *Client) time.Duration {
 	return max(p.runOut(c)-time.Since(c.died), 0)
 }
 
-// mostReports is how many failures are kept for the warnings.
 const mostReports = 3
 
-// Report keeps a failure of a client that is worth a warning, the first few.
+// Report keeps a failure of a client for the warnings, unless mostReports are kept already.
 func (p *Pool) Report(what string, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -284,15 +283,15 @@ func (p *Pool) Report(what string, err error) {
 	}
 }
 
-// Warnings returns the failures that were reported.
+// Warnings returns the failures that [Pool.Report] has kept.
 func (p *Pool) Warnings() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.reports
 }
 
-// retire ends what is left of a life that is over, and returns when its counts are final. The session's close waits for an answer
-// that may not come.
+// retire ends a life that is over, and returns when its counts are final. It does not wait for the close of the session,
+// whose answer may not come.
 func (c *Client) retire(ctx context.Context) {
 	c.Monitor.Dismiss()
 	c.further.closeAll(ctx)
@@ -320,23 +319,22 @@ func (c *Client) Step(ctx context.Context, mayFail bool) error {
 // Activity is what a client does at a moment. It is kept in runs with faults only.
 type Activity int32
 
-// The activities.
 const (
 	Outside Activity = iota // between two steps
 	InStep
-	InHold // in a step, and holds what the recipe gives
+	InHold // in a step, while the client holds
 )
 
-// Doing is a client's activity and since when.
+// Doing is a client's activity and when it began.
 type Doing struct {
 	Activity Activity
 	Since    time.Time
 }
 
-// Enter records what a client does from now on.
+// Enter records that an activity begins now.
 func (c *Client) Enter(a Activity) { c.doing.Store(&Doing{a, time.Now()}) }
 
-// Does returns what a client does.
+// Does returns the last activity that was entered, or the zero value before the first.
 func (c *Client) Does() Doing {
 	if d := c.doing.Load(); d != nil {
 		return *d

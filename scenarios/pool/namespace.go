@@ -22,15 +22,15 @@ type Root struct {
 	namespace.Client
 	servers []ensemble.Server // all; its session begins at the first one
 	path    string
-	roots   int      // how many measurements have got a root of their own
+	roots   int      // the number of measurements so far that have a root
 	dirty   []string // the znodes of the last measurement, which are not removed yet
 	tree    []string // the znodes of the background, each after its parent; empty until all of them exist
 	link    *ensemble.Link
 	Monitor *session.Monitor
 }
 
-// OpenRoot creates a root at path on some servers. Its session stays at the first one, unless servers are going to fail: then it
-// roams to the others.
+// OpenRoot creates a root at path. Its session stays at the first server. If roam is set, because servers are going to
+// fail, it moves to the others.
 func OpenRoot(ctx context.Context, servers []ensemble.Server, roam bool, path string) (*Root, error) {
 	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
 	defer cancel()
@@ -66,7 +66,7 @@ func OpenRoot(ctx context.Context, servers []ensemble.Server, roam bool, path st
 	}
 }
 
-// CloseSession closes the session that owns the root.
+// CloseSession closes the session that owns the root. It leaves the znodes.
 func (r *Root) CloseSession() {
 	r.Monitor.Dismiss()
 	r.Conn.Close()
@@ -75,7 +75,7 @@ func (r *Root) CloseSession() {
 // ErrOwnerLost is the cause of the end of a run whose root no longer has an owner.
 var ErrOwnerLost = errors.New("the session that owns the run's znodes was lost")
 
-// WhileOwned returns a context that ends when the root's session is lost, with ErrOwnerLost as its cause. From then on,
+// WhileOwned returns a context that ends when the root's session is lost, with ErrOwnerLost as its cause. After that,
 // zkbench clean may remove the root as left over.
 func (r *Root) WhileOwned(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -89,7 +89,6 @@ func (r *Root) WhileOwned(ctx context.Context) (context.Context, context.CancelF
 	return ctx, func() { cancel(nil) }
 }
 
-// lossOfOwner says how the session was lost, and which server it was connected to last.
 func (r *Root) lossOfOwner() error {
 	why := "its connection ended, and no server took it back in time"
 	if r.link.Ledger().Over() {
@@ -101,8 +100,8 @@ func (r *Root) lossOfOwner() error {
 // BystanderBytes is the size of the znode that bystanders read.
 const BystanderBytes = 64
 
-// CreateRoot creates an empty znode for one measurement, and beside it the small znode that bystanders read. It first removes
-// those of the previous measurement. Those of the last measurement are removed with the run's root.
+// CreateRoot creates an empty znode for one measurement, and beside it the small znode that bystanders read. It first
+// removes those of the previous measurement; [Root.Close] removes the last ones.
 func (r *Root) CreateRoot(ctx context.Context) (root, bystander string, err error) {
 	for _, path := range r.dirty {
 		if _, err := r.Remove(ctx, path); err != nil {
@@ -124,8 +123,8 @@ func (r *Root) CreateRoot(ctx context.Context) (root, bystander string, err erro
 // groupZnodes is how many znodes of the background have a parent in common. A server could not list all of them in one reply.
 const groupZnodes = 1000
 
-// CreateBackground creates the znodes that the background reads and writes, and returns their paths. They are removed with the
-// root. Their parents are not among them.
+// CreateBackground creates the znodes that the background reads and writes, and returns their paths without those of their
+// parents. They are removed with the root.
 func (r *Root) CreateBackground(ctx context.Context, load results.BackgroundLoad) ([]string, error) {
 	parents := []string{r.path + "/background"}
 	var leaves []string
@@ -158,7 +157,7 @@ func (e *LeftError) Error() string {
 
 func (e *LeftError) Unwrap() error { return e.Err }
 
-// Close removes the root with everything in it, through the run's own session. If that session gets no answer, close opens
+// Close removes the root with everything in it, through the run's own session. If that session gets no answer, Close opens
 // another one on a server that answers. It returns a [LeftError] if znodes are left.
 func (r *Root) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, clearTimeout, fmt.Errorf("not done within %s", clearTimeout))
@@ -192,7 +191,7 @@ func (r *Root) closeElsewhere(ctx context.Context) error {
 	return err
 }
 
-// electing reports whether a server runs that serves no session.
+// electing reports whether a server runs but serves no session.
 func (r *Root) electing(ctx context.Context) bool {
 	return slices.ContainsFunc(r.servers, func(s ensemble.Server) bool {
 		_, err := ensemble.Srvr(ctx, s)

@@ -1,4 +1,4 @@
-// Package pool has the clients of a measurement: their sessions, what observes them, their lives and their ends, and the znodes that they use.
+// Package pool has the clients of a measurement: their sessions, their observers, their lives, and the znodes that they use.
 package pool
 
 import (
@@ -27,15 +27,15 @@ type Client struct {
 	hold   HoldFunc // set by the mode before the first step
 	doing  atomic.Pointer[Doing]
 
-	Settled     atomic.Bool   // it has held, or completed a step
-	Stopped     atomic.Bool   // it takes no further step of the load
+	Settled     atomic.Bool   // the client has held, or completed a step
+	Stopped     atomic.Bool   // the client takes no further step of the load
 	Completed   int           // steps in all its lives; only the client's own goroutine uses it
-	opened      int           // sessions that its driver was told to open, likewise
-	established time.Duration // how long its first session took to be established
+	opened      int           // sessions that the driver has been asked to open, likewise
+	established time.Duration // the time until the first session was established
 
 	beside []*variants.Log // of further participants on its session; guarded by mu
 
-	mu sync.Mutex // guards what follows; only the client's own goroutine changes life
+	mu sync.Mutex // guards the fields below; only the client's own goroutine changes Life
 	*Life
 	former former
 }
@@ -59,21 +59,21 @@ func (c *Client) waits() int64 {
 type Pool struct {
 	Epoch     time.Time
 	Clients   []*Client
-	ready     atomic.Int64  // how many clients have joined the recipe
-	connected time.Duration // from the epoch until all of them had
-	left      atomic.Int64  // how many clients have left and closed their session
+	ready     atomic.Int64  // the number of clients that have joined the recipe
+	connected time.Duration // from the epoch until all clients have joined
+	left      atomic.Int64  // the number of clients that have left and closed their session
 	closed    bool
 	config    Config
-	variant   variants.Variant // that the clients have joined
+	variant   variants.Variant
 
 	mu      sync.Mutex
-	reports []string // failures that are worth a warning
+	reports []string // see Report
 }
 
 // Since returns the time on the measurement's clock.
 func (p *Pool) Since() time.Duration { return time.Since(p.Epoch) }
 
-// Config is what clients are given: the servers, the znodes, and how many of them there are.
+// Config holds the servers, the znodes and the number of a pool's clients.
 type Config struct {
 	Servers   []ensemble.Server
 	Clients   int
@@ -82,15 +82,15 @@ type Config struct {
 	Timeout   time.Duration        // the session timeout to ask for; 0 means the default
 	Faults    bool                 // clients may fail
 	Roam      bool                 // a client whose server fails connects to another one
-	Tunnelled bool                 // the requests of all clients take the way of those of a driver
+	Tunnelled bool                 // the requests of all clients pass through tunnels, as those of a driver do
 	Driver    *drivers.Process     // has the clients' sessions; nil for a variant in Go
 	Root      string               // an empty znode that only the participants use
 	Tick      time.Duration        // of the servers, which look for sessions that have run out once a tick
 
-	Connecting func(done, of int) // is called now and then with the number of sessions that are established; may be nil
+	Connecting func(done, of int) // is called from time to time with the number of established sessions; may be nil
 }
 
-// crowd is the number of sessions at one server from which on every other one uses the server's second address.
+// crowd is the smallest number of sessions at one server with which every other one uses the server's second address.
 const crowd = 2000
 
 // Home returns the server of a client, with the address that the client is to use. Clients that may fail use the first address,
@@ -130,10 +130,10 @@ func Connect(ctx context.Context, at Config, v variants.Variant) (*Pool, error) 
 	return p, nil
 }
 
-// Each runs do for all clients, several at a time, and returns the first error with its client's name.
+// Each is [Each] for all clients.
 func (p *Pool) Each(do func(*Client) error) error { return Each(p.Clients, do) }
 
-// Each runs do for some clients, several at a time, and returns the first error with its client's name.
+// Each runs do for some clients, at most [Parallel] at a time, and returns the first error with its client's name.
 func Each(clients []*Client, do func(*Client) error) error {
 	var group errgroup.Group
 	group.SetLimit(Parallel)
@@ -161,7 +161,7 @@ func (p *Pool) SetHold(hold HoldFunc) {
 	}
 }
 
-// Counts returns the sum of all sessions' counts.
+// Counts returns the sum of all sessions' counts, with those of lives that are over.
 func (p *Pool) Counts() wire.Counts {
 	var total wire.Counts
 	for _, c := range p.Clients {
@@ -170,7 +170,7 @@ func (p *Pool) Counts() wire.Counts {
 	return total
 }
 
-// Traffic returns the sum of all sessions' traffic.
+// Traffic is like Counts for traffic, and cheaper.
 func (p *Pool) Traffic() wire.Traffic {
 	var total wire.Traffic
 	for _, c := range p.Clients {
@@ -191,12 +191,12 @@ func (p *Pool) Passed() int64 {
 	return passed
 }
 
-// leaveTimeout is the longest time in which no participant leaves. After that, all sessions are closed at once, which ends
-// requests that wait for a silent server.
+// leaveTimeout is how long no participant may leave while all of them do. After that, all sessions are closed at once,
+// which ends requests that wait for a silent server.
 const leaveTimeout = 10 * time.Second
 
-// CloseAll lets all participants leave and closes the sessions, which takes their ephemeral znodes with them. A second call has no
-// effect.
+// CloseAll lets all participants leave and closes the sessions, which takes their ephemeral znodes with them. A second call
+// has no effect.
 func (p *Pool) CloseAll(ctx context.Context) {
 	if p.closed {
 		return
