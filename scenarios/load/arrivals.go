@@ -15,39 +15,42 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Arrivals hands the arrivals of an open load to clients. A client that is free gets an arrival when it is due, the one that has been
-// free for longest first. Without a free client, the arrival waits in the backlog. No arrival is dropped while the load lasts.
+// Arrivals hands the arrivals of an open load to clients. When an arrival is due, the client that has been free for longest
+// gets it. Without a free client, the arrival waits in the backlog. No arrival is dropped while the load lasts.
 //
 // It keeps no list of arrivals: the due times of the backlog are computed again.
 type Arrivals struct {
 	epoch time.Time
-	Nap   func(time.Duration) // the last part of the wait for an arrival
+	Nap   func(time.Duration) // waits the last part of the time until an arrival
 
 	mu       sync.Mutex
-	coming   *DueTimes     // of the arrivals that are not due yet
-	next     time.Duration // the first of these
-	waiting  *DueTimes     // of the arrivals in the backlog and of those after them
+	coming   *DueTimes     // the arrivals that are not due yet
+	next     time.Duration // when the first of them is due
+	waiting  *DueTimes     // the arrivals in the backlog, followed by coming
 	backlog  int64
 	most     int64         // the largest backlog since the last report
-	nonEmpty time.Duration // when the backlog began to have arrivals
+	nonEmpty time.Duration // since when the backlog has arrivals
 	free     []chan time.Duration
-	until    time.Duration // no later arrival comes
+	until    time.Duration // arrivals after this time do not come
 	ended    bool
 	dropped  int64         // arrivals of the window that were given up
-	opened   chan struct{} // closed when the window is open, so that the next arrival may be due earlier
-	serving  []arrival     // by client
+	opened   chan struct{} // closed when the window opens, which may make the next arrival due earlier
+	serving  []arrival     // by client id
 	served   []recorder.Served
 }
 
-// arrival is what a client serves. Without an arrival, begun is zero.
+// arrival is the arrival that a client serves. While it serves none, begun is zero.
 type arrival struct {
 	due, begun, lateness time.Duration
 	hand                 chan time.Duration // the client receives the due time here
 }
 
-// NewArrivals returns arrivals for a number of clients, which have not started.
+// NewArrivals returns arrivals that have not started.
 func NewArrivals(epoch time.Time, clients int) *Arrivals {
-	a := &Arrivals{epoch: epoch, Nap: machine.SleepPrecisely, until: math.MaxInt64, serving: make([]arrival, clients), opened: make(chan struct{})}
+	a := &Arrivals{
+		epoch: epoch, Nap: machine.SleepPrecisely, until: math.MaxInt64,
+		serving: make([]arrival, clients), opened: make(chan struct{}),
+	}
 	for i := range a.serving {
 		a.serving[i].hand = make(chan time.Duration, 1)
 	}
@@ -67,10 +70,9 @@ func (a *Arrivals) Start(ctx context.Context, sequence func(start time.Duration)
 	return func() { cancel(); pacing.Wait() }
 }
 
-// finely is the part of a wait that is slept precisely. It is longer than a timer of the Go runtime is late.
+// finely is the part of a wait that is slept precisely. It is longer than the delay of a timer of the Go runtime.
 const finely = 2 * time.Millisecond
 
-// pace releases arrivals when they are due.
 func (a *Arrivals) pace(ctx context.Context) {
 	runtime.LockOSThread() // SleepPrecisely blocks the thread
 	defer runtime.UnlockOSThread()
@@ -84,7 +86,7 @@ func (a *Arrivals) pace(ctx context.Context) {
 			return
 		}
 		select {
-		case <-opened: // the next arrival may be due earlier now
+		case <-opened: // the next arrival may be due earlier than before
 			opened = nil
 		default:
 			a.Nap(next - a.since())
@@ -92,7 +94,7 @@ func (a *Arrivals) pace(ctx context.Context) {
 	}
 }
 
-// release hands out all arrivals that are due, and returns when the next one is. more is false when there are none any more.
+// release hands out all arrivals that are due, and returns when the next one is. more is false after the last one.
 func (a *Arrivals) release(now time.Duration) (next time.Duration, more bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -141,7 +143,7 @@ func (a *Arrivals) Begin(ctx context.Context, c *pool.Client, _ int) bool {
 	return true
 }
 
-// WindowOpened implements [Turns]: the levels of a rate that changes begin.
+// WindowOpened implements [Turns]. The levels of a changing rate begin at the moment of the window.
 func (a *Arrivals) WindowOpened(at time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -150,8 +152,8 @@ func (a *Arrivals) WindowOpened(at time.Duration) {
 	close(a.opened)
 }
 
-// take returns the due time of the first arrival in the backlog. Without one, the client waits for its hand. ok is false when
-// there are no arrivals any more.
+// take returns the due time of the first arrival in the backlog. If the backlog is empty, waits is true, and the client
+// receives the due time from hand. ok is false if no arrival comes any more.
 func (a *Arrivals) take(hand chan time.Duration) (due time.Duration, waits, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -167,9 +169,7 @@ func (a *Arrivals) take(hand chan time.Duration) (due time.Duration, waits, ok b
 	}
 }
 
-// Completed implements [Turns].
-//
-// Note: as in [variants.Log], the time is taken under the mutex.
+// Completed implements [Turns]. As in [variants.Log], the time is taken under the mutex.
 func (a *Arrivals) Completed(c *pool.Client) {
 	mine := &a.serving[c.ID]
 	a.mu.Lock()
@@ -178,7 +178,8 @@ func (a *Arrivals) Completed(c *pool.Client) {
 	mine.begun = 0
 }
 
-// Arrived returns how many arrivals were due up to a moment that has just passed; 0 unless the load is open.
+// Arrived returns how many arrivals were due until a moment that has just passed; 0 for nil, which stands for a load that is
+// not open.
 func (a *Arrivals) Arrived(at time.Duration) int64 {
 	if a == nil {
 		return 0
@@ -189,7 +190,7 @@ func (a *Arrivals) Arrived(at time.Duration) int64 {
 	return a.coming.count - 1 // without the next one
 }
 
-// LastDue lets no further arrival come after the window, whose end has just passed. Faults may be undone only later.
+// LastDue ends the arrivals at the end of the window, which has just passed. Faults may be undone only later.
 func (a *Arrivals) LastDue(end time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -197,8 +198,8 @@ func (a *Arrivals) LastDue(end time.Duration) {
 	a.until = end
 }
 
-// Finish ends the arrivals when the window has ended and all faults are undone. If the load was beyond the clients' capacity, it drops
-// the backlog.
+// Finish ends the arrivals when the window has ended and all faults are undone. If the backlog has not been empty since the
+// first half of the window, the load was beyond the clients' capacity, and Finish drops the backlog.
 func (a *Arrivals) Finish(start, end time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -208,8 +209,8 @@ func (a *Arrivals) Finish(start, end time.Duration) {
 	}
 }
 
-// GiveUp drops the backlog when clients have not served it within the length of a window after the window. Otherwise a burst at its end
-// could take hours.
+// GiveUp drops the backlog. It is called when clients have not served it in as much time after the window as the window
+// lasted: a burst at its end could otherwise take hours.
 func (a *Arrivals) GiveUp(start, end time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -225,8 +226,8 @@ func (a *Arrivals) dropBacklog(start, end time.Duration) {
 	}
 }
 
-// Left returns how many arrivals of the window were given up before a client began them, and how many clients still serve when a load
-// with faults has ended: these wait for something that nothing will bring.
+// Left returns how many arrivals of the window were given up before a client began them, and how many clients are still
+// serving one when a load with faults has ended: they wait for an event that cannot come.
 func (a *Arrivals) Left(start, end time.Duration) (givenUp, serving int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -239,7 +240,7 @@ func (a *Arrivals) Left(start, end time.Duration) (givenUp, serving int64) {
 	return a.dropped, serving
 }
 
-// Idle implements [Turns]: all clients are free.
+// Idle implements [Turns]. It reports whether all clients are free.
 func (a *Arrivals) Idle() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -268,7 +269,7 @@ func (a *Arrivals) Ending() bool {
 	return a.ended
 }
 
-// TakeServed appends the arrivals that were served since the last call to dst, and forgets them.
+// TakeServed appends the arrivals that were served since the last call.
 func (a *Arrivals) TakeServed(dst []recorder.Served) []recorder.Served {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -291,19 +292,19 @@ func (a *Arrivals) Report(now time.Duration) recorder.Backlog {
 
 var _ Turns = (*Arrivals)(nil)
 
-// DueTimes is the sequence of moments at which the arrivals of an open load are due. It depends on nothing but its parameters and the
-// end of the warm-up, so that two sequences with the same of these are equal.
+// DueTimes is the sequence of moments at which the arrivals of an open load are due. Two sequences with the same parameters
+// and the same end of the warm-up are equal.
 type DueTimes struct {
-	levels levels     // what is left of it, in arrivals per nanosecond
+	levels levels     // the levels from begun on, in arrivals per nanosecond
 	random *rand.Rand // nil if arrivals are due at equal distances
 	count  int64
-	begun  time.Duration // when the first piece of the levels began
-	passed float64       // arrivals before that, on average
-	due    float64       // the integral of the rate up to the arrival that next has returned
+	begun  time.Duration // when the first piece of levels began
+	passed float64       // the integral of the rate up to begun
+	due    float64       // the integral of the rate up to the arrival that next returned last
 }
 
-// newDueTimes returns the sequence of arrivals whose number per second has these levels. The random numbers of arrivals that are
-// independent of each other come from the seeds.
+// newDueTimes returns the arrivals of a rate with these levels. The seeds are for the random numbers of arrivals that are
+// independent of each other.
 func newDueTimes(start time.Duration, perSecond levels, how string, seed, repeat uint64) *DueTimes {
 	d := &DueTimes{begun: start, levels: perSecond.times(1 / float64(time.Second))}
 	if how == scenarios.Poisson {
@@ -312,8 +313,8 @@ func newDueTimes(start time.Duration, perSecond levels, how string, seed, repeat
 	return d
 }
 
-// DueTimesOf returns the sequence of an open load's arrivals, each of which is a step with a number of operations. All variants have the
-// same in one repeat.
+// DueTimesOf returns the sequence of an open load's arrivals, each of which is a step with a number of operations. All
+// variants have the same sequence in one repeat.
 func DueTimesOf(s scenarios.Scenario, rate, repeat, operations int) func(start time.Duration) *DueTimes {
 	rates := steady(float64(rate))
 	if len(s.Stages) > 0 {
@@ -325,8 +326,8 @@ func DueTimesOf(s scenarios.Scenario, rate, repeat, operations int) func(start t
 	}
 }
 
-// endWarmUp ends the first piece of levels of several pieces, in which all arrivals so far but the last one were due. It returns when that
-// one is due now: with a higher rate from here on, earlier than it was.
+// endWarmUp ends the warm-up, which is the first of several pieces, and returns when the next arrival is due now: earlier
+// than before if the rate from here on is higher. All arrivals before that one were due in the warm-up.
 func (d *DueTimes) endWarmUp(at time.Duration) time.Duration {
 	if len(d.levels) > 1 && d.levels[0].length == 0 {
 		d.levels[0].length = max(at-d.begun, 1)
@@ -334,7 +335,8 @@ func (d *DueTimes) endWarmUp(at time.Duration) time.Duration {
 	return d.last()
 }
 
-// next returns when the next arrival is due: when the integral of the rate has grown by 1, or by an exponentially distributed number.
+// next returns when the next arrival is due: when the integral of the rate has grown by 1, or by an exponentially distributed
+// number.
 func (d *DueTimes) next() time.Duration {
 	d.count++
 	if d.random == nil {
@@ -345,7 +347,7 @@ func (d *DueTimes) next() time.Duration {
 	return d.last()
 }
 
-// last returns when the arrival is due that next has returned last.
+// last returns the due time of the arrival that next returned last.
 func (d *DueTimes) last() time.Duration {
 	for d.due-d.passed > d.levels[0].area() {
 		d.passed += d.levels[0].area()

@@ -7,16 +7,15 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// levels is how the level of a load changes over time: its rate, or the number of clients that loop. Its last piece has no end.
+// levels describes how the rate of a load, or the number of clients that loop, changes over time. The last piece has no end.
 type levels []piece
 
-// piece is a part of the levels, in which the level changes linearly. A length of 0 means that it has no end and its level stays.
+// piece is a part in which the level changes linearly. A piece with a length of 0 has no end, and its level is constant.
 type piece struct {
 	length   time.Duration
 	from, to float64
 }
 
-// steady returns levels that are all the same.
 func steady(level float64) levels { return levels{{from: level, to: level}} }
 
 // levelsOf returns the levels of some stages. The load keeps the level of the last one until it ends.
@@ -34,7 +33,6 @@ func levelsOf(stages []results.StageLoad) levels {
 	return append(c, piece{from: level, to: level})
 }
 
-// times returns the levels, each multiplied by a factor.
 func (c levels) times(factor float64) levels {
 	out := make(levels, len(c))
 	for i, p := range c {
@@ -43,7 +41,7 @@ func (c levels) times(factor float64) levels {
 	return out
 }
 
-// slope returns by how much the level changes in a nanosecond.
+// slope returns the change of the level per nanosecond.
 func (p piece) slope() float64 {
 	if p.length == 0 {
 		return 0
@@ -51,7 +49,7 @@ func (p piece) slope() float64 {
 	return (p.to - p.from) / float64(p.length)
 }
 
-// area returns the integral of the level over the piece, in nanoseconds; infinite if the piece has no end.
+// area returns the integral of the level over the piece, with time in nanoseconds; infinite if the piece has no end.
 func (p piece) area() float64 {
 	if p.length == 0 {
 		return math.Inf(1)
@@ -59,15 +57,15 @@ func (p piece) area() float64 {
 	return (p.from + p.to) / 2 * float64(p.length)
 }
 
-// after returns the time in nanoseconds from the beginning of the piece until the integral of the level is as large as area.
-//
-// Note: of the two forms of the solution of a quadratic equation, this one is exact for a slope of 0, too.
+// after returns the time in nanoseconds from the beginning of the piece until the integral of the level reaches area. Of
+// the two forms of the solution of a quadratic equation, this one is exact for a slope of 0, too.
 func (p piece) after(area float64) float64 {
 	root := math.Sqrt(max(p.from*p.from+2*p.slope()*area, 0))
 	return 2 * area / (p.from + root)
 }
 
-// reaches returns the first moment from now on at which the level is at least as high as the given one. ok is false if there is none.
+// reaches returns the first moment from now on at which the level is at least as high as the given one. ok is false if that
+// never happens.
 func (c levels) reaches(level float64, now time.Duration) (at time.Duration, ok bool) {
 	var begin time.Duration
 	for _, p := range c {

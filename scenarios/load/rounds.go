@@ -1,4 +1,5 @@
-// Package load decides when clients take their steps: one after another, as many clients as a stage has, or when an operation arrives.
+// Package load decides when clients take their steps: one after another, as many clients as a stage has, or as operations
+// arrive.
 package load
 
 import (
@@ -11,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/pool"
 )
 
-// Turns decides when clients take a step.
+// Turns decides when clients take their steps.
 type Turns interface {
 	// Begin waits until a client that has taken a number of steps may begin another one. It reports whether the client may.
 	Begin(ctx context.Context, c *pool.Client, taken int) bool
@@ -19,11 +20,11 @@ type Turns interface {
 	WindowOpened(at time.Duration)
 	// Completed is called when a client has taken a step.
 	Completed(c *pool.Client)
-	// End keeps clients from beginning another step, except for those that they owe to each other or to arrivals.
+	// End keeps clients from beginning another step, except for steps for which other clients or arrivals wait.
 	End()
-	// Idle reports whether no step is due, so that none can be completed.
+	// Idle reports whether no step is due, so that none will be completed.
 	Idle() bool
-	// Ending reports whether end was called, or the turns have ended by themselves.
+	// Ending reports whether End was called, or the turns have ended by themselves.
 	Ending() bool
 }
 
@@ -32,12 +33,12 @@ type Rounds struct {
 	Done       *atomic.Int64 // counts completed steps; nil unless their number was given in advance
 	collective bool          // a step needs all clients, so that each client must take equally many
 	mu         sync.Mutex
-	started    int       // the largest number of steps that any client has begun
-	limit      int       // the number of steps of each client
+	started    int       // the largest number of steps that a client has begun
+	limit      int       // of steps of each client
 	Until      time.Time // when the rounds end by themselves; zero means never
 }
 
-// NewRounds returns rounds with a limit of steps for each client. Zero means that they go on until end.
+// NewRounds returns rounds with a limit of steps for each client. With 0, they continue until End.
 func NewRounds(limit int, collective bool) *Rounds {
 	if limit == 0 {
 		limit = math.MaxInt
@@ -45,7 +46,7 @@ func NewRounds(limit int, collective bool) *Rounds {
 	return &Rounds{limit: limit, collective: collective}
 }
 
-// Begin reports whether a client that has done so many steps may begin another one.
+// Begin reports whether a client that has taken this many steps may begin another one.
 func (r *Rounds) Begin(_ context.Context, _ *pool.Client, done int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,14 +81,14 @@ func (r *Rounds) End() {
 // Idle implements [Turns].
 func (*Rounds) Idle() bool { return false }
 
-// Ending reports whether clients are not to begin any number of further steps.
+// Ending implements [Turns]. It returns true from the beginning for rounds with a limit.
 func (r *Rounds) Ending() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.limit < math.MaxInt
 }
 
-// close is end for callers that hold the mutex.
+// The caller of close holds the mutex.
 func (r *Rounds) close() {
 	r.limit = 0
 	if r.collective {

@@ -9,14 +9,14 @@ import (
 	"github.com/zkbench/zkbench/scenarios/pool"
 )
 
-// changingRounds are rounds of a number of clients that changes over time: those with the smallest ids take them. The other ones
-// pause between two steps.
+// changingRounds are rounds of a number of clients that changes over time. The clients with the smallest ids take them, and
+// the others pause between two steps.
 type changingRounds struct {
 	*Rounds
-	levels levels        // from the beginning of the window on; before it, the level is that of the beginning
+	levels levels        // from the beginning of the window; before that, the first level applies
 	epoch  time.Time     // of the measurement
 	opened chan struct{} // closed when the window is open
-	window time.Time     // when it opened
+	window time.Time     // when the window opened
 	once   sync.Once
 	ended  chan struct{}
 }
@@ -32,7 +32,7 @@ func (r *changingRounds) WindowOpened(at time.Duration) {
 	close(r.opened)
 }
 
-// Begin implements [Turns]. A client that pauses is settled: it has nothing on its way.
+// Begin implements [Turns]. A client that pauses is settled, as it has no request under way.
 func (r *changingRounds) Begin(ctx context.Context, c *pool.Client, done int) bool {
 	for {
 		wait, changed := r.pause(c.ID)
@@ -51,7 +51,8 @@ func (r *changingRounds) Begin(ctx context.Context, c *pool.Client, done int) bo
 	}
 }
 
-// pause returns how long a client is to wait before it may begin a step, unless that changes earlier. It is 0 if the client may begin.
+// pause returns how long a client waits before it may begin a step, unless changed is closed earlier. wait is 0 if it may
+// begin now.
 func (r *changingRounds) pause(id int) (wait time.Duration, changed <-chan struct{}) {
 	level := float64(id) + 0.5 // a number of clients is rounded
 	select {
