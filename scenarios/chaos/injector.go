@@ -19,7 +19,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Config is what an injector needs of a measurement.
+// Config holds the parts of a measurement that an injector uses.
 type Config struct {
 	Pool     *pool.Pool
 	Ensemble ensemble.Ensemble
@@ -31,11 +31,11 @@ type Config struct {
 	Recorder *recorder.Recorder
 }
 
-// Log takes what happens, and records it in the order of time with the events of the clients.
+// Log records what happens, ordered by time together with the events of the clients.
 type Log interface {
 	// Note records what happens now.
 	Note(do func(at time.Duration))
-	// NoteAt records what has happened at a time since KeepBack.
+	// NoteAt records what happened at a time after the call of KeepBack.
 	NoteAt(at time.Duration, do func(at time.Duration))
 	// KeepBack keeps back everything that happens from now on, until release is called.
 	KeepBack() (release func())
@@ -47,14 +47,14 @@ type Injector struct {
 	stop    context.CancelFunc
 	working sync.WaitGroup
 
-	mu       sync.Mutex              // guards what follows, and Random
-	awaiting []*occurrence           // faults of the next client that begins to hold
-	broken   map[int]*occurrence     // of servers, by id, until they are restored
-	deaf     map[int]<-chan struct{} // of clients, by id: closed when they hear again
-	err      error                   // why a fault could not be caused
+	mu       sync.Mutex              // guards the fields below, and Random
+	awaiting []*occurrence           // faults that wait for the next client that begins to hold
+	broken   map[int]*occurrence     // by server id; of servers that are not restored yet
+	deaf     map[int]<-chan struct{} // by client id; closed when the client hears again
+	err      error                   // the first reason why a fault could not be caused
 }
 
-// occurrence is one time that a fault of the schedule is due.
+// occurrence is one time at which a fault of the schedule is due.
 type occurrence struct {
 	faults.Fault
 	id     int // in the recorder, once it has happened
@@ -66,7 +66,7 @@ func New(c Config) *Injector {
 	return &Injector{Config: c, broken: map[int]*occurrence{}, deaf: map[int]<-chan struct{}{}}
 }
 
-// Start begins the schedule. It is to be ended by Finish.
+// Start begins the schedule. The caller ends it with Finish.
 func (in *Injector) Start(ctx context.Context) {
 	if len(in.Schedule) == 0 {
 		return
@@ -95,10 +95,9 @@ func (in *Injector) Finish(ctx context.Context) error {
 	return errors.Join(in.err, in.restoreAll(context.WithoutCancel(ctx)))
 }
 
-// faultPatience is how long a fault waits for a client at which it can be aimed.
+// faultPatience is how long a fault waits for a client or a server that it can hit.
 const faultPatience = 5 * time.Second
 
-// cause makes one fault happen, and undoes it when its time is over.
 func (in *Injector) cause(ctx context.Context, o *occurrence) {
 	var err error
 	switch {
@@ -112,7 +111,7 @@ func (in *Injector) cause(ctx context.Context, o *occurrence) {
 	in.conclude(ctx, o, err)
 }
 
-// conclude takes the error of a fault: that it met no client is counted, and any other one makes the measurement fail.
+// conclude handles the error of a fault. A fault that met no client is counted; any other error fails the measurement.
 func (in *Injector) conclude(ctx context.Context, o *occurrence, err error) {
 	switch {
 	case errors.Is(err, errMissed):
@@ -122,11 +121,11 @@ func (in *Injector) conclude(ctx context.Context, o *occurrence, err error) {
 	}
 }
 
-// errMissed reports that there was no client at which the fault could be aimed.
+// errMissed reports that the fault could not hit any client.
 var errMissed = errors.New("no client was in a state that the fault needs")
 
-// strikeSome waits until clients fit, and lets the fault happen to one at random, to the first of them to send the operation that
-// the fault waits for, or to all.
+// strikeSome waits until clients fit, and lets the fault happen: to all of them, to the first that sends the operation for
+// which the fault waits, or to one at random.
 func (in *Injector) strikeSome(ctx context.Context, o *occurrence) error {
 	for deadline := time.Now().Add(faultPatience); ; {
 		in.mu.Lock()
@@ -144,7 +143,7 @@ func (in *Injector) strikeSome(ctx context.Context, o *occurrence) error {
 	}
 }
 
-// longHold is how long a hold must last for a fault to be aimed at a client that holds already. A shorter one may end before the
+// longHold is the shortest hold for which a fault is aimed at a client that holds already. A shorter one may end before the
 // fault happens, so that the fault waits for the next client that begins to hold.
 const longHold = 100 * time.Millisecond
 
@@ -168,7 +167,7 @@ func (in *Injector) awaitHolder(ctx context.Context, o *occurrence) error {
 	return nil
 }
 
-// giveUp takes a fault from those that wait for a holder. It returns false if a holder has met it.
+// giveUp removes a fault from awaiting. It returns false if a holder has met the fault already.
 func (in *Injector) giveUp(o *occurrence) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -179,7 +178,7 @@ func (in *Injector) giveUp(o *occurrence) bool {
 	return i >= 0
 }
 
-// meet lets a fault that waits for a holder happen to a client that begins to hold.
+// meet lets the first fault that waits for a holder happen to a client that begins to hold.
 func (in *Injector) meet(ctx context.Context, c *pool.Client) {
 	in.mu.Lock()
 	if len(in.awaiting) == 0 {
@@ -199,8 +198,8 @@ func (in *Injector) meet(ctx context.Context, c *pool.Client) {
 	}
 }
 
-// aim aims a fault at clients, and returns a function that lets it happen. The traps of a fault at an operation are set at once, so that
-// the clients cannot make the operation before.
+// aim returns a function that lets a fault happen to clients. The traps of a fault at an operation are set at once, so that
+// the clients cannot send the operation before.
 func (in *Injector) aim(o *occurrence, clients []*pool.Client) func(context.Context) error {
 	if !o.AtOperation() {
 		return func(ctx context.Context) error { return in.strike(ctx, o, clients) }
@@ -209,7 +208,6 @@ func (in *Injector) aim(o *occurrence, clients []*pool.Client) func(context.Cont
 	return func(ctx context.Context) error { return in.strike(ctx, o, caught(ctx, traps)) }
 }
 
-// strike lets a fault happen to clients.
 func (in *Injector) strike(ctx context.Context, o *occurrence, targets []*pool.Client) error {
 	if len(targets) == 0 {
 		return errMissed
@@ -239,7 +237,7 @@ func (in *Injector) strike(ctx context.Context, o *occurrence, targets []*pool.C
 	return nil
 }
 
-// targetOf names the clients that a fault hits for tables and figures.
+// targetOf is the name of the clients in tables and figures.
 func targetOf(ids []int) string {
 	if len(ids) == 1 {
 		return fmt.Sprintf("client %d", ids[0])
@@ -247,7 +245,7 @@ func targetOf(ids []int) string {
 	return fmt.Sprintf("%d clients", len(ids))
 }
 
-// deafen makes clients ignore requests of others until the time of the fault is over.
+// deafen makes clients ignore requests of other clients until the time of the fault is over. It does not wait for that.
 func (in *Injector) deafen(ctx context.Context, o *occurrence, targets []*pool.Client) {
 	over := make(chan struct{})
 	in.mu.Lock()
@@ -269,25 +267,21 @@ func (in *Injector) deafen(ctx context.Context, o *occurrence, targets []*pool.C
 	})
 }
 
-// begin records that a fault has happened to clients.
 func (in *Injector) begin(o *occurrence, targets []*pool.Client) {
 	ids := list.Map(targets, func(c *pool.Client) int { return c.ID })
 	in.beginAt(in.Pool.Since(), o, targetOf(ids), ids)
 }
 
-// beginAt records that a fault has happened at a time, and which clients it hits.
 func (in *Injector) beginAt(at time.Duration, o *occurrence, target string, clients []int) {
 	in.Log.NoteAt(at, func(at time.Duration) {
 		o.id = in.Recorder.FaultBegan(at, string(o.Kind), target, clients)
 	})
 }
 
-// end records that a fault is over.
 func (in *Injector) end(o *occurrence) {
 	in.Log.Note(func(at time.Duration) { in.Recorder.FaultEnded(o.id, at) })
 }
 
-// fail keeps the first reason why a fault could not be caused, which makes the measurement fail.
 func (in *Injector) fail(err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -296,7 +290,7 @@ func (in *Injector) fail(err error) {
 	}
 }
 
-// Hold returns how clients hold while faults happen, if they hold as usual otherwise.
+// Hold returns the hold of clients while faults happen. Clients that no fault hits hold as usual.
 func (in *Injector) Hold(usual pool.HoldFunc) pool.HoldFunc {
 	return func(ctx context.Context, c *pool.Client, l *pool.Life, asked <-chan struct{}) error {
 		c.Enter(pool.InHold)

@@ -12,11 +12,12 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// breakServer makes a server fail, and restores it when the time of the fault is over.
+// breakServer makes a server fail, and restores it when the time of the fault is over. A fault without an end is undone by
+// restoreAll.
 func (in *Injector) breakServer(ctx context.Context, o *occurrence) error {
 	breaker, ok := in.Ensemble.(ensemble.Breaker)
 	if !ok {
-		return errors.New("this ensemble's servers cannot be made to fail") // refused before the run, see [Faults.Unable]
+		return errors.New("this ensemble's servers cannot be made to fail") // refused before the run, see [faults.Unable]
 	}
 	server, err := in.chooseServer(ctx, o)
 	if err != nil {
@@ -32,14 +33,14 @@ func (in *Injector) breakServer(ctx context.Context, o *occurrence) error {
 	}
 	in.beginAt(in.brokeAt(ctx, breaker, server, begin), o, server.Name, clients)
 	release()
-	recordAll(in.Pool.Clients, variants.Deafened) // requests of others may reach none of them
+	recordAll(in.Pool.Clients, variants.Deafened) // requests of other clients may not reach any of them
 	if o.For > 0 && pool.Sleep(ctx, o.For) == nil {
 		return in.restore(context.WithoutCancel(ctx), breaker, server)
 	}
-	return nil // restored at the end
+	return nil
 }
 
-// brokeAt returns when a server failed. An engine may have taken its time to say that it did.
+// brokeAt returns when a server failed. An engine may report that only later.
 func (in *Injector) brokeAt(ctx context.Context, breaker ensemble.Breaker, server ensemble.Server, begin time.Time) time.Duration {
 	now := in.Pool.Since()
 	if d, ok := breaker.(ensemble.Dater); ok {
@@ -50,7 +51,7 @@ func (in *Injector) brokeAt(ctx context.Context, breaker ensemble.Breaker, serve
 	return now
 }
 
-// clientsOf returns the clients that a server's failure hits: those that are connected to it, or all of them if it leads.
+// clientsOf returns the clients that a failure of the server hits: the clients that are connected to it, or all if it leads.
 func (in *Injector) clientsOf(ctx context.Context, server ensemble.Server) []int {
 	status, err := ensemble.Srvr(ctx, server)
 	leads := err == nil && status.Role == ensemble.Leader
@@ -63,7 +64,7 @@ func (in *Injector) clientsOf(ctx context.Context, server ensemble.Server) []int
 	return ids
 }
 
-// chooseServer chooses the server that a fault hits, and reserves it. It waits for a leader while there is none.
+// chooseServer chooses a server for a fault and reserves it. It waits for one up to faultPatience: for a time, none may lead.
 func (in *Injector) chooseServer(ctx context.Context, o *occurrence) (ensemble.Server, error) {
 	for deadline := time.Now().Add(faultPatience); ; {
 		for _, s := range in.serversThat(ctx, o.Whom) {
@@ -103,14 +104,12 @@ func (in *Injector) serversThat(ctx context.Context, whom string) []ensemble.Ser
 	return found
 }
 
-// isBroken reports whether a server has a fault.
 func (in *Injector) isBroken(s ensemble.Server) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	return in.broken[s.ID] != nil
 }
 
-// reserve reports whether a server has no fault, and gives it this one.
 func (in *Injector) reserve(s ensemble.Server, o *occurrence) bool {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -121,7 +120,7 @@ func (in *Injector) reserve(s ensemble.Server, o *occurrence) bool {
 	return true
 }
 
-// free returns the fault of a server, which no longer has it.
+// free forgets the fault of a server, and returns it; nil if it has none.
 func (in *Injector) free(s ensemble.Server) *occurrence {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -130,7 +129,6 @@ func (in *Injector) free(s ensemble.Server) *occurrence {
 	return o
 }
 
-// restore undoes the fault of a server.
 func (in *Injector) restore(ctx context.Context, breaker ensemble.Breaker, s ensemble.Server) error {
 	if err := breaker.Restore(ctx, s); err != nil {
 		return fmt.Errorf("restore %s: %w", s.Name, err)
@@ -142,16 +140,16 @@ func (in *Injector) restore(ctx context.Context, breaker ensemble.Breaker, s ens
 	return nil
 }
 
-// restoreTimeout is how long the servers may take to have a quorum again when the schedule has ended.
+// restoreTimeout is how long the servers may take to have a quorum again after the end of the schedule.
 const restoreTimeout = 90 * time.Second
 
-// restoreAll undoes the faults of all servers, and waits until they have a quorum.
 func (in *Injector) restoreAll(ctx context.Context) error {
 	breaker, ok := in.Ensemble.(ensemble.Breaker)
 	if !ok {
 		return nil
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, restoreTimeout, fmt.Errorf("the servers had no quorum within %s after the faults", restoreTimeout))
+	late := fmt.Errorf("the servers had no quorum within %s after the faults", restoreTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, restoreTimeout, late)
 	defer cancel()
 	var errs []error
 	for _, s := range in.Ensemble.Servers() {
@@ -162,13 +160,12 @@ func (in *Injector) restoreAll(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if err := ensemble.CheckFaults(ctx, in.Ensemble); err != nil { // a server that stays away would be waited for in vain
+	if err := ensemble.CheckFaults(ctx, in.Ensemble); err != nil { // else a server that has ended would be awaited in vain
 		return fmt.Errorf("after all faults of the schedule: %w", err)
 	}
 	return ensemble.AwaitQuorum(ctx, in.Ensemble.Servers())
 }
 
-// recordAll adds an event to the history of each client.
 func recordAll(clients []*pool.Client, kind variants.EventKind) {
 	for _, c := range clients {
 		l := c.Present()

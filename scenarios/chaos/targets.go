@@ -10,7 +10,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// fits reports whether a fault may hit a client now.
 func fits(c *pool.Client, whom string) bool {
 	member := c.Member()
 	if member == nil {
@@ -33,7 +32,6 @@ func fits(c *pool.Client, whom string) bool {
 	return ok && roled.Role() == whom
 }
 
-// clientsThat returns the clients that a fault may hit now.
 func clientsThat(p *pool.Pool, whom string) []*pool.Client {
 	return slices.DeleteFunc(slices.Clone(p.Clients), func(c *pool.Client) bool { return !fits(c, whom) })
 }

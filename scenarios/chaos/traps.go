@@ -10,8 +10,8 @@ import (
 	"github.com/zkbench/zkbench/scenarios/pool"
 )
 
-// setTraps sets the traps of a fault at an operation: one for the first of these clients to send it, or, if the fault is of all clients,
-// one for each.
+// setTraps sets the traps of a fault at an operation: one for the first of the clients that sends it, or one for each client
+// if the fault hits all.
 func setTraps(o *occurrence, clients []*pool.Client) []*clientTrap {
 	apart := [][]*pool.Client{clients}
 	if o.Whom == faults.All {
@@ -24,7 +24,7 @@ func setTraps(o *occurrence, clients []*pool.Client) []*clientTrap {
 	return traps
 }
 
-// caught waits until the traps have fired, for as long as a fault is patient, and returns the clients that they caught.
+// caught waits up to faultPatience until the traps have fired, and returns the clients that they caught.
 func caught(ctx context.Context, traps []*clientTrap) []*pool.Client {
 	ctx, cancel := context.WithTimeout(ctx, faultPatience)
 	defer cancel()
@@ -37,13 +37,12 @@ func caught(ctx context.Context, traps []*clientTrap) []*pool.Client {
 	return targets
 }
 
-// clientTrap is a trap for one of several clients.
+// clientTrap is a trap that catches the first of several clients.
 type clientTrap struct {
 	*ensemble.Trap
 	clients map[*ensemble.Link]*pool.Client
 }
 
-// setTrap sets a trap for the first of these clients to send the operation of a fault.
 func setTrap(o *occurrence, among []*pool.Client) *clientTrap {
 	t := &clientTrap{clients: map[*ensemble.Link]*pool.Client{}}
 	var links []*ensemble.Link
@@ -57,7 +56,7 @@ func setTrap(o *occurrence, among []*pool.Client) *clientTrap {
 	return t
 }
 
-// await waits until the trap has fired, and returns the client that it caught; nil if it has not fired when the context ends.
+// await returns the client that the trap caught; nil if the trap has not fired when ctx ends.
 func (t *clientTrap) await(ctx context.Context) *pool.Client {
 	select {
 	case <-t.Fired():
