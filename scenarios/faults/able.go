@@ -9,16 +9,17 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// Ability is what an ensemble can make of a schedule.
+// Ability describes the faults and session timeouts that an ensemble allows.
 type Ability struct {
 	Engine  string   // its name, for messages
 	Kinds   []Kind   // the faults that it can cause
 	Servers []string // their names
-	// MinSessionTimeout and MaxSessionTimeout bound what the servers grant; 0 if that is unknown.
+	// MinSessionTimeout and MaxSessionTimeout bound the timeouts that the servers grant; 0 if a bound is unknown.
 	MinSessionTimeout, MaxSessionTimeout time.Duration
 }
 
-// Unable returns what an ensemble cannot do of a schedule and of a session timeout, as one error; nil if it can do all.
+// Unable returns the faults of a schedule, and the session timeout, that an ensemble does not allow, as one error; nil if it
+// allows all.
 func Unable(schedule []Fault, sessionTimeout time.Duration, can Ability) error {
 	var errs []error
 	add := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
@@ -43,7 +44,7 @@ func Unable(schedule []Fault, sessionTimeout time.Duration, can Ability) error {
 	return errors.Join(errs...)
 }
 
-// startable names the servers that zkbench can start on a machine and that can fail in this way.
+// startable names the servers that zkbench can start on this machine and that can fail in this way, for messages.
 func startable(k Kind) (names []string) {
 	for _, e := range of(k).engines {
 		switch e {

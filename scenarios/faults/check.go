@@ -9,13 +9,13 @@ import (
 	"github.com/zkbench/zkbench/results/strict"
 )
 
-// The limits of a schedule. Values beyond them are taken for typing errors.
+// The limits of a schedule. Values beyond them are considered typing errors.
 const (
 	maxFaults = 20
 	maxSpan   = 24 * time.Hour
 )
 
-// check returns the mistakes of a fault that depend on nothing else.
+// check returns the mistakes in a fault that do not depend on the recipe, the load or other faults.
 func (r *reader) check() (mistakes []string) {
 	add := func(format string, args ...any) { mistakes = append(mistakes, fmt.Sprintf(format, args...)) }
 	if len(r.kinds) == 0 {
@@ -64,14 +64,14 @@ func (r *reader) check() (mistakes []string) {
 	return mistakes
 }
 
-// Terms are what a schedule must fit into.
+// Terms are the properties of a scenario and its recipe on which the mistakes in a schedule depend.
 type Terms struct {
-	Window         time.Duration // how long is measured; 0 if the measurement ends after a number of operations
+	Window         time.Duration // the length of the window; 0 if the measurement ends after a number of operations
 	SessionTimeout time.Duration
 	Clients        int      // the fewest of any measurement
 	Roles          []string // of the recipe
 	Holds          bool     // clients of the recipe hold
-	Asks           bool     // clients of the recipe ask others to go on
+	Asks           bool     // clients of the recipe ask others for what these hold
 	Fixed          bool     // no client of the recipe can join again
 	Roam           bool     // a client whose server fails connects to another one
 	QuorumLoss     bool     // the quorum may be lost for longer than the session timeout
@@ -83,7 +83,7 @@ type Problem struct {
 	Text  string
 }
 
-// Check returns every mistake in a schedule of faults that have been read.
+// Check returns all mistakes in a schedule. Each fault has been read by [Parse] or [ReadList].
 func Check(schedule []Fault, t Terms) []Problem {
 	var out []Problem
 	if len(schedule) > maxFaults {
@@ -95,7 +95,7 @@ func Check(schedule []Fault, t Terms) []Problem {
 		checkWindow(f, t, add)
 		checkSessions(f, t, add)
 	}
-	if len(out) == 0 { // else the faults that overlap are not those that are meant
+	if len(out) == 0 { // otherwise the faults that overlap may not be the intended ones
 		out = append(checkServers(schedule, t), checkStops(schedule, t)...)
 	}
 	return out
@@ -118,7 +118,7 @@ func checkWhom(f Fault, t Terms, add func(format string, args ...any)) {
 	}
 }
 
-// checkSessions finds a server that fails for longer than the sessions of its clients last, if these cannot join again.
+// checkSessions rejects a server fault that outlasts the sessions of the server's clients, if these cannot join again.
 func checkSessions(f Fault, t Terms, add func(format string, args ...any)) {
 	length := f.For
 	if length == 0 {

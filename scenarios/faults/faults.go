@@ -14,10 +14,11 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// Whom a fault hits, beside the names of servers, the roles of the recipe and clients by their number, see [Client].
+// The words for whom a fault hits, besides the names of servers, the roles of the recipe, and clients by their number (see
+// [results.FaultLoad.Client]).
 const (
 	Leader   = "leader"   // the server that leads when the fault happens
-	Follower = "follower" // one of the servers that follow
+	Follower = "follower" // one of the servers that follow a leader
 	Any      = "any"      // a server or a client at random, from the scenario's seed
 	All      = "all"      // every client
 	Holder   = "holder"   // a client that holds, such as a lock
@@ -39,21 +40,20 @@ func OfServers(schedule []Fault) bool {
 	return slices.ContainsFunc(schedule, func(f Fault) bool { return f.Kind.OfServer() })
 }
 
-// span returns a duration in text, such as 1m30s or 2m.
 func span(d time.Duration) string { return results.ShortDuration(d) }
 
-// never is later than every occurrence.
+// never is later than each occurrence.
 const never = time.Duration(math.MaxInt64)
 
-// Occurrence is one time that a fault happens.
+// Occurrence is one time at which a fault happens.
 type Occurrence struct {
 	Fault
 	Index int           // of the fault in its schedule
 	Due   time.Duration // since the beginning of the window
 }
 
-// Plan returns the occurrences of a valid schedule in the order of time, and in that of the schedule where several are due at
-// once. They end with the window; a window of zero has no end. The memory that a plan takes does not grow with its length.
+// Plan returns the occurrences of a valid schedule, ordered by time, and by their place in the schedule where several are
+// due at once. They end with the window; a window of 0 has no end. The memory of a plan does not depend on its length.
 func Plan(schedule []Fault, window time.Duration) iter.Seq[Occurrence] {
 	return func(yield func(Occurrence) bool) {
 		if len(schedule) == 0 {

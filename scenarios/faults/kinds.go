@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 )
 
-// Kind is what goes wrong.
+// Kind names the failure that a fault causes, such as kill.
 type Kind = results.FaultKind
 
 // The kinds.
@@ -23,20 +23,20 @@ const (
 	Deaf      = results.DeafFault
 )
 
-// about is everything about a kind except how it is caused: package chaos does that.
+// about describes a kind. Package chaos knows how it is caused.
 type about struct {
 	Kind
 	happens    func(Fault) string // in words, without the time
-	whom       []string           // words for whom it can hit, beside the recipe's roles if it is a fault of clients
+	whom       []string           // the words for whom it can hit, besides the recipe's roles if it is a fault of clients
 	every      time.Duration      // the shortest time from one occurrence to the next
-	lasts      bool               // until it is undone; other faults happen at once, and the clients recover by themselves
+	lasts      bool               // it lasts until it is undone; other faults happen at once, and the clients recover by themselves
 	operations bool               // it can wait for an operation
 	endsLives  bool               // it ends a session, so that the client must be able to join again
-	asks       bool               // it means nothing unless clients ask others to go on
-	engines    []ensemble.Engine  // whose servers can fail this way; every engine if it is a fault of clients
+	asks       bool               // it has no effect unless clients ask others for what these hold
+	engines    []ensemble.Engine  // the engines whose servers can fail this way; unused for faults of clients
 }
 
-// kinds is the table of all kinds: first those of servers, then those of clients.
+// kinds is the table of all kinds: the faults of servers, then the faults of clients.
 func kinds() []about {
 	const second, moment = time.Second, 10 * time.Millisecond // a server takes longer to join its quorum than a client to connect
 	server := append([]string{Leader, Follower, Any}, Servers()...)
@@ -54,7 +54,7 @@ func kinds() []about {
 	}
 }
 
-// of returns everything about a kind. A fault that could not be read has a kind that is not in the table.
+// of describes a kind. A fault that could not be read has a kind that is not in the table.
 func of(k Kind) about {
 	for _, a := range kinds() {
 		if a.Kind == k {
@@ -64,7 +64,7 @@ func of(k Kind) about {
 	return about{Kind: k, happens: does(string(k))}
 }
 
-// Kinds returns all kinds: first those of servers, then those of clients.
+// Kinds returns all kinds: the faults of servers, then the faults of clients.
 func Kinds() []Kind { return kindsWhere(func(about) bool { return true }) }
 
 // KindsOn returns the kinds of faults that zkbench can cause on an engine with three servers.

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// maxChecked is how many occurrences the checks of overlaps look at: a day of a server fault each second. Later occurrences
-// overlap as these do.
+// maxChecked is the number of occurrences that the checks of overlaps examine: a day of a server fault each second. Later
+// occurrences overlap in the same way.
 const maxChecked = 100_000
 
 // outage is an occurrence and when it is over.
@@ -22,25 +22,24 @@ type outage struct {
 type overlaps struct {
 	terms    Terms
 	open     []outage    // sorted by their ends
-	losing   *Occurrence // that took the quorum away; nil while there is one
+	losing   *Occurrence // the one that took the quorum away; nil while a quorum exists
 	problems []Problem
 }
 
-// add reports a mistake of an occurrence, once for each fault.
+// add reports a mistake of an occurrence, unless its fault has one already.
 func (l *overlaps) add(o Occurrence, format string, args ...any) {
 	if !slices.ContainsFunc(l.problems, func(p Problem) bool { return p.Index == o.Index }) {
 		l.problems = append(l.problems, Problem{o.Index, fmt.Sprintf(format, args...)})
 	}
 }
 
-// begin opens an outage.
 func (l *overlaps) begin(o Occurrence, end time.Duration) {
 	at := sort.Search(len(l.open), func(i int) bool { return l.open[i].end > end })
 	l.open = slices.Insert(l.open, at, outage{o, end})
 }
 
-// endBefore removes the outages that are over before a time. One that ends at that time still counts: a server needs a moment to join its
-// quorum.
+// endBefore removes the outages that are over before a time. One that ends at that time still counts, because a server
+// needs a moment to join its quorum.
 func (l *overlaps) endBefore(t time.Duration) {
 	for len(l.open) > 0 && l.open[0].end < t {
 		end := l.open[0].end
@@ -51,7 +50,7 @@ func (l *overlaps) endBefore(t time.Duration) {
 	}
 }
 
-// occurrences returns the first occurrences of some of the faults.
+// occurrences returns the occurrences of the wanted faults, up to maxChecked. Each keeps its fault's index in the schedule.
 func occurrences(schedule []Fault, window time.Duration, wanted func(Fault) bool) iter.Seq[Occurrence] {
 	some := slices.Clone(schedule)
 	for i, f := range some {
@@ -69,7 +68,7 @@ func occurrences(schedule []Fault, window time.Duration, wanted func(Fault) bool
 	}
 }
 
-// checkStops finds clients that would stop while they are dead.
+// checkStops rejects a stop of a client that is still dead.
 func checkStops(schedule []Fault, t Terms) []Problem {
 	l := overlaps{terms: t}
 	for o := range occurrences(schedule, t.Window, func(f Fault) bool { return f.Kind == Stop }) {

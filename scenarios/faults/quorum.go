@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// checkServers finds the faults that hit a server that is down, and those that together take the quorum away for too long.
+// checkServers rejects faults of servers that are down, and faults that together take the quorum away for too long.
 func checkServers(schedule []Fault, t Terms) []Problem {
 	l := overlaps{terms: t}
 	for o := range occurrences(schedule, t.Window, func(f Fault) bool { return f.Kind.OfServer() }) {
@@ -14,7 +14,7 @@ func checkServers(schedule []Fault, t Terms) []Problem {
 		if !l.canHappen(o) {
 			continue
 		}
-		end := cmp.Or(t.Window, never) // when the server is restored, at the latest
+		end := cmp.Or(t.Window, never) // the server is restored at the end of the window
 		if o.For > 0 {
 			end = min(o.Due+o.For, end)
 		}
@@ -30,7 +30,6 @@ func checkServers(schedule []Fault, t Terms) []Problem {
 	return l.problems
 }
 
-// hasQuorum reports whether a majority of the servers works.
 func (l *overlaps) hasQuorum() bool { return len(Servers())-len(l.open) > len(Servers())/2 }
 
 // canHappen reports whether there is a server that an occurrence can hit, and adds a mistake otherwise.
@@ -54,7 +53,7 @@ func (l *overlaps) canHappen(o Occurrence) bool {
 	return false
 }
 
-// checkLoss adds a mistake if there was no quorum for longer than a session lives, unless the scenario wants that.
+// checkLoss adds a mistake if the quorum was lost for longer than a session lives, unless the scenario allows that.
 func (l *overlaps) checkLoss(until time.Duration) {
 	losing := *l.losing
 	l.losing = nil

@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/results/strict"
 )
 
-// Parse reads one fault as a command line has it: "kill: leader, at: 2s, for: 3s", with or without braces around it.
+// Parse reads one fault from a command line, such as "kill: leader, at: 2s, for: 3s", with or without braces around it.
 func Parse(text string) (f Fault, err error) {
 	err = strict.ReadLine(text, "kill: leader, at: 2s, for: 3s", func(root *yaml.Node) strict.Mistakes {
 		one, mistakes := ReadList(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{root}}, "")
@@ -22,7 +22,7 @@ func Parse(text string) (f Fault, err error) {
 	return f, err
 }
 
-// ReadList reads the schedule of a scenario. name is that of the list, for mistakes.
+// ReadList reads the schedule of a scenario. Mistakes begin with name, the name of the list, unless it is empty.
 func ReadList(nodes *yaml.Node, name string) ([]Fault, strict.Mistakes) {
 	var all []*reader
 	mistakes := strict.List(nodes, name, func() ([]strict.Field, func() []string) {
@@ -35,13 +35,12 @@ func ReadList(nodes *yaml.Node, name string) ([]Fault, strict.Mistakes) {
 	return list.Map(all, func(r *reader) Fault { return r.Fault }), mistakes
 }
 
-// reader reads the fields of one fault.
 type reader struct {
 	Fault
-	kinds []Kind // that are given
+	kinds []Kind // the kinds that are given; more than one is a mistake
 }
 
-// fields returns every field of a fault: one for each kind, whose value is whom it hits, and those that all kinds have.
+// fields returns the fields of a fault: one for each kind, whose value is whom it hits, and the fields of all kinds.
 func (r *reader) fields() []strict.Field {
 	var fields []strict.Field
 	for _, k := range Kinds() {
@@ -62,8 +61,8 @@ func (r *reader) fields() []strict.Field {
 func word(into *string, wants string) strict.Nested {
 	return func(value *yaml.Node, name string) strict.Mistakes {
 		err := strict.Decode(value, into)
-		// YAML reads the word null, but not in quotes, as a missing value. Refused in quotes, too, the word needs no quotes to be
-		// written.
+		// YAML reads the word null as a missing value, unless it is in quotes. It is refused in quotes, too, so that no word
+		// needs quotes.
 		if err == nil && *into != "null" && regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*( (0|[1-9][0-9]{0,5}))?$`).MatchString(*into) {
 			return nil
 		}
@@ -75,7 +74,6 @@ func word(into *string, wants string) strict.Nested {
 	}
 }
 
-// length reads a duration.
 func length(into *time.Duration) strict.Nested {
 	return func(value *yaml.Node, name string) strict.Mistakes {
 		if err := strict.Decode(value, into); err != nil {

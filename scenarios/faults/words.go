@@ -26,15 +26,13 @@ func Words(f Fault) string {
 	return words
 }
 
-// does describes what the client or server that is hit does.
 func does(what string) func(Fault) string {
 	return func(f Fault) string { return who(f) + " " + what }
 }
 
-// stops describes a client that stops dead, at once or at an operation.
 func stops(f Fault) string { return does("stops dead")(f) + strings.TrimSuffix(moment(f), ",") }
 
-// owned describes what happens to something that each client has one of, at once or at an operation.
+// owned describes what happens to a thing that each client has, such as its session, at once or at an operation.
 func owned(thing, one, many string) func(Fault) string {
 	return func(f Fault) string {
 		if f.Whom == All {
@@ -44,7 +42,7 @@ func owned(thing, one, many string) func(Fault) string {
 	}
 }
 
-// moment describes when exactly a connection is cut.
+// moment describes the operation at which a fault happens, if any.
 func moment(f Fault) string {
 	switch {
 	case f.Before != "":
@@ -56,7 +54,6 @@ func moment(f Fault) string {
 	}
 }
 
-// who describes whom the fault hits.
 func who(f Fault) string {
 	_, numbered := f.Client()
 	switch {
