@@ -17,7 +17,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// Describe returns the part of the environment that needs no ensemble. Unknown values are empty.
+// Describe returns the part of the environment that can be read without an ensemble. Unknown values are empty.
 func Describe(zkbench string) results.Environment {
 	e := results.Environment{Zkbench: zkbench, Go: runtime.Version(), OS: runtime.GOOS, CPUs: runtime.NumCPU()}
 	if info, err := host.Info(); err == nil {
@@ -33,7 +33,7 @@ func Describe(zkbench string) results.Environment {
 	return e
 }
 
-// OutgoingPorts returns how many connections this machine can have to one address.
+// OutgoingPorts returns how many connections this machine can have to one address; the largest number if that is unknown.
 func OutgoingPorts() int {
 	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range") // empty on other systems than Linux
 	var first, last int
@@ -46,7 +46,7 @@ func OutgoingPorts() int {
 // Forwarder is a process that forwards a published port of a container.
 type Forwarder struct {
 	PID   int32
-	Files uint64 // that it may open
+	Files uint64 // the limit of files that it may open
 }
 
 // Forwarders returns Docker's forwarding processes by port. It leaves out those whose limit cannot be read.

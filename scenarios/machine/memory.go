@@ -27,7 +27,6 @@ func AvailableMemory() uint64 {
 	return min(available, leftInGroups(os.DirFS(groupRoot), string(groups)))
 }
 
-// groupRoot is where Linux shows the control groups.
 const groupRoot = "/sys/fs/cgroup"
 
 // groupFiles names the files of one version of control groups, and the mount point of its memory hierarchy.
@@ -73,7 +72,7 @@ func leftInGroup(root fs.FS, dir string, files groupFiles) uint64 {
 	return limit - min(usage, limit)
 }
 
-// statistic reads a number from a file that has a name and a number in each line; 0 if it is not there.
+// statistic returns a value from a file of lines with a name and a number each; 0 if the file or the name is missing.
 func statistic(root fs.FS, file, name string) uint64 {
 	text, _ := fs.ReadFile(root, file)
 	for line := range strings.Lines(string(text)) {
@@ -85,7 +84,7 @@ func statistic(root fs.FS, file, name string) uint64 {
 	return 0
 }
 
-// readNumber reads a number from a file. It returns false if the file does not exist or says "max".
+// readNumber reads a number from a file. It returns false if the file does not exist or contains "max".
 func readNumber(root fs.FS, name string) (uint64, bool) {
 	text, err := fs.ReadFile(root, name)
 	if err != nil {

@@ -44,13 +44,13 @@ func TakeVitals() Vitals {
 	return v
 }
 
-// throttledPeriods returns how often the control group ran out of its share of CPU, and zero without such a limit.
+// throttledPeriods returns how often the control group used up its share of CPU; 0 without a limit.
 func throttledPeriods() int64 {
 	group, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return 0
 	}
-	// Version 2 of control groups has this one line.
+	// Version 2 of control groups has a single line.
 	_, dir, _ := strings.Cut(strings.TrimSpace(string(group)), "0::/")
 	return int64(statistic(os.DirFS(groupRoot), path.Join(dir, "cpu.stat"), "nr_throttled")) //nolint:gosec // far below the largest number
 }
