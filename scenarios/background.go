@@ -12,7 +12,7 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// The limits of a background. A rate that the ensemble cannot answer is found before the load; these are against typing errors.
+// The limits of a background, against typing errors. A rate that the ensemble cannot answer is found before the load begins.
 const (
 	maxBackgroundBytes    = 1_000_000   // of a znode; a request of jute.maxbuffer, 1 MB, also has a path and headers
 	maxBackgroundZnodes   = 100_000     // created before the first measurement, and removed after the last one
@@ -20,7 +20,7 @@ const (
 	maxBackgroundSessions = 1000
 )
 
-// parseBackground reads a background as a command line has it: "reads: 500, writes: 100", with or without braces around it.
+// parseBackground reads a background from a command line, such as "reads: 500, writes: 100", with or without braces around it.
 func parseBackground(text string) (load *results.BackgroundLoad, err error) {
 	err = strict.ReadLine(text, "reads: 500, writes: 100", func(root *yaml.Node) (mistakes strict.Mistakes) {
 		load, mistakes = readBackground(root, "")
@@ -29,9 +29,9 @@ func parseBackground(text string) (load *results.BackgroundLoad, err error) {
 	return load, err
 }
 
-// readBackground reads the block, and reports each value that makes no sense with its line.
+// readBackground reads the block of a file. Mistakes have their lines.
 func readBackground(value *yaml.Node, name string) (*results.BackgroundLoad, strict.Mistakes) {
-	load := results.BackgroundLoad{Bytes: 1024, Znodes: 1000} // what a file may leave out
+	load := results.BackgroundLoad{Bytes: 1024, Znodes: 1000} // the defaults
 	mistakes, lines := strict.Mapping(value, name, []strict.Field{
 		{Name: "reads", Wants: "a whole number", Value: &load.Reads},
 		{Name: "writes", Wants: "a whole number", Value: &load.Writes},
@@ -52,8 +52,8 @@ func readBackground(value *yaml.Node, name string) (*results.BackgroundLoad, str
 	return &load, mistakes
 }
 
-// backgroundProblems returns what is wrong with a background. The field of a problem is that of the block. sessions says that their number
-// is given, even if it is 0.
+// backgroundProblems returns the mistakes in a background. Their Field is a field of the block. sessions reports whether the
+// number of sessions is given: 0 is then a mistake.
 func backgroundProblems(l results.BackgroundLoad, sessions bool) (p problems) {
 	fewest := 0
 	if sessions {
@@ -83,7 +83,7 @@ func backgroundProblems(l results.BackgroundLoad, sessions bool) (p problems) {
 	return p
 }
 
-// validateBackground checks the background of a scenario that was not read from a file.
+// validateBackground also checks a background that was not read from a file.
 func (s *Scenario) validateBackground(p *problems) {
 	if s.Background == nil {
 		return
@@ -96,7 +96,7 @@ func (s *Scenario) validateBackground(p *problems) {
 	}
 }
 
-// describeBackground says in words which load other sessions are, after a description of the load; empty without one.
+// describeBackground returns words that follow the description of a load; empty without a background.
 func (s *Scenario) describeBackground() string {
 	b := s.Background
 	if b == nil {

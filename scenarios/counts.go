@@ -5,7 +5,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// CountsOf returns the counts by the names of operations, without the notifications. The recorder counts these itself, because
+// CountsOf returns the counts by the names of operations. It leaves out the notifications, which the recorder counts because
 // it also needs their times.
 func CountsOf(c wire.Counts) results.Counts {
 	out := results.Counts{

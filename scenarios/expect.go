@@ -45,7 +45,7 @@ func Expectations(docs []*results.Document, recipes []variants.Recipe) (held []E
 	return held, notes
 }
 
-// expected returns the claims of one scenario, and why some documents are not checked against them.
+// expected returns the claims of one scenario, and why they do not apply to some documents; empty if they apply to all.
 func expected(name string, docs []*results.Document, recipes []variants.Recipe) (held []Expectation, why string) {
 	if !slices.Contains(Names(), name) {
 		return nil, foreign
@@ -69,7 +69,7 @@ func expected(name string, docs []*results.Document, recipes []variants.Recipe) 
 	}
 }
 
-// isLoadOf ignores fields that the run decides, such as whether a driver is among its variants.
+// isLoadOf compares the loads only. It ignores fields that the run decides, such as whether a driver is among its variants.
 func (s *Scenario) isLoadOf(ran results.Scenario) bool {
 	load := func(r results.Scenario) results.Scenario {
 		r.Question, r.Overview, r.Repeats, r.Seed, r.BystanderRate, r.Heap, r.Tunnelled = "", "", 0, 0, 0, false, false

@@ -13,19 +13,19 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// The session timeouts that a scenario can have. Servers with the usual tick of 2 s grant 4 s to 40 s, see [faults.Unable]. Those
-// with a shorter tick, such as an embedded server in a test, grant shorter ones.
+// The session timeouts that a scenario can have. Servers with the usual tick of 2 s grant 4 s to 40 s, see [faults.Unable].
+// Servers with a shorter tick, such as an embedded server in a test, grant shorter ones.
 const (
 	minSessionTimeout = 100 * time.Millisecond
 	maxSessionTimeout = 40 * time.Second
 )
 
-// EffectiveSessionTimeout returns the session timeout that clients ask for.
+// EffectiveSessionTimeout returns the session timeout that clients ask for, which is the default unless the scenario has one.
 func (s *Scenario) EffectiveSessionTimeout() time.Duration {
 	return cmp.Or(s.SessionTimeout, ensemble.SessionTimeout)
 }
 
-// describeFailure says in words what fails during the load, after a description of the load; empty if nothing does.
+// describeFailure returns words that follow the description of a load; empty if nothing fails.
 func (s *Scenario) describeFailure() string {
 	text := ""
 	if len(s.Faults) > 0 {
@@ -40,13 +40,13 @@ func (s *Scenario) describeFailure() string {
 	return text
 }
 
-// validateFaults checks everything about failure that does not depend on the engine; see [faults.Unable] for that.
+// validateFaults checks the fields about failure as far as they do not depend on the engine; for that, see [faults.Unable].
 func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 	if t := s.SessionTimeout; t != 0 && (t < minSessionTimeout || t > maxSessionTimeout) {
 		p.add("session-timeout", "wants %s to %s, not %s", minSessionTimeout, maxSessionTimeout, t)
 	}
 	if s.Mode == Lockstep || recipe == nil || len(s.Clients) == 0 {
-		return // without these there are mistakes that hide what the faults would be
+		return // the mistakes in these fields are reported first: the faults depend on them
 	}
 	if s.Size > 1 && recipe.SizeIsBatch && recipe.Collective && len(s.Faults) > 0 {
 		p.add("size", "wants 1 in a load with faults: a client that joins again cannot know how far the others "+
@@ -71,7 +71,7 @@ func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 	}
 }
 
-// AbilityOf returns what can fail on an engine, before it is started. voters are the servers of an embedded one.
+// AbilityOf returns what can fail on an engine, before it is started. voters is the number of servers of an embedded ensemble.
 func AbilityOf(engine ensemble.Engine, voters int) faults.Ability {
 	const tick = 2 * time.Second // of the servers that zkbench starts; a session lives for 2 to 20 ticks
 	a := faults.Ability{Engine: string(engine), Kinds: faults.KindsOn(engine), MinSessionTimeout: 2 * tick, MaxSessionTimeout: 20 * tick}
@@ -100,7 +100,7 @@ func AbilityNow(e ensemble.Ensemble, engine ensemble.Engine) faults.Ability {
 	return a
 }
 
-// Unable returns what an ensemble cannot do of a scenario.
+// Unable returns the faults and the session timeout of a scenario that an ensemble does not allow, as one error.
 func (s *Scenario) Unable(can faults.Ability) error {
 	if err := faults.Unable(s.Faults, s.EffectiveSessionTimeout(), can); err != nil {
 		return fmt.Errorf("%s: %w", s.Name, err)

@@ -11,10 +11,7 @@ type group struct {
 	has  func(Scenario) bool // of the embedded scenarios
 }
 
-// OverviewGroup is the name of the scenarios that `zkbench report --overview` shows.
-const OverviewGroup = "overview"
-
-// groups are groups of embedded scenarios. The fault matrix is a further group, whose scenarios are generated.
+// groups returns the groups of embedded scenarios. The fault matrix is a further group, whose scenarios are generated.
 func groups() []group {
 	return []group{
 		{"all", func(Scenario) bool { return true }},
@@ -32,7 +29,7 @@ func Groups() []string {
 	return append(names, MatrixName)
 }
 
-// Group returns the scenarios of a group; none for another name.
+// Group returns the scenarios of a group; none if there is no such group. The error lists the scenarios that have mistakes.
 func Group(name string, recipes []variants.Recipe) (selected []Scenario, err error) {
 	if name == MatrixName {
 		return Matrix(recipes), nil

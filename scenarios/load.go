@@ -28,7 +28,7 @@ func Names() []string {
 	return names
 }
 
-// filesOf returns the files of the embedded scenarios that have a name; * stands for any.
+// filesOf returns the files of the embedded scenarios of that name, which may be a pattern.
 func filesOf(name string) []string {
 	files, err := fs.Glob(embedded, "questions/*/"+name+".yaml")
 	if err != nil {
@@ -90,7 +90,7 @@ func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error
 	return s, err
 }
 
-// lineOf returns the line of one of the faults in a file, from 1 on.
+// lineOf returns the line of one of the faults in a file, counted from 1.
 func lineOf(fault int, root *yaml.Node) int {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		if root.Content[i].Value == "faults" {

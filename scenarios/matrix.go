@@ -11,7 +11,7 @@ import (
 // MatrixName is the name under which the scenarios of [Matrix] are run together.
 const MatrixName = "fault-matrix"
 
-// MatrixFault is one column of the fault matrix: a fault, with which every variant is measured.
+// MatrixFault is one column of the fault matrix: a fault, with which all variants are measured.
 type MatrixFault struct {
 	Name     string
 	Schedule []faults.Fault
@@ -22,7 +22,7 @@ type MatrixFault struct {
 // The durations of the matrix. A session runs out and an election ends within the longer window.
 const (
 	matrixTimeout      = 4 * time.Second
-	matrixFixedTimeout = 30 * time.Second // of clients that cannot join again, whose sessions outlive an election on a busy machine
+	matrixFixedTimeout = 30 * time.Second // for clients that cannot join again: longer than an election on a busy machine
 	matrixShort        = 3 * time.Second
 	matrixLong         = 10 * time.Second
 	matrixClients      = 6
@@ -52,7 +52,7 @@ func MatrixFaults() []MatrixFault {
 	}
 }
 
-// eachWrite returns a repeated cut of a random client for each operation that writes.
+// eachWrite returns, for each operation that writes, a repeated cut of the connection of a random client.
 func eachWrite(at func(op string) faults.Fault) []faults.Fault {
 	var schedule []faults.Fault
 	for i, op := range []string{"create", "delete", "setData", "multi"} {
@@ -90,7 +90,7 @@ func (f MatrixFault) scenario(recipe variants.Recipe) Scenario {
 	return s
 }
 
-// FaultOfMatrix returns the fault of a scenario of the matrix; empty for another scenario.
+// FaultOfMatrix returns the fault of a scenario of the matrix; empty for any other scenario.
 func FaultOfMatrix(scenario string) (fault string) {
 	if cell, ok := strings.CutPrefix(scenario, MatrixName+"-"); ok {
 		_, fault, _ = strings.Cut(cell, "-") // after the recipe

@@ -34,7 +34,7 @@ const (
 // maxRate is the largest number of operations per second that an open load may offer. One process begins fewer.
 const maxRate = 100_000
 
-// validateMode checks the fields that pace the load, and refuses those that mean nothing in its mode.
+// validateMode checks the fields that pace the load, and refuses fields that have no meaning in its mode.
 func (s *Scenario) validateMode(p *problems) {
 	switch s.Mode {
 	case Closed:
@@ -82,7 +82,6 @@ func (s *Scenario) validateOpen(p *problems) {
 	}
 }
 
-// describePace says in words how the load of a valid scenario is paced.
 func (s *Scenario) describePace() string {
 	switch {
 	case s.Mode == Lockstep:

@@ -20,7 +20,7 @@ import (
 // None is the value of a flag that removes stages, faults or a background.
 const None = "none"
 
-// Overrides are the texts of flags that replace fields of scenarios, by the names of the fields.
+// Overrides are the values of flags that replace fields of scenarios, by the names of the fields.
 type Overrides map[string][]string
 
 // With returns a copy of the overrides in which others replace values of the same fields.
@@ -46,8 +46,8 @@ func FlagFields() []results.Field {
 	return list.Where(new(results.Scenario).Fields(), func(f results.Field) bool { return f.Help != "" })
 }
 
-// Override replaces fields by the texts of their flags. It clears fields that contradict these, unless they are given, too.
-// Claims are about the scenario's own load, and are removed if a flag changes it.
+// Override replaces fields by the values of their flags. It clears fields that contradict the new values, unless they are
+// given, too. It removes the claims if a flag changes the load, as they are about the scenario's own load.
 func (s *Scenario) Override(given Overrides) error {
 	var errs []error
 	for _, f := range s.Fields() {
@@ -70,7 +70,7 @@ func (s *Scenario) Override(given Overrides) error {
 	return nil
 }
 
-// replace clears the fields that the given ones replace.
+// replace clears the fields that contradict the given ones.
 func (s *Scenario) replace(given Overrides) {
 	by := func(field string, holds bool, replaced ...string) {
 		for _, f := range s.Fields() {
@@ -88,7 +88,6 @@ func (s *Scenario) replace(given Overrides) {
 	by("background", s.overviewUnmeasured(), "overview")
 }
 
-// overviewUnmeasured reports whether the overview uses a metric that the background does not have.
 func (s *Scenario) overviewUnmeasured() bool {
 	pair, err := claim.ParsePair(s.Overview)
 	return err == nil && slices.ContainsFunc(pair.Metrics, func(name string) bool {
@@ -96,7 +95,7 @@ func (s *Scenario) overviewUnmeasured() bool {
 	})
 }
 
-// set stores the texts of a flag in its field, as a file would.
+// set parses the values of a flag by the rules for a file.
 func set(f results.Field, texts []string) error {
 	last := texts[len(texts)-1:]
 	switch into := f.Value.(type) {

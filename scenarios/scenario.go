@@ -1,8 +1,8 @@
 // Package scenarios defines the load under which the variants of a recipe are compared: one YAML file for each question
 // that a user asks. Those in questions/ are embedded in the binary. Package runner runs them.
 //
-// It takes one position: a scenario states everything that shapes the load. Values that make no sense are reported before the
-// run, all at once and with their lines.
+// It takes one position: a scenario states everything that shapes the load. Mistakes are reported before the run, all at once
+// and with their lines.
 package scenarios
 
 import (
@@ -30,7 +30,7 @@ func Default() Scenario {
 	return Scenario{Scenario: results.Scenario{Mode: Closed, Size: 1, Repeats: 3, Seed: 1, BystanderRate: 100}}
 }
 
-// fields returns every field of a file. Reading and the hints about misspelt names use this one list.
+// fields returns the fields of a file, for reading and for the hints about misspelt names.
 func (s *Scenario) fields() []strict.Field {
 	fields := []strict.Field{{Name: "recipe", Wants: "the name of a recipe", Value: &s.Recipe}}
 	for _, f := range s.Fields() {
@@ -110,14 +110,15 @@ func variantNames(recipe variants.Recipe) []string {
 }
 
 // Selected returns the variants that the scenario compares, in the recipe's order. It leaves out variants that cannot run in
-// its mode. Variants of libraries and known-broken ones run only if the scenario names them. Without a list of variants, those
-// whose breach the scenario expects run, too.
+// its mode. Variants of libraries and known-broken ones run only if the scenario names them. Without a list of variants, a
+// variant whose breach the scenario expects runs, too.
 func (s *Scenario) Selected(recipe variants.Recipe) []variants.Variant {
 	var out []variants.Variant
 	for _, v := range recipe.All() {
 		named := slices.Contains(s.Variants, v.Name) || slices.Contains(s.Variants, recipe.Name+"/"+v.Name)
 		asked := named || len(s.Variants) == 0 && (s.ExpectsBreach(v) || v.Kind != variants.Library && v.Broken == "")
-		if asked && (s.Mode != Lockstep || v.HasLockstep()) { // a variant without formulas, such as a polling one, never comes to rest
+		// A variant without formulas, such as one that polls, never comes to rest.
+		if asked && (s.Mode != Lockstep || v.HasLockstep()) {
 			out = append(out, v)
 		}
 	}

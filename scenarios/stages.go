@@ -14,13 +14,13 @@ import (
 	"github.com/zkbench/zkbench/results/strict"
 )
 
-// The limits of stages. Each has a histogram of its own in the document.
+// The limits of stages. The document has a histogram for each of them.
 const (
 	maxStages     = 50
 	shortestStage = results.FirstBin
 )
 
-// parseStage reads a stage as a command line has it: "for: 10s, rate: 100", with or without braces around it.
+// parseStage reads a stage from a command line, such as "for: 10s, rate: 100", with or without braces around it.
 func parseStage(text string) (l results.StageLoad, err error) {
 	err = strict.ReadLine(text, "for: 10s, rate: 100", func(root *yaml.Node) strict.Mistakes {
 		mistakes, _ := strict.Mapping(root, "", stageFields(&l))
@@ -29,7 +29,6 @@ func parseStage(text string) (l results.StageLoad, err error) {
 	return l, err
 }
 
-// stageFields returns the fields of one stage in a file.
 func stageFields(l *results.StageLoad) []strict.Field {
 	return []strict.Field{
 		{Name: "for", Wants: "a duration with its unit, such as 10s", Value: &l.For, Required: true},
@@ -48,8 +47,8 @@ func readStages(elements *yaml.Node, name string) (stages []results.StageLoad, m
 	return list.Map(all, func(l *results.StageLoad) results.StageLoad { return *l }), mistakes
 }
 
-// Complete fills in what follows from other fields: how operations arrive, and of a load in stages its length and, if clients loop, their
-// number.
+// Complete sets fields that follow from others: the arrivals of an open load, the duration of a load in stages, and the
+// number of clients of a closed load in stages.
 func (s *Scenario) Complete() {
 	if s.Mode == Open {
 		s.Arrivals = cmp.Or(s.Arrivals, Constant)
@@ -65,7 +64,7 @@ func (s *Scenario) Complete() {
 	}
 }
 
-// validateStages checks the stages, and what the load says beside them.
+// validateStages checks the stages and the fields that contradict them.
 func (s *Scenario) validateStages(p *problems) {
 	if len(s.Stages) == 0 {
 		return
@@ -102,7 +101,7 @@ func (s *Scenario) validateStages(p *problems) {
 	}
 }
 
-// wrongStage returns what is wrong with a stage; empty if it makes sense.
+// wrongStage returns the mistake in a stage; empty if it has none.
 func (s *Scenario) wrongStage(i int, stage results.StageLoad) string {
 	level, other, most := stage.Rate, stage.Clients, maxRate
 	wants, not := "rate", "clients"
@@ -122,14 +121,14 @@ func (s *Scenario) wrongStage(i int, stage results.StageLoad) string {
 	return ""
 }
 
-// CrowdOfStarts is the number of clients that lose their sessions if all begin within a second. The runner paces the first operations of
-// so many, and fewer than that may join within a second of a load in stages.
+// CrowdOfStarts is the number of clients that lose their sessions if all begin within a second. The runner paces the first
+// operations of this many or more. In a load in stages, fewer must join within any second.
 const CrowdOfStarts = 5000
 
 // mostJoining returns the largest number of clients that join within a second, and when that second begins.
 //
-// Note: the number of clients is linear within a stage, so that the most join in a second that begins or ends at the end of a stage.
-// A second contains only one of its ends. It is counted twice: with what joins at its first moment, and with what joins at its last one.
+// Note: the number of clients is linear within a stage. So the second in which most clients join begins or ends at the end of
+// a stage. A second contains only one of its two bounds, and both ways are tried.
 func (s *Scenario) mostJoining() (most float64, from time.Duration) {
 	for i := range s.Stages {
 		end := results.StagesLast(s.Stages[:i+1])
@@ -144,14 +143,14 @@ func (s *Scenario) mostJoining() (most float64, from time.Duration) {
 	return most, from
 }
 
-// joined returns how many clients join before a time, those of stages that begin at that time included or not. Those that join again
-// are counted again.
+// joined returns how many clients join before a time. including adds the clients of a stage that begins at that time. Clients
+// that join again are counted again.
 func (s *Scenario) joined(before time.Duration, including bool) (sum float64) {
 	var begin time.Duration
 	for i, stage := range s.Stages {
 		share := 0.0
 		switch {
-		case i == 0: // they are paced before the window
+		case i == 0: // these clients are paced before the window
 		case stage.Ramp:
 			share = min(max(float64(before-begin)/float64(stage.For), 0), 1)
 		case begin < before || including && begin == before:
@@ -165,7 +164,6 @@ func (s *Scenario) joined(before time.Duration, including bool) (sum float64) {
 	return sum
 }
 
-// describeStages says in words how the load changes.
 func (s *Scenario) describeStages() string {
 	unit := "clients at their own pace"
 	if s.Mode == Open {

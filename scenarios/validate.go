@@ -16,8 +16,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// The limits of a scenario. A larger number is probably a typing error, and is refused before a server starts. Memory does not
-// limit the number of operations, because a measurement does not keep them.
+// The limits of a scenario. A larger number is probably a typing error. The number of operations is not limited by memory,
+// because a measurement does not keep them.
 const (
 	maxName          = 80            // characters: the names of results and figures begin with the scenario's name
 	maxMeasurements  = 100_000       // of one run: more than a day at a second each
@@ -32,7 +32,7 @@ const (
 // Problem is one mistake in a scenario.
 type Problem struct {
 	Field string // empty if it concerns the whole file
-	Fault int    // which of the faults it concerns, counted from 1; 0 if it concerns another field
+	Fault int    // the number of a fault, counted from 1; 0 if the problem concerns another field
 	Text  string
 }
 
@@ -60,7 +60,7 @@ func (s *Scenario) refuse(p *problems, why string, names ...string) {
 	}
 }
 
-// Validate returns every mistake in a scenario. recipes are the recipes that it may name.
+// Validate returns all mistakes in a scenario, which may use one of recipes.
 func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	var p problems
 	if !regexp.MustCompile(`^[A-Za-z0-9-]+$`).MatchString(s.Name) {
@@ -105,8 +105,8 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	return p
 }
 
-// variant adds a mistake unless a recipe has a variant of that name, and reports whether it has. given is the name as written
-// in the field.
+// variant reports whether a recipe has a variant of that name, and adds a mistake otherwise. given is the name as written in
+// the field.
 func (p *problems) variant(field string, recipe variants.Recipe, given, name string) bool {
 	names := variantNames(recipe)
 	known := slices.Contains(names, name)
@@ -174,8 +174,8 @@ func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
 	}
 }
 
-// validateNames checks that the recipe has the metrics and the variants that a field mentions, and that the metrics are
-// measured under the scenario's load. An empty name means no variant.
+// validateNames checks that the recipe has the metrics and the variants that a field mentions, and that the scenario's load
+// has these metrics. An empty name stands for no variant.
 func (s *Scenario) validateNames(p *problems, field string, recipe variants.Recipe, metrics []string, mentioned ...string) {
 	for _, name := range metrics {
 		part, known := metric.Named(name).Part, MetricNames(recipe)
@@ -201,7 +201,7 @@ func (s *Scenario) validateNames(p *problems, field string, recipe variants.Reci
 	}
 }
 
-// alwaysCounted reports whether a metric is a loss that each mentioned variant counts also without faults.
+// alwaysCounted reports whether a metric is a loss that each mentioned variant counts without faults, too.
 func alwaysCounted(recipe variants.Recipe, metric string, mentioned []string) bool {
 	return !slices.ContainsFunc(recipe.All(), func(v variants.Variant) bool {
 		return slices.Contains(mentioned, v.Name) && !v.ForgoneAlways(variants.Loss(metric))
