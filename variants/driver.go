@@ -9,13 +9,13 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// Driver is a program through which clients of a library in another language take part. docs/drivers.md describes its
-// protocol.
+// Driver is a program through which clients of a library in another language take part in a recipe. Its protocol is in
+// docs/drivers.md.
 type Driver struct {
 	Program string   // its file in the recipe's Code, such as "drivers/CuratorLock.java", or the absolute path of a user's own
 	Args    []string // for the program, such as which of its locks to use
-	// Notified reports whether a client that waits goes on only when it is notified, so that the runner can say at once that a load stands
-	// still. It is for variants that are known to be broken; other libraries may look again after some time.
+	// Notified reports whether a waiting client continues only after a notification, so that the runner can report at once
+	// that a load stands still. It is for variants that are known to be broken; other libraries may look again after some time.
 	Notified bool
 }
 
@@ -25,10 +25,10 @@ func WithDriver(driver Driver, join JoinFunc, v Variant) Variant {
 	return v
 }
 
-// Caller is one client in a driver. It does one thing at a time.
+// Caller is one client in a driver. It makes one call at a time.
 type Caller interface {
-	// Call lets the client do something, and returns the result when it has. The error is the library's, as the driver reports it, or that
-	// of ctx: the client then goes on by itself.
+	// Call lets the client do something, and returns the result when it is done. The error is the library's, as the driver
+	// reports it, or the error of ctx: the client then continues by itself.
 	Call(ctx context.Context, verb string) (result string, err error)
 	// Reconnects returns how many times the client's session has moved to another connection.
 	Reconnects() int
@@ -40,7 +40,8 @@ type Driven struct {
 	driver  Caller
 }
 
-// NewDriven returns the client of a participant of a variant with a driver. It fails if the client is to take part several times.
+// NewDriven returns the client of a participant in a driver. It fails if the participant has a size, because a client in a
+// driver takes part once.
 func NewDriven(env Env) (Driven, error) {
 	if env.Size > 1 {
 		return Driven{}, errors.New("a client in a driver takes part once: --size must be 1")
@@ -51,7 +52,7 @@ func NewDriven(env Env) (Driven, error) {
 // Lost returns the channel that is closed when the session is lost.
 func (d Driven) Lost() <-chan struct{} { return d.session.Lost() }
 
-// Call is [Caller.Call] until the session is lost, which is ErrSessionLost.
+// Call is [Caller.Call] until the session is lost. It then returns ErrSessionLost.
 func (d Driven) Call(ctx context.Context, verb string) (string, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -69,9 +70,9 @@ func (d Driven) Call(ctx context.Context, verb string) (string, error) {
 	return text, err
 }
 
-// CallUnsure calls like Call, and reports whether more may have happened than the result says: the connection was lost
-// meanwhile, so that the library may have repeated a request whose reply was lost, or has given up. The end of the session or
-// of ctx is another matter.
+// CallUnsure is Call. It also reports whether more may have happened than the result says: if the connection was lost during
+// the call, the library may have repeated a request whose reply was lost, or has given up. unsure is false after the end of
+// the session or of ctx.
 func (d Driven) CallUnsure(ctx context.Context, verb string) (result string, unsure bool, err error) {
 	before := d.driver.Reconnects()
 	result, err = d.Call(ctx, verb)
@@ -89,7 +90,7 @@ func (d Driven) CallForToken(ctx context.Context, verb string) (int64, error) {
 	}
 	token, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("the driver's answer to %s is no token: %w", verb, err)
+		return 0, fmt.Errorf("the driver's answer to %s is not a token: %w", verb, err)
 	}
 	return token, nil
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// EventKind names an action of a participant. Each recipe has its own kinds, from 0 on; see [SessionLost] for the kinds
+// EventKind names an action of a participant. Each recipe has its own kinds, counted from 0; see [SessionLost] for the kinds
 // of all recipes.
 type EventKind uint8
 
@@ -16,11 +16,11 @@ type Event struct {
 	Client int
 	Kind   EventKind
 	Value  int64 // depends on the kind, such as a fencing token
-	Shown  int64 // the client next reads the state after the transaction with this zxid, or a later one; 0 if that is not known
-	Place  int64 // among the transactions, see [Placed]: twice the zxid for just before one, and one more for just after it
+	Shown  int64 // zxid; the client next reads the state after this transaction, or a later one; 0 if that is unknown
+	Place  int64 // see [Placed]: twice the zxid for a place just before a transaction, and one more for just after it
 }
 
-// History is everything the participants of one measurement did, in the order of the servers' transactions, see [Placed].
+// History has the actions of all participants in one measurement, in the order of the servers' transactions, see [Placed].
 type History []Event
 
 // Span is one timed phase of one participant's work.
@@ -30,13 +30,13 @@ type Span struct {
 	Start, End time.Duration
 }
 
-// Violation is a breach of a recipe's promise, in words, with when it happened.
+// Violation is a breach of a recipe's promise, in words, with its time.
 type Violation struct {
 	At   time.Duration
 	Text string
 }
 
-// Violation is a breach at the time of the event, in words.
+// Violation returns a breach at the time of the event, in words.
 func (e Event) Violation(format string, args ...any) Violation {
 	return Violation{At: e.At, Text: fmt.Sprintf(format, args...)}
 }
@@ -52,7 +52,8 @@ type Log struct {
 	places Places
 }
 
-// NewLog returns an empty log. The logs of one measurement share one epoch. sight is called for each event; calls is [Recipe.Calls].
+// NewLog returns an empty log. The logs of one measurement share one epoch. sight is called for each event. For calls, see
+// [Recipe.Calls].
 func NewLog(epoch time.Time, client int, sight Sight, calls []EventKind) *Log {
 	return &Log{epoch: epoch, client: client, sight: sight, places: Places{Calls: calls}}
 }
@@ -62,9 +63,8 @@ func (l *Log) Beside(client int) *Log {
 	return NewLog(l.epoch, client, l.sight, l.places.Calls)
 }
 
-// Record appends an event that happens now.
-//
-// Note: the time is taken under the mutex, so that a log that is taken from at some moment gives every event before it.
+// Record appends an event that happens now. The time is taken under the mutex: a log that is read at a moment has all events
+// before it.
 func (l *Log) Record(kind EventKind, value int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +85,7 @@ func (l *Log) RecordUnless(closed <-chan struct{}, kind, otherwise EventKind, va
 	l.record(kind, value)
 }
 
-// End appends the last event of a participant. What it records afterwards is dropped.
+// End appends the last event of a participant. Later events are dropped.
 func (l *Log) End(kind EventKind, value int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -1,13 +1,13 @@
 package variants
 
-// updatesKept is how many of the latest updates a Lag remembers at least.
+// updatesKept is the smallest number of latest updates that a full Lag remembers.
 const updatesKept = 1024
 
-// Lag remembers which update of a value a client must have seen, by zxids. A client that lags behind by more updates
-// than are kept is not checked.
+// Lag remembers which update of a value a client must have seen, by zxids. A client that lags behind further than the kept
+// updates is not checked.
 type Lag struct{ recent []Event }
 
-// Acknowledged takes an update whose number is the event's value. Updates are acknowledged in the order of their numbers.
+// Acknowledged adds an update. Its number is the event's value. Updates are acknowledged in the order of their numbers.
 func (l *Lag) Acknowledged(e Event) {
 	if e.Shown == 0 {
 		return
@@ -18,7 +18,7 @@ func (l *Lag) Acknowledged(e Event) {
 	l.recent = append(l.recent, e)
 }
 
-// MustSee returns the update that a client must see, or a later one, which next reads after an event; zero for none.
+// MustSee returns the number of the update that a client must see, or a later one, when it reads after an event; 0 for none.
 func (l *Lag) MustSee(e Event) int64 {
 	for i := len(l.recent) - 1; i >= 0; i-- {
 		if l.recent[i].Shown <= e.Shown {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// Observer follows one measurement. It is given every event of all participants in the order of their places, see [Placed], and
-// reports spans and violations as soon as they are certain. It keeps only what is open, such as items in a queue, so that its
-// memory does not depend on how long the measurement lasts.
+// Observer follows one measurement. It is given the events of all participants in the order of their places, see [Placed],
+// and reports spans and violations as soon as they are certain. It keeps only open operations and the like, such as items in
+// a queue, so that its memory does not depend on how long the measurement lasts.
 //
-// A violation that Observe reports holds independently of what comes later: an operation that is still open breaks no promise, as it may
-// yet complete and its client may yet learn that its session was lost. A span is reported no later than with the event
-// that ends it, unless it depends on operations that are still open then: it is reported when they have ended.
+// A violation that Observe reports holds independently of later events: an operation that is still open does not break a
+// promise, as it may yet complete and its client may yet learn that its session was lost. A span is reported with the event
+// that ends it. A span that depends on operations that are open then is reported when they have ended.
 type Observer interface {
 	// Observe takes the next event.
 	Observe(Event)
@@ -36,14 +36,14 @@ func (f Findings) Breach(e Event, format string, args ...any) {
 // Observers gives each event to several observers in turn.
 type Observers []Observer
 
-// Observe implements [takequeue.Observer].
+// Observe implements [Observer].
 func (all Observers) Observe(e Event) {
 	for _, o := range all {
 		o.Observe(e)
 	}
 }
 
-// Complete implements [takequeue.Observer].
+// Complete implements [Observer].
 func (all Observers) Complete() {
 	for _, o := range all {
 		o.Complete()
@@ -53,10 +53,10 @@ func (all Observers) Complete() {
 // ObserverFunc is an observer that has nothing to add at the end.
 type ObserverFunc func(Event)
 
-// Observe implements [takequeue.Observer].
+// Observe implements [Observer].
 func (f ObserverFunc) Observe(e Event) { f(e) }
 
-// Complete implements [takequeue.Observer].
+// Complete implements [Observer].
 func (ObserverFunc) Complete() {}
 
 // StateOf returns an observer's state of a client. A client that is new to the observer gets the zero value.
@@ -69,7 +69,7 @@ func StateOf[T any](clients map[int]*T, client int) *T {
 	return state
 }
 
-// KeysWhere returns the keys of a map's wanted entries, in order.
+// KeysWhere returns the keys of a map's wanted entries, sorted.
 func KeysWhere[K cmp.Ordered, V any](all map[K]V, wanted func(K, V) bool) []K {
 	var keys []K
 	for key, value := range all {
@@ -140,9 +140,9 @@ func (f Findings) Handovers(phase string, wanted, given, got EventKind) Observer
 // sightsKept is the number of latest values for which FirstSights remembers when they were made.
 const sightsKept = 1024
 
-// FirstSights reports the spans from each event of kind made to each participant's first event of kind seen that has the
-// same value. A value that a participant never saw, because the next came too early, has none. The values grow by one, from
-// 1 on; a participant that sees a value only when sightsKept newer ones have been made has no span for it either.
+// FirstSights reports the spans from each event of kind made to each participant's first event of kind seen that has the same
+// value. The values are 1, 2, 3 and so on. A participant has no span for a value that it never saw, because the next one came
+// too early, or that it sees only after sightsKept newer ones have been made.
 func (f Findings) FirstSights(phase string, made, seen EventKind) Observer {
 	begun := map[int64]time.Duration{}
 	last := map[int]int64{}
@@ -160,8 +160,8 @@ func (f Findings) FirstSights(phase string, made, seen EventKind) Observer {
 	})
 }
 
-// Replay gives a history to a new observer of the recipe, and returns what it finds. complete says that every participant
-// had completed its work.
+// Replay gives a history to a new observer of the recipe, and returns its findings. complete reports whether all participants
+// have completed their work.
 func (r Recipe) Replay(h History, complete bool) (spans []Span, violations []Violation) {
 	o := r.NewObserver(Findings{
 		Span:      func(s Span) { spans = append(spans, s) },
@@ -176,7 +176,7 @@ func (r Recipe) Replay(h History, complete bool) (spans []Span, violations []Vio
 	return spans, violations
 }
 
-// Violations returns the breaches that a new observer finds in a whole history, after which nothing more happens.
+// Violations returns the breaches that a new observer finds in a complete history.
 func (r Recipe) Violations(h History) []Violation {
 	_, violations := r.Replay(h, true)
 	return violations

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// Sight says how far a client has seen the servers' transactions: seen is the largest zxid of a reply or a notification
-// to any of its sessions. shown is the largest zxid of an answer on its first session, which next reads the state after
-// it or a later one. next is the first write that the client will send.
+// Sight returns how far a client has seen the servers' transactions. seen is the largest zxid of a reply or a notification on
+// any of its sessions. shown is the largest zxid of an answer on its first session, which next reads the state after that
+// transaction or a later one. next is the first write that the client will send.
 type Sight func() (seen, shown int64, next Write)
 
 // Write is a request that changes something.
@@ -62,8 +62,8 @@ func (p *Places) Add(e Event, seen, shown int64, next Write) {
 	p.events = append(p.events, added)
 }
 
-// doWithout lets the events before another one stand without a write that the client has not sent. After a notification that names no
-// transaction, they stand where that one does, as soon as this is known.
+// doWithout lets the events before another one stand without a write that the client has not sent. After a notification that
+// names no transaction, they get the place of that other event as soon as it is known.
 func (p *Places) doWithout(next Placed) {
 	for i := len(p.events) - 1; i >= 0 && p.events[i].write != nil && !p.events[i].write.Sent(); i-- {
 		switch e := &p.events[i]; {
@@ -137,7 +137,7 @@ func (o *Ordering) Flush(now time.Duration, take func(until time.Duration) []Pla
 	o.give(now, now, observe)
 }
 
-// add sorts events by time. None stands before what its client recorded earlier, also in a former life.
+// add sorts events by time. An event never stands before an earlier event of its client, even of a former life.
 func (o *Ordering) add(events []Placed) {
 	if o.latest == nil {
 		o.latest = map[int]int64{}
@@ -170,7 +170,7 @@ func (o *Ordering) sight(e Placed) {
 	o.seen = slices.Replace(o.seen, i, end, sighting{e.At, e.Place})
 }
 
-// seenBy returns the place just after the last transaction that any client had seen by a time.
+// seenBy returns the place just after the last transaction that any client had seen until a time.
 func (o *Ordering) seenBy(at time.Duration) int64 {
 	if i := o.sightings(at); i > 0 {
 		return o.seen[i-1].place
@@ -182,7 +182,7 @@ func (o *Ordering) sightings(by time.Duration) int {
 	return sort.Search(len(o.seen), func(i int) bool { return o.seen[i].at > by })
 }
 
-// reached returns the largest place of an event that any client had recorded by a time, calls included.
+// reached returns the largest place of an event that any client had recorded until a time, calls included.
 func (o *Ordering) reached(at time.Duration) int64 {
 	place := o.given
 	for _, e := range o.waiting {

@@ -25,7 +25,7 @@ type Kind string
 const (
 	Naive     Kind = "naive"
 	Optimized Kind = "optimized"
-	Library   Kind = "library" // comes with a client library, and is measured beside the recipe's own
+	Library   Kind = "library" // comes with a client library, and is measured together with the recipe's own variants
 )
 
 // Recipe is a coordination primitive that applications build from znodes and watches.
@@ -41,13 +41,13 @@ type Recipe struct {
 	JoinDriven JoinFunc
 	// DrivenForgoes are the losses that no variant with a driver can avoid.
 	DrivenForgoes []Loss
-	// DrivenFixed reports whether clients in drivers cannot join again, see Fixed.
+	// DrivenFixed reports whether clients in drivers cannot join again, see [Workload.Fixed].
 	DrivenFixed bool
-	// Broken are variants that are known to break the promise, such as an algorithm that is in use and has a fault. They run only
-	// where they are named. See [Variant.Broken].
+	// Broken are variants that are known to break the promise, such as a published algorithm with a fault. They run only where
+	// they are named. See [Variant.Broken].
 	Broken []Variant
 
-	// Phases are timed. The order is by how much they show of a variant: tables show as many as there is room for.
+	// Phases are ordered by how much they show of a variant: tables show as many as they have room for.
 	Phases []Phase
 	// Operation is the phase whose end completes one operation.
 	Operation string
@@ -60,61 +60,61 @@ type Recipe struct {
 	// recipe leaves none. The session takes no part.
 	Orphans func(ctx context.Context, env Env) (int64, error)
 
-	// NewObserver returns an observer of one measurement, which finds the phases and holds the participants to the promise
-	// that all variants of the recipe must keep.
+	// NewObserver returns an observer of one measurement, which finds the phases and checks the promise that all variants of
+	// the recipe must keep.
 	NewObserver func(Findings) Observer
-	// Events names the kinds of event that participants record, from 0 on, in words that follow "client 1": "requests it", "is
-	// granted it". Stories of simulated runs use them.
+	// Events names the kinds of event that participants record, counted from 0, in words that follow "client 1", such as
+	// "requests it" or "is granted it". Stories of simulated runs use them.
 	Events []string
-	// Calls are the kinds that participants record just before they send a write. All others they record after an
-	// answer, or without a request.
+	// Calls are the kinds that participants record just before they send a write. They record all other kinds after an answer,
+	// or without a request.
 	Calls []EventKind
 
 	// Code is the Go files of the recipe's package. `zkbench explain` prints the comment of a variant, see [Variant.Type].
 	Code fs.FS
 }
 
-// Workload says how the participants of a recipe work, with any variant, so that the runner can give them steps and faults.
+// Workload describes how the participants of a recipe work, with any variant, so that the runner can give them steps and faults.
 type Workload struct {
-	// Batch is how many operations of each participant one step holds: their requests are not spread evenly over it, as
-	// where ten items are put and then ten are taken. 0 means 1.
+	// Batch is the number of operations of each participant in one step. Their requests are not spread evenly over the step:
+	// ten items may be put and then ten taken. 0 means 1.
 	Batch int
-	// SizeIsBatch reports whether one step holds as many operations as the scenario's size says; see [Workload.BatchOf].
+	// SizeIsBatch reports whether the scenario's size is the number of operations in one step; see [Workload.BatchOf].
 	SizeIsBatch bool
 
 	// CountFrom is where counting begins in a lockstep run.
 	CountFrom CountFrom
-	// Collective reports whether no participant can complete a step unless all others take theirs, too, as in a barrier:
-	// all of them then take the same number of steps.
+	// Collective reports whether a participant can complete a step only if all others take theirs, too, as in a barrier: all of
+	// them then take the same number of steps.
 	Collective bool
 
-	// Size describes what a scenario's size counts, such as "topics that each client watches". It is empty if the recipe has
-	// no use for one. The formulas hold for every size, and name it S where they depend on it.
+	// Size describes what a scenario's size counts, such as "topics that each client watches". It is empty if the recipe does
+	// not use a size. The formulas hold for all sizes, and name the size S where they depend on it.
 	Size string
 
 	// DefaultSize is the size of a scenario that states none; 0 means 1.
 	DefaultSize int
 
-	// Threaded reports whether the size counts participants that use one session at the same time, as threads of a process do. N in the
-	// formulas is then the number of all of them, and a load with a size must be closed.
+	// Threaded reports whether the size counts participants that use one session at the same time, as threads of a process do.
+	// N in the formulas is then their total number, and a load with a size must be closed.
 	Threaded bool
 
 	// NeverHolds reports whether no participant calls [Env.Hold], so that a fault cannot be aimed at one that holds.
 	NeverHolds bool
-	// Revocable reports whether participants can be asked to go on while they hold, see [Env.Hold], so that one can be deaf.
+	// Revocable reports whether other participants can ask a holder to stop holding, see [Env.Hold], so that one can be deaf.
 	Revocable bool
 	// Fixed reports whether no participant can join again, because all must have joined before the first step. Faults that end
 	// sessions do not apply then.
 	Fixed bool
-	// SingleThreaded reports whether a client of any variant works in no goroutine but the one of its step. If all
-	// clients wait for notifications, with no request under way and none notified, then none of them can ever go on, and
-	// the runner says so at once.
+	// SingleThreaded reports whether a client of any variant works only in the goroutine of its step. If all clients wait for
+	// notifications, with no request and no notification under way, then none can ever proceed, and the runner reports that at
+	// once.
 	SingleThreaded bool
-	// Roles are the roles of participants at which a fault can be aimed, see [Roled]; empty if all have the same.
+	// Roles are the roles of participants at which a fault can be aimed, see [Roled]; empty if all have the same role.
 	Roles []string
 }
 
-// Phase is a stretch of a participant's work that is timed.
+// Phase is a timed part of a participant's work.
 type Phase struct {
 	Name    string
 	Meaning string // from when to when
@@ -124,8 +124,8 @@ type Phase struct {
 	// UntimedInLockstep reports whether the runner sets the length of the phase in a lockstep run, so that it is not reported
 	// there.
 	UntimedInLockstep bool
-	// Of names the phase that this one is a special case of, as stale reads are of reads: then its share is a metric,
-	// too.
+	// Of names the phase of which this one is a special case, as stale reads are of reads. The share of the special case is
+	// then a metric, too.
 	Of string
 	// Floor is the raw operation that every algorithm needs in this phase: the phase is also reported in multiples of it. It
 	// is empty if waiting for other participants is a part of the phase.
@@ -170,11 +170,10 @@ func (r Recipe) PhasesWhere(wanted func(Phase) bool) []string {
 	return names
 }
 
-// CountFrom is the moment at which counting begins in a lockstep run. In such a run the participants start one after
-// another, each when all others are at rest; docs/glossary.md defines "at rest". Then the holders go on
-// one after another, again each when all others are at rest. They go on in the order in which they began to hold. Those
-// that began in the same step go on in the order of their numbers. A holder that another participant asks to go on does
-// so before the next participant starts.
+// CountFrom is the moment at which counting begins in a lockstep run. In such a run the participants start one after another,
+// each when all others are at rest; docs/glossary.md defines "at rest". Then the holders proceed one after another, again each
+// when all others are at rest. Their order is the order in which they began to hold, and the order of their numbers if they
+// began in the same step. A holder that another participant asks to stop holding does so before the next participant starts.
 type CountFrom int
 
 const (
@@ -189,11 +188,11 @@ type Variant struct {
 	Name    string // the mechanism: "predecessor-watch"
 	Kind    Kind
 	Summary string // one line, for `zkbench list`
-	Type    string // the Go type or function whose comment explains it; empty if that has the variant's name: PredecessorWatch
-	BadAt   string // one sentence: the use that it is not suited for
+	Type    string // the Go type or function whose comment explains it; empty if it has the variant's name, as PredecessorWatch
+	BadAt   string // one sentence: the use for which it is not suited
 
-	// Broken says, in one sentence without its full stop, which promise the variant breaks and how; empty for a variant that is not
-	// known to break any. Such a variant is listed among [Recipe.Broken].
+	// Broken states, in one sentence without its full stop, which promise the variant breaks and how. It is empty for a variant
+	// that is not known to break any. A variant that is known to is listed in [Recipe.Broken].
 	Broken string
 
 	Forgoes []Loss // losses that it may cause when a client, a connection or a server fails
@@ -208,8 +207,8 @@ type Variant struct {
 	// they are set again, so that events coalesce: for N > 1 the formulas are upper bounds.
 	Free Cost
 
-	// Prepare creates what must exist before the first participant joins, such as the items of a full queue; nil if there is
-	// nothing. It is called once, with a session that takes no part.
+	// Prepare creates the znodes that must exist before the first participant joins, such as the items of a full queue; nil if
+	// none must. It is called once, with a session that takes no part.
 	Prepare func(ctx context.Context, env Env) error
 
 	// Driver is the program that has the participants' sessions; nil for a variant in Go. Only libraries have one.
@@ -218,11 +217,11 @@ type Variant struct {
 	Join JoinFunc
 }
 
-// JoinFunc makes one participant with a session that no other participant uses.
+// JoinFunc makes one participant with a session of its own.
 type JoinFunc func(ctx context.Context, env Env) (Participant, error)
 
-// JoinBy makes a variant's Join out of a function that opens a client's end of the recipe, such as a lock, and one that
-// returns the participant who works with it.
+// JoinBy makes a variant's Join from two functions: one that opens a client's end of the recipe, such as a lock, and one that
+// returns the participant that works with it.
 func JoinBy[E any](open func(context.Context, Env) (E, error), worker func(E, Env) Participant) JoinFunc {
 	return func(ctx context.Context, env Env) (Participant, error) {
 		end, err := open(ctx, env)
@@ -237,7 +236,7 @@ func JoinBy[E any](open func(context.Context, Env) (E, error), worker func(E, En
 	}
 }
 
-// Open opens a client's end of a variant whose Join [JoinBy] has made, without the participant who works with it.
+// Open opens a client's end of a variant, such as a lock, without a participant. [JoinBy] must have made the variant's Join.
 func Open[E any](ctx context.Context, v Variant, env Env) (end E, err error) {
 	is := false
 	env.opened = func(opened any) { end, is = opened.(E) }
@@ -248,8 +247,8 @@ func Open[E any](ctx context.Context, v Variant, env Env) (end E, err error) {
 	return end, err
 }
 
-// JoinThreads makes a Join of one that makes a participant of a lock or the like. The result makes as many participants
-// as the size says, on one session.
+// JoinThreads makes a Join from the Join of a lock or the like. The result makes as many participants as the size says, on
+// one session.
 func JoinThreads(join JoinFunc) JoinFunc {
 	return func(ctx context.Context, env Env) (Participant, error) {
 		if env.Size <= 1 {
@@ -273,8 +272,8 @@ func JoinThreads(join JoinFunc) JoinFunc {
 
 type threads []Participant
 
-// threadDelay is the time by which each of the threads begins its step later than the one before it. Threads that always
-// began at the same moment would never find a znode that another one has just created.
+// threadDelay is the time between the beginnings of two threads' steps. Threads that always began at the same moment would
+// never find a znode that another one has just created.
 const threadDelay = 2 * time.Millisecond
 
 func (all threads) Step(ctx context.Context) error {
@@ -290,7 +289,6 @@ func (all threads) Leave(ctx context.Context) error {
 	return all.each(func(_ int, p Participant) error { return p.Leave(ctx) })
 }
 
-// each calls do for all participants at the same time.
 func (all threads) each(do func(number int, p Participant) error) error {
 	errs := make([]error, len(all))
 	var working sync.WaitGroup
@@ -308,9 +306,9 @@ func (v Variant) HasLockstep() bool { return v.Lockstep.Requests != "" }
 type Cost struct {
 	Requests      Formula
 	Writes        Formula // requests that go through the leader, failed ones included
-	FailedWrites  Formula // writes that are answered with an error
+	FailedWrites  Formula // writes to which the answer is an error
 	Notifications Formula
-	HerdMax       Formula // notifications set off by the worst single transaction
+	HerdMax       Formula // the most notifications that a single transaction causes
 }
 
 // Participant is one client in a recipe. Its methods are called by one goroutine at a time.
@@ -321,19 +319,19 @@ type Participant interface {
 	Leave(ctx context.Context) error
 }
 
-// Refresher is a participant that watches, from when it joins, for others who join later. The runner calls Refresh when all
-// have joined and every notification of that has arrived, so that the first step does not pay for it.
+// Refresher is a participant that watches, from when it joins, for participants that join later. The runner calls Refresh when
+// all have joined and all notifications of that have arrived, so that the first step does not pay for it.
 type Refresher interface {
 	// Refresh acts on the notifications that have arrived. It costs no request if there are none.
 	Refresh(ctx context.Context) error
 }
 
-// Env describes to a participant the run that it takes part in.
+// Env is the environment of a participant: the run, its session, and the functions by which it reports to the runner.
 type Env struct {
-	Clients int // how many participants there are
-	Index   int // which one of them this is, from 0 on
+	Clients int // the number of participants
+	Index   int // of this participant, counted from 0
 	Life    int // how often this one has joined before, see [Rejoined]
-	Size    int // for each of them, in the unit of [Recipe.Size]; 0 means the recipe's default
+	Size    int // for each participant, see [Workload.Size]; 0 means the recipe's default
 
 	Completed int // how many steps this one has completed in its earlier lives
 
@@ -348,14 +346,14 @@ type Env struct {
 	// RecordUnless records otherwise in place of kind if the channel is closed; see [Log.RecordUnless].
 	RecordUnless func(closed <-chan struct{}, kind, otherwise EventKind, value int64)
 
-	// Beside returns the environment of a further participant on the same session, such as the lock of another thread. Its number is from
-	// 1 on, and it records as client Index + number x Clients.
+	// Beside returns the environment of a further participant on the same session, such as the lock of another thread. number
+	// counts from 1, and the participant records as client Index + number x Clients.
 	Beside func(number int) Env
 
-	// Hold is called while the participant holds, such as a lock. It returns when the participant is to go on: after the
-	// scenario's hold time or, in a lockstep run, when it is this participant's turn; and when the session is lost.
+	// Hold is called while the participant holds, such as a lock. It returns after the scenario's hold time or, in a lockstep
+	// run, when it is this participant's turn; and when the session is lost.
 	//
-	// asked is nil unless other participants can ask this one to go on, as with a lock that can be revoked. When it is
+	// asked is nil unless other participants can ask this one to stop holding, as with a lock that can be revoked. When it is
 	// closed, Hold returns early or, in a lockstep run, this participant's turn is next. In a lockstep run, the runner waits
 	// after each notification that such a participant receives until asked is closed.
 	Hold func(ctx context.Context, asked <-chan struct{}) error
@@ -363,12 +361,13 @@ type Env struct {
 	opened func(end any) // takes the end that was opened, so that no participant is made; see [Open]
 }
 
-// DialFunc opens a further session of a participant, on the server of its first one. The participant closes it with hangUp, which returns
-// when the session has ended, or at once if the session is lost. A session that is left open is closed when the participant has left.
+// DialFunc opens a further session of a participant, on the server of its first one. The participant closes it with hangUp,
+// which returns when the session has ended, or at once if the session is lost. A session that is left open is closed when the
+// participant has left.
 //
-// What the session does is counted with the participant's own, and so are its opening (createSession) and its closing (closeSession):
-// a request and a write each, because the servers commit both by a transaction. It is for requests: it sets no watches, as the runner looks
-// at the first session alone to find out whether the participant is at rest.
+// The requests of the session are counted with the participant's own, and so are its opening (createSession) and its closing
+// (closeSession): a request and a write each, because the servers commit both by a transaction. The session must not set
+// watches: the runner looks only at the first session to find out whether the participant is at rest.
 type DialFunc func(ctx context.Context) (s *session.Session, hangUp func(), err error)
 
 // WaitFor returns after d, or earlier when asked or lost is closed or ctx ends. It returns an error only if ctx has ended. Both
