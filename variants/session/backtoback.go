@@ -10,15 +10,15 @@ type SendAwaiter interface {
 	AwaitSend(path string) (sent <-chan struct{}, forget func())
 }
 
-// OrderBy lets the session send requests back to back, in an order that sends guarantees. It is called before the first operation.
+// OrderBy makes the session send requests back to back, in an order that sends guarantees. Call it before the first operation.
 func (s *Session) OrderBy(sends SendAwaiter) { s.sends = sends }
 
 // CreateThenChildren makes one attempt to create a znode, and sends a listing of dir right behind it, without waiting for the reply
 // to the create. Servers serve the requests of a session in their order. So the listing sees the created znode, and both take one
 // round trip. Without [Session.OrderBy], the listing is sent after the reply.
 //
-// children is nil if the listing failed or was not sent. If the connection was lost in between, the listing may not show the
-// created znode.
+// children is nil if the listing failed or was not sent. If the connection was lost between the two, the listing may not show
+// the created znode.
 func (s *Session) CreateThenChildren(
 	ctx context.Context, path string, data []byte, flags int32, dir string,
 ) (created string, children []string, err error) {
@@ -47,7 +47,7 @@ func (s *Session) CreateThenChildren(
 	return created, children, err
 }
 
-// awaitSend calls the session's SendAwaiter. Without one, the channel is never closed.
+// awaitSend calls the session's SendAwaiter. Without one, sent is never closed.
 func (s *Session) awaitSend(path string) (sent <-chan struct{}, forget func()) {
 	if s.sends == nil {
 		return nil, func() {}

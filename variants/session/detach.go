@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// cleanupTimeout is how long a client that gives up keeps trying to remove its znodes: longer than any session timeout
-// that servers grant by default, so that the attempt ends with the work done or with the session lost.
+// cleanupTimeout is how long a client that gives up keeps trying to remove its znodes. It is longer than any session timeout
+// that servers grant by default: at its end, either the work is done or the session is lost.
 const cleanupTimeout = time.Minute
 
 // grace is how long a caller whose context has ended waits for the clean-up, which takes one round trip while the
@@ -56,7 +56,7 @@ func Run[T any](ctx context.Context, s *Session, op func(context.Context) (T, er
 	}
 }
 
-// Do is [Run] for an operation that returns nothing but an error. undo is nil where nothing has to be taken back.
+// Do is [Run] for an operation that returns only an error. undo may be nil.
 func (s *Session) Do(ctx context.Context, op func(context.Context) error, undo func()) error {
 	_, err := Run(ctx, s, func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) }, func(struct{}) {
 		if undo != nil {

@@ -26,8 +26,8 @@ type Events struct {
 	queue []zk.Event
 }
 
-// Subscribe returns the session's events from now on. They are kept until they are taken: the caller takes them for as long as
-// the session lives.
+// Subscribe returns the session's events from now on. They are kept until they are taken, so the caller must take them for as
+// long as the session lives.
 func (s *Session) Subscribe() (*Events, error) {
 	if s.monitor == nil {
 		return nil, ErrUnmonitored
@@ -45,8 +45,8 @@ func (e *Events) add(event zk.Event) {
 	}
 }
 
-// Pending reports whether there is an event to take; nil has none. The client library passes on a notification before it returns
-// from any request that the server answered later.
+// Pending reports whether there is an event to take. It may be called on nil, which has none. The client library passes on a
+// notification before it returns from any request that the server answered later.
 func (e *Events) Pending() bool {
 	if e == nil {
 		return false

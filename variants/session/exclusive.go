@@ -5,9 +5,8 @@ import (
 	"errors"
 )
 
-// Exclusive is one client's handle on something that it holds or does not hold, such as a lock or a leadership, made of
-// a variant's two steps. G is the type of a grant. Its methods may be called concurrently and then run one after
-// another.
+// Exclusive is one client's handle on a thing that it can hold, such as a lock or a leadership, made of a variant's two steps.
+// G is the type of a grant. Its methods may be called concurrently and then run one after another.
 type Exclusive[G any] struct {
 	session *Session
 	already error
@@ -38,10 +37,10 @@ func (e *Exclusive[G]) AcquireBy(ctx context.Context, take func(context.Context)
 	})
 }
 
-// Release gives it up; it does nothing if it is not held. After any error but ErrSessionLost it is still held.
+// Release gives up the hold, if there is one. After any error except ErrSessionLost, the client still holds.
 func (e *Exclusive[G]) Release(ctx context.Context) error { return e.session.Do(ctx, e.release, nil) }
 
-// A lost session is granted nothing: the client library goes on with a new one, under which the variant may have
+// acquire does not grant anything to a lost session: the client library opens a new one, in which the variant may have
 // created its znode.
 func (e *Exclusive[G]) acquire(ctx context.Context, take func(context.Context) (G, error)) (G, error) {
 	var none G

@@ -8,11 +8,11 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// FencedNode is an ephemeral znode that the client owns that created it, and beside it a persistent fence whose version
-// counts the creations. It may be copied.
+// FencedNode is an ephemeral znode that belongs to the client that created it, and a persistent fence whose version counts
+// the creations. It may be copied.
 //
-// The create travels in one multi with a set of the fence, whose version is the fencing token: a plain create yields
-// none, and a read after it would cost a round trip. A multi is one request, one transaction, and fails as a whole.
+// The create is sent in one multi with a set of the fence, whose version is the fencing token. A plain create returns none, and
+// a read after it would cost a round trip. A multi is one request, one transaction, and fails as a whole.
 type FencedNode struct {
 	Session *Session
 	Path    string // the ephemeral znode
@@ -62,9 +62,9 @@ func (n FencedNode) Win(ctx context.Context) (token int64, err error) {
 	}
 }
 
-// recover finds out whether a create whose reply was lost took effect, even if ctx has ended: a znode left behind would
-// block all clients. No other client changes the fence while the znode is ours. Another may have if the session has ended between the two
-// reads, and the client library has made the second one in a new session.
+// recover finds out whether a create whose reply was lost took effect, even if ctx has ended: a znode left behind would block
+// all clients. No other client changes the fence while the znode is ours. Another one may have changed it if the session has
+// ended between the two reads, and the client library has sent the second read in a new session.
 func (n FencedNode) recover(ctx context.Context, owner string) (token int64, ours bool, err error) {
 	ctx, cancel := Cleanup(ctx)
 	defer cancel()
@@ -95,8 +95,8 @@ func (n FencedNode) Taken(ctx context.Context) (bool, error) {
 	return taken, err
 }
 
-// awaitEnd returns when the znode is gone, at once if it is gone already. That leaves a watch behind, which fires at the
-// next creation.
+// awaitEnd returns when the znode is gone. If it is gone already, awaitEnd leaves a watch behind, which fires at the next
+// creation.
 func (n FencedNode) awaitEnd(ctx context.Context) error {
 	taken, _, watch, err := n.Session.ExistsW(ctx, n.Path)
 	if err != nil || !taken {

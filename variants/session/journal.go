@@ -9,13 +9,13 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Journal makes the writes of one client safe to repeat. It is an ephemeral znode of the client's session whose version
-// counts the writes: each travels in one multi with a set of the journal that expects the current version. A write that is
-// repeated because its reply was lost is refused if it has taken effect before. That costs no request.
+// Journal makes the writes of one client safe to repeat. It is an ephemeral znode of the client's session whose version counts
+// the writes: each is sent in one multi with a set of the journal that expects the current version. A write that is repeated
+// because its reply was lost is refused if it has taken effect before. That costs no additional request.
 //
-// A search for the item by a GUID in its name does not have the same effect: another client may have taken the item
-// meanwhile, and a second put would hand it out twice. In the same way, a second delete that finds no item does not show
-// which client made the first.
+// A search for the item by a GUID in its name would not be enough: another client may have taken the item meanwhile, and a
+// second put would hand it out twice. In the same way, a second delete that finds no item does not show which client made the
+// first.
 //
 // The journal ends with its session, so that nothing is written under a later session of the same client.
 type Journal struct {
@@ -33,8 +33,8 @@ func OpenJournal(ctx context.Context, session *Session, dir string) (Journal, er
 	return j, session.Ensure(ctx, j.path, nil, zk.FlagEphemeral)
 }
 
-// Do makes all of the writes or none, once. It returns their results, or the error of the first that is refused. There are
-// no results if the reply that had them was lost. A write that has been sent is finished even if ctx ends: its effect would
+// Do makes all of the writes or none, once. It returns their results, or the error of the first that is refused. If the reply
+// with the results was lost, it returns none. It finishes a write that has been sent even if ctx ends: its effect would
 // otherwise remain unknown.
 func (j *Journal) Do(ctx context.Context, ops ...any) ([]zk.MultiResponse, error) {
 	if err := ctx.Err(); err != nil {

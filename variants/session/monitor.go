@@ -7,11 +7,10 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Monitor turns the events of a session into the one fact that a holder of something must know: whether the session,
-// and with it every ephemeral znode, may be gone.
+// Monitor watches the events of a session and reports whether the session, and with it all its ephemeral znodes, may be gone.
 //
-// The server does not tell a client that is cut off. So the monitor takes a session for lost not only when the server
-// said that it expired, but also once the connection has been down for so long that it may have: the client notices a
+// The server cannot inform a client that is cut off. So the monitor considers a session lost not only when the server said
+// that it expired, but also when the connection has been down for so long that it may have expired: the client notices a
 // silent server after two thirds of the session timeout, which leaves one third.
 type Monitor struct {
 	mu       sync.Mutex
@@ -20,9 +19,9 @@ type Monitor struct {
 	lost     chan struct{}
 	over     bool
 	session  interface{ Close() }
-	tell     func()
+	tell     func() // see WhenLost; may be nil
 	down     bool
-	made     time.Time     // when the connection was made again last; zero before
+	made     time.Time     // when the connection was last made again; zero before
 	again    chan struct{} // closed when it is made again the next time
 	events   []*Events
 }
@@ -32,15 +31,15 @@ func NewMonitor(timeout time.Duration) *Monitor {
 	return &Monitor{patience: timeout / 3, lost: make(chan struct{}), again: make(chan struct{})}
 }
 
-// Lost is closed when the session is lost; it never opens again, even if the client goes on with a new session.
+// Lost returns a channel that is closed when the session is lost. It stays closed even if the client library opens a new one.
 func (m *Monitor) Lost() <-chan struct{} { return m.lost }
 
 // RewatchPause is how long the client library may take, after the connection is made again, to look up the zxid that it
 // sends with its watches: the server notifies of all changes since then.
 const RewatchPause = 50 * time.Millisecond
 
-// connection returns a channel that is closed when the connection has been lost and made again, and reports whether that happened less than
-// a RewatchPause ago. A nil monitor observes no connection.
+// connection returns a channel that is closed when the connection has been lost and made again, and reports whether that last
+// happened less than a RewatchPause ago. It may be called on nil, which observes no connection.
 func (m *Monitor) connection() (again <-chan struct{}, recent bool) {
 	if m == nil {
 		return nil, false
@@ -58,15 +57,15 @@ func (m *Monitor) WhenLost(f func()) {
 	m.tell = f
 }
 
-// Lose takes the session for lost, as when its client has stopped dead.
+// Lose makes the session count as lost, as when its client has stopped dead.
 func (m *Monitor) Lose() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.end()
 }
 
-// Guard makes the monitor close the session as soon as it is lost, as NewMonitoredSession does for a client library's session. What the
-// session held is then given up by the server, too, at the latest when the session timeout has passed there. Without it, a session that
+// Guard makes the monitor close the session as soon as it is lost, as NewMonitoredSession does for a client library's session.
+// Then the server, too, gives up what the session held, at the latest after the session timeout. Without Guard, a session that
 // comes back after its holder was told to stop would hold on for ever.
 func (m *Monitor) Guard(session interface{ Close() }) {
 	m.mu.Lock()
@@ -90,15 +89,15 @@ func (m *Monitor) SetTimeout(granted time.Duration) {
 	m.patience = granted / 3
 }
 
-// SetPatience sets how long the connection may be down before the session is taken for lost, in place of a third of its timeout. It is
-// for an owner whose znodes no other client takes over: such an owner may go on while its session may be gone.
+// SetPatience sets how long the connection may be down before the session counts as lost, in place of a third of its timeout.
+// It is for an owner whose znodes no other client takes over: such an owner may continue while its session may be gone.
 func (m *Monitor) SetPatience(d time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.patience = d
 }
 
-// StandStill makes an outage that has begun count from d after now, as for a client that stands still meanwhile, together
+// StandStill makes an outage that has begun count from d after now. It simulates a client that stands still for d, together
 // with its timers.
 func (m *Monitor) StandStill(d time.Duration) {
 	m.mu.Lock()
@@ -108,8 +107,8 @@ func (m *Monitor) StandStill(d time.Duration) {
 	}
 }
 
-// Dismiss ends the monitoring of a session that its owner is about to close. The monitor would otherwise take the end of
-// the connection for the beginning of a loss, and keep the session in memory until a timeout has passed.
+// Dismiss ends the monitoring of a session that its owner is about to close. Otherwise the monitor would consider the end of
+// the connection the beginning of a loss, and keep the session in memory until a timeout has passed.
 func (m *Monitor) Dismiss() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -117,7 +116,7 @@ func (m *Monitor) Dismiss() {
 	m.over = true
 }
 
-// Observe takes the session's next event; give it to zk.WithEventCallback. It does not block.
+// Observe handles the session's next event; pass it to zk.WithEventCallback. It does not block.
 func (m *Monitor) Observe(e zk.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,9 +12,9 @@ import (
 	"github.com/go-zookeeper/zk"
 )
 
-// Open opens a session for an application, and returns when it exists. Servers are addresses with ports; the session moves from one to
-// another when a connection is lost. The caller closes it. When the session is lost, all its recipes return ErrSessionLost, and the
-// application opens another one.
+// Open opens a session for an application, and returns when it exists. Servers are addresses with ports; the session moves from
+// one to another when a connection is lost. The caller closes it. When the session is lost, all its recipes return
+// ErrSessionLost, and the application opens another one.
 func Open(ctx context.Context, servers []string, timeout time.Duration) (*Session, error) {
 	monitor, opened := NewMonitor(timeout), make(chan struct{})
 	open := sync.OnceFunc(func() { close(opened) })
@@ -23,7 +23,7 @@ func Open(ctx context.Context, servers []string, timeout time.Duration) (*Sessio
 			if e.State == zk.StateHasSession {
 				open()
 			}
-			if isClosed(opened) { // a server that refuses to open a session takes none away
+			if isClosed(opened) { // a server that refuses to open a session does not end one
 				monitor.Observe(e)
 			}
 		}))
@@ -49,8 +49,8 @@ func (s *Session) Close() {
 	}
 }
 
-// dial opens a connection on which the monitor reads the timeout that the server grants. The client library keeps that to itself, and a
-// server may grant less than was asked for.
+// dial opens a connection on which the monitor reads the timeout that the server grants, which may be less than requested. The
+// client library does not report it.
 func (m *Monitor) dial(network, address string, timeout time.Duration) (net.Conn, error) {
 	conn, err := net.DialTimeout(network, address, timeout)
 	if err != nil {
@@ -59,11 +59,11 @@ func (m *Monitor) dial(network, address string, timeout time.Duration) (net.Conn
 	return &greeted{Conn: conn, granted: m.SetTimeout}, nil
 }
 
-// greeting is the first bytes of what a server sends: the length of its reply, the version of the protocol and the timeout in
-// milliseconds, each a number of four bytes.
+// greeting is the number of bytes at the beginning of a server's first reply: its length, the version of the protocol, and the
+// timeout in milliseconds, each a number of four bytes.
 const greeting = 12
 
-// greeted is a connection that reads the server's greeting beside its reader.
+// greeted is a connection that copies the server's greeting while the client library reads it.
 type greeted struct {
 	net.Conn
 	head    []byte

@@ -57,14 +57,14 @@ type sessionState struct {
 	jitters   atomic.Uint64          // the number of calls of Jitter
 }
 
-// NewSession returns a handle on a session whose events are not observed, so that a watch may be lost with a connection. The channel lost
+// NewSession returns a handle on a session whose events are not observed, so that a watch may be lost with a connection. lost
 // is closed when the session is lost, as by a [Monitor]. If it is nil, the session never counts as lost.
 func NewSession(conn Conn, lost <-chan struct{}) *Session {
 	return (&Session{sessionState: &sessionState{conn: conn, lost: lost}}).Fork()
 }
 
-// NewMonitoredSession returns a handle on a session whose events a monitor observes. When the session is lost, the monitor closes it if
-// it can be closed, unless the monitor guards it already: see [Monitor.Guard].
+// NewMonitoredSession returns a handle on a session whose events a monitor observes. When the session is lost, the monitor
+// closes it if it can be closed, unless the monitor guards a session already: see [Monitor.Guard].
 func NewMonitoredSession(conn Conn, monitor *Monitor) *Session {
 	if session, ok := conn.(interface{ Close() }); ok && !monitor.guards() {
 		monitor.Guard(session)
@@ -85,7 +85,7 @@ func (s *Session) Background() *Session {
 	return b
 }
 
-// Through returns a handle on the same session whose operations go through another connection, such as one that counts them.
+// Through returns a handle on the same session whose operations use another connection, such as one that counts them.
 func (s *Session) Through(conn Conn) *Session {
 	return (&Session{sessionState: &sessionState{conn: conn, monitor: s.monitor, lost: s.lost, sends: s.sends}}).Fork()
 }
@@ -137,7 +137,8 @@ func (s *Session) Once(ctx context.Context, op func(Conn) error) error {
 	return s.attempt(op)
 }
 
-// attempt makes one attempt at an operation. It counts an unknown outcome, and translates an expired session and one that is being closed.
+// attempt counts attempts with an unknown outcome and attempts that may have overtaken watches. It translates the errors of a
+// session that has expired or is being closed.
 func (s *Session) attempt(op func(Conn) error) error {
 	again, recent := s.monitor.connection()
 	err := op(s.conn)
@@ -188,8 +189,8 @@ func (s *Session) Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Jitter returns a random time below d, which must be positive. Clients get different ones, which the session's id decides, so that a run
-// in virtual time can be repeated.
+// Jitter returns a random time below d, which must be positive. It depends on the session's id, so that clients get different
+// ones, and a run in virtual time can be repeated.
 func (s *Session) Jitter(d time.Duration) time.Duration {
 	random := rand.New(rand.NewPCG(uint64(s.ID()), s.jitters.Add(1))) //nolint:gosec // no secret
 	return time.Duration(random.Int64N(int64(d)))
@@ -249,8 +250,8 @@ func (s *Session) ChildrenW(ctx context.Context, path string) (names []string, s
 	return names, stat, watch, err
 }
 
-// watched makes a read that sets a watch. The watch counts as fired when the connection is made again after the attempt has begun. If the
-// read may have overtaken the watches from before, see [Session.Overtakes], their notifications may fire it.
+// watched makes a read that sets a watch. The watch counts as fired if the connection is made again after the attempt has
+// begun. If the read may have overtaken earlier watches, see [Session.Overtakes], their notifications may fire it.
 func (s *Session) watched(ctx context.Context, read func(Conn) (<-chan zk.Event, error)) (*Watch, error) {
 	var watch *Watch
 	_, err := s.Retry(ctx, func(c Conn) error {

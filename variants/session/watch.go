@@ -16,8 +16,8 @@ import (
 type Watch struct {
 	events <-chan zk.Event
 	again  <-chan struct{} // closed when the connection has been made again; nil if that is not observed
-	// overtook reports whether the event may be of a watch from before the last outage, which the server has caught up on
-	// later: it says nothing.
+	// overtook reports whether the event may belong to a watch from before the last outage, on which the server has caught up
+	// later. It then proves nothing.
 	overtook bool
 	stale    chan struct{} // closed by Invalidate
 
@@ -42,9 +42,9 @@ func (w *Watch) Invalidate() {
 	}
 }
 
-// Fired reports whether the watch has fired, or must be assumed to have; a nil one has not. The client library passes on a
-// notification before it returns from any request that the server answered later: as far as the session has seen, a watch
-// that has not fired proves that nothing has happened.
+// Fired reports whether the watch has fired, or must be assumed to have. It may be called on nil, which has not. The client
+// library passes on a notification before it returns from any request that the server answered later. So as far as the session
+// has seen, a watch that has not fired proves that nothing has happened.
 func (w *Watch) Fired() bool {
 	if w == nil {
 		return false
@@ -69,8 +69,8 @@ func isClosed(c <-chan struct{}) bool {
 
 // notified reports whether the notification has arrived, even if the client that waits for it has not run since.
 //
-// Note: a channel cannot be looked into. The client library sends one event and closes the channel. So a channel that is
-// closed has handed its event over, and an event that is received here is kept for the client.
+// Note: the client library sends one event and closes the channel. So a closed channel has delivered its event, and an event
+// that is received here is kept for the client.
 func (w *Watch) notified() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,7 +82,7 @@ func (w *Watch) notified() bool {
 	return w.fired
 }
 
-// take returns the event of a channel that was received from, which is closed if notified was faster.
+// take returns the event that was received from the channel, or the event that notified received before it was closed.
 func (w *Watch) take(event zk.Event, ok bool) zk.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -98,7 +98,7 @@ func (w *Watch) keep(event zk.Event, ok bool) {
 	}
 }
 
-// cases returns the cases of a select that waits for the watch; nil channels for a nil watch.
+// cases returns the cases of a select that waits for the watch. The channels of a nil watch are nil.
 func (w *Watch) cases() [casesOfWatch]reflect.SelectCase {
 	if w == nil {
 		w = &Watch{}
@@ -115,9 +115,8 @@ type Wait struct {
 	events  *Events
 }
 
-// Fired reports whether the wait is over, even if the client that waits has not run since. It is exact once the session
-// has received a reply from after the event, because the client library passes events on in the order in which it receives
-// them.
+// Fired reports whether the wait is over, even if the client that waits has not run since. It is exact once the session has
+// received a reply from after the event, because the client library passes events on in the order in which it receives them.
 func (w *Wait) Fired() bool {
 	return slices.ContainsFunc(w.watches, (*Watch).Fired) || w.events.Pending()
 }
@@ -127,7 +126,7 @@ func (s *Session) Await(ctx context.Context, watch *Watch) error {
 	return s.AwaitAny(ctx, watch)
 }
 
-// AwaitAny waits for the first of several watches to fire. A nil watch never does.
+// AwaitAny waits for the first of several watches to fire. A nil watch never fires.
 func (s *Session) AwaitAny(ctx context.Context, watches ...*Watch) error {
 	_, err := s.await(ctx, &Wait{watches: slices.Clone(watches)}) // the runner looks at it while the caller may change its own
 	return err
@@ -190,7 +189,7 @@ func receive[T any](from <-chan T) reflect.SelectCase {
 	return reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(from)}
 }
 
-// lastEvent returns the event of a watch that has fired; without a type if it only counts as fired.
+// lastEvent returns the event of a watch that has fired. It has no type if the watch only counts as fired.
 func (w *Watch) lastEvent() zk.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
