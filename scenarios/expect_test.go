@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// The claims of a scenario whose background has one session for each server are those of its own load.
+// A run in which the background has one session for each server is the scenario's own load.
 func TestExpectationsBesideABackground(t *testing.T) {
 	s, err := Load("lock-busy", catalog.Recipes())
 	if err != nil {
@@ -34,7 +34,7 @@ func TestExpectationsBesideABackground(t *testing.T) {
 	}
 }
 
-// The claims of a scenario with drivers hold for its documents, which say that requests passed through zkbench once more.
+// The claims of a scenario with drivers apply to its documents, although these state that requests passed through zkbench.
 func TestExpectationsOfDrivers(t *testing.T) {
 	s, err := Load("lock-libraries", catalog.Recipes())
 	if err != nil {
@@ -47,7 +47,7 @@ func TestExpectationsOfDrivers(t *testing.T) {
 	}
 }
 
-// The claims that a container run is checked against do not depend on the documents before it.
+// The claims for a run on containers do not depend on the documents before it.
 func TestExpectationsOfSeveralRuns(t *testing.T) {
 	s, err := Load("lock-contention", catalog.Recipes())
 	if err != nil {

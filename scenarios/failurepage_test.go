@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// tablesOf returns the scenarios of which a page has a table that was printed by a run on containers.
+// tablesOf returns the scenarios for which a page shows the table of a run on containers.
 func tablesOf(page string) []string {
 	var names []string
 	for line := range strings.Lines(page) {
@@ -27,7 +27,7 @@ func TestTablesOf(t *testing.T) {
 	}
 }
 
-// The page about failures has the outcome of each scenario in which something fails.
+// The page about failures has the outcome of each scenario with faults.
 func TestFailurePage(t *testing.T) {
 	page, err := os.ReadFile("../docs/failure.md")
 	if err != nil {

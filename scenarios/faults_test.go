@@ -30,7 +30,7 @@ func TestLoadSaysWhatFails(t *testing.T) {
 	}
 }
 
-// A quick run of a scenario with faults has all of them, and is valid.
+// A quick run of a scenario with faults keeps all faults, and is valid.
 func TestQuickKeepsFaults(t *testing.T) {
 	for _, tt := range []struct{ clients, want []int }{
 		{[]int{2, 10}, []int{2, 5}},
@@ -60,7 +60,7 @@ func TestSessionTimeout(t *testing.T) {
 	}
 }
 
-// The page about scenario files has every field, every fault, and a message as it is printed.
+// The page about scenario files has all fields, all faults, and a message as zkbench prints it.
 func TestScenarioPage(t *testing.T) {
 	text, err := os.ReadFile("../docs/scenarios.md")
 	if err != nil {

@@ -14,10 +14,9 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// holds counts how often the clients of a recipe held, and how often others could ask them to go on.
+// holds counts how often the clients of a recipe held, and how often others could ask them to stop holding.
 type holds struct{ all, askable atomic.Int64 }
 
-// in counts the holds of a variant.
 func (h *holds) in(join variants.JoinFunc) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		hold := env.Hold
@@ -32,8 +31,8 @@ func (h *holds) in(join variants.JoinFunc) variants.JoinFunc {
 	}
 }
 
-// A fault can be aimed at a holder, and a client can be deaf, exactly in the recipes that say so: a fault that could not happen
-// would pass for one that a variant does not mind.
+// A fault can be aimed at a holder, and a client can be deaf, exactly in the recipes that declare it. Otherwise a variant would
+// seem to survive a fault that did not happen.
 func TestRecipesSayWhatCanFail(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	for _, recipe := range catalog.Recipes() {

@@ -36,7 +36,7 @@ func TestEmbeddedScenariosAreValid(t *testing.T) {
 	}
 }
 
-// A name stands for a scenario or for a group, and a group for scenarios. Heaps are those of real servers: `make gate` has none.
+// A name belongs to a scenario or to a group. The group lockstep has no scenarios that measure heaps, as `make gate` has none.
 func TestGroups(t *testing.T) {
 	sizes := map[string]int{}
 	for _, name := range Groups() {
@@ -64,7 +64,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Each testdata/*.yaml holds mistakes, and the .txt beside it everything that must be said about them.
+// Each testdata/*.yaml has mistakes, and the .txt of the same name has all messages about them.
 func TestMistakesAreAllReported(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {
@@ -82,7 +82,6 @@ func TestMistakesAreAllReported(t *testing.T) {
 	}
 }
 
-// Every time in a scenario has limits.
 func TestTimesAreLimited(t *testing.T) {
 	for _, length := range []time.Duration{-1, maxLoad + 1} {
 		s := Default()
@@ -149,7 +148,7 @@ func TestSelectedVariants(t *testing.T) {
 		{Closed, nil, "a b c"},
 		{Closed, []string{"c", "a"}, "a c"},
 		{Closed, []string{"lock/b"}, "b"},
-		{Lockstep, nil, "a c"}, // b states no exact costs
+		{Lockstep, nil, "a c"}, // b does not state exact costs
 		{Lockstep, []string{"b"}, ""},
 	} {
 		s := Scenario{Scenario: results.Scenario{Mode: tt.mode, Variants: tt.asked}}
@@ -163,7 +162,7 @@ func TestSelectedVariants(t *testing.T) {
 	}
 }
 
-// A document has the metrics of its scenario even where flags have removed the claims.
+// A document has the metrics of its scenario even if flags have removed the claims.
 func TestMetricsAskedOutliveFlags(t *testing.T) {
 	s, err := Load("lock-contention", catalog.Recipes())
 	if err != nil {
@@ -180,7 +179,7 @@ func TestMetricsAskedOutliveFlags(t *testing.T) {
 	}
 }
 
-// A variant of a client library runs only where it is named, and a recipe lists exactly these as such, or among those that are broken.
+// A variant of a client library runs only where it is named. A recipe lists it in Libraries or in Broken.
 func TestLibraryVariantsAreNamed(t *testing.T) {
 	for _, recipe := range catalog.Recipes() {
 		for _, v := range recipe.All() {
@@ -202,7 +201,6 @@ func TestLibraryVariantsAreNamed(t *testing.T) {
 	}
 }
 
-// A variant that is known to be broken runs only where it is named.
 func TestKnownBrokenVariantsAreNamed(t *testing.T) {
 	recipe := catalog.Recipes()[0]
 	known := recipe.Broken[0].Name
@@ -229,7 +227,6 @@ func TestKnownBrokenVariantsAreNamed(t *testing.T) {
 	}
 }
 
-// A variant has a description of its fault exactly if it is listed as broken.
 func TestBrokenVariantsSayHow(t *testing.T) {
 	for _, recipe := range catalog.Recipes() {
 		for _, v := range recipe.All() {
@@ -241,7 +238,6 @@ func TestBrokenVariantsSayHow(t *testing.T) {
 	}
 }
 
-// The page about scenario files has a row for each field.
 func TestPageHasEveryField(t *testing.T) {
 	page, err := os.ReadFile("../docs/scenarios.md")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// claimed is a row of a table with the claims of a source.
+// claimed is a row of a table of the page.
 type claimed struct{ claim, scenarios, outcome, verdict string }
 
 func claimedRows(page string) []claimed {

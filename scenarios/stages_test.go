@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// However the stages are cut, fewer than 5000 clients join within any second.
+// Fewer than 5000 clients may join within any second, wherever in the stages it begins.
 func TestJoiningClients(t *testing.T) {
 	for _, tt := range []struct {
 		name, stages, want string
@@ -34,7 +34,7 @@ func TestJoiningClients(t *testing.T) {
 	}
 }
 
-// A quick run has no stages, and is a valid load all the same.
+// A quick run has no stages, and is still a valid load.
 func TestQuickHasNoStages(t *testing.T) {
 	for text, want := range map[string]int{
 		"name: a\nquestion: b\nrecipe: lock\nmode: open\nclients: [3]\nstages: [{for: 2s, rate: 10}, {for: 3s, rate: 20}]\n": 20,
@@ -54,7 +54,7 @@ func TestQuickHasNoStages(t *testing.T) {
 	}
 }
 
-// A quick run has time for several operations, in scenarios with long holds and pauses, too.
+// A quick run has time for several operations, even in scenarios with long holds and pauses.
 func TestQuickRunsHaveTimeForOperations(t *testing.T) {
 	for _, name := range scenarios.Names() {
 		s, err := scenarios.Load(name, catalog.Recipes())

@@ -72,7 +72,7 @@ func TestFormulaAtSize(t *testing.T) {
 	}
 }
 
-// mistake returns the text of the panic with which the evaluation ends, or "".
+// mistake returns the text of the panic; empty without one.
 func mistake(f variants.Formula, n int) (text string) {
 	defer func() {
 		if r := recover(); r != nil {

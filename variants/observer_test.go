@@ -19,7 +19,7 @@ func TestSpansEndWithALife(t *testing.T) {
 			e.At = time.Duration(i + 1)
 			o.Observe(e)
 		}
-		want := 1 // that of the other client
+		want := 1 // the span of the other client
 		if kind == variants.SessionLost {
 			want = 2
 		}
@@ -48,7 +48,7 @@ func TestFixed(t *testing.T) {
 	}
 }
 
-// Between pairs events of one client, and Across those of one value.
+// Between pairs events of one client, and Across pairs events of one value.
 func TestPairsOfEvents(t *testing.T) {
 	var between, across int
 	count := func(n *int) variants.Findings { return variants.Findings{Span: func(variants.Span) { *n++ }} }
@@ -69,13 +69,13 @@ func BenchmarkRecord(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		l.Record(1, 42)
-		if i%1000 == 999 { // as the runner does now and then
+		if i%1000 == 999 { // as the runner does from time to time
 			taken = l.Take(taken[:0], math.MaxInt64)
 		}
 	}
 }
 
-// Open returns what the participants of a variant work with, or how that could not be opened, and makes no participant.
+// Open returns a client's end of a variant, or why it could not be opened, and makes no participant.
 func TestOpen(t *testing.T) {
 	refused := errors.New("refused")
 	open := func(_ context.Context, env variants.Env) (string, error) {

@@ -23,9 +23,12 @@ func schedule(t testing.TB, text string) []faults.Fault {
 	return out
 }
 
-// terms are those of a lock with four clients, a window of 10 s and a session timeout of 4 s.
+// terms describes a lock with four clients, a window of 10 s and a session timeout of 4 s.
 func terms() faults.Terms {
-	return faults.Terms{Window: 10 * time.Second, SessionTimeout: 4 * time.Second, Clients: 4, Roles: []string{"owner"}, Holds: true, Asks: true}
+	return faults.Terms{
+		Window: 10 * time.Second, SessionTimeout: 4 * time.Second,
+		Clients: 4, Roles: []string{"owner"}, Holds: true, Asks: true,
+	}
 }
 
 func operations(t *faults.Terms) { t.Window = 0 }
@@ -43,9 +46,9 @@ func TestCheck(t *testing.T) {
 		{"every client fault", "expire: all, at: 1s; cut: holder, at: 1s; stop: owner, at: 1s; deaf: waiter, at: 1s; stop: client 3, at: 2s; stop: idle, at: 2s", nil, ""},
 		{"to the last moment", "kill: zoo3, at: 7s, for: 3s", nil, ""},
 
-		{"whom there is not", "kill: holder, at: 1s", nil, `0 kill wants leader, follower, any, zoo1, zoo2 or zoo3, not "holder"`},
+		{"a word for clients", "kill: holder, at: 1s", nil, `0 kill wants leader, follower, any, zoo1, zoo2 or zoo3, not "holder"`},
 		{"no such server", "pause: zoo4, at: 1s", nil, `0 pause wants leader, follower, any, zoo1, zoo2 or zoo3, not "zoo4"`},
-		{"a server is no client", "cut: leader, at: 1s", nil, `0 cut wants any, all, holder, waiter, idle, client 0 or owner, not "leader"`},
+		{"a server is not a client", "cut: leader, at: 1s", nil, `0 cut wants any, all, holder, waiter, idle, client 0 or owner, not "leader"`},
 		{"not all at once", "stop: all, at: 1s", nil, `0 stop wants any, holder, waiter, idle, client 0 or owner, not "all"`},
 		{"no such role", "stop: master, at: 1s", nil, `0 stop wants any, holder, waiter, idle, client 0 or owner, not "master"`},
 		{"no such client", "cut: client 4, at: 1s", nil, "0 there is no client 4: the smallest measurement has 4, numbered from 0 on"},
@@ -81,7 +84,7 @@ func TestCheck(t *testing.T) {
 			"1 from 5s to 10s at most one of the 3 servers works: 5s without a quorum, longer than the session timeout of 4s, so that every session ends; quorum-loss: true allows it"},
 		{"to no known end", "kill: any, at: 1s; partition: any, at: 5s", operations,
 			"1 from 5s on at most one of the 3 servers works: no quorum to the end of the measurement, longer than the session timeout of 4s, so that every session ends; quorum-loss: true allows it"},
-		// From 2 s to 6 s zoo1 and zoo2 are down, and zoo3 is killed in the moment in which zoo1 comes back.
+		// From 2 s to 6 s zoo1 and zoo2 are down, and zoo3 is killed at the moment at which zoo1 comes back.
 		{"one ends as another begins", "kill: zoo1, at: 1s, for: 5s; kill: zoo2, at: 2s, for: 7s; kill: zoo3, at: 6s, for: 1s", lossIsWanted, ""},
 		{"and counts as one loss", "kill: zoo1, at: 1s, for: 5s; kill: zoo2, at: 2s, for: 7s; kill: zoo3, at: 6s, for: 1s", nil,
 			"1 from 2s to 7s at most one of the 3 servers works: 5s without a quorum, longer than the session timeout of 4s, so that every session ends; quorum-loss: true allows it"},

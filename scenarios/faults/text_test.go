@@ -66,7 +66,7 @@ func TestParseMistakes(t *testing.T) {
 	}
 }
 
-// What can be read is written as it is read again.
+// A fault that can be read is written in a form that is read as the same fault.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"kill: leader, at: 2s, for: 3s", "cut: any, after: create, every: 500ms", "expire: client 7, at: 1m0.5s", "{deaf: 'any', every: 61s, for: 1h}",

@@ -19,8 +19,8 @@ type bench struct {
 	*Arrivals
 	clients []*pool.Client
 	serving time.Duration
-	slow    atomic.Bool      // a hundred times that
-	stalled time.Duration    // until when nothing is served that was begun after 4 s
+	slow    atomic.Bool      // an arrival takes a hundred times as long as serving
+	stalled time.Duration    // arrivals that were begun after 4 s are not served before this time
 	last    recorder.Backlog // at the end of the window
 
 	restored time.Duration // how long faults take to be undone after the window
@@ -36,13 +36,11 @@ func newBench(clients int, perSecond float64, serving time.Duration) *bench {
 	return b
 }
 
-// follow lets the rate of constant arrivals change as levels say.
 func (b *bench) follow(perSecond levels) {
 	b.coming, b.waiting = newDueTimes(0, perSecond, scenarios.Constant, 1, 1), newDueTimes(0, perSecond, scenarios.Constant, 1, 1)
 	b.next = b.coming.next()
 }
 
-// slowFrom makes all clients slow after a time.
 func (b *bench) slowFrom(at time.Duration) {
 	go func() {
 		time.Sleep(at)
@@ -50,7 +48,7 @@ func (b *bench) slowFrom(at time.Duration) {
 	}()
 }
 
-// run lets arrivals come for ten seconds, and returns what was served, and how many of those from start on were given up.
+// run lets arrivals come for ten seconds. It returns the served arrivals, and how many of the window from start were given up.
 func (b *bench) run(ctx context.Context, start time.Duration) (served []recorder.Served, givenUp int64) {
 	const end = 10 * time.Second
 	for _, c := range b.clients {
@@ -105,7 +103,7 @@ func TestOpenLoadBelowCapacity(t *testing.T) {
 	})
 }
 
-// A load beyond the capacity keeps what it cannot serve in the backlog, in order, and says so in the end.
+// A load beyond the capacity keeps arrivals in the backlog, in order, and reports in the end how many were given up.
 func TestOpenLoadBeyondCapacity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(1, 100, 20*time.Millisecond) // serves 50 of 100 in a second
@@ -124,8 +122,8 @@ func TestOpenLoadBeyondCapacity(t *testing.T) {
 	})
 }
 
-// A backlog that began in the second half of the window is served after the window: its arrivals have waited, and are not dropped.
-// No arrival comes meanwhile, even if faults are undone only later.
+// A backlog that began in the second half of the window is served after the window and not dropped. No arrival comes meanwhile,
+// even if faults are undone only later.
 func TestBacklogIsServedAfterTheWindow(t *testing.T) {
 	for _, restored := range []time.Duration{0, 5 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -143,8 +141,8 @@ func TestBacklogIsServedAfterTheWindow(t *testing.T) {
 	}
 }
 
-// A backlog that is not served within the length of the window is given up, and all that were given up are counted: else the response
-// times would lack those that waited longest.
+// A backlog that is not served within the length of the window is given up, and all its arrivals are counted. Otherwise the
+// response times would lack the longest ones.
 func TestBacklogIsGivenUp(t *testing.T) {
 	for _, restored := range []time.Duration{0, 15 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -152,7 +150,7 @@ func TestBacklogIsGivenUp(t *testing.T) {
 			b.restored = restored
 			b.slowFrom(8 * time.Second)
 			served, givenUp := b.run(t.Context(), 0)
-			// 800 until then, and ten in each of the twelve seconds until the arrivals are given up
+			// 800 before clients are slow, and ten in each of the twelve seconds until the arrivals are given up
 			if n := int64(len(served)); n < 915 || n > 925 || n+givenUp != 1000 {
 				t.Errorf("%d arrivals were served and %d given up, want 920 and 80", n, givenUp)
 			}
@@ -191,8 +189,8 @@ func TestBacklogAtTheEndOfTheWarmUp(t *testing.T) {
 	})
 }
 
-// A server that stands still for one of ten seconds delays as many arrivals as arithmetic says: those of the stall, by what is left of
-// it, and those that wait behind them.
+// A server that stands still for one of ten seconds delays the arrivals that arithmetic predicts: the arrivals during the stall,
+// each by the rest of it, and the arrivals behind them.
 func TestStallDelaysTheRightShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(16, 100, time.Millisecond)
@@ -244,7 +242,7 @@ func TestFailedStepKeepsItsArrival(t *testing.T) {
 
 func (b *bench) serving0() arrival { return b.Arrivals.serving[0] }
 
-// A generator that releases arrivals late is found out: the client was free, and the arrival due.
+// A generator that releases an arrival late is detected: the client was free when the arrival was due.
 func TestLatenessIsMeasured(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(1, 10, 0)

@@ -20,8 +20,8 @@ func distances(d *DueTimes, n int) []float64 {
 	return out
 }
 
-// Constant arrivals are at equal distances to the nanosecond, and do not drift at rates whose distance is no whole number of
-// nanoseconds.
+// Constant arrivals are at equal distances to the nanosecond, and do not drift at rates whose distance is not a whole
+// number of nanoseconds.
 func TestConstantArrivals(t *testing.T) {
 	for _, perSecond := range []float64{0.1, 1, 3, 7, 999, 5000, 99_991} {
 		d := newDueTimes(time.Second, steady(perSecond), scenarios.Constant, 1, 1)
@@ -37,8 +37,8 @@ func TestConstantArrivals(t *testing.T) {
 	}
 }
 
-// distance returns the largest distance between the empirical distribution of samples and a cumulative distribution, which is the
-// statistic of the test by Kolmogorov and Smirnov.
+// distance returns the statistic of the Kolmogorov-Smirnov test: the largest distance between the empirical distribution of
+// samples and a cumulative distribution.
 func distance(samples []float64, cdf func(float64) float64) float64 {
 	slices.Sort(samples)
 	largest, n := 0.0, float64(len(samples))
@@ -48,7 +48,7 @@ func distance(samples []float64, cdf func(float64) float64) float64 {
 	return largest
 }
 
-// The distances of Poisson arrivals are exponentially distributed, and the numbers of arrivals in a second vary as much as they should.
+// The distances of Poisson arrivals are exponentially distributed, and the numbers of arrivals in a second vary accordingly.
 // Arrivals at equal or at uniformly distributed distances fail the same checks.
 func TestPoissonArrivals(t *testing.T) {
 	const perSecond, n = 200.0, 50_000
@@ -89,7 +89,7 @@ func dispersion(distances []float64) float64 {
 	return variance / mean
 }
 
-// Two sequences with the same parameters are equal, as the backlog relies on, and another seed or repeat makes another one.
+// Two sequences with the same parameters are equal, on which the backlog relies. Another seed or repeat makes another one.
 func TestDueTimesRepeat(t *testing.T) {
 	sequence := func(seed, repeat uint64) []float64 {
 		return distances(newDueTimes(time.Second, steady(100), scenarios.Poisson, seed, repeat), 1000)

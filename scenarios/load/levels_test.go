@@ -9,7 +9,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// stages has steps up and down, and ramps up and down.
 func stages() []results.StageLoad {
 	return []results.StageLoad{
 		{For: 2 * time.Second, Rate: 100},
@@ -20,7 +19,7 @@ func stages() []results.StageLoad {
 	}
 }
 
-// stagedDueTimes returns arrivals with a warm-up of 1 s before the stages, as those of a measurement have.
+// stagedDueTimes returns arrivals with a warm-up of 1 s before the stages.
 func stagedDueTimes(start time.Duration, how string) *DueTimes {
 	s := scenarios.Scenario{Scenario: results.Scenario{Mode: scenarios.Open, Arrivals: how, Seed: 1, Stages: stages()}}
 	d := DueTimesOf(s, 0, 0, 1)(start)
@@ -29,8 +28,8 @@ func stagedDueTimes(start time.Duration, how string) *DueTimes {
 	return d
 }
 
-// As many arrivals are due in each stage as its rate and its length say: in a ramp, half of the sum of both rates. After the last stage,
-// its rate goes on.
+// The rate and the length of a stage determine how many arrivals are due in it. A ramp has the mean of its two rates. After the
+// last stage, its rate continues.
 func TestArrivalsOfStages(t *testing.T) {
 	ends := []float64{1, 3, 5, 9, 11, 12, 14}
 	want := []float64{99, 200, 800, 2400, 810, 50, 100}
@@ -55,7 +54,7 @@ func TestArrivalsOfStages(t *testing.T) {
 	}
 }
 
-// An arrival that is awaited when the window begins is due earlier if the rate rises before it. It was computed for the warm-up.
+// An arrival that is awaited when the window begins was computed for the warm-up. If the rate rises before it, it is due earlier.
 func TestAwaitedArrivalOfShortStage(t *testing.T) {
 	d := newDueTimes(0, append(steady(1), levelsOf([]results.StageLoad{{For: 500 * time.Millisecond, Rate: 1}, {For: time.Second, Rate: 1000}})...), scenarios.Constant, 1, 1)
 	if due := d.next(); due != time.Second {
@@ -70,7 +69,7 @@ func TestAwaitedArrivalOfShortStage(t *testing.T) {
 	}
 }
 
-// In a ramp, the distances shrink or grow steadily, and no arrival is due before the one ahead of it.
+// In a ramp, the distances shrink or grow steadily, and no arrival is due before its predecessor.
 func TestRampIsSteady(t *testing.T) {
 	d := stagedDueTimes(0, scenarios.Constant)
 	var last, distance time.Duration

@@ -32,7 +32,7 @@ func TestGCPercent(t *testing.T) {
 	}
 }
 
-// The setting belongs to the process: after a measurement it is what it was, also if the collector was off.
+// The setting belongs to the process. After a measurement it is the same as before, even if the collector was off.
 func TestCollectorIsRestored(t *testing.T) {
 	for _, usual := range []int{70, -1} {
 		before := debug.SetGCPercent(usual)

@@ -6,7 +6,7 @@ import (
 	"testing/fstest"
 )
 
-// The limits of the process's own group and of those around it count, in both versions of control groups.
+// The limits of the process's own group and of its parents count, in both versions of control groups.
 func TestLeftInGroups(t *testing.T) {
 	const unlimited = math.MaxUint64
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }

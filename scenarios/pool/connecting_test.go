@@ -24,7 +24,7 @@ func (silent) DialContext(context.Context, string, string) (net.Conn, error) {
 	return client, nil
 }
 
-// If no further session is established, the measurement ends with how many are. Those are shown until then.
+// If no further session is established, the measurement ends with the number of established ones, which is shown until then.
 func TestConnectingStops(t *testing.T) {
 	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
 		servers := append(e.Servers(), ensemble.Server{Name: "silent", Addr: "192.0.2.2:2181", Dialer: silent{}})
@@ -46,7 +46,7 @@ func TestConnectingStops(t *testing.T) {
 	})
 }
 
-// While the number grows between two ticks, however slowly, nothing is stuck.
+// A number that grows between two ticks, however slowly, is not stuck.
 func TestWhileGrowing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int64

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// A client that stops dead while it has nothing to do is dead for as long as one that works: its session runs out meanwhile.
+// A client that stops dead while it is idle stays dead for as long as one that works: its session runs out meanwhile.
 func TestDeadClientWaitsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		pool := &Pool{config: Config{Tick: 5 * time.Second}} // after two of which a session without a timeout has run out
+		pool := &Pool{config: Config{Tick: 5 * time.Second}} // a session without a timeout has run out after two of them
 		c := &Client{Life: NewLife(0, time.Now(), 0, nil)}
 		if got := pool.staysDead(c); got != 0 {
 			t.Errorf("a client that lives is dead for %s", got)

@@ -12,8 +12,8 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// If the run is interrupted while the znodes are created, those that exist are removed before the clean-up gives up. To delete by
-// single requests what does not exist takes the server longer than that.
+// If the run is interrupted while the znodes are created, the existing ones are removed before the clean-up gives up. Single
+// requests to delete each of the missing ones would take the server longer than that.
 func TestInterruptedCreationIsRemoved(t *testing.T) {
 	t.Parallel()
 	const delay = 20 * time.Millisecond

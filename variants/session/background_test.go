@@ -18,8 +18,8 @@ func (w watched) ExistsW(string) (bool, *zk.Stat, <-chan zk.Event, error) {
 	return true, &zk.Stat{}, w.events, nil
 }
 
-// A client that listens in the background does not wait, as far as the runner can see.
-func TestWaitInTheBackgroundIsNoWaitOfTheClient(t *testing.T) {
+// The runner does not see the wait of a client that listens in the background.
+func TestWaitInTheBackgroundIsNotReported(t *testing.T) {
 	events := make(chan zk.Event)
 	s := session.NewSession(watched{events: events}, nil)
 	background := s.Background()

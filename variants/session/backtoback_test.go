@@ -32,7 +32,7 @@ func (c *orderedConn) AwaitSend(string) (<-chan struct{}, func()) {
 	return c.sent, func() { c.forgot = true }
 }
 
-// The reply to the create does not come before the listing is made. Without overlap, the test would not end.
+// The reply to the create does not come before the listing is sent. Without overlap, the test would not end.
 func TestListingOverlapsTheCreate(t *testing.T) {
 	listed := make(chan struct{})
 	c := &orderedConn{sent: make(chan struct{})}
@@ -49,7 +49,7 @@ func TestListingOverlapsTheCreate(t *testing.T) {
 	}
 }
 
-// The listing begins when the create is on its way, not before, and when it has ended if that cannot be known.
+// The listing begins when the create has been sent, or, without a SendAwaiter, when the create has ended.
 func TestListingFollowsTheCreate(t *testing.T) {
 	for _, tt := range []struct {
 		name             string

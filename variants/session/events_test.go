@@ -42,7 +42,7 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// A connection that was lost before the client subscribed is still seen to be made again.
+// A client that subscribes while the connection is lost learns that it is made again.
 func TestEventsOfALostConnection(t *testing.T) {
 	m := session.NewMonitor(time.Hour)
 	m.Observe(state(zk.StateDisconnected))
@@ -62,7 +62,7 @@ func TestSubscribeWantsAMonitor(t *testing.T) {
 	}
 }
 
-// A wait for events is reported until an event has come, and ends with the session, the context or the timer, too.
+// A wait for events is reported until an event has come. It also ends with the session, the context or the timer.
 func TestAwaitEvents(t *testing.T) {
 	s, m, events := subscribed(t)
 	done := make(chan error, 1)

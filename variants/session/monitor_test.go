@@ -9,8 +9,8 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// A session that is cut off is taken for lost after a third of its timeout, or when its owner is no longer patient; one that has
-// expired, at once.
+// A session that is cut off counts as lost after a third of its timeout, or after its owner's patience. A session that has
+// expired counts as lost at once.
 func TestMonitorPatience(t *testing.T) {
 	usual, patient := session.NewMonitor(3*time.Millisecond), session.NewMonitor(time.Hour)
 	patient.SetTimeout(3 * time.Millisecond)

@@ -10,7 +10,6 @@ import (
 	"github.com/zkbench/zkbench/results/must"
 )
 
-// reply is a connection from which these bytes come.
 type reply struct {
 	net.Conn
 	io.Reader
@@ -18,7 +17,7 @@ type reply struct {
 
 func (r reply) Read(p []byte) (int, error) { return r.Reader.Read(p) }
 
-// A monitor goes by the timeout that the server grants, also if its reply comes in pieces.
+// A monitor uses the timeout that the server grants, even if the server's reply comes in pieces.
 func TestGrantedTimeout(t *testing.T) {
 	sent := []byte{0, 0, 0, 37, 0, 0, 0, 0, 0, 0, 0x27, 0x10, 1, 2, 3, 4, 5, 6, 7, 8} // 10,000 ms
 	for size := 1; size <= len(sent); size++ {
@@ -31,7 +30,6 @@ func TestGrantedTimeout(t *testing.T) {
 	}
 }
 
-// pieces reads at most so many bytes at a time.
 type pieces struct {
 	io.Reader
 	size int

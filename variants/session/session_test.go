@@ -29,8 +29,8 @@ func closed(c <-chan struct{}) bool {
 
 func state(s zk.State) zk.Event { return zk.Event{Type: zk.EventSession, State: s} }
 
-// The monitor reports a session as lost when the server says so, or when it has been silent for too long; a connection
-// that comes back in time is not a lost session.
+// The monitor reports a session as lost when it has expired, or when the server has been silent for too long, but not when the
+// connection comes back in time.
 func TestMonitor(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -102,7 +102,7 @@ func TestOutcomeUnknown(t *testing.T) {
 		{zk.ErrSessionExpired, false},
 		{context.DeadlineExceeded, false}, // a net.Error, too
 		{zk.ErrInvalidPath, false},
-		{errors.New("unknown error: -125"), false}, // over quota, of which the client has not heard
+		{errors.New("unknown error: -125"), false}, // over quota, which the client library does not know
 		{zk.ErrConnectionClosed, true},
 		{io.EOF, true},
 		{zk.ErrNoServer, true},
@@ -152,8 +152,8 @@ func TestRetryEnds(t *testing.T) {
 	}
 }
 
-// The caller of a stuck operation gets control back; what the operation did after all is undone, and the next one
-// waits until it has been.
+// The caller of a stuck operation gets control back. If the operation succeeds later, it is undone, and the next operation
+// waits for that.
 func TestAbandonedOperationIsUndone(t *testing.T) {
 	s := session.NewSession(nil, nil)
 	stuck, undone := make(chan struct{}), make(chan int, 1)
@@ -185,7 +185,7 @@ func TestAbandonedOperationIsUndone(t *testing.T) {
 	}
 }
 
-// What is held is given up once, is refused to its holder, and is not granted to a lost session.
+// A hold is given up once, a holder cannot acquire again, and a lost session does not get a grant.
 func TestExclusive(t *testing.T) {
 	already, broken := errors.New("already"), errors.New("broken")
 	lost := make(chan struct{})
@@ -218,7 +218,6 @@ func TestExclusive(t *testing.T) {
 	release(nil, nil, 3) // given up by the failed Acquire
 }
 
-// closer counts how often it is closed.
 type closer chan struct{}
 
 func (c closer) Close() { c <- struct{}{} }
@@ -270,7 +269,7 @@ func watching(t *testing.T, channels ...chan zk.Event) (*session.Session, *fakeC
 	return s, conn, all
 }
 
-// A participant that finds a watch fired does not wait, and is not counted as idle.
+// A participant whose watch has already fired does not wait, and is not counted as idle.
 func TestAwaitOfAFiredWatchIsNoWait(t *testing.T) {
 	events := make(chan zk.Event, 1)
 	events <- zk.Event{Path: "/z"}
@@ -297,8 +296,8 @@ func awaitWait(t *testing.T, s *session.Session) *session.Wait {
 	return nil
 }
 
-// From the moment at which the client library has passed an event on, a wait counts as fired, however late the participant
-// runs; and asking takes no event away from it.
+// A wait counts as fired as soon as the client library has passed an event on, however late the participant runs. Fired leaves
+// the event to the participant.
 func TestFiredTakesNoEventAway(t *testing.T) {
 	for i := range 1000 { // whether the participant or Fired receives the event depends on which is first
 		channels := []chan zk.Event{make(chan zk.Event, 1), make(chan zk.Event, 1)}
@@ -329,7 +328,6 @@ func TestFiredTakesNoEventAway(t *testing.T) {
 	}
 }
 
-// A wait ends with the first of any number of watches.
 func TestAwaitAnyOfMany(t *testing.T) {
 	const many = 20
 	for which := range many {
@@ -351,8 +349,8 @@ func TestAwaitAnyOfMany(t *testing.T) {
 	}
 }
 
-// A watch counts as fired once the connection has been made again, also if it was set while the connection was lost, and a wait for it is
-// over at once. A watch that is set after that is trusted.
+// A watch counts as fired once the connection has been made again, even if it was set while the connection was lost, and a wait
+// for it is over at once. A watch that is set after that is trusted.
 func TestWatchesDoNotSurviveOutages(t *testing.T) {
 	s, conn, w := watching(t, make(chan zk.Event))
 	get := func() *session.Watch {
@@ -389,7 +387,6 @@ func TestClosingSessionIsLost(t *testing.T) {
 	}
 }
 
-// An invalidated watch wakes the client that waits for it.
 func TestInvalidatedWatchFires(t *testing.T) {
 	s, _, w := watching(t, make(chan zk.Event))
 	done := make(chan error, 1)
