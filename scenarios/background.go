@@ -20,7 +20,6 @@ const (
 	maxBackgroundSessions = 1000
 )
 
-// parseBackground reads a background from a command line, such as "reads: 500, writes: 100", with or without braces around it.
 func parseBackground(text string) (load *results.BackgroundLoad, err error) {
 	err = strict.ReadLine(text, "reads: 500, writes: 100", func(root *yaml.Node) (mistakes strict.Mistakes) {
 		load, mistakes = readBackground(root, "")
@@ -83,7 +82,6 @@ func backgroundProblems(l results.BackgroundLoad, sessions bool) (p problems) {
 	return p
 }
 
-// validateBackground also checks a background that was not read from a file.
 func (s *Scenario) validateBackground(p *problems) {
 	if s.Background == nil {
 		return

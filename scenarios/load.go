@@ -90,7 +90,6 @@ func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error
 	return s, err
 }
 
-// lineOf returns the line of one of the faults in a file, counted from 1.
 func lineOf(fault int, root *yaml.Node) int {
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		if root.Content[i].Value == "faults" {

@@ -30,7 +30,6 @@ func Default() Scenario {
 	return Scenario{Scenario: results.Scenario{Mode: Closed, Size: 1, Repeats: 3, Seed: 1, BystanderRate: 100}}
 }
 
-// fields returns the fields of a file, for reading and for the hints about misspelt names.
 func (s *Scenario) fields() []strict.Field {
 	fields := []strict.Field{{Name: "recipe", Wants: "the name of a recipe", Value: &s.Recipe}}
 	for _, f := range s.Fields() {

@@ -20,7 +20,6 @@ const (
 	shortestStage = results.FirstBin
 )
 
-// parseStage reads a stage from a command line, such as "for: 10s, rate: 100", with or without braces around it.
 func parseStage(text string) (l results.StageLoad, err error) {
 	err = strict.ReadLine(text, "for: 10s, rate: 100", func(root *yaml.Node) strict.Mistakes {
 		mistakes, _ := strict.Mapping(root, "", stageFields(&l))
@@ -64,7 +63,6 @@ func (s *Scenario) Complete() {
 	}
 }
 
-// validateStages checks the stages and the fields that contradict them.
 func (s *Scenario) validateStages(p *problems) {
 	if len(s.Stages) == 0 {
 		return
@@ -101,7 +99,6 @@ func (s *Scenario) validateStages(p *problems) {
 	}
 }
 
-// wrongStage returns the mistake in a stage; empty if it has none.
 func (s *Scenario) wrongStage(i int, stage results.StageLoad) string {
 	level, other, most := stage.Rate, stage.Clients, maxRate
 	wants, not := "rate", "clients"

@@ -59,7 +59,6 @@ type evaluator struct {
 	names   map[byte]fraction
 }
 
-// letters are the possible names.
 const letters = "NSabcdefghijklmnopqrstuvwxyz"
 
 // cost evaluates a formula without its exception for N = 1. The definitions stand last and are needed first.

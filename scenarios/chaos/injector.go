@@ -54,7 +54,6 @@ type Injector struct {
 	err      error                   // the first reason why a fault could not be caused
 }
 
-// occurrence is one time at which a fault of the schedule is due.
 type occurrence struct {
 	faults.Fault
 	id     int // in the recorder, once it has happened
@@ -121,7 +120,6 @@ func (in *Injector) conclude(ctx context.Context, o *occurrence, err error) {
 	}
 }
 
-// errMissed reports that the fault could not hit any client.
 var errMissed = errors.New("no client was in a state that the fault needs")
 
 // strikeSome waits until clients fit, and lets the fault happen: to all of them, to the first that sends the operation for
@@ -147,7 +145,6 @@ func (in *Injector) strikeSome(ctx context.Context, o *occurrence) error {
 // fault happens, so that the fault waits for the next client that begins to hold.
 const longHold = 100 * time.Millisecond
 
-// awaitHolder waits until a client begins to hold and has met the fault, see meet.
 func (in *Injector) awaitHolder(ctx context.Context, o *occurrence) error {
 	in.mu.Lock()
 	in.awaiting = append(in.awaiting, o)
@@ -178,7 +175,7 @@ func (in *Injector) giveUp(o *occurrence) bool {
 	return i >= 0
 }
 
-// meet lets the first fault that waits for a holder happen to a client that begins to hold.
+// meet lets the fault that has waited for a holder for longest happen to a client that begins to hold.
 func (in *Injector) meet(ctx context.Context, c *pool.Client) {
 	in.mu.Lock()
 	if len(in.awaiting) == 0 {
@@ -237,7 +234,6 @@ func (in *Injector) strike(ctx context.Context, o *occurrence, targets []*pool.C
 	return nil
 }
 
-// targetOf is the name of the clients in tables and figures.
 func targetOf(ids []int) string {
 	if len(ids) == 1 {
 		return fmt.Sprintf("client %d", ids[0])

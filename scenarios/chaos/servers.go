@@ -78,7 +78,6 @@ func (in *Injector) chooseServer(ctx context.Context, o *occurrence) (ensemble.S
 	}
 }
 
-// serversThat returns the servers that a fault may hit, in random order.
 func (in *Injector) serversThat(ctx context.Context, whom string) []ensemble.Server {
 	var found []ensemble.Server
 	for _, s := range in.Ensemble.Servers() {

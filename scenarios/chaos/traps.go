@@ -37,7 +37,6 @@ func caught(ctx context.Context, traps []*clientTrap) []*pool.Client {
 	return targets
 }
 
-// clientTrap is a trap that catches the first of several clients.
 type clientTrap struct {
 	*ensemble.Trap
 	clients map[*ensemble.Link]*pool.Client

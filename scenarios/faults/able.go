@@ -44,7 +44,6 @@ func Unable(schedule []Fault, sessionTimeout time.Duration, can Ability) error {
 	return errors.Join(errs...)
 }
 
-// startable names the servers that zkbench can start on this machine and that can fail in this way, for messages.
 func startable(k Kind) (names []string) {
 	for _, e := range of(k).engines {
 		switch e {

@@ -29,7 +29,6 @@ const (
 // Fault is one line of a schedule.
 type Fault = results.FaultLoad
 
-// first returns the time of the first occurrence.
 func first(f Fault) time.Duration { return cmp.Or(f.At, f.Every) }
 
 // Servers returns the names of the servers of an ensemble that zkbench starts.
@@ -42,7 +41,6 @@ func OfServers(schedule []Fault) bool {
 
 func span(d time.Duration) string { return results.ShortDuration(d) }
 
-// never is later than each occurrence.
 const never = time.Duration(math.MaxInt64)
 
 // Occurrence is one time at which a fault happens.

@@ -12,13 +12,11 @@ import (
 // occurrences overlap in the same way.
 const maxChecked = 100_000
 
-// outage is an occurrence and when it is over.
 type outage struct {
 	Occurrence
 	end time.Duration
 }
 
-// overlaps finds the mistakes that depend on which faults last while others happen.
 type overlaps struct {
 	terms    Terms
 	open     []outage    // sorted by their ends
@@ -68,7 +66,6 @@ func occurrences(schedule []Fault, window time.Duration, wanted func(Fault) bool
 	}
 }
 
-// checkStops rejects a stop of a client that is still dead.
 func checkStops(schedule []Fault, t Terms) []Problem {
 	l := overlaps{terms: t}
 	for o := range occurrences(schedule, t.Window, func(f Fault) bool { return f.Kind == Stop }) {

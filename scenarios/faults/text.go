@@ -57,7 +57,6 @@ func (r *reader) fields() []strict.Field {
 	}...)
 }
 
-// word reads a value that is a word, such as "holder" or "client 0".
 func word(into *string, wants string) strict.Nested {
 	return func(value *yaml.Node, name string) strict.Mistakes {
 		err := strict.Decode(value, into)
@@ -86,7 +85,6 @@ func length(into *time.Duration) strict.Nested {
 	}
 }
 
-// joined lists words for a message: "a, b or c".
 func joined[S ~string](words []S, last string) string {
 	texts := list.Map(words, func(w S) string { return string(w) })
 	if len(texts) < 2 {

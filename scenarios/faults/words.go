@@ -32,7 +32,6 @@ func does(what string) func(Fault) string {
 
 func stops(f Fault) string { return does("stops dead")(f) + strings.TrimSuffix(moment(f), ",") }
 
-// owned describes what happens to a thing that each client has, such as its session, at once or at an operation.
 func owned(thing, one, many string) func(Fault) string {
 	return func(f Fault) string {
 		if f.Whom == All {
@@ -42,7 +41,6 @@ func owned(thing, one, many string) func(Fault) string {
 	}
 }
 
-// moment describes the operation at which a fault happens, if any.
 func moment(f Fault) string {
 	switch {
 	case f.Before != "":

@@ -335,8 +335,7 @@ func (d *DueTimes) endWarmUp(at time.Duration) time.Duration {
 	return d.last()
 }
 
-// next returns when the next arrival is due: when the integral of the rate has grown by 1, or by an exponentially distributed
-// number.
+// The next arrival is due when the integral of the rate has grown by 1, or by an exponentially distributed number.
 func (d *DueTimes) next() time.Duration {
 	d.count++
 	if d.random == nil {

@@ -41,7 +41,6 @@ func (c levels) times(factor float64) levels {
 	return out
 }
 
-// slope returns the change of the level per nanosecond.
 func (p piece) slope() float64 {
 	if p.length == 0 {
 		return 0

@@ -26,7 +26,6 @@ func NewChangingRounds(r *Rounds, stages []results.StageLoad, epoch time.Time) T
 	return &changingRounds{Rounds: r, levels: levelsOf(stages), epoch: epoch, opened: make(chan struct{}), ended: make(chan struct{})}
 }
 
-// WindowOpened implements [Turns].
 func (r *changingRounds) WindowOpened(at time.Duration) {
 	r.window = r.epoch.Add(at)
 	close(r.opened)
@@ -70,7 +69,6 @@ func (r *changingRounds) pause(id int) (wait time.Duration, changed <-chan struc
 	}
 }
 
-// End implements [Turns].
 func (r *changingRounds) End() {
 	r.once.Do(func() { close(r.ended) })
 	r.Rounds.End()

@@ -45,7 +45,6 @@ func TuneCollector(clients int) *GCTuning {
 	return t
 }
 
-// follow adapts the percentage to the memory that the last collection found in use.
 func (t *GCTuning) follow(reserved uint64) {
 	tick := time.NewTicker(tuneInterval)
 	defer tick.Stop()

@@ -28,7 +28,6 @@ type OwnSession interface {
 	Close()
 }
 
-// goSession is the session of a client of a variant in Go.
 type goSession struct {
 	*zk.Conn
 	closing dial.Mutex // is locked while it is being closed: its monitor and the runner may close it at the same time
@@ -44,7 +43,6 @@ func (s goSession) Close() {
 	s.Conn.Close()
 }
 
-// Fence implements [OwnSession].
 func (s goSession) Fence() error { return ensemble.Fence(s.Conn) }
 
 type drivenSession struct{ *drivers.Client }
@@ -59,7 +57,6 @@ type confirmed struct {
 
 const confirmPoll = time.Millisecond
 
-// Call implements [variants.Caller].
 func (c confirmed) Call(ctx context.Context, verb string) (string, error) {
 	c.calling.Store(true)
 	result, err := c.Client.Call(ctx, verb)
@@ -81,13 +78,11 @@ func (c confirmed) Call(ctx context.Context, verb string) (string, error) {
 	return "", session.ErrSessionLost
 }
 
-// Reconnects implements [variants.Caller].
 func (c confirmed) Reconnects() int { return c.life.Ledger.Reconnects() }
 
 // drivenTimeout bounds what a driver does without waiting for other clients: opening, syncing and closing a session.
 const drivenTimeout = ensemble.SessionTimeout
 
-// inTime calls a driver with drivenTimeout.
 func inTime(call func(context.Context) error) error {
 	late := fmt.Errorf("the driver did not answer within %s", drivenTimeout)
 	ctx, cancel := context.WithTimeoutCause(context.Background(), drivenTimeout, late)
@@ -95,7 +90,6 @@ func inTime(call func(context.Context) error) error {
 	return call(ctx)
 }
 
-// Fence implements [OwnSession].
 func (s drivenSession) Fence() error {
 	return inTime(func(ctx context.Context) error {
 		_, err := s.Call(ctx, "sync "+wire.FencePath)
@@ -164,7 +158,6 @@ func (l *Life) closeTunnel() {
 	}
 }
 
-// pings is the number of calls without effect by which the pipe to a driver is measured.
 const pings = 300
 
 // StartDriver starts the driver of a variant and measures the pipe. It returns nil for a variant without a driver.

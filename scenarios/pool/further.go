@@ -128,17 +128,14 @@ var errUnwatched = errors.New("a further session of a participant sets no watche
 
 type unwatched struct{ *zk.Conn }
 
-// ExistsW implements [session.Conn].
 func (unwatched) ExistsW(string) (bool, *zk.Stat, <-chan zk.Event, error) {
 	return false, nil, nil, errUnwatched
 }
 
-// GetW implements [session.Conn].
 func (unwatched) GetW(string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
 	return nil, nil, nil, errUnwatched
 }
 
-// ChildrenW implements [session.Conn].
 func (unwatched) ChildrenW(string) ([]string, *zk.Stat, <-chan zk.Event, error) {
 	return nil, nil, nil, errUnwatched
 }

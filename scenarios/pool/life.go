@@ -33,7 +33,6 @@ type Life struct {
 	kill        context.CancelFunc
 }
 
-// former holds the records of a client's lives that are over.
 type former struct {
 	logs          []*variants.Log     // whose events have not been taken
 	notifications []wire.Notification // that have not been taken
@@ -264,7 +263,6 @@ func (p *Pool) runOut(c *Client) time.Duration {
 	return c.Ledger.SessionTimeout() + 2*p.config.Tick
 }
 
-// staysDead returns how much longer a client that has stopped dead stays dead; 0 for a client that has not.
 func (p *Pool) staysDead(c *Client) time.Duration {
 	if c.dead.Err() == nil {
 		return 0

@@ -191,7 +191,6 @@ func (r *Root) closeElsewhere(ctx context.Context) error {
 	return err
 }
 
-// electing reports whether a server runs but serves no session.
 func (r *Root) electing(ctx context.Context) bool {
 	return slices.ContainsFunc(r.servers, func(s ensemble.Server) bool {
 		_, err := ensemble.Srvr(ctx, s)

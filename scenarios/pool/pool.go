@@ -191,8 +191,8 @@ func (p *Pool) Passed() int64 {
 	return passed
 }
 
-// leaveTimeout is how long no participant may leave while all of them do. After that, all sessions are closed at once,
-// which ends requests that wait for a silent server.
+// leaveTimeout is the longest time in which no participant leaves. After that, all sessions are closed at once, which ends
+// requests that wait for a silent server.
 const leaveTimeout = 10 * time.Second
 
 // CloseAll lets all participants leave and closes the sessions, which takes their ephemeral znodes with them. A second call

@@ -70,7 +70,6 @@ type greeted struct {
 	granted func(time.Duration)
 }
 
-// Read implements [net.Conn].
 func (g *greeted) Read(p []byte) (int, error) {
 	n, err := g.Conn.Read(p)
 	if missing := greeting - len(g.head); missing > 0 {

@@ -43,7 +43,6 @@ type Session struct {
 	background bool // Waiting leaves out the waits of this handle
 }
 
-// sessionState holds the state that all handles of one session share.
 type sessionState struct {
 	conn      Conn
 	monitor   *Monitor // nil if the session's events are not observed

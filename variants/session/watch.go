@@ -158,7 +158,6 @@ func (s *Session) report(w *Wait) (end func()) {
 	return func() { s.waiting.Store(nil) }
 }
 
-// awaitFirst selects on the ends of the session and of ctx, and on the channels of each watch.
 func (s *Session) awaitFirst(ctx context.Context, w *Wait) (zk.Event, error) {
 	for _, watch := range w.watches {
 		if watch.Fired() {
