@@ -24,8 +24,8 @@ type Config struct {
 	Pool     *pool.Pool
 	Ensemble ensemble.Ensemble
 	Schedule []faults.Fault
-	Window   time.Duration // in which faults happen; 0 means that it has no end
-	HoldTime time.Duration // how long clients hold
+	Window   time.Duration // faults happen only in the window; 0 means that it has no end
+	HoldTime time.Duration
 	Random   *rand.Rand
 	Log      Log
 	Recorder *recorder.Recorder
@@ -160,7 +160,7 @@ func (in *Injector) awaitHolder(ctx context.Context, o *occurrence) error {
 	if in.giveUp(o) {
 		return errMissed
 	}
-	<-o.struck // it is being met, and finish must wait for that
+	<-o.struck // a client is meeting it, and Finish must wait for that
 	return nil
 }
 
@@ -188,7 +188,7 @@ func (in *Injector) meet(ctx context.Context, c *pool.Client) {
 	defer close(o.struck)
 	happen := in.aim(o, []*pool.Client{c})
 	strike := func() { in.conclude(ctx, o, happen(ctx)) }
-	if o.AtOperation() { // which the client makes later in its step
+	if o.AtOperation() { // the client sends the operation later in its step
 		in.working.Go(strike)
 	} else {
 		strike()

@@ -11,9 +11,9 @@ import (
 
 // Ability describes the faults and session timeouts that an ensemble allows.
 type Ability struct {
-	Engine  string   // its name, for messages
-	Kinds   []Kind   // the faults that it can cause
-	Servers []string // their names
+	Engine  string
+	Kinds   []Kind
+	Servers []string
 	// MinSessionTimeout and MaxSessionTimeout bound the timeouts that the servers grant; 0 if a bound is unknown.
 	MinSessionTimeout, MaxSessionTimeout time.Duration
 }

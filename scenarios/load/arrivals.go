@@ -42,7 +42,7 @@ type Arrivals struct {
 // arrival is the arrival that a client serves. While it serves none, begun is zero.
 type arrival struct {
 	due, begun, lateness time.Duration
-	hand                 chan time.Duration // the client receives the due time here
+	hand                 chan time.Duration // receives the due time
 }
 
 // NewArrivals returns arrivals that have not started.

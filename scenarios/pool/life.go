@@ -16,7 +16,7 @@ import (
 
 // Life is the part of a client from joining the recipe until it loses its session or stops dead. Then it joins again.
 type Life struct {
-	Number      int // from zero on
+	Number      int // counted from zero
 	Ledger      *wire.Ledger
 	Link        *ensemble.Link
 	Own         OwnSession       // nil before it is open
@@ -27,15 +27,15 @@ type Life struct {
 	further     furtherSessions
 	Log         *variants.Log
 	Participant variants.Participant
-	doomed      atomic.Bool     // its session has been ended by a fault, which the client may not know yet
+	doomed      atomic.Bool     // a fault has ended its session, which the client may not know yet
 	dead        context.Context // ends when the client stops dead
 	died        time.Time       // set before dead ends
 	kill        context.CancelFunc
 }
 
 type former struct {
-	logs          []*variants.Log     // whose events have not been taken
-	notifications []wire.Notification // that have not been taken
+	logs          []*variants.Log     // the logs with events that have not been taken
+	notifications []wire.Notification // the ones that have not been taken
 	counts        wire.Counts
 	traffic       wire.Traffic // the traffic of counts, kept because summing it up takes longer
 	reconnects    int
