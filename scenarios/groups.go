@@ -11,6 +11,9 @@ type group struct {
 	has  func(Scenario) bool // of the embedded scenarios
 }
 
+// OverviewGroup is the name of the scenarios that `zkbench report --overview` shows.
+const OverviewGroup = "overview"
+
 // groups returns the groups of embedded scenarios. The fault matrix is a further group, whose scenarios are generated.
 func groups() []group {
 	return []group{
