@@ -317,6 +317,7 @@ func (c *Client) Step(ctx context.Context, mayFail bool) error {
 // Activity is what a client does at a moment. It is kept in runs with faults only.
 type Activity int32
 
+// The activities.
 const (
 	Outside Activity = iota // between two steps
 	InStep

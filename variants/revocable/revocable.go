@@ -91,8 +91,9 @@ func Recipe() variants.Recipe {
 			CountFrom: variants.FromStart,
 			Revocable: true,
 		},
-		Losses:      []variants.Loss{variants.Blocked, variants.Fenced},
-		Events:      exclusion.Events("agrees on a grace period", "agrees on a grace period before force", "finds that it was taken away by force"),
+		Losses: []variants.Loss{variants.Blocked, variants.Fenced},
+		Events: exclusion.Events(
+			"agrees on a grace period", "agrees on a grace period before force", "finds that it was taken away by force"),
 		Calls:       exclusion.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
