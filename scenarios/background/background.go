@@ -1,4 +1,6 @@
 // Package background puts load on the servers beside the clients of a recipe: requests of other applications, and bystanders.
+//
+// It takes one position: requests are due at a rate, whether or not earlier ones are answered, so that a slow server has a backlog.
 package background
 
 import (

@@ -1,4 +1,7 @@
 // Package chaos causes the faults of a schedule, and undoes them.
+//
+// It takes one position: a fault that did not happen is counted as missed, or makes the measurement fail, so that no variant looks
+// robust because nothing failed.
 package chaos
 
 import (

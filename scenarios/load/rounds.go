@@ -1,5 +1,7 @@
 // Package load decides when clients take their steps: one after another, as many clients as a stage has, or as operations
 // arrive.
+//
+// It takes one position: an operation is due when the scenario says so, not when a client is free, and its response time begins then.
 package load
 
 import (

@@ -1,4 +1,6 @@
 // Package machine reads what this machine grants to zkbench, and whether it kept up.
+//
+// It takes one position: a number that was measured while the machine did not keep up is a number about the machine.
 package machine
 
 import (

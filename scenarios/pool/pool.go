@@ -1,4 +1,7 @@
 // Package pool has the clients of a measurement: their sessions, their observers, their lives, and the znodes that they use.
+//
+// It takes one position: a client is what a process would be. It has a session of its own, and when it has failed, it knows
+// nothing of its former life.
 package pool
 
 import (

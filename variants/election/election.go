@@ -44,8 +44,8 @@ type Election interface {
 	// and a later Campaign waits for it. session.ErrSessionLost means that the session was lost while the client waited.
 	Campaign(ctx context.Context) (Term, error)
 	// Resign ends the term; it costs one write, and nothing if the client does not lead. session.ErrSessionLost means that
-	// the term had already ended, and that there may have been a successor since. After any other error the client still
-	// leads, and Resign may be tried again.
+	// the term had already ended, and that there may have been a successor since. After any other error it is not known
+	// whether the client still leads: act as if it did not, and call Resign again.
 	Resign(ctx context.Context) error
 }
 

@@ -39,16 +39,16 @@ import (
 //go:embed naive_*.go optimized_*.go library_*.go drivers
 var code embed.FS
 
-// Lock is an exclusive lock, not reentrant, of one client. Its methods may be called concurrently and then run one
-// after another.
+// Lock is an exclusive lock, not reentrant, of one client. A session may have several. The methods of one may be called
+// concurrently and then run one after another.
 type Lock interface {
 	// Acquire waits for the lock. When ctx ends first, the client withdraws and the context's error comes back within
 	// about a second even from a session that does not answer. The withdrawal then continues in the background, and a
 	// later Acquire waits for it. session.ErrSessionLost means that the session was lost while the client waited.
 	Acquire(ctx context.Context) (Grant, error)
 	// Release gives the lock up; it costs one write. session.ErrSessionLost means that the lock had already been lost, and
-	// that there may have been another holder since. After any other error the lock is still held, and Release may be
-	// tried again.
+	// that there may have been another holder since. After any other error it is not known whether the lock is still held:
+	// act as if it were not, and call Release again.
 	Release(ctx context.Context) error
 }
 

@@ -22,6 +22,8 @@ import (
 // served in the order of their creates. The fencing token is the sequence number, which grows as long as <dir> lives, for
 // 2^31 creates.
 //
+// It is a [Lock]: see there for the end of a context and for errors. [tickets.Line.Enter] describes a lost reply.
+//
 // Bound: in a handoff, which is the phase that a lock is compared by, one quorum write of the holder and one notification of the
 // next holder lie one after another in any lock with this promise: the next holder learns of the release by nothing else. Here one
 // listing follows, with which the next holder makes sure that its predecessor did not withdraw before its turn.
@@ -36,6 +38,8 @@ func NewPredecessorWatch(s *session.Session, dir string) *PredecessorWatch {
 	l.init(s, dir, func(ctx context.Context, mine tickets.Ticket) error { return l.AwaitFirst(ctx, mine) })
 	return l
 }
+
+var _ Lock = (*PredecessorWatch)(nil)
 
 func predecessorWatchVariant() variants.Variant {
 	return variants.Variant{

@@ -48,8 +48,8 @@ type Lock interface {
 	// session was lost while the client waited.
 	Acquire(ctx context.Context) (Grant, error)
 	// Release gives the lock up; it costs one delete. session.ErrSessionLost or ErrForced means that the lock had already
-	// been lost, and that there may have been another holder since. After any other error the lock is still held, and
-	// Release may be tried again.
+	// been lost, and that there may have been another holder since. After any other error it is not known whether
+	// the lock is still held: act as if it were not, and call Release again.
 	Release(ctx context.Context) error
 }
 

@@ -65,8 +65,8 @@ type Lock interface {
 	// later Acquire waits for it. session.ErrSessionLost means that the session was lost while the client waited.
 	Acquire(ctx context.Context, mode Mode) (Grant, error)
 	// Release gives the lock up, in whichever mode it is held; it costs one write. session.ErrSessionLost means that the
-	// lock had already been lost, and that there may have been another holder since. After any other error the lock is
-	// still held, and Release may be tried again.
+	// lock had already been lost, and that there may have been another holder since. After any other error it is not
+	// known whether the lock is still held: act as if it were not, and call Release again.
 	Release(ctx context.Context) error
 }
 

@@ -13,15 +13,16 @@ type Exclusive[G any] struct {
 	take    func(context.Context) (G, error)
 	give    func(context.Context) error
 	held    bool // belongs to the operation that runs
+	given   bool // give may have taken effect although it failed; likewise
 }
 
-// NewExclusive returns an Exclusive that is not held. take waits for it and withdraws when it fails; it may be nil if only
+// NewExclusive returns an Exclusive that is not held. Its operations do not wait for those of other objects on the session. take waits for it and withdraws when it fails; it may be nil if only
 // AcquireBy is used. give gives it up and is called only while it is held. already is the error of an Acquire by a client
 // that holds it.
 func NewExclusive[G any](
 	session *Session, already error, take func(context.Context) (G, error), give func(context.Context) error,
 ) *Exclusive[G] {
-	return &Exclusive[G]{session: session, already: already, take: take, give: give}
+	return &Exclusive[G]{session: session.Fork(), already: already, take: take, give: give}
 }
 
 // Acquire waits until the client holds it. When ctx ends first, the context's error comes back within about a second even
@@ -37,7 +38,8 @@ func (e *Exclusive[G]) AcquireBy(ctx context.Context, take func(context.Context)
 	})
 }
 
-// Release gives up the hold, if there is one. After any error except ErrSessionLost, the client still holds.
+// Release gives up the hold, if there is one. After any error except ErrSessionLost, it is not known whether the client still holds: it must
+// act as if it did not, and release again.
 func (e *Exclusive[G]) Release(ctx context.Context) error { return e.session.Do(ctx, e.release, nil) }
 
 // acquire does not grant anything to a lost session: the client library opens a new one, in which the variant may have
@@ -63,8 +65,10 @@ func (e *Exclusive[G]) release(ctx context.Context) error {
 		return nil
 	}
 	err := e.give(ctx)
-	if err == nil || errors.Is(err, ErrSessionLost) {
-		e.held = false
+	if errors.Is(err, ErrSessionLost) && e.given { // an earlier give may be the reason for which this one has found nothing
+		err = e.session.Alive()
 	}
+	e.held = err != nil && !errors.Is(err, ErrSessionLost)
+	e.given = e.held && ctx.Err() != nil
 	return err
 }

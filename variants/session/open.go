@@ -13,8 +13,8 @@ import (
 )
 
 // Open opens a session for an application, and returns when it exists. Servers are addresses with ports; the session moves from
-// one to another when a connection is lost. The caller closes it. When the session is lost, all its recipes return
-// ErrSessionLost, and the application opens another one.
+// one to another when a connection is lost. The caller closes it. It counts as lost when the servers say so, or when there has been
+// no connection for a third of the timeout. All its recipes then return ErrSessionLost, and the application opens another one.
 func Open(ctx context.Context, servers []string, timeout time.Duration) (*Session, error) {
 	monitor, opened := NewMonitor(timeout), make(chan struct{})
 	open := sync.OnceFunc(func() { close(opened) })
@@ -39,10 +39,11 @@ func Open(ctx context.Context, servers []string, timeout time.Duration) (*Sessio
 	}
 }
 
-// Close ends the session, and with it its ephemeral znodes and the watches of all its handles.
+// Close ends the session, and with it its ephemeral znodes and the watches of all its handles. It then counts as lost, so that calls that
+// are under way return.
 func (s *Session) Close() {
 	if s.monitor != nil {
-		s.monitor.Dismiss()
+		s.monitor.Lose()
 	}
 	if conn, ok := s.conn.(interface{ Close() }); ok {
 		conn.Close()

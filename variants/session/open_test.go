@@ -17,11 +17,18 @@ func TestOpen(t *testing.T) {
 	if _, err := s.Create(t.Context(), "/a", nil, 0); err != nil || s.Alive() != nil {
 		t.Errorf("%v, %v", err, s.Alive())
 	}
+	_, _, watch, err := s.ExistsW(t.Context(), "/b")
+	must.Do(t, err)
+	waits := make(chan error)
+	go func() { waits <- s.Await(t.Context(), watch) }()
 	s.Close()
-	must.Do(t, server.Close())
-	if s.Alive() != nil {
-		t.Error("a session that the application has closed counts as lost")
+	_, _, readErr := s.Exists(t.Context(), "/a")
+	for what, err := range map[string]error{"a wait": <-waits, "a read": readErr} {
+		if !errors.Is(err, session.ErrSessionLost) {
+			t.Errorf("%s of a session that the application has closed: %v", what, err)
+		}
 	}
+	must.Do(t, server.Close())
 }
 
 func TestOpenWithoutAServer(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 )
 
 // ErrSessionLost reports that a session is lost: it has ended, or the client must assume so. Its ephemeral znodes are
-// lost with it. The caller must then close the session (see [Monitor.Guard]). Otherwise a session that was only cut off
-// for a while would come back with ephemeral znodes that its client no longer counts on.
+// lost with it. The session must then be closed, as a monitor that guards it does (see [Monitor.Guard]). Otherwise a session
+// that was only cut off for a while would come back with ephemeral znodes that its client no longer counts on.
 var ErrSessionLost = errors.New("the ZooKeeper session was lost")
 
 // retryPause is the time between two attempts at an operation. Without a connection, an attempt fails at once.
@@ -35,8 +35,9 @@ const retryPause = 50 * time.Millisecond
 // A repeated operation stops with ErrSessionLost or the context's error, but only when an attempt has failed. So a
 // success does not prove that the session is still alive: see [Session.Alive].
 //
-// One handle serves one object, such as a lock. Another object on the same session needs a handle of its own (see
-// [Session.Fork]), or its operations would wait for the operations of the first. Methods may be called concurrently.
+// One handle serves one object, such as a queue. Another object on the same session needs a handle of its own (see
+// [Session.Fork]), or its operations would wait for the operations of the first; locks and elections make one for themselves.
+// Methods may be called concurrently.
 type Session struct {
 	*sessionState
 	executor   chan struct{}

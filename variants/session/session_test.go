@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -217,6 +218,49 @@ func TestExclusive(t *testing.T) {
 	acquire(session.ErrSessionLost)
 	release(nil, nil, 3) // given up by the failed Acquire
 }
+
+// A release whose context ends may have taken effect. The next one that finds nothing has succeeded, unless the session is lost.
+func TestReleaseAfterALostReply(t *testing.T) {
+	for _, lose := range []bool{false, true} {
+		lost := make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		gives := []error{context.Canceled, session.ErrSessionLost}
+		e := session.NewExclusive(session.NewSession(nil, lost), nil, func(context.Context) (int, error) { return 7, nil }, func(context.Context) error {
+			cancel()
+			err := gives[0]
+			gives = gives[1:]
+			return err
+		})
+		must.Get(e.Acquire(t.Context()))(t)
+		if err := e.Release(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("the first release returned %v", err)
+		}
+		if lose {
+			close(lost)
+		}
+		if err := e.Release(t.Context()); errors.Is(err, session.ErrSessionLost) != lose || !lose && err != nil {
+			t.Errorf("the second release of a session that is lost (%v) returned %v", lose, err)
+		}
+	}
+}
+
+// Two locks on one session do not wait for each other.
+func TestTwoExclusivesOnOneSession(t *testing.T) {
+	s := session.NewSession(nil, nil)
+	waiting, over := make(chan struct{}), make(chan struct{})
+	give := func(context.Context) error { return nil }
+	first := session.NewExclusive(s, nil, func(context.Context) (int, error) { close(waiting); <-over; return 1, nil }, give)
+	second := session.NewExclusive(s, nil, func(context.Context) (int, error) { return 2, nil }, give)
+	acquired := make(chan error)
+	go func() { acquired <- errors.Join(errOf(first.Acquire(t.Context())), first.Release(t.Context())) }()
+	<-waiting
+	must.Get(second.Acquire(t.Context()))(t)
+	must.Do(t, second.Release(t.Context()))
+	close(over)
+	must.Do(t, <-acquired)
+}
+
+func errOf[T any](_ T, err error) error { return err }
 
 type closer chan struct{}
 

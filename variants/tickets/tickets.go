@@ -89,7 +89,7 @@ func (l Line) Enter(ctx context.Context, data []byte, flags int32) (Ticket, erro
 	return l.enter(ctx, func(mark string) (Ticket, error) { return l.create(ctx, mark, data, flags) })
 }
 
-// attempt makes one attempt to create a ticket whose name begins with mark.
+// enter is Enter with attempt, which makes one attempt to create a ticket whose name begins with mark.
 func (l Line) enter(ctx context.Context, attempt func(mark string) (Ticket, error)) (Ticket, error) {
 	mark, id := rand.Text(), l.Session.ID()
 	if l.Mark == SessionID {
