@@ -22,7 +22,10 @@ import (
 // served in the order of their creates. The fencing token is the sequence number, which grows as long as <dir> lives, for
 // 2^31 creates.
 //
-// It is a [Lock]: see there for the end of a context and for errors. [tickets.Line.Enter] describes a lost reply.
+// What may fail: a request whose reply is lost is repeated when the connection is back, the create after a look for its GUID; a watch
+// that was set before counts as fired. A client whose session is lost, at the latest after a third of the session timeout without a
+// connection, gets session.ErrSessionLost while it waits, and its grant's Lost is closed while it holds. A client whose context ends goes
+// to 5, in the background if the server does not answer within a second.
 //
 // Bound: in a handoff, which is the phase that a lock is compared by, one quorum write of the holder and one notification of the
 // next holder lie one after another in any lock with this promise: the next holder learns of the release by nothing else. Here one
