@@ -8,11 +8,13 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
 )
 
-// libraryLocks are the locks of client libraries.
-var libraryLocks = openersOf[lock.Lock](lock.Recipe().Libraries[:1])
+// libraryLocks are the locks of libraries in Go.
+var libraryLocks = openersOf[lock.Lock](list.Where(lock.Recipe().Libraries, func(v variants.Variant) bool { return v.Driver == nil }))
 
 // A library's lock passes the checks, except for those that other tests show to fail, and those that must observe that
 // it waits.

@@ -106,7 +106,7 @@ func ours(window int64) system {
 }
 
 func join[M Master](open func(context.Context, *session.Session, string) (M, error), s system) variants.JoinFunc {
-	var runs sync.Map // of *batches, by root
+	var runs sync.Map // of *batches, by root, which is new in each measurement: they stay, a few words each
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		all, _ := runs.LoadOrStore(env.Root, &batches{present: newBatch(0)})
 		p := &participant{env: env, window: s.window, hesitates: s.stepwise, batches: all.(*batches)}
