@@ -78,10 +78,10 @@ func AbilityOf(engine ensemble.Engine, voters int) faults.Ability {
 	switch {
 	case engine == ensemble.Embedded && voters <= 1:
 		a.Kinds = faults.ClientKinds()
-	case engine == ensemble.External:
-		a.MinSessionTimeout, a.MaxSessionTimeout = 0, 0 // unknown
-	default:
+	case engine == ensemble.Container, engine == ensemble.Process, engine == ensemble.Embedded:
 		a.Servers = faults.Servers()
+	default:
+		a.MinSessionTimeout, a.MaxSessionTimeout = 0, 0 // unknown
 	}
 	return a
 }

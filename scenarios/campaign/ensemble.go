@@ -41,10 +41,13 @@ func Share(
 		}
 		return embedded(opts), stay, nil
 	}
-	if engine == ensemble.Container {
+	switch engine {
+	case ensemble.Container:
 		_, err = container.Find(ctx, opts.Name)
-	} else {
+	case ensemble.Process:
 		_, err = process.Find(opts.Name)
+	default:
+		return nil, nil, fmt.Errorf("runs cannot share servers of engine %s", engine)
 	}
 	switch {
 	case err == nil: // started by `zkbench ensemble up`, and stays up
