@@ -40,6 +40,7 @@ type client struct {
 	view    *clientView // nil while it does not live
 	born    int         // the place in the history at which its present life began; 0 for its first
 	current *membership // the membership that it began last; nil before the first
+	former  *membership // the last one that it has lost: until its session ends at the servers, a late write may bring it back
 	begun   int64       // how many rounds it has begun to join
 	settled int64       // the last round that it has completed
 }
@@ -194,6 +195,7 @@ func (r *roll) fail(e variants.Event) {
 	c := variants.StateOf(r.clients, e.Client)
 	if m := c.current; m != nil && m.left == 0 && m.lost == nil {
 		m.lose(e)
+		c.former = m
 	}
 	if e.EndsLife() {
 		c.view, c.born = nil, r.place
@@ -282,8 +284,9 @@ func (r *roll) forget() {
 		return
 	}
 	maps.DeleteFunc(r.members, func(member int64, m *membership) bool {
-		round, _ := unstamp(member)
-		return round < through && (m.left > 0 || m.lost != nil && !r.seen(member))
+		round, client := unstamp(member)
+		lost := m.lost != nil && !r.seen(member) && r.clients[client].former != m
+		return round < through && (m.left > 0 || lost)
 	})
 }
 

@@ -135,6 +135,7 @@ func TestKeptPlans(t *testing.T) {
 		"treecache-jittered-reload.json":          "die/",            // the first load of a copy is interrupted
 		"doublebarrier-ready-node-forwarded.json": "forward/",        // a write of a former life waits at its server
 		"membership-diff-cache-again.json":        "part/",           // a member that has joined again is behind those that see it
+		"membership-diff-cache-late.json":         "silence/",        // a member joins for its former life, whose session has not ended yet
 		"membership-relist-and-reread.json":       "expire/",         // and so is one that has lost several sessions
 		"queue-mark-and-requeue.json":             "expire/",         // an item is finished before its first taker hears of it
 		// A session moves after a notification, to a server that has not applied yet what that told of.
