@@ -336,11 +336,7 @@ func (b *Load) Close() {
 }
 
 func (b *Load) closeSessions() {
-	var closing sync.WaitGroup
-	for _, s := range b.each {
-		closing.Go(s.conn.Close)
-	}
-	closing.Wait()
+	closeAll(b.each, func(s *session) *zk.Conn { return s.conn })
 }
 
 // Saturates reports whether the ensemble did not keep up with the background alone.

@@ -43,7 +43,7 @@ func (b *Bystanders) Start(ctx context.Context, servers []ensemble.Server) error
 	for _, s := range servers {
 		conn, err := ensemble.Connect(connect, s, wire.NewLedger(b.Epoch), nil)
 		if err != nil {
-			b.closeAll()
+			b.closeSessions()
 			return err
 		}
 		b.each = append(b.each, bystander{conn: conn, server: s.ID})
@@ -101,14 +101,19 @@ func (b *Bystanders) Take(dst []results.BystanderRead) []results.BystanderRead {
 // Finish stops the reads and closes the sessions. Afterwards, Take returns the reads that were not taken yet.
 func (b *Bystanders) Finish() {
 	b.stop()
-	b.closeAll() // unblocks the reads under way
+	b.closeSessions() // unblocks the reads under way
 	b.wait.Wait()
 }
 
-func (b *Bystanders) closeAll() {
+func (b *Bystanders) closeSessions() {
+	closeAll(b.each, func(one bystander) *zk.Conn { return one.conn })
+}
+
+// closeAll closes sessions at the same time, because each may take a second.
+func closeAll[S any](each []S, conn func(S) *zk.Conn) {
 	var closing sync.WaitGroup
-	for _, one := range b.each {
-		closing.Go(one.conn.Close)
+	for _, s := range each {
+		closing.Go(conn(s).Close)
 	}
 	closing.Wait()
 }

@@ -16,9 +16,9 @@ type Exclusive[G any] struct {
 	given   bool // give may have taken effect although it failed; likewise
 }
 
-// NewExclusive returns an Exclusive that is not held. Its operations do not wait for those of other objects on the session. take waits for it and withdraws when it fails; it may be nil if only
-// AcquireBy is used. give gives it up and is called only while it is held. already is the error of an Acquire by a client
-// that holds it.
+// NewExclusive returns an Exclusive that is not held. Its operations do not wait for those of other objects on the session. take
+// waits for it and withdraws when it fails; it may be nil if only AcquireBy is used. give gives it up and is called only while it is
+// held. already is the error of an Acquire by a client that holds it.
 func NewExclusive[G any](
 	session *Session, already error, take func(context.Context) (G, error), give func(context.Context) error,
 ) *Exclusive[G] {
@@ -38,8 +38,8 @@ func (e *Exclusive[G]) AcquireBy(ctx context.Context, take func(context.Context)
 	})
 }
 
-// Release gives up the hold, if there is one. After any error except ErrSessionLost, it is not known whether the client still holds: it must
-// act as if it did not, and release again.
+// Release gives up the hold, if there is one. After any error except ErrSessionLost, it is not known whether the client still
+// holds: it must act as if it did not, and release again.
 func (e *Exclusive[G]) Release(ctx context.Context) error { return e.session.Do(ctx, e.release, nil) }
 
 // acquire does not grant anything to a lost session: the client library opens a new one, in which the variant may have

@@ -39,8 +39,8 @@ func Open(ctx context.Context, servers []string, timeout time.Duration) (*Sessio
 	}
 }
 
-// Close ends the session, and with it its ephemeral znodes and the watches of all its handles. It then counts as lost, so that calls that
-// are under way return.
+// Close ends the session, and with it its ephemeral znodes and the watches of all its handles. It then counts as lost, so that
+// calls that are under way return.
 func (s *Session) Close() {
 	if s.monitor != nil {
 		s.monitor.Lose()
