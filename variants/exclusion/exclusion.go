@@ -125,7 +125,7 @@ func (w *Worker) Step(ctx context.Context) error {
 	}
 	env.Record(Acquired, grant.Value)
 	held := env.Hold(ctx, grant.Asked)
-	if closed(grant.Asked) && !closed(grant.Lost) {
+	if session.IsClosed(grant.Asked) && !session.IsClosed(grant.Lost) {
 		env.Record(Heeded, grant.Value)
 	}
 	env.RecordUnless(grant.Lost, Releasing, Deposed, grant.Value)
@@ -136,13 +136,4 @@ func (w *Worker) Step(ctx context.Context) error {
 	}
 	env.Record(Released, grant.Value)
 	return held
-}
-
-func closed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
 }

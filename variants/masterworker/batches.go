@@ -3,6 +3,8 @@ package masterworker
 import (
 	"context"
 	"sync"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // batches lets the participants of a run end their steps together, when the client has the results of its batch: how many of its tasks
@@ -20,14 +22,7 @@ type batch struct {
 
 func newBatch(number int64) *batch { return &batch{number: number, over: make(chan struct{})} }
 
-func (b *batch) isOver() bool {
-	select {
-	case <-b.over:
-		return true
-	default:
-		return false
-	}
-}
+func (b *batch) isOver() bool { return session.IsClosed(b.over) }
 
 func (b *batch) until(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)

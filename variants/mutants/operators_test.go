@@ -117,7 +117,7 @@ func (r *rewriter) visit(n ast.Node) bool {
 // The names by which the operators know what they leave out.
 var (
 	checks    = regexp.MustCompile(`\.Fired\(\)|zk\.Err|\brepeated\b|[vV]ersion|Owner|ID\(\)|SessionLost|Overtakes|Outages|OutcomeUnknown|Contains`)
-	answers   = regexp.MustCompile(`^(errors\.Is|slices\.Contains(Func)?|isClosed|refused|.*\.Fired)$`) // functions that check something
+	answers   = regexp.MustCompile(`^(errors\.Is|slices\.Contains(Func)?|IsClosed|refused|.*\.Fired)$`) // functions that check something
 	waits     = regexp.MustCompile(`(^|\.)(wait|[aA]wait\w*)$`)
 	steps     = regexp.MustCompile(`[sS]ession\.(Sync|Ensure|Discard|Remove)$|EnsureFence$`) // they return an error, and nothing else
 	sets      = regexp.MustCompile(`\.(Set|Delete)$`)                                        // the last argument is a version, if it looks like one

@@ -23,7 +23,7 @@ func Open(ctx context.Context, servers []string, timeout time.Duration) (*Sessio
 			if e.State == zk.StateHasSession {
 				open()
 			}
-			if isClosed(opened) { // a server that refuses to open a session does not end one
+			if IsClosed(opened) { // a server that refuses to open a session does not end one
 				monitor.Observe(e)
 			}
 		}))

@@ -148,7 +148,7 @@ func (s *Session) attempt(op func(Conn) error) error {
 		if f := s.unknown.Load(); f != nil && !s.background {
 			(*f)()
 		}
-	case recent || isClosed(again):
+	case recent || IsClosed(again):
 		s.overtakes.Add(1)
 	}
 	if errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, zk.ErrClosing) {
@@ -259,7 +259,7 @@ func (s *Session) watched(ctx context.Context, read func(Conn) (<-chan zk.Event,
 		events, err := read(c)
 		if err == nil && events != nil {
 			watch = newWatch(events, again)
-			watch.overtook = recent || isClosed(again)
+			watch.overtook = recent || IsClosed(again)
 		}
 		return err
 	})

@@ -19,15 +19,6 @@ import (
 
 const patience = 10 * time.Second
 
-func closed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
-}
-
 func state(s zk.State) zk.Event { return zk.Event{Type: zk.EventSession, State: s} }
 
 // The monitor reports a session as lost when it has expired, or when the server has been silent for too long, but not when the
@@ -54,7 +45,7 @@ func TestMonitor(t *testing.T) {
 			for _, e := range tt.events {
 				m.Observe(e)
 			}
-			if got := closed(m.Lost()); got != tt.want {
+			if got := session.IsClosed(m.Lost()); got != tt.want {
 				t.Errorf("lost = %v, want %v", got, tt.want)
 			}
 		})
@@ -84,8 +75,8 @@ func TestMonitorIsDismissed(t *testing.T) {
 			m.Dismiss()
 			m.Observe(state(zk.StateDisconnected))
 			time.Sleep(2 * time.Hour) // of the test's own clock
-			if closed(m.Lost()) || len(s) > 0 {
-				t.Errorf("after %v and dismissal: lost = %v, closed %d times; want neither", before, closed(m.Lost()), len(s))
+			if session.IsClosed(m.Lost()) || len(s) > 0 {
+				t.Errorf("after %v and dismissal: lost = %v, closed %d times; want neither", before, session.IsClosed(m.Lost()), len(s))
 			}
 		})
 	}

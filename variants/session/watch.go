@@ -37,7 +37,7 @@ func (w *Watch) Invalidate() {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !isClosed(w.stale) {
+	if !IsClosed(w.stale) {
 		close(w.stale)
 	}
 }
@@ -49,16 +49,16 @@ func (w *Watch) Fired() bool {
 	if w == nil {
 		return false
 	}
-	return w.notified() || isClosed(w.stale) || isClosed(w.again)
+	return w.notified() || IsClosed(w.stale) || IsClosed(w.again)
 }
 
 // Moved reports whether the session's connection has been made again since the watch was set. The server may then lag
 // behind the watch's notification: clients do not report the zxids of notifications when they connect. It may be called
 // on nil.
-func (w *Watch) Moved() bool { return w != nil && isClosed(w.again) }
+func (w *Watch) Moved() bool { return w != nil && IsClosed(w.again) }
 
-// isClosed reports whether a channel on which nothing is sent is closed; nil is not.
-func isClosed(c <-chan struct{}) bool {
+// IsClosed reports whether a channel on which nothing is sent is closed, such as [Session.Lost]. A nil channel is not.
+func IsClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:
 		return true
