@@ -147,7 +147,7 @@ func TestShareLeavesOthersAlone(t *testing.T) {
 	}
 	must.Get(os.Stat(theirs))(t)
 	must.Do(t, claim.Release())
-	if !strings.Contains(said.String(), "`zkbench ensemble down --name "+opts.Name+"`") {
+	if said.Len() > 0 { // such as a command that removes it
 		t.Errorf("said %q", said.String())
 	}
 	if started != 0 {
