@@ -52,7 +52,7 @@ plot' draws and 'zkbench gate --rules' holds to limits.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.capacity(cmd, args[0], &f) },
 	}
 	takeScenarios(cmd, 1)
-	f.Save, f.Log, f.load = save, a.stderr, bindLoad(cmd, true)
+	f.Log, f.load = a.stderr, bindLoad(cmd, true)
 	flags := cmd.Flags()
 	flags.Lookup("clients").Usage = "number of clients of all trials by rate\n(default: the scenario's largest)"
 	flags.Lookup("repeats").Usage = "measurements of each trial"
@@ -104,7 +104,7 @@ func (a *app) capacity(cmd *cobra.Command, name string, f *capacityFlags) error 
 }
 
 func (a *app) search(ctx context.Context, t *search.Trials, largest scenarios.Scenario, where site) (r capacity.Report, err error) {
-	err = a.withTarget(ctx, []scenarios.Scenario{largest}, where, nil, func(on *runner.Runner, shown *progress.Progress) error {
+	err = a.withTarget(ctx, []scenarios.Scenario{largest}, where, func(on *runner.Runner, shown *progress.Progress) error {
 		if _, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckConnections(s, on.Ensemble.Servers()) }); err != nil {
 			return usage(err)
 		}

@@ -258,5 +258,5 @@ func (o *observation) saveDocument(f observeFlags) error {
 	if err != nil {
 		return err
 	}
-	return save(d, f.out)
+	return store.Write(d, f.out)
 }

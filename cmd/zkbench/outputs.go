@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/store"
 )
@@ -89,14 +88,4 @@ func removeFormer(flag, path string) error {
 		return nil //nolint:nilerr // whether the file can be written is checked later
 	}
 	return ofFlag(flag, path, os.Remove(path))
-}
-
-// save stores a result in the run's folder. If the folder was removed during the run, it returns an error and does not create it
-// again: earlier results are lost, so the run ends.
-func save(d *results.Document, dir string) error {
-	err := store.Write(d, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the folder of the results was removed during the run: %w", err)
-	}
-	return err
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/drivers"
 	"github.com/zkbench/zkbench/scenarios/exporter"
@@ -113,7 +114,9 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err != nil {
 		return err
 	}
-	defer metrics.Close()
+	if metrics != nil {
+		defer metrics.Close()
+	}
 	f.out = where.folder(f.out)
 	if err := checkOut(f.out); err != nil { // last, because it creates the folder
 		return err
@@ -221,7 +224,7 @@ func isGroup(names []string) bool {
 func (a *app) measure(
 	ctx context.Context, selected []scenarios.Scenario, out string, where site, metrics *exporter.Exporter,
 ) (docs []*results.Document, err error) {
-	err = a.withTarget(ctx, selected, where, metrics, func(r *runner.Runner, shown *progress.Progress) error {
+	err = a.withTarget(ctx, selected, where, func(r *runner.Runner, shown *progress.Progress) error {
 		for _, s := range selected {
 			if err := runner.CheckConnections(s, r.Ensemble.Servers()); err != nil {
 				return usage(err)
@@ -229,9 +232,13 @@ func (a *app) measure(
 		}
 		keep := func(d *results.Document) error {
 			docs = append(docs, d)
-			return save(d, out)
+			return store.Write(d, out)
 		}
 		r.Partial = keep
+		if metrics != nil {
+			r.Progress = func(done, total int, next string) { shown.Step(done, total, next); metrics.Step(done, total) }
+			r.Live = func(l runner.Live) { shown.Show(l); metrics.Show(l) }
+		}
 		for _, s := range selected {
 			r.Save = func(d *results.Document) error {
 				if err := keep(d); err != nil {
