@@ -204,14 +204,11 @@ func requiredNames(given []string) (names []string, err error) {
 	for _, name := range given {
 		group, groupErr := scenarios.Group(name, catalog.Recipes())
 		err = errors.Join(err, groupErr)
-		if len(group) == 0 {
-			group = []scenarios.Scenario{{Scenario: results.Scenario{Name: name}}}
+		members := list.Map(group, func(s scenarios.Scenario) string { return s.Name })
+		if members == nil {
+			members = []string{name}
 		}
-		for _, s := range group {
-			if !slices.Contains(names, s.Name) {
-				names = append(names, s.Name)
-			}
-		}
+		names = list.AppendNew(names, members...)
 	}
 	return names, err
 }

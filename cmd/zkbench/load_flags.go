@@ -74,6 +74,9 @@ func (f fieldFlag) Set(text string) error {
 	return nil
 }
 
+// GetSlice returns the values as they were given.
+func (f fieldFlag) GetSlice() []string { return f.given[f.field.Name] }
+
 // String implements pflag.Value.
 func (f fieldFlag) String() string { return strings.Join(f.given[f.field.Name], ",") }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/plots/page"
@@ -238,8 +237,8 @@ func (a *app) writePage(args []string, path string) error {
 	if err := page.Write(&text, report); err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(path, text.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	if err := store.WriteFile(path, text.Bytes()); err != nil {
+		return err
 	}
 	fmt.Fprintf(a.stdout, "%s (%s)\n", path, table.Bytes(float64(text.Len())))
 	return nil
