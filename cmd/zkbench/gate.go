@@ -268,7 +268,7 @@ func cutShort(report gate.Report, err error) gate.Report {
 		return report
 	}
 	c := gate.Check{Rule: "all pairs measured", Source: gate.FromPairs, Outcome: outcome.Error, Why: err.Error()}
-	switch codes := codesOf(err); {
+	switch codes := outcome.CodesOf(err); {
 	case errors.Is(err, context.Canceled):
 		c.Why = "interrupted"
 	case slices.Contains(codes, outcome.CodeBroken):
@@ -316,7 +316,7 @@ func (a *app) deliver(report gate.Report, evidence gate.Evidence, f gateFlags) e
 		}
 	}
 	if report.Code != outcome.CodePass {
-		errs = append(errs, exitError{report.Code, nil}) // the table has the reasons
+		errs = append(errs, outcome.With(report.Code, nil)) // the table has the reasons
 	}
 	return errors.Join(errs...)
 }

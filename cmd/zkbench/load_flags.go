@@ -12,7 +12,6 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -28,11 +27,6 @@ func bindLoad(cmd *cobra.Command, series bool) scenarios.Overrides {
 		if flag.Value.Type() == "bool" {
 			flag.NoOptDefVal = "true"
 		}
-		if offered := completions(field.Name); offered != nil {
-			if err := cmd.RegisterFlagCompletionFunc(flag.Name, cobra.FixedCompletions(offered, cobra.ShellCompDirectiveNoFileComp)); err != nil {
-				panic(err) // the flag is bound above
-			}
-		}
 	}
 	return given
 }
@@ -41,26 +35,6 @@ func takeScenarios(cmd *cobra.Command, most int, groups ...string) {
 	names := slices.Concat(groups, scenarios.Names())
 	cmd.Args = arguments(1, most, "which scenario? there are: "+strings.Join(names, ", ")+"; or name a YAML file")
 	cmd.ValidArgsFunction = cobra.FixedCompletions(names, cobra.ShellCompDirectiveDefault)
-}
-
-// completions returns example values for a field whose values are structures.
-func completions(field string) []cobra.Completion {
-	switch field {
-	case "stages":
-		return []cobra.Completion{scenarios.None, "for: 10s, rate: 100, ramp: true", "for: 10s, clients: 10, ramp: true"}
-	case "background":
-		return []cobra.Completion{scenarios.None, "reads: 500, writes: 100, bytes: 1024, znodes: 1000"}
-	case "faults":
-		out := []cobra.Completion{scenarios.None}
-		for _, k := range faults.Kinds() {
-			for _, whom := range faults.Whom(k, nil) {
-				out = append(out, fmt.Sprintf("%s: %s, at: 1s", k, whom))
-			}
-		}
-		return out
-	default:
-		return nil
-	}
 }
 
 type fieldFlag struct {

@@ -20,7 +20,6 @@ import (
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
-	"github.com/zkbench/zkbench/scenarios/campaign"
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
@@ -267,8 +266,8 @@ func TestFailures(t *testing.T) {
 }
 
 func TestExitCodes(t *testing.T) {
-	broken := exitError{outcome.CodeBroken, errors.New("broken")}
-	invalid := exitError{outcome.CodeInvalid, errors.New("invalid")}
+	broken := outcome.With(outcome.CodeBroken, errors.New("broken"))
+	invalid := outcome.With(outcome.CodeInvalid, errors.New("invalid"))
 	other := errors.New("other")
 	violation := []results.Violation{{}}
 	for _, tt := range []struct {
@@ -282,11 +281,11 @@ func TestExitCodes(t *testing.T) {
 		{"wrapped usage", fmt.Errorf("run: %w", usage(other)), 2},
 		{"a broken promise beats a failure", errors.Join(other, broken), 4},
 		{"a failure beats an invalid run", errors.Join(invalid, other), 1},
-		{"an invalid run beats a regression", errors.Join(exitError{outcome.CodeRegression, other}, invalid), 5},
+		{"an invalid run beats a regression", errors.Join(outcome.With(outcome.CodeRegression, other), invalid), 5},
 		{"a run that got stuck", failedRun(fmt.Errorf("lock: %w", runner.ErrStuck)), 4},
 		{"a run that failed", failedRun(other), 1},
 		{"a run that failed after a breach", failedRun(&runner.BrokenError{Document: &results.Document{}, Err: other}), 4},
-		{"everything", errors.Join(exitError{outcome.CodeRegression, other}, invalid, other, broken), 4},
+		{"everything", errors.Join(outcome.With(outcome.CodeRegression, other), invalid, other, broken), 4},
 		{"sound documents", verdict([]*results.Document{{}, {}}), 0},
 		{"invalid", verdict([]*results.Document{{}, {Invalid: []string{"x"}}}), 5},
 		{"broken", verdict([]*results.Document{{Violations: violation}, {}}), 4},
@@ -295,10 +294,6 @@ func TestExitCodes(t *testing.T) {
 			{Violations: violation, KnownBroken: "x", Variant: "a", Scenario: results.Scenario{Broken: []string{"b", "a"}}},
 		}), 0},
 		{"broken and invalid", verdict([]*results.Document{{Invalid: []string{"x"}}, {Violations: violation}}), 4},
-		{"a series that went well", failedSeries(nil), 0},
-		{"a series with an error", failedSeries(errors.New("no such file")), 1},
-		{"a series with a broken promise", failedSeries(fmt.Errorf("%w: see head.log", campaign.ErrBroken)), 4},
-		{"a series without hope", failedSeries(fmt.Errorf("%w: no such metric", campaign.ErrHopeless)), 5},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := exitCode(t.Context(), tt.err); got != tt.want {

@@ -253,7 +253,7 @@ func (o *observation) saveDocument(f observeFlags) error {
 	e.Servers, e.Chroot = o.target.Addresses, o.target.Chroot
 	d, err := o.observer.Document(filepath.Base(f.out), f.name, o.started, e)
 	if errors.Is(err, observe.ErrNothing) {
-		return exitError{outcome.CodeInvalid, fmt.Errorf("--out %s has no document: %w", f.out, err)}
+		return outcome.With(outcome.CodeInvalid, fmt.Errorf("--out %s has no document: %w", f.out, err))
 	}
 	if err != nil {
 		return err

@@ -178,9 +178,9 @@ func (a *app) overviewOfSeveral(rows []summary.Row) error {
 func verdict(docs []*results.Document) error {
 	switch {
 	case slices.ContainsFunc(docs, (*results.Document).Broken):
-		return exitError{outcome.CodeBroken, errors.New("a recipe broke its promise")}
+		return outcome.With(outcome.CodeBroken, errors.New("a recipe broke its promise"))
 	case slices.ContainsFunc(docs, func(d *results.Document) bool { return len(d.Invalid) > 0 }):
-		return exitError{outcome.CodeInvalid, errors.New("the run is invalid: its numbers must not be used")}
+		return outcome.With(outcome.CodeInvalid, errors.New("the run is invalid: its numbers must not be used"))
 	default:
 		return nil
 	}
@@ -211,9 +211,9 @@ func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenari
 	case outcome.CodePass:
 		return nil
 	case outcome.CodeRegression:
-		return exitError{code, errors.New("a claim of a scenario does not hold")}
+		return outcome.With(code, errors.New("a claim of a scenario does not hold"))
 	default:
-		return exitError{code, errors.New("a claim of a scenario is not decided")}
+		return outcome.With(code, errors.New("a claim of a scenario is not decided"))
 	}
 }
 

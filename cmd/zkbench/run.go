@@ -261,7 +261,7 @@ func (a *app) measure(
 // failed for another reason.
 func failedRun(err error) error {
 	if broken := new(runner.BrokenError); errors.Is(err, runner.ErrStuck) || errors.As(err, &broken) {
-		return exitError{outcome.CodeBroken, err}
+		return outcome.With(outcome.CodeBroken, err)
 	}
 	return err
 }

@@ -65,23 +65,23 @@ func TestFailures(t *testing.T) {
 		name string
 		code int
 		err  error
-		want error // nil is any
+		want int // its exit code
 		says string
 	}{
-		{"a run that could not start", 0, errors.New("no such file"), nil, "no such file"},
-		{"a run that failed", outcome.CodeFailed, nil, nil, "its last words"},
-		{"a mistake in flags", outcome.CodeUsage, nil, nil, "its last words"},
-		{"a broken promise without a result", outcome.CodeBroken, nil, ErrBroken, "broke its promise"},
+		{"a run that could not start", 0, errors.New("no such file"), outcome.CodeFailed, "no such file"},
+		{"a run that failed", outcome.CodeFailed, nil, outcome.CodeFailed, "its last words"},
+		{"a mistake in flags", outcome.CodeUsage, nil, outcome.CodeFailed, "its last words"},
+		{"a broken promise without a result", outcome.CodeBroken, nil, outcome.CodeBroken, "broke its promise"},
 	} {
 		s, _ := scripted(t, tt.code, tt.err)
 		_, err := s.Measure(t.Context(), 5, nil)
-		if err == nil || errors.Is(err, ErrBroken) != (tt.want != nil) || errors.Is(err, ErrHopeless) || !strings.Contains(err.Error(), tt.says) {
+		if err == nil || !slices.Equal(outcome.CodesOf(err), []int{tt.want}) || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
 	s, calls := scripted(t, 0, nil)
 	useless := func(Pair) error { return errors.New("no such metric") }
-	if _, err := s.Measure(t.Context(), 5, useless); !errors.Is(err, ErrHopeless) || len(*calls) != 2 {
+	if _, err := s.Measure(t.Context(), 5, useless); !slices.Equal(outcome.CodesOf(err), []int{outcome.CodeInvalid}) || len(*calls) != 2 {
 		t.Errorf("nothing to judge: %v after %d runs", err, len(*calls))
 	}
 	ctx, cancel := context.WithCancel(t.Context())

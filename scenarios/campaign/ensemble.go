@@ -9,10 +9,10 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/ensemble/process"
+	"github.com/zkbench/zkbench/results/outcome"
 )
 
-// ErrNoEnsemble is returned if only the embedded server could be started, and the user did not choose it.
-var ErrNoEnsemble = errors.New("neither containers nor processes can be started, " +
+var errNoEnsemble = errors.New("neither containers nor processes can be started, " +
 	"and times of the embedded server are not those of an ensemble: install what is missing, or choose --ensemble embedded")
 
 // Share prepares the ensemble that all runs of a series use: a new one, or a running one that the choice and the name in the
@@ -29,7 +29,7 @@ func Share(
 	stay := func(context.Context) error { return nil }
 	if engine == ensemble.Embedded {
 		if c.Engine != string(ensemble.Embedded) {
-			return nil, nil, ErrNoEnsemble
+			return nil, nil, outcome.With(outcome.CodeUsage, errNoEnsemble)
 		}
 		return embedded(opts), stay, nil
 	}
