@@ -161,9 +161,6 @@ func (a *app) withSeries(
 
 // prepareSeries checks flags and files, and sets all fields of the series but its ensemble.
 func prepareSeries(cmd *cobra.Command, scenario string, f *pairFlags) error {
-	if err := f.ensemble.check(); err != nil {
-		return err
-	}
 	s := &f.series
 	loaded, err := scenarios.Load(scenario, catalog.Recipes())
 	if err == nil {

@@ -85,11 +85,11 @@ func (a *app) capacity(cmd *cobra.Command, name string, f *capacityFlags) error 
 	if err != nil {
 		return err
 	}
-	if err := t.Scenario.Unable(where.ability()); err != nil {
-		return usage(err)
+	if err := a.admit([]scenarios.Scenario{t.Scenario}, where); err != nil {
+		return err
 	}
 	largest, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckResources(s, where.engine) })
-	if err := errors.Join(f.ensemble.check(), checkFile("json", f.json), usage(err)); err != nil {
+	if err := errors.Join(checkFile("json", f.json), usage(err)); err != nil {
 		return err
 	}
 	if err := removeFormer("json", f.json); err != nil {

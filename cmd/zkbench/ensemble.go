@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,8 +52,8 @@ func upCommand(a *app) *cobra.Command {
 		Example: "  zkbench ensemble up\n  zkbench ensemble up --ensemble process --ports 2181,2182,2183",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cmp.Or(f.check(), usage(checkPorts(f.Ports))); err != nil {
-				return err
+			if err := checkPorts(f.Ports); err != nil {
+				return usage(err)
 			}
 			return a.up(cmd.Context(), f)
 		},
@@ -93,12 +92,7 @@ func (a *app) up(ctx context.Context, f ensembleFlags) error {
 // onEnsemble completes a command on the ensemble that --name chooses.
 func onEnsemble(cmd *cobra.Command, f *ensembleFlags, run func(ctx context.Context, args []string) error) *cobra.Command {
 	f.bindName(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := ensemble.CheckName(f.Name); err != nil {
-			return usage(err)
-		}
-		return run(cmd.Context(), args)
-	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) }
 	return cmd
 }
 

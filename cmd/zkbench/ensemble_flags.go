@@ -45,12 +45,11 @@ func (f *ensembleFlags) bindEngine(a *app, cmd *cobra.Command, engines []string)
 	f.bindName(cmd)
 }
 
+// bindName also lets the command check all flags of the ensemble before it runs.
 func (f *ensembleFlags) bindName(cmd *cobra.Command) {
+	f.Engine = cmp.Or(f.Engine, "auto")
 	cmd.Flags().StringVar(&f.Name, "name", ensemble.DefaultName, "name of the ensemble")
-}
-
-func (f *ensembleFlags) check() error {
-	return usage(cmp.Or(f.contradiction(), ensemble.CheckName(f.Name)))
+	cmd.PreRunE = func(*cobra.Command, []string) error { return usage(cmp.Or(f.contradiction(), ensemble.CheckName(f.Name))) }
 }
 
 func (f *ensembleFlags) contradiction() error {

@@ -93,9 +93,6 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := errors.Join(err, twice(scenarioNames, "its results would overwrite each other")); err != nil {
 		return usage(err)
 	}
-	if err := f.ensemble.check(); err != nil {
-		return err
-	}
 	where, err := a.resolve(cmd.Context(), f.ensemble)
 	if err != nil {
 		return err
