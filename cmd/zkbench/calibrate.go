@@ -78,7 +78,7 @@ func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
 func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags) error {
 	var entries []gate.Resolution
 	err := a.withSeries(cmd, name, f, func(ctx context.Context, s *campaign.Series) error {
-		pairs, err := s.Measure(ctx, f.rules.Rule.ScreenPairs, f.rules.CheckPair)
+		pairs, err := s.Measure(ctx, f.rules.Rule.ScreenPairs, s.Load, f.rules.CheckPair)
 		if err != nil {
 			return err
 		}

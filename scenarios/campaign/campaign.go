@@ -59,25 +59,21 @@ func (s *Series) SameBuild() bool {
 // it returns the pairs so far.
 func (s *Series) Compare(ctx context.Context, rules gate.PairRules) (pairs gate.Pairs, err error) {
 	rule := rules.Rule
-	if pairs.Screen, err = s.Measure(ctx, rule.ScreenPairs, rules.CheckPair); err != nil {
+	if pairs.Screen, err = s.Measure(ctx, rule.ScreenPairs, s.Load, rules.CheckPair); err != nil {
 		return pairs, err
 	}
 	if variants, clients := pairs.Flagged(rules); len(variants) > 0 {
 		fmt.Fprintf(s.Progress, "the first %d pairs suggest a slowdown of %s: measuring %d further pairs to confirm it\n",
 			rule.ScreenPairs, strings.Join(variants, ", "), rule.ConfirmPairs)
 		load := s.Load.With(scenarios.Overrides{"variants": variants, "clients": list.Map(clients, strconv.Itoa)})
-		pairs.Confirm, err = s.measure(ctx, rule.ConfirmPairs, load, nil)
+		pairs.Confirm, err = s.Measure(ctx, rule.ConfirmPairs, load, nil)
 	}
 	return pairs, err
 }
 
-// Measure measures the first pairs of a series. It ends, with [outcome.CodeInvalid], if check refuses the first one. If it fails,
+// Measure measures further pairs of a series. It ends, with [outcome.CodeInvalid], if check refuses the first one. If it fails,
 // it returns the pairs so far, and the last of them may lack one side.
-func (s *Series) Measure(ctx context.Context, pairs int, check func(Pair) error) ([]Pair, error) {
-	return s.measure(ctx, pairs, s.Load, check)
-}
-
-func (s *Series) measure(ctx context.Context, pairs int, load scenarios.Overrides, check func(Pair) error) ([]Pair, error) {
+func (s *Series) Measure(ctx context.Context, pairs int, load scenarios.Overrides, check func(Pair) error) ([]Pair, error) {
 	var out []Pair
 	last := len(s.orders) + pairs
 	for range pairs {

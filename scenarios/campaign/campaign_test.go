@@ -40,7 +40,7 @@ func scripted(t *testing.T, code int, err error) (s *Series, calls *[][]string) 
 // Both sides of a pair have the same seed, and their order is drawn. The variants to confirm replace those of the user.
 func TestPairs(t *testing.T) {
 	s, calls := scripted(t, 0, nil)
-	must.Get(s.measure(t.Context(), 20, s.Load.With(scenarios.Overrides{"clients": {"2"}}), nil))(t)
+	must.Get(s.Measure(t.Context(), 20, s.Load.With(scenarios.Overrides{"clients": {"2"}}), nil))(t)
 	first := map[string]int{}
 	for i := 0; i < len(*calls); i += 2 {
 		one, other := (*calls)[i], (*calls)[i+1]
@@ -74,20 +74,20 @@ func TestFailures(t *testing.T) {
 		{"a broken promise without a result", outcome.CodeBroken, nil, outcome.CodeBroken, "broke its promise"},
 	} {
 		s, _ := scripted(t, tt.code, tt.err)
-		_, err := s.Measure(t.Context(), 5, nil)
+		_, err := s.Measure(t.Context(), 5, s.Load, nil)
 		if err == nil || !slices.Equal(outcome.CodesOf(err), []int{tt.want}) || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
 	s, calls := scripted(t, 0, nil)
 	useless := func(Pair) error { return errors.New("no such metric") }
-	if _, err := s.Measure(t.Context(), 5, useless); !slices.Equal(outcome.CodesOf(err), []int{outcome.CodeInvalid}) || len(*calls) != 2 {
+	if _, err := s.Measure(t.Context(), 5, s.Load, useless); !slices.Equal(outcome.CodesOf(err), []int{outcome.CodeInvalid}) || len(*calls) != 2 {
 		t.Errorf("nothing to judge: %v after %d runs", err, len(*calls))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s, calls = scripted(t, 1, nil)
-	if _, err := s.Measure(ctx, 5, nil); !errors.Is(err, context.Canceled) || len(*calls) != 1 {
+	if _, err := s.Measure(ctx, 5, s.Load, nil); !errors.Is(err, context.Canceled) || len(*calls) != 1 {
 		t.Errorf("interrupted: %v after %d runs", err, len(*calls))
 	}
 }
@@ -124,7 +124,7 @@ func TestKeepsWhatItFound(t *testing.T) {
 		dir := args[slices.Index(args, "--out")+1]
 		return outcome.CodeBroken, errors.Join(os.MkdirAll(dir, 0o755), store.Write(d, dir))
 	}
-	pairs, err := s.Measure(t.Context(), 5, nil)
+	pairs, err := s.Measure(t.Context(), 5, s.Load, nil)
 	if err == nil || len(pairs) != 2 || len(pairs[0][0]) != 1 || len(pairs[0][1]) != 1 || len(pairs[1][0])+len(pairs[1][1]) != 1 {
 		t.Errorf("%v, %v", pairs, err)
 	}
