@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -23,21 +21,6 @@ const (
 // EffectiveSessionTimeout returns the session timeout that clients ask for, which is the default unless the scenario has one.
 func (s *Scenario) EffectiveSessionTimeout() time.Duration {
 	return cmp.Or(s.SessionTimeout, ensemble.SessionTimeout)
-}
-
-// describeFailure returns words that follow the description of a load; empty if nothing fails.
-func (s *Scenario) describeFailure() string {
-	text := ""
-	if len(s.Faults) > 0 {
-		text = "; meanwhile " + strings.Join(list.Map(s.Faults, faults.Words), "; ")
-	}
-	if s.SessionTimeout > 0 {
-		text += fmt.Sprintf("; sessions time out after %s", s.SessionTimeout)
-	}
-	if s.Roam {
-		text += "; clients whose server fails connect to another one"
-	}
-	return text
 }
 
 // validateFaults checks the fields about failure as far as they do not depend on the engine; for that, see [faults.Unable].

@@ -3,11 +3,8 @@ package scenarios
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/list"
 )
 
 // Mode is how a load is paced.
@@ -79,21 +76,5 @@ func (s *Scenario) validateOpen(p *problems) {
 		if slices.Contains(s.Rate[:i], rate) {
 			p.add("rate", "has %d twice", rate)
 		}
-	}
-}
-
-func (s *Scenario) describePace() string {
-	switch {
-	case s.Mode == Lockstep:
-		return "in lockstep"
-	case len(s.Stages) > 0:
-		return s.describeStages()
-	case s.Mode == Open:
-		return fmt.Sprintf("%s operations per second (%s arrivals) for %s after %s of warm-up",
-			strings.Join(list.Map(s.Rate, strconv.Itoa), ", "), s.Arrivals, s.Duration, s.WarmUp)
-	case s.Operations > 0:
-		return fmt.Sprintf("%d operations of each client", s.Operations)
-	default:
-		return fmt.Sprintf("%s at the clients' own pace after %s of warm-up", s.Duration, s.WarmUp)
 	}
 }

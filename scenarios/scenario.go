@@ -139,11 +139,6 @@ func (s *Scenario) Measurements(recipes []variants.Recipe) int {
 	return len(s.Clients) * len(s.Rates()) * len(s.Selected(*recipe))
 }
 
-// Load describes in words how the load is paced, its background and its faults.
-func (s *Scenario) Load() string {
-	return s.describePace() + s.describeBackground() + s.describeFailure()
-}
-
 // The limits of a quick run, which shows that everything works but measures nothing.
 const (
 	quickClients    = 5

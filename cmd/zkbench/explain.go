@@ -169,11 +169,14 @@ func (a *app) explainScenario(name string) error {
 		return err
 	}
 	a.say("%s: %s", s.Name, s.Question)
-	size := ""
-	if s.Size > 1 {
-		size = fmt.Sprintf(", size %d (%s)", s.Size, s.RecipeAmong(catalog.Recipes()).Size)
+	rates := ""
+	if len(s.Rate) > 0 {
+		rates = joined(s.Rate, ", ") + " operations/s; "
 	}
-	a.say("Recipe %s, %s, %s clients%s, repeats: %d.", s.Recipe, s.Load(), joined(s.Clients, ", "), size, s.Repeats)
+	a.say("Recipe %s; %s clients; %srepeats %d; %s.", s.Recipe, joined(s.Clients, ", "), rates, s.Repeats, strings.Join(s.Settings(), "; "))
+	if s.Size > 1 {
+		a.say("The size is: %s.", s.RecipeAmong(catalog.Recipes()).Size)
+	}
 	return nil
 }
 
