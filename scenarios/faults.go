@@ -69,20 +69,6 @@ func AbilityOf(engine ensemble.Engine, voters int) faults.Ability {
 	return a
 }
 
-// AbilityNow returns what can fail on an ensemble that is up. It may have been started by another version of zkbench.
-func AbilityNow(e ensemble.Ensemble, engine ensemble.Engine) faults.Ability {
-	a := AbilityOf(engine, 1)
-	a.Kinds, a.Servers = nil, nil
-	for _, fault := range ensemble.ServerFaultsOf(e) {
-		a.Kinds = append(a.Kinds, faults.Kind(fault))
-	}
-	a.Kinds = append(a.Kinds, faults.ClientKinds()...)
-	for _, s := range e.Servers() {
-		a.Servers = append(a.Servers, s.Name)
-	}
-	return a
-}
-
 // Unable returns the faults and the session timeout of a scenario that an ensemble does not allow, as one error.
 func (s *Scenario) Unable(can faults.Ability) error {
 	if err := faults.Unable(s.Faults, s.EffectiveSessionTimeout(), can); err != nil {

@@ -100,11 +100,6 @@ func (a *app) withTarget(
 		return err
 	}
 	defer func() { err = errors.Join(err, t.close(context.WithoutCancel(ctx))) }()
-	for _, s := range selected {
-		if err := s.Unable(scenarios.AbilityNow(t.Ensemble, where.engine)); err != nil {
-			return usage(err)
-		}
-	}
 	shown := progress.New(a.stderr)
 	defer shown.Close()
 	return t.explain(failedRun(use(a.newRunner(t, shown), shown)))
