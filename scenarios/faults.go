@@ -25,9 +25,7 @@ func (s *Scenario) EffectiveSessionTimeout() time.Duration {
 
 // validateFaults checks the fields about failure as far as they do not depend on the engine; for that, see [faults.Unable].
 func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
-	if t := s.SessionTimeout; t != 0 && (t < minSessionTimeout || t > maxSessionTimeout) {
-		p.add("session-timeout", "wants %s to %s, not %s", minSessionTimeout, maxSessionTimeout, t)
-	}
+	limit(p, "session-timeout", s.EffectiveSessionTimeout(), minSessionTimeout, maxSessionTimeout)
 	if s.Mode == Lockstep || recipe == nil || len(s.Clients) == 0 {
 		return // the mistakes in these fields are reported first: the faults depend on them
 	}

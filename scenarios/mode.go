@@ -69,12 +69,5 @@ func (s *Scenario) validateOpen(p *problems) {
 	if len(s.Rate) == 0 && len(s.Stages) == 0 {
 		p.add("rate", "is missing: how many operations per second arrive, such as [100, 200]?")
 	}
-	for i, rate := range s.Rate {
-		if rate < 1 || rate > maxRate {
-			p.add("rate", "wants 1 to %d operations per second, not %d", maxRate, rate)
-		}
-		if slices.Contains(s.Rate[:i], rate) {
-			p.add("rate", "has %d twice", rate)
-		}
-	}
+	p.loads("rate", s.Rate, maxRate)
 }
