@@ -140,8 +140,7 @@ func others(ctx context.Context, name string) string {
 		containers, _ := container.Names(ctx)
 		names = append(names, containers...)
 	}
-	slices.Sort(names)
-	names = slices.DeleteFunc(slices.Compact(names), func(other string) bool { return other == name })
+	names = list.Where(list.Distinct(names), func(other string) bool { return other != name })
 	if len(names) == 0 {
 		return ""
 	}

@@ -48,22 +48,22 @@ func checkFile(flag, path string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return ofFlag(flag, path, fmt.Errorf("there is no folder %s", dir))
 	}
-	switch info, err := os.Stat(path); {
+	info, err := os.Stat(path)
+	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		err = tryName(dir, filepath.Base(path))
 	case err != nil:
-		return ofFlag(flag, path, err)
 	case info.IsDir():
-		return ofFlag(flag, path, errors.New("it is a folder: name a file"))
+		err = errors.New("it is a folder: name a file")
 	case !info.Mode().IsRegular():
-		return ofFlag(flag, path, errors.New("it is not a regular file, and would be replaced by one"))
+		err = errors.New("it is not a regular file, and would be replaced by one")
 	default:
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return ofFlag(flag, path, err)
+		var f *os.File
+		if f, err = os.OpenFile(path, os.O_WRONLY, 0); err == nil {
+			err = errors.Join(f.Close(), tryName(dir, filepath.Base(path)))
 		}
-		f.Close()
 	}
-	return ofFlag(flag, path, tryName(dir, filepath.Base(path)))
+	return ofFlag(flag, path, err)
 }
 
 func ofFlag(flag, value string, err error) error {

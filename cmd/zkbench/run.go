@@ -107,11 +107,11 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := a.admit(selected, where); err != nil {
 		return err
 	}
-	metrics, err := a.export(cmd.Context(), f.prometheus)
-	if err != nil {
-		return err
-	}
-	if metrics != nil {
+	var metrics *exporter.Exporter
+	if f.prometheus != "" {
+		if metrics, err = a.export(cmd.Context(), f.prometheus); err != nil {
+			return err
+		}
 		defer metrics.Close()
 	}
 	f.out = where.folder(f.out)
@@ -125,11 +125,8 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	return a.checkClaims(docs, selected)
 }
 
-// export serves the numbers of a run at an address, and prints where. It returns nil without an address.
+// export serves the numbers of a run at an address, and prints where.
 func (a *app) export(ctx context.Context, addr string) (*exporter.Exporter, error) {
-	if addr == "" {
-		return nil, nil
-	}
 	address, err := listenAddress("prometheus", addr)
 	if err != nil {
 		return nil, err
