@@ -52,6 +52,14 @@ type Breaker interface {
 	Restore(ctx context.Context, s Server) error
 }
 
+// ServerFaultsOf returns the faults that an ensemble's engine can cause: none unless it is a [Breaker].
+func ServerFaultsOf(e Ensemble) []ServerFault {
+	if b, ok := e.(Breaker); ok {
+		return b.ServerFaults()
+	}
+	return nil
+}
+
 // Diagnoser is an ensemble that finds the faults of its servers, including those that another process has caused.
 type Diagnoser interface {
 	// Faults returns the servers' faults by their names. It does not ask the servers: a paused one would not answer.
