@@ -14,6 +14,8 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/must"
@@ -153,4 +155,24 @@ func TestShareLeavesOthersAlone(t *testing.T) {
 	if started != 0 {
 		t.Errorf("%d ensembles count as started", started)
 	}
+}
+
+// The runs on servers that are up get the flags that find them, and what others have started is not taken down.
+func TestShareFindsServers(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	opts := ensemble.Options{Name: "test-found", Voters: 3, Lag: time.Second, Progress: io.Discard}
+	for _, tt := range []struct {
+		choice auto.Choice
+		want   string
+	}{
+		{auto.Choice{Servers: server.Addr()}, "--servers " + server.Addr()},
+		{auto.Choice{Engine: string(ensemble.Embedded)}, "--ensemble embedded --name test-found --voters 3 --lag 1s"},
+	} {
+		where, down, err := Share(t.Context(), tt.choice, opts, func(ensemble.Engine) (done func()) { return func() {} })
+		if err != nil || strings.Join(where, " ") != tt.want {
+			t.Errorf("%v, %v; want %s", where, err, tt.want)
+		}
+		must.Do(t, down(t.Context()))
+	}
+	must.Get(ensemble.Probe(t.Context(), server.Servers()[0]))(t)
 }

@@ -31,7 +31,7 @@ func Share(
 		if c.Engine != string(ensemble.Embedded) {
 			return nil, nil, outcome.With(outcome.CodeUsage, errNoEnsemble)
 		}
-		return embedded(opts), stay, nil
+		return onEmbedded(opts), stay, nil
 	}
 	opts.Lifetime = ensemble.Kept
 	done := starts(engine)
@@ -77,7 +77,7 @@ func on(engine ensemble.Engine, name string) []string {
 	return []string{"--ensemble", string(engine), "--name", name}
 }
 
-func embedded(opts ensemble.Options) []string {
+func onEmbedded(opts ensemble.Options) []string {
 	where := on(ensemble.Embedded, opts.Name)
 	if opts.ReadDelay+opts.WriteDelay > 0 {
 		where = append(where, "--read-delay", opts.ReadDelay.String(), "--write-delay", opts.WriteDelay.String())
