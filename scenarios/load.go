@@ -49,10 +49,7 @@ func Load(nameOrPath string, recipes []variants.Recipe) (Scenario, error) {
 		}
 		return Scenario{}, fmt.Errorf("there is no scenario %q%s", nameOrPath, strict.Nearest(nameOrPath, Names()))
 	}
-	text, err := embedded.ReadFile(files[at])
-	if err != nil {
-		return Scenario{}, fmt.Errorf("read the scenario: %w", err)
-	}
+	text, _ := embedded.ReadFile(files[at]) // it is one of the embedded files
 	return Parse(path.Join("scenarios", files[at]), text, recipes)
 }
 
