@@ -92,7 +92,8 @@ The exit code reports whether there was something to compare, not the outcome.`,
 		RunE: func(_ *cobra.Command, args []string) error { return a.compare(args, f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.sides.Base, "base", "", "`variant` of a run to compare the others with\n(default: the overview's naive one, or the first)")
+	flags.StringVar(&f.sides.Base, "base", "",
+		"`variant` of a run to compare the others with\n(default: the overview's naive one, or the first)")
 	f.sides.bind(cmd)
 	flags.StringVar(&f.format, "format", table.Formats()[0], strings.Join(table.Formats(), ", "))
 	allow(cmd, "format", table.Formats())
