@@ -112,7 +112,7 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 // variant reports whether a recipe has a variant of that name, and adds a mistake otherwise. given is the name as written in
 // the field.
 func (p *problems) variant(field string, recipe variants.Recipe, given, name string) bool {
-	names := variantNames(recipe)
+	names := list.Map(recipe.All(), func(v variants.Variant) string { return v.Name })
 	known := slices.Contains(names, name)
 	if !known {
 		p.add(field, "recipe %s has no variant %q%s", recipe.Name, given, strict.Nearest(name, names))
