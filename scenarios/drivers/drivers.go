@@ -115,7 +115,11 @@ func run(name, dir string, command *exec.Cmd) (*Process, error) {
 		defer close(p.ended)
 		p.read(answers)
 		err := cmp.Or(command.Wait(), errors.New("exit status 0"))
-		p.fail(fmt.Errorf("%s has ended (%w)%s", name, err, strings.TrimSuffix(": "+strings.TrimSpace(string(complaints)), ": ")))
+		last := ""
+		if len(complaints) > 0 {
+			last = ": " + strings.TrimSpace(string(complaints))
+		}
+		p.fail(fmt.Errorf("%s has ended (%w)%s", name, err, last))
 	}()
 	return p, nil
 }
