@@ -2,14 +2,12 @@ package scenarios
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/strict"
-	"github.com/zkbench/zkbench/results/table"
 )
 
 // The limits of a background, against typing errors. A rate that the ensemble cannot answer is found before the load begins.
@@ -92,18 +90,4 @@ func (s *Scenario) validateBackground(p *problems) {
 	if s.Heap {
 		p.add("heap", "cannot be measured beside a background, whose garbage it would contain")
 	}
-}
-
-// describeBackground returns words that follow the description of a load; empty without a background.
-func (s *Scenario) describeBackground() string {
-	b := s.Background
-	if b == nil {
-		return ""
-	}
-	by := "a session of its own on each server"
-	if b.Sessions > 0 {
-		by = fmt.Sprintf("%d %s of its own", b.Sessions, table.Plural(b.Sessions, "session"))
-	}
-	return fmt.Sprintf("; beside a background of %d reads and %d writes per second on %d %s of %d bytes, by %s",
-		b.Reads, b.Writes, b.Znodes, table.Plural(b.Znodes, "znode"), b.Bytes, by)
 }

@@ -41,21 +41,6 @@ func TestParseBackground(t *testing.T) {
 	}
 }
 
-func TestLoadDescribesTheBackground(t *testing.T) {
-	s, err := Load("testdata/background-sound.yaml", catalog.Recipes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := "; beside a background of 500 reads and 100 writes per second on 1000 znodes of 1024 bytes, by 6 sessions of its own"
-	if got := s.Load(); !strings.HasSuffix(got, want) {
-		t.Errorf("got %q, want %q at the end", got, want)
-	}
-	s.Background.Sessions = 0
-	if got := s.Load(); !strings.HasSuffix(got, "by a session of its own on each server") {
-		t.Errorf("got %q", got)
-	}
-}
-
 // A background that did not come from a file is checked, too, such as one that a flag gave.
 func TestValidateBackground(t *testing.T) {
 	s, err := Load("testdata/background-sound.yaml", catalog.Recipes())

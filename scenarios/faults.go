@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -25,26 +23,9 @@ func (s *Scenario) EffectiveSessionTimeout() time.Duration {
 	return cmp.Or(s.SessionTimeout, ensemble.SessionTimeout)
 }
 
-// describeFailure returns words that follow the description of a load; empty if nothing fails.
-func (s *Scenario) describeFailure() string {
-	text := ""
-	if len(s.Faults) > 0 {
-		text = "; meanwhile " + strings.Join(list.Map(s.Faults, faults.Words), "; ")
-	}
-	if s.SessionTimeout > 0 {
-		text += fmt.Sprintf("; sessions time out after %s", s.SessionTimeout)
-	}
-	if s.Roam {
-		text += "; clients whose server fails connect to another one"
-	}
-	return text
-}
-
 // validateFaults checks the fields about failure as far as they do not depend on the engine; for that, see [faults.Unable].
 func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
-	if t := s.SessionTimeout; t != 0 && (t < minSessionTimeout || t > maxSessionTimeout) {
-		p.add("session-timeout", "wants %s to %s, not %s", minSessionTimeout, maxSessionTimeout, t)
-	}
+	limit(p, "session-timeout", s.EffectiveSessionTimeout(), minSessionTimeout, maxSessionTimeout)
 	if s.Mode == Lockstep || recipe == nil || len(s.Clients) == 0 {
 		return // the mistakes in these fields are reported first: the faults depend on them
 	}
@@ -82,20 +63,6 @@ func AbilityOf(engine ensemble.Engine, voters int) faults.Ability {
 		a.Servers = faults.Servers()
 	default:
 		a.MinSessionTimeout, a.MaxSessionTimeout = 0, 0 // unknown
-	}
-	return a
-}
-
-// AbilityNow returns what can fail on an ensemble that is up. It may have been started by another version of zkbench.
-func AbilityNow(e ensemble.Ensemble, engine ensemble.Engine) faults.Ability {
-	a := AbilityOf(engine, 1)
-	a.Kinds, a.Servers = nil, nil
-	for _, fault := range ensemble.ServerFaultsOf(e) {
-		a.Kinds = append(a.Kinds, faults.Kind(fault))
-	}
-	a.Kinds = append(a.Kinds, faults.ClientKinds()...)
-	for _, s := range e.Servers() {
-		a.Servers = append(a.Servers, s.Name)
 	}
 	return a
 }

@@ -21,15 +21,6 @@ func faulty(t *testing.T) Scenario {
 	return s
 }
 
-func TestLoadSaysWhatFails(t *testing.T) {
-	s := faulty(t)
-	want := "20s at the clients' own pace after 0s of warm-up; meanwhile a holder ignores requests of other clients at 1s, to the end; " +
-		"zoo1 is killed at 2s, to the end; zoo2 is killed at 3s, for 5s; sessions time out after 4s; clients whose server fails connect to another one"
-	if got := s.Load(); got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 // A quick run of a scenario with faults keeps all faults, and is valid.
 func TestQuickKeepsFaults(t *testing.T) {
 	for _, tt := range []struct{ clients, want []int }{

@@ -2,51 +2,130 @@ package scenarios
 
 import (
 	"errors"
+	"strings"
+	"time"
 
+	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
 )
 
-type group struct {
-	name string
-	has  func(Scenario) bool // of the embedded scenarios
-}
-
-// OverviewGroup is the name of the scenarios that `zkbench report --overview` shows.
-const OverviewGroup = "overview"
-
-// groups returns the groups of embedded scenarios. The fault matrix is a further group, whose scenarios are generated.
-func groups() []group {
-	return []group{
-		{"all", func(Scenario) bool { return true }},
-		{"lockstep", func(s Scenario) bool { return s.Mode == Lockstep && !s.Heap }}, // only real servers have heaps
-		{OverviewGroup, func(s Scenario) bool { return s.Overview != "" }},
-	}
-}
+// The groups of embedded scenarios, besides the fault matrix, whose scenarios are generated.
+const (
+	allGroup      = "all"
+	lockstepGroup = "lockstep" // without heaps, which only real servers have
+	// OverviewGroup is the name of the scenarios that `zkbench report --overview` shows.
+	OverviewGroup = "overview"
+)
 
 // Groups returns the names of all groups of scenarios.
-func Groups() []string {
-	var names []string
-	for _, g := range groups() {
-		names = append(names, g.name)
-	}
-	return append(names, MatrixName)
-}
+func Groups() []string { return []string{allGroup, lockstepGroup, OverviewGroup, MatrixName} }
 
 // Group returns the scenarios of a group; none if there is no such group. The error lists the scenarios that have mistakes.
 func Group(name string, recipes []variants.Recipe) (selected []Scenario, err error) {
-	if name == MatrixName {
+	switch name {
+	case allGroup, lockstepGroup, OverviewGroup:
+	case MatrixName:
 		return Matrix(recipes), nil
+	default:
+		return nil, nil
 	}
-	for _, g := range groups() {
-		if g.name != name {
-			continue
-		}
-		for _, one := range Names() {
-			s, loadErr := Load(one, recipes)
-			if err = errors.Join(err, loadErr); loadErr == nil && g.has(s) {
-				selected = append(selected, s)
-			}
+	for _, one := range Names() {
+		s, loadErr := Load(one, recipes)
+		err = errors.Join(err, loadErr)
+		lockstep, overview := s.Mode == Lockstep && !s.Heap, s.Overview != ""
+		if loadErr == nil && (name == allGroup || name == lockstepGroup && lockstep || name == OverviewGroup && overview) {
+			selected = append(selected, s)
 		}
 	}
 	return selected, err
+}
+
+// MatrixName is the name under which the scenarios of [Matrix] are run together.
+const MatrixName = "fault-matrix"
+
+// MatrixFault is one column of the fault matrix: a fault, with which all variants are measured.
+type MatrixFault struct {
+	Name     string
+	Schedule []faults.Fault
+	Window   time.Duration
+	Roam     bool
+}
+
+// The durations of the matrix. A session runs out and an election ends within the longer window.
+const (
+	matrixTimeout      = 4 * time.Second
+	matrixFixedTimeout = 30 * time.Second // for clients that cannot join again: longer than an election on a busy machine
+	matrixShort        = 3 * time.Second
+	matrixLong         = 10 * time.Second
+	matrixClients      = 6
+)
+
+// MatrixFaults returns the columns of the fault matrix.
+func MatrixFaults() []MatrixFault {
+	at := func(f faults.Fault) []faults.Fault {
+		f.At = time.Second
+		return []faults.Fault{f}
+	}
+	server := func(name string, kind faults.Kind, whom string) MatrixFault {
+		return MatrixFault{name, at(faults.Fault{Kind: kind, Whom: whom, For: matrixTimeout / 2}), matrixLong, true}
+	}
+	return []MatrixFault{
+		{"stop-holder", at(faults.Fault{Kind: faults.Stop, Whom: faults.Holder}), matrixLong, false},
+		{"stop-waiter", at(faults.Fault{Kind: faults.Stop, Whom: faults.Waiter}), matrixLong, false},
+		{"expire-holder", at(faults.Fault{Kind: faults.Expire, Whom: faults.Holder}), matrixShort, false},
+		{"expire-any", at(faults.Fault{Kind: faults.Expire, Whom: faults.Any}), matrixShort, false},
+		{"cut-all", at(faults.Fault{Kind: faults.Cut, Whom: faults.All}), matrixShort, false},
+		{"lose-requests", eachWrite(func(op string) faults.Fault { return faults.Fault{Before: op} }), matrixShort, false},
+		{"lose-replies", eachWrite(func(op string) faults.Fault { return faults.Fault{After: op} }), matrixShort, false},
+		server("kill-leader", faults.Kill, faults.Leader),
+		server("kill-follower", faults.Kill, faults.Follower),
+		server("pause-leader", faults.Pause, faults.Leader),
+		server("cut-off-follower", faults.Partition, faults.Follower),
+	}
+}
+
+// eachWrite returns, for each operation that writes, a repeated cut of the connection of a random client.
+func eachWrite(at func(op string) faults.Fault) []faults.Fault {
+	var schedule []faults.Fault
+	for i, op := range []string{"create", "delete", "setData", "multi"} {
+		f := at(op)
+		f.Kind, f.Whom = faults.Cut, faults.Any
+		f.At, f.Every = time.Duration(2+i)*100*time.Millisecond, 400*time.Millisecond
+		schedule = append(schedule, f)
+	}
+	return schedule
+}
+
+// Matrix returns one scenario for each recipe and each fault that applies to it. A scenario has all variants of its recipe.
+func Matrix(recipes []variants.Recipe) []Scenario {
+	var out []Scenario
+	for _, recipe := range recipes {
+		for _, f := range MatrixFaults() {
+			if s := f.scenario(recipe); len(s.Validate(recipes)) == 0 {
+				out = append(out, s)
+			}
+		}
+	}
+	return out
+}
+
+func (f MatrixFault) scenario(recipe variants.Recipe) Scenario {
+	s := Default()
+	s.Name, s.Recipe = strings.Join([]string{MatrixName, recipe.Name, f.Name}, "-"), recipe.Name
+	s.Question = "What does the fault " + f.Name + " do to " + recipe.Name + "?"
+	s.Clients, s.Size, s.Repeats = []int{matrixClients}, recipe.UsualSize(), 1
+	s.Duration, s.Hold, s.Think = f.Window, 2*time.Millisecond, time.Millisecond
+	s.SessionTimeout, s.Faults, s.Roam = matrixTimeout, f.Schedule, f.Roam
+	if recipe.Fixed {
+		s.SessionTimeout = matrixFixedTimeout
+	}
+	return s
+}
+
+// FaultOfMatrix returns the fault of a scenario of the matrix; empty for any other scenario.
+func FaultOfMatrix(scenario string) (fault string) {
+	if cell, ok := strings.CutPrefix(scenario, MatrixName+"-"); ok {
+		_, fault, _ = strings.Cut(cell, "-") // after the recipe
+	}
+	return fault
 }

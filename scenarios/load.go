@@ -22,20 +22,14 @@ import (
 var embedded embed.FS
 
 // Names returns the names of the embedded scenarios, sorted.
-func Names() []string {
-	names := list.Map(filesOf("*"), func(file string) string { return strings.TrimSuffix(path.Base(file), ".yaml") })
-	slices.Sort(names)
-	return names
-}
+func Names() []string { return slices.Sorted(slices.Values(list.Map(embeddedFiles(), nameOf))) }
 
-// filesOf returns the files of the embedded scenarios of that name, which may be a pattern.
-func filesOf(name string) []string {
-	files, err := fs.Glob(embedded, "questions/*/"+name+".yaml")
-	if err != nil {
-		return nil // no scenario has such a name
-	}
+func embeddedFiles() []string {
+	files, _ := fs.Glob(embedded, "questions/*/*.yaml") // the pattern is valid
 	return files
 }
+
+func nameOf(file string) string { return strings.TrimSuffix(path.Base(file), ".yaml") }
 
 // Load returns the scenario of that name, or the scenario in a file if the argument looks like a path. The error lists every
 // mistake in the file with its line.
@@ -47,18 +41,16 @@ func Load(nameOrPath string, recipes []variants.Recipe) (Scenario, error) {
 		}
 		return Parse(nameOrPath, text, recipes)
 	}
-	files := filesOf(nameOrPath)
-	if len(files) != 1 || !slices.Contains(Names(), nameOrPath) {
+	files := embeddedFiles()
+	at := slices.IndexFunc(files, func(file string) bool { return nameOf(file) == nameOrPath })
+	if at < 0 {
 		if slices.Contains(Groups(), nameOrPath) {
 			return Scenario{}, fmt.Errorf("%s stands for several scenarios: give it alone", nameOrPath)
 		}
 		return Scenario{}, fmt.Errorf("there is no scenario %q%s", nameOrPath, strict.Nearest(nameOrPath, Names()))
 	}
-	text, err := embedded.ReadFile(files[0])
-	if err != nil {
-		return Scenario{}, fmt.Errorf("read the scenario: %w", err)
-	}
-	return Parse(path.Join("scenarios", files[0]), text, recipes)
+	text, _ := embedded.ReadFile(files[at]) // it is one of the embedded files
+	return Parse(path.Join("scenarios", files[at]), text, recipes)
 }
 
 // Parse reads a scenario from YAML; file is its name in error messages.

@@ -3,11 +3,8 @@ package scenarios
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/list"
 )
 
 // Mode is how a load is paced.
@@ -72,28 +69,5 @@ func (s *Scenario) validateOpen(p *problems) {
 	if len(s.Rate) == 0 && len(s.Stages) == 0 {
 		p.add("rate", "is missing: how many operations per second arrive, such as [100, 200]?")
 	}
-	for i, rate := range s.Rate {
-		if rate < 1 || rate > maxRate {
-			p.add("rate", "wants 1 to %d operations per second, not %d", maxRate, rate)
-		}
-		if slices.Contains(s.Rate[:i], rate) {
-			p.add("rate", "has %d twice", rate)
-		}
-	}
-}
-
-func (s *Scenario) describePace() string {
-	switch {
-	case s.Mode == Lockstep:
-		return "in lockstep"
-	case len(s.Stages) > 0:
-		return s.describeStages()
-	case s.Mode == Open:
-		return fmt.Sprintf("%s operations per second (%s arrivals) for %s after %s of warm-up",
-			strings.Join(list.Map(s.Rate, strconv.Itoa), ", "), s.Arrivals, s.Duration, s.WarmUp)
-	case s.Operations > 0:
-		return fmt.Sprintf("%d operations of each client", s.Operations)
-	default:
-		return fmt.Sprintf("%s at the clients' own pace after %s of warm-up", s.Duration, s.WarmUp)
-	}
+	p.loads("rate", s.Rate, maxRate)
 }

@@ -104,10 +104,6 @@ func (s *Scenario) KnownBroken(v variants.Variant) string {
 // ExpectsBreach reports whether a variant is expected to break its promise under this load.
 func (s *Scenario) ExpectsBreach(v variants.Variant) bool { return slices.Contains(s.Broken, v.Name) }
 
-func variantNames(recipe variants.Recipe) []string {
-	return list.Map(recipe.All(), func(v variants.Variant) string { return v.Name })
-}
-
 // Selected returns the variants that the scenario compares, in the recipe's order. It leaves out variants that cannot run in
 // its mode. Variants of libraries and known-broken ones run only if the scenario names them. Without a list of variants, a
 // variant whose breach the scenario expects runs, too.
@@ -137,11 +133,6 @@ func (s *Scenario) Measurements(recipes []variants.Recipe) int {
 		return 0
 	}
 	return len(s.Clients) * len(s.Rates()) * len(s.Selected(*recipe))
-}
-
-// Load describes in words how the load is paced, its background and its faults.
-func (s *Scenario) Load() string {
-	return s.describePace() + s.describeBackground() + s.describeFailure()
 }
 
 // The limits of a quick run, which shows that everything works but measures nothing.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/variants"
@@ -30,8 +31,9 @@ func TestEmbeddedScenariosAreValid(t *testing.T) {
 		if s.Name != name || s.Question == "" {
 			t.Errorf("%s.yaml calls itself %q and asks %q", name, s.Name, s.Question)
 		}
-		if files, folder := filesOf(name), "questions/"+s.Recipe+"/"; len(files) != 1 || !strings.HasPrefix(files[0], folder) {
-			t.Errorf("%s is in %v, want one file in %s", name, files, folder)
+		files := list.Where(embeddedFiles(), func(file string) bool { return nameOf(file) == name })
+		if want := "questions/" + s.Recipe + "/" + name + ".yaml"; !slices.Equal(files, []string{want}) {
+			t.Errorf("%s is in %v, want %s", name, files, want)
 		}
 	}
 }
@@ -101,8 +103,8 @@ func TestTimesAreLimited(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, name := range Names() {
-		text, err := embedded.ReadFile(filesOf(name)[0])
+	for _, file := range embeddedFiles() {
+		text, err := embedded.ReadFile(file)
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -159,20 +158,4 @@ func (s *Scenario) joined(before time.Duration, including bool) (sum float64) {
 		begin += stage.For
 	}
 	return sum
-}
-
-func (s *Scenario) describeStages() string {
-	unit := "clients at their own pace"
-	if s.Mode == Open {
-		unit = fmt.Sprintf("operations per second (%s arrivals)", s.Arrivals)
-	}
-	var parts []string
-	for _, stage := range s.Stages {
-		how := ""
-		if stage.Ramp {
-			how = "changing to "
-		}
-		parts = append(parts, fmt.Sprintf("%s%d for %s", how, stage.Level(), stage.For))
-	}
-	return fmt.Sprintf("%s: %s; after %s of warm-up", unit, strings.Join(parts, ", "), s.WarmUp)
 }

@@ -42,12 +42,19 @@ func (p *problems) add(field, format string, args ...any) {
 	*p = append(*p, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
 }
 
-func limit[T int | time.Duration](p *problems, field string, value, most T) {
-	if value < 0 {
-		p.add(field, "cannot be negative (%v)", value)
+func limit[T int | time.Duration](p *problems, field string, value, least, most T) {
+	if value < least || value > most {
+		p.add(field, "wants %v to %v, not %v", least, most, value)
 	}
-	if value > most {
-		p.add(field, "wants at most %v, not %v", most, value)
+}
+
+// loads adds a mistake for each number of clients, or rate, that is not from 1 to most or is given twice.
+func (p *problems) loads(field string, numbers []int, most int) {
+	for i, n := range numbers {
+		limit(p, field, n, 1, most)
+		if slices.Contains(numbers[:i], n) {
+			p.add(field, "has %d twice", n)
+		}
 	}
 }
 
@@ -77,26 +84,23 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 		p.add("recipe", "there is no recipe %q%s", s.Recipe, strict.Nearest(s.Recipe, names))
 	}
 	s.validateClaims(&p, recipe)
-	s.validateClients(&p)
-	for _, f := range []struct {
-		name  string
-		value int
-	}{{"size", s.Size}, {"repeats", s.Repeats}} {
-		if f.value < 1 {
-			p.add(f.name, "wants at least 1, not %d", f.value)
-		}
+	if len(s.Clients) == 0 {
+		p.add("clients", "is missing: how many clients, such as [1, 10, 50]?")
 	}
+	p.loads("clients", s.Clients, maxClients)
+	limit(&p, "size", s.Size, 1, maxUnits)
+	limit(&p, "repeats", s.Repeats, 1, maxMeasurements)
 	if s.BystanderRate < 1 || s.BystanderRate > maxBystanderRate {
 		p.add("bystander-rate", "wants 1 to %d reads per second, not %d: bystanders must not become load",
 			maxBystanderRate, s.BystanderRate)
 	}
-	limit(&p, "duration", s.Duration, maxLoad)
-	limit(&p, "warm-up", s.WarmUp, maxLoad)
-	limit(&p, "hold", s.Hold, maxPause)
-	limit(&p, "think", s.Think, maxPause)
-	limit(&p, "at-most", s.AtMost, maxLoad)
+	limit(&p, "duration", s.Duration, 0, maxLoad)
+	limit(&p, "warm-up", s.WarmUp, 0, maxLoad)
+	limit(&p, "hold", s.Hold, 0, maxPause)
+	limit(&p, "think", s.Think, 0, maxPause)
+	limit(&p, "at-most", s.AtMost, 0, maxLoad)
 	s.validateStages(&p)
-	limit(&p, "operations", s.Operations, maxOperations)
+	limit(&p, "operations", s.Operations, 0, maxOperations)
 	s.validateMode(&p)
 	s.validateAtMost(&p, s.defaultSize(recipes))
 	s.validateBackground(&p)
@@ -108,7 +112,7 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 // variant reports whether a recipe has a variant of that name, and adds a mistake otherwise. given is the name as written in
 // the field.
 func (p *problems) variant(field string, recipe variants.Recipe, given, name string) bool {
-	names := variantNames(recipe)
+	names := list.Map(recipe.All(), func(v variants.Variant) string { return v.Name })
 	known := slices.Contains(names, name)
 	if !known {
 		p.add(field, "recipe %s has no variant %q%s", recipe.Name, given, strict.Nearest(name, names))
@@ -206,24 +210,6 @@ func alwaysCounted(recipe variants.Recipe, metric string, mentioned []string) bo
 	return !slices.ContainsFunc(recipe.All(), func(v variants.Variant) bool {
 		return slices.Contains(mentioned, v.Name) && !v.ForgoneAlways(variants.Loss(metric))
 	})
-}
-
-func (s *Scenario) validateClients(p *problems) {
-	if len(s.Clients) == 0 {
-		p.add("clients", "is missing: how many clients, such as [1, 10, 50]?")
-		return
-	}
-	for i, n := range s.Clients {
-		if n < 1 {
-			p.add("clients", "wants numbers of at least 1, not %d", n)
-		}
-		if slices.Contains(s.Clients[:i], n) {
-			p.add("clients", "has %d twice", n)
-		}
-	}
-	if most := slices.Max(s.Clients); most > maxClients {
-		p.add("clients", "wants at most %d, not %d", maxClients, most)
-	}
 }
 
 // validateProducts divides limits instead of multiplying numbers, to avoid overflow.

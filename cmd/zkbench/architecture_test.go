@@ -93,7 +93,7 @@ plots/page:               results/compare results/table
 
 scenarios/faults:         ensemble ensemble/wire results results/list results/strict
 scenarios:                faults variants ensemble ensemble/wire
-scenarios:                results results/list results/metric results/claim results/strict results/table
+scenarios:                results results/list results/metric results/claim results/strict
 scenarios/drivers:        scenarios variants ensemble results/list
 scenarios/machine:        ensemble results
 scenarios/pool:           drivers variants variants/session ensemble ensemble/dial ensemble/namespace ensemble/wire results
@@ -106,7 +106,7 @@ scenarios/runner:         results results/list results/metric results/recorder r
 scenarios/exporter:       runner
 scenarios/progress:       runner results/list results/screen results/table
 scenarios/search:         scenarios pool runner variants results results/metric results/store results/capacity
-scenarios/campaign:       scenarios ensemble ensemble/auto ensemble/container ensemble/process
+scenarios/campaign:       scenarios ensemble ensemble/auto ensemble/process
 scenarios/campaign:       results results/list results/store results/outcome results/gate
 scenarios/observe:        scenarios variants/catalog ensemble/proxy ensemble/wire
 scenarios/observe:        results results/list results/recorder results/screen results/table
@@ -116,7 +116,7 @@ cmd/zkbench:              everything
 
 // otherFiles are the files of this package that do not belong to one command: the program and the flags, files and servers that
 // commands share. Code that does not belong to the command line has its own package.
-var otherFiles = []string{"main", "root", "exit", "signals", "outputs", "load_flags", "ensemble_flags", "target"}
+var otherFiles = []string{"main", "root", "outputs", "flags", "target"}
 
 func TestOneFilePerCommand(t *testing.T) {
 	want := slices.Clone(otherFiles)

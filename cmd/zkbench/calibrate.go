@@ -78,13 +78,13 @@ func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
 func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags) error {
 	var entries []gate.Resolution
 	err := a.withSeries(cmd, name, f, func(ctx context.Context, s *campaign.Series) error {
-		pairs, err := s.Measure(ctx, f.rules.Rule.ScreenPairs, f.rules.CheckPair)
+		pairs, err := s.Measure(ctx, f.rules.Rule.ScreenPairs, s.Load, f.rules.CheckPair)
 		if err != nil {
 			return err
 		}
 		f.rules.Now = time.Now()
 		if entries, err = gate.Calibrate(gate.Pairs{Screen: pairs}, f.rules); err != nil {
-			return exitError{outcome.CodeInvalid, errors.Join(append(s.Unreadable, err)...)}
+			return outcome.With(outcome.CodeInvalid, errors.Join(append(s.Unreadable, err)...))
 		}
 		return nil
 	})
@@ -147,9 +147,6 @@ func (a *app) withSeries(
 	}
 	starts := func(engine ensemble.Engine) (done func()) { return a.started.starts(engine, f.ensemble.Name) }
 	where, down, err := campaign.Share(ctx, f.ensemble.Choice, f.ensemble.Options, starts)
-	if errors.Is(err, campaign.ErrNoEnsemble) {
-		return usage(err)
-	}
 	if err != nil {
 		return asUsage(err)
 	}
@@ -159,27 +156,11 @@ func (a *app) withSeries(
 	}
 	s.Where = where
 	fmt.Fprintf(a.stderr, "results and logs are kept in %s; all runs have the flags %s\n", s.Folder, strings.Join(s.Arguments(), " "))
-	err = failedSeries(measure(ctx, s))
-	return errors.Join(err, s.Record())
-}
-
-// failedSeries adds the exit code to the error of a series that ended because of a broken promise, or without a decision.
-func failedSeries(err error) error {
-	switch {
-	case errors.Is(err, campaign.ErrBroken):
-		return exitError{outcome.CodeBroken, err}
-	case errors.Is(err, campaign.ErrHopeless):
-		return exitError{outcome.CodeInvalid, err}
-	default:
-		return err
-	}
+	return errors.Join(measure(ctx, s), s.Record())
 }
 
 // prepareSeries checks flags and files, and sets all fields of the series but its ensemble.
 func prepareSeries(cmd *cobra.Command, scenario string, f *pairFlags) error {
-	if err := f.ensemble.check(); err != nil {
-		return err
-	}
 	s := &f.series
 	loaded, err := scenarios.Load(scenario, catalog.Recipes())
 	if err == nil {

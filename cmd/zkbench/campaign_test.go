@@ -57,9 +57,9 @@ func TestCutShort(t *testing.T) {
 		{outcome.Regression, errors.New("x"), outcome.CodeFailed},
 		{outcome.Violation, context.Canceled, outcome.CodeInterrupted},
 		{outcome.Violation, errors.New("x"), outcome.CodeBroken},
-		{outcome.Pass, exitError{outcome.CodeBroken, errors.New("x")}, outcome.CodeBroken},
-		{outcome.Regression, exitError{outcome.CodeInvalid, errors.New("x")}, outcome.CodeInvalid},
-		{outcome.Pass, errors.Join(exitError{outcome.CodeInvalid, errors.New("x")}, errors.New("y")), outcome.CodeFailed},
+		{outcome.Pass, outcome.With(outcome.CodeBroken, errors.New("x")), outcome.CodeBroken},
+		{outcome.Regression, outcome.With(outcome.CodeInvalid, errors.New("x")), outcome.CodeInvalid},
+		{outcome.Pass, errors.Join(outcome.With(outcome.CodeInvalid, errors.New("x")), errors.New("y")), outcome.CodeFailed},
 	} {
 		r := cutShort(gate.NewReport([]gate.Check{{Outcome: tt.found}}, nil), tt.err)
 		if r.Code != tt.want {

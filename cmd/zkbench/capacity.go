@@ -52,7 +52,7 @@ plot' draws and 'zkbench gate --rules' holds to limits.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.capacity(cmd, args[0], &f) },
 	}
 	takeScenarios(cmd, 1)
-	f.Save, f.Log, f.load = save, a.stderr, bindLoad(cmd, true)
+	f.Log, f.load = a.stderr, bindLoad(cmd, true)
 	flags := cmd.Flags()
 	flags.Lookup("clients").Usage = "number of clients of all trials by rate\n(default: the scenario's largest)"
 	flags.Lookup("repeats").Usage = "measurements of each trial"
@@ -85,11 +85,11 @@ func (a *app) capacity(cmd *cobra.Command, name string, f *capacityFlags) error 
 	if err != nil {
 		return err
 	}
-	if err := t.Scenario.Unable(where.ability()); err != nil {
-		return usage(err)
+	if err := a.admit([]scenarios.Scenario{t.Scenario}, where); err != nil {
+		return err
 	}
 	largest, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckResources(s, where.engine) })
-	if err := errors.Join(f.ensemble.check(), checkFile("json", f.json), usage(err)); err != nil {
+	if err := errors.Join(checkFile("json", f.json), usage(err)); err != nil {
 		return err
 	}
 	if err := removeFormer("json", f.json); err != nil {
@@ -104,7 +104,7 @@ func (a *app) capacity(cmd *cobra.Command, name string, f *capacityFlags) error 
 }
 
 func (a *app) search(ctx context.Context, t *search.Trials, largest scenarios.Scenario, where site) (r capacity.Report, err error) {
-	err = a.withTarget(ctx, []scenarios.Scenario{largest}, where, nil, func(on *runner.Runner, shown *progress.Progress) error {
+	err = a.withTarget(ctx, []scenarios.Scenario{largest}, where, func(on *runner.Runner, shown *progress.Progress) error {
 		if _, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckConnections(s, on.Ensemble.Servers()) }); err != nil {
 			return usage(err)
 		}
@@ -175,10 +175,10 @@ func (a *app) finish(t *search.Trials, r capacity.Report, copied string) error {
 	a.printDoubts(t)
 	fmt.Fprintf(a.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", t.Folder, t.Folder)
 	if report.WriteBreaches(a.stdout, t.Documents) {
-		return errors.Join(err, exitError{outcome.CodeBroken, errors.New("a recipe broke its promise")})
+		return errors.Join(err, outcome.With(outcome.CodeBroken, errors.New("a recipe broke its promise")))
 	}
 	if len(r.Unknown()) > 0 {
-		err = errors.Join(err, exitError{outcome.CodeInvalid, errors.New("a capacity was not found")})
+		err = errors.Join(err, outcome.With(outcome.CodeInvalid, errors.New("a capacity was not found")))
 	}
 	return err
 }

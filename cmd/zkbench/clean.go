@@ -30,8 +30,7 @@ with everything below them. Nothing else is removed.
 
 A root is in use while the session of its run is alive, which an ephemeral znode
 below it shows. The servers end the session of a killed run after its timeout,
-usually 30 s. A root without such a znode was created by an older zkbench. It
-may be in use, and is removed only if its name is given as ROOT.
+usually 30 s. With ROOTs, only these are removed.
 
 Exit codes: 0 nothing is left to remove; 1 something could not be removed;
 2 usage; 130 interrupted.`,
@@ -65,7 +64,7 @@ func (a *app) clean(ctx context.Context, f cleanFlags, names []string) error {
 	if err != nil {
 		return err
 	}
-	removable, err := a.selectRoots(found, named, f)
+	removable, err := a.selectRoots(found, named)
 	switch {
 	case len(removable) == 0:
 		fmt.Fprintln(a.stdout, "nothing to remove")
@@ -94,7 +93,7 @@ func cleanHint(servers string) string { return "zkbench clean --servers " + serv
 
 // selectRoots prints the state of each root, and returns the roots to remove. It returns an error if a root that was named
 // is in use.
-func (a *app) selectRoots(found []namespace.Found, named []string, f cleanFlags) (removable []namespace.Found, err error) {
+func (a *app) selectRoots(found []namespace.Found, named []string) (removable []namespace.Found, err error) {
 	var errs []error
 	for _, path := range named {
 		if !slices.ContainsFunc(found, func(r namespace.Found) bool { return r.Path == path }) {
@@ -106,20 +105,15 @@ func (a *app) selectRoots(found []namespace.Found, named []string, f cleanFlags)
 		if len(named) > 0 && !asked {
 			continue
 		}
-		znodes := fmt.Sprintf("%d %s", r.Znodes, table.Plural(r.Znodes, "znode"))
-		switch {
-		case r.State == namespace.InUse:
-			fmt.Fprintf(a.stdout, "%s: in use, kept: the session of its run is alive (servers end it up to %s after a run is killed)\n",
-				r.Path, r.Timeout)
-			if asked {
-				errs = append(errs, fmt.Errorf("%s is in use", r.Path))
-			}
-		case r.State == namespace.Unmarked && !asked:
-			fmt.Fprintf(a.stdout, "%s: %s, kept: created by an older zkbench and may be in use; `%s %s` removes it\n",
-				r.Path, znodes, cleanHint(f.servers), r.Path)
-		default:
-			fmt.Fprintf(a.stdout, "%s: %s of a run that has ended\n", r.Path, znodes)
+		if !r.InUse {
+			fmt.Fprintf(a.stdout, "%s: %d %s of a run that has ended\n", r.Path, r.Znodes, table.Plural(r.Znodes, "znode"))
 			removable = append(removable, r)
+			continue
+		}
+		fmt.Fprintf(a.stdout, "%s: in use, kept: the session of its run is alive (servers end it up to %s after a run is killed)\n",
+			r.Path, r.Timeout)
+		if asked {
+			errs = append(errs, fmt.Errorf("%s is in use", r.Path))
 		}
 	}
 	return removable, errors.Join(errs...)
@@ -154,31 +148,23 @@ func (a *app) printLeftovers(ctx context.Context, servers []ensemble.Server, bas
 	}
 	defer c.Conn.Close()
 	paths, _ := c.List(ctx, base)
-	seen := map[namespace.State]int{}
+	left, used := 0, 0
 	for _, path := range paths {
-		f, there, err := c.Glance(ctx, path)
-		if err != nil {
+		switch f, there, err := c.Glance(ctx, path); {
+		case err != nil:
 			return
-		}
-		if there {
-			seen[f.State]++
+		case f.InUse:
+			used++
+		case there:
+			left++
 		}
 	}
-	for _, line := range []struct {
-		state  namespace.State
-		format string
-		detail any
-	}{
-		{namespace.Left, "%d earlier %s left znodes on these servers: `%s` removes them\n", cleanHint(list)},
-		{namespace.Unmarked, "%d %s of an older zkbench left znodes on these servers or may be under way: `%s` lists them\n", cleanHint(list)},
-		{
-			namespace.InUse,
-			"%d other %s under way on these servers, or killed within the last %s: runs disturb each other's numbers\n",
-			ensemble.SessionTimeout,
-		},
-	} {
-		if n := seen[line.state]; n > 0 {
-			fmt.Fprintf(a.stderr, line.format, n, table.Plural(n, "run"), line.detail)
-		}
+	if left > 0 {
+		fmt.Fprintf(a.stderr, "%d earlier %s left znodes on these servers: `%s` removes them\n",
+			left, table.Plural(left, "run"), cleanHint(list))
+	}
+	if used > 0 {
+		fmt.Fprintf(a.stderr, "%d other %s under way on these servers, or killed within the last %s: runs disturb each other's numbers\n",
+			used, table.Plural(used, "run"), ensemble.SessionTimeout)
 	}
 }

@@ -30,7 +30,7 @@ func session(t *testing.T, addr string) namespace.Client {
 	return c
 }
 
-// Roots whose sessions are gone are listed and removed; those in use, of an older zkbench, and everything else stay.
+// Roots whose sessions are gone are listed and removed; those in use, and everything else stay.
 func TestClean(t *testing.T) {
 	const left, used, old = "/zkbench-20260102T030405Z-0001", "/zkbench-20260102T030405Z-0002", "/zkbench-20260102T030405Z-0003"
 	for _, chroot := range []string{"", "/app/bench"} {
@@ -40,12 +40,13 @@ func TestClean(t *testing.T) {
 		if chroot != "" {
 			paths = append(paths, "/app", chroot)
 		}
-		for _, path := range append(paths, chroot+"/zkbench-mine", chroot+"/data", chroot+old, chroot+old+"/m1") {
+		for _, path := range append(paths, chroot+"/zkbench-mine", chroot+"/data") {
 			must.Do(t, c.CreateZnode(t.Context(), path, 0))
 		}
-		for path, owner := range map[string]namespace.Client{chroot + left: gone, chroot + used: c} {
+		for path, owner := range map[string]namespace.Client{chroot + left: gone, chroot + used: c, chroot + old: gone} {
 			must.Do(t, owner.Create(t.Context(), path, 30*time.Second))
 		}
+		must.Do(t, c.CreateZnode(t.Context(), chroot+old+"/m1", 0))
 		ensembletest.End(t, gone.Conn, c.Conn, chroot+left+"/owner")
 		servers := server.Addr() + chroot
 		for _, tt := range []struct {
@@ -55,12 +56,12 @@ func TestClean(t *testing.T) {
 			left []string // of the roots
 		}{
 			{[]string{"--dry-run"}, outcome.CodePass, []string{left + ": 1 znode of a run that has ended", used + ": in use", "up to 30s after",
-				old + ": 2 znodes, kept", "`zkbench clean --servers " + servers + " " + chroot + old + "`", "nothing was removed"}, []string{left, used, old}},
-			{nil, outcome.CodePass, []string{"removed " + chroot + left + " (1 znode)"}, []string{used, old}},
-			{nil, outcome.CodePass, []string{"nothing to remove"}, []string{used, old}},
-			{[]string{used}, outcome.CodeFailed, []string{used + " is in use"}, []string{used, old}},
-			{[]string{chroot + old}, outcome.CodePass, []string{"removed " + chroot + old + " (2 znodes)"}, []string{used}},
-			{[]string{old[1:]}, outcome.CodePass, []string{old + ": not there"}, []string{used}},
+				old + ": 2 znodes of a run that has ended", "nothing was removed"}, []string{left, used, old}},
+			{[]string{chroot + old}, outcome.CodePass, []string{"removed " + chroot + old + " (2 znodes)"}, []string{left, used}},
+			{[]string{old[1:]}, outcome.CodePass, []string{old + ": not there"}, []string{left, used}},
+			{nil, outcome.CodePass, []string{"removed " + chroot + left + " (1 znode)"}, []string{used}},
+			{nil, outcome.CodePass, []string{"nothing to remove"}, []string{used}},
+			{[]string{used}, outcome.CodeFailed, []string{used + " is in use"}, []string{used}},
 		} {
 			stdout, stderr, code := command(t.Context(), append([]string{"clean", "--servers", servers}, tt.args...)...)
 			hasAll(t, stdout+stderr, tt.says...)

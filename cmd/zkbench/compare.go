@@ -20,36 +20,33 @@ import (
 )
 
 type compareFlags struct {
-	base, format string
-	sides        sidesFlags
+	format string
+	sides  sidesFlags
 }
 
 type sidesFlags struct {
-	metrics []string
-	across  []string
+	compare.Options
+	across []string
 }
 
 func (f *sidesFlags) bind(cmd *cobra.Command) {
-	cmd.Flags().StringSliceVar(&f.metrics, "metrics", nil,
+	cmd.Flags().StringSliceVar(&f.Metrics, "metrics", nil,
 		"names or patterns of metrics (default: ops/s,\ntwo medians, requests, writes, notifications, herds)")
 	cmd.Flags().StringSliceVar(&f.across, "across", nil,
 		"a difference to compare across (repeatable):\n"+strings.Join(texts(compare.Subjects()), ", "))
 	allow(cmd, "across", compare.Subjects())
 }
 
-func (f sidesFlags) check(args []string) error {
+// check checks the flags for the comparison of results, and completes its options.
+func (f *sidesFlags) check(args []string) error {
+	f.Across = list.Map(f.across, func(s string) grouping.Aspect { return grouping.Aspect(s) })
 	errs := []error{twice(args, "name two different runs")}
-	for _, pattern := range f.metrics {
+	for _, pattern := range f.Metrics {
 		if _, err := path.Match(pattern, ""); err != nil {
 			errs = append(errs, fmt.Errorf("--metrics: %q is not a pattern: %w", pattern, err))
 		}
 	}
 	return usage(errors.Join(errs...))
-}
-
-func (f sidesFlags) options() compare.Options {
-	across := list.Map(f.across, func(s string) grouping.Aspect { return grouping.Aspect(s) })
-	return compare.Options{Metrics: f.metrics, Across: across}
 }
 
 func twice(args []string, why string) error {
@@ -95,7 +92,8 @@ The exit code reports whether there was something to compare, not the outcome.`,
 		RunE: func(_ *cobra.Command, args []string) error { return a.compare(args, f) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.base, "base", "", "`variant` of a run to compare the others with\n(default: the overview's naive one, or the first)")
+	flags.StringVar(&f.sides.Base, "base", "",
+		"`variant` of a run to compare the others with\n(default: the overview's naive one, or the first)")
 	f.sides.bind(cmd)
 	flags.StringVar(&f.format, "format", table.Formats()[0], strings.Join(table.Formats(), ", "))
 	allow(cmd, "format", table.Formats())
@@ -107,20 +105,18 @@ func (a *app) compare(args []string, f compareFlags) error {
 	if err := f.sides.check(args); err != nil {
 		return err
 	}
-	if f.base != "" && len(args) > 1 {
+	if f.sides.Base != "" && len(args) > 1 {
 		return usage(errors.New("--base names a variant of a single run; of several runs, the first one is the base"))
 	}
 	sides, err := a.readSides(args)
 	if err != nil {
 		return err
 	}
-	options := f.sides.options()
-	options.Base = f.base
 	var c compare.Comparison
 	if len(sides) == 1 {
-		c, err = compare.Variants(sides[0], options)
+		c, err = compare.Variants(sides[0], f.sides.Options)
 	} else {
-		c, err = compare.Runs(sides, options)
+		c, err = compare.Runs(sides, f.sides.Options)
 	}
 	if err != nil {
 		return usage(err)

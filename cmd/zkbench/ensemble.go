@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,8 +52,8 @@ func upCommand(a *app) *cobra.Command {
 		Example: "  zkbench ensemble up\n  zkbench ensemble up --ensemble process --ports 2181,2182,2183",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := cmp.Or(f.check(), usage(checkPorts(f.Ports))); err != nil {
-				return err
+			if err := checkPorts(f.Ports); err != nil {
+				return usage(err)
 			}
 			return a.up(cmd.Context(), f)
 		},
@@ -90,26 +89,17 @@ func (a *app) up(ctx context.Context, f ensembleFlags) error {
 	return a.printStatus(ctx, e, f.Name)
 }
 
-func onEnsemble(use, short string, run func(ctx context.Context, f ensembleFlags) error) (*cobra.Command, *ensembleFlags) {
-	f := new(ensembleFlags)
-	cmd := &cobra.Command{
-		Use: use, Short: short, Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := ensemble.CheckName(f.Name); err != nil {
-				return usage(err)
-			}
-			return run(cmd.Context(), *f)
-		},
-	}
+// onEnsemble completes a command on the ensemble that --name chooses.
+func onEnsemble(cmd *cobra.Command, f *ensembleFlags, run func(ctx context.Context, args []string) error) *cobra.Command {
 	f.bindName(cmd)
-	return cmd, f
+	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) }
+	return cmd
 }
 
 func downCommand(a *app) *cobra.Command {
-	cmd, _ := onEnsemble("down", "End an ensemble, or remove what a crash left of one", func(ctx context.Context, f ensembleFlags) error {
-		return a.down(ctx, f.Name)
-	})
-	return cmd
+	var f ensembleFlags
+	cmd := &cobra.Command{Use: "down", Short: "End an ensemble, or remove what a crash left of one", Args: noArguments}
+	return onEnsemble(cmd, &f, func(ctx context.Context, _ []string) error { return a.down(ctx, f.Name) })
 }
 
 func (a *app) down(ctx context.Context, name string) error {
@@ -150,8 +140,7 @@ func others(ctx context.Context, name string) string {
 		containers, _ := container.Names(ctx)
 		names = append(names, containers...)
 	}
-	slices.Sort(names)
-	names = slices.DeleteFunc(slices.Compact(names), func(other string) bool { return other == name })
+	names = list.Where(list.Distinct(names), func(other string) bool { return other != name })
 	if len(names) == 0 {
 		return ""
 	}
@@ -159,25 +148,22 @@ func others(ctx context.Context, name string) string {
 }
 
 func statusCommand(a *app) *cobra.Command {
-	const short = "Show role, address, sessions and watches of each server"
-	cmd, f := onEnsemble("status", short, func(ctx context.Context, f ensembleFlags) error {
+	var f ensembleFlags
+	cmd := &cobra.Command{Use: "status", Short: "Show role, address, sessions and watches of each server", Args: noArguments}
+	cmd.Flags().StringVar(&f.Servers, "servers", "", "show these servers instead: host:port,…")
+	return onEnsemble(cmd, &f, func(ctx context.Context, _ []string) error {
 		e, err := find(ctx, f)
 		if err != nil {
 			return err
 		}
 		return a.printStatus(ctx, e, f.Name)
 	})
-	cmd.Flags().StringVar(&f.Servers, "servers", "", "show these servers instead: host:port,…")
-	return cmd
 }
 
 // find returns an ensemble that is up, without locking it.
 func find(ctx context.Context, f ensembleFlags) (ensemble.Ensemble, error) {
 	if f.Servers != "" {
 		return external.Attach(ctx, f.Servers)
-	}
-	if err := ensemble.CheckName(f.Name); err != nil {
-		return nil, usage(err)
 	}
 	if container.Available(ctx) == nil {
 		e, err := container.Find(ctx, f.Name)
@@ -242,19 +228,19 @@ func known(n int64) string {
 }
 
 func logsCommand(a *app) *cobra.Command {
-	var lines int
-	cmd, _ := onEnsemble("logs", "Print the last lines of each server's log", func(ctx context.Context, f ensembleFlags) error {
-		if lines < 1 {
-			return usage(fmt.Errorf("--lines wants at least 1, not %d", lines))
+	var f ensembleFlags
+	cmd := &cobra.Command{Use: "logs", Short: "Print the last lines of each server's log", Args: noArguments}
+	lines := cmd.Flags().Int("lines", 20, "lines per server")
+	return onEnsemble(cmd, &f, func(ctx context.Context, _ []string) error {
+		if *lines < 1 {
+			return usage(fmt.Errorf("--lines wants at least 1, not %d", *lines))
 		}
 		e, err := find(ctx, f)
 		if err != nil {
 			return err
 		}
-		return e.Logs(ctx, a.stdout, lines)
+		return e.Logs(ctx, a.stdout, *lines)
 	})
-	cmd.Flags().IntVar(&lines, "lines", 20, "lines per server")
-	return cmd
 }
 
 func imageCommand(a *app) *cobra.Command {

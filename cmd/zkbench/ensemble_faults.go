@@ -24,10 +24,9 @@ type breakable interface {
 // breakableCommand completes a command that breaks or restores servers of a kept ensemble. It locks the ensemble, except with --force.
 func breakableCommand(cmd *cobra.Command, use func(ctx context.Context, e breakable, name string, args []string) error) *cobra.Command {
 	var f ensembleFlags
-	f.bindName(cmd)
 	force := cmd.Flags().Bool("force", false, "also while a run uses the ensemble")
-	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		found, err := find(cmd.Context(), f)
+	return onEnsemble(cmd, &f, func(ctx context.Context, args []string) (err error) {
+		found, err := find(ctx, f)
 		if err != nil {
 			return err
 		}
@@ -44,9 +43,8 @@ func breakableCommand(cmd *cobra.Command, use func(ctx context.Context, e breaka
 			}
 			defer func() { err = errors.Join(err, e.Release()) }()
 		}
-		return use(cmd.Context(), e, f.Name, args)
-	}
-	return cmd
+		return use(ctx, e, f.Name, args)
+	})
 }
 
 func faultCommand(a *app, fault ensemble.ServerFault, short, long string) *cobra.Command {
@@ -91,7 +89,7 @@ func (a *app) breakServer(ctx context.Context, e breakable, name, whom string, f
 	if err != nil {
 		return err
 	}
-	s, role, err := resolveServer(ctx, e.Servers(), faults, whom)
+	s, err := resolveServer(ctx, e.Servers(), faults, whom)
 	if err != nil {
 		return err
 	}
@@ -105,18 +103,21 @@ func (a *app) breakServer(ctx context.Context, e breakable, name, whom string, f
 	if err := e.Break(ctx, s, fault); err != nil {
 		return err
 	}
+	role := ""
+	if whom != s.Name {
+		role = fmt.Sprintf(" (%s)", whom)
+	}
 	done := map[ensemble.ServerFault]string{ensemble.Kill: "killed", ensemble.Pause: "paused", ensemble.Partition: "cut off"}[fault]
 	fmt.Fprintf(a.stdout, "%s %s%s: `%s` restores it\n", done, s.Name, role, ensemble.HealCommand(name))
 	return nil
 }
 
-// resolveServer returns the server with a name or a role. It returns the role, in parentheses, only if whom is a role.
+// resolveServer returns the server with a name or a role.
 func resolveServer(
 	ctx context.Context, servers []ensemble.Server, faults map[string]ensemble.ServerFault, whom string,
-) (s ensemble.Server, role string, err error) {
+) (ensemble.Server, error) {
 	if whom != string(ensemble.Leader) && whom != string(ensemble.Follower) {
-		s, err = serverNamed(servers, whom, string(ensemble.Leader), string(ensemble.Follower))
-		return s, "", err
+		return serverNamed(servers, whom, string(ensemble.Leader), string(ensemble.Follower))
 	}
 	var seen []string
 	for _, s := range servers {
@@ -128,12 +129,12 @@ func resolveServer(
 		case err != nil:
 			seen = append(seen, fmt.Sprintf("%s: %v", s.Name, err))
 		case string(status.Role) == whom:
-			return s, fmt.Sprintf(" (%s)", whom), nil
+			return s, nil
 		default:
 			seen = append(seen, fmt.Sprintf("%s is %s", s.Name, status.Role))
 		}
 	}
-	return ensemble.Server{}, "", fmt.Errorf("there is no %s now: %s", whom, strings.Join(seen, ", "))
+	return ensemble.Server{}, fmt.Errorf("there is no %s now: %s", whom, strings.Join(seen, ", "))
 }
 
 // serverNamed returns the server with that name. more are other words that the command accepts; they are listed in the error.
@@ -148,9 +149,6 @@ func serverNamed(servers []ensemble.Server, name string, more ...string) (ensemb
 	names = append(names, more...)
 	return ensemble.Server{}, usage(fmt.Errorf("there is no server %q: there are %s", name, strings.Join(names, ", ")))
 }
-
-// healTimeout is how long restored servers may take to follow. A killed server takes about two seconds on an idle machine.
-const healTimeout = time.Minute
 
 // heal restores the named server, or all that have a fault. It waits for a quorum of all servers unless some stay broken.
 func (a *app) heal(ctx context.Context, e breakable, name string, args []string) error {
@@ -187,19 +185,8 @@ func (a *app) heal(ctx context.Context, e breakable, name string, args []string)
 		fmt.Fprintf(a.stdout, "%v still: `%s` restores all\n", still, ensemble.HealCommand(name))
 		return nil
 	}
-	return a.awaitHealed(ctx, e, start)
-}
-
-func (a *app) awaitHealed(ctx context.Context, e ensemble.Ensemble, start time.Time) error {
-	ready, cancel := context.WithTimeout(ctx, healTimeout)
-	defer cancel()
-	if err := ensemble.AwaitQuorum(ready, e.Servers()); err != nil {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		var logs strings.Builder
-		_ = e.Logs(ctx, &logs, 3)
-		return fmt.Errorf("%w\nthe last lines of their logs:\n%s", err, logs.String())
+	if err := ensemble.AwaitReady(ctx, e); err != nil {
+		return err
 	}
 	fmt.Fprintf(a.stdout, "all %d servers are in the quorum after %.1f s\n", len(e.Servers()), time.Since(start).Seconds())
 	return nil

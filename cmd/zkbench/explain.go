@@ -169,11 +169,14 @@ func (a *app) explainScenario(name string) error {
 		return err
 	}
 	a.say("%s: %s", s.Name, s.Question)
-	size := ""
-	if s.Size > 1 {
-		size = fmt.Sprintf(", size %d (%s)", s.Size, s.RecipeAmong(catalog.Recipes()).Size)
+	rates := ""
+	if len(s.Rate) > 0 {
+		rates = joined(s.Rate, ", ") + " operations/s; "
 	}
-	a.say("Recipe %s, %s, %s clients%s, repeats: %d.", s.Recipe, s.Load(), joined(s.Clients, ", "), size, s.Repeats)
+	a.say("Recipe %s; %s clients; %srepeats %d; %s.", s.Recipe, joined(s.Clients, ", "), rates, s.Repeats, strings.Join(s.Settings(), "; "))
+	if s.Size > 1 {
+		a.say("The size is: %s.", s.RecipeAmong(catalog.Recipes()).Size)
+	}
 	return nil
 }
 
@@ -189,10 +192,7 @@ func sourceOf(code fs.FS, v variants.Variant) (string, error) {
 func commentOf(code fs.FS, v variants.Variant) (string, error) {
 	name := cmp.Or(v.Type, strings.ReplaceAll(v.Name, "-", ""))
 	declared := regexp.MustCompile(`(?im)^((?://.*\n)+)(?:type|func) ` + name + `\b`)
-	files, err := fs.Glob(code, "*.go")
-	if err != nil {
-		return "", err
-	}
+	files, _ := fs.Glob(code, "*.go") // the pattern is valid
 	for _, file := range files {
 		source, err := fs.ReadFile(code, file)
 		if err != nil {

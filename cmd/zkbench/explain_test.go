@@ -32,7 +32,9 @@ func TestEveryVariantIsExplained(t *testing.T) {
 func TestExplain(t *testing.T) {
 	for _, tt := range []struct{ name, want string }{
 		{"lock", "lock/predecessor-watch"},
-		{"lock-drain", "in lockstep"},
+		{"lock-drain", "mode lockstep"},
+		{"lock-leader-loss", "kill: leader, at: 3s, for: 6s; session-timeout 10s"},
+		{"lock-open", " operations/s; repeats"},
 		{"acquire-p99", "Duration of the phase acquire: p99.\n\nUnit: ns. Less is better."},
 		{"requests/op", "Variants state it as a formula."},
 		{"items-lost", "Of several repeats, it is the sum."},

@@ -94,15 +94,6 @@ func TestRefusedFaults(t *testing.T) {
 	}
 }
 
-func TestFaultCompletion(t *testing.T) {
-	stdout, _, _ := command(t.Context(), "__complete", "run", "lock-contention", "--fault", "")
-	for _, want := range []string{"none", "kill: leader, at: 1s", "deaf: holder, at: 1s"} {
-		if !strings.Contains(stdout, want+"\n") {
-			t.Errorf("%q is not completed: %q", want, stdout)
-		}
-	}
-}
-
 // The runs of a campaign get the flags as they were given.
 func TestCampaignPassesFaults(t *testing.T) {
 	cmd := &cobra.Command{Use: "gate"}

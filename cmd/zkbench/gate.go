@@ -204,14 +204,11 @@ func requiredNames(given []string) (names []string, err error) {
 	for _, name := range given {
 		group, groupErr := scenarios.Group(name, catalog.Recipes())
 		err = errors.Join(err, groupErr)
-		if len(group) == 0 {
-			group = []scenarios.Scenario{{Scenario: results.Scenario{Name: name}}}
+		members := list.Map(group, func(s scenarios.Scenario) string { return s.Name })
+		if members == nil {
+			members = []string{name}
 		}
-		for _, s := range group {
-			if !slices.Contains(names, s.Name) {
-				names = append(names, s.Name)
-			}
-		}
+		names = list.AppendNew(names, members...)
 	}
 	return names, err
 }
@@ -271,7 +268,7 @@ func cutShort(report gate.Report, err error) gate.Report {
 		return report
 	}
 	c := gate.Check{Rule: "all pairs measured", Source: gate.FromPairs, Outcome: outcome.Error, Why: err.Error()}
-	switch codes := codesOf(err); {
+	switch codes := outcome.CodesOf(err); {
 	case errors.Is(err, context.Canceled):
 		c.Why = "interrupted"
 	case slices.Contains(codes, outcome.CodeBroken):
@@ -319,7 +316,7 @@ func (a *app) deliver(report gate.Report, evidence gate.Evidence, f gateFlags) e
 		}
 	}
 	if report.Code != outcome.CodePass {
-		errs = append(errs, exitError{report.Code, nil}) // the table has the reasons
+		errs = append(errs, outcome.With(report.Code, nil)) // the table has the reasons
 	}
 	return errors.Join(errs...)
 }

@@ -123,11 +123,10 @@ func listenAddress(flag, text string) (string, error) {
 }
 
 type observation struct {
-	observer *observe.Observer
-	proxy    *proxy.Proxy
-	started  time.Time
-	target   external.Target
-	chosen   ensemble.Description
+	observer    *observe.Observer
+	proxy       *proxy.Proxy
+	started     time.Time
+	environment results.Environment
 }
 
 // observe runs the command. Without a limit, an interrupt is the end that the user wants.
@@ -152,15 +151,18 @@ func (a *app) observe(ctx context.Context, f observeFlags, bounded bool) error {
 }
 
 func (a *app) startObserving(ctx context.Context, f observeFlags, target external.Target) (*observation, error) {
-	o := &observation{started: time.Now(), target: target}
-	var err error
-	if o.chosen, err = describeTarget(ctx, target); err != nil {
+	o := &observation{started: time.Now(), environment: machine.Describe(versionText())}
+	found, err := describeTarget(ctx, target)
+	if err != nil {
 		return nil, fmt.Errorf("--servers %s: %w", f.servers, err)
 	}
-	if o.chosen.Version == "" {
+	if found.Version == "" {
 		fmt.Fprintln(a.stderr, "the servers do not say their version: they do not allow the command srvr")
 	}
-	o.observer = observe.New(o.started, o.chosen.Version)
+	e := &o.environment
+	e.Engine, e.ZooKeeper, e.ServerConfig = results.External, found.Version, found.Config
+	e.Servers, e.Chroot = target.Addresses, target.Chroot
+	o.observer = observe.New(o.started, found.Version)
 	o.proxy, err = proxy.Start(ctx, proxy.Config{Servers: target.Addresses, Listen: f.listen, Epoch: o.started, Observer: o.observer})
 	if err != nil {
 		return nil, usage(fmt.Errorf("--listen: %w", err))
@@ -248,15 +250,12 @@ func (a *app) finishObserving(o *observation, f observeFlags) error {
 }
 
 func (o *observation) saveDocument(f observeFlags) error {
-	e := machine.Describe(versionText())
-	e.Engine, e.ZooKeeper, e.ServerConfig = results.External, o.chosen.Version, o.chosen.Config
-	e.Servers, e.Chroot = o.target.Addresses, o.target.Chroot
-	d, err := o.observer.Document(filepath.Base(f.out), f.name, o.started, e)
+	d, err := o.observer.Document(filepath.Base(f.out), f.name, o.started, o.environment)
 	if errors.Is(err, observe.ErrNothing) {
-		return exitError{outcome.CodeInvalid, fmt.Errorf("--out %s has no document: %w", f.out, err)}
+		return outcome.With(outcome.CodeInvalid, fmt.Errorf("--out %s has no document: %w", f.out, err))
 	}
 	if err != nil {
 		return err
 	}
-	return save(d, f.out)
+	return store.Write(d, f.out)
 }

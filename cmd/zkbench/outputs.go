@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/store"
 )
@@ -49,22 +48,22 @@ func checkFile(flag, path string) error {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return ofFlag(flag, path, fmt.Errorf("there is no folder %s", dir))
 	}
-	switch info, err := os.Stat(path); {
+	info, err := os.Stat(path)
+	switch {
 	case errors.Is(err, fs.ErrNotExist):
+		err = tryName(dir, filepath.Base(path))
 	case err != nil:
-		return ofFlag(flag, path, err)
 	case info.IsDir():
-		return ofFlag(flag, path, errors.New("it is a folder: name a file"))
+		err = errors.New("it is a folder: name a file")
 	case !info.Mode().IsRegular():
-		return ofFlag(flag, path, errors.New("it is not a regular file, and would be replaced by one"))
+		err = errors.New("it is not a regular file, and would be replaced by one")
 	default:
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return ofFlag(flag, path, err)
+		var f *os.File
+		if f, err = os.OpenFile(path, os.O_WRONLY, 0); err == nil {
+			err = errors.Join(f.Close(), tryName(dir, filepath.Base(path)))
 		}
-		f.Close()
 	}
-	return ofFlag(flag, path, tryName(dir, filepath.Base(path)))
+	return ofFlag(flag, path, err)
 }
 
 func ofFlag(flag, value string, err error) error {
@@ -89,14 +88,4 @@ func removeFormer(flag, path string) error {
 		return nil //nolint:nilerr // whether the file can be written is checked later
 	}
 	return ofFlag(flag, path, os.Remove(path))
-}
-
-// save stores a result in the run's folder. If the folder was removed during the run, it returns an error and does not create it
-// again: earlier results are lost, so the run ends.
-func save(d *results.Document, dir string) error {
-	err := store.Write(d, dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("the folder of the results was removed during the run: %w", err)
-	}
-	return err
 }

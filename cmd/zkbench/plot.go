@@ -67,7 +67,7 @@ func (a *app) plot(args []string, f plotFlags) error {
 	if len(sides) > 1 {
 		return a.plotComparison(sides, docs, f)
 	}
-	if len(f.sides.across)+len(f.sides.metrics) > 0 {
+	if len(f.sides.Across)+len(f.sides.Metrics) > 0 {
 		return usage(errors.New("--across and --metrics are about the comparison of two runs: name both"))
 	}
 	figures, notDrawn, err := plots.Figures(docs)
@@ -98,7 +98,7 @@ func oneSideOfEachRun(sides []compare.Side) []compare.Side {
 
 // plotComparison draws the comparison of several runs. It is a usage error if they can be read but not compared.
 func (a *app) plotComparison(sides []compare.Side, docs []*results.Document, f plotFlags) error {
-	c, err := compare.Runs(sides, f.sides.options())
+	c, err := compare.Runs(sides, f.sides.Options)
 	if err != nil {
 		return usage(err)
 	}

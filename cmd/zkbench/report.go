@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/plots/page"
@@ -179,9 +178,9 @@ func (a *app) overviewOfSeveral(rows []summary.Row) error {
 func verdict(docs []*results.Document) error {
 	switch {
 	case slices.ContainsFunc(docs, (*results.Document).Broken):
-		return exitError{outcome.CodeBroken, errors.New("a recipe broke its promise")}
+		return outcome.With(outcome.CodeBroken, errors.New("a recipe broke its promise"))
 	case slices.ContainsFunc(docs, func(d *results.Document) bool { return len(d.Invalid) > 0 }):
-		return exitError{outcome.CodeInvalid, errors.New("the run is invalid: its numbers must not be used")}
+		return outcome.With(outcome.CodeInvalid, errors.New("the run is invalid: its numbers must not be used"))
 	default:
 		return nil
 	}
@@ -212,9 +211,9 @@ func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenari
 	case outcome.CodePass:
 		return nil
 	case outcome.CodeRegression:
-		return exitError{code, errors.New("a claim of a scenario does not hold")}
+		return outcome.With(code, errors.New("a claim of a scenario does not hold"))
 	default:
-		return exitError{code, errors.New("a claim of a scenario is not decided")}
+		return outcome.With(code, errors.New("a claim of a scenario is not decided"))
 	}
 }
 
@@ -238,8 +237,8 @@ func (a *app) writePage(args []string, path string) error {
 	if err := page.Write(&text, report); err != nil {
 		return err
 	}
-	if err := renameio.WriteFile(path, text.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+	if err := store.WriteFile(path, text.Bytes()); err != nil {
+		return err
 	}
 	fmt.Fprintf(a.stdout, "%s (%s)\n", path, table.Bytes(float64(text.Len())))
 	return nil

@@ -186,10 +186,8 @@ func given(cmd *cobra.Command, which func(*pflag.Flag) bool) []string {
 func checkValues(cmd *cobra.Command) (err error) {
 	empty := given(cmd, func(flag *pflag.Flag) bool {
 		values := []string{flag.Value.String()}
-		if list, ok := flag.Value.(pflag.SliceValue); ok {
+		if list, ok := flag.Value.(interface{ GetSlice() []string }); ok {
 			values = list.GetSlice()
-		} else if flag.Value.Type() != "string" {
-			return false
 		}
 		for _, value := range values {
 			if words := flag.Annotations[allowed]; words != nil && value != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/drivers"
 	"github.com/zkbench/zkbench/scenarios/exporter"
@@ -92,9 +93,6 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := errors.Join(err, twice(scenarioNames, "its results would overwrite each other")); err != nil {
 		return usage(err)
 	}
-	if err := f.ensemble.check(); err != nil {
-		return err
-	}
 	where, err := a.resolve(cmd.Context(), f.ensemble)
 	if err != nil {
 		return err
@@ -109,11 +107,13 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := a.admit(selected, where); err != nil {
 		return err
 	}
-	metrics, err := a.export(cmd.Context(), f.prometheus)
-	if err != nil {
-		return err
+	var metrics *exporter.Exporter
+	if f.prometheus != "" {
+		if metrics, err = a.export(cmd.Context(), f.prometheus); err != nil {
+			return err
+		}
+		defer metrics.Close()
 	}
-	defer metrics.Close()
 	f.out = where.folder(f.out)
 	if err := checkOut(f.out); err != nil { // last, because it creates the folder
 		return err
@@ -125,11 +125,8 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	return a.checkClaims(docs, selected)
 }
 
-// export serves the numbers of a run at an address, and prints where. It returns nil without an address.
+// export serves the numbers of a run at an address, and prints where.
 func (a *app) export(ctx context.Context, addr string) (*exporter.Exporter, error) {
-	if addr == "" {
-		return nil, nil
-	}
 	address, err := listenAddress("prometheus", addr)
 	if err != nil {
 		return nil, err
@@ -221,7 +218,7 @@ func isGroup(names []string) bool {
 func (a *app) measure(
 	ctx context.Context, selected []scenarios.Scenario, out string, where site, metrics *exporter.Exporter,
 ) (docs []*results.Document, err error) {
-	err = a.withTarget(ctx, selected, where, metrics, func(r *runner.Runner, shown *progress.Progress) error {
+	err = a.withTarget(ctx, selected, where, func(r *runner.Runner, shown *progress.Progress) error {
 		for _, s := range selected {
 			if err := runner.CheckConnections(s, r.Ensemble.Servers()); err != nil {
 				return usage(err)
@@ -229,9 +226,13 @@ func (a *app) measure(
 		}
 		keep := func(d *results.Document) error {
 			docs = append(docs, d)
-			return save(d, out)
+			return store.Write(d, out)
 		}
 		r.Partial = keep
+		if metrics != nil {
+			r.Progress = func(done, total int, next string) { shown.Step(done, total, next); metrics.Step(done, total) }
+			r.Live = func(l runner.Live) { shown.Show(l); metrics.Show(l) }
+		}
 		for _, s := range selected {
 			r.Save = func(d *results.Document) error {
 				if err := keep(d); err != nil {
@@ -254,7 +255,7 @@ func (a *app) measure(
 // failed for another reason.
 func failedRun(err error) error {
 	if broken := new(runner.BrokenError); errors.Is(err, runner.ErrStuck) || errors.As(err, &broken) {
-		return exitError{outcome.CodeBroken, err}
+		return outcome.With(outcome.CodeBroken, err)
 	}
 	return err
 }

@@ -237,7 +237,7 @@ func (s *simulating) investigate(ctx context.Context) error {
 	case len(s.found) == 0:
 		return nil
 	case ctx.Err() != nil:
-		return exitError{code: outcome.CodeBroken}
+		return outcome.With(outcome.CodeBroken, nil)
 	}
 	jobs := list.Map(slices.Sorted(maps.Keys(s.found)), func(name string) simulation.Job { return s.found[name] })
 	var errs []error
@@ -248,7 +248,7 @@ func (s *simulating) investigate(ctx context.Context) error {
 		}
 		errs = append(errs, s.tell(*r.Failure))
 	})
-	return errors.Join(append(errs, err, exitError{code: outcome.CodeBroken})...)
+	return errors.Join(append(errs, err, outcome.With(outcome.CodeBroken, nil))...)
 }
 
 func (s *simulating) tell(f simulation.Failure) error {
@@ -287,7 +287,7 @@ func (s *simulating) replay(ctx context.Context) error {
 	}
 	fmt.Fprintf(s.stdout, "The plan failed in %d of %d runs.\n", failed, simulation.Repeats)
 	if failed > 0 {
-		return exitError{code: outcome.CodeBroken}
+		return outcome.With(outcome.CodeBroken, nil)
 	}
 	return nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/scenarios/exporter"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/scenarios/machine"
 	"github.com/zkbench/zkbench/scenarios/pool"
@@ -91,43 +90,31 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w s
 	return t, nil
 }
 
-// withTarget prepares the ensemble for scenarios, calls use with a runner for them, and closes the ensemble. It shows and exports the
-// runner's progress.
+// withTarget prepares the ensemble for scenarios, calls use with a runner for them, and closes the ensemble. It shows the runner's
+// progress.
 func (a *app) withTarget(
-	ctx context.Context, selected []scenarios.Scenario, where site, metrics *exporter.Exporter,
-	use func(*runner.Runner, *progress.Progress) error,
+	ctx context.Context, selected []scenarios.Scenario, where site, use func(*runner.Runner, *progress.Progress) error,
 ) (err error) {
 	t, err := a.openTarget(ctx, selected, where)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, t.close(context.WithoutCancel(ctx))) }()
-	for _, s := range selected {
-		if err := s.Unable(scenarios.AbilityNow(t.Ensemble, where.engine)); err != nil {
-			return usage(err)
-		}
-	}
 	shown := progress.New(a.stderr)
 	defer shown.Close()
-	return t.explain(failedRun(use(a.newRunner(t, shown, metrics), shown)))
+	return t.explain(failedRun(use(a.newRunner(t, shown), shown)))
 }
 
-func (a *app) newRunner(t target, p *progress.Progress, metrics *exporter.Exporter) *runner.Runner {
+func (a *app) newRunner(t target, p *progress.Progress) *runner.Runner {
 	return &runner.Runner{
 		Ensemble:    t.Ensemble,
 		Recipes:     a.recipes(),
 		Environment: machine.Describe(versionText()),
 		Run:         t.run,
 		Temporary:   !t.stays,
-		Progress: func(done, total int, next string) {
-			p.Step(done, total, next)
-			metrics.Step(done, total)
-		},
-		Live: func(l runner.Live) {
-			p.Show(l)
-			metrics.Show(l)
-		},
-		Connecting: p.Connecting,
+		Progress:    p.Step,
+		Live:        p.Show,
+		Connecting:  p.Connecting,
 	}
 }
 

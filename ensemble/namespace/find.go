@@ -13,23 +13,10 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// State is the state of use of a root.
-type State int
-
-// The states.
-const (
-	// Left means that the session that owned the root has ended: no run uses the root any more.
-	Left State = iota
-	// InUse means that an ephemeral znode in the root belongs to a session.
-	InUse
-	// Unmarked means that the root was created without an owner, such as by an early zkbench. It may be in use.
-	Unmarked
-)
-
 // Found describes a root.
 type Found struct {
 	Path    string
-	State   State
+	InUse   bool          // an ephemeral znode in the root belongs to a session; otherwise, no run uses the root any more
 	Znodes  int           // including the root; not counted if the owner exists
 	Timeout time.Duration // in use: how long the root stays in use after its process has ended
 }
@@ -67,14 +54,14 @@ func (c Client) Find(ctx context.Context, base string) ([]Found, error) {
 		if err != nil {
 			return all, err
 		}
-		if f.Znodes > 0 || f.State == InUse {
+		if f.Znodes > 0 || f.InUse {
 			all = append(all, f)
 		}
 	}
 	return all, nil
 }
 
-// Glance examines only the owner and the mark of a root, by at most two reads. It also reports whether the root exists.
+// Glance examines only the owner of a root, by at most two reads. It also reports whether the root exists.
 func (c Client) Glance(ctx context.Context, root string) (f Found, there bool, err error) {
 	f.Path = root
 	timeout, err := c.get(ctx, root+"/"+ownerName)
@@ -82,28 +69,25 @@ func (c Client) Glance(ctx context.Context, root string) (f Found, there bool, e
 		return f, false, err
 	}
 	if timeout != nil {
-		f.State, f.Timeout = InUse, ensemble.SessionTimeout
+		f.InUse, f.Timeout = true, ensemble.SessionTimeout
 		if parsed, err := time.ParseDuration(string(timeout)); err == nil {
 			f.Timeout = parsed
 		}
 		return f, true, nil
 	}
 	data, err := c.get(ctx, root)
-	if string(data) != mark {
-		f.State = Unmarked
-	}
 	return f, data != nil, err
 }
 
 // Examine also looks for other ephemeral znodes in the root. A root that does not exist has no znodes.
 func (c Client) Examine(ctx context.Context, root string) (Found, error) {
 	f, there, err := c.Glance(ctx, root)
-	if err != nil || !there || f.State == InUse {
+	if err != nil || !there || f.InUse {
 		return f, err
 	}
 	t, err := c.walk(ctx, root)
 	if f.Znodes = len(t.paths); t.ephemerals > 0 {
-		f.State, f.Timeout = InUse, ensemble.SessionTimeout
+		f.InUse, f.Timeout = true, ensemble.SessionTimeout
 	}
 	return f, err
 }

@@ -81,3 +81,41 @@ func Deciding(codes ...int) int {
 	}
 	return CodePass
 }
+
+type withCode struct {
+	code int
+	err  error
+}
+
+// With adds an exit code to an error, which is nil if its text has been printed.
+func With(code int, err error) error { return withCode{code, err} }
+
+// Error returns the text of the error; empty if it has been printed.
+func (e withCode) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+// Unwrap returns the error without its code.
+func (e withCode) Unwrap() error { return e.err }
+
+// CodesOf returns the codes of all errors that were joined into one. An error without a code counts as CodeFailed.
+func CodesOf(err error) []int {
+	switch e := err.(type) { //nolint:errorlint // this walks the tree of errors
+	case withCode:
+		return []int{e.code}
+	case interface{ Unwrap() []error }:
+		var codes []int
+		for _, part := range e.Unwrap() {
+			codes = append(codes, CodesOf(part)...)
+		}
+		return codes
+	case interface{ Unwrap() error }:
+		if inner := e.Unwrap(); inner != nil {
+			return CodesOf(inner)
+		}
+	}
+	return []int{CodeFailed}
+}

@@ -24,14 +24,19 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 )
 
-// Write stores the document in dir, which must exist. Readers see the whole file or none. A document that contradicts itself shows a
-// mistake in the recorder and is not stored.
+// Write stores the document in dir. Readers see the whole file or none. A document that contradicts itself shows a mistake in the
+// recorder and is not stored. If dir was removed during the run, Write does not create it again: earlier results are lost, so the run
+// must end.
 func Write(d *results.Document, dir string) error {
 	path := filepath.Join(dir, d.Filename())
 	if err := CheckInvariants(d); err != nil {
 		return fmt.Errorf("%s contradicts itself: %w", path, err)
 	}
-	return WriteSealed(path, d)
+	err := WriteSealed(path, d)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the folder of the results was removed during the run: %w", err)
+	}
+	return err
 }
 
 // WriteSealed replaces the file at path atomically by a value with its digest; see [Seal].

@@ -28,12 +28,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// Errors that end a series although its runs could be started.
-var (
-	ErrBroken   = errors.New("a recipe broke its promise")
-	ErrHopeless = errors.New("stopped, as further pairs cannot correct this")
-)
-
 // Pair has the documents of both sides, the base first.
 type Pair = [2][]*results.Document
 
@@ -65,25 +59,21 @@ func (s *Series) SameBuild() bool {
 // it returns the pairs so far.
 func (s *Series) Compare(ctx context.Context, rules gate.PairRules) (pairs gate.Pairs, err error) {
 	rule := rules.Rule
-	if pairs.Screen, err = s.Measure(ctx, rule.ScreenPairs, rules.CheckPair); err != nil {
+	if pairs.Screen, err = s.Measure(ctx, rule.ScreenPairs, s.Load, rules.CheckPair); err != nil {
 		return pairs, err
 	}
 	if variants, clients := pairs.Flagged(rules); len(variants) > 0 {
 		fmt.Fprintf(s.Progress, "the first %d pairs suggest a slowdown of %s: measuring %d further pairs to confirm it\n",
 			rule.ScreenPairs, strings.Join(variants, ", "), rule.ConfirmPairs)
 		load := s.Load.With(scenarios.Overrides{"variants": variants, "clients": list.Map(clients, strconv.Itoa)})
-		pairs.Confirm, err = s.measure(ctx, rule.ConfirmPairs, load, nil)
+		pairs.Confirm, err = s.Measure(ctx, rule.ConfirmPairs, load, nil)
 	}
 	return pairs, err
 }
 
-// Measure measures the first pairs of a series. It ends with [ErrHopeless] if check refuses the first one. If it fails, it
-// returns the pairs so far, and the last of them may lack one side.
-func (s *Series) Measure(ctx context.Context, pairs int, check func(Pair) error) ([]Pair, error) {
-	return s.measure(ctx, pairs, s.Load, check)
-}
-
-func (s *Series) measure(ctx context.Context, pairs int, load scenarios.Overrides, check func(Pair) error) ([]Pair, error) {
+// Measure measures further pairs of a series. It ends, with [outcome.CodeInvalid], if check refuses the first one. If it fails,
+// it returns the pairs so far, and the last of them may lack one side.
+func (s *Series) Measure(ctx context.Context, pairs int, load scenarios.Overrides, check func(Pair) error) ([]Pair, error) {
 	var out []Pair
 	last := len(s.orders) + pairs
 	for range pairs {
@@ -94,7 +84,8 @@ func (s *Series) measure(ctx context.Context, pairs int, load scenarios.Override
 		}
 		if len(out) == 1 && check != nil {
 			if err := check(pair); err != nil {
-				return out, fmt.Errorf("%w: %w (%s)", ErrHopeless, err, s.Folder)
+				err = fmt.Errorf("stopped, as further pairs cannot correct this: %w (%s)", err, s.Folder)
+				return out, outcome.With(outcome.CodeInvalid, err)
 			}
 		}
 	}
@@ -119,8 +110,8 @@ func (s *Series) pair(ctx context.Context, last int, load scenarios.Overrides) (
 }
 
 // run measures one side of the current pair and returns its documents. Invalid results and broken recipes are not errors,
-// because the gate finds them in the documents. The exception is [ErrBroken], if the head's exit code reports a broken recipe
-// that no document shows.
+// because the gate finds them in the documents. The exception is a broken recipe that the head's exit code reports and no document
+// shows.
 func (s *Series) run(ctx context.Context, side int, load scenarios.Overrides) ([]*results.Document, error) {
 	dir := filepath.Join(s.Folder, fmt.Sprintf("pair-%02d", len(s.orders)), gate.Sides()[side])
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
@@ -150,7 +141,7 @@ func (s *Series) run(ctx context.Context, side int, load scenarios.Overrides) ([
 	s.Unreadable = append(s.Unreadable, evidence.Unreadable...)
 	broken := slices.ContainsFunc(evidence.Documents, (*results.Document).Broken)
 	if gate.Sides()[side] == "head" && code == outcome.CodeBroken && !broken {
-		return nil, fmt.Errorf("%w: see %s", ErrBroken, log.Name())
+		return nil, outcome.With(outcome.CodeBroken, fmt.Errorf("a recipe broke its promise: see %s", log.Name()))
 	}
 	return evidence.Documents, nil
 }

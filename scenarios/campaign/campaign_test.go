@@ -14,6 +14,8 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/must"
@@ -40,7 +42,7 @@ func scripted(t *testing.T, code int, err error) (s *Series, calls *[][]string) 
 // Both sides of a pair have the same seed, and their order is drawn. The variants to confirm replace those of the user.
 func TestPairs(t *testing.T) {
 	s, calls := scripted(t, 0, nil)
-	must.Get(s.measure(t.Context(), 20, s.Load.With(scenarios.Overrides{"clients": {"2"}}), nil))(t)
+	must.Get(s.Measure(t.Context(), 20, s.Load.With(scenarios.Overrides{"clients": {"2"}}), nil))(t)
 	first := map[string]int{}
 	for i := 0; i < len(*calls); i += 2 {
 		one, other := (*calls)[i], (*calls)[i+1]
@@ -65,29 +67,29 @@ func TestFailures(t *testing.T) {
 		name string
 		code int
 		err  error
-		want error // nil is any
+		want int // its exit code
 		says string
 	}{
-		{"a run that could not start", 0, errors.New("no such file"), nil, "no such file"},
-		{"a run that failed", outcome.CodeFailed, nil, nil, "its last words"},
-		{"a mistake in flags", outcome.CodeUsage, nil, nil, "its last words"},
-		{"a broken promise without a result", outcome.CodeBroken, nil, ErrBroken, "broke its promise"},
+		{"a run that could not start", 0, errors.New("no such file"), outcome.CodeFailed, "no such file"},
+		{"a run that failed", outcome.CodeFailed, nil, outcome.CodeFailed, "its last words"},
+		{"a mistake in flags", outcome.CodeUsage, nil, outcome.CodeFailed, "its last words"},
+		{"a broken promise without a result", outcome.CodeBroken, nil, outcome.CodeBroken, "broke its promise"},
 	} {
 		s, _ := scripted(t, tt.code, tt.err)
-		_, err := s.Measure(t.Context(), 5, nil)
-		if err == nil || errors.Is(err, ErrBroken) != (tt.want != nil) || errors.Is(err, ErrHopeless) || !strings.Contains(err.Error(), tt.says) {
+		_, err := s.Measure(t.Context(), 5, s.Load, nil)
+		if err == nil || !slices.Equal(outcome.CodesOf(err), []int{tt.want}) || !strings.Contains(err.Error(), tt.says) {
 			t.Errorf("%s: %v", tt.name, err)
 		}
 	}
 	s, calls := scripted(t, 0, nil)
 	useless := func(Pair) error { return errors.New("no such metric") }
-	if _, err := s.Measure(t.Context(), 5, useless); !errors.Is(err, ErrHopeless) || len(*calls) != 2 {
+	if _, err := s.Measure(t.Context(), 5, s.Load, useless); !slices.Equal(outcome.CodesOf(err), []int{outcome.CodeInvalid}) || len(*calls) != 2 {
 		t.Errorf("nothing to judge: %v after %d runs", err, len(*calls))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s, calls = scripted(t, 1, nil)
-	if _, err := s.Measure(ctx, 5, nil); !errors.Is(err, context.Canceled) || len(*calls) != 1 {
+	if _, err := s.Measure(ctx, 5, s.Load, nil); !errors.Is(err, context.Canceled) || len(*calls) != 1 {
 		t.Errorf("interrupted: %v after %d runs", err, len(*calls))
 	}
 }
@@ -124,7 +126,7 @@ func TestKeepsWhatItFound(t *testing.T) {
 		dir := args[slices.Index(args, "--out")+1]
 		return outcome.CodeBroken, errors.Join(os.MkdirAll(dir, 0o755), store.Write(d, dir))
 	}
-	pairs, err := s.Measure(t.Context(), 5, nil)
+	pairs, err := s.Measure(t.Context(), 5, s.Load, nil)
 	if err == nil || len(pairs) != 2 || len(pairs[0][0]) != 1 || len(pairs[0][1]) != 1 || len(pairs[1][0])+len(pairs[1][1]) != 1 {
 		t.Errorf("%v, %v", pairs, err)
 	}
@@ -147,10 +149,30 @@ func TestShareLeavesOthersAlone(t *testing.T) {
 	}
 	must.Get(os.Stat(theirs))(t)
 	must.Do(t, claim.Release())
-	if !strings.Contains(said.String(), "`zkbench ensemble down --name "+opts.Name+"`") {
+	if said.Len() > 0 { // such as a command that removes it
 		t.Errorf("said %q", said.String())
 	}
 	if started != 0 {
 		t.Errorf("%d ensembles count as started", started)
 	}
+}
+
+// The runs on servers that are up get the flags that find them, and what others have started is not taken down.
+func TestShareFindsServers(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	opts := ensemble.Options{Name: "test-found", Voters: 3, Lag: time.Second, Progress: io.Discard}
+	for _, tt := range []struct {
+		choice auto.Choice
+		want   string
+	}{
+		{auto.Choice{Servers: server.Addr()}, "--servers " + server.Addr()},
+		{auto.Choice{Engine: string(ensemble.Embedded)}, "--ensemble embedded --name test-found --voters 3 --lag 1s"},
+	} {
+		where, down, err := Share(t.Context(), tt.choice, opts, func(ensemble.Engine) (done func()) { return func() {} })
+		if err != nil || strings.Join(where, " ") != tt.want {
+			t.Errorf("%v, %v; want %s", where, err, tt.want)
+		}
+		must.Do(t, down(t.Context()))
+	}
+	must.Get(ensemble.Probe(t.Context(), server.Servers()[0]))(t)
 }

@@ -34,8 +34,7 @@ import (
 type Process struct {
 	name    string
 	command *exec.Cmd
-	dir     string // with the program, unless it is a user's own, and with its compiled form
-	errors  *tail
+	dir     string        // with the program, unless it is a user's own, and with its compiled form
 	ended   chan struct{} // closed when the process has ended and nothing more is read
 
 	writing sync.Mutex
@@ -99,8 +98,9 @@ func unpack(code fs.FS, programs, dir string) error {
 }
 
 func run(name, dir string, command *exec.Cmd) (*Process, error) {
-	p := &Process{name: name, dir: dir, command: command, errors: &tail{}, ended: make(chan struct{}), replies: map[string]chan reply{}}
-	command.Stderr, command.SysProcAttr = p.errors, ensemble.ChildAttributes() // Ctrl-C must not end it before its sessions are closed
+	p := &Process{name: name, dir: dir, command: command, ended: make(chan struct{}), replies: map[string]chan reply{}}
+	var complaints tail
+	command.Stderr, command.SysProcAttr = &complaints, ensemble.ChildAttributes() // Ctrl-C must not end it before its sessions are closed
 	answers, err := command.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -114,8 +114,12 @@ func run(name, dir string, command *exec.Cmd) (*Process, error) {
 	go func() {
 		defer close(p.ended)
 		p.read(answers)
-		err := command.Wait()
-		p.fail(fmt.Errorf("%s has ended (%w)%s", name, cmp.Or(err, errors.New("exit status 0")), p.errors.text()))
+		err := cmp.Or(command.Wait(), errors.New("exit status 0"))
+		last := ""
+		if len(complaints) > 0 {
+			last = ": " + strings.TrimSpace(string(complaints))
+		}
+		p.fail(fmt.Errorf("%s has ended (%w)%s", name, err, last))
 	}()
 	return p, nil
 }
@@ -256,28 +260,15 @@ func (p *Process) Close() error {
 	return os.RemoveAll(p.dir)
 }
 
-// mostTail is how many bytes of a driver's standard error are kept: the last ones.
+// mostTail is how many bytes of a driver's standard error are kept.
 const mostTail = 2 << 10
 
-type tail struct {
-	mu   sync.Mutex
-	kept []byte
-}
+// tail keeps the last bytes of a driver's standard error. They are read once the process has ended.
+type tail []byte
 
 // Write implements [io.Writer].
 func (t *tail) Write(p []byte) (int, error) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.kept = append(t.kept, p...)
-	t.kept = t.kept[max(len(t.kept)-mostTail, 0):]
+	all := append(*t, p...)
+	*t = all[max(len(all)-mostTail, 0):]
 	return len(p), nil
-}
-
-func (t *tail) text() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.kept) == 0 {
-		return ""
-	}
-	return ": " + strings.TrimSpace(string(t.kept))
 }

@@ -112,9 +112,7 @@ func (g Given) Compare(s *scenarios.Scenario, recipes []variants.Recipe) error {
 		if recipe, err = own.AddTo(recipe); err != nil {
 			return err
 		}
-		if !slices.Contains(s.Variants, own.name) {
-			s.Variants = append(s.Variants, own.name)
-		}
+		s.Variants = list.AppendNew(s.Variants, own.name)
 		if !slices.ContainsFunc(s.Selected(recipe), func(v variants.Variant) bool { return v.Name == own.name }) {
 			return fmt.Errorf("%s is a %s load, in which no driver can take part: choose another scenario, or --mode closed", s.Name, s.Mode)
 		}

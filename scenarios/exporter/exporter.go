@@ -20,8 +20,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
-// Exporter serves the numbers of a run. Make one with [Start]. It may be used concurrently. A nil Exporter serves nothing, and its
-// methods have no effect.
+// Exporter serves the numbers of a run. Make one with [Start]. It may be used concurrently.
 type Exporter struct {
 	url      string
 	server   *http.Server
@@ -53,9 +52,6 @@ func (e *Exporter) URL() string { return e.url }
 
 // Close ends the server and waits for its goroutines. A scrape that is under way has a second.
 func (e *Exporter) Close() {
-	if e == nil {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if err := e.server.Shutdown(ctx); err != nil {
@@ -66,9 +62,6 @@ func (e *Exporter) Close() {
 
 // Step sets how many measurements of a scenario are complete.
 func (e *Exporter) Step(done, total int) {
-	if e == nil {
-		return
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.done, e.total = done, total
@@ -76,9 +69,6 @@ func (e *Exporter) Step(done, total int) {
 
 // Show publishes the numbers of the measurement under way, in place of the previous ones.
 func (e *Exporter) Show(l runner.Live) {
-	if e == nil {
-		return
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.live = l

@@ -36,26 +36,3 @@ func TestPlan(t *testing.T) {
 		t.Errorf("an empty schedule has %v", o)
 	}
 }
-
-func TestWords(t *testing.T) {
-	for _, tt := range []struct{ fault, want string }{
-		{"kill: leader, at: 2s, for: 3s", "the leader is killed at 2s, for 3s"},
-		{"kill: zoo2, at: 2s", "zoo2 is killed at 2s, to the end"},
-		{"pause: follower, every: 5s, for: 1s", "a follower is paused every 5s, for 1s"},
-		{"partition: any, at: 1s, every: 5s, for: 1s", "a server is cut off from the other servers at 1s and then every 5s, for 1s"},
-		{"expire: holder, at: 1s", "the session of a holder expires at 1s"},
-		{"expire: all, at: 1s", "the sessions of all clients expire at 1s"},
-		{"cut: any, at: 1s", "the connection of a client is cut at 1s"},
-		{"cut: all, before: create, at: 1s", "the connections of all clients are cut before the next create is sent, at 1s"},
-		{"cut: client 3, after: multi, every: 1s", "the connection of client 3 is cut after the next multi is sent and before its reply, every 1s"},
-		{"stop: idle, at: 1s", "an idle client stops dead at 1s"},
-		{"stop: writer, after: setData, at: 1s", "a writer stops dead after the next setData is sent and before its reply at 1s"},
-		{"stop: owner, at: 1s", "an owner stops dead at 1s"},
-		{"stop: master, at: 1s, every: 1s", "a master stops dead every 1s"},
-		{"deaf: any, at: 1s, for: 2s", "a client ignores requests of other clients at 1s, for 2s"},
-	} {
-		if got := faults.Words(schedule(t, tt.fault)[0]); got != tt.want {
-			t.Errorf("%s: got %q, want %q", tt.fault, got, tt.want)
-		}
-	}
-}

@@ -26,14 +26,13 @@ const (
 // about describes a kind. Package chaos knows how it is caused.
 type about struct {
 	Kind
-	happens    func(Fault) string // in words, without the time
-	whom       []string           // the words for whom it can hit, besides the recipe's roles if it is a fault of clients
-	every      time.Duration      // the shortest time from one occurrence to the next
-	lasts      bool               // it lasts until it is undone; other faults happen at once, and the clients recover by themselves
-	operations bool               // it can wait for an operation
-	endsLives  bool               // it ends a session, so that the client must be able to join again
-	asks       bool               // it has no effect unless clients ask others for what these hold
-	engines    []ensemble.Engine  // the engines whose servers can fail this way; unused for faults of clients
+	whom       []string          // the words for whom it can hit, besides the recipe's roles if it is a fault of clients
+	every      time.Duration     // the shortest time from one occurrence to the next
+	lasts      bool              // it lasts until it is undone; other faults happen at once, and the clients recover by themselves
+	operations bool              // it can wait for an operation
+	endsLives  bool              // it ends a session, so that the client must be able to join again
+	asks       bool              // it has no effect unless clients ask others for what these hold
+	engines    []ensemble.Engine // the engines whose servers can fail this way; unused for faults of clients
 }
 
 // kinds is the table of all kinds: the faults of servers, then the faults of clients.
@@ -44,13 +43,13 @@ func kinds() []about {
 	here := []ensemble.Engine{ensemble.Container, ensemble.Process, ensemble.Embedded}
 	networked := []ensemble.Engine{ensemble.Container, ensemble.Embedded}
 	return []about{
-		{Kind: Kill, happens: does("is killed"), whom: server, every: second, lasts: true, engines: here},
-		{Kind: Pause, happens: does("is paused"), whom: server, every: second, lasts: true, engines: here},
-		{Kind: Partition, happens: does("is cut off from the other servers"), whom: server, every: second, lasts: true, engines: networked},
-		{Kind: Expire, happens: owned("session", "expires", "expire"), whom: clients, every: moment, endsLives: true},
-		{Kind: Cut, happens: owned("connection", "is cut", "are cut"), whom: clients, every: moment, operations: true},
-		{Kind: Stop, happens: stops, whom: client, every: moment, operations: true, endsLives: true},
-		{Kind: Deaf, happens: does("ignores requests of other clients"), whom: client, every: moment, lasts: true, asks: true},
+		{Kind: Kill, whom: server, every: second, lasts: true, engines: here},
+		{Kind: Pause, whom: server, every: second, lasts: true, engines: here},
+		{Kind: Partition, whom: server, every: second, lasts: true, engines: networked},
+		{Kind: Expire, whom: clients, every: moment, endsLives: true},
+		{Kind: Cut, whom: clients, every: moment, operations: true},
+		{Kind: Stop, whom: client, every: moment, operations: true, endsLives: true},
+		{Kind: Deaf, whom: client, every: moment, lasts: true, asks: true},
 	}
 }
 
@@ -61,7 +60,7 @@ func of(k Kind) about {
 			return a
 		}
 	}
-	return about{Kind: k, happens: does(string(k))}
+	return about{Kind: k}
 }
 
 // Kinds returns all kinds: the faults of servers, then the faults of clients.

@@ -37,7 +37,6 @@ type Trials struct {
 
 	Runner *runner.Runner // whose Save the search sets
 	Begin  func(trial string)
-	Save   func(d *results.Document, folder string) error
 	Log    io.Writer // gets a line for each trial
 
 	Documents []*results.Document // of all trials
@@ -166,7 +165,7 @@ func (t *Trials) try(ctx context.Context, v *variant, trial capacity.Trial) erro
 	var repeats []*results.Document
 	t.Runner.Save = func(d *results.Document) error {
 		t.Documents = append(t.Documents, d)
-		if err := t.Save(d, folder); err != nil {
+		if err := store.Write(d, folder); err != nil {
 			return err
 		}
 		if d.Repeat == 0 { // a rehearsal in which the recipe broke its promise
