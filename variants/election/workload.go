@@ -1,12 +1,10 @@
 package election
 
 import (
-	"context"
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
-	"github.com/zkbench/zkbench/variants/session"
 )
 
 const (
@@ -29,24 +27,6 @@ func phases() []variants.Phase {
 		{Name: phaseResign, Meaning: "from just before a resignation is sent until its reply", Floor: variants.FloorWrite},
 		{Name: phaseLead, Meaning: "what the scenario makes leaders lead", UntimedInLockstep: true},
 	}
-}
-
-func newCandidate(e Election, env variants.Env) variants.Participant {
-	return exclusion.NewWorker(env, func(int) exclusion.Operation {
-		return exclusion.Operation{Release: e.Resign, Acquire: func(ctx context.Context) (exclusion.Grant, error) {
-			term, err := e.Campaign(ctx)
-			return exclusion.Grant{Value: term.Epoch, Lost: term.Lost}, err
-		}}
-	})
-}
-
-func join[E Election](open func(*session.Session, string) E) variants.JoinFunc {
-	return joinBy(func(_ context.Context, env variants.Env) (Election, error) { return open(env.Session, env.Root), nil })
-}
-
-// joinBy is join for a constructor that needs more than session and directory, or may fail.
-func joinBy(open func(context.Context, variants.Env) (Election, error)) variants.JoinFunc {
-	return variants.JoinBy(open, newCandidate)
 }
 
 func newObserver(out variants.Findings) variants.Observer {

@@ -26,42 +26,14 @@
 package lock
 
 import (
-	"context"
 	"embed"
-	"errors"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
-	"github.com/zkbench/zkbench/variants/session"
-	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 //go:embed naive_*.go optimized_*.go library_*.go drivers
 var code embed.FS
-
-// Lock is an exclusive lock, not reentrant, of one client. A session may have several. The methods of one may be called
-// concurrently and then run one after another.
-type Lock interface {
-	// Acquire waits for the lock. When ctx ends first, the client withdraws and the context's error comes back within
-	// about a second even from a session that does not answer. The withdrawal then continues in the background, and a
-	// later Acquire waits for it. session.ErrSessionLost means that the session was lost while the client waited.
-	Acquire(ctx context.Context) (Grant, error)
-	// Release gives the lock up; it costs one write. session.ErrSessionLost means that the lock had already been lost, and
-	// that there may have been another holder since. After any other error it is not known whether the lock is still held:
-	// act as if it were not, and call Release again.
-	Release(ctx context.Context) error
-}
-
-// Grant is the right to act as the only holder.
-type Grant struct {
-	// Token grows with every grant of one lock. Send it along with every write that the lock protects.
-	Token int64
-	// Lost is closed when the session is lost or must be assumed to be. The holder must then stop.
-	Lost <-chan struct{}
-}
-
-// ErrHeld is returned by Acquire on a lock that this client holds already.
-var ErrHeld = errors.New("the lock is held already")
 
 // Recipe returns the lock recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
@@ -93,24 +65,13 @@ func Recipe() variants.Recipe {
 	}
 }
 
-type exclusive = session.Exclusive[Grant]
-
 // marker is in the names of a lock's tickets.
 const marker = "-lock-"
 
-type sequential struct {
-	*exclusive
-	tickets.Line
-}
-
-func (s *sequential) init(sess *session.Session, dir string, wait func(context.Context, tickets.Ticket) error) {
-	s.Line = tickets.New(sess, dir, marker)
-	s.exclusive = newExclusive(sess, &s.Line, wait)
-}
-
-// newExclusive returns a lock that is held while a ticket is held. The ticket's number is the fencing token.
-func newExclusive(s *session.Session, place tickets.Place, wait func(context.Context, tickets.Ticket) error) *exclusive {
-	return tickets.NewExclusive(s, place, ErrHeld, wait, func(mine tickets.Ticket) Grant {
-		return Grant{Token: int64(mine.Seq), Lost: s.Lost()}
-	})
+func newObserver(out variants.Findings) variants.Observer {
+	return variants.Observers{
+		exclusion.Spans(out, exclusion.PhaseAcquire, exclusion.PhaseHold, exclusion.PhaseRelease),
+		exclusion.Handoffs(out),
+		exclusion.Exclusive(out, exclusion.LockWords()),
+	}
 }

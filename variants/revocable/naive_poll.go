@@ -74,8 +74,6 @@ func pollVariant() variants.Variant {
 			Requests: "no bound (4 for N=1)", Writes: "3 (2 for N=1)", FailedWrites: "1 (0 for N=1)",
 			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
-		Join: join(Terms{Grace: grace}, func(_ context.Context, env variants.Env) (Lock, error) {
-			return NewPoll(env.Session, env.Root, interval), nil
-		}),
+		Join: join(agreed, func(s *session.Session, dir string) *Poll { return NewPoll(s, dir, interval) }),
 	}
 }

@@ -64,13 +64,13 @@ func NewForced(s *session.Session, dir string, grace time.Duration) *Forced {
 	return l
 }
 
-// Acquire implements [Lock].
-func (l *Forced) Acquire(ctx context.Context) (Grant, error) {
+// Acquire implements [session.Lock].
+func (l *Forced) Acquire(ctx context.Context) (session.Grant, error) {
 	grant, err := l.sequential.Acquire(ctx)
 	return grant, l.orForced(err)
 }
 
-// Release implements [Lock].
+// Release implements [session.Lock].
 func (l *Forced) Release(ctx context.Context) error { return l.orForced(l.sequential.Release(ctx)) }
 
 // orForced returns ErrForced if the znode was deleted and has not gone with its session.
@@ -122,8 +122,6 @@ func forcedVariant() variants.Variant {
 		Requests: "no bound (4 for N=1)", Writes: "4 (2 for N=1)", FailedWrites: "2 (0 for N=1)",
 		Notifications: "3 (1 for N=1)", HerdMax: "2 (1 for N=1)",
 	}
-	v.Join = join(Terms{Grace: grace, Forced: true}, func(_ context.Context, env variants.Env) (Lock, error) {
-		return NewForced(env.Session, env.Root, grace), nil
-	})
+	v.Join = join(agreedForced, func(s *session.Session, dir string) *Forced { return NewForced(s, dir, grace) })
 	return v
 }

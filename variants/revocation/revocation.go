@@ -12,6 +12,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // Unlock is the data by which the znode of a client asks it to give up.
@@ -35,6 +36,11 @@ type RequestReader interface {
 type Znode struct {
 	Session *session.Session
 	Path    string
+}
+
+// Own returns the znode of a client's ticket.
+func Own(l tickets.Line, mine tickets.Ticket) Znode {
+	return Znode{Session: l.Session.Background(), Path: l.Path(mine)}
 }
 
 // Read looks at the znode. If that is gone, the lock is lost.
