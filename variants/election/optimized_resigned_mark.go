@@ -42,7 +42,7 @@ type ResignedMark struct{ *session.Exclusive }
 
 // NewResignedMark returns the part of one client in the elections below an existing znode dir.
 func NewResignedMark(s *session.Session, dir string) ResignedMark {
-	line := tickets.NewMarking(s, dir, marker)
+	line := tickets.Marking{Line: tickets.New(s, dir, marker)}
 	return ResignedMark{tickets.NewExclusive(s, &line, line.AwaitTurn)}
 }
 

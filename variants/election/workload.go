@@ -46,7 +46,7 @@ func newObserver(out variants.Findings) variants.Observer {
 // Note: a newcomer that wins ends the failover, too. Without newcomers, the longest failovers of candidates that poll
 // would be missing, because the longer an office is vacant, the likelier a newcomer is.
 func failovers(out variants.Findings) variants.Observer {
-	return &vacancies{out: out, waiting: exclusion.Waiting{}, leader: none}
+	return variants.ObserverFunc((&vacancies{out: out, waiting: exclusion.Waiting{}, leader: none}).observe)
 }
 
 // none is the leader of a vacant office whose last leader began another life.
@@ -61,7 +61,7 @@ type vacancies struct {
 	phase   string // the failover that is under way, if any
 }
 
-func (v *vacancies) Observe(e variants.Event) {
+func (v *vacancies) observe(e variants.Event) {
 	v.waiting.Observe(e)
 	switch e.Kind {
 	case exclusion.Releasing:
@@ -79,8 +79,6 @@ func (v *vacancies) Observe(e variants.Event) {
 		v.leader, v.leads, v.phase = e.Client, true, ""
 	}
 }
-
-func (*vacancies) Complete() {}
 
 // end is called when a client no longer leads, perhaps more than once for one term: the first time counts.
 func (v *vacancies) end(e variants.Event, phase string) {

@@ -42,18 +42,9 @@ import (
 type SyncThenRead struct{ *follower }
 
 // NewSyncThenRead returns one client's view of the value at an existing znode. mail is the client's end of the channel.
-func NewSyncThenRead(ctx context.Context, s *session.Session, znode string, mail Mail) (*SyncThenRead, error) {
-	f, err := follow(ctx, s, znode)
-	if err != nil {
-		return nil, err
-	}
-	correspond(f, mail, func(ctx context.Context) (Reading, error) {
-		if err := f.sync(ctx); err != nil {
-			return Reading{}, err
-		}
-		return f.get(ctx)
-	})
-	return &SyncThenRead{f}, nil
+func NewSyncThenRead(ctx context.Context, s *session.Session, znode string, mail Mail) (SyncThenRead, error) {
+	f, err := correspond(ctx, s, znode, mail, (*follower).syncThenGet)
+	return SyncThenRead{f}, err
 }
 
 func syncThenReadVariant() variants.Variant {

@@ -38,17 +38,14 @@ import (
 type Watch struct{ *follower }
 
 // NewWatch returns one client's view of the value at an existing znode.
-func NewWatch(ctx context.Context, s *session.Session, znode string) (*Watch, error) {
+func NewWatch(ctx context.Context, s *session.Session, znode string) (Watch, error) {
 	f, err := follow(ctx, s, znode)
-	if err != nil {
-		return nil, err
-	}
 	f.strategy = strategy{
 		announce: func(context.Context, int64) error { return nil },
 		changed:  f.awaitChange,
 		read:     f.getW,
 	}
-	return &Watch{f}, nil
+	return Watch{f}, err
 }
 
 // awaitChange waits for the watch, which fires when there is a version after the one that was read. If it only counts as fired, or without

@@ -55,7 +55,7 @@ func withMail(v variants.Variant, open func(context.Context, variants.Env, Mail)
 	var boxes sync.Map // the mailboxes, by root
 	v.Prepare = func(ctx context.Context, env variants.Env) error {
 		boxes.Delete(env.Root)
-		return Create(ctx, env.Session, znode(env), numbered(0))
+		return env.Session.Ensure(ctx, znode(env), numbered(0), 0)
 	}
 	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		box, _ := boxes.LoadOrStore(env.Root, NewMailbox())

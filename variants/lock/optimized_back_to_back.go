@@ -38,7 +38,7 @@ type BackToBack struct{ *session.Exclusive }
 
 // NewBackToBack returns the lock of one client below an existing znode dir.
 func NewBackToBack(s *session.Session, dir string) BackToBack {
-	line := tickets.NewBackToBack(s, dir, marker)
+	line := tickets.BackToBack{Line: tickets.New(s, dir, marker)}
 	return BackToBack{tickets.NewExclusive(s, &line, line.AwaitTurn)}
 }
 

@@ -44,7 +44,7 @@ type ReleasedMark struct{ *session.Exclusive }
 
 // NewReleasedMark returns the lock of one client below an existing znode dir.
 func NewReleasedMark(s *session.Session, dir string) ReleasedMark {
-	line := tickets.NewMarking(s, dir, marker)
+	line := tickets.Marking{Line: tickets.New(s, dir, marker)}
 	return ReleasedMark{tickets.NewExclusive(s, &line, line.AwaitTurn)}
 }
 

@@ -13,7 +13,7 @@ func newObserver(out variants.Findings) variants.Observer {
 		exclusion.Spans(out, exclusion.PhaseAcquire, exclusion.PhaseHold, exclusion.PhaseRelease),
 		handoffs(out),
 		exclusion.NewFencing(out, exclusion.LockWords(), &readWriteRules{}),
-		&sharing{out: out, clients: map[int]*client{}, pending: map[int]*wait{}},
+		variants.ObserverFunc((&sharing{out: out, clients: map[int]*client{}, pending: map[int]*wait{}}).observe),
 		exclusion.Vacancy(out, exclusion.LockWords()),
 	}
 }

@@ -51,7 +51,7 @@ type ReleasedMark struct {
 
 // NewReleasedMark returns the lock of one client below an existing znode dir.
 func NewReleasedMark(s *session.Session, dir string) *ReleasedMark {
-	l := &ReleasedMark{marking: tickets.NewMarking(s, dir, readMarker)}
+	l := &ReleasedMark{marking: tickets.Marking{Line: tickets.New(s, dir, readMarker)}}
 	l.init(s, dir, func(ctx context.Context, mine contender) (*revocation.Listening, error) {
 		return nil, l.marking.AwaitEachMark(ctx, next(mine, nearestWriter))
 	})

@@ -83,11 +83,7 @@ func (m *Monitor) guards() bool {
 }
 
 // SetTimeout corrects the timeout to the one that the server granted.
-func (m *Monitor) SetTimeout(granted time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.patience = granted / 3
-}
+func (m *Monitor) SetTimeout(granted time.Duration) { m.SetPatience(granted / 3) }
 
 // SetPatience sets how long the connection may be down before the session counts as lost, in place of a third of its timeout.
 // It is for an owner whose znodes no other client takes over: such an owner may continue while its session may be gone.

@@ -104,12 +104,10 @@ func (s *Session) Lost() <-chan struct{} { return s.lost }
 // library opens a new session after a loss. The new session owns no ephemeral znode, and its server may lag behind the
 // state that the lost session has seen.
 func (s *Session) Alive() error {
-	select {
-	case <-s.lost:
+	if IsClosed(s.lost) {
 		return ErrSessionLost
-	default:
-		return nil
 	}
+	return nil
 }
 
 // Waiting returns the session's current wait for a watch, or nil if it does not wait, and the number of waits that have

@@ -82,7 +82,7 @@ func (w *Watch) notified() bool {
 	return w.fired
 }
 
-// take returns the event that was received from the channel, or the event that notified received before it was closed.
+// take returns the event that was received from the channel, or the event that notified received before.
 func (w *Watch) take(event zk.Event, ok bool) zk.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,7 +161,7 @@ func (s *Session) report(w *Wait) (end func()) {
 func (s *Session) awaitFirst(ctx context.Context, w *Wait) (zk.Event, error) {
 	for _, watch := range w.watches {
 		if watch.Fired() {
-			return watch.lastEvent(), nil
+			return watch.take(zk.Event{}, false), nil // it has no type if the watch only counts as fired
 		}
 	}
 	cases := []reflect.SelectCase{receive(s.lost), receive(ctx.Done())}
@@ -186,11 +186,4 @@ func (s *Session) awaitFirst(ctx context.Context, w *Wait) (zk.Event, error) {
 
 func receive[T any](from <-chan T) reflect.SelectCase {
 	return reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(from)}
-}
-
-// lastEvent returns the event of a watch that has fired. It has no type if the watch only counts as fired.
-func (w *Watch) lastEvent() zk.Event {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.event
 }

@@ -31,11 +31,6 @@ type Marking struct {
 	old Ticket // marked by this client and not deleted yet; without a name if there is none
 }
 
-// NewMarking does for a Marking what [New] does for a Line.
-func NewMarking(s *session.Session, dir, marker string) Marking {
-	return Marking{Line: New(s, dir, marker)}
-}
-
 // Take takes a ticket with Enter and calls wait, which returns when its turn has come. If wait fails, the ticket is deleted: a
 // mark would promise a turn that it never had.
 func (m *Marking) Take(ctx context.Context, wait func(context.Context, Ticket) error) (Ticket, error) {
