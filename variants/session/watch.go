@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -144,7 +145,8 @@ func (s *Session) AwaitEvent(ctx context.Context, watch *Watch) (zk.Event, error
 
 func (s *Session) await(ctx context.Context, w *Wait) (zk.Event, error) {
 	defer s.report(w)()
-	return s.awaitFirst(ctx, w)
+	event, err := s.awaitFirst(ctx, w)
+	return event, cmp.Or(err, s.Alive()) // the watches of a session that is closed fire
 }
 
 // report makes a wait the session's current one, until end is called. It does not report a wait for a watch that has already
