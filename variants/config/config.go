@@ -119,11 +119,19 @@ func (s store) values(ctx context.Context) ([][]byte, error) {
 	values := make([][]byte, s.znodes)
 	for i := range values {
 		var err error
-		if values[i], _, err = s.session.Get(ctx, path.Join(s.dir, valueName(i))); err != nil {
-			return nil, fmt.Errorf("read the configuration: %w", err)
+		if values[i], _, err = s.value(ctx, i); err != nil {
+			return nil, err
 		}
 	}
 	return values, nil
+}
+
+func (s store) value(ctx context.Context, i int) (value []byte, transaction int64, err error) {
+	value, stat, err := s.session.Get(ctx, path.Join(s.dir, valueName(i)))
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the configuration: %w", err)
+	}
+	return value, stat.Mzxid, nil
 }
 
 func (s store) set(ctx context.Context, values [][]byte) error {

@@ -49,12 +49,8 @@ type DataWatch struct{ sequential }
 // NewDataWatch returns the lock of one client below an existing znode dir.
 func NewDataWatch(s *session.Session, dir string) *DataWatch {
 	l := &DataWatch{}
-	l.init(s, dir, l)
+	l.init(s, dir, func(mine revocation.Znode) revocation.RequestReader { return revocation.UntilAsked{Znode: mine} })
 	return l
-}
-
-func (l *DataWatch) reader(mine revocation.Znode) revocation.RequestReader {
-	return revocation.UntilAsked{Znode: mine}
 }
 
 func dataWatchVariant() variants.Variant {

@@ -60,7 +60,8 @@ type Forced struct {
 // NewForced returns the lock of one client below an existing znode dir. All clients must give the same grace.
 func NewForced(s *session.Session, dir string, grace time.Duration) *Forced {
 	l := &Forced{grace: grace}
-	l.init(s, dir, l)
+	l.init(s, dir, func(mine revocation.Znode) revocation.RequestReader { return revocation.Rearmed{Znode: mine} })
+	l.await = l.awaitOrDelete
 	return l
 }
 
@@ -81,9 +82,9 @@ func (l *Forced) orForced(err error) error {
 	return ErrForced
 }
 
-// awaitTurn deletes the znode of a holder that was there for a whole grace. The grace begins anew with each predecessor,
+// awaitOrDelete deletes the znode of a holder that was there for a whole grace. The grace begins anew with each predecessor,
 // because the one that withdrew may not have asked.
-func (l *Forced) awaitTurn(ctx context.Context, mine tickets.Ticket) error {
+func (l *Forced) awaitOrDelete(ctx context.Context, mine tickets.Ticket) error {
 	var holder, outwaited tickets.Ticket
 	patience, stop := ctx, context.CancelFunc(func() {})
 	defer func() { stop() }()
@@ -103,10 +104,6 @@ func (l *Forced) awaitTurn(ctx context.Context, mine tickets.Ticket) error {
 		}
 		return err
 	})
-}
-
-func (l *Forced) reader(mine revocation.Znode) revocation.RequestReader {
-	return revocation.Rearmed{Znode: mine}
 }
 
 func forcedVariant() variants.Variant {

@@ -10,35 +10,29 @@ import (
 
 const marker = "-lock-"
 
-type strategy interface {
-	// awaitTurn asks the client just before in the line to give up, and returns when the client's own ticket is the first.
-	awaitTurn(ctx context.Context, mine tickets.Ticket) error
-	// reader returns the reader of requests to the holder of a znode.
-	reader(mine revocation.Znode) revocation.RequestReader
-}
-
 // sequential is shared by the variants: one client's place in the line, and the requests that it listens for while it
-// holds.
+// holds. They differ in how a holder reads these requests, and in what waiters do besides asking.
 type sequential struct {
 	*session.Exclusive
 	tickets.Line
-	strategy  strategy
+	await     func(ctx context.Context, mine tickets.Ticket) error // returns when the client's own ticket is the first
+	reader    func(mine revocation.Znode) revocation.RequestReader
 	mine      tickets.Ticket // while the lock is held, as is listening
 	listening *revocation.Listening
 }
 
-func (s *sequential) init(sess *session.Session, dir string, strategy strategy) {
+func (s *sequential) init(sess *session.Session, dir string, reader func(mine revocation.Znode) revocation.RequestReader) {
 	s.Line = tickets.New(sess, dir, marker)
-	s.strategy = strategy
+	s.await, s.reader = s.awaitTurn, reader
 	s.Exclusive = session.NewExclusive(sess, session.ErrHeld, s.acquire, s.release)
 }
 
 func (s *sequential) acquire(ctx context.Context) (granted session.Grant, err error) {
 	s.mine, err = s.Take(ctx, func(ctx context.Context, mine tickets.Ticket) (err error) {
-		if err := s.strategy.awaitTurn(ctx, mine); err != nil {
+		if err := s.await(ctx, mine); err != nil {
 			return err
 		}
-		s.listening, err = revocation.Listen(ctx, s.Session, s.strategy.reader(revocation.Own(s.Line, mine)))
+		s.listening, err = revocation.Listen(ctx, s.Session, s.reader(revocation.Own(s.Line, mine)))
 		return err
 	})
 	if err != nil {
@@ -52,7 +46,7 @@ func (s *sequential) release(ctx context.Context) error {
 	return s.Leave(ctx, s.mine)
 }
 
-// This awaitTurn is for variants whose waiters ask and do no more.
+// awaitTurn asks the client just before in the line to give up, and waits.
 func (s *sequential) awaitTurn(ctx context.Context, mine tickets.Ticket) error {
 	return s.queue(ctx, mine, func(_, predecessor tickets.Ticket) error { return s.AwaitWatch(ctx, predecessor) })
 }
