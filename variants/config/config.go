@@ -24,6 +24,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -177,22 +178,14 @@ func (s serial) Update(ctx context.Context, prepare func(context.Context) ([][]b
 func (s serial) Read(ctx context.Context) ([][]byte, error) {
 	return session.Run(ctx, s.handle, func(ctx context.Context) ([][]byte, error) {
 		values, err := s.strategy.read(ctx)
-		if err == nil {
-			err = s.handle.Alive()
-		}
-		return values, err
+		return values, cmp.Or(err, s.handle.Alive())
 	}, nil)
 }
 
 func (s serial) Changed(ctx context.Context) error { return s.run(ctx, s.strategy.changed) }
 
 func (s serial) run(ctx context.Context, step func(context.Context) error) error {
-	return s.handle.Do(ctx, func(ctx context.Context) error {
-		if err := step(ctx); err != nil {
-			return err
-		}
-		return s.handle.Alive()
-	}, nil)
+	return s.handle.Do(ctx, func(ctx context.Context) error { return cmp.Or(step(ctx), s.handle.Alive()) }, nil)
 }
 
 // copied is a copy of the values that is used until a watch fires.

@@ -1,6 +1,7 @@
 package hiddenchannel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,10 +65,7 @@ func learn[T any](ctx context.Context, f *follower, step func(context.Context) (
 			return none, err
 		}
 		learned, err := step(ctx)
-		if err == nil {
-			err = f.session.Alive()
-		}
-		return learned, err
+		return learned, cmp.Or(err, f.session.Alive())
 	}, func(T) { f.known, f.watch = before, nil })
 }
 

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/go-zookeeper/zk"
 
@@ -61,11 +60,8 @@ func (l *WriteLock) Take(ctx context.Context, wait func(context.Context, tickets
 
 func (l *WriteLock) ensureDir(ctx context.Context) error {
 	exists, _, err := l.Session.Exists(ctx, l.Dir)
-	if err != nil {
-		return fmt.Errorf("look for %s: %w", l.Dir, err)
-	}
-	if exists {
-		return nil
+	if exists || err != nil {
+		return session.Attempted("look for "+l.Dir, err)
 	}
 	return l.Session.Ensure(ctx, l.Dir, nil, zk.FlagPersistent)
 }

@@ -109,7 +109,7 @@ func (l *Forced) awaitOrDelete(ctx context.Context, mine tickets.Ticket) error {
 func forcedVariant() variants.Variant {
 	v := dataWatchVariant()
 	v.Name = "forced"
-	v.Summary = fmt.Sprintf("as data-watch, but after %s the waiter deletes the holder's znode", grace)
+	v.Summary = fmt.Sprintf("as data-watch, but after %s the waiter deletes the holder's znode", revocation.Grace)
 	v.BadAt = "strict exclusion: a holder that does not listen continues until it notices, " +
 		"while the next one holds the lock already, and only fencing tokens distinguish them"
 	v.Forgoes = nil
@@ -119,6 +119,6 @@ func forcedVariant() variants.Variant {
 		Requests: "no bound (4 for N=1)", Writes: "4 (2 for N=1)", FailedWrites: "2 (0 for N=1)",
 		Notifications: "3 (1 for N=1)", HerdMax: "2 (1 for N=1)",
 	}
-	v.Join = join(agreedForced, func(s *session.Session, dir string) *Forced { return NewForced(s, dir, grace) })
+	v.Join = join(agreedForced, func(s *session.Session, dir string) *Forced { return NewForced(s, dir, revocation.Grace) })
 	return v
 }

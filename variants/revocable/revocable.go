@@ -32,11 +32,8 @@ import (
 //go:embed naive_*.go optimized_*.go
 var code embed.FS
 
-// The parameters of the variants.
-const (
-	interval = 100 * time.Millisecond // of poll
-	grace    = 5 * time.Second        // ample: a holder needs milliseconds, or the interval, but machines stall
-)
+// interval is how often the holder of poll reads its znode.
+const interval = 100 * time.Millisecond
 
 // ErrForced is returned by Release of a lock that was taken away by force, in place of session.ErrSessionLost, and by an Acquire that
 // took so long to notice that it had succeeded.

@@ -32,7 +32,7 @@ func (s *sequential) acquire(ctx context.Context) (granted session.Grant, err er
 		if err := s.await(ctx, mine); err != nil {
 			return err
 		}
-		s.listening, err = revocation.Listen(ctx, s.Session, s.reader(revocation.Own(s.Line, mine)))
+		s.listening, err = revocation.Listen(ctx, s.Session, s.reader(revocation.Own(s.Session, s.Path(mine))))
 		return err
 	})
 	if err != nil {

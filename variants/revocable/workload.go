@@ -6,6 +6,7 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
+	"github.com/zkbench/zkbench/variants/revocation"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -19,7 +20,7 @@ const (
 // NewParticipant makes a participant of a lock, which records first what all have agreed upon. It holds until it is asked to give up or
 // has held for long enough.
 func NewParticipant(l session.Lock, terms variants.EventKind, env variants.Env) variants.Participant {
-	env.Record(terms, int64(grace))
+	env.Record(terms, int64(revocation.Grace))
 	return exclusion.NewParticipant(&pliant{Lock: l, env: env}, env)
 }
 

@@ -8,15 +8,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants/session"
-	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // Unlock is the data by which the znode of a client asks it to give up.
 const Unlock = "unlock"
+
+// Grace is the time within which a holder that was asked gives up. It is ample: a holder needs milliseconds, or the interval at which it
+// polls, but machines stall.
+const Grace = 5 * time.Second
 
 // Seen is the state of a client's own znode, as the client has read it.
 type Seen struct {
@@ -38,10 +42,8 @@ type Znode struct {
 	Path    string
 }
 
-// Own returns the znode of a client's ticket.
-func Own(l tickets.Line, mine tickets.Ticket) Znode {
-	return Znode{Session: l.Session.Background(), Path: l.Path(mine)}
-}
+// Own returns a client's own znode.
+func Own(s *session.Session, path string) Znode { return Znode{Session: s.Background(), Path: path} }
 
 // Read looks at the znode. If that is gone, the lock is lost.
 func (z Znode) Read(ctx context.Context) (Seen, error) {

@@ -89,7 +89,7 @@ func (l *UrgentAsks) takeTurn(ctx context.Context, mine contender) (*revocation.
 	case isPressed(mine, contenders(children)):
 		return revocation.Listen(ctx, l.Session, nil)
 	}
-	return revocation.Listen(ctx, l.Session, revocation.UntilAsked{Znode: revocation.Own(l.Line, mine.Ticket)})
+	return revocation.Listen(ctx, l.Session, revocation.UntilAsked{Znode: revocation.Own(l.Session, l.Path(mine.Ticket))})
 }
 
 func isUrgent(c contender) bool { return c.urgent }

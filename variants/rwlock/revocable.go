@@ -2,7 +2,6 @@ package rwlock
 
 import (
 	"context"
-	"time"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
@@ -10,10 +9,6 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
-
-// grace is the time within which a holder that was asked gives up. It is ample: a holder needs milliseconds, but
-// machines stall.
-const grace = 5 * time.Second
 
 // RevocableLock is a read/write lock whose holders can be asked to give it up.
 type RevocableLock interface {

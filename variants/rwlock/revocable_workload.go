@@ -50,7 +50,7 @@ func isUrgentRequest(value int64) bool {
 // NewParticipant makes a participant of a lock that can be revoked, which records first what all have agreed upon. It holds until it is
 // asked to give up or has held for long enough.
 func NewParticipant(l RevocableLock, terms variants.EventKind, env variants.Env) variants.Participant {
-	env.Record(terms, int64(grace))
+	env.Record(terms, int64(revocation.Grace))
 	return exclusion.NewWorker(env, func(step int) exclusion.Operation {
 		mode, acquire, urgent := role(env, step), l.Acquire, isUrgentStep(env, step)
 		if urgent {
