@@ -60,13 +60,19 @@ func Revocations(out variants.Findings, waiting Waiting) variants.Observer {
 	})
 }
 
-// Overdue reports a holder that has held on for some time after it was asked, which is longer than it may. A holder that a fault has
-// made deaf breaks no promise: it blocks the others.
-func Overdue(out variants.Findings, e variants.Event, client int, deaf bool, held, grace time.Duration) {
+// Overdue is a holder that has held on for longer than it may after it was asked.
+type Overdue struct {
+	Client      int
+	Deaf        bool          // a fault has made it ignore requests for some of the time
+	Held, Grace time.Duration // how long after it was asked, and how long it may
+}
+
+// Report reports a breach. A deaf holder breaks no promise: it blocks the others.
+func (o Overdue) Report(out variants.Findings, e variants.Event) {
 	const late = "client %d held on for %s after it was asked; the grace is %s"
-	if deaf {
-		out.Lose(e, variants.Blocked, int64(held-grace), late, client, held, grace)
+	if o.Deaf {
+		out.Lose(e, variants.Blocked, int64(o.Held-o.Grace), late, o.Client, o.Held, o.Grace)
 		return
 	}
-	out.Breach(e, late, client, held, grace)
+	out.Breach(e, late, o.Client, o.Held, o.Grace)
 }

@@ -34,14 +34,7 @@ func isUrgentStep(env variants.Env, step int) bool {
 	return (env.Index+step)%env.Clients == env.Clients-1
 }
 
-// wanted packs a mode and whether the request is urgent into the value of a request. isUrgentRequest unpacks it.
-func wanted(mode Mode, urgent bool) int64 {
-	if urgent {
-		return stamp(mode, 1)
-	}
-	return stamp(mode, 0)
-}
-
+// isUrgentRequest reports whether a request is urgent. Its value has 1 in place of a token then, and otherwise 0.
 func isUrgentRequest(value int64) bool {
 	_, urgent := unstamp(value)
 	return urgent == 1
@@ -52,11 +45,11 @@ func isUrgentRequest(value int64) bool {
 func NewParticipant(l RevocableLock, terms variants.EventKind, env variants.Env) variants.Participant {
 	env.Record(terms, int64(revocation.Grace))
 	return exclusion.NewWorker(env, func(step int) exclusion.Operation {
-		mode, acquire, urgent := role(env, step), l.Acquire, isUrgentStep(env, step)
-		if urgent {
-			acquire = l.AcquireUrgently
+		mode, acquire, urgent := role(env, step), l.Acquire, int64(0)
+		if isUrgentStep(env, step) {
+			acquire, urgent = l.AcquireUrgently, 1
 		}
-		return operation(env, mode, wanted(mode, urgent), acquire, l.Release)
+		return operation(env, mode, stamp(mode, urgent), acquire, l.Release)
 	})
 }
 

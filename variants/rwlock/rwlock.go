@@ -50,12 +50,7 @@ const (
 )
 
 // String returns what a client in this mode is called in violations.
-func (m Mode) String() string {
-	if m == Write {
-		return "writer"
-	}
-	return "reader"
-}
+func (m Mode) String() string { return [...]string{Read: "reader", Write: "writer"}[m] }
 
 // Lock is a [session.Lock] that several readers can hold at a time. It is not upgradable. The token grows from each writer's grant to the
 // next and to the readers after it. Readers may hold tokens in any order among themselves.

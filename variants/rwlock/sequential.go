@@ -31,11 +31,10 @@ func newContender(t tickets.Ticket, mode Mode) contender {
 // both kinds come from the directory's one counter, so that they compare.
 func contenders(children []string) []contender {
 	var all []contender
-	for _, t := range tickets.Sorted(children, readMarker) {
-		all = append(all, newContender(t, Read))
-	}
-	for _, t := range tickets.Sorted(children, writeMarker) {
-		all = append(all, newContender(t, Write))
+	for _, mode := range []Mode{Read, Write} {
+		for _, t := range tickets.Sorted(children, markerFor(mode)) {
+			all = append(all, newContender(t, mode))
+		}
 	}
 	slices.SortFunc(all, func(a, b contender) int { return int(a.Seq - b.Seq) })
 	return all
@@ -112,12 +111,7 @@ func (s *sequential) lineFor(mode Mode) tickets.Line {
 	return l
 }
 
-func markerFor(mode Mode) string {
-	if mode == Write {
-		return writeMarker
-	}
-	return readMarker
-}
+func markerFor(mode Mode) string { return [...]string{Read: readMarker, Write: writeMarker}[mode] }
 
 // finder finds the ticket that a client must wait for among the contenders before it, if there is one.
 type finder = func(Mode, []contender) (watched tickets.Ticket, waiting bool)
