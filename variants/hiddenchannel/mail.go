@@ -34,7 +34,9 @@ func (m *Mailbox) Send(_ context.Context, version int64) error {
 // Receive implements [Mail].
 func (m *Mailbox) Receive(ctx context.Context, after int64) (int64, error) {
 	for {
-		version, news := m.newest()
+		m.mu.Lock()
+		version, news := m.version, m.news
+		m.mu.Unlock()
 		if version > after {
 			return version, nil
 		}
@@ -44,12 +46,6 @@ func (m *Mailbox) Receive(ctx context.Context, after int64) (int64, error) {
 			return 0, ctx.Err()
 		}
 	}
-}
-
-func (m *Mailbox) newest() (int64, <-chan struct{}) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.version, m.news
 }
 
 // correspond returns a follower that announces versions, and hears of them, by mail.

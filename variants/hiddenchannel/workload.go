@@ -165,8 +165,10 @@ func (r *reader) Step(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("wait for an update: %w", err)
 		}
-		if err := r.digest(ctx); err != nil {
-			return err
+		if burst(r.env) > 1 { // be busy with it before the read: meanwhile the writer continues
+			if err := r.env.Hold(ctx, nil); err != nil {
+				return err
+			}
 		}
 		r.env.Record(told, version)
 		number, err := r.read(ctx)
@@ -177,15 +179,6 @@ func (r *reader) Step(ctx context.Context) error {
 	}
 	r.step++
 	return nil
-}
-
-// digest keeps the reader of bursts busy with the update that it has heard of, before it reads: meanwhile the writer
-// continues.
-func (r *reader) digest(ctx context.Context) error {
-	if burst(r.env) == 1 {
-		return nil
-	}
-	return r.env.Hold(ctx, nil)
 }
 
 func (r *reader) Round() int64 { return r.step }

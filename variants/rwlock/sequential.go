@@ -113,10 +113,8 @@ func (s *sequential) lineFor(mode Mode) tickets.Line {
 
 func markerFor(mode Mode) string { return [...]string{Read: readMarker, Write: writeMarker}[mode] }
 
-// finder finds the ticket that a client must wait for among the contenders before it, if there is one.
-type finder = func(Mode, []contender) (watched tickets.Ticket, waiting bool)
-
-func next(mine contender, find finder) tickets.Next {
+// next returns the [tickets.Next] that looks for the ticket that mine must wait for among the contenders before it, if there is one.
+func next(mine contender, find func(Mode, []contender) (watched tickets.Ticket, waiting bool)) tickets.Next {
 	return func(children []string) (tickets.Ticket, bool, error) {
 		before, err := ahead(mine, children)
 		if err != nil {

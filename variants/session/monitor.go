@@ -64,7 +64,7 @@ func (m *Monitor) Lose() {
 	m.end()
 }
 
-// Guard makes the monitor close the session as soon as it is lost, as NewMonitoredSession does for a client library's session.
+// Guard makes the monitor close the session as soon as it is lost.
 // Then the server, too, gives up what the session held, at the latest after the session timeout. Without Guard, a session that
 // comes back after its holder was told to stop would hold on for ever.
 func (m *Monitor) Guard(session interface{ Close() }) {
@@ -74,12 +74,6 @@ func (m *Monitor) Guard(session interface{ Close() }) {
 	if m.over {
 		go session.Close()
 	}
-}
-
-func (m *Monitor) guards() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.session != nil
 }
 
 // SetTimeout corrects the timeout to the one that the server granted.

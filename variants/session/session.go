@@ -63,12 +63,8 @@ func NewSession(conn Conn, lost <-chan struct{}) *Session {
 	return (&Session{sessionState: &sessionState{conn: conn, lost: lost}}).Fork()
 }
 
-// NewMonitoredSession returns a handle on a session whose events a monitor observes. When the session is lost, the monitor
-// closes it if it can be closed, unless the monitor guards a session already: see [Monitor.Guard].
+// NewMonitoredSession returns a handle on a session whose events a monitor observes, and which it should guard: see [Monitor.Guard].
 func NewMonitoredSession(conn Conn, monitor *Monitor) *Session {
-	if session, ok := conn.(interface{ Close() }); ok && !monitor.guards() {
-		monitor.Guard(session)
-	}
 	return (&Session{sessionState: &sessionState{conn: conn, lost: monitor.Lost(), monitor: monitor}}).Fork()
 }
 
