@@ -1,4 +1,4 @@
-// Package lock compares ways to build an exclusive lock.
+// Package lock compares ways to build an exclusive lock, a [session.Lock].
 //
 // The promise of all variants: at any moment at most one participant holds the lock, and every grant carries a fencing
 // token that is larger than the token of any earlier grant. A holder may not know yet that its session has expired, which
@@ -16,11 +16,8 @@
 // predecessor-watch-session-id is predecessor-watch with znodes <dir>/<session id>-lock-<seq>. It costs one more listing at
 // each acquire. back-to-back is predecessor-watch with one round trip less at each acquire.
 //
-// zk-lock is the lock of the Go client library, which uses the algorithm of predecessor-watch. It runs only where a
-// scenario or a flag names it.
-//
-// writelock is the lock that comes with ZooKeeper. It is known to be broken: a waiter may wait for ever. It runs only where a
-// scenario or a flag names it.
+// Two run only where a scenario or a flag names them: zk-lock is the lock of the Go client library, which uses the algorithm of
+// predecessor-watch, and writelock is the lock that comes with ZooKeeper. The latter is known to be broken: a waiter may wait for ever.
 //
 // Each variant's own comment has the steps and the exact formulas. `zkbench run lock-drain` checks the formulas.
 package lock

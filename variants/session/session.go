@@ -252,8 +252,7 @@ func (s *Session) watched(ctx context.Context, read func(Conn) (<-chan zk.Event,
 		again, recent := s.monitor.connection()
 		events, err := read(c)
 		if err == nil && events != nil {
-			watch = newWatch(events, again)
-			watch.overtook = recent || IsClosed(again)
+			watch = &Watch{events: events, again: again, overtook: recent || IsClosed(again), stale: make(chan struct{})}
 		}
 		return err
 	})

@@ -27,10 +27,6 @@ type Watch struct {
 	event zk.Event // received by Fired in place of the client that waits, or by that client
 }
 
-func newWatch(events <-chan zk.Event, again <-chan struct{}) *Watch {
-	return &Watch{events: events, again: again, stale: make(chan struct{})}
-}
-
 // Invalidate makes the watch count as fired, as when the client itself changes the znode. It may be called on nil.
 func (w *Watch) Invalidate() {
 	if w == nil {
