@@ -52,7 +52,7 @@ func numbered(number int64) []byte { return strconv.AppendInt(nil, number, 10) }
 // The first participant writes: where readers wait for messages, it has to be the first in a lockstep run to hold.
 // Readers begin by reading the current value.
 func withMail(v variants.Variant, open func(context.Context, variants.Env, Mail) (Value, error)) variants.Variant {
-	var boxes sync.Map // the mailboxes, by root
+	var boxes sync.Map // the mailboxes, by root; a run leaves its own behind, which is small
 	v.Prepare = func(ctx context.Context, env variants.Env) error {
 		boxes.Delete(env.Root)
 		return env.Session.Ensure(ctx, znode(env), numbered(0), 0)
