@@ -52,9 +52,6 @@ func (r *revocable) await(ctx context.Context, mine contender, ask func(before [
 	err = r.AwaitEach(ctx, func(listed []string) (tickets.Ticket, bool, error) {
 		children = listed
 		before, err := ahead(mine, children)
-		if err != nil {
-			return tickets.Ticket{}, false, err
-		}
 		watched, waiting := nearestWriter(mine.mode, before)
 		if waiting {
 			err = ask(before)

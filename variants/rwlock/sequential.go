@@ -115,12 +115,9 @@ func markerFor(mode Mode) string { return [...]string{Read: readMarker, Write: w
 
 // next returns the [tickets.Next] that looks for the ticket that mine must wait for among the contenders before it, if there is one.
 func next(mine contender, find func(Mode, []contender) (watched tickets.Ticket, waiting bool)) tickets.Next {
-	return func(children []string) (tickets.Ticket, bool, error) {
+	return func(children []string) (watched tickets.Ticket, waiting bool, err error) {
 		before, err := ahead(mine, children)
-		if err != nil {
-			return tickets.Ticket{}, false, err
-		}
-		watched, waiting := find(mine.mode, before)
-		return watched, waiting, nil
+		watched, waiting = find(mine.mode, before)
+		return watched, waiting, err
 	}
 }
