@@ -62,7 +62,7 @@ type MarkedTicket struct{ turns }
 
 // NewMarkedTicket returns one client's view of a queue below an existing znode dir.
 func NewMarkedTicket(ctx context.Context, s *session.Session, dir string) (*MarkedTicket, error) {
-	line := tickets.NewMarking(s, path.Join(dir, ticketsDir), ticketMarker)
+	line := tickets.Marking{Line: tickets.New(s, path.Join(dir, ticketsDir), ticketMarker)}
 	t, err := openTurns(ctx, s, dir, line.Line, &line)
 	return &MarkedTicket{t}, err
 }

@@ -24,6 +24,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -119,11 +120,19 @@ func (s store) values(ctx context.Context) ([][]byte, error) {
 	values := make([][]byte, s.znodes)
 	for i := range values {
 		var err error
-		if values[i], _, err = s.session.Get(ctx, path.Join(s.dir, valueName(i))); err != nil {
-			return nil, fmt.Errorf("read the configuration: %w", err)
+		if values[i], _, err = s.value(ctx, i); err != nil {
+			return nil, err
 		}
 	}
 	return values, nil
+}
+
+func (s store) value(ctx context.Context, i int) (value []byte, transaction int64, err error) {
+	value, stat, err := s.session.Get(ctx, path.Join(s.dir, valueName(i)))
+	if err != nil {
+		return nil, 0, fmt.Errorf("read the configuration: %w", err)
+	}
+	return value, stat.Mzxid, nil
 }
 
 func (s store) set(ctx context.Context, values [][]byte) error {
@@ -169,22 +178,14 @@ func (s serial) Update(ctx context.Context, prepare func(context.Context) ([][]b
 func (s serial) Read(ctx context.Context) ([][]byte, error) {
 	return session.Run(ctx, s.handle, func(ctx context.Context) ([][]byte, error) {
 		values, err := s.strategy.read(ctx)
-		if err == nil {
-			err = s.handle.Alive()
-		}
-		return values, err
+		return values, cmp.Or(err, s.handle.Alive())
 	}, nil)
 }
 
 func (s serial) Changed(ctx context.Context) error { return s.run(ctx, s.strategy.changed) }
 
 func (s serial) run(ctx context.Context, step func(context.Context) error) error {
-	return s.handle.Do(ctx, func(ctx context.Context) error {
-		if err := step(ctx); err != nil {
-			return err
-		}
-		return s.handle.Alive()
-	}, nil)
+	return s.handle.Do(ctx, func(ctx context.Context) error { return cmp.Or(step(ctx), s.handle.Alive()) }, nil)
 }
 
 // copied is a copy of the values that is used until a watch fires.

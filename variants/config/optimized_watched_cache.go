@@ -82,21 +82,17 @@ func (c *WatchedCache) read(ctx context.Context) ([][]byte, error) {
 
 func (c *WatchedCache) changed(ctx context.Context) error { return c.copy.await(ctx, c.session) }
 
-// The cost is the same whether readers wait for the update or not.
-func watchedCacheCost() variants.Cost {
-	return variants.Cost{Requests: "1 + (S+1)(N-1)", Writes: "1", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"}
-}
-
-// multiVariant is this variant in the recipe for writing.
+// multiVariant is this variant in the recipe for writing. Its cost is the same whether readers wait for the update or not.
 func multiVariant() variants.Variant {
+	cost := variants.Cost{Requests: "1 + (S+1)(N-1)", Writes: "1", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"}
 	return variants.Variant{
 		Name:     "multi",
 		Type:     "WatchedCache",
 		Kind:     variants.Optimized,
 		Summary:  "one multi changes the znodes and a version; readers watch the version and keep a copy",
 		BadAt:    "changes that come faster than the znodes can be read, and more of them than one request may hold",
-		Lockstep: watchedCacheCost(),
-		Free:     watchedCacheCost(),
+		Lockstep: cost,
+		Free:     cost,
 		Prepare:  prepare,
 		Join:     join(func(env variants.Env) Configuration { return NewWatchedCache(env.Session, env.Root, znodes(env)) }),
 	}
@@ -104,14 +100,10 @@ func multiVariant() variants.Variant {
 
 // watchedCacheVariant is this variant in the recipe for reading.
 func watchedCacheVariant() variants.Variant {
-	return variants.Variant{
-		Name:     "watched-cache",
-		Kind:     variants.Optimized,
-		Summary:  "uses are served from a copy until the watch on the version fires",
-		BadAt:    "configurations that change more often than they are used: every change costs a notification and a read of all",
-		Lockstep: watchedCacheCost(),
-		Free:     watchedCacheCost(),
-		Prepare:  prepare,
-		Join:     joinReading(func(env variants.Env) Configuration { return NewWatchedCache(env.Session, env.Root, znodes(env)) }),
-	}
+	v := multiVariant()
+	v.Name, v.Type = "watched-cache", ""
+	v.Summary = "uses are served from a copy until the watch on the version fires"
+	v.BadAt = "configurations that change more often than they are used: every change costs a notification and a read of all"
+	v.Join = joinReading(func(env variants.Env) Configuration { return NewWatchedCache(env.Session, env.Root, znodes(env)) })
+	return v
 }

@@ -64,14 +64,6 @@ func (v versioned) whole(ctx context.Context, since int64) ([][]byte, int64, err
 	return values, newest, nil
 }
 
-func (v versioned) value(ctx context.Context, i int) (value []byte, transaction int64, err error) {
-	value, stat, err := v.session.Get(ctx, path.Join(v.dir, valueName(i)))
-	if err != nil {
-		return nil, 0, fmt.Errorf("read the configuration: %w", err)
-	}
-	return value, stat.Mzxid, nil
-}
-
 func (v versioned) version(ctx context.Context) (int64, *session.Watch, error) {
 	_, stat, watch, err := v.session.GetW(ctx, v.path())
 	if err != nil {

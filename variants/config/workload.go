@@ -132,10 +132,7 @@ func (w *writer) Leave(context.Context) error { return nil }
 // publisher is the writer whose updates readers wait for.
 type publisher struct{ writer }
 
-var (
-	_ variants.Participant = (*publisher)(nil)
-	_ variants.Rounded     = (*publisher)(nil)
-)
+var _ variants.Rounded = (*publisher)(nil)
 
 // A step is one update, whose values take as long to prepare as the scenario holds.
 func (p *publisher) Step(ctx context.Context) error {
@@ -194,10 +191,7 @@ type follower struct {
 	step int64 // how many steps are over
 }
 
-var (
-	_ variants.Participant = (*follower)(nil)
-	_ variants.Rounded     = (*follower)(nil)
-)
+var _ variants.Rounded = (*follower)(nil)
 
 // The k-th step uses the k-th configuration, or a later one if the writer was faster.
 func (f *follower) Step(ctx context.Context) error {

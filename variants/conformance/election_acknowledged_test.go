@@ -29,13 +29,13 @@ func TestAcknowledgementSaysWhoKnows(t *testing.T) {
 			}
 		}
 		noLeader()
-		term, err := first.Campaign(testContext(t))
+		term, err := first.Acquire(testContext(t))
 		must(t, err)
 		mustHaveAcknowledged(t, cs[1], dir, term)
 		elected := campaigns(testContext(t), second)
 		awaitWaiting(t, slow)
 		cable.freeze()
-		must(t, first.Resign(testContext(t)))
+		must(t, first.Release(testContext(t)))
 		if n := contenders(t, cs[1], dir); n != 1 {
 			t.Fatalf("%d znodes stand for the successor", n)
 		}
@@ -44,7 +44,7 @@ func TestAcknowledgementSaysWhoKnows(t *testing.T) {
 		next := <-elected
 		must(t, next.err)
 		mustHaveAcknowledged(t, cs[1], dir, next.term)
-		must(t, second.Resign(testContext(t)))
+		must(t, second.Release(testContext(t)))
 		noLeader()
 	})
 }
@@ -57,8 +57,8 @@ func TestAcknowledgementOfAClientThatGivesUp(t *testing.T) {
 		ctx, cancel := context.WithCancel(testContext(t))
 		dropping := &droppedCreate{Conn: c.conn, nth: 2, then: cancel}
 		hit := election.NewAcknowledged(c.handle.Through(dropping), dir)
-		_, err := hit.Campaign(ctx)
-		wantError(t, "Campaign", err, context.Canceled)
+		_, err := hit.Acquire(ctx)
+		wantError(t, "Acquire", err, context.Canceled)
 		mustBeEmpty(t, v, dir)
 	})
 }
@@ -102,7 +102,7 @@ func TestAcknowledgementFaultsBeforeTheSessionEnds(t *testing.T) {
 		elected := untilWaiting(testContext(t), t, next, func(ctx context.Context) <-chan campaigned { return campaigns(ctx, next) })
 		close(lost)
 		close(created.over)
-		wantError(t, "Campaign", (<-ended).err, session.ErrSessionLost)
+		wantError(t, "Acquire", (<-ended).err, session.ErrSessionLost)
 		mustLeadNext(t, v, cs[1], dir, next, <-elected)
 	})
 }
@@ -128,7 +128,7 @@ func TestAcknowledgementFaultsUnderTheNextSession(t *testing.T) {
 			expire(t, v, old)
 			close(lost)
 			close(creating.over)
-			wantError(t, "Campaign", (<-ended).err, session.ErrSessionLost)
+			wantError(t, "Acquire", (<-ended).err, session.ErrSessionLost)
 			untilWaiting(testContext(t), t, next, func(context.Context) <-chan campaigned {
 				cable.thaw()
 				return elected
@@ -151,25 +151,25 @@ func expire(t *testing.T, v venue, c *client) {
 }
 
 type campaigned struct {
-	term election.Term
+	term session.Grant
 	err  error
 }
 
-func campaigns(ctx context.Context, e election.Election) <-chan campaigned {
+func campaigns(ctx context.Context, e session.Lock) <-chan campaigned {
 	done := make(chan campaigned, 1)
 	go func() {
-		term, err := e.Campaign(ctx)
+		term, err := e.Acquire(ctx)
 		done <- campaigned{term, err}
 	}()
 	return done
 }
 
 // mustLeadNext fails unless a client leads, is acknowledged, and leaves nothing behind.
-func mustLeadNext(t *testing.T, v venue, c *client, dir string, e election.Election, got campaigned) {
+func mustLeadNext(t *testing.T, v venue, c *client, dir string, e session.Lock, got campaigned) {
 	t.Helper()
 	must(t, got.err)
 	mustHaveAcknowledged(t, c, dir, got.term)
-	must(t, e.Resign(testContext(t)))
+	must(t, e.Release(testContext(t)))
 	mustBeEmpty(t, v, dir)
 }
 
@@ -187,10 +187,10 @@ func (l *lateCreate) Create(path string, data []byte, flags int32, acl []zk.ACL)
 	return l.Conn.Create(path, data, flags, acl)
 }
 
-func mustHaveAcknowledged(t *testing.T, c *client, dir string, term election.Term) {
+func mustHaveAcknowledged(t *testing.T, c *client, dir string, term session.Grant) {
 	t.Helper()
 	catchUp(t, c, dir)
-	if epoch, known, err := election.Leader(testContext(t), c.session(), dir); err != nil || !known || epoch != term.Epoch {
-		t.Errorf("epoch %d is acknowledged (%v, %v), want %d", epoch, known, err, term.Epoch)
+	if epoch, known, err := election.Leader(testContext(t), c.session(), dir); err != nil || !known || epoch != term.Token {
+		t.Errorf("epoch %d is acknowledged (%v, %v), want %d", epoch, known, err, term.Token)
 	}
 }

@@ -1,7 +1,6 @@
 package conformance_test
 
 import (
-	"context"
 	"errors"
 	"net"
 	"sync"
@@ -11,33 +10,19 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants/election"
-	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/revocable"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// office is an election in the words of a lock: to lead is to hold it. So an election must pass all that a lock must.
-type office struct{ election.Election }
-
-func (o office) Acquire(ctx context.Context) (lock.Grant, error) {
-	term, err := o.Campaign(ctx)
-	if errors.Is(err, election.ErrLeading) {
-		err = lock.ErrHeld
-	}
-	return lock.Grant{Token: term.Epoch, Lost: term.Lost}, err
-}
-
-func (o office) Release(ctx context.Context) error { return o.Resign(ctx) }
-
-// offices are the variants under test as locks.
+// offices are the variants under test: an election must pass all that a lock must.
 func offices() []lockVariant {
-	var out []lockVariant
 	all := election.Recipe().Variants
-	for i, variant := range openersOf[election.Election](all) {
-		out = append(out, lockVariant{variant.name, func(t testing.TB, c *client, dir string) lock.Lock {
+	out := openersOf[session.Lock](all)
+	for i, variant := range out {
+		out[i].open = func(t testing.TB, c *client, dir string) session.Lock {
 			c.polls = !all[i].HasLockstep()
-			return office{variant.open(t, c, dir)}
-		}})
+			return variant.open(t, c, dir)
+		}
 	}
 	return out
 }
@@ -51,14 +36,14 @@ func checkElections(t *testing.T, at place) {
 
 // succession is a leader and a candidate that waits for its end.
 type succession struct {
-	leader, successor lock.Lock
-	term              lock.Grant
-	elected           <-chan lock.Grant
+	leader, successor session.Lock
+	term              session.Grant
+	elected           <-chan session.Grant
 }
 
 func arrange(t *testing.T, leader, candidate *client, dir string, open lockOpener) succession {
 	t.Helper()
-	elected := make(chan lock.Grant, 1)
+	elected := make(chan session.Grant, 1)
 	s := succession{leader: open(t, leader, dir), successor: open(t, candidate, dir), elected: elected}
 	s.term = mustAcquire(t, s.leader)
 	ctx := testContext(t)

@@ -64,7 +64,7 @@ func TestHiddenChannel(t *testing.T) { onEmbedded(t, checkHiddenChannels) }
 func checkHiddenChannels(t *testing.T, at place) {
 	checkAll(t, at, hiddenChecks, hiddenVariants, func(t *testing.T, v venue, do hiddenCheck, variant underTest[hiddenOpener]) {
 		dir, keeper := directory(t, v), clients(t, v, 1)[0]
-		must(t, hiddenchannel.Create(testContext(t), keeper.session(), dir+"/value", []byte("0")))
+		must(t, keeper.session().Ensure(testContext(t), dir+"/value", []byte("0"), 0))
 		do(t, hiddenSite{v, dir + "/value", hiddenchannel.NewMailbox(), variant.open})
 		if left := children(t, keeper, dir); !slices.Equal(left, []string{"value"}) {
 			t.Errorf("znodes %v, want the value alone", left)

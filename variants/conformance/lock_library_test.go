@@ -11,10 +11,11 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // libraryLocks are the locks of libraries in Go.
-var libraryLocks = openersOf[lock.Lock](list.Where(lock.Recipe().Libraries, func(v variants.Variant) bool { return v.Driver == nil }))
+var libraryLocks = openersOf[session.Lock](list.Where(lock.Recipe().Libraries, func(v variants.Variant) bool { return v.Driver == nil }))
 
 // A library's lock passes the checks, except for those that other tests show to fail, and those that must observe that
 // it waits.

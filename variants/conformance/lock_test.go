@@ -17,13 +17,14 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
-type lockOpener = opener[lock.Lock]
+type lockOpener = opener[session.Lock]
 
 type lockVariant = underTest[lockOpener]
 
-var lockVariants = openersOf[lock.Lock](lock.Recipe().Variants)
+var lockVariants = openersOf[session.Lock](lock.Recipe().Variants)
 
 type lockCheck = func(t *testing.T, v venue, dir string, open lockOpener)
 
@@ -52,7 +53,7 @@ func checkLocks(t *testing.T, at place, locks []lockVariant) {
 }
 
 // brokenLocks are the variants in Go that are known to be broken.
-var brokenLocks = openersOf[lock.Lock](list.Where(lock.Recipe().Broken, func(v variants.Variant) bool { return v.Driver == nil }))
+var brokenLocks = openersOf[session.Lock](list.Where(lock.Recipe().Broken, func(v variants.Variant) bool { return v.Driver == nil }))
 
 // A lock that is known to be broken passes the checks in which clients do not race: it has no other mistake than the
 // one that is known.
@@ -82,7 +83,7 @@ func contenders(t testing.TB, c *client, dir string) int {
 	return max(n, acknowledged)
 }
 
-func mustAcquire(t testing.TB, l lock.Lock) lock.Grant {
+func mustAcquire(t testing.TB, l session.Lock) session.Grant {
 	t.Helper()
 	grant, err := l.Acquire(testContext(t))
 	if err != nil {
@@ -91,7 +92,7 @@ func mustAcquire(t testing.TB, l lock.Lock) lock.Grant {
 	return grant
 }
 
-func mustRelease(t testing.TB, l lock.Lock) {
+func mustRelease(t testing.TB, l session.Lock) {
 	t.Helper()
 	must(t, l.Release(testContext(t)))
 }
@@ -190,7 +191,7 @@ func lockKeepsTheLockFromThoseBehindAWithdrawal(t *testing.T, v venue, dir strin
 func lockIsNotReentrant(t *testing.T, v venue, dir string, open lockOpener) {
 	l := open(t, clients(t, v, 1)[0], dir)
 	mustAcquire(t, l)
-	wantError(t, "Acquire of a held lock", errorOf(l.Acquire(testContext(t))), lock.ErrHeld)
+	wantError(t, "Acquire of a held lock", errorOf(l.Acquire(testContext(t))), session.ErrHeld)
 	mustRelease(t, l)
 	mustRelease(t, l) // of a lock that is not held: nothing to do
 }
@@ -237,7 +238,7 @@ func TestTwoLocksOfOneSession(t *testing.T) {
 			return n
 		}
 		before := sent()
-		var second lock.Grant
+		var second session.Grant
 		ends := background(func() (err error) {
 			second, err = variant.open(t, c, dir).Acquire(ctx)
 			return err

@@ -85,7 +85,7 @@ func takesAnothersToken(t *testing.T, e *embedded.Ensemble, see func(*client, se
 	return <-got == nil
 }
 
-func newZnodeLock(t *testing.T, s *session.Session) lock.Lock {
+func newZnodeLock(t *testing.T, s *session.Session) session.Lock {
 	t.Helper()
 	l, err := lock.NewZnode(t.Context(), s, "/d")
 	must(t, err)

@@ -11,18 +11,15 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results/list"
-	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/revocable"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-type revocableVariant = underTest[opener[revocable.Lock]]
-
 // revocableVariants have so much patience that none uses force, except where force is tested.
-func revocableVariants() []revocableVariant {
-	return list.Map(openersOf[revocable.Lock](revocable.Recipe().Variants), func(v revocableVariant) revocableVariant {
+func revocableVariants() []lockVariant {
+	return list.Map(openersOf[session.Lock](revocable.Recipe().Variants), func(v lockVariant) lockVariant {
 		if v.name == "forced" {
-			v.open = func(_ testing.TB, c *client, dir string) revocable.Lock {
+			v.open = func(_ testing.TB, c *client, dir string) session.Lock {
 				return revocable.NewForced(c.session(), dir, patience)
 			}
 		}
@@ -30,18 +27,7 @@ func revocableVariants() []revocableVariant {
 	})
 }
 
-// revocableLock is a revocable lock as a plain one: it must pass all checks of a lock.
-type revocableLock struct{ revocable.Lock }
-
-func (l revocableLock) Acquire(ctx context.Context) (lock.Grant, error) {
-	grant, err := l.Lock.Acquire(ctx)
-	if errors.Is(err, revocable.ErrHeld) {
-		err = lock.ErrHeld
-	}
-	return lock.Grant{Token: grant.Token, Lost: grant.Lost}, err
-}
-
-type revocableCheck = func(t *testing.T, v venue, dir string, variant revocableVariant)
+type revocableCheck = func(t *testing.T, v venue, dir string, variant lockVariant)
 
 // revocableChecks are what every variant must pass in addition to the checks of a lock.
 var revocableChecks = []check[revocableCheck]{
@@ -56,14 +42,8 @@ func TestRevocable(t *testing.T) { onEmbedded(t, checkRevocable) }
 
 func checkRevocable(t *testing.T, at place) {
 	t.Helper()
-	var locks []lockVariant
-	for _, variant := range revocableVariants() {
-		locks = append(locks, lockVariant{variant.name, func(t testing.TB, c *client, dir string) lock.Lock {
-			return revocableLock{variant.open(t, c, dir)}
-		}})
-	}
-	checkLocks(t, at, locks)
-	checkAll(t, at, revocableChecks, revocableVariants(), func(t *testing.T, v venue, do revocableCheck, variant revocableVariant) {
+	checkLocks(t, at, revocableVariants())
+	checkAll(t, at, revocableChecks, revocableVariants(), func(t *testing.T, v venue, do revocableCheck, variant lockVariant) {
 		do(t, v, directory(t, v), variant)
 	})
 	at.run(t, "takes the lock by force", func(t *testing.T, v venue) {
@@ -74,26 +54,10 @@ func checkRevocable(t *testing.T, at place) {
 	})
 }
 
-func revocableMustAcquire(t *testing.T, l revocable.Lock) revocable.Grant {
-	t.Helper()
-	grant, err := l.Acquire(testContext(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return grant
-}
-
-func revocableMustRelease(t *testing.T, l revocable.Lock) {
-	t.Helper()
-	if err := l.Release(testContext(t)); err != nil {
-		t.Error(err)
-	}
-}
-
 // revocableWant lets a client want the lock in the background, and returns when it waits.
-func revocableWant(t *testing.T, c *client, l revocable.Lock) <-chan revocable.Grant {
+func revocableWant(t *testing.T, c *client, l session.Lock) <-chan session.Grant {
 	t.Helper()
-	ctx, granted := testContext(t), make(chan revocable.Grant, 1)
+	ctx, granted := testContext(t), make(chan session.Grant, 1)
 	var wait sync.WaitGroup
 	t.Cleanup(wait.Wait)
 	wait.Go(func() {
@@ -112,10 +76,10 @@ func revocableMustBeTold(t *testing.T, what string, told <-chan struct{}) {
 	await(t, "the holder was not told that "+what, told)
 }
 
-func revocableTellsTheHolder(t *testing.T, v venue, dir string, variant revocableVariant) {
+func revocableTellsTheHolder(t *testing.T, v venue, dir string, variant lockVariant) {
 	cs := clients(t, v, 2)
 	holder, next := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
-	grant := revocableMustAcquire(t, holder)
+	grant := mustAcquire(t, holder)
 	granted := revocableWant(t, cs[1], next)
 	revocableMustBeTold(t, "it was asked", grant.Revoked)
 	select {
@@ -123,34 +87,34 @@ func revocableTellsTheHolder(t *testing.T, v venue, dir string, variant revocabl
 		t.Error("a lock that was asked for is not lost")
 	default:
 	}
-	revocableMustRelease(t, holder)
+	mustRelease(t, holder)
 	second := <-granted
 	if second.Token <= grant.Token {
 		t.Errorf("fencing token %d after %d", second.Token, grant.Token)
 	}
-	revocableMustRelease(t, next)
+	mustRelease(t, next)
 	mustBeEmpty(t, v, dir)
 }
 
-func revocableTellsWhoIsAskedWhileItWaits(t *testing.T, v venue, dir string, variant revocableVariant) {
+func revocableTellsWhoIsAskedWhileItWaits(t *testing.T, v venue, dir string, variant lockVariant) {
 	cs := clients(t, v, 3)
 	first, second, third := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir), variant.open(t, cs[2], dir)
-	revocableMustAcquire(t, first)
+	mustAcquire(t, first)
 	granted := revocableWant(t, cs[1], second)
 	last := revocableWant(t, cs[2], third)
-	revocableMustRelease(t, first)
+	mustRelease(t, first)
 	revocableMustBeTold(t, "it was asked before it held", (<-granted).Revoked)
-	revocableMustRelease(t, second)
+	mustRelease(t, second)
 	<-last
-	revocableMustRelease(t, third)
+	mustRelease(t, third)
 	mustBeEmpty(t, v, dir)
 }
 
 // A client that leaves between taking its place and asking has asked no other client; the one behind it must.
-func revocableAsksForOneThatDidNot(t *testing.T, v venue, dir string, variant revocableVariant) {
+func revocableAsksForOneThatDidNot(t *testing.T, v venue, dir string, variant lockVariant) {
 	cs := clients(t, v, 3)
 	holder, next := variant.open(t, cs[0], dir), variant.open(t, cs[2], dir)
-	grant := revocableMustAcquire(t, holder)
+	grant := mustAcquire(t, holder)
 	silent := cs[1].conn
 	must(t, errorOf(silent.Create(dir+"/silent-lock-", nil, zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))))
 	granted := revocableWant(t, cs[2], next)
@@ -161,18 +125,18 @@ func revocableAsksForOneThatDidNot(t *testing.T, v venue, dir string, variant re
 	}
 	silent.Close()
 	revocableMustBeTold(t, "it was asked", grant.Revoked)
-	revocableMustRelease(t, holder)
+	mustRelease(t, holder)
 	<-granted
-	revocableMustRelease(t, next)
+	mustRelease(t, next)
 	mustBeEmpty(t, v, dir)
 }
 
 // A write of another client to a holder's znode that is not a request asks for nothing, and does not make the holder
 // deaf.
-func revocableIgnoresWhatIsNoRequest(t *testing.T, v venue, dir string, variant revocableVariant) {
+func revocableIgnoresWhatIsNoRequest(t *testing.T, v venue, dir string, variant lockVariant) {
 	cs := clients(t, v, 2)
 	holder, next := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
-	grant := revocableMustAcquire(t, holder)
+	grant := mustAcquire(t, holder)
 	znode := dir + "/" + children(t, cs[1], dir)[0]
 	reads := func() int64 { return cs[0].ledger.Counts().Requests[wire.OpGetData] }
 	before := reads()
@@ -183,18 +147,18 @@ func revocableIgnoresWhatIsNoRequest(t *testing.T, v venue, dir string, variant 
 	if data, _, err := cs[1].conn.Get(znode); err != nil || string(data) != "unlock" {
 		t.Errorf("the holder was told although its znode says %q (%v)", data, err)
 	}
-	revocableMustRelease(t, holder)
+	mustRelease(t, holder)
 	<-granted
-	revocableMustRelease(t, next)
+	mustRelease(t, next)
 }
 
 // A holder whose session is closed learns of it, whether it was asked before or not.
-func revocableTellsOfALostSession(t *testing.T, v venue, dir string, variant revocableVariant) {
+func revocableTellsOfALostSession(t *testing.T, v venue, dir string, variant lockVariant) {
 	for _, asked := range []bool{false, true} {
 		cs := []*client{connect(t, v.Servers()[0], v.shortest, nil), clients(t, v, 1)[0]}
 		holder, next := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
-		grant := revocableMustAcquire(t, holder)
-		var granted <-chan revocable.Grant
+		grant := mustAcquire(t, holder)
+		var granted <-chan session.Grant
 		if asked {
 			granted = revocableWant(t, cs[1], next)
 			revocableMustBeTold(t, "it was asked", grant.Revoked)
@@ -206,9 +170,9 @@ func revocableTellsOfALostSession(t *testing.T, v venue, dir string, variant rev
 		if asked {
 			<-granted
 		} else {
-			revocableMustAcquire(t, next)
+			mustAcquire(t, next)
 		}
-		revocableMustRelease(t, next)
+		mustRelease(t, next)
 		mustBeEmpty(t, v, dir)
 	}
 }
@@ -221,15 +185,15 @@ func revocableTakesTheLockByForce(t *testing.T, v venue) {
 	dir, cs := directory(t, v), clients(t, v, 2)
 	deaf := revocable.NewForced(cs[0].session(), dir, patience)
 	next := revocable.NewForced(cs[1].session(), dir, shortGrace)
-	grant := revocableMustAcquire(t, deaf)
-	if second := revocableMustAcquire(t, next); second.Token <= grant.Token {
+	grant := mustAcquire(t, deaf)
+	if second := mustAcquire(t, next); second.Token <= grant.Token {
 		t.Errorf("fencing token %d after %d", second.Token, grant.Token)
 	}
 	revocableMustBeTold(t, "the lock was taken away", grant.Lost)
 	wantError(t, "Release of a lock that was taken away", deaf.Release(testContext(t)), revocable.ErrForced)
-	revocableMustRelease(t, next)
-	revocableMustAcquire(t, deaf) // usable again
-	revocableMustRelease(t, deaf)
+	mustRelease(t, next)
+	mustAcquire(t, deaf) // usable again
+	mustRelease(t, deaf)
 	mustBeEmpty(t, v, dir)
 }
 
@@ -238,7 +202,7 @@ func revocableSparesWhoWaits(t *testing.T, v venue) {
 	dir, cs := directory(t, v), clients(t, v, 3)
 	holder := revocable.NewDataWatch(cs[0].session(), dir)
 	patient := revocable.NewDataWatch(cs[1].session(), dir)
-	revocableMustAcquire(t, holder)
+	mustAcquire(t, holder)
 	granted := revocableWant(t, cs[1], patient)
 	ctx, withdraw := context.WithCancel(testContext(t))
 	withdrawn := make(chan error, 1)
@@ -254,6 +218,6 @@ func revocableSparesWhoWaits(t *testing.T, v venue) {
 	if err := <-withdrawn; !errors.Is(err, context.Canceled) {
 		t.Errorf("the one who withdrew: %v", err)
 	}
-	revocableMustRelease(t, holder)
+	mustRelease(t, holder)
 	<-granted
 }

@@ -55,7 +55,7 @@ func newRevocableRWLine(t *testing.T, v venue, dir string, open revocableRWOpene
 }
 
 // hold acquires the lock, which must be free.
-func (l *revocableRWLine) hold(i int, mode rwlock.Mode) rwlock.Grant {
+func (l *revocableRWLine) hold(i int, mode rwlock.Mode) session.Grant {
 	l.t.Helper()
 	grant, err := l.locks[i].Acquire(testContext(l.t), mode)
 	must(l.t, err)
@@ -63,13 +63,13 @@ func (l *revocableRWLine) hold(i int, mode rwlock.Mode) rwlock.Grant {
 }
 
 // want begins to wait for the lock, which must be taken, as an urgent client or not.
-func (l *revocableRWLine) want(i int, mode rwlock.Mode, urgent bool) <-chan rwlock.Grant {
+func (l *revocableRWLine) want(i int, mode rwlock.Mode, urgent bool) <-chan session.Grant {
 	l.t.Helper()
 	acquire := l.locks[i].Acquire
 	if urgent {
 		acquire = l.locks[i].AcquireUrgently
 	}
-	ctx, granted := testContext(l.t), make(chan rwlock.Grant, 1)
+	ctx, granted := testContext(l.t), make(chan session.Grant, 1)
 	done := make(chan struct{})
 	l.t.Cleanup(func() { <-done })
 	go func() {
@@ -89,13 +89,13 @@ func (l *revocableRWLine) release(i int) {
 	must(l.t, l.locks[i].Release(testContext(l.t)))
 }
 
-func mustBeAsked(t *testing.T, grant rwlock.Grant) {
+func mustBeAsked(t *testing.T, grant session.Grant) {
 	t.Helper()
 	await(t, "the holder was not asked", grant.Revoked)
 }
 
 // mustNotBeAsked fails if a holder has been asked. The clients that could have asked it wait.
-func mustNotBeAsked(t *testing.T, c *client, dir string, grant rwlock.Grant) {
+func mustNotBeAsked(t *testing.T, c *client, dir string, grant session.Grant) {
 	t.Helper()
 	catchUp(t, c, dir)
 	select {

@@ -56,7 +56,7 @@ func newRWLockLine(t *testing.T, v venue, dir string, open rwlockOpener, n int) 
 func (l *rwlockLine) replace(i int, c *client, lock rwlock.Lock) { l.cs[i], l.locks[i] = c, lock }
 
 // hold acquires the lock, which must be free.
-func (l *rwlockLine) hold(i int, mode rwlock.Mode) rwlock.Grant {
+func (l *rwlockLine) hold(i int, mode rwlock.Mode) session.Grant {
 	l.t.Helper()
 	grant, err := l.locks[i].Acquire(testContext(l.t), mode)
 	if err != nil {
@@ -131,7 +131,7 @@ func rwlockIsNotReentrant(t *testing.T, v venue, dir string, open rwlockOpener) 
 	l := newRWLockLine(t, v, dir, open, 1)
 	l.hold(0, rwlock.Read)
 	for _, mode := range []rwlock.Mode{rwlock.Read, rwlock.Write} {
-		if _, err := l.locks[0].Acquire(testContext(t), mode); !errors.Is(err, rwlock.ErrHeld) {
+		if _, err := l.locks[0].Acquire(testContext(t), mode); !errors.Is(err, session.ErrHeld) {
 			t.Errorf("Acquire of a held lock as a %s returned %v, want ErrHeld", mode, err)
 		}
 	}

@@ -97,12 +97,12 @@ func TestSpans(t *testing.T) {
 
 // scripted is an election whose outcome is given.
 type scripted struct {
-	term           Term
+	term           session.Grant
 	refused, stays error
 }
 
-func (s scripted) Campaign(context.Context) (Term, error) { return s.term, s.refused }
-func (s scripted) Resign(context.Context) error           { return s.stays }
+func (s scripted) Acquire(context.Context) (session.Grant, error) { return s.term, s.refused }
+func (s scripted) Release(context.Context) error                  { return s.stays }
 
 // A participant records what happened to it, however its step ends.
 func TestStepRecordsHowATermEnds(t *testing.T) {
@@ -115,12 +115,12 @@ func TestStepRecordsHowATermEnds(t *testing.T) {
 	}{
 		{"resigns", scripted{}, []variants.EventKind{exclusion.Requested, exclusion.Acquired, exclusion.Releasing, exclusion.Released}},
 		{"is not elected", scripted{refused: session.ErrSessionLost}, []variants.EventKind{exclusion.Requested, exclusion.Withdrew}},
-		{"loses its session", scripted{term: Term{Lost: lost}, stays: session.ErrSessionLost}, []variants.EventKind{exclusion.Requested, exclusion.Acquired, exclusion.Deposed}},
+		{"loses its session", scripted{term: session.Grant{Lost: lost}, stays: session.ErrSessionLost}, []variants.EventKind{exclusion.Requested, exclusion.Acquired, exclusion.Deposed}},
 		{"cannot resign", scripted{stays: session.ErrSessionLost}, []variants.EventKind{exclusion.Requested, exclusion.Acquired, exclusion.Releasing}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []variants.EventKind
-			c := newCandidate(tt.election, variants.Env{
+			c := exclusion.NewParticipant(tt.election, variants.Env{
 				Record:       func(kind variants.EventKind, _ int64) { got = append(got, kind) },
 				RecordUnless: variantstest.RecordUnless(&got),
 				Hold:         func(context.Context, <-chan struct{}) error { return nil },

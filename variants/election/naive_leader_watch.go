@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -32,22 +33,19 @@ import (
 //
 // Source: as written: ZooKeeper recipes page, Leader Election, which calls it the trivial solution and warns of its herd. Its
 // pseudo code, to the letter, is this, too.
-type LeaderWatch struct{ sequential }
+type LeaderWatch struct{ *session.Exclusive }
 
 // NewLeaderWatch returns the part of one client in the elections below an existing znode dir.
-func NewLeaderWatch(s *session.Session, dir string) *LeaderWatch {
-	l := &LeaderWatch{}
-	l.init(s, dir, l.waitForLeaders)
-	return l
-}
-
-func (l *LeaderWatch) waitForLeaders(ctx context.Context, mine tickets.Ticket) error {
-	return l.AwaitEach(ctx, func(children []string) (leader tickets.Ticket, waiting bool, err error) {
-		if _, waiting, err := l.Predecessor(mine, children); err != nil || !waiting {
-			return tickets.Ticket{}, false, err
-		}
-		return tickets.Sorted(children, l.Marker)[0], true, nil
-	})
+func NewLeaderWatch(s *session.Session, dir string) LeaderWatch {
+	line := tickets.New(s, dir, marker)
+	return LeaderWatch{tickets.NewExclusive(s, line, func(ctx context.Context, mine tickets.Ticket) error {
+		return line.AwaitEach(ctx, func(children []string) (leader tickets.Ticket, waiting bool, err error) {
+			if _, waiting, err := line.Predecessor(mine, children); err != nil || !waiting {
+				return tickets.Ticket{}, false, err
+			}
+			return tickets.Sorted(children, marker)[0], true, nil
+		})
+	})}
 }
 
 func leaderWatchVariant() variants.Variant {
@@ -58,6 +56,6 @@ func leaderWatchVariant() variants.Variant {
 		BadAt:    "many candidates: every failover wakes all of them, each to list all of them",
 		Lockstep: variants.Cost{Requests: "(N + (N-1)²)/N", Writes: "1", FailedWrites: "0", Notifications: "(N-1)/2", HerdMax: "N-1"},
 		Free:     variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"},
-		Join:     join(NewLeaderWatch),
+		Join:     exclusion.Join(NewLeaderWatch),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -31,19 +32,15 @@ import (
 //
 // Source: as written, but with a fence, whose version is the epoch, in one multi with the create, and checked by the delete:
 // Junqueira and Reed, ZooKeeper, chapter 4, the backup masters.
-type MasterZnode struct{ master }
+type MasterZnode struct{ *session.Exclusive }
 
 // NewMasterZnode returns the part of one client in the elections below an existing znode dir, and makes sure that the
 // fence exists.
-func NewMasterZnode(ctx context.Context, s *session.Session, dir string) (*MasterZnode, error) {
-	m := &MasterZnode{}
-	if err := m.init(ctx, s, dir, m.campaign); err != nil {
-		return nil, err
-	}
-	return m, nil
+func NewMasterZnode(ctx context.Context, s *session.Session, dir string) (MasterZnode, error) {
+	node := master(s, dir)
+	held, err := node.Exclusive(ctx, node.Win)
+	return MasterZnode{held}, err
 }
-
-func (m *MasterZnode) campaign(ctx context.Context) (epoch int64, err error) { return m.node.Win(ctx) }
 
 func masterZnodeVariant() variants.Variant {
 	return variants.Variant{
@@ -56,7 +53,7 @@ func masterZnodeVariant() variants.Variant {
 			Notifications: "(N-1)/2", HerdMax: "N-1",
 		},
 		Free: variants.Cost{Requests: "2N", Writes: "N+1", FailedWrites: "N-1", Notifications: "N-1", HerdMax: "N-1"},
-		Join: joinBy(func(ctx context.Context, env variants.Env) (Election, error) {
+		Join: exclusion.JoinBy(func(ctx context.Context, env variants.Env) (session.Lock, error) {
 			return NewMasterZnode(ctx, env.Session, env.Root)
 		}),
 	}

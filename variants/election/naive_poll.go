@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -42,34 +43,29 @@ const (
 //
 // Source: as written, but with a fence and a random first interval: Junqueira and Reed, ZooKeeper, chapter 4, the beginning, as
 // what watches replace. "In this case, each backup master generates 20 requests/second".
-type Poll struct {
-	master
-	interval time.Duration
-}
+type Poll struct{ *session.Exclusive }
 
 // NewPoll returns the part of one client in the elections below an existing znode dir, and makes sure that the fence
 // exists. The interval must be positive.
-func NewPoll(ctx context.Context, s *session.Session, dir string, interval time.Duration) (*Poll, error) {
-	p := &Poll{interval: interval}
-	if err := p.init(ctx, s, dir, p.campaign); err != nil {
-		return nil, err
-	}
-	return p, nil
+func NewPoll(ctx context.Context, s *session.Session, dir string, interval time.Duration) (Poll, error) {
+	node := master(s, dir)
+	held, err := node.Exclusive(ctx, func(ctx context.Context) (epoch int64, err error) { return poll(ctx, node, interval) })
+	return Poll{held}, err
 }
 
-func (p *Poll) campaign(ctx context.Context) (epoch int64, err error) {
-	for pause := p.node.Session.Jitter(p.interval); ; pause = p.interval {
-		taken, err := p.node.Taken(ctx)
+func poll(ctx context.Context, node session.FencedNode, interval time.Duration) (epoch int64, err error) {
+	for pause := node.Session.Jitter(interval); ; pause = interval {
+		taken, _, err := node.Session.Exists(ctx, node.Path)
 		if err != nil {
 			return 0, err
 		}
 		if !taken {
-			epoch, err := p.node.Take(ctx)
+			epoch, err := node.Take(ctx)
 			if !errors.Is(err, zk.ErrNodeExists) {
 				return epoch, err
 			}
 		}
-		if err := p.node.Session.Sleep(ctx, pause); err != nil {
+		if err := node.Session.Sleep(ctx, pause); err != nil {
 			return 0, err
 		}
 	}
@@ -86,7 +82,7 @@ func pollVariant(interval time.Duration) variants.Variant {
 			Requests: "no bound: more the longer a term (3 for N=1)", Writes: "N+1", FailedWrites: "N-1",
 			Notifications: "0", HerdMax: "0",
 		},
-		Join: joinBy(func(ctx context.Context, env variants.Env) (Election, error) {
+		Join: exclusion.JoinBy(func(ctx context.Context, env variants.Env) (session.Lock, error) {
 			return NewPoll(ctx, env.Session, env.Root, interval)
 		}),
 	}

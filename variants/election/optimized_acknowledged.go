@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -51,7 +52,7 @@ import (
 // Election, with its first note. The note would acknowledge that the leader has executed its procedure. Here that procedure is to learn of
 // its term, so that no leader leads whose term is not acknowledged.
 type Acknowledged struct {
-	office
+	*session.Exclusive
 	tickets.Line
 	mine tickets.Ticket // while the client leads
 }
@@ -62,11 +63,11 @@ const acknowledgement = "acknowledged"
 // NewAcknowledged returns the part of one client in the elections below an existing znode dir.
 func NewAcknowledged(s *session.Session, dir string) *Acknowledged {
 	a := &Acknowledged{Line: tickets.New(s, dir, marker)}
-	a.exclusive = session.NewExclusive(s, ErrLeading, a.campaign, func(ctx context.Context) error { return a.resign(ctx, a.mine) })
+	a.Exclusive = session.NewExclusive(s, session.ErrHeld, a.campaign, func(ctx context.Context) error { return a.resign(ctx, a.mine) })
 	return a
 }
 
-func (a *Acknowledged) campaign(ctx context.Context) (term Term, err error) {
+func (a *Acknowledged) campaign(ctx context.Context) (term session.Grant, err error) {
 	mine, err := a.Take(ctx, a.AwaitFirst)
 	if err != nil {
 		return term, err
@@ -75,7 +76,7 @@ func (a *Acknowledged) campaign(ctx context.Context) (term Term, err error) {
 		return term, a.withdraw(ctx, mine, err)
 	}
 	a.mine = mine
-	return Term{Epoch: int64(mine.Seq), Lost: a.Session.Lost()}, nil
+	return session.Grant{Token: int64(mine.Seq), Lost: a.Session.Lost()}, nil
 }
 
 // acknowledge creates the acknowledgement. If that fails, the znode may exist all the same.
@@ -162,6 +163,6 @@ func acknowledgedVariant() variants.Variant {
 		BadAt:    "failovers that must be fast: a quorum write more until the successor leads, and a write more for each term",
 		Lockstep: tickets.LockstepCost("(3N-2)/N", "(2N-1)/N"),
 		Free:     tickets.FreeCost("6 (4 for N=1)", "3"),
-		Join:     join(NewAcknowledged),
+		Join:     exclusion.Join(NewAcknowledged),
 	}
 }

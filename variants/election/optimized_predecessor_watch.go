@@ -1,9 +1,8 @@
 package election
 
 import (
-	"context"
-
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -37,13 +36,12 @@ import (
 //
 // Source: as written, but watching the largest number below its own, where the pseudo code says the smallest: ZooKeeper recipes
 // page, Leader Election, as its text and later editions have it.
-type PredecessorWatch struct{ sequential }
+type PredecessorWatch struct{ *session.Exclusive }
 
 // NewPredecessorWatch returns the part of one client in the elections below an existing znode dir.
-func NewPredecessorWatch(s *session.Session, dir string) *PredecessorWatch {
-	p := &PredecessorWatch{}
-	p.init(s, dir, func(ctx context.Context, mine tickets.Ticket) error { return p.AwaitFirst(ctx, mine) })
-	return p
+func NewPredecessorWatch(s *session.Session, dir string) PredecessorWatch {
+	line := tickets.New(s, dir, marker)
+	return PredecessorWatch{tickets.NewExclusive(s, line, line.AwaitFirst)}
 }
 
 func predecessorWatchVariant() variants.Variant {
@@ -54,6 +52,6 @@ func predecessorWatchVariant() variants.Variant {
 		BadAt:    "announcing the leader: a candidate far back in the line is not notified of a failover",
 		Lockstep: tickets.LockstepCost("(2N-1)/N", "1"),
 		Free:     tickets.FreeCost("5 (3 for N=1)", "2"),
-		Join:     join(NewPredecessorWatch),
+		Join:     exclusion.Join(NewPredecessorWatch),
 	}
 }

@@ -2,6 +2,7 @@ package election
 
 import (
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -37,16 +38,12 @@ import (
 // predecessor-watch has a getChildren after them.
 //
 // Source: ours: predecessor-watch (ZooKeeper recipes page, Leader Election) with a resignation that is a write.
-type ResignedMark struct {
-	office
-	tickets.Marking
-}
+type ResignedMark struct{ *session.Exclusive }
 
 // NewResignedMark returns the part of one client in the elections below an existing znode dir.
-func NewResignedMark(s *session.Session, dir string) *ResignedMark {
-	e := &ResignedMark{Marking: tickets.NewMarking(s, dir, marker)}
-	e.exclusive = newOffice(s, &e.Marking, e.AwaitTurn)
-	return e
+func NewResignedMark(s *session.Session, dir string) ResignedMark {
+	line := tickets.Marking{Line: tickets.New(s, dir, marker)}
+	return ResignedMark{tickets.NewExclusive(s, &line, line.AwaitTurn)}
 }
 
 func resignedMarkVariant() variants.Variant {
@@ -57,6 +54,6 @@ func resignedMarkVariant() variants.Variant {
 		BadAt:    "leaders that never stand again: each leaves one marked znode until its session ends",
 		Lockstep: tickets.LockstepCost("1", "1"),
 		Free:     variants.Cost{Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "N-1"},
-		Join:     join(NewResignedMark),
+		Join:     exclusion.Join(NewResignedMark),
 	}
 }

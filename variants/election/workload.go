@@ -1,12 +1,10 @@
 package election
 
 import (
-	"context"
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
-	"github.com/zkbench/zkbench/variants/session"
 )
 
 const (
@@ -31,24 +29,6 @@ func phases() []variants.Phase {
 	}
 }
 
-func newCandidate(e Election, env variants.Env) variants.Participant {
-	return exclusion.NewWorker(env, func(int) exclusion.Operation {
-		return exclusion.Operation{Release: e.Resign, Acquire: func(ctx context.Context) (exclusion.Grant, error) {
-			term, err := e.Campaign(ctx)
-			return exclusion.Grant{Value: term.Epoch, Lost: term.Lost}, err
-		}}
-	})
-}
-
-func join[E Election](open func(*session.Session, string) E) variants.JoinFunc {
-	return joinBy(func(_ context.Context, env variants.Env) (Election, error) { return open(env.Session, env.Root), nil })
-}
-
-// joinBy is join for a constructor that needs more than session and directory, or may fail.
-func joinBy(open func(context.Context, variants.Env) (Election, error)) variants.JoinFunc {
-	return variants.JoinBy(open, newCandidate)
-}
-
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		exclusion.Spans(out, phaseCampaign, phaseLead, phaseResign),
@@ -66,7 +46,7 @@ func newObserver(out variants.Findings) variants.Observer {
 // Note: a newcomer that wins ends the failover, too. Without newcomers, the longest failovers of candidates that poll
 // would be missing, because the longer an office is vacant, the likelier a newcomer is.
 func failovers(out variants.Findings) variants.Observer {
-	return &vacancies{out: out, waiting: exclusion.Waiting{}, leader: none}
+	return variants.ObserverFunc((&vacancies{out: out, waiting: exclusion.Waiting{}, leader: none}).observe)
 }
 
 // none is the leader of a vacant office whose last leader began another life.
@@ -81,7 +61,7 @@ type vacancies struct {
 	phase   string // the failover that is under way, if any
 }
 
-func (v *vacancies) Observe(e variants.Event) {
+func (v *vacancies) observe(e variants.Event) {
 	v.waiting.Observe(e)
 	switch e.Kind {
 	case exclusion.Releasing:
@@ -99,8 +79,6 @@ func (v *vacancies) Observe(e variants.Event) {
 		v.leader, v.leads, v.phase = e.Client, true, ""
 	}
 }
-
-func (*vacancies) Complete() {}
 
 // end is called when a client no longer leads, perhaps more than once for one term: the first time counts.
 func (v *vacancies) end(e variants.Event, phase string) {

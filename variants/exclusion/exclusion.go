@@ -59,18 +59,12 @@ func Phases() []variants.Phase {
 
 // Operation is how a client acquires something and releases it.
 type Operation struct {
-	Wanted  int64 // recorded with the request
-	Acquire func(context.Context) (Grant, error)
+	Wanted int64 // recorded with the request
+	// Acquire returns a grant whose Token is recorded with every event from then on. If its Lost is closed when the hold ends, Deposed
+	// is recorded in place of Releasing, in an exact order with [variants.SessionLost]. With nil, the client holds on after its session
+	// is lost.
+	Acquire func(context.Context) (session.Grant, error)
 	Release func(context.Context) error
-}
-
-// Grant describes what a client has acquired.
-type Grant struct {
-	Value int64           // recorded with every event from now on
-	Asked <-chan struct{} // closed when another client asks the holder to go on; nil if none can
-	// Lost is closed when the session is lost. If it is closed when the hold ends, Deposed is recorded in place of Releasing, in
-	// an exact order with [variants.SessionLost]. With nil, the client holds on after its session is lost.
-	Lost <-chan struct{}
 }
 
 // Worker is a participant that acquires, holds and releases, in the same way for every variant of a recipe.
@@ -85,20 +79,34 @@ func NewWorker(env variants.Env, operation func(step int) Operation) *Worker {
 	return &Worker{env: env, operation: operation}
 }
 
+// NewParticipant makes a participant whose step acquires the lock, holds it and releases it.
+func NewParticipant(l session.Lock, env variants.Env) variants.Participant {
+	return NewWorker(env, func(int) Operation { return Operation{Acquire: l.Acquire, Release: l.Release} })
+}
+
+// Join makes the Join of a variant from the constructor of its lock.
+func Join[L session.Lock](open func(*session.Session, string) L) variants.JoinFunc {
+	return JoinBy(func(_ context.Context, env variants.Env) (session.Lock, error) {
+		return open(env.Session, env.Root), nil
+	})
+}
+
+// JoinBy is Join for a constructor that needs more than session and directory, or may fail.
+func JoinBy(open func(context.Context, variants.Env) (session.Lock, error)) variants.JoinFunc {
+	return variants.JoinThreads(variants.JoinBy(open, NewParticipant))
+}
+
 // JoinDriven returns the Join of all variants of a recipe whose clients are in a driver, which has these two verbs. A client
 // that gives up stays in the line: its driver acquires later, and keeps what it has acquired.
 func JoinDriven(acquire, release string) variants.JoinFunc {
 	return func(_ context.Context, env variants.Env) (variants.Participant, error) {
 		client, err := variants.NewDriven(env)
-		if err != nil {
-			return nil, err
-		}
 		return NewWorker(env, func(int) Operation {
-			return Operation{Release: ReleaseDriven(client, release), Acquire: func(ctx context.Context) (Grant, error) {
+			return Operation{Release: ReleaseDriven(client, release), Acquire: func(ctx context.Context) (session.Grant, error) {
 				token, err := client.CallForToken(ctx, acquire)
-				return Grant{Value: token, Lost: client.Lost()}, err
+				return session.Grant{Token: token, Lost: client.Lost()}, err
 			}}
-		}), nil
+		}), err
 	}
 }
 
@@ -123,17 +131,17 @@ func (w *Worker) Step(ctx context.Context) error {
 		env.Record(Withdrew, o.Wanted)
 		return fmt.Errorf("acquire: %w", err)
 	}
-	env.Record(Acquired, grant.Value)
-	held := env.Hold(ctx, grant.Asked)
-	if session.IsClosed(grant.Asked) && !session.IsClosed(grant.Lost) {
-		env.Record(Heeded, grant.Value)
+	env.Record(Acquired, grant.Token)
+	held := env.Hold(ctx, grant.Revoked)
+	if session.IsClosed(grant.Revoked) && !session.IsClosed(grant.Lost) {
+		env.Record(Heeded, grant.Token)
 	}
-	env.RecordUnless(grant.Lost, Releasing, Deposed, grant.Value)
+	env.RecordUnless(grant.Lost, Releasing, Deposed, grant.Token)
 	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
 	if err := o.Release(ctx); err != nil {
 		return errors.Join(held, fmt.Errorf("release: %w", err))
 	}
-	env.Record(Released, grant.Value)
+	env.Record(Released, grant.Token)
 	return held
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // A worker's record of the end of its hold stands in the order of what it could know.
@@ -38,8 +39,8 @@ func TestWorkerRecordsALossInOrder(t *testing.T) {
 				},
 			}, func(int) exclusion.Operation {
 				return exclusion.Operation{
-					Acquire: func(context.Context) (exclusion.Grant, error) {
-						return exclusion.Grant{Value: token, Asked: tt.asked, Lost: tt.lost}, nil
+					Acquire: func(context.Context) (session.Grant, error) {
+						return session.Grant{Token: token, Revoked: tt.asked, Lost: tt.lost}, nil
 					},
 					Release: func(context.Context) error { return nil },
 				}

@@ -1,6 +1,7 @@
 package hiddenchannel
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,11 +12,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
 )
-
-// Create creates a znode with the value's first version.
-func Create(ctx context.Context, s *session.Session, path string, data []byte) error {
-	return s.Ensure(ctx, path, data, 0)
-}
 
 // follower is shared by the variants: the value's znode, how it is written, and the client's knowledge of it. They differ
 // in their strategy.
@@ -35,10 +31,7 @@ type strategy struct {
 
 func follow(ctx context.Context, s *session.Session, znode string) (*follower, error) {
 	f := &follower{session: s, path: path.Clean(znode)}
-	if err := f.sync(ctx); err != nil {
-		return nil, err
-	}
-	_, err := f.get(ctx)
+	_, err := f.syncThenGet(ctx)
 	return f, err
 }
 
@@ -72,10 +65,7 @@ func learn[T any](ctx context.Context, f *follower, step func(context.Context) (
 			return none, err
 		}
 		learned, err := step(ctx)
-		if err == nil {
-			err = f.session.Alive()
-		}
-		return learned, err
+		return learned, cmp.Or(err, f.session.Alive())
 	}, func(T) { f.known, f.watch = before, nil })
 }
 
@@ -97,6 +87,13 @@ func (f *follower) write(ctx context.Context, data []byte) error {
 func (f *follower) get(ctx context.Context) (Reading, error) {
 	data, stat, err := f.session.Get(ctx, f.path)
 	return f.reading(data, stat, err)
+}
+
+func (f *follower) syncThenGet(ctx context.Context) (Reading, error) {
+	if err := f.sync(ctx); err != nil {
+		return Reading{}, err
+	}
+	return f.get(ctx)
 }
 
 // getW reads the value and watches it. A server to which the session has moved may lag behind the notification: it then catches up first.

@@ -161,23 +161,3 @@ func TestMailbox(t *testing.T) {
 		t.Errorf("Receive without news returned %v, want context.Canceled", err)
 	}
 }
-
-// The participants of one root share a mailbox, which is gone with the last of them.
-func TestPostOffice(t *testing.T) {
-	p := &postOffice{boxes: map[string]*sharedBox{}}
-	one, same, other := p.rent("/one", 0), p.rent("/one", 1), p.rent("/other", 0)
-	p.rent("/one", 0) // joins again
-	if one != same || one == other {
-		t.Error("the mailboxes are not those of their roots")
-	}
-	p.giveBack("/one", 0)
-	if p.rent("/one", 2) != one {
-		t.Error("the mailbox was gone before its last tenant")
-	}
-	p.giveBack("/one", 1)
-	p.giveBack("/one", 2)
-	p.giveBack("/other", 0)
-	if len(p.boxes) != 0 {
-		t.Errorf("%d mailboxes are left", len(p.boxes))
-	}
-}

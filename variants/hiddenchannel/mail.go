@@ -1,8 +1,8 @@
 package hiddenchannel
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -34,7 +34,9 @@ func (m *Mailbox) Send(_ context.Context, version int64) error {
 // Receive implements [Mail].
 func (m *Mailbox) Receive(ctx context.Context, after int64) (int64, error) {
 	for {
-		version, news := m.newest()
+		m.mu.Lock()
+		version, news := m.version, m.news
+		m.mu.Unlock()
 		if version > after {
 			return version, nil
 		}
@@ -46,14 +48,11 @@ func (m *Mailbox) Receive(ctx context.Context, after int64) (int64, error) {
 	}
 }
 
-func (m *Mailbox) newest() (int64, <-chan struct{}) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.version, m.news
-}
-
-// correspond makes a follower announce versions, and hear of them, by mail.
-func correspond(f *follower, mail Mail, read func(context.Context) (Reading, error)) {
+// correspond returns a follower that announces versions, and hears of them, by mail.
+func correspond(
+	ctx context.Context, s *session.Session, znode string, mail Mail, read func(*follower, context.Context) (Reading, error),
+) (*follower, error) {
+	f, err := follow(ctx, s, znode)
 	f.strategy = strategy{
 		announce: func(ctx context.Context, version int64) error {
 			return session.Attempted(fmt.Sprintf("announce version %d", version), mail.Send(ctx, version))
@@ -66,25 +65,26 @@ func correspond(f *follower, mail Mail, read func(context.Context) (Reading, err
 			f.known = max(f.known, version)
 			return f.known, nil
 		},
-		read: read,
+		read: func(ctx context.Context) (Reading, error) { return read(f, ctx) },
 	}
+	return f, err
 }
 
 func (f *follower) receive(ctx context.Context, mail Mail) (int64, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	defer watching.Wait()
-	defer cancel(nil)
+	defer cancel()
 	watching.Go(func() {
 		select {
 		case <-f.session.Lost():
-			cancel(session.ErrSessionLost)
+			cancel()
 		case <-ctx.Done():
 		}
 	})
 	version, err := mail.Receive(ctx, f.known)
-	if err != nil && errors.Is(context.Cause(ctx), session.ErrSessionLost) {
-		err = session.ErrSessionLost
+	if err != nil {
+		err = cmp.Or(f.session.Alive(), err)
 	}
 	return version, err
 }

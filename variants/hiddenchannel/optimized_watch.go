@@ -38,17 +38,14 @@ import (
 type Watch struct{ *follower }
 
 // NewWatch returns one client's view of the value at an existing znode.
-func NewWatch(ctx context.Context, s *session.Session, znode string) (*Watch, error) {
+func NewWatch(ctx context.Context, s *session.Session, znode string) (Watch, error) {
 	f, err := follow(ctx, s, znode)
-	if err != nil {
-		return nil, err
-	}
 	f.strategy = strategy{
 		announce: func(context.Context, int64) error { return nil },
 		changed:  f.awaitChange,
 		read:     f.getW,
 	}
-	return &Watch{f}, nil
+	return Watch{f}, err
 }
 
 // awaitChange waits for the watch, which fires when there is a version after the one that was read. If it only counts as fired, or without
@@ -68,17 +65,15 @@ func (f *follower) awaitChange(ctx context.Context) (int64, error) {
 }
 
 func watchVariant() variants.Variant {
-	return variants.Variant{
+	return withMail(variants.Variant{
 		Name:     "watch",
 		Kind:     variants.Optimized,
 		Summary:  "readers watch the znode, and read it when they are notified",
 		BadAt:    "many readers: one write wakes all of them, and all read at once",
 		Lockstep: updates("1 + (N-1)/S", "(N-1)/S", "N-1"),
 		Free:     updates("N", "N-1", "N-1"),
-		Prepare:  prepare,
-		Join: join(func(ctx context.Context, env variants.Env, _ Mail) (Value, error) {
-			env.Record(fresh, 0)
-			return NewWatch(ctx, env.Session, znode(env))
-		}),
-	}
+	}, func(ctx context.Context, env variants.Env, _ Mail) (Value, error) {
+		env.Record(fresh, 0)
+		return NewWatch(ctx, env.Session, znode(env))
+	})
 }

@@ -47,79 +47,45 @@ func znode(env variants.Env) string { return path.Join(env.Root, "value") }
 
 func numbered(number int64) []byte { return strconv.AppendInt(nil, number, 10) }
 
-func prepare(ctx context.Context, env variants.Env) error {
-	return Create(ctx, env.Session, znode(env), numbered(0))
-}
-
+// withMail completes a variant whose clients have a mailbox, which begins empty in each run.
+//
 // The first participant writes: where readers wait for messages, it has to be the first in a lockstep run to hold.
 // Readers begin by reading the current value.
-func join(open func(context.Context, variants.Env, Mail) (Value, error)) variants.JoinFunc {
-	office := &postOffice{boxes: map[string]*sharedBox{}}
-	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		mail := pacedMail{Mailbox: office.rent(env.Root, env.Index), env: env}
-		leave := sync.OnceFunc(func() { office.giveBack(env.Root, env.Index) })
-		v, err := open(ctx, env, mail)
-		if err != nil {
-			leave()
-			return nil, err
-		}
-		p, err := begin(ctx, v, env, mail, leave)
-		if err != nil {
-			leave()
-			return nil, err
-		}
-		return p, nil
+func withMail(v variants.Variant, open func(context.Context, variants.Env, Mail) (Value, error)) variants.Variant {
+	var boxes sync.Map // the mailboxes, by root; a run leaves its own behind, which is small
+	v.Prepare = func(ctx context.Context, env variants.Env) error {
+		boxes.Delete(env.Root)
+		return env.Session.Ensure(ctx, znode(env), numbered(0), 0)
 	}
+	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		box, _ := boxes.LoadOrStore(env.Root, NewMailbox())
+		mail := pacedMail{box.(*Mailbox), env}
+		value, err := open(ctx, env, mail)
+		if err != nil {
+			return nil, err
+		}
+		return begin(ctx, value, env, mail)
+	}
+	return v
 }
 
 // begin makes the participant of a client. A client that joins again continues with the update that it finds. If the
 // writer has failed before it announced that update, the writer's next life announces it.
-func begin(ctx context.Context, v Value, env variants.Env, mail Mail, leave func()) (variants.Participant, error) {
+func begin(ctx context.Context, v Value, env variants.Env, mail Mail) (variants.Participant, error) {
 	if env.Index == 0 && env.Life == 0 {
-		return &writer{value: v, env: env, mail: mail, leave: leave}, nil
+		return &writer{value: v, env: env, mail: mail}, nil
 	}
-	r := &reader{value: v, env: env, leave: leave}
+	r := &reader{value: v, env: env}
 	number, err := r.read(ctx)
 	switch {
 	case err != nil:
 		return nil, err
 	case env.Index == 0:
-		return &writer{value: v, env: env, mail: mail, leave: leave, number: number}, mail.Send(ctx, number)
+		return &writer{value: v, env: env, mail: mail, number: number}, mail.Send(ctx, number)
 	case env.Life > 0:
 		r.step, r.known = number/burst(env), number
 	}
 	return r, nil
-}
-
-// postOffice has the mailboxes of the runs under way, by root.
-type postOffice struct {
-	mu    sync.Mutex
-	boxes map[string]*sharedBox
-}
-
-// sharedBox is a mailbox with its tenants. A client that joins again remains a tenant.
-type sharedBox struct {
-	*Mailbox
-	tenants map[int]bool
-}
-
-func (p *postOffice) rent(root string, client int) *Mailbox {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.boxes[root] == nil {
-		p.boxes[root] = &sharedBox{NewMailbox(), map[int]bool{}}
-	}
-	p.boxes[root].tenants[client] = true
-	return p.boxes[root].Mailbox
-}
-
-func (p *postOffice) giveBack(root string, client int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.boxes[root].tenants, client)
-	if len(p.boxes[root].tenants) == 0 {
-		delete(p.boxes, root)
-	}
 }
 
 // pacedMail is a mailbox whose readers look into it when their turn has come: in a lockstep run, the runner does not
@@ -141,13 +107,9 @@ type writer struct {
 	env    variants.Env
 	mail   Mail
 	number int64
-	leave  func()
 }
 
-var (
-	_ variants.Participant = (*writer)(nil)
-	_ variants.Rounded     = (*writer)(nil)
-)
+var _ variants.Rounded = (*writer)(nil)
 
 func burst(env variants.Env) int64 { return int64(max(env.Size, 1)) }
 
@@ -182,20 +144,16 @@ func (w *writer) update(ctx context.Context) error {
 
 func (w *writer) Round() int64 { return w.number / burst(w.env) }
 
-func (w *writer) Leave(context.Context) error { w.leave(); return nil }
+func (w *writer) Leave(context.Context) error { return nil }
 
 type reader struct {
 	value Value
 	env   variants.Env
 	step  int64 // how many steps are over
 	known int64 // the newest update that it has heard of or read
-	leave func()
 }
 
-var (
-	_ variants.Participant = (*reader)(nil)
-	_ variants.Rounded     = (*reader)(nil)
-)
+var _ variants.Rounded = (*reader)(nil)
 
 // The k-th step ends when the reader has heard of the last update of the k-th burst, or of a later one, and has then
 // read.
@@ -207,8 +165,10 @@ func (r *reader) Step(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("wait for an update: %w", err)
 		}
-		if err := r.digest(ctx); err != nil {
-			return err
+		if burst(r.env) > 1 { // be busy with it before the read: meanwhile the writer continues
+			if err := r.env.Hold(ctx, nil); err != nil {
+				return err
+			}
 		}
 		r.env.Record(told, version)
 		number, err := r.read(ctx)
@@ -219,15 +179,6 @@ func (r *reader) Step(ctx context.Context) error {
 	}
 	r.step++
 	return nil
-}
-
-// digest keeps the reader of bursts busy with the update that it has heard of, before it reads: meanwhile the writer
-// continues.
-func (r *reader) digest(ctx context.Context) error {
-	if burst(r.env) == 1 {
-		return nil
-	}
-	return r.env.Hold(ctx, nil)
 }
 
 func (r *reader) Round() int64 { return r.step }
@@ -245,7 +196,7 @@ func (r *reader) read(ctx context.Context) (int64, error) {
 	return number, nil
 }
 
-func (r *reader) Leave(context.Context) error { r.leave(); return nil }
+func (r *reader) Leave(context.Context) error { return nil }
 
 // An update is recorded before it is sent, and a read when its answer has come: no write explains a value that no
 // recorded update has written.
@@ -262,7 +213,8 @@ func newObserver(out variants.Findings) variants.Observer {
 type readerState struct {
 	fresh bool          // its variant promises that no read is stale
 	told  int64         // the update that it heard of last
-	at    time.Duration // when; negative if it has read since
+	at    time.Duration // when
+	heard bool          // it has not read since
 	floor int64         // see [variants.Lag]
 	last  int64         // the newest that it has read
 }
@@ -276,14 +228,10 @@ type reads struct {
 }
 
 func (r *reads) observe(e variants.Event) {
-	state := r.readers[e.Client]
-	if state == nil {
-		state = &readerState{at: -1}
-		r.readers[e.Client] = state
-	}
+	state := variants.StateOf(r.readers, e.Client)
 	switch e.Kind {
 	case variants.Rejoined: // a new session may read an older state
-		*state = readerState{at: -1}
+		*state = readerState{}
 	case variants.SessionLost:
 		state.floor = 0
 	case writing:
@@ -293,14 +241,14 @@ func (r *reads) observe(e variants.Event) {
 	case fresh:
 		state.fresh = true
 	case told:
-		state.told, state.at, state.floor = e.Value, e.At, r.lag.MustSee(e)
+		state.told, state.at, state.heard, state.floor = e.Value, e.At, true, r.lag.MustSee(e)
 	case read:
 		r.read(state, e)
 	}
 }
 
 func (r *reads) read(state *readerState, e variants.Event) {
-	if state.at >= 0 && e.Value < state.told {
+	if state.heard && e.Value < state.told {
 		r.out.Span(variants.Span{Phase: phaseStale, Client: e.Client, Start: state.at, End: e.At})
 	}
 	if e.Value > r.newest {
@@ -315,5 +263,5 @@ func (r *reads) read(state *readerState, e variants.Event) {
 	case e.Value < state.floor:
 		r.out.Breach(e, "client %d read update %d, although its server had shown a state with update %d before", e.Client, e.Value, state.floor)
 	}
-	state.last, state.at = max(state.last, e.Value), -1
+	state.last, state.heard = max(state.last, e.Value), false
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -32,7 +33,7 @@ import (
 //
 // Source: as written, but a release is repeated while its reply is lost: lock.go in go-zookeeper 1.0.4.
 type ZKLock struct {
-	*exclusive
+	*session.Exclusive
 	session *session.Session
 	conn    *zk.Conn
 	dir     string
@@ -47,17 +48,17 @@ func NewZKLock(s *session.Session, dir string) (*ZKLock, error) {
 		return nil, fmt.Errorf("zk.Lock needs a connection of the client library, not a %T", s.Conn())
 	}
 	l := &ZKLock{session: s, conn: conn, dir: dir}
-	l.exclusive = session.NewExclusive(s, ErrHeld, l.acquire, l.release)
+	l.Exclusive = session.NewExclusive(s, session.ErrHeld, l.acquire, l.release)
 	return l, nil
 }
 
-func (l *ZKLock) acquire(ctx context.Context) (Grant, error) {
+func (l *ZKLock) acquire(ctx context.Context) (session.Grant, error) {
 	mine := zk.NewLock(l.conn, l.dir, session.WorldACL())
 	if err := l.session.Once(ctx, func(session.Conn) error { return mine.Lock() }); err != nil {
-		return Grant{}, cmp.Or(l.session.Alive(), fmt.Errorf("zk.Lock: %w", err)) // a session that is given up looks closed to it
+		return session.Grant{}, cmp.Or(l.session.Alive(), fmt.Errorf("zk.Lock: %w", err)) // a session that is given up looks closed to it
 	}
 	l.mine = mine
-	return Grant{Token: number(mine), Lost: l.session.Lost()}, nil
+	return session.Grant{Token: number(mine), Lost: l.session.Lost()}, nil
 }
 
 func number(held *zk.Lock) int64 {
@@ -83,7 +84,7 @@ func zkLockVariant() variants.Variant {
 		Summary: "zk.Lock of the Go client library: sequential znodes, each waiter watches the one just below its own",
 		BadAt:   "lost connections: an attempt that fails forgets its znode, which blocks the lock until the session ends",
 		Free:    predecessorWatchVariant().Free,
-		Join: joinBy(func(_ context.Context, env variants.Env) (Lock, error) {
+		Join: exclusion.JoinBy(func(_ context.Context, env variants.Env) (session.Lock, error) {
 			return NewZKLock(env.Session, env.Root)
 		}),
 	}

@@ -1,4 +1,4 @@
-// Package lock compares ways to build an exclusive lock.
+// Package lock compares ways to build an exclusive lock, a [session.Lock].
 //
 // The promise of all variants: at any moment at most one participant holds the lock, and every grant carries a fencing
 // token that is larger than the token of any earlier grant. A holder may not know yet that its session has expired, which
@@ -16,52 +16,21 @@
 // predecessor-watch-session-id is predecessor-watch with znodes <dir>/<session id>-lock-<seq>. It costs one more listing at
 // each acquire. back-to-back is predecessor-watch with one round trip less at each acquire.
 //
-// zk-lock is the lock of the Go client library, which uses the algorithm of predecessor-watch. It runs only where a
-// scenario or a flag names it.
-//
-// writelock is the lock that comes with ZooKeeper. It is known to be broken: a waiter may wait for ever. It runs only where a
-// scenario or a flag names it.
+// Two run only where a scenario or a flag names them: zk-lock is the lock of the Go client library, which uses the algorithm of
+// predecessor-watch, and writelock is the lock that comes with ZooKeeper. The latter is known to be broken: a waiter may wait for ever.
 //
 // Each variant's own comment has the steps and the exact formulas. `zkbench run lock-drain` checks the formulas.
 package lock
 
 import (
-	"context"
 	"embed"
-	"errors"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
-	"github.com/zkbench/zkbench/variants/session"
-	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 //go:embed naive_*.go optimized_*.go library_*.go drivers
 var code embed.FS
-
-// Lock is an exclusive lock, not reentrant, of one client. A session may have several. The methods of one may be called
-// concurrently and then run one after another.
-type Lock interface {
-	// Acquire waits for the lock. When ctx ends first, the client withdraws and the context's error comes back within
-	// about a second even from a session that does not answer. The withdrawal then continues in the background, and a
-	// later Acquire waits for it. session.ErrSessionLost means that the session was lost while the client waited.
-	Acquire(ctx context.Context) (Grant, error)
-	// Release gives the lock up; it costs one write. session.ErrSessionLost means that the lock had already been lost, and
-	// that there may have been another holder since. After any other error it is not known whether the lock is still held:
-	// act as if it were not, and call Release again.
-	Release(ctx context.Context) error
-}
-
-// Grant is the right to act as the only holder.
-type Grant struct {
-	// Token grows with every grant of one lock. Send it along with every write that the lock protects.
-	Token int64
-	// Lost is closed when the session is lost or must be assumed to be. The holder must then stop.
-	Lost <-chan struct{}
-}
-
-// ErrHeld is returned by Acquire on a lock that this client holds already.
-var ErrHeld = errors.New("the lock is held already")
 
 // Recipe returns the lock recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
@@ -93,24 +62,13 @@ func Recipe() variants.Recipe {
 	}
 }
 
-type exclusive = session.Exclusive[Grant]
-
 // marker is in the names of a lock's tickets.
 const marker = "-lock-"
 
-type sequential struct {
-	*exclusive
-	tickets.Line
-}
-
-func (s *sequential) init(sess *session.Session, dir string, wait func(context.Context, tickets.Ticket) error) {
-	s.Line = tickets.New(sess, dir, marker)
-	s.exclusive = newExclusive(sess, &s.Line, wait)
-}
-
-// newExclusive returns a lock that is held while a ticket is held. The ticket's number is the fencing token.
-func newExclusive(s *session.Session, place tickets.Place, wait func(context.Context, tickets.Ticket) error) *exclusive {
-	return tickets.NewExclusive(s, place, ErrHeld, wait, func(mine tickets.Ticket) Grant {
-		return Grant{Token: int64(mine.Seq), Lost: s.Lost()}
-	})
+func newObserver(out variants.Findings) variants.Observer {
+	return variants.Observers{
+		exclusion.Spans(out, exclusion.PhaseAcquire, exclusion.PhaseHold, exclusion.PhaseRelease),
+		exclusion.Handoffs(out),
+		exclusion.Exclusive(out, exclusion.LockWords()),
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -36,20 +37,17 @@ import (
 // Source: as written, but with a GUID in the name, by which a client finds its znode after a lost reply: Leberknight part 5, first
 // form. That form has no recovery, and the article then adds the session id to the name. A reader's comment on the article
 // prefers a GUID: with it, one session may wait for the same lock twice.
-type ChildrenWatch struct{ sequential }
+type ChildrenWatch struct{ *session.Exclusive }
 
 // NewChildrenWatch returns the lock of one client below an existing znode dir.
-func NewChildrenWatch(s *session.Session, dir string) *ChildrenWatch {
-	l := &ChildrenWatch{}
-	l.init(s, dir, l.waitForChildren)
-	return l
-}
-
-func (l *ChildrenWatch) waitForChildren(ctx context.Context, mine tickets.Ticket) error {
-	return l.AwaitChildren(ctx, func(children []string) (bool, error) {
-		_, waiting, err := l.Predecessor(mine, children)
-		return waiting, err
-	})
+func NewChildrenWatch(s *session.Session, dir string) ChildrenWatch {
+	line := tickets.New(s, dir, marker)
+	return ChildrenWatch{tickets.NewExclusive(s, line, func(ctx context.Context, mine tickets.Ticket) error {
+		return line.AwaitChildren(ctx, func(children []string) (bool, error) {
+			_, waiting, err := line.Predecessor(mine, children)
+			return waiting, err
+		})
+	})}
 }
 
 func childrenWatchVariant() variants.Variant {
@@ -63,6 +61,6 @@ func childrenWatchVariant() variants.Variant {
 			Notifications: "(N-1)(N+2)/2N (1 for N=1)", HerdMax: "N-1 (1 for N=1)",
 		},
 		Free: variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "2N-1", HerdMax: "N"},
-		Join: join(NewChildrenWatch),
+		Join: exclusion.Join(NewChildrenWatch),
 	}
 }

@@ -1,9 +1,8 @@
 package lock
 
 import (
-	"context"
-
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -32,15 +31,14 @@ import (
 // looks after a lost reply: Leberknight part 5. A remark there on two threads of one session prefers a GUID. WriteLock, to which
 // the article refers, looks before every create, too. It waits for ever if its predecessor goes just before it is watched,
 // which is not repeated here; see WriteLock in this package.
-type PredecessorWatchSessionID struct{ sequential }
+type PredecessorWatchSessionID struct{ *session.Exclusive }
 
 // NewPredecessorWatchSessionID returns the lock of one session below an existing znode dir. The session must not have
 // another lock there.
-func NewPredecessorWatchSessionID(s *session.Session, dir string) *PredecessorWatchSessionID {
-	l := &PredecessorWatchSessionID{}
-	l.init(s, dir, func(ctx context.Context, mine tickets.Ticket) error { return l.AwaitFirst(ctx, mine) })
-	l.Mark = tickets.SessionID
-	return l
+func NewPredecessorWatchSessionID(s *session.Session, dir string) PredecessorWatchSessionID {
+	line := tickets.New(s, dir, marker)
+	line.Mark = tickets.SessionID
+	return PredecessorWatchSessionID{tickets.NewExclusive(s, line, line.AwaitFirst)}
 }
 
 func predecessorWatchSessionIDVariant() variants.Variant {
@@ -50,6 +48,6 @@ func predecessorWatchSessionIDVariant() variants.Variant {
 	v.Summary = "as predecessor-watch, but looks for its session id in the names before every create"
 	v.BadAt = "two locks on one session, which take each other's znode for their own and are both granted; and every acquire lists once more"
 	v.Free.Requests = "6 (4 for N=1)"
-	v.Join = join(NewPredecessorWatchSessionID)
+	v.Join = exclusion.Join(NewPredecessorWatchSessionID)
 	return v
 }

@@ -2,11 +2,11 @@ package lock
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -38,7 +38,7 @@ import (
 // keeps the name of its znode without the directory and compares it with a whole path, so that it never holds the lock. The
 // mistake of step 5 is in that file to this day, and is known from its port to C# (shayhatsor/zookeeper issue 26).
 type WriteLock struct {
-	*exclusive
+	*session.Exclusive
 	tickets.Line
 }
 
@@ -46,7 +46,7 @@ type WriteLock struct {
 func NewWriteLock(s *session.Session, dir string) *WriteLock {
 	l := &WriteLock{Line: tickets.New(s, dir, marker)}
 	l.Mark = tickets.SessionID
-	l.exclusive = newExclusive(s, l, l.wait)
+	l.Exclusive = tickets.NewExclusive(s, l, l.wait)
 	return l
 }
 
@@ -60,38 +60,25 @@ func (l *WriteLock) Take(ctx context.Context, wait func(context.Context, tickets
 
 func (l *WriteLock) ensureDir(ctx context.Context) error {
 	exists, _, err := l.Session.Exists(ctx, l.Dir)
-	if err != nil {
-		return fmt.Errorf("look for %s: %w", l.Dir, err)
-	}
-	if exists {
-		return nil
+	if exists || err != nil {
+		return session.Attempted("look for "+l.Dir, err)
 	}
 	return l.Session.Ensure(ctx, l.Dir, nil, zk.FlagPersistent)
 }
 
 // wait returns when the client's znode is the lowest, unless a predecessor goes just before it is watched.
 func (l *WriteLock) wait(ctx context.Context, mine tickets.Ticket) error {
-	for {
-		children, err := l.List(ctx)
-		if err != nil {
-			return err
-		}
-		predecessor, waiting, err := l.Predecessor(mine, children)
-		if err != nil || !waiting {
-			return err
-		}
+	return l.AwaitEachBy(ctx, l.Before(mine), func(ctx context.Context, predecessor tickets.Ticket) (over bool, err error) {
 		// Note: that it ignores whether the predecessor exists is the mistake that this variant is here for.
 		_, _, watch, err := l.Session.ExistsW(ctx, l.Path(predecessor))
 		if err != nil {
-			return err
+			return false, err
 		}
 		if err := l.Session.Await(ctx, watch); err != nil {
-			return err
+			return false, err
 		}
-		if err := l.ensureDir(ctx); err != nil {
-			return err
-		}
-	}
+		return false, l.ensureDir(ctx)
+	})
 }
 
 func writeLockVariant() variants.Variant {
@@ -103,6 +90,6 @@ func writeLockVariant() variants.Variant {
 		Broken:   "no client holds the lock and some wait for ever, because one watches a znode that went just before",
 		Lockstep: tickets.LockstepCost("(3N-2)/N", "1"),
 		Free:     tickets.FreeCost("8 (5 for N=1)", "2"),
-		Join:     join(NewWriteLock),
+		Join:     exclusion.Join(NewWriteLock),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -44,32 +45,14 @@ import (
 //
 // Source: as written, but the create and the delete each travel in a multi with the znode of the fencing token: Junqueira and Reed,
 // ZooKeeper, chapter 4.
-type Znode struct {
-	*exclusive
-	node  session.FencedNode
-	token int64 // while it is held
-}
+type Znode struct{ *session.Exclusive }
 
 // NewZnode returns the lock of one client below an existing znode dir, and makes sure that its fence exists.
-func NewZnode(ctx context.Context, s *session.Session, dir string) (*Znode, error) {
-	l := &Znode{node: session.FencedNode{Session: s, Path: path.Join(dir, "lock"), Fence: path.Join(dir, "fence")}}
-	l.exclusive = session.NewExclusive(s, ErrHeld, l.acquire, l.release)
-	if err := l.node.EnsureFence(ctx); err != nil {
-		return nil, err
-	}
-	return l, nil
+func NewZnode(ctx context.Context, s *session.Session, dir string) (Znode, error) {
+	node := session.FencedNode{Session: s, Path: path.Join(dir, "lock"), Fence: path.Join(dir, "fence")}
+	held, err := node.Exclusive(ctx, node.Win)
+	return Znode{held}, err
 }
-
-func (l *Znode) acquire(ctx context.Context) (Grant, error) {
-	token, err := l.node.Win(ctx)
-	if err != nil {
-		return Grant{}, err
-	}
-	l.token = token
-	return Grant{Token: token, Lost: l.node.Session.Lost()}, nil
-}
-
-func (l *Znode) release(ctx context.Context) error { return l.node.Give(ctx, l.token) }
 
 func znodeVariant() variants.Variant {
 	return variants.Variant{
@@ -82,7 +65,7 @@ func znodeVariant() variants.Variant {
 			Notifications: "(N-1)/2", HerdMax: "N-1",
 		},
 		Free: variants.Cost{Requests: "2N", Writes: "N+1", FailedWrites: "N-1", Notifications: "N-1", HerdMax: "N-1"},
-		Join: joinBy(func(ctx context.Context, env variants.Env) (Lock, error) {
+		Join: exclusion.JoinBy(func(ctx context.Context, env variants.Env) (session.Lock, error) {
 			return NewZnode(ctx, env.Session, env.Root)
 		}),
 	}

@@ -2,6 +2,7 @@ package lock
 
 import (
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -33,16 +34,12 @@ import (
 // the predecessor may have withdrawn before its turn.
 //
 // Source: ours: predecessor-watch (ZooKeeper recipes page, Locks) in a pipeline.
-type BackToBack struct {
-	*exclusive
-	tickets.BackToBack
-}
+type BackToBack struct{ *session.Exclusive }
 
 // NewBackToBack returns the lock of one client below an existing znode dir.
-func NewBackToBack(s *session.Session, dir string) *BackToBack {
-	l := &BackToBack{BackToBack: tickets.NewBackToBack(s, dir, marker)}
-	l.exclusive = newExclusive(s, &l.BackToBack, l.AwaitTurn)
-	return l
+func NewBackToBack(s *session.Session, dir string) BackToBack {
+	line := tickets.BackToBack{Line: tickets.New(s, dir, marker)}
+	return BackToBack{tickets.NewExclusive(s, &line, line.AwaitTurn)}
 }
 
 func backToBackVariant() variants.Variant {
@@ -50,6 +47,6 @@ func backToBackVariant() variants.Variant {
 	v.Name = "back-to-back"
 	v.Summary = "as predecessor-watch, with its create and its first listing in one round trip"
 	v.BadAt = "servers in the same process, where starting a goroutine takes longer than a round trip; and long lines, as predecessor-watch"
-	v.Join = join(NewBackToBack)
+	v.Join = exclusion.Join(NewBackToBack)
 	return v
 }

@@ -1,9 +1,8 @@
 package lock
 
 import (
-	"context"
-
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -33,16 +32,13 @@ import (
 //
 // Source: as written, but it reads the predecessor with getData instead of exists: ZooKeeper recipes page (Locks). Junqueira and
 // Reed chapter 4 and Leberknight part 5 describe the same algorithm.
-type PredecessorWatch struct{ sequential }
+type PredecessorWatch struct{ *session.Exclusive }
 
 // NewPredecessorWatch returns the lock of one client below an existing znode dir.
-func NewPredecessorWatch(s *session.Session, dir string) *PredecessorWatch {
-	l := &PredecessorWatch{}
-	l.init(s, dir, func(ctx context.Context, mine tickets.Ticket) error { return l.AwaitFirst(ctx, mine) })
-	return l
+func NewPredecessorWatch(s *session.Session, dir string) PredecessorWatch {
+	line := tickets.New(s, dir, marker)
+	return PredecessorWatch{tickets.NewExclusive(s, line, line.AwaitFirst)}
 }
-
-var _ Lock = (*PredecessorWatch)(nil)
 
 func predecessorWatchVariant() variants.Variant {
 	return variants.Variant{
@@ -52,6 +48,6 @@ func predecessorWatchVariant() variants.Variant {
 		BadAt:    "long lines: every client lists the whole line once, and once more when its turn comes",
 		Lockstep: tickets.LockstepCost("(2N-1)/N", "1"),
 		Free:     tickets.FreeCost("5 (3 for N=1)", "2"),
-		Join:     join(NewPredecessorWatch),
+		Join:     exclusion.Join(NewPredecessorWatch),
 	}
 }

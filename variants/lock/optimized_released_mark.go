@@ -2,6 +2,7 @@ package lock
 
 import (
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -39,16 +40,12 @@ import (
 // has a getChildren after them, whose reply names every waiter.
 //
 // Source: ours: predecessor-watch (ZooKeeper recipes page, Locks) with a release that is a write.
-type ReleasedMark struct {
-	*exclusive
-	tickets.Marking
-}
+type ReleasedMark struct{ *session.Exclusive }
 
 // NewReleasedMark returns the lock of one client below an existing znode dir.
-func NewReleasedMark(s *session.Session, dir string) *ReleasedMark {
-	l := &ReleasedMark{Marking: tickets.NewMarking(s, dir, marker)}
-	l.exclusive = newExclusive(s, &l.Marking, l.AwaitTurn)
-	return l
+func NewReleasedMark(s *session.Session, dir string) ReleasedMark {
+	line := tickets.Marking{Line: tickets.New(s, dir, marker)}
+	return ReleasedMark{tickets.NewExclusive(s, &line, line.AwaitTurn)}
 }
 
 func releasedMarkVariant() variants.Variant {
@@ -59,6 +56,6 @@ func releasedMarkVariant() variants.Variant {
 		BadAt:    "clients that rarely come back: each leaves one released znode until its next acquire or the end of its session",
 		Lockstep: tickets.LockstepCost("1", "1"),
 		Free:     variants.Cost{Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "N-1"},
-		Join:     join(NewReleasedMark),
+		Join:     exclusion.Join(NewReleasedMark),
 	}
 }

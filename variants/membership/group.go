@@ -20,7 +20,7 @@ type group struct {
 	line tickets.Line
 	read func(ctx context.Context, members []tickets.Ticket) (View, error) // the variant's
 
-	membership *session.Exclusive[tickets.Ticket]
+	membership *session.Exclusive
 	own        tickets.Ticket // while the client is a member
 
 	following *session.Session // so that a client can join and leave while it waits for a change
@@ -30,17 +30,17 @@ type group struct {
 
 func (g *group) init(s *session.Session, dir string, read func(context.Context, []tickets.Ticket) (View, error)) {
 	g.line, g.read, g.following = tickets.New(s, dir, marker), read, s.Fork()
-	g.membership = session.NewExclusive[tickets.Ticket](s, ErrMember, nil, g.leave)
+	g.membership = session.NewExclusive(s, ErrMember, nil, g.leave)
 }
 
 func (g *group) Join(ctx context.Context, data []byte) error {
-	_, err := g.membership.AcquireBy(ctx, func(ctx context.Context) (tickets.Ticket, error) {
+	_, err := g.membership.AcquireBy(ctx, func(ctx context.Context) (session.Grant, error) {
 		own, err := g.line.Enter(ctx, data, zk.FlagEphemeral)
 		if err == nil {
 			g.own = own
 			g.outdate()
 		}
-		return own, err
+		return session.Grant{}, err
 	})
 	return err
 }

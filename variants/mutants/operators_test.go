@@ -119,8 +119,8 @@ var (
 	checks    = regexp.MustCompile(`\.Fired\(\)|zk\.Err|\brepeated\b|[vV]ersion|Owner|ID\(\)|SessionLost|Overtakes|Outages|OutcomeUnknown|Contains`)
 	answers   = regexp.MustCompile(`^(errors\.Is|slices\.Contains(Func)?|IsClosed|refused|.*\.Fired)$`) // functions that check something
 	waits     = regexp.MustCompile(`(^|\.)(wait|[aA]wait\w*)$`)
-	steps     = regexp.MustCompile(`[sS]ession\.(Sync|Ensure|Discard|Remove)$|EnsureFence$`) // they return an error, and nothing else
-	sets      = regexp.MustCompile(`\.(Set|Delete)$`)                                        // the last argument is a version, if it looks like one
+	steps     = regexp.MustCompile(`[sS]ession\.(Sync|Ensure|Discard|Remove)$`) // they return an error, and nothing else
+	sets      = regexp.MustCompile(`\.(Set|Delete)$`)                           // the last argument is a version, if it looks like one
 	writes    = regexp.MustCompile(`\.Multi$|[jJ]ournal\.Do$`)
 	pairs     = regexp.MustCompile(`^c\.Sync$|[jJ]ournal\.Do$`) // they return something else and an error
 	watched   = regexp.MustCompile(`\.(Get|Exists|Children|List)W$`)

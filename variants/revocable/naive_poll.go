@@ -31,20 +31,13 @@ import (
 //
 // Source: as written, but for an exclusive lock, in which each client asks the one before it, and whose holder reads its znode
 // after each interval where the page has a watch: ZooKeeper recipes page, Recoverable Shared Locks.
-type Poll struct {
-	sequential
-	interval time.Duration
-}
+type Poll struct{ sequential }
 
 // NewPoll returns the lock of one client below an existing znode dir. The interval must be positive.
 func NewPoll(s *session.Session, dir string, interval time.Duration) *Poll {
-	l := &Poll{interval: interval}
-	l.init(s, dir, l)
+	l := &Poll{}
+	l.init(s, dir, func(mine revocation.Znode) revocation.RequestReader { return polled{mine, interval} })
 	return l
-}
-
-func (l *Poll) reader(mine revocation.Znode) revocation.RequestReader {
-	return polled{mine, l.interval}
 }
 
 // polled is the reader of a client that reads its znode after every interval.
@@ -74,8 +67,6 @@ func pollVariant() variants.Variant {
 			Requests: "no bound (4 for N=1)", Writes: "3 (2 for N=1)", FailedWrites: "1 (0 for N=1)",
 			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
-		Join: join(Terms{Grace: grace}, func(_ context.Context, env variants.Env) (Lock, error) {
-			return NewPoll(env.Session, env.Root, interval), nil
-		}),
+		Join: join(agreed, func(s *session.Session, dir string) *Poll { return NewPoll(s, dir, interval) }),
 	}
 }

@@ -16,7 +16,7 @@ func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		exclusion.Spans(out, exclusion.PhaseAcquire, exclusion.PhaseHold, exclusion.PhaseRelease),
 		exclusion.Handoffs(out),
-		revocation.Revocations(out, phaseRevoke, exclusion.Waiting{}),
+		revocation.Revocations(out, exclusion.Waiting{}),
 		newReferee(out, words),
 		exclusion.Vacancy(out, words),
 	}
@@ -30,14 +30,15 @@ const patience = 3
 // rules by which two holders at a time are checked.
 type referee struct {
 	exclusion.Growth
-	out     variants.Findings
-	fencing *exclusion.Fencing
-	terms   Terms
-	holders map[int]*holder
-	waiting exclusion.Waiting
-	deaf    revocation.Deafness
-	freed   time.Duration // the next client that is granted the lock cannot have had it before
-	last    variants.Event
+	out      variants.Findings
+	fencing  *exclusion.Fencing
+	grace    time.Duration // within which a holder that was asked gives up
+	forcible bool          // after it, the lock may be taken away
+	holders  map[int]*holder
+	waiting  exclusion.Waiting
+	deaf     revocation.Deafness
+	freed    time.Duration // the next client that is granted the lock cannot have had it before
+	last     variants.Event
 }
 
 func newReferee(out variants.Findings, words exclusion.Words) *referee {
@@ -73,7 +74,7 @@ func (r *referee) Observe(e variants.Event) {
 	r.last = e
 	switch e.Kind {
 	case agreed, agreedForced:
-		r.terms = Terms{Grace: time.Duration(e.Value), Forced: e.Kind == agreedForced}
+		r.grace, r.forcible = time.Duration(e.Value), e.Kind == agreedForced
 	case exclusion.Released, exclusion.Deposed, variants.Died, variants.Rejoined:
 		delete(r.holders, e.Client)
 	}
@@ -88,7 +89,7 @@ func (r *referee) press(e variants.Event, wanted time.Duration) {
 		return
 	}
 	for _, h := range r.holders {
-		if asked := max(wanted, h.earliest); e.At-asked >= r.terms.Grace {
+		if asked := max(wanted, h.earliest); e.At-asked >= r.grace {
 			h.pressed = asked
 		}
 	}
@@ -104,8 +105,8 @@ func (r *referee) follow(e variants.Event, h *holder) {
 		h.releasing = true
 		r.freed = e.At
 	case ousted:
-		if !h.forced && h.wanted && e.At-h.asked < r.terms.Grace {
-			r.out.Breach(e, "client %d lost the lock to force %s after it was asked; the grace is %s", e.Client, e.At-h.asked, r.terms.Grace)
+		if !h.forced && h.wanted && e.At-h.asked < r.grace {
+			r.out.Breach(e, "client %d lost the lock to force %s after it was asked; the grace is %s", e.Client, e.At-h.asked, r.grace)
 		}
 	}
 }
@@ -139,13 +140,13 @@ func (r *referee) Order(granted variants.Event) (exceed int64, breach string) {
 // late reports whether a client that is granted the lock has waited for so long that it may have been forced out again.
 func (r *referee) late(granted variants.Event) bool {
 	wanted, known := r.waiting[granted.Client]
-	return r.terms.Forced && known && granted.At-wanted >= r.terms.Grace
+	return r.forcible && known && granted.At-wanted >= r.grace
 }
 
 // Overlap allows force after the grace. The token then stops the old holder.
 func (r *referee) Overlap(granted, held variants.Event) string {
 	client, other, h := granted.Client, held.Client, r.holders[held.Client]
-	if !r.terms.Forced || h == nil {
+	if !r.forcible || h == nil {
 		return fmt.Sprintf("client %d acquired the lock while client %d held it", client, other)
 	}
 	if h.forced && client != other || r.late(granted) && r.Token(granted) < r.Token(held) { // one of them holds nothing any more
@@ -155,14 +156,14 @@ func (r *referee) Overlap(granted, held variants.Event) string {
 	if h.pressed > 0 {
 		asked = min(asked, h.pressed)
 	}
-	if waited := granted.At - asked; waited < r.terms.Grace {
+	if waited := granted.At - asked; waited < r.grace {
 		return fmt.Sprintf("client %d acquired the lock while client %d held it, which was asked %s before; the grace is %s",
-			client, other, waited, r.terms.Grace)
+			client, other, waited, r.grace)
 	}
 	r.fencing.Fence(granted, other)
 	if !h.forced {
 		h.forced, h.forcedAt = true, granted.At
-		r.freed = asked + r.terms.Grace
+		r.freed = asked + r.grace
 	}
 	return ""
 }
@@ -177,22 +178,17 @@ func (r *referee) earliest(e variants.Event) time.Duration {
 	return max(wanted, r.freed)
 }
 
-// overdue reports a holder that has held on for longer than it may. A holder that a fault has made deaf breaks no
-// promise: where force is not used in time, it blocks the others.
+// overdue reports a holder that has held on for longer than it may. Where force is not used in time, a deaf holder blocks the others.
 func (r *referee) overdue(e variants.Event, client int, h *holder) {
 	asked, waiting := r.asked(h.since)
-	limit := r.terms.Grace
-	if r.terms.Forced {
+	limit := r.grace
+	if r.forcible {
 		limit *= patience
 	}
-	const late = "client %d held on for %s after it was asked; the grace is %s"
 	switch over := e.At - asked; {
-	case h.forced && !h.deaf && e.At-h.forcedAt > r.terms.Grace:
-		r.out.Breach(e, "client %d held on for %s after the lock had been taken away; the grace is %s", client, e.At-h.forcedAt, r.terms.Grace)
-	case h.forced, !waiting, over <= limit:
-	case h.deaf:
-		r.out.Lose(e, variants.Blocked, int64(over-r.terms.Grace), late, client, over, r.terms.Grace)
-	default:
-		r.out.Breach(e, late, client, over, r.terms.Grace)
+	case h.forced && !h.deaf && e.At-h.forcedAt > r.grace:
+		r.out.Breach(e, "client %d held on for %s after the lock had been taken away; the grace is %s", client, e.At-h.forcedAt, r.grace)
+	case !h.forced && waiting && over > limit:
+		revocation.Overdue{Client: client, Deaf: h.deaf, Held: over, Grace: r.grace}.Report(r.out, e)
 	}
 }

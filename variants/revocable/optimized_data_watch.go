@@ -1,8 +1,6 @@
 package revocable
 
 import (
-	"context"
-
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/revocation"
 	"github.com/zkbench/zkbench/variants/session"
@@ -51,12 +49,8 @@ type DataWatch struct{ sequential }
 // NewDataWatch returns the lock of one client below an existing znode dir.
 func NewDataWatch(s *session.Session, dir string) *DataWatch {
 	l := &DataWatch{}
-	l.init(s, dir, l)
+	l.init(s, dir, func(mine revocation.Znode) revocation.RequestReader { return revocation.UntilAsked{Znode: mine} })
 	return l
-}
-
-func (l *DataWatch) reader(mine revocation.Znode) revocation.RequestReader {
-	return revocation.UntilAsked{Znode: mine}
 }
 
 func dataWatchVariant() variants.Variant {
@@ -71,8 +65,6 @@ func dataWatchVariant() variants.Variant {
 			Requests: "8 (4 for N=1)", Writes: "3 (2 for N=1)", FailedWrites: "1 (0 for N=1)",
 			Notifications: "2 (1 for N=1)", HerdMax: "2 (1 for N=1)",
 		},
-		Join: join(Terms{Grace: grace}, func(_ context.Context, env variants.Env) (Lock, error) {
-			return NewDataWatch(env.Session, env.Root), nil
-		}),
+		Join: join(agreed, NewDataWatch),
 	}
 }

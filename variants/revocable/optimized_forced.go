@@ -60,17 +60,18 @@ type Forced struct {
 // NewForced returns the lock of one client below an existing znode dir. All clients must give the same grace.
 func NewForced(s *session.Session, dir string, grace time.Duration) *Forced {
 	l := &Forced{grace: grace}
-	l.init(s, dir, l)
+	l.init(s, dir, func(mine revocation.Znode) revocation.RequestReader { return revocation.Rearmed{Znode: mine} })
+	l.await = l.awaitOrDelete
 	return l
 }
 
-// Acquire implements [Lock].
-func (l *Forced) Acquire(ctx context.Context) (Grant, error) {
+// Acquire implements [session.Lock].
+func (l *Forced) Acquire(ctx context.Context) (session.Grant, error) {
 	grant, err := l.sequential.Acquire(ctx)
 	return grant, l.orForced(err)
 }
 
-// Release implements [Lock].
+// Release implements [session.Lock].
 func (l *Forced) Release(ctx context.Context) error { return l.orForced(l.sequential.Release(ctx)) }
 
 // orForced returns ErrForced if the znode was deleted and has not gone with its session.
@@ -81,9 +82,9 @@ func (l *Forced) orForced(err error) error {
 	return ErrForced
 }
 
-// awaitTurn deletes the znode of a holder that was there for a whole grace. The grace begins anew with each predecessor,
+// awaitOrDelete deletes the znode of a holder that was there for a whole grace. The grace begins anew with each predecessor,
 // because the one that withdrew may not have asked.
-func (l *Forced) awaitTurn(ctx context.Context, mine tickets.Ticket) error {
+func (l *Forced) awaitOrDelete(ctx context.Context, mine tickets.Ticket) error {
 	var holder, outwaited tickets.Ticket
 	patience, stop := ctx, context.CancelFunc(func() {})
 	defer func() { stop() }()
@@ -105,14 +106,10 @@ func (l *Forced) awaitTurn(ctx context.Context, mine tickets.Ticket) error {
 	})
 }
 
-func (l *Forced) reader(mine revocation.Znode) revocation.RequestReader {
-	return revocation.Rearmed{Znode: mine}
-}
-
 func forcedVariant() variants.Variant {
 	v := dataWatchVariant()
 	v.Name = "forced"
-	v.Summary = fmt.Sprintf("as data-watch, but after %s the waiter deletes the holder's znode", grace)
+	v.Summary = fmt.Sprintf("as data-watch, but after %s the waiter deletes the holder's znode", revocation.Grace)
 	v.BadAt = "strict exclusion: a holder that does not listen continues until it notices, " +
 		"while the next one holds the lock already, and only fencing tokens distinguish them"
 	v.Forgoes = nil
@@ -122,8 +119,6 @@ func forcedVariant() variants.Variant {
 		Requests: "no bound (4 for N=1)", Writes: "4 (2 for N=1)", FailedWrites: "2 (0 for N=1)",
 		Notifications: "3 (1 for N=1)", HerdMax: "2 (1 for N=1)",
 	}
-	v.Join = join(Terms{Grace: grace, Forced: true}, func(_ context.Context, env variants.Env) (Lock, error) {
-		return NewForced(env.Session, env.Root, grace), nil
-	})
+	v.Join = join(agreedForced, func(s *session.Session, dir string) *Forced { return NewForced(s, dir, revocation.Grace) })
 	return v
 }

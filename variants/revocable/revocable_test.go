@@ -85,12 +85,12 @@ func TestSpans(t *testing.T) {
 
 // scripted is a lock whose outcome is given.
 type scripted struct {
-	grant          Grant
+	grant          session.Grant
 	refused, stays error
 }
 
-func (s scripted) Acquire(context.Context) (Grant, error) { return s.grant, s.refused }
-func (s scripted) Release(context.Context) error          { return s.stays }
+func (s scripted) Acquire(context.Context) (session.Grant, error) { return s.grant, s.refused }
+func (s scripted) Release(context.Context) error                  { return s.stays }
 
 // A participant records what happened to it, however its step ends.
 func TestStepRecordsHowAHoldEnds(t *testing.T) {
@@ -104,15 +104,15 @@ func TestStepRecordsHowAHoldEnds(t *testing.T) {
 		err  error
 	}{
 		{"no client asks", scripted{}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Releasing, exclusion.Released}, nil},
-		{"is asked", scripted{grant: Grant{Revoked: over}}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Heeded, exclusion.Releasing, exclusion.Released}, nil},
+		{"is asked", scripted{grant: session.Grant{Revoked: over}}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Heeded, exclusion.Releasing, exclusion.Released}, nil},
 		{"is forced", scripted{stays: ErrForced}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Releasing, ousted, exclusion.Released}, nil},
 		{"withdraws", scripted{refused: session.ErrSessionLost}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Withdrew}, session.ErrSessionLost},
-		{"loses its session", scripted{grant: Grant{Revoked: over}, stays: session.ErrSessionLost}, over, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Deposed}, session.ErrSessionLost},
+		{"loses its session", scripted{grant: session.Grant{Revoked: over}, stays: session.ErrSessionLost}, over, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Deposed}, session.ErrSessionLost},
 		{"loses its session as it releases", scripted{stays: session.ErrSessionLost}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Releasing}, session.ErrSessionLost},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got []variants.EventKind
-			p := NewParticipant(tt.lock, Terms{Grace: grace}, variants.Env{
+			p := NewParticipant(tt.lock, agreed, variants.Env{
 				Session:      session.NewSession(nil, tt.lost),
 				Record:       func(kind variants.EventKind, _ int64) { got = append(got, kind) },
 				RecordUnless: variantstest.RecordUnless(&got),

@@ -10,48 +10,35 @@ import (
 
 const marker = "-lock-"
 
-type strategy interface {
-	// awaitTurn asks the client just before in the line to give up, and returns when the client's own ticket is the first.
-	awaitTurn(ctx context.Context, mine tickets.Ticket) error
-	// reader returns the reader of requests to the holder of a znode.
-	reader(mine revocation.Znode) revocation.RequestReader
-}
-
 // sequential is shared by the variants: one client's place in the line, and the requests that it listens for while it
-// holds.
+// holds. They differ in how a holder reads these requests, and in what waiters do besides asking.
 type sequential struct {
-	*session.Exclusive[Grant]
+	*session.Exclusive
 	tickets.Line
-	background *session.Session // on which a holder listens
-	strategy   strategy
-	mine       tickets.Ticket // while the lock is held, as is listening
-	listening  *revocation.Listening
+	await     func(ctx context.Context, mine tickets.Ticket) error // returns when the client's own ticket is the first
+	reader    func(mine revocation.Znode) revocation.RequestReader
+	mine      tickets.Ticket // while the lock is held, as is listening
+	listening *revocation.Listening
 }
 
-func (s *sequential) init(sess *session.Session, dir string, strategy strategy) {
+func (s *sequential) init(sess *session.Session, dir string, reader func(mine revocation.Znode) revocation.RequestReader) {
 	s.Line = tickets.New(sess, dir, marker)
-	s.background = sess.Background()
-	s.strategy = strategy
-	s.Exclusive = session.NewExclusive(sess, ErrHeld, s.acquire, s.release)
+	s.await, s.reader = s.awaitTurn, reader
+	s.Exclusive = session.NewExclusive(sess, session.ErrHeld, s.acquire, s.release)
 }
 
-func (s *sequential) acquire(ctx context.Context) (Grant, error) {
-	var reader revocation.RequestReader
-	var first revocation.Seen
-	mine, err := s.Take(ctx, func(ctx context.Context, mine tickets.Ticket) (err error) {
-		if err := s.strategy.awaitTurn(ctx, mine); err != nil {
+func (s *sequential) acquire(ctx context.Context) (granted session.Grant, err error) {
+	s.mine, err = s.Take(ctx, func(ctx context.Context, mine tickets.Ticket) (err error) {
+		if err := s.await(ctx, mine); err != nil {
 			return err
 		}
-		reader = s.strategy.reader(revocation.Znode{Session: s.background, Path: s.Path(mine)})
-		first, err = reader.Look(ctx)
+		s.listening, err = revocation.Listen(ctx, s.Session, s.reader(revocation.Own(s.Session, s.Path(mine))))
 		return err
 	})
 	if err != nil {
-		return Grant{}, err
+		return granted, err
 	}
-	s.mine = mine
-	s.listening = revocation.Listen(ctx, s.Session.Lost(), reader, first)
-	return Grant{Token: int64(mine.Seq), Revoked: s.listening.Revoked, Lost: s.listening.Lost}, nil
+	return session.Grant{Token: int64(s.mine.Seq), Revoked: s.listening.Revoked, Lost: s.listening.Lost}, nil
 }
 
 func (s *sequential) release(ctx context.Context) error {
@@ -59,7 +46,7 @@ func (s *sequential) release(ctx context.Context) error {
 	return s.Leave(ctx, s.mine)
 }
 
-// This awaitTurn is for variants whose waiters ask and do no more.
+// awaitTurn asks the client just before in the line to give up, and waits.
 func (s *sequential) awaitTurn(ctx context.Context, mine tickets.Ticket) error {
 	return s.queue(ctx, mine, func(_, predecessor tickets.Ticket) error { return s.AwaitWatch(ctx, predecessor) })
 }
@@ -67,28 +54,21 @@ func (s *sequential) awaitTurn(ctx context.Context, mine tickets.Ticket) error {
 // queue asks the predecessor and calls wait, until mine is the first. It asks before it watches, or the watch would
 // fire for the request. Each new predecessor is asked: the one that withdrew may not have asked it.
 func (s *sequential) queue(ctx context.Context, mine tickets.Ticket, wait func(first, predecessor tickets.Ticket) error) error {
-	var asked tickets.Ticket
-	for {
-		children, err := s.List(ctx)
-		if err != nil {
-			return err
-		}
+	var asked, first tickets.Ticket
+	return s.AwaitEachBy(ctx, func(children []string) (tickets.Ticket, bool, error) {
 		predecessor, waiting, err := s.Predecessor(mine, children)
-		if err != nil || !waiting {
-			return err
+		if waiting {
+			first = tickets.Sorted(children, marker)[0]
 		}
+		return predecessor, waiting, err
+	}, func(ctx context.Context, predecessor tickets.Ticket) (over bool, err error) {
 		if predecessor != asked {
 			exists, err := revocation.Ask(ctx, s.Session, s.Path(predecessor))
-			if err != nil {
-				return err
-			}
-			if !exists {
-				continue
+			if err != nil || !exists {
+				return false, err
 			}
 			asked = predecessor
 		}
-		if err := wait(tickets.Sorted(children, marker)[0], predecessor); err != nil {
-			return err
-		}
-	}
+		return false, wait(first, predecessor)
+	})
 }

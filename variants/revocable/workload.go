@@ -6,6 +6,8 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
+	"github.com/zkbench/zkbench/variants/revocation"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The events that a participant records in addition to those of package holding.
@@ -15,42 +17,39 @@ const (
 	ousted                                  // a release found that the lock had been taken away by force; value: the token
 )
 
-const phaseRevoke = "revoke"
-
-func phases() []variants.Phase {
-	phases := append([]variants.Phase{{
-		Name: phaseRevoke, UntimedInLockstep: true,
-		Meaning: "from when another client wants the lock, or its holder has it if that is later, " +
-			"until the holder has come to an end because it was asked",
-	}}, exclusion.Phases()...)
-	hold := &phases[len(phases)-1]
-	hold.Meaning, hold.Waits = "how long holders hold, as the scenario makes them or until they are asked", true
-	return phases
+// NewParticipant makes a participant of a lock, which records first what all have agreed upon. It holds until it is asked to give up or
+// has held for long enough.
+func NewParticipant(l session.Lock, terms variants.EventKind, env variants.Env) variants.Participant {
+	env.Record(terms, int64(revocation.Grace))
+	return exclusion.NewParticipant(&pliant{Lock: l, env: env}, env)
 }
 
-// NewParticipant makes a participant of a lock. It holds until it is asked to give up or has held for long enough.
-func NewParticipant(l Lock, terms Terms, env variants.Env) variants.Participant {
-	kind := agreed
-	if terms.Forced {
-		kind = agreedForced
-	}
-	env.Record(kind, int64(terms.Grace))
-	var grant Grant
-	acquire := func(ctx context.Context) (_ exclusion.Grant, err error) {
-		grant, err = l.Acquire(ctx)
-		return exclusion.Grant{Value: grant.Token, Asked: grant.Revoked, Lost: env.Session.Lost()}, err // not when it is forced out
-	}
-	release := func(ctx context.Context) error {
-		err := l.Release(ctx)
-		if errors.Is(err, ErrForced) { // the holder was too slow, which is not an error
-			env.Record(ousted, grant.Token)
-			return nil
-		}
-		return err
-	}
-	return exclusion.NewWorker(env, func(int) exclusion.Operation { return exclusion.Operation{Acquire: acquire, Release: release} })
+// pliant is a lock whose holder continues when it is forced out, until it notices as it releases.
+type pliant struct {
+	session.Lock
+	env   variants.Env
+	token int64
 }
 
-func join(terms Terms, open func(context.Context, variants.Env) (Lock, error)) variants.JoinFunc {
-	return variants.JoinBy(open, func(l Lock, env variants.Env) variants.Participant { return NewParticipant(l, terms, env) })
+func (p *pliant) Acquire(ctx context.Context) (session.Grant, error) {
+	grant, err := p.Lock.Acquire(ctx)
+	p.token, grant.Lost = grant.Token, p.env.Session.Lost() // which is not closed when it is forced out
+	return grant, err
+}
+
+func (p *pliant) Release(ctx context.Context) error {
+	err := p.Lock.Release(ctx)
+	if errors.Is(err, ErrForced) { // the holder was too slow, which is not an error
+		p.env.Record(ousted, p.token)
+		return nil
+	}
+	return err
+}
+
+func join[L session.Lock](terms variants.EventKind, open func(*session.Session, string) L) variants.JoinFunc {
+	return variants.JoinBy(
+		func(_ context.Context, env variants.Env) (session.Lock, error) {
+			return open(env.Session, env.Root), nil
+		},
+		func(l session.Lock, env variants.Env) variants.Participant { return NewParticipant(l, terms, env) })
 }

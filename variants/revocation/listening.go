@@ -1,6 +1,10 @@
 package revocation
 
-import "context"
+import (
+	"context"
+
+	"github.com/zkbench/zkbench/variants/session"
+)
 
 // Listening is the background work of a client from when it first looks at its znode until it gives its place up: it looks again
 // and again.
@@ -15,17 +19,24 @@ type Listening struct {
 	done   chan struct{}
 }
 
-// Listen looks at a client's own znode until [Listening.Stop], even after ctx has ended. first is the result of the
-// first look, which the caller has made. sessionLost is closed when the session is lost.
-func Listen(ctx context.Context, sessionLost <-chan struct{}, by RequestReader, first Seen) *Listening {
+// Listen looks at a client's own znode until [Listening.Stop], even after ctx has ended, and for the first time before it returns.
+// by is nil if the client knows that it has been asked.
+func Listen(ctx context.Context, s *session.Session, by RequestReader) (*Listening, error) {
+	first := Seen{Asked: true}
+	if by != nil {
+		var err error
+		if first, err = by.Look(ctx); err != nil {
+			return nil, err
+		}
+	}
 	l := &Listening{Revoked: make(chan struct{}), Lost: make(chan struct{}), done: make(chan struct{})}
 	l.hear(first)
 	ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(l.done)
-		l.run(ctx, sessionLost, by, first)
+		l.run(ctx, s.Lost(), by, first)
 	}()
-	return l
+	return l, nil
 }
 
 // run looks until the client has been asked, and after that as long as there is a watch.
@@ -57,8 +68,11 @@ func (l *Listening) hear(now Seen) {
 	}
 }
 
-// Stop ends the listening and returns when it has ended. It may be called more than once.
+// Stop ends the listening and returns when it has ended. It may be called more than once, and on nil.
 func (l *Listening) Stop() {
+	if l == nil {
+		return
+	}
 	l.cancel()
 	<-l.done
 }

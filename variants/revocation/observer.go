@@ -27,9 +27,24 @@ type Waiting interface {
 	Longest() (since time.Duration, waiting bool)
 }
 
+// PhaseRevoke is the time that it takes until a holder that is asked gives up.
+const PhaseRevoke = "revoke"
+
+// Phases returns the phases of a lock, of which the last is its hold, with the phase of revocations before them. asker is who wants
+// it then, such as "another client".
+func Phases(asker string, lock []variants.Phase) []variants.Phase {
+	hold := &lock[len(lock)-1]
+	hold.Meaning, hold.Waits = "how long holders hold, as the scenario makes them or until they are asked", true
+	return append([]variants.Phase{{
+		Name: PhaseRevoke, UntimedInLockstep: true,
+		Meaning: "from when " + asker + " wants the lock, or its holder has it if that is later, " +
+			"until the holder has come to an end because it was asked",
+	}}, lock...)
+}
+
 // Revocations returns an observer of the times from when a client wants a lock that is held until its holder heeds that. A holder
 // that is deaf when its hold ends has not heeded it.
-func Revocations(out variants.Findings, phase string, waiting Waiting) variants.Observer {
+func Revocations(out variants.Findings, waiting Waiting) variants.Observer {
 	since, deaf := map[int]time.Duration{}, Deafness{}
 	return variants.ObserverFunc(func(e variants.Event) {
 		waiting.Observe(e)
@@ -39,8 +54,25 @@ func Revocations(out variants.Findings, phase string, waiting Waiting) variants.
 			since[e.Client] = e.At
 		case exclusion.Heeded:
 			if asked, ok := waiting.Longest(); ok && !deaf[e.Client] {
-				out.Span(variants.Span{Phase: phase, Client: e.Client, Start: max(asked, since[e.Client]), End: e.At})
+				out.Span(variants.Span{Phase: PhaseRevoke, Client: e.Client, Start: max(asked, since[e.Client]), End: e.At})
 			}
 		}
 	})
+}
+
+// Overdue is a holder that has held on for longer than it may after it was asked.
+type Overdue struct {
+	Client      int
+	Deaf        bool          // a fault has made it ignore requests for some of the time
+	Held, Grace time.Duration // how long after it was asked, and how long it may
+}
+
+// Report reports a breach. A deaf holder breaks no promise: it blocks the others.
+func (o Overdue) Report(out variants.Findings, e variants.Event) {
+	const late = "client %d held on for %s after it was asked; the grace is %s"
+	if o.Deaf {
+		out.Lose(e, variants.Blocked, int64(o.Held-o.Grace), late, o.Client, o.Held, o.Grace)
+		return
+	}
+	out.Breach(e, late, o.Client, o.Held, o.Grace)
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -16,6 +17,10 @@ import (
 
 // Unlock is the data by which the znode of a client asks it to give up.
 const Unlock = "unlock"
+
+// Grace is the time within which a holder that was asked gives up. It is ample: a holder needs milliseconds, or the interval at which it
+// polls, but machines stall.
+const Grace = 5 * time.Second
 
 // Seen is the state of a client's own znode, as the client has read it.
 type Seen struct {
@@ -36,6 +41,9 @@ type Znode struct {
 	Session *session.Session
 	Path    string
 }
+
+// Own returns a client's own znode.
+func Own(s *session.Session, path string) Znode { return Znode{Session: s.Background(), Path: path} }
 
 // Read looks at the znode. If that is gone, the lock is lost.
 func (z Znode) Read(ctx context.Context) (Seen, error) {

@@ -5,14 +5,15 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // A client of joinDriven that gives up stays in the line, as with [exclusion.JoinDriven].
 func joinDriven(_ context.Context, env variants.Env) (variants.Participant, error) {
 	client, err := variants.NewDriven(env)
-	return newWorker(env, func(ctx context.Context, mode Mode) (Grant, error) {
+	return newWorker(env, func(ctx context.Context, mode Mode) (session.Grant, error) {
 		token, err := client.CallForToken(ctx, [...]string{Read: "acquire-read", Write: "acquire-write"}[mode])
-		return Grant{Mode: mode, Token: token, Lost: client.Lost()}, err
+		return session.Grant{Token: token, Lost: client.Lost()}, err
 	}, exclusion.ReleaseDriven(client, "release")), err
 }
 

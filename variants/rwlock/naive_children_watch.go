@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/revocation"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -40,12 +41,12 @@ type ChildrenWatch struct{ sequential }
 // NewChildrenWatch returns the lock of one client below an existing znode dir.
 func NewChildrenWatch(s *session.Session, dir string) *ChildrenWatch {
 	l := &ChildrenWatch{}
-	l.init(s, dir, l.waitForChildren)
+	l.init(s, dir, l.takeTurn)
 	return l
 }
 
-func (l *ChildrenWatch) waitForChildren(ctx context.Context, mine contender) error {
-	return l.AwaitChildren(ctx, func(children []string) (bool, error) {
+func (l *ChildrenWatch) takeTurn(ctx context.Context, mine contender) (*revocation.Listening, error) {
+	return nil, l.AwaitChildren(ctx, func(children []string) (bool, error) {
 		before, err := ahead(mine, children)
 		free := len(before) == 0 || mine.mode == Read && !slices.ContainsFunc(before, isWriter)
 		return !free, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/revocation"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -40,7 +41,9 @@ type FirstWriterWatch struct{ sequential }
 // NewFirstWriterWatch returns the lock of one client below an existing znode dir.
 func NewFirstWriterWatch(s *session.Session, dir string) *FirstWriterWatch {
 	l := &FirstWriterWatch{}
-	l.init(s, dir, func(ctx context.Context, mine contender) error { return l.await(ctx, mine, firstWriter) })
+	l.init(s, dir, func(ctx context.Context, mine contender) (*revocation.Listening, error) {
+		return nil, l.AwaitEach(ctx, next(mine, firstWriter))
+	})
 	return l
 }
 

@@ -56,7 +56,7 @@ func NewRearmedWatch(s *session.Session, dir string) *RearmedWatch {
 }
 
 func (l *RearmedWatch) takeTurn(ctx context.Context, mine contender) (*revocation.Listening, error) {
-	listening, err := l.listen(ctx, revocation.Rearmed{Znode: l.znode(mine)})
+	listening, err := revocation.Listen(ctx, l.Session, revocation.Rearmed{Znode: revocation.Own(l.Session, l.Path(mine.Ticket))})
 	if err != nil {
 		return nil, err
 	}
@@ -69,33 +69,21 @@ func (l *RearmedWatch) takeTurn(ctx context.Context, mine contender) (*revocatio
 
 func (l *RearmedWatch) waitAndAsk(ctx context.Context, mine contender) error {
 	asked := map[tickets.Ticket]bool{}
-	for {
-		children, err := l.List(ctx)
-		if err != nil {
-			return err
-		}
-		before, err := ahead(mine, children)
-		if err != nil {
-			return err
-		}
-		watched, waiting := nearestWriter(mine.mode, before)
-		if !waiting {
-			return nil
-		}
+	var before []contender
+	return l.AwaitEachBy(ctx, func(children []string) (watched tickets.Ticket, waiting bool, err error) {
+		before, err = ahead(mine, children)
+		watched, waiting = nearestWriter(mine.mode, before)
+		return watched, waiting, err
+	}, func(ctx context.Context, watched tickets.Ticket) (over bool, err error) {
 		exists, _, watch, err := l.Session.ExistsW(ctx, l.Path(watched))
-		if err != nil {
-			return err
-		}
-		if !exists {
-			continue
+		if err != nil || !exists {
+			return false, err
 		}
 		if err := l.ask(ctx, notIn(asked, inTheWay(mine.mode, before))); err != nil {
-			return err
+			return false, err
 		}
-		if err := l.Session.Await(ctx, watch); err != nil {
-			return err
-		}
-	}
+		return false, l.Session.Await(ctx, watch)
+	})
 }
 
 // notIn also adds the contenders that it returns to the set.
@@ -130,6 +118,6 @@ func rearmedWatchVariant() variants.Variant {
 			Requests: "2N+10 (4 for N=1)", Writes: "4 (2 for N=1)", FailedWrites: "2 (0 for N=1)",
 			Notifications: "N+4 (1 for N=1)", HerdMax: "N",
 		},
-		Join: joinRevocable(Terms{Grace: grace}, NewRearmedWatch),
+		Join: joinRevocable(agreed, NewRearmedWatch),
 	}
 }

@@ -2,6 +2,7 @@ package rwlock
 
 import (
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
@@ -12,8 +13,8 @@ func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		exclusion.Spans(out, exclusion.PhaseAcquire, exclusion.PhaseHold, exclusion.PhaseRelease),
 		handoffs(out),
-		exclusion.NewFencing(out, exclusion.LockWords(), &readWriteRules{}),
-		&sharing{out: out, clients: map[int]*client{}, pending: map[int]*wait{}},
+		exclusion.NewFencing(out, exclusion.LockWords(), newRules()),
+		variants.ObserverFunc((&sharing{out: out, clients: map[int]*client{}, pending: map[int]*wait{}}).observe),
 		exclusion.Vacancy(out, exclusion.LockWords()),
 	}
 }
@@ -60,12 +61,11 @@ func handoffs(out variants.Findings) variants.Observer {
 
 // readWriteRules are the rules of the lock: writers hold alone, and fencing tokens grow from each writer to the next.
 type readWriteRules struct {
-	largest [Write + 1]token // by mode, the largest granted so far
+	largest [Write + 1]int64 // by mode, the largest token granted so far
 }
 
-type token struct {
-	value   int64
-	granted bool
+func newRules() *readWriteRules {
+	return &readWriteRules{[...]int64{Read: math.MinInt64, Write: math.MinInt64}}
 }
 
 func (*readWriteRules) Token(granted variants.Event) int64 {
@@ -86,20 +86,13 @@ func (*readWriteRules) Overlap(granted, held variants.Event) string {
 // Order compares the token of a reader with the tokens of earlier writers, and that of a writer with all earlier ones.
 func (x *readWriteRules) Order(granted variants.Event) (exceed int64, breach string) {
 	mode, value := unstamp(granted.Value)
-	before := x.largest[Write]
+	exceed = x.largest[Write]
 	if mode == Write {
-		before = before.or(x.largest[Read])
+		exceed = max(exceed, x.largest[Read])
 	}
-	if before.granted && value <= before.value {
-		breach = fmt.Sprintf("client %d was granted fencing token %d as a %s after token %d", granted.Client, value, mode, before.value)
+	if value <= exceed {
+		breach = fmt.Sprintf("client %d was granted fencing token %d as a %s after token %d", granted.Client, value, mode, exceed)
 	}
-	x.largest[mode] = x.largest[mode].or(token{value, true})
-	return before.value, breach
-}
-
-func (t token) or(other token) token {
-	if !t.granted || other.granted && other.value > t.value {
-		return other
-	}
-	return t
+	x.largest[mode] = max(x.largest[mode], value)
+	return exceed, breach
 }

@@ -68,7 +68,7 @@ func (l *AskOnce) takeTurn(ctx context.Context, mine contender) (*revocation.Lis
 	if err != nil {
 		return nil, err
 	}
-	return l.listen(ctx, revocation.UntilAsked{Znode: l.znode(mine)})
+	return revocation.Listen(ctx, l.Session, revocation.UntilAsked{Znode: revocation.Own(l.Session, l.Path(mine.Ticket))})
 }
 
 // askFor asks the owners of tickets that are in the way of a client. Several readers may be behind one writer, and only the first of
@@ -96,6 +96,6 @@ func askOnceVariant() variants.Variant {
 			Requests: "14 (4 for N=1)", Writes: "4 (2 for N=1)", FailedWrites: "2 (0 for N=1)",
 			Notifications: "1 + min(2, N-1)", HerdMax: "N",
 		},
-		Join: joinRevocable(Terms{Grace: grace}, NewAskOnce),
+		Join: joinRevocable(agreed, NewAskOnce),
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/revocation"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -43,7 +44,9 @@ type NearestWriterWatch struct{ sequential }
 // NewNearestWriterWatch returns the lock of one client below an existing znode dir.
 func NewNearestWriterWatch(s *session.Session, dir string) *NearestWriterWatch {
 	l := &NearestWriterWatch{}
-	l.init(s, dir, func(ctx context.Context, mine contender) error { return l.await(ctx, mine, nearestWriter) })
+	l.init(s, dir, func(ctx context.Context, mine contender) (*revocation.Listening, error) {
+		return nil, l.AwaitEach(ctx, next(mine, nearestWriter))
+	})
 	return l
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/revocation"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -44,45 +45,33 @@ import (
 //
 // Source: ours: nearest-writer-watch (ZooKeeper recipes page, Shared Locks) with a writer's release that is a write.
 type ReleasedMark struct {
-	exclusive *session.Exclusive[Grant]
-	marking   tickets.Marking
-	mine      contender // while the lock is held
+	sequential
+	marking tickets.Marking
 }
 
 // NewReleasedMark returns the lock of one client below an existing znode dir.
 func NewReleasedMark(s *session.Session, dir string) *ReleasedMark {
-	l := &ReleasedMark{marking: tickets.NewMarking(s, dir, readMarker)}
-	l.exclusive = session.NewExclusive[Grant](s, ErrHeld, nil, l.give)
+	l := &ReleasedMark{marking: tickets.Marking{Line: tickets.New(s, dir, readMarker)}}
+	l.init(s, dir, func(ctx context.Context, mine contender) (*revocation.Listening, error) {
+		return nil, l.marking.AwaitEachMark(ctx, next(mine, nearestWriter))
+	})
+	l.leave = l.markOrLeave
 	return l
 }
 
 // Acquire implements [Lock].
-func (l *ReleasedMark) Acquire(ctx context.Context, mode Mode) (Grant, error) {
-	return l.exclusive.AcquireBy(ctx, func(ctx context.Context) (granted Grant, err error) {
+func (l *ReleasedMark) Acquire(ctx context.Context, mode Mode) (session.Grant, error) {
+	return l.acquire(ctx, mode, func(ctx context.Context, wait func(context.Context, tickets.Ticket) error) (tickets.Ticket, error) {
 		l.marking.Marker = markerFor(mode)
-		l.mine.mode = mode
-		l.mine.Ticket, err = l.marking.Take(ctx, func(ctx context.Context, mine tickets.Ticket) error {
-			return l.await(ctx, newContender(mine, mode))
-		})
-		if err != nil {
-			return granted, err
-		}
-		return Grant{Mode: mode, Token: int64(l.mine.Seq), Lost: l.marking.Session.Lost()}, nil
+		return l.marking.Take(ctx, wait)
 	})
 }
 
-// Release implements [Lock].
-func (l *ReleasedMark) Release(ctx context.Context) error { return l.exclusive.Release(ctx) }
-
-func (l *ReleasedMark) give(ctx context.Context) error {
+func (l *ReleasedMark) markOrLeave(ctx context.Context, mine tickets.Ticket) error {
 	if isWriter(l.mine) {
-		return l.marking.Leave(ctx, l.mine.Ticket)
+		return l.marking.Leave(ctx, mine)
 	}
-	return l.marking.Line.Leave(ctx, l.mine.Ticket)
-}
-
-func (l *ReleasedMark) await(ctx context.Context, mine contender) error {
-	return l.marking.AwaitEachMark(ctx, next(mine, nearestWriter))
+	return l.Leave(ctx, mine)
 }
 
 func releasedMarkVariant() variants.Variant {

@@ -66,10 +66,10 @@ func NewUrgentAsks(s *session.Session, dir string) *UrgentAsks {
 }
 
 // AcquireUrgently implements [RevocableLock].
-func (l *UrgentAsks) AcquireUrgently(ctx context.Context, mode Mode) (Grant, error) {
+func (l *UrgentAsks) AcquireUrgently(ctx context.Context, mode Mode) (session.Grant, error) {
 	in := l.lineFor(mode)
 	in.Marker = urgentMarker + in.Marker
-	return l.acquire(ctx, in, mode)
+	return l.acquire(ctx, mode, in.Take)
 }
 
 func (l *UrgentAsks) takeTurn(ctx context.Context, mine contender) (*revocation.Listening, error) {
@@ -87,9 +87,9 @@ func (l *UrgentAsks) takeTurn(ctx context.Context, mine contender) (*revocation.
 	case mine.urgent:
 		return nil, nil // no client may ask it
 	case isPressed(mine, contenders(children)):
-		return revocation.Listen(ctx, l.Session.Lost(), nil, revocation.Seen{Asked: true}), nil
+		return revocation.Listen(ctx, l.Session, nil)
 	}
-	return l.listen(ctx, revocation.UntilAsked{Znode: l.znode(mine)})
+	return revocation.Listen(ctx, l.Session, revocation.UntilAsked{Znode: revocation.Own(l.Session, l.Path(mine.Ticket))})
 }
 
 func isUrgent(c contender) bool { return c.urgent }
@@ -124,6 +124,6 @@ func urgentAsksVariant() variants.Variant {
 			Requests: "12 (3 for N=1)", Writes: "3 (2 for N=1)", FailedWrites: "1 (0 for N=1)",
 			Notifications: "4 (0 for N=1)", HerdMax: "N (0 for N=1)",
 		},
-		Join: joinRevocable(Terms{Grace: grace, Priorities: true}, NewUrgentAsks),
+		Join: joinRevocable(agreedUrgent, NewUrgentAsks),
 	}
 }

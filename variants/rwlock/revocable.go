@@ -2,7 +2,6 @@ package rwlock
 
 import (
 	"context"
-	"time"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
@@ -11,15 +10,11 @@ import (
 	"github.com/zkbench/zkbench/variants/tickets"
 )
 
-// grace is the time within which a holder that was asked gives up. It is ample: a holder needs milliseconds, but
-// machines stall.
-const grace = 5 * time.Second
-
 // RevocableLock is a read/write lock whose holders can be asked to give it up.
 type RevocableLock interface {
 	Lock
 	// AcquireUrgently is Acquire by a client of higher priority. It is the same as Acquire for a lock that has no priorities.
-	AcquireUrgently(ctx context.Context, mode Mode) (Grant, error)
+	AcquireUrgently(ctx context.Context, mode Mode) (session.Grant, error)
 }
 
 // RevocableRecipe returns the recipe of read/write locks that can be revoked with its variants, naive ones first.
@@ -44,66 +39,11 @@ func RevocableRecipe() variants.Recipe {
 }
 
 // revocable is shared by the variants with revocation. They differ in whom they ask, and in how they listen.
-type revocable struct {
-	sequential
-	background *session.Session // on which a client listens
-	listening  *revocation.Listening
-	turn       turn
-}
+type revocable struct{ sequential }
 
-// turn waits for a client's turn. It returns the requests that the client listens for from then on, nil if no client
-// may ask it.
-type turn func(ctx context.Context, mine contender) (*revocation.Listening, error)
-
-func (r *revocable) init(s *session.Session, dir string, turn turn) {
-	r.Line = tickets.New(s, dir, readMarker)
-	r.background = s.Background()
-	r.turn = turn
-	r.exclusive = session.NewExclusive[Grant](s, ErrHeld, nil, r.release)
-}
-
-func (r *revocable) Acquire(ctx context.Context, mode Mode) (Grant, error) {
-	return r.acquire(ctx, r.lineFor(mode), mode)
-}
-
-func (r *revocable) AcquireUrgently(ctx context.Context, mode Mode) (Grant, error) {
+// AcquireUrgently implements [RevocableLock] for a lock without priorities.
+func (r *revocable) AcquireUrgently(ctx context.Context, mode Mode) (session.Grant, error) {
 	return r.Acquire(ctx, mode)
-}
-
-func (r *revocable) acquire(ctx context.Context, in tickets.Line, mode Mode) (Grant, error) {
-	return r.exclusive.AcquireBy(ctx, func(ctx context.Context) (granted Grant, err error) {
-		r.mine, err = in.Take(ctx, func(ctx context.Context, mine tickets.Ticket) (err error) {
-			r.listening, err = r.turn(ctx, newContender(mine, mode))
-			return err
-		})
-		if err != nil {
-			return granted, err
-		}
-		granted = Grant{Mode: mode, Token: int64(r.mine.Seq), Lost: r.Session.Lost()}
-		if r.listening != nil {
-			granted.Revoked, granted.Lost = r.listening.Revoked, r.listening.Lost
-		}
-		return granted, nil
-	})
-}
-
-func (r *revocable) release(ctx context.Context) error {
-	if r.listening != nil {
-		r.listening.Stop()
-	}
-	return r.Leave(ctx, r.mine)
-}
-
-func (r *revocable) znode(mine contender) revocation.Znode {
-	return revocation.Znode{Session: r.background, Path: r.Path(mine.Ticket)}
-}
-
-func (r *revocable) listen(ctx context.Context, by revocation.RequestReader) (*revocation.Listening, error) {
-	first, err := by.Look(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return revocation.Listen(ctx, r.Session.Lost(), by, first), nil
 }
 
 // await waits for the next lower one of the contenders that a client must wait for, until there is none. Before each wait it calls ask
@@ -112,9 +52,6 @@ func (r *revocable) await(ctx context.Context, mine contender, ask func(before [
 	err = r.AwaitEach(ctx, func(listed []string) (tickets.Ticket, bool, error) {
 		children = listed
 		before, err := ahead(mine, children)
-		if err != nil {
-			return tickets.Ticket{}, false, err
-		}
 		watched, waiting := nearestWriter(mine.mode, before)
 		if waiting {
 			err = ask(before)

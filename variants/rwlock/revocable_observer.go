@@ -13,7 +13,7 @@ import (
 func newRevocableObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		newObserver(out),
-		revocation.Revocations(out, phaseRevoke, &askers{Waiting: exclusion.Waiting{}}),
+		revocation.Revocations(out, &askers{Waiting: exclusion.Waiting{}}),
 		urgentWaits(out),
 		inversions(out),
 		&consent{out: out, askers: askers{Waiting: exclusion.Waiting{}}, deaf: revocation.Deafness{},
@@ -164,18 +164,11 @@ func (c *consent) mustNotBeAsked(mine *request) bool {
 	return c.askers.urgentOnly && mine != nil && mine.urgent
 }
 
-// overdue reports a holder that has held on for longer than it may. A holder that a fault has made deaf breaks no
-// promise: it blocks the others.
+// overdue reports a holder that has held on for longer than it may.
 func (c *consent) overdue(e variants.Event, client int, h *consenting) {
 	since, waiting := c.askers.Longest()
 	over := e.At - max(since, h.since)
-	if h.releasing || !waiting || over <= c.grace || c.mustNotBeAsked(c.requests[client]) {
-		return
+	if !h.releasing && waiting && over > c.grace && !c.mustNotBeAsked(c.requests[client]) {
+		revocation.Overdue{Client: client, Deaf: h.deaf, Held: over, Grace: c.grace}.Report(c.out, e)
 	}
-	const late = "client %d held on for %s after it was asked; the grace is %s"
-	if h.deaf {
-		c.out.Lose(e, variants.Blocked, int64(over-c.grace), late, client, over, c.grace)
-		return
-	}
-	c.out.Breach(e, late, client, over, c.grace)
 }

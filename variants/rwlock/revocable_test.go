@@ -26,7 +26,7 @@ func revocableTeller() variantstest.HistoryBuilder {
 		case event == "agreed" || event == "priorities":
 			return variantstest.Number(t, parts[0]) * int64(time.Second)
 		case len(parts) > 1 && parts[1] == "urgent":
-			return plain(t, event, parts[:1]) | wanted(Read, true)
+			return plain(t, event, parts[:1]) | stamp(Read, 1)
 		}
 		return plain(t, event, parts)
 	}

@@ -2,10 +2,11 @@ package rwlock
 
 import (
 	"context"
-	"time"
+	"slices"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
+	"github.com/zkbench/zkbench/variants/revocation"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -15,29 +16,17 @@ const (
 	agreedUrgent                     // value: the grace; only urgent clients may ask, and only others
 )
 
-// The phases that other read/write locks do not have.
+// The phases that other read/write locks do not have, besides [revocation.PhaseRevoke].
 const (
-	phaseRevoke    = "revoke"
 	phaseUrgent    = "urgent"
 	phaseInversion = "inversion"
 )
 
 func revocablePhases() []variants.Phase {
-	all := append([]variants.Phase{
-		{
-			Name: phaseRevoke, UntimedInLockstep: true,
-			Meaning: "from when a client that may ask wants the lock, or its holder has it if that is later, " +
-				"until the holder has come to an end because it was asked",
-		},
-		{Name: phaseUrgent, UntimedInLockstep: true, Meaning: "the acquire of a client that is urgent"},
-		{
-			Name: phaseInversion, UntimedInLockstep: true, Of: exclusion.PhaseHold,
-			Meaning: "from when an urgent client must wait for a holder that is not, until that one begins to release",
-		},
-	}, phases()...)
-	hold := &all[len(all)-1]
-	hold.Meaning, hold.Waits = "how long holders hold, as the scenario makes them or until they are asked", true
-	return all
+	return slices.Insert(revocation.Phases("a client that may ask", phases()), 1,
+		variants.Phase{Name: phaseUrgent, UntimedInLockstep: true, Meaning: "the acquire of a client that is urgent"},
+		variants.Phase{Name: phaseInversion, UntimedInLockstep: true, Of: exclusion.PhaseHold,
+			Meaning: "from when an urgent client must wait for a holder that is not, until that one begins to release"})
 }
 
 // In each step one participant is urgent, in turn, the last one first.
@@ -45,42 +34,26 @@ func isUrgentStep(env variants.Env, step int) bool {
 	return (env.Index+step)%env.Clients == env.Clients-1
 }
 
-// wanted packs a mode and whether the request is urgent into the value of a request. isUrgentRequest unpacks it.
-func wanted(mode Mode, urgent bool) int64 {
-	if urgent {
-		return stamp(mode, 1)
-	}
-	return stamp(mode, 0)
-}
-
+// isUrgentRequest reports whether a request is urgent. Its value has 1 in place of a token then, and otherwise 0.
 func isUrgentRequest(value int64) bool {
 	_, urgent := unstamp(value)
 	return urgent == 1
 }
 
-// Terms are the agreement among the clients of a revocable lock.
-type Terms struct {
-	Grace      time.Duration // within which a holder that was asked gives up
-	Priorities bool          // only urgent clients may ask, and only others
-}
-
-// NewParticipant makes a participant of a lock that can be revoked. It holds until it is asked to give up or has held for long enough.
-func NewParticipant(l RevocableLock, terms Terms, env variants.Env) variants.Participant {
-	kind := agreed
-	if terms.Priorities {
-		kind = agreedUrgent
-	}
-	env.Record(kind, int64(terms.Grace))
+// NewParticipant makes a participant of a lock that can be revoked, which records first what all have agreed upon. It holds until it is
+// asked to give up or has held for long enough.
+func NewParticipant(l RevocableLock, terms variants.EventKind, env variants.Env) variants.Participant {
+	env.Record(terms, int64(revocation.Grace))
 	return exclusion.NewWorker(env, func(step int) exclusion.Operation {
-		mode, acquire, urgent := role(env, step), l.Acquire, isUrgentStep(env, step)
-		if urgent {
-			acquire = l.AcquireUrgently
+		mode, acquire, urgent := role(env, step), l.Acquire, int64(0)
+		if isUrgentStep(env, step) {
+			acquire, urgent = l.AcquireUrgently, 1
 		}
-		return operation(env, mode, wanted(mode, urgent), acquire, l.Release)
+		return operation(env, mode, stamp(mode, urgent), acquire, l.Release)
 	})
 }
 
-func joinRevocable[L RevocableLock](terms Terms, open func(*session.Session, string) L) variants.JoinFunc {
+func joinRevocable[L RevocableLock](terms variants.EventKind, open func(*session.Session, string) L) variants.JoinFunc {
 	return variants.JoinBy(
 		func(_ context.Context, env variants.Env) (L, error) { return open(env.Session, env.Root), nil },
 		func(l L, env variants.Env) variants.Participant { return NewParticipant(l, terms, env) })

@@ -31,10 +31,10 @@ package rwlock
 import (
 	"context"
 	"embed"
-	"errors"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 //go:embed naive_*.go optimized_*.go library_*.go drivers
@@ -50,41 +50,16 @@ const (
 )
 
 // String returns what a client in this mode is called in violations.
-func (m Mode) String() string {
-	if m == Write {
-		return "writer"
-	}
-	return "reader"
-}
+func (m Mode) String() string { return [...]string{Read: "reader", Write: "writer"}[m] }
 
-// Lock is a read/write lock, neither reentrant nor upgradable, of one client. Its methods may be called concurrently and
-// then run one after another.
+// Lock is a [session.Lock] that several readers can hold at a time. It is not upgradable. The token grows from each writer's grant to the
+// next and to the readers after it. Readers may hold tokens in any order among themselves.
 type Lock interface {
-	// Acquire waits for the lock. When ctx ends first, the client withdraws and the context's error comes back within
-	// about a second even from a session that does not answer. The withdrawal then continues in the background, and a
-	// later Acquire waits for it. session.ErrSessionLost means that the session was lost while the client waited.
-	Acquire(ctx context.Context, mode Mode) (Grant, error)
-	// Release gives the lock up, in whichever mode it is held; it costs one write. session.ErrSessionLost means that the
-	// lock had already been lost, and that there may have been another holder since. After any other error it is not
-	// known whether the lock is still held: act as if it were not, and call Release again.
+	// Acquire waits for the lock, as [session.Lock] describes.
+	Acquire(ctx context.Context, mode Mode) (session.Grant, error)
+	// Release gives the lock up, in whichever mode it is held, as [session.Lock] describes.
 	Release(ctx context.Context) error
 }
-
-// Grant is the right to act as a reader beside other readers, or as the only writer.
-type Grant struct {
-	Mode Mode
-	// Token grows from each writer's grant to the next and to the readers after it. Send it along with every write under
-	// the lock. Readers may hold tokens in any order among themselves.
-	Token int64
-	// Lost is closed when the session is lost or must be assumed to be. The holder must then stop.
-	Lost <-chan struct{}
-	// Revoked is closed when another client has asked for the lock, or when it is lost. The holder must then come to an end within
-	// the grace, and release. It is nil if no client can ask.
-	Revoked <-chan struct{}
-}
-
-// ErrHeld is returned by Acquire on a lock that this client holds already, in either mode.
-var ErrHeld = errors.New("the lock is held already")
 
 // Recipe returns the read/write lock recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {

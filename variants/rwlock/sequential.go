@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zkbench/zkbench/variants/revocation"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -30,11 +31,10 @@ func newContender(t tickets.Ticket, mode Mode) contender {
 // both kinds come from the directory's one counter, so that they compare.
 func contenders(children []string) []contender {
 	var all []contender
-	for _, t := range tickets.Sorted(children, readMarker) {
-		all = append(all, newContender(t, Read))
-	}
-	for _, t := range tickets.Sorted(children, writeMarker) {
-		all = append(all, newContender(t, Write))
+	for _, mode := range []Mode{Read, Write} {
+		for _, t := range tickets.Sorted(children, markerFor(mode)) {
+			all = append(all, newContender(t, mode))
+		}
 	}
 	slices.SortFunc(all, func(a, b contender) int { return int(a.Seq - b.Seq) })
 	return all
@@ -52,32 +52,57 @@ func ahead(mine contender, children []string) ([]contender, error) {
 
 func isWriter(c contender) bool { return c.mode == Write }
 
-// sequential is one client's place in the line. The variants that share it differ in how they wait.
+// sequential is one client's place in the line, and what it listens for from its turn on. The variants that share it differ in their
+// turn.
 type sequential struct {
 	tickets.Line // with the marker of readers
-	exclusive    *session.Exclusive[Grant]
-	mine         tickets.Ticket // while the lock is held
-	wait         func(ctx context.Context, mine contender) error
+	exclusive    *session.Exclusive
+	turn         turn
+	leave        func(context.Context, tickets.Ticket) error
+	mine         contender             // while the lock is held, as is listening
+	listening    *revocation.Listening // nil if no client can ask it
 }
 
-func (s *sequential) init(sess *session.Session, dir string, wait func(context.Context, contender) error) {
+// turn waits for a client's turn. It returns the requests that the client listens for from then on, nil if no client
+// may ask it.
+type turn func(ctx context.Context, mine contender) (*revocation.Listening, error)
+
+func (s *sequential) init(sess *session.Session, dir string, turn turn) {
 	s.Line = tickets.New(sess, dir, readMarker)
-	s.exclusive = session.NewExclusive[Grant](sess, ErrHeld, nil, func(ctx context.Context) error { return s.Leave(ctx, s.mine) })
-	s.wait = wait
-}
-
-func (s *sequential) Acquire(ctx context.Context, mode Mode) (Grant, error) {
-	return s.exclusive.AcquireBy(ctx, func(ctx context.Context) (granted Grant, err error) {
-		s.mine, err = s.lineFor(mode).Take(ctx, func(ctx context.Context, mine tickets.Ticket) error {
-			return s.wait(ctx, newContender(mine, mode))
-		})
-		if err != nil {
-			return granted, err
-		}
-		return Grant{Mode: mode, Token: int64(s.mine.Seq), Lost: s.Session.Lost()}, nil
+	s.turn, s.leave = turn, s.Leave
+	s.exclusive = session.NewExclusive(sess, session.ErrHeld, nil, func(ctx context.Context) error {
+		s.listening.Stop()
+		return s.leave(ctx, s.mine.Ticket)
 	})
 }
 
+// Acquire implements [Lock].
+func (s *sequential) Acquire(ctx context.Context, mode Mode) (session.Grant, error) {
+	return s.acquire(ctx, mode, s.lineFor(mode).Take)
+}
+
+// acquire takes a ticket as [tickets.Line.Take] does.
+func (s *sequential) acquire(
+	ctx context.Context, mode Mode, take func(context.Context, func(context.Context, tickets.Ticket) error) (tickets.Ticket, error),
+) (session.Grant, error) {
+	return s.exclusive.AcquireBy(ctx, func(ctx context.Context) (granted session.Grant, err error) {
+		mine, err := take(ctx, func(ctx context.Context, mine tickets.Ticket) (err error) {
+			s.mine = newContender(mine, mode)
+			s.listening, err = s.turn(ctx, s.mine)
+			return err
+		})
+		switch {
+		case err != nil:
+			return granted, err
+		case s.listening == nil:
+			return session.Grant{Token: int64(mine.Seq), Lost: s.Session.Lost()}, nil
+		default:
+			return session.Grant{Token: int64(mine.Seq), Revoked: s.listening.Revoked, Lost: s.listening.Lost}, nil
+		}
+	})
+}
+
+// Release implements [Lock].
 func (s *sequential) Release(ctx context.Context) error { return s.exclusive.Release(ctx) }
 
 func (s *sequential) lineFor(mode Mode) tickets.Line {
@@ -86,27 +111,13 @@ func (s *sequential) lineFor(mode Mode) tickets.Line {
 	return l
 }
 
-func markerFor(mode Mode) string {
-	if mode == Write {
-		return writeMarker
-	}
-	return readMarker
-}
+func markerFor(mode Mode) string { return [...]string{Read: readMarker, Write: writeMarker}[mode] }
 
-func (s *sequential) await(ctx context.Context, mine contender, find finder) error {
-	return s.AwaitEach(ctx, next(mine, find))
-}
-
-// finder finds the ticket that a client must wait for among the contenders before it, if there is one.
-type finder = func(Mode, []contender) (watched tickets.Ticket, waiting bool)
-
-func next(mine contender, find finder) tickets.Next {
-	return func(children []string) (tickets.Ticket, bool, error) {
+// next returns the [tickets.Next] that looks for the ticket that mine must wait for among the contenders before it, if there is one.
+func next(mine contender, find func(Mode, []contender) (watched tickets.Ticket, waiting bool)) tickets.Next {
+	return func(children []string) (watched tickets.Ticket, waiting bool, err error) {
 		before, err := ahead(mine, children)
-		if err != nil {
-			return tickets.Ticket{}, false, err
-		}
-		watched, waiting := find(mine.mode, before)
-		return watched, waiting, nil
+		watched, waiting = find(mine.mode, before)
+		return watched, waiting, err
 	}
 }

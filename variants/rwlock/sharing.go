@@ -17,7 +17,8 @@ import (
 //   - An earlier operation of a client has failed as a writer, or ended with a life of the client, and may have left its znode
 //     behind. That ends when the client acquires the lock, and explains the waits until then.
 //   - A writer has requested the lock and has not recorded more. It explains the wait if it then withdraws, and does not if
-//     it is granted a larger token than the reader. Until this is known the breach is pending.
+//     it is granted a larger token than the reader. Until this is known the breach is pending; a request
+//     that is still open in the end may have been given up.
 //
 // The reader's own wait is certain: it is recorded where the session's handle has begun one.
 type sharing struct {
@@ -42,7 +43,7 @@ type wait struct {
 	writers     map[int]bool // the writers that may explain it
 }
 
-func (s *sharing) Observe(e variants.Event) {
+func (s *sharing) observe(e variants.Event) {
 	s.place++
 	switch {
 	case e.EndsLife():
@@ -82,9 +83,6 @@ func (s *sharing) Observe(e variants.Event) {
 	}
 	c.stage = e.Kind
 }
-
-// Requests that are still open may have been given up.
-func (s *sharing) Complete() {}
 
 func (s *sharing) endLife(id int) {
 	if c := s.clients[id]; c != nil {

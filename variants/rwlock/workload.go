@@ -56,26 +56,25 @@ func join[L Lock](open func(*session.Session, string) L) variants.JoinFunc {
 }
 
 // The modes of newWorker's participant follow its role.
-func newWorker(
-	env variants.Env, acquire func(context.Context, Mode) (Grant, error), release func(context.Context) error,
-) variants.Participant {
+func newWorker(env variants.Env, acquire acquiring, release func(context.Context) error) variants.Participant {
 	return exclusion.NewWorker(env, func(step int) exclusion.Operation {
 		mode := role(env, step)
 		return operation(env, mode, stamp(mode, 0), acquire, release)
 	})
 }
 
+type acquiring = func(context.Context, Mode) (session.Grant, error)
+
 func operation(
-	env variants.Env, mode Mode, wanted int64,
-	acquire func(context.Context, Mode) (Grant, error), release func(context.Context) error,
+	env variants.Env, mode Mode, wanted int64, acquire acquiring, release func(context.Context) error,
 ) exclusion.Operation {
-	return exclusion.Operation{Wanted: wanted, Release: release, Acquire: func(ctx context.Context) (exclusion.Grant, error) {
+	return exclusion.Operation{Wanted: wanted, Release: release, Acquire: func(ctx context.Context) (session.Grant, error) {
 		_, before := env.Session.Waiting()
 		grant, err := acquire(ctx, mode)
-		value := stamp(mode, grant.Token)
+		grant.Token, grant.Lost = stamp(mode, grant.Token), env.Session.Lost()
 		if _, after := env.Session.Waiting(); err == nil && after != before {
-			env.Record(waited, value)
+			env.Record(waited, grant.Token)
 		}
-		return exclusion.Grant{Value: value, Asked: grant.Revoked, Lost: env.Session.Lost()}, err
+		return grant, err
 	}}
 }

@@ -25,8 +25,12 @@ func (s *Session) CreateThenChildren(
 	if err := ctx.Err(); err != nil {
 		return "", nil, err
 	}
-	sent, forget := s.awaitSend(path)
-	defer forget()
+	var sent <-chan struct{}
+	if s.sends != nil {
+		var forget func()
+		sent, forget = s.sends.AwaitSend(path)
+		defer forget()
+	}
 	replied := make(chan struct{})
 	go func() {
 		defer close(replied)
@@ -42,26 +46,13 @@ func (s *Session) CreateThenChildren(
 			return "", nil, err
 		}
 	}
-	children = s.childrenOnce(dir)
-	<-replied
-	return created, children, err
-}
-
-// awaitSend calls the session's SendAwaiter. Without one, sent is never closed.
-func (s *Session) awaitSend(path string) (sent <-chan struct{}, forget func()) {
-	if s.sends == nil {
-		return nil, func() {}
-	}
-	return s.sends.AwaitSend(path)
-}
-
-func (s *Session) childrenOnce(dir string) (children []string) {
-	err := s.attempt(func(c Conn) (err error) {
+	listed := s.attempt(func(c Conn) (err error) {
 		children, _, err = c.Children(dir)
 		return err
 	})
-	if err != nil {
-		return nil
+	if listed != nil {
+		children = nil
 	}
-	return children
+	<-replied
+	return created, children, err
 }

@@ -13,29 +13,24 @@ const cleanupTimeout = time.Minute
 // session is up. A session that does not answer must not keep the caller.
 const grace = time.Second
 
-type outcome[T any] struct {
-	value T
-	err   error
-}
-
 // Run runs op when all earlier operations of the handle have ended. The caller gets control back when its context ends,
 // although the client library's own calls cannot be interrupted: op must return soon after that, unless a call to the
 // server holds it up. In that case Run returns the context's error, and op continues in the background; the next operation
 // waits for it. If op succeeds after all, undo takes back what it did; a nil undo does nothing.
 func Run[T any](ctx context.Context, s *Session, op func(context.Context) (T, error), undo func(T)) (T, error) {
-	var zero T
+	var value, zero T
+	var err error
 	select {
 	case s.executor <- struct{}{}:
 	case <-ctx.Done():
 		return zero, ctx.Err()
 	}
-	done := make(chan outcome[T])
-	left := make(chan struct{})
+	done, left := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer func() { <-s.executor }()
-		value, err := op(ctx)
+		value, err = op(ctx)
 		select {
-		case done <- outcome[T]{value, err}:
+		case done <- struct{}{}:
 		case <-left:
 			if err == nil && undo != nil {
 				undo(value)
@@ -43,13 +38,13 @@ func Run[T any](ctx context.Context, s *Session, op func(context.Context) (T, er
 		}
 	}()
 	select {
-	case o := <-done:
-		return o.value, o.err
+	case <-done:
+		return value, err
 	case <-ctx.Done():
 	}
 	select {
-	case o := <-done:
-		return o.value, o.err
+	case <-done:
+		return value, err
 	case <-time.After(grace):
 		close(left)
 		return zero, ctx.Err()

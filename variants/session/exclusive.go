@@ -5,12 +5,40 @@ import (
 	"errors"
 )
 
-// Exclusive is one client's handle on a thing that it can hold, such as a lock or a leadership, made of a variant's two steps.
-// G is the type of a grant. Its methods may be called concurrently and then run one after another.
-type Exclusive[G any] struct {
+// Lock is something that clients hold one at a time, such as a lock or an office, in the hands of one client. It is not reentrant. A
+// session may have several. The methods of one may be called concurrently and then run one after another.
+type Lock interface {
+	// Acquire waits until the client holds it. When ctx ends first, the client withdraws and the context's error comes back within
+	// about a second even from a session that does not answer. The withdrawal then continues in the background, and a later Acquire
+	// waits for it. ErrSessionLost means that the session was lost while the client waited.
+	Acquire(ctx context.Context) (Grant, error)
+	// Release gives it up; it costs one write, and nothing if the client does not hold it. ErrSessionLost means that it had already
+	// been lost, and that there may have been another holder since. After any other error it is not known whether it is still held:
+	// act as if it were not, and call Release again.
+	Release(ctx context.Context) error
+}
+
+// Grant is the right to act as a holder, such as the only one of a lock.
+type Grant struct {
+	// Token is the fencing token, such as the epoch of a leader. It grows with every grant of one lock. Send it along with every
+	// write that the lock protects, so that the writes of a former holder can be refused.
+	Token int64
+	// Lost is closed when the session is lost or must be assumed to be, or when the lock has been taken away by force. The holder
+	// must then stop.
+	Lost <-chan struct{}
+	// Revoked is closed when another client has asked for the lock, or when it is lost. The holder must then come to an end within
+	// the grace, and release. It is nil if no client can ask.
+	Revoked <-chan struct{}
+}
+
+// ErrHeld is returned by Acquire to a client that holds the lock already.
+var ErrHeld = errors.New("the lock is held already")
+
+// Exclusive is a [Lock] that is made of a variant's two steps.
+type Exclusive struct {
 	session *Session
 	already error
-	take    func(context.Context) (G, error)
+	take    func(context.Context) (Grant, error)
 	give    func(context.Context) error
 	held    bool // belongs to the operation that runs
 	given   bool // give may have taken effect although it failed; likewise
@@ -19,48 +47,45 @@ type Exclusive[G any] struct {
 // NewExclusive returns an Exclusive that is not held. Its operations do not wait for those of other objects on the session. take
 // waits for it and withdraws when it fails; it may be nil if only AcquireBy is used. give gives it up and is called only while it is
 // held. already is the error of an Acquire by a client that holds it.
-func NewExclusive[G any](
-	session *Session, already error, take func(context.Context) (G, error), give func(context.Context) error,
-) *Exclusive[G] {
-	return &Exclusive[G]{session: session.Fork(), already: already, take: take, give: give}
+func NewExclusive(
+	session *Session, already error, take func(context.Context) (Grant, error), give func(context.Context) error,
+) *Exclusive {
+	return &Exclusive{session: session.Fork(), already: already, take: take, give: give}
 }
 
-// Acquire waits until the client holds it. When ctx ends first, the context's error comes back within about a second even
-// from a session that does not answer; the withdrawal then continues in the background, and later calls wait for it.
-func (e *Exclusive[G]) Acquire(ctx context.Context) (G, error) { return e.AcquireBy(ctx, e.take) }
+// Acquire implements [Lock].
+func (e *Exclusive) Acquire(ctx context.Context) (Grant, error) { return e.AcquireBy(ctx, e.take) }
 
 // AcquireBy is Acquire with another first step, for a lock with several modes.
-func (e *Exclusive[G]) AcquireBy(ctx context.Context, take func(context.Context) (G, error)) (G, error) {
-	return Run(ctx, e.session, func(ctx context.Context) (G, error) { return e.acquire(ctx, take) }, func(G) {
+func (e *Exclusive) AcquireBy(ctx context.Context, take func(context.Context) (Grant, error)) (Grant, error) {
+	return Run(ctx, e.session, func(ctx context.Context) (Grant, error) { return e.acquire(ctx, take) }, func(Grant) {
 		ctx, cancel := Cleanup(ctx)
 		defer cancel()
 		_ = e.release(ctx) // the caller has left; if this fails too, the znode ends with the session
 	})
 }
 
-// Release gives up the hold, if there is one. After any error except ErrSessionLost, it is not known whether the client still
-// holds: it must act as if it did not, and release again.
-func (e *Exclusive[G]) Release(ctx context.Context) error { return e.session.Do(ctx, e.release, nil) }
+// Release implements [Lock].
+func (e *Exclusive) Release(ctx context.Context) error { return e.session.Do(ctx, e.release, nil) }
 
 // acquire does not grant anything to a lost session: the client library opens a new one, in which the variant may have
 // created its znode.
-func (e *Exclusive[G]) acquire(ctx context.Context, take func(context.Context) (G, error)) (G, error) {
-	var none G
+func (e *Exclusive) acquire(ctx context.Context, take func(context.Context) (Grant, error)) (Grant, error) {
 	if e.held {
-		return none, e.already
+		return Grant{}, e.already
 	}
 	grant, err := take(ctx)
 	if err != nil {
-		return none, err
+		return Grant{}, err
 	}
 	e.held = true
 	if err := e.session.Alive(); err != nil {
-		return none, errors.Join(err, e.release(ctx))
+		return Grant{}, errors.Join(err, e.release(ctx))
 	}
 	return grant, nil
 }
 
-func (e *Exclusive[G]) release(ctx context.Context) error {
+func (e *Exclusive) release(ctx context.Context) error {
 	if !e.held {
 		return nil
 	}

@@ -16,12 +16,19 @@ import (
 type FencedNode struct {
 	Session *Session
 	Path    string // the ephemeral znode
-	Fence   string // the persistent one; see EnsureFence
+	Fence   string // the persistent one
 }
 
-// EnsureFence creates the fence unless it exists.
-func (n FencedNode) EnsureFence(ctx context.Context) error {
-	return n.Session.Ensure(ctx, n.Fence, nil, 0)
+// Exclusive returns a [Lock] that is held while the client owns the znode, and makes sure that the fence exists. win returns when it
+// does, such as [FencedNode.Win].
+func (n FencedNode) Exclusive(ctx context.Context, win func(context.Context) (token int64, err error)) (*Exclusive, error) {
+	var token int64
+	return NewExclusive(n.Session, ErrHeld, func(ctx context.Context) (granted Grant, err error) {
+		if token, err = win(ctx); err != nil {
+			return granted, err
+		}
+		return Grant{Token: token, Lost: n.Session.Lost()}, nil
+	}, func(ctx context.Context) error { return n.Give(ctx, token) }), n.Session.Ensure(ctx, n.Fence, nil, 0)
 }
 
 // Take tries to create the znode, and returns the fencing token, or zk.ErrNodeExists if another client owns it. After a
@@ -87,12 +94,6 @@ func (n FencedNode) recover(ctx context.Context, owner string) (token int64, our
 		return nil
 	})
 	return token, ours, err
-}
-
-// Taken reports whether a client owns the znode.
-func (n FencedNode) Taken(ctx context.Context) (bool, error) {
-	taken, _, err := n.Session.Exists(ctx, n.Path)
-	return taken, err
 }
 
 // awaitEnd returns when the znode is gone. If it is gone already, awaitEnd leaves a watch behind, which fires at the next

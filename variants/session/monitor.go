@@ -64,7 +64,7 @@ func (m *Monitor) Lose() {
 	m.end()
 }
 
-// Guard makes the monitor close the session as soon as it is lost, as NewMonitoredSession does for a client library's session.
+// Guard makes the monitor close the session as soon as it is lost.
 // Then the server, too, gives up what the session held, at the latest after the session timeout. Without Guard, a session that
 // comes back after its holder was told to stop would hold on for ever.
 func (m *Monitor) Guard(session interface{ Close() }) {
@@ -76,18 +76,8 @@ func (m *Monitor) Guard(session interface{ Close() }) {
 	}
 }
 
-func (m *Monitor) guards() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.session != nil
-}
-
 // SetTimeout corrects the timeout to the one that the server granted.
-func (m *Monitor) SetTimeout(granted time.Duration) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.patience = granted / 3
-}
+func (m *Monitor) SetTimeout(granted time.Duration) { m.SetPatience(granted / 3) }
 
 // SetPatience sets how long the connection may be down before the session counts as lost, in place of a third of its timeout.
 // It is for an owner whose znodes no other client takes over: such an owner may continue while its session may be gone.

@@ -32,6 +32,7 @@ func Open(ctx context.Context, servers []string, timeout time.Duration) (*Sessio
 	}
 	select {
 	case <-opened:
+		monitor.Guard(conn)
 		return NewMonitoredSession(conn, monitor), nil
 	case <-ctx.Done():
 		conn.Close()

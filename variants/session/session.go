@@ -63,12 +63,8 @@ func NewSession(conn Conn, lost <-chan struct{}) *Session {
 	return (&Session{sessionState: &sessionState{conn: conn, lost: lost}}).Fork()
 }
 
-// NewMonitoredSession returns a handle on a session whose events a monitor observes. When the session is lost, the monitor
-// closes it if it can be closed, unless the monitor guards a session already: see [Monitor.Guard].
+// NewMonitoredSession returns a handle on a session whose events a monitor observes, and which it should guard: see [Monitor.Guard].
 func NewMonitoredSession(conn Conn, monitor *Monitor) *Session {
-	if session, ok := conn.(interface{ Close() }); ok && !monitor.guards() {
-		monitor.Guard(session)
-	}
 	return (&Session{sessionState: &sessionState{conn: conn, lost: monitor.Lost(), monitor: monitor}}).Fork()
 }
 
@@ -104,12 +100,10 @@ func (s *Session) Lost() <-chan struct{} { return s.lost }
 // library opens a new session after a loss. The new session owns no ephemeral znode, and its server may lag behind the
 // state that the lost session has seen.
 func (s *Session) Alive() error {
-	select {
-	case <-s.lost:
+	if IsClosed(s.lost) {
 		return ErrSessionLost
-	default:
-		return nil
 	}
+	return nil
 }
 
 // Waiting returns the session's current wait for a watch, or nil if it does not wait, and the number of waits that have
@@ -258,8 +252,7 @@ func (s *Session) watched(ctx context.Context, read func(Conn) (<-chan zk.Event,
 		again, recent := s.monitor.connection()
 		events, err := read(c)
 		if err == nil && events != nil {
-			watch = newWatch(events, again)
-			watch.overtook = recent || IsClosed(again)
+			watch = &Watch{events: events, again: again, overtook: recent || IsClosed(again), stale: make(chan struct{})}
 		}
 		return err
 	})

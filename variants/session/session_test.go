@@ -183,7 +183,7 @@ func TestExclusive(t *testing.T) {
 	lost := make(chan struct{})
 	given := 0
 	var giveErr error
-	e := session.NewExclusive(session.NewSession(nil, lost), already, func(context.Context) (int, error) { return 7, nil },
+	e := session.NewExclusive(session.NewSession(nil, lost), already, func(context.Context) (session.Grant, error) { return session.Grant{}, nil },
 		func(context.Context) error { given++; return giveErr })
 	release := func(err error, want error, wantGiven int) {
 		t.Helper()
@@ -216,7 +216,7 @@ func TestReleaseAfterALostReply(t *testing.T) {
 		lost := make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
 		gives := []error{context.Canceled, session.ErrSessionLost}
-		e := session.NewExclusive(session.NewSession(nil, lost), nil, func(context.Context) (int, error) { return 7, nil }, func(context.Context) error {
+		e := session.NewExclusive(session.NewSession(nil, lost), nil, func(context.Context) (session.Grant, error) { return session.Grant{}, nil }, func(context.Context) error {
 			cancel()
 			err := gives[0]
 			gives = gives[1:]
@@ -240,8 +240,8 @@ func TestTwoExclusivesOnOneSession(t *testing.T) {
 	s := session.NewSession(nil, nil)
 	waiting, over := make(chan struct{}), make(chan struct{})
 	give := func(context.Context) error { return nil }
-	first := session.NewExclusive(s, nil, func(context.Context) (int, error) { close(waiting); <-over; return 1, nil }, give)
-	second := session.NewExclusive(s, nil, func(context.Context) (int, error) { return 2, nil }, give)
+	first := session.NewExclusive(s, nil, func(context.Context) (session.Grant, error) { close(waiting); <-over; return session.Grant{}, nil }, give)
+	second := session.NewExclusive(s, nil, func(context.Context) (session.Grant, error) { return session.Grant{}, nil }, give)
 	acquired := make(chan error)
 	go func() { acquired <- errors.Join(errOf(first.Acquire(t.Context())), first.Release(t.Context())) }()
 	<-waiting

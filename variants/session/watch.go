@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"reflect"
 	"slices"
@@ -24,10 +25,6 @@ type Watch struct {
 	mu    sync.Mutex
 	fired bool
 	event zk.Event // received by Fired in place of the client that waits, or by that client
-}
-
-func newWatch(events <-chan zk.Event, again <-chan struct{}) *Watch {
-	return &Watch{events: events, again: again, stale: make(chan struct{})}
 }
 
 // Invalidate makes the watch count as fired, as when the client itself changes the znode. It may be called on nil.
@@ -82,7 +79,7 @@ func (w *Watch) notified() bool {
 	return w.fired
 }
 
-// take returns the event that was received from the channel, or the event that notified received before it was closed.
+// take returns the event that was received from the channel, or the event that notified received before.
 func (w *Watch) take(event zk.Event, ok bool) zk.Event {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -144,7 +141,8 @@ func (s *Session) AwaitEvent(ctx context.Context, watch *Watch) (zk.Event, error
 
 func (s *Session) await(ctx context.Context, w *Wait) (zk.Event, error) {
 	defer s.report(w)()
-	return s.awaitFirst(ctx, w)
+	event, err := s.awaitFirst(ctx, w)
+	return event, cmp.Or(err, s.Alive()) // the watches of a session that is closed fire
 }
 
 // report makes a wait the session's current one, until end is called. It does not report a wait for a watch that has already
@@ -161,7 +159,7 @@ func (s *Session) report(w *Wait) (end func()) {
 func (s *Session) awaitFirst(ctx context.Context, w *Wait) (zk.Event, error) {
 	for _, watch := range w.watches {
 		if watch.Fired() {
-			return watch.lastEvent(), nil
+			return watch.take(zk.Event{}, false), nil // it has no type if the watch only counts as fired
 		}
 	}
 	cases := []reflect.SelectCase{receive(s.lost), receive(ctx.Done())}
@@ -186,11 +184,4 @@ func (s *Session) awaitFirst(ctx context.Context, w *Wait) (zk.Event, error) {
 
 func receive[T any](from <-chan T) reflect.SelectCase {
 	return reflect.SelectCase{Dir: reflect.SelectRecv, Chan: reflect.ValueOf(from)}
-}
-
-// lastEvent returns the event of a watch that has fired. It has no type if the watch only counts as fired.
-func (w *Watch) lastEvent() zk.Event {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.event
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/lock"
 	"github.com/zkbench/zkbench/variants/session"
 )
@@ -64,7 +65,7 @@ func announcements(events <-chan zk.Event) <-chan zk.Event {
 // other clients have been granted the lock twice.
 func undyingHolders() variants.Variant {
 	grants := newTally()
-	return joining(func(env variants.Env) lock.Lock {
+	return joining(func(env variants.Env) session.Lock {
 		return undying{lock.NewPredecessorWatch(env.Session, env.Root), grants}
 	}, func(ctx context.Context, env variants.Env) error {
 		_, _, _ = env.Session.Exists(ctx, env.Root)
@@ -76,7 +77,7 @@ func undyingHolders() variants.Variant {
 }
 
 // joining returns predecessor-watch with other locks, whose holders do something else after each hold.
-func joining(open func(variants.Env) lock.Lock, after func(context.Context, variants.Env) error) variants.Variant {
+func joining(open func(variants.Env) session.Lock, after func(context.Context, variants.Env) error) variants.Variant {
 	v := named(lock.Recipe(), "predecessor-watch")
 	v.Join = func(_ context.Context, env variants.Env) (variants.Participant, error) {
 		hold := env.Hold
@@ -86,23 +87,23 @@ func joining(open func(variants.Env) lock.Lock, after func(context.Context, vari
 			}
 			return after(ctx, env)
 		}
-		return lock.NewParticipant(open(env), env), nil
+		return exclusion.NewParticipant(open(env), env), nil
 	}
 	return v
 }
 
 // undying is a lock whose grants are never lost. It counts them.
 type undying struct {
-	lock.Lock
+	session.Lock
 	grants *tally
 }
 
-func (u undying) Acquire(ctx context.Context) (lock.Grant, error) {
+func (u undying) Acquire(ctx context.Context) (session.Grant, error) {
 	grant, err := u.Lock.Acquire(ctx)
 	if err == nil {
 		u.grants.add()
 	}
-	return lock.Grant{Token: grant.Token}, err
+	return session.Grant{Token: grant.Token}, err
 }
 
 // tally counts, and lets others wait for it.
@@ -138,19 +139,19 @@ func (c *tally) await(ctx context.Context, times int) error {
 // staleTokens returns a lock whose fencing token is one more than the last holder has written, which it does as it releases: after a holder
 // that did not come to that, the next one is granted the same token.
 func staleTokens() variants.Variant {
-	return joining(func(env variants.Env) lock.Lock {
+	return joining(func(env variants.Env) session.Lock {
 		return &stale{Lock: lock.NewPredecessorWatch(env.Session, env.Root), session: env.Session.Fork(), path: path.Join(env.Root, "token")}
 	}, func(context.Context, variants.Env) error { return nil })
 }
 
 type stale struct {
-	lock.Lock
+	session.Lock
 	session *session.Session
 	path    string // of the last token
 	token   int64
 }
 
-func (s *stale) Acquire(ctx context.Context) (lock.Grant, error) {
+func (s *stale) Acquire(ctx context.Context) (session.Grant, error) {
 	grant, err := s.Lock.Acquire(ctx)
 	if err != nil {
 		return grant, err
@@ -163,7 +164,7 @@ func (s *stale) Acquire(ctx context.Context) (lock.Grant, error) {
 	}
 	last, _ := strconv.ParseInt(string(data), 10, 64)
 	s.token = last + 1
-	return lock.Grant{Token: s.token, Lost: grant.Lost}, nil
+	return session.Grant{Token: s.token, Lost: grant.Lost}, nil
 }
 
 func (s *stale) Release(ctx context.Context) error {

@@ -16,11 +16,6 @@ type BackToBack struct {
 	first []string // the children in the listing behind the last create; nil if it failed
 }
 
-// NewBackToBack does for a BackToBack what [New] does for a Line.
-func NewBackToBack(s *session.Session, dir, marker string) BackToBack {
-	return BackToBack{Line: New(s, dir, marker)}
-}
-
 // Take takes an ephemeral ticket, lists the line in the same round trip, and calls wait, which returns when the ticket's turn has
 // come. If wait fails, the ticket is given back.
 func (b *BackToBack) Take(ctx context.Context, wait func(context.Context, Ticket) error) (Ticket, error) {

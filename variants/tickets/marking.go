@@ -31,11 +31,6 @@ type Marking struct {
 	old Ticket // marked by this client and not deleted yet; without a name if there is none
 }
 
-// NewMarking does for a Marking what [New] does for a Line.
-func NewMarking(s *session.Session, dir, marker string) Marking {
-	return Marking{Line: New(s, dir, marker)}
-}
-
 // Take takes a ticket with Enter and calls wait, which returns when its turn has come. If wait fails, the ticket is deleted: a
 // mark would promise a turn that it never had.
 func (m *Marking) Take(ctx context.Context, wait func(context.Context, Ticket) error) (Ticket, error) {
@@ -104,13 +99,13 @@ func (m *Marking) GivenUp(t Ticket) { m.old = t }
 // AwaitTurn returns when mine has its turn: when its predecessor is marked, or when it is the first in line. If the
 // predecessor is gone without a mark, it lists the line again.
 func (m *Marking) AwaitTurn(ctx context.Context, mine Ticket) error {
-	return m.AwaitEachMark(ctx, func(children []string) (Ticket, bool, error) { return m.Predecessor(mine, children) })
+	return m.AwaitEachMark(ctx, m.Before(mine))
 }
 
 // AwaitEachMark lists the children of the directory, without a watch, waits until the ticket that next finds among them is marked
 // or gone, and in the latter case begins again, until next finds none. next must find tickets that stand before the client's own.
 func (m *Marking) AwaitEachMark(ctx context.Context, next Next) error {
-	return m.awaitEach(ctx, next, m.AwaitMark)
+	return m.AwaitEachBy(ctx, next, m.AwaitMark)
 }
 
 // AwaitMark returns true when a ticket is marked, at once if it is already. It returns false when the ticket is gone, or may be.

@@ -180,18 +180,15 @@ type Place interface {
 	Leave(ctx context.Context, t Ticket) error
 }
 
-// NewExclusive returns something that a client holds from when wait has returned until its ticket is given back. grant
-// makes the grant of a ticket that is held; already is as in [session.NewExclusive]. The mark of a line may be set
-// later.
-func NewExclusive[G any](
-	s *session.Session, l Place, already error, wait func(context.Context, Ticket) error, grant func(Ticket) G,
-) *session.Exclusive[G] {
+// NewExclusive returns a lock that a client holds from when wait has returned until its ticket is given back. The ticket's number is
+// the fencing token.
+func NewExclusive(s *session.Session, l Place, wait func(context.Context, Ticket) error) *session.Exclusive {
 	var mine Ticket
-	return session.NewExclusive(s, already, func(ctx context.Context) (granted G, err error) {
+	return session.NewExclusive(s, session.ErrHeld, func(ctx context.Context) (granted session.Grant, err error) {
 		if mine, err = l.Take(ctx, wait); err != nil {
 			return granted, err
 		}
-		return grant(mine), nil
+		return session.Grant{Token: int64(mine.Seq), Lost: s.Lost()}, nil
 	}, func(ctx context.Context) error { return l.Leave(ctx, mine) })
 }
 
@@ -245,21 +242,26 @@ func (l Line) ListW(ctx context.Context) ([]string, *session.Watch, error) {
 // AwaitFirst returns when mine is the first in line. It watches only the ticket just before it. When that is gone it lists
 // again, because the client there may have withdrawn before its turn.
 func (l Line) AwaitFirst(ctx context.Context, mine Ticket) error {
-	return l.AwaitEach(ctx, func(children []string) (Ticket, bool, error) { return l.Predecessor(mine, children) })
+	return l.AwaitEach(ctx, l.Before(mine))
 }
 
 // Next finds among the children of a directory the ticket that a client must wait for, if there is one.
 type Next = func(children []string) (watched Ticket, waiting bool, err error)
 
+// Before returns the Next that finds the predecessor of mine.
+func (l Line) Before(mine Ticket) Next {
+	return func(children []string) (Ticket, bool, error) { return l.Predecessor(mine, children) }
+}
+
 // AwaitEach lists the children of the directory, without a watch, waits until the ticket that next finds among them is given
 // back, and begins again, until next finds none.
 func (l Line) AwaitEach(ctx context.Context, next Next) error {
-	return l.awaitEach(ctx, next, func(ctx context.Context, watched Ticket) (bool, error) { return false, l.AwaitWatch(ctx, watched) })
+	return l.AwaitEachBy(ctx, next, func(ctx context.Context, watched Ticket) (bool, error) { return false, l.AwaitWatch(ctx, watched) })
 }
 
-// awaitEach lists the children of the directory, without a watch, and calls wait with the ticket that next finds among them, until next
+// AwaitEachBy lists the children of the directory, without a watch, and calls wait with the ticket that next finds among them, until next
 // finds none or wait returns true.
-func (l Line) awaitEach(ctx context.Context, next Next, wait func(context.Context, Ticket) (over bool, err error)) error {
+func (l Line) AwaitEachBy(ctx context.Context, next Next, wait func(context.Context, Ticket) (over bool, err error)) error {
 	for {
 		children, err := l.List(ctx)
 		if err != nil {
