@@ -61,7 +61,8 @@ func (c Client) Find(ctx context.Context, base string) ([]Found, error) {
 	return all, nil
 }
 
-// Glance examines only the owner of a root, by at most two reads. It also reports whether the root exists.
+// Glance examines only the owner and the mark of a root, by at most two reads. It also reports whether the root is there: a znode
+// without the mark is none, whatever its name.
 func (c Client) Glance(ctx context.Context, root string) (f Found, there bool, err error) {
 	f.Path = root
 	timeout, err := c.get(ctx, root+"/"+ownerName)
@@ -76,10 +77,10 @@ func (c Client) Glance(ctx context.Context, root string) (f Found, there bool, e
 		return f, true, nil
 	}
 	data, err := c.get(ctx, root)
-	return f, data != nil, err
+	return f, string(data) == mark, err
 }
 
-// Examine also looks for other ephemeral znodes in the root. A root that does not exist has no znodes.
+// Examine also looks for other ephemeral znodes in the root. A root that is not there has no znodes.
 func (c Client) Examine(ctx context.Context, root string) (Found, error) {
 	f, there, err := c.Glance(ctx, root)
 	if err != nil || !there || f.InUse {

@@ -2,7 +2,7 @@
 //
 // It takes one position: a root belongs to a session. It is created in one transaction with an ephemeral znode of the run's
 // session, its owner. A root without an owner is therefore left over, as seen from any machine and at any time, without
-// lock files, process ids or clocks. A znode without the mark of such a root is removed only if the user asks for it.
+// lock files, process ids or clocks. A znode without the mark of such a root is never removed.
 package namespace
 
 import (
