@@ -19,31 +19,25 @@ var ErrSilent = errors.New("the server does not answer")
 const Patience = 5 * time.Second
 
 // ask sends one request and waits for its answer, until ctx ends or the client's patience is over. The caller then closes the session,
-// which ends the goroutine of the request.
-func ask[T any](ctx context.Context, c Client, request func() (T, error)) (T, error) {
-	type answer struct {
-		value T
-		err   error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		value, err := request()
-		answers <- answer{value, err}
-	}()
-	patience := time.NewTimer(c.Patience)
-	defer patience.Stop()
-	var none T
+// which ends the goroutine of the request, and must not use what the request assigns.
+func (c Client) ask(ctx context.Context, request func() error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Patience, fmt.Errorf("%w within %s", ErrSilent, c.Patience))
+	defer cancel()
+	answer := make(chan error, 1)
+	go func() { answer <- request() }()
 	select {
-	case a := <-answers:
-		if connectionLost(a.err) {
-			return none, fmt.Errorf("%w: %w", ErrSilent, a.err)
+	case err := <-answer:
+		if connectionLost(err) {
+			return fmt.Errorf("%w: %w", ErrSilent, err)
 		}
-		return a.value, a.err
+		return err
 	case <-ctx.Done():
-		return none, context.Cause(ctx)
-	case <-patience.C:
-		return none, fmt.Errorf("%w within %s", ErrSilent, c.Patience)
+		return context.Cause(ctx)
 	}
+}
+
+func (c Client) multi(ctx context.Context, operations ...any) error {
+	return c.ask(ctx, func() error { _, err := c.Conn.Multi(operations...); return err })
 }
 
 func connectionLost(err error) bool {

@@ -55,11 +55,9 @@ func (c Client) walk(ctx context.Context, root string) (tree, error) {
 
 // children lists a znode. The stat is nil if the znode does not exist.
 func (c Client) children(ctx context.Context, path string) ([]string, *zk.Stat, error) {
+	var names []string
 	var stat *zk.Stat
-	names, err := ask(ctx, c, func() (names []string, err error) {
-		names, stat, err = c.Conn.Children(path)
-		return names, err
-	})
+	err := c.ask(ctx, func() (err error) { names, stat, err = c.Conn.Children(path); return err })
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return nil, nil, nil
@@ -97,7 +95,7 @@ func (c Client) CreateTree(ctx context.Context, paths []string, n int) error {
 		for _, path := range batch {
 			creates = append(creates, &zk.CreateRequest{Path: path, Data: data, Acl: zk.WorldACL(zk.PermAll)})
 		}
-		if _, err := ask(ctx, c, func() ([]zk.MultiResponse, error) { return c.Conn.Multi(creates...) }); err != nil {
+		if err := c.multi(ctx, creates...); err != nil {
 			return fmt.Errorf("create %s and %d more: %w", batch[0], len(batch)-1, err)
 		}
 	}
@@ -158,7 +156,7 @@ func (c Client) removeBatch(ctx context.Context, paths []string) (removed int, g
 	for _, path := range slices.Backward(paths) {
 		deletes = append(deletes, &zk.DeleteRequest{Path: path, Version: -1})
 	}
-	_, err = ask(ctx, c, func() ([]zk.MultiResponse, error) { return c.Conn.Multi(deletes...) })
+	err = c.multi(ctx, deletes...)
 	switch {
 	case err == nil:
 		return len(paths), false, nil
@@ -166,7 +164,7 @@ func (c Client) removeBatch(ctx context.Context, paths []string) (removed int, g
 		return 0, false, fmt.Errorf("delete %s: %w", paths[0], err)
 	}
 	for _, path := range slices.Backward(paths) {
-		_, err := ask(ctx, c, func() (any, error) { return nil, c.Conn.Delete(path, -1) })
+		err := c.ask(ctx, func() error { return c.Conn.Delete(path, -1) })
 		switch {
 		case err == nil:
 			removed++
