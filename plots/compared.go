@@ -235,7 +235,7 @@ func (s sides) ratioPanel(name string, rows []compare.Row) *plot.Plot {
 	case m.HasDirection():
 		p.X.Label.Text = "less is better"
 	}
-	p.Add(upright{1, thin(gray())})
+	p.Add(upright(1, thin(gray())))
 	low, high := 1/ratioReach, ratioReach
 	for i, r := range rows {
 		l, at := verdictLook(r.Verdict), plotter.XY{X: float64(r.Ratio), Y: rowOf(i, labels)}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"image/color"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -113,7 +114,7 @@ type stretch struct {
 	title    string
 	from, to float64     // of the time axis
 	dots     plotter.XYs // by time and client
-	reads    stems       // of bystanders, in milliseconds
+	reads    plotter.XYs // of bystanders, in milliseconds
 	slowest  spot        // of the reads
 	faults   []plot.Plotter
 	outside  []plot.Plotter // shades of the times that were not recorded
@@ -123,9 +124,8 @@ type stretch struct {
 func timelineOf(g group) stretch {
 	d := g.middle()
 	s := stretch{group: g, title: fmt.Sprintf("%s (%s)", d.Variant, d.Kind), to: milliseconds(timelineShown)}
-	marks := faultsSince(d, d.Timeline.Start, d.Timeline.Start+timelineShown, milliseconds)
-	if len(marks) > 0 {
-		s.faults = append(drawnFaults(marks), faultLabels(marks))
+	if shapes, labels := faultMarks(d, d.Timeline.Start, d.Timeline.Start+timelineShown, milliseconds); labels != nil {
+		s.faults = append(shapes, labels)
 	}
 	for _, n := range d.Timeline.Notifications {
 		if n.At <= timelineShown {
@@ -151,7 +151,7 @@ func failure(groups ...group) Figure {
 	to := slices.Max(list.Map(all, func(s stretch) float64 { return s.to }))
 	for i := range all {
 		s := &all[i]
-		s.outside = []plot.Plotter{band{from, s.from, shadeColor()}, band{s.to, to, shadeColor()}}
+		s.outside = []plot.Plotter{band(from, s.from, shadeColor()), band(s.to, to, shadeColor())}
 		s.from, s.to = from, to
 	}
 	const caption = "time since the first fault, s (line: fault; yellow: until it was undone; dashed: recovery; gray: not recorded)"
@@ -163,14 +163,13 @@ func aroundFault(g group) stretch {
 	t, first := d.Failure.Around.Timeline, d.Failure.Faults[0]
 	since := func(at time.Duration) float64 { return (at - first.At).Seconds() }
 	s := stretch{group: g, from: since(t.Start), to: since(t.End)}
-	marks := faultsSince(d, first.At, t.End, time.Duration.Seconds)
-	s.faults = drawnFaults(marks)
+	shapes, labels := faultMarks(d, first.At, t.End, time.Duration.Seconds)
 	recovery := "no recovery from " + first.Label()
 	if first.Recovered() {
 		recovery = fmt.Sprintf("recovered from %s after %s", first.Label(), table.Latency(float64(first.Recovery)))
-		s.faults = append(s.faults, upright{first.Recovery.Seconds(), draw.LineStyle{Color: ink(), Width: 1, Dashes: []vg.Length{3, 3}}})
+		shapes = append(shapes, upright(first.Recovery.Seconds(), draw.LineStyle{Color: ink(), Width: 1, Dashes: []vg.Length{3, 3}}))
 	}
-	s.faults = append(s.faults, faultLabels(marks))
+	s.faults = append(shapes, labels)
 	s.title = fmt.Sprintf("%s (%s): %s", d.Variant, d.Kind, recovery)
 	for _, o := range d.Failure.Around.Operations {
 		s.dots = append(s.dots, plotter.XY{X: since(t.Start + o.At), Y: float64(o.Client)})
@@ -212,7 +211,7 @@ func (l layout) figure(all []stretch) Figure {
 func (s stretch) dotsPanel() *plot.Plot {
 	p := newPlot(s.title, "", "client")
 	p.Add(s.faults...)
-	p.Add(dots{s.dots, s.look.color})
+	p.Add(dots(s.dots, s.look.color))
 	p.Add(s.outside...)
 	hideTimes(p)
 	p.X.Min, p.X.Max = s.from, s.to
@@ -226,7 +225,7 @@ func (s stretch) dotsPanel() *plot.Plot {
 
 func (s stretch) readsPanel(top float64) *plot.Plot {
 	p := newPlot("", "", "bystander\nread, ms")
-	p.Add(s.reads, spots{s.slowest})
+	p.Add(stems(s.reads), spots(s.slowest))
 	p.Add(s.outside...)
 	hideTimes(p)
 	p.X.Min, p.X.Max = s.from, s.to
@@ -248,86 +247,80 @@ func showTimes(p *plot.Plot, label string) {
 	p.X.Label.Text = label
 }
 
-type mark struct {
-	at, length float64 // in the unit of the time axis
-	label      string
-}
-
 // markRow is the share of a panel's height that the labels of faults take.
 const markRow = 0.1
 
-// faultsSince returns the listed faults of a document that are in effect between two moments. Their times are counted from the first
-// moment, in a unit of time.
-func faultsSince(d *results.Document, from, to time.Duration, unit func(time.Duration) float64) []mark {
-	if d.Failure == nil {
-		return nil
-	}
-	var out []mark
-	for _, f := range d.Failure.Faults {
-		if f.At <= to && f.At+f.Length >= from {
-			out = append(out, mark{unit(f.At - from), unit(f.Length), f.Label()})
-		}
-	}
-	return out
+type mark struct {
+	at    float64 // in the unit of the time axis
+	label string
 }
 
-func drawnFaults(marks []mark) []plot.Plotter {
-	var bands, lines []plot.Plotter
-	for _, one := range marks {
-		if one.length > 0 {
-			bands = append(bands, band{one.at, one.at + one.length, outageColor()})
-		}
-		lines = append(lines, upright{one.at, thin(ink())})
+// faultMarks returns lines and shades for the listed faults of a document that are in effect between two moments, and their labels, which
+// are nil without any. Their times are counted from the first moment, in a unit of time.
+func faultMarks(d *results.Document, from, to time.Duration, unit func(time.Duration) float64) ([]plot.Plotter, plot.Plotter) {
+	if d.Failure == nil {
+		return nil, nil
 	}
-	return append(bands, lines...)
+	var bands, lines []plot.Plotter
+	var marks []mark
+	for _, f := range d.Failure.Faults {
+		if f.At > to || f.At+f.Length < from {
+			continue
+		}
+		at := unit(f.At - from)
+		if f.Length > 0 {
+			bands = append(bands, band(at, at+unit(f.Length), outageColor()))
+		}
+		lines = append(lines, upright(at, thin(ink())))
+		marks = append(marks, mark{at, f.Label()})
+	}
+	if marks == nil {
+		return nil, nil
+	}
+	return append(bands, lines...), faultLabels(marks)
 }
 
 // faultLabels names faults, which are in order of time, to the right of their lines, or to the left at the end of the axis. A label that
 // would overlap the one before it is left out.
-type faultLabels []mark
-
-// Plot implements [plot.Plotter].
-func (l faultLabels) Plot(c draw.Canvas, p *plot.Plot) {
+func faultLabels(marks []mark) plotFunc {
 	const gap = vg.Length(3)
-	x, _ := p.Transforms(&c)
-	style := textStyle(noteSize)
-	style.YAlign = draw.YBottom
-	free := c.Min.X
-	for _, one := range l {
-		at, width := x(one.at)+gap, style.Width(one.label)
-		if at+width > c.Max.X {
-			at = x(one.at) - gap - width
-		}
-		if at >= free && at+width <= c.Max.X {
-			c.FillText(style, vg.Point{X: at, Y: c.Max.Y - gap - style.Height(one.label)}, one.label)
-			free = at + width + gap
+	return func(c draw.Canvas, p *plot.Plot) {
+		x, _ := p.Transforms(&c)
+		style := textStyle(noteSize)
+		style.YAlign = draw.YBottom
+		free := c.Min.X
+		for _, one := range marks {
+			at, width := x(one.at)+gap, style.Width(one.label)
+			if at+width > c.Max.X {
+				at = x(one.at) - gap - width
+			}
+			if at >= free && at+width <= c.Max.X {
+				c.FillText(style, vg.Point{X: at, Y: c.Max.Y - gap - style.Height(one.label)}, one.label)
+				free = at + width + gap
+			}
 		}
 	}
 }
 
 const dotRadius = vg.Length(1.3)
 
-type dots struct {
-	xys   plotter.XYs
-	color color.RGBA
-}
-
-// Plot implements [plot.Plotter].
-func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	var centers []vg.Point
-	for _, xy := range d.xys {
-		if at := (vg.Point{X: x(xy.X), Y: y(xy.Y)}); c.Contains(at) {
-			centers = append(centers, at)
+func dots(xys plotter.XYs, color color.RGBA) plotFunc {
+	return func(c draw.Canvas, p *plot.Plot) {
+		x, y := p.Transforms(&c)
+		var centers []vg.Point
+		for _, xy := range xys {
+			if at := (vg.Point{X: x(xy.X), Y: y(xy.Y)}); c.Contains(at) {
+				centers = append(centers, at)
+			}
 		}
-	}
-	c.SetColor(d.color)
-	if inline, ok := innermost(c).(*inlineCanvas); ok {
-		inline.fillDots(centers)
-		return
-	}
-	for _, at := range centers {
-		draw.CircleGlyph{}.DrawGlyph(&c, draw.GlyphStyle{Radius: dotRadius}, at)
+		c.SetColor(color)
+		if inline, ok := innermost(c).(*inlineCanvas); ok {
+			inline.fillDots(centers)
+			return
+		}
+		for _, at := range centers {
+			draw.CircleGlyph{}.DrawGlyph(&c, draw.GlyphStyle{Radius: dotRadius}, at)
+		}
 	}
 }
 
@@ -337,27 +330,21 @@ const (
 	visible   = vg.Length(0.3)
 )
 
-// stems are values at moments, each drawn as a thin line from zero.
-type stems plotter.XYs
-
-// Plot implements [plot.Plotter].
-func (s stems) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	highest := map[int]vg.Length{} // of the stems that cover each other, by their place
-	var places []int
-	for _, xy := range s {
-		place := int(math.Round(float64(x(xy.X) / stemWidth)))
-		if _, known := highest[place]; !known {
-			places = append(places, place)
+// stems draws each value at its moment as a thin line from zero.
+func stems(xys plotter.XYs) plotFunc {
+	return func(c draw.Canvas, p *plot.Plot) {
+		x, y := p.Transforms(&c)
+		highest := map[int]vg.Length{} // of the stems that cover each other, by their place
+		for _, xy := range xys {
+			place := int(math.Round(float64(x(xy.X) / stemWidth)))
+			highest[place] = max(highest[place], min(y(xy.Y), c.Max.Y))
 		}
-		highest[place] = max(highest[place], min(y(xy.Y), c.Max.Y))
-	}
-	style := draw.LineStyle{Color: gray(), Width: stemWidth}
-	for _, place := range places { // one by one: a single path of many lines takes much longer to draw in pixels
-		if highest[place]-y(0) < visible {
-			continue
+		style := draw.LineStyle{Color: gray(), Width: stemWidth}
+		for _, place := range slices.Sorted(maps.Keys(highest)) { // one by one: a path of many lines takes much longer to draw in pixels
+			if highest[place]-y(0) >= visible {
+				at := stemWidth * vg.Length(place)
+				c.StrokeLine2(style, at, y(0), at, highest[place])
+			}
 		}
-		at := stemWidth * vg.Length(place)
-		c.StrokeLine2(style, at, y(0), at, highest[place])
 	}
 }

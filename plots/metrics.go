@@ -285,7 +285,7 @@ func rowPanel(q quantity, all []series, named bool) *plot.Plot {
 				addLine(p, plotter.XYs{{X: pt.low, Y: row}, {X: pt.high, Y: row}}, solid(one.look.color))
 			}
 			addSpots(p, one.look, glyphRadius+0.5, spot{plotter.XY{X: pt.value, Y: row}, pt.text})
-			p.Add(note{plotter.XY{X: pt.high, Y: row}, q.format(pt.value)})
+			p.Add(note(plotter.XY{X: pt.high, Y: row}, q.format(pt.value)))
 		}
 	}
 	if setScale(&p.X, &p.Title.Text, values(all)); p.X.Min > 0 {

@@ -63,6 +63,6 @@ func (g group) addRecoveries(p *plot.Plot, row, right float64) {
 	}
 	addSpots(p, g.look, glyphRadius-0.5, all...)
 	if unrecovered > 0 {
-		p.Add(note{plotter.XY{X: right / 1.75, Y: row + 0.3}, fmt.Sprintf("%d without", unrecovered)})
+		p.Add(note(plotter.XY{X: right / 1.75, Y: row + 0.3}, fmt.Sprintf("%d without", unrecovered)))
 	}
 }
