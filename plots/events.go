@@ -28,9 +28,9 @@ const mostPairs = 2
 
 // timelines draws the notifications of pairs of variants that make the same promise, one variant below the other, and those of each
 // observed application, which has no counterpart. Variants in lockstep have no timeline, as zkbench sets their pace.
-func (s *Set) timelines() ([]Figure, error) {
+func (s *Set) timelines() []Figure {
 	if s.Docs[0].Lockstep() {
-		return nil, nil
+		return nil
 	}
 	l := layout{dots: 2.1 * vg.Inch, reads: 1.05 * vg.Inch, least: 1.1, caption: "time, ms"}
 	herd := func(s stretch) int { return s.middle().Herd.Max() }
@@ -57,12 +57,12 @@ func (s *Set) timelines() ([]Figure, error) {
 			out = append(out, l.figure(both))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // failures draws the time around the first fault, under the largest number of clients: for pairs of variants, or for each variant by
 // itself if there are no pairs.
-func (s *Set) failures() ([]Figure, error) {
+func (s *Set) failures() []Figure {
 	faulted := func(g group) bool { f := g.middle().Failure; return f != nil && f.Around != nil }
 	var out []Figure
 	for _, pair := range s.pairs() {
@@ -77,7 +77,7 @@ func (s *Set) failures() ([]Figure, error) {
 	if len(out) == 0 {
 		out = list.Map(list.Where(s.atMost(), faulted), func(g group) Figure { return failure(g) })
 	}
-	return out, nil
+	return out
 }
 
 // pairs returns the groups that are drawn together, under the largest number of clients: first those of the overview, then each other

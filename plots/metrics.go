@@ -86,8 +86,8 @@ func timed(d *results.Document, phase string) bool {
 	return ok
 }
 
-func ofMetrics(metrics func(*Set) []string) func(*Set) ([]Figure, error) {
-	return func(s *Set) ([]Figure, error) { return s.metricFigure(metrics(s)), nil }
+func ofMetrics(metrics func(*Set) []string) func(*Set) []Figure {
+	return func(s *Set) []Figure { return s.metricFigure(metrics(s)) }
 }
 
 // metricFigure returns a figure with a panel for each of the metrics in which variants or numbers of clients differ, or none. The other

@@ -13,7 +13,7 @@ import (
 
 // recoveries draws the time from each fault of all repeats to the next operation of another client, with one row for each variant.
 // Faults without a recovery before the load ended are counted at the right edge.
-func (s *Set) recoveries() ([]Figure, error) {
+func (s *Set) recoveries() []Figure {
 	var groups []group
 	var times []float64
 	for _, g := range s.atMost() {
@@ -24,7 +24,7 @@ func (s *Set) recoveries() ([]Figure, error) {
 		times = append(times, recovered...)
 	}
 	if len(times) == 0 {
-		return nil, nil
+		return nil
 	}
 	labels := list.Map(groups, func(g group) string { return g.Variant })
 	p := rowsPlot("recovery, ms", labels)
@@ -33,7 +33,7 @@ func (s *Set) recoveries() ([]Figure, error) {
 		g.addRecoveries(p, rowOf(i, labels), right)
 	}
 	logarithmic(&p.X, &p.Title.Text, slices.Min(times)*0.7, right)
-	return []Figure{rowsOf([]*plot.Plot{p}, len(labels), nil)}, nil
+	return []Figure{rowsOf([]*plot.Plot{p}, len(labels), nil)}
 }
 
 // recoveryTimes returns times in milliseconds, for all listed faults of the group.

@@ -115,13 +115,13 @@ func seriesQuantities(phase string) []seriesQuantity {
 
 // overTime draws the time series of the middle repeat of each variant under the largest number of clients. It leaves out short
 // measurements, and those in lockstep, whose pace zkbench sets.
-func (s *Set) overTime() ([]Figure, error) {
+func (s *Set) overTime() []Figure {
 	groups := list.Where(s.atMost(), func(g group) bool {
 		d := g.middle()
 		return d.Series != nil && !d.Lockstep() && lengthOf(d) > shortestSeries
 	})
 	if len(groups) == 0 {
-		return nil, nil
+		return nil
 	}
 	tracks := tracksOf(groups)
 	panels := seriesPanels(tracks)
@@ -132,7 +132,7 @@ func (s *Set) overTime() ([]Figure, error) {
 	f.legend = list.Map(tracks, func(t track) entry {
 		return entry{t.doc.Variant, []plot.Thumbnailer{&plotter.Line{LineStyle: t.style}}}
 	})
-	return []Figure{f}, nil
+	return []Figure{f}
 }
 
 // seriesPanels returns a panel for each quantity that has values, with a common time axis. Faults and stages are the same for all

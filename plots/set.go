@@ -34,7 +34,7 @@ const fewestRates = 3
 
 // Sets returns the documents in sets with their figures, those of open loads at several rates first. Documents of different loads,
 // engines, versions or machines are in different sets. Documents whose numbers must not be used are left out.
-func Sets(docs []*results.Document) ([]Set, error) {
+func Sets(docs []*results.Document) []Set {
 	drawable := list.Where(grouping.WithoutUnfinished(docs), (*results.Document).Drawable)
 	others := list.Where(drawable, func(d *results.Document) bool { return d.Rate == 0 })
 	var sets []Set
@@ -53,11 +53,9 @@ func Sets(docs []*results.Document) ([]Set, error) {
 		if used[s.Name]++; used[s.Name] > 1 {
 			s.Name = fmt.Sprintf("%s-%d", s.Name, used[s.Name])
 		}
-		if err := s.draw(); err != nil {
-			return nil, err
-		}
+		s.draw()
 	}
-	return sets, nil
+	return sets
 }
 
 func newSet(docs []*results.Document) Set {
