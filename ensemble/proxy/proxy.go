@@ -93,12 +93,12 @@ func Start(ctx context.Context, c Config) (*Proxy, error) {
 	}
 	p.dials, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	for i, server := range c.Servers {
-		l := &listener{proxy: p, server: server, address: "127.0.0.1:0"}
+		l, address := &listener{proxy: p, server: server}, "127.0.0.1:0"
 		if len(c.Listen) > 0 {
-			l.address = c.Listen[i]
+			address = c.Listen[i]
 		}
 		p.listeners = append(p.listeners, l)
-		if err := l.listen(); err != nil {
+		if err := l.listen(address); err != nil {
 			return nil, errors.Join(err, p.Close())
 		}
 	}
