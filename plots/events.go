@@ -125,7 +125,8 @@ func timelineOf(g group) stretch {
 	d := g.middle()
 	s := stretch{group: g, title: fmt.Sprintf("%s (%s)", d.Variant, d.Kind), to: milliseconds(timelineShown)}
 	if shapes, labels := faultMarks(d, d.Timeline.Start, d.Timeline.Start+timelineShown, milliseconds); labels != nil {
-		s.faults = append(shapes, labels)
+		shapes = append(shapes, labels)
+		s.faults = shapes
 	}
 	for _, n := range d.Timeline.Notifications {
 		if n.At <= timelineShown {
@@ -163,13 +164,14 @@ func aroundFault(g group) stretch {
 	t, first := d.Failure.Around.Timeline, d.Failure.Faults[0]
 	since := func(at time.Duration) float64 { return (at - first.At).Seconds() }
 	s := stretch{group: g, from: since(t.Start), to: since(t.End)}
-	shapes, labels := faultMarks(d, first.At, t.End, time.Duration.Seconds)
+	var labels plot.Plotter
+	s.faults, labels = faultMarks(d, first.At, t.End, time.Duration.Seconds)
 	recovery := "no recovery from " + first.Label()
 	if first.Recovered() {
 		recovery = fmt.Sprintf("recovered from %s after %s", first.Label(), table.Latency(float64(first.Recovery)))
-		shapes = append(shapes, upright(first.Recovery.Seconds(), draw.LineStyle{Color: ink(), Width: 1, Dashes: []vg.Length{3, 3}}))
+		s.faults = append(s.faults, upright(first.Recovery.Seconds(), draw.LineStyle{Color: ink(), Width: 1, Dashes: []vg.Length{3, 3}}))
 	}
-	s.faults = append(shapes, labels)
+	s.faults = append(s.faults, labels)
 	s.title = fmt.Sprintf("%s (%s): %s", d.Variant, d.Kind, recovery)
 	for _, o := range d.Failure.Around.Operations {
 		s.dots = append(s.dots, plotter.XY{X: since(t.Start + o.At), Y: float64(o.Client)})
