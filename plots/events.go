@@ -99,7 +99,7 @@ func (s *Set) pairs() [][2]group {
 	for _, g := range groups {
 		if g.Kind == "naive" {
 			partners := list.Where(groups, func(o group) bool {
-				return o.Kind == "optimized" && slices.Equal(o.docs[0].Forgoes, g.docs[0].Forgoes)
+				return o.Kind == "optimized" && slices.Equal(o.Repeats[0].Forgoes, g.Repeats[0].Forgoes)
 			})
 			add([]group{g}, named(partners, pair.Optimized))
 			add([]group{g}, partners)

@@ -73,7 +73,7 @@ func steps(h results.Herd, largest int) plotter.XYs {
 
 func (g group) herd() results.Herd {
 	counts := map[int]int64{}
-	for _, d := range g.docs {
+	for _, d := range g.Repeats {
 		for _, size := range d.Herd.Sizes {
 			counts[size.Size] += size.Count
 		}

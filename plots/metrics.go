@@ -229,7 +229,7 @@ func (s *Set) formulas(q quantity) []series {
 	for _, variant := range s.variants() {
 		f := series{look: variant[0].look}
 		for _, g := range variant {
-			cost, stated := g.docs[0].Expected.Costs[q.Name]
+			cost, stated := g.Repeats[0].Expected.Costs[q.Name]
 			measured, ok := g.Metrics[q.Name]
 			if !stated || !ok || cost.Value > nearFormula*measured.Value {
 				f.points = nil

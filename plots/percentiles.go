@@ -34,7 +34,7 @@ func (s *Set) percentilePanel(phase string, drawn map[string]bool) *plot.Plot {
 	p := newPlot(phase+", ms", "percentile, all repeats merged", "")
 	low, high, tail := math.Inf(1), 0.0, 10.0
 	for _, g := range s.atMost() {
-		xys, err := percentileCurve(g.docs, phase)
+		xys, err := percentileCurve(g.Repeats, phase)
 		if err != nil {
 			s.without("no percentiles of %s of %s: %v", phase, g.Variant, err)
 		}

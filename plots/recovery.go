@@ -31,7 +31,7 @@ func (s *Set) recoveries() []Figure {
 }
 
 func (g group) faults() (all []results.Fault) {
-	for _, d := range g.docs {
+	for _, d := range g.Repeats {
 		if d.Failure != nil {
 			all = append(all, d.Failure.Faults...)
 		}

@@ -24,11 +24,10 @@ type Set struct {
 
 type group struct {
 	summary.Row
-	docs []*results.Document
 	look look
 }
 
-func (g group) middle() *results.Document { return g.docs[len(g.docs)/2] }
+func (g group) middle() *results.Document { return g.Repeats[len(g.Repeats)/2] }
 
 const fewestRates = 3
 
@@ -59,11 +58,8 @@ func Sets(docs []*results.Document) []Set {
 }
 
 func newSet(docs []*results.Document) Set {
-	s := Set{Name: docs[0].Scenario.Name + "-" + docs[0].Environment.Engine, Docs: docs}
-	looks, rows := looksOf(docs), summary.Of(docs)
-	for i, g := range grouping.Repeats(docs) {
-		s.groups = append(s.groups, group{rows[i], g, looks[rows[i].Variant]})
-	}
+	s, looks := Set{Name: docs[0].Scenario.Name + "-" + docs[0].Environment.Engine, Docs: docs}, looksOf(docs)
+	s.groups = list.Map(summary.Of(docs), func(r summary.Row) group { return group{r, looks[r.Variant]} })
 	if rates := s.rates(); len(rates) == 1 && rates[0] > 0 {
 		s.Name += fmt.Sprintf("-rate%d", rates[0])
 	}
