@@ -123,17 +123,11 @@ func (p *peer) ask(ctx context.Context) error {
 // resolve returns the addresses of a name, because each session must stay on one server: given a name with several addresses, the
 // client library would connect to any of them.
 func resolve(ctx context.Context, name string) ([]string, error) {
-	host, port, err := net.SplitHostPort(name)
-	if err != nil {
-		return nil, err
-	}
+	host, port, _ := net.SplitHostPort(name) // Parse has checked both
+	number, _ := strconv.Atoi(port)          // "02181" is the same port as "2181"
 	hosts, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the host's address is unknown: check its spelling, or give its IP address: %w", name, err)
-	}
-	number, err := strconv.Atoi(port) // "02181" is the same port as "2181"
-	if err != nil {
-		return nil, err
 	}
 	var addrs []string
 	for _, host := range hosts {

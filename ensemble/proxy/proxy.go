@@ -11,7 +11,6 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -99,7 +98,8 @@ func Start(ctx context.Context, c Config) (*Proxy, error) {
 		}
 		p.listeners = append(p.listeners, l)
 		if err := l.listen(address); err != nil {
-			return nil, errors.Join(err, p.Close())
+			p.Close()
+			return nil, err
 		}
 	}
 	for _, l := range p.listeners {
@@ -174,7 +174,7 @@ func (p *Proxy) happened(i Incident) {
 }
 
 // Close ends all connections. Every call returns only when all goroutines of the proxy have ended.
-func (p *Proxy) Close() error {
+func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.stop() // under the lock, so that no further connection is served
 	p.mu.Unlock()
@@ -182,5 +182,4 @@ func (p *Proxy) Close() error {
 		l.shut()
 	}
 	p.running.Wait()
-	return nil
 }
