@@ -124,10 +124,7 @@ type stretch struct {
 func timelineOf(g group) stretch {
 	d := g.middle()
 	s := stretch{group: g, title: fmt.Sprintf("%s (%s)", d.Variant, d.Kind), to: milliseconds(timelineShown)}
-	if shapes, labels := faultMarks(d, d.Timeline.Start, d.Timeline.Start+timelineShown, milliseconds); labels != nil {
-		shapes = append(shapes, labels)
-		s.faults = shapes
-	}
+	s.faults = slices.Concat(faultMarks(d, d.Timeline.Start, d.Timeline.Start+timelineShown, milliseconds))
 	for _, n := range d.Timeline.Notifications {
 		if n.At <= timelineShown {
 			s.dots = append(s.dots, plotter.XY{X: milliseconds(n.At), Y: float64(n.Client)})
@@ -164,14 +161,13 @@ func aroundFault(g group) stretch {
 	t, first := d.Failure.Around.Timeline, d.Failure.Faults[0]
 	since := func(at time.Duration) float64 { return (at - first.At).Seconds() }
 	s := stretch{group: g, from: since(t.Start), to: since(t.End)}
-	var labels plot.Plotter
-	s.faults, labels = faultMarks(d, first.At, t.End, time.Duration.Seconds)
+	marks, labels := faultMarks(d, first.At, t.End, time.Duration.Seconds)
 	recovery := "no recovery from " + first.Label()
 	if first.Recovered() {
 		recovery = fmt.Sprintf("recovered from %s after %s", first.Label(), table.Latency(float64(first.Recovery)))
-		s.faults = append(s.faults, upright(first.Recovery.Seconds(), draw.LineStyle{Color: ink(), Width: 1, Dashes: []vg.Length{3, 3}}))
+		marks = append(marks, upright(first.Recovery.Seconds(), draw.LineStyle{Color: ink(), Width: 1, Dashes: []vg.Length{3, 3}}))
 	}
-	s.faults = append(s.faults, labels)
+	s.faults = slices.Concat(marks, labels)
 	s.title = fmt.Sprintf("%s (%s): %s", d.Variant, d.Kind, recovery)
 	for _, o := range d.Failure.Around.Operations {
 		s.dots = append(s.dots, plotter.XY{X: since(t.Start + o.At), Y: float64(o.Client)})
@@ -252,19 +248,19 @@ func showTimes(p *plot.Plot, label string) {
 // markRow is the share of a panel's height that the labels of faults take.
 const markRow = 0.1
 
-type mark struct {
-	at    float64 // in the unit of the time axis
-	label string
+type label struct {
+	at   float64 // in the unit of the time axis
+	text string
 }
 
-// faultMarks returns lines and shades for the listed faults of a document that are in effect between two moments, and their labels, which
-// are nil without any. Their times are counted from the first moment, in a unit of time.
-func faultMarks(d *results.Document, from, to time.Duration, unit func(time.Duration) float64) ([]plot.Plotter, plot.Plotter) {
+// faultMarks returns shades and lines for the listed faults of a document that are in effect between two moments, and their labels; none
+// without such faults. Their times are counted from the first moment, in a unit of time.
+func faultMarks(d *results.Document, from, to time.Duration, unit func(time.Duration) float64) (marks, labels []plot.Plotter) {
 	if d.Failure == nil {
 		return nil, nil
 	}
 	var bands, lines []plot.Plotter
-	var marks []mark
+	var labelled []label
 	for _, f := range d.Failure.Faults {
 		if f.At > to || f.At+f.Length < from {
 			continue
@@ -274,30 +270,30 @@ func faultMarks(d *results.Document, from, to time.Duration, unit func(time.Dura
 			bands = append(bands, band(at, at+unit(f.Length), outageColor()))
 		}
 		lines = append(lines, upright(at, thin(ink())))
-		marks = append(marks, mark{at, f.Label()})
+		labelled = append(labelled, label{at, f.Label()})
 	}
-	if marks == nil {
+	if labelled == nil {
 		return nil, nil
 	}
-	return append(bands, lines...), faultLabels(marks)
+	return append(bands, lines...), []plot.Plotter{faultLabels(labelled)}
 }
 
 // faultLabels names faults, which are in order of time, to the right of their lines, or to the left at the end of the axis. A label that
 // would overlap the one before it is left out.
-func faultLabels(marks []mark) plotFunc {
+func faultLabels(labels []label) plotFunc {
 	const gap = vg.Length(3)
 	return func(c draw.Canvas, p *plot.Plot) {
 		x, _ := p.Transforms(&c)
 		style := textStyle(noteSize)
 		style.YAlign = draw.YBottom
 		free := c.Min.X
-		for _, one := range marks {
-			at, width := x(one.at)+gap, style.Width(one.label)
+		for _, one := range labels {
+			at, width := x(one.at)+gap, style.Width(one.text)
 			if at+width > c.Max.X {
 				at = x(one.at) - gap - width
 			}
 			if at >= free && at+width <= c.Max.X {
-				c.FillText(style, vg.Point{X: at, Y: c.Max.Y - gap - style.Height(one.label)}, one.label)
+				c.FillText(style, vg.Point{X: at, Y: c.Max.Y - gap - style.Height(one.text)}, one.text)
 				free = at + width + gap
 			}
 		}

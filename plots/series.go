@@ -164,7 +164,7 @@ func seriesPanels(tracks []track) []*plot.Plot {
 		t.addStalls(panels[0], i)
 	}
 	if labels != nil { // room above the data for the names of faults
-		panels[0].Add(labels)
+		panels[0].Add(labels...)
 		panels[0].Y.Max /= 1 - markRow
 	}
 	showTimes(panels[len(panels)-1], fmt.Sprintf("time since the window began, s (%s; bars below: stalls)", caption))

@@ -173,7 +173,7 @@ func (p *Proxy) happened(i Incident) {
 	}
 }
 
-// Close ends all connections. Every call returns only when all goroutines of the proxy have ended.
+// Close ends all connections. Every call returns only when they have ended, and the observer receives nothing more.
 func (p *Proxy) Close() {
 	p.mu.Lock()
 	p.stop() // under the lock, so that no further connection is served
