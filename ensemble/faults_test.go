@@ -46,7 +46,7 @@ func checkKill(t *testing.T, e diagnosable) {
 	path := fmt.Sprintf("/missed-%d", victim.ID)
 	c := must.Get(namespace.Connect(t.Context(), others[:1]))(t)
 	defer c.Conn.Close()
-	must.Do(t, c.CreateZnode(t.Context(), path, 0))
+	must.Do(t, c.CreateTree(t.Context(), []string{path}, 0))
 	restored(t, e, victim)
 	if got := roleOf(t, victim); got != ensemble.Follower {
 		t.Errorf("the restored server is %s, want %s", got, ensemble.Follower)

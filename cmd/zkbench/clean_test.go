@@ -41,7 +41,7 @@ func TestClean(t *testing.T) {
 			paths = append(paths, "/app", chroot)
 		}
 		for _, path := range append(paths, chroot+"/zkbench-mine", chroot+"/data", chroot+old, chroot+old+"/m1") {
-			must.Do(t, c.CreateZnode(t.Context(), path, 0))
+			must.Do(t, c.CreateTree(t.Context(), []string{path}, 0))
 		}
 		for path, owner := range map[string]namespace.Client{chroot + left: gone, chroot + used: c} {
 			must.Do(t, owner.Create(t.Context(), path, 30*time.Second))

@@ -23,7 +23,7 @@ func TestRunTellsLeftovers(t *testing.T) {
 	for path, owner := range map[string]namespace.Client{"/zkbench-20260102T030405Z-0001": gone, "/zkbench-20260102T030405Z-0002": c} {
 		must.Do(t, owner.Create(t.Context(), path, 30*time.Second))
 	}
-	must.Do(t, c.CreateZnode(t.Context(), "/zkbench-20260102T030405Z-0003", 0))
+	must.Do(t, c.CreateTree(t.Context(), []string{"/zkbench-20260102T030405Z-0003"}, 0))
 	ensembletest.End(t, gone.Conn, c.Conn, "/zkbench-20260102T030405Z-0001/owner")
 	_, stderr, code := command(t.Context(), "run", "lock-drain", "--servers", server.Addr(), "--variants", "znode", "--clients", "2", "--repeats", "1")
 	if code != outcome.CodePass {

@@ -46,12 +46,3 @@ func (c Client) Create(ctx context.Context, root string, timeout time.Duration) 
 	}
 	return nil
 }
-
-// CreateZnode creates one persistent znode of n bytes.
-func (c Client) CreateZnode(ctx context.Context, path string, n int) error {
-	err := c.ask(ctx, func() error { _, err := c.Conn.Create(path, make([]byte, n), 0, zk.WorldACL(zk.PermAll)); return err })
-	if err != nil {
-		return fmt.Errorf("create %s: %w", path, err)
-	}
-	return nil
-}

@@ -112,10 +112,8 @@ func (r *Root) CreateRoot(ctx context.Context) (root, bystander string, err erro
 	root = fmt.Sprintf("%s/m%d", r.path, r.roots)
 	bystander = root + "-bystander"
 	r.dirty = []string{root, bystander}
-	for _, path := range r.dirty {
-		if err := r.CreateZnode(ctx, path, BystanderBytes); err != nil {
-			return "", "", fmt.Errorf("%s: %w", r.servers[0].Name, err)
-		}
+	if err := r.CreateTree(ctx, r.dirty, BystanderBytes); err != nil {
+		return "", "", fmt.Errorf("%s: %w", r.servers[0].Name, err)
 	}
 	return root, bystander, nil
 }
