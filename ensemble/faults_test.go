@@ -54,7 +54,7 @@ func checkKill(t *testing.T, e diagnosable) {
 	if names := ensembletest.Znodes(t, victim); !slices.Contains(names, path[1:]) {
 		t.Errorf("the restored server has %v, want %s", names, path)
 	}
-	must.Do(t, c.RemoveTree(t.Context(), []string{path}))
+	must.Get(c.Remove(t.Context(), path))(t)
 }
 
 // checkPause pauses the leader. Another server must lead, while the port of the paused one still accepts connections.

@@ -75,10 +75,10 @@ const rounds = 10
 func (c Client) Remove(ctx context.Context, root string) (removed int, err error) {
 	for range rounds {
 		t, err := c.walk(ctx, root)
-		if err != nil || len(t.paths) == 0 {
+		if err != nil {
 			return removed, err
 		}
-		n, grew, err := c.removeTree(ctx, t)
+		n, grew, err := c.RemoveTree(ctx, t.paths)
 		removed += n
 		if err != nil || !grew {
 			return removed, err
@@ -102,23 +102,17 @@ func (c Client) CreateTree(ctx context.Context, paths []string, n int) error {
 	return nil
 }
 
-// RemoveTree deletes znodes whose paths are known. Each path follows the path of its parent. It is faster than Remove, which lists the
-// znodes first.
-func (c Client) RemoveTree(ctx context.Context, paths []string) error {
+// RemoveTree deletes znodes whose paths are known, each after its parent's. grew reports whether others have been created meanwhile. It is
+// faster than Remove, which lists the znodes first.
+func (c Client) RemoveTree(ctx context.Context, paths []string) (removed int, grew bool, err error) {
 	if len(paths) == 0 {
-		return nil
+		return 0, false, nil
 	}
-	_, _, err := c.removeTree(ctx, tree{paths: paths})
-	return err
-}
-
-// removeTree deletes the listed znodes. grew reports whether others have been created meanwhile.
-func (c Client) removeTree(ctx context.Context, t tree) (removed int, grew bool, err error) {
-	owner := t.paths[0] + "/" + ownerName
-	if i := slices.Index(t.paths, owner); i > 0 { // moved behind the root, so that one batch has both
-		t.paths = slices.Insert(slices.Delete(t.paths, i, i+1), 1, owner)
+	owner := paths[0] + "/" + ownerName
+	if i := slices.Index(paths, owner); i > 0 { // moved behind the root, so that one batch has both
+		paths = slices.Insert(slices.Delete(paths, i, i+1), 1, owner)
 	}
-	all := batches(t.paths, 0)
+	all := batches(paths, 0)
 	for _, batch := range slices.Backward(all) {
 		n, more, err := c.removeBatch(ctx, batch)
 		removed += n

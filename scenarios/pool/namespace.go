@@ -161,7 +161,7 @@ func (r *Root) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, clearTimeout, fmt.Errorf("not done within %s", clearTimeout))
 	defer cancel()
 	r.Patience = namespace.Patience
-	err := r.RemoveTree(ctx, r.tree)
+	_, _, err := r.RemoveTree(ctx, r.tree)
 	if err == nil {
 		_, err = r.Remove(ctx, r.path)
 	}
