@@ -50,7 +50,8 @@ func reasonsApart(rows []compare.Row) []string {
 	refused := list.Where(rows, func(r compare.Row) bool { return !r.MayBeDrawn() })
 	reason := func(r compare.Row) string { return r.Reason }
 	return list.Map(list.GroupBy(refused, reason), func(rows []compare.Row) string {
-		return fmt.Sprintf("no %s: %s", strings.Join(sides{rows: rows}.metrics(), ", "), rows[0].Reason)
+		metrics := list.AppendNew(nil, list.Map(rows, metricOf)...)
+		return fmt.Sprintf("no %s: %s", strings.Join(metrics, ", "), rows[0].Reason)
 	})
 }
 
@@ -59,17 +60,8 @@ type sides struct {
 	looks map[string]look
 }
 
-func (s sides) metrics() []string {
-	return list.AppendNew(nil, list.Map(s.rows, func(r compare.Row) string { return r.Metric })...)
-}
-
-func (s sides) variants() []string {
-	return list.AppendNew(nil, list.Map(s.rows, func(r compare.Row) string { return r.Other.Variant })...)
-}
-
-func (s sides) of(metric string) []compare.Row {
-	return list.Where(s.rows, func(r compare.Row) bool { return r.Metric == metric })
-}
+func metricOf(r compare.Row) string  { return r.Metric }
+func variantOf(r compare.Row) string { return r.Other.Variant }
 
 func (s sides) clients() []int {
 	return list.Distinct(list.Map(s.rows, func(r compare.Row) int { return r.Clients }))
@@ -86,11 +78,11 @@ func (s sides) subject() string {
 func (s sides) values() []Figure {
 	var panels []*plot.Plot
 	curves := len(s.clients()) > 1
-	for _, metric := range s.metrics() {
+	for _, rows := range list.GroupBy(s.rows, metricOf) {
 		if curves {
-			panels = append(panels, s.curves(metric))
+			panels = append(panels, s.curves(rows))
 		} else {
-			panels = append(panels, s.shifts(metric, len(panels)%panelColumns == 0))
+			panels = append(panels, s.shifts(rows, len(panels)%panelColumns == 0))
 		}
 	}
 	base := []plot.Thumbnailer{&plotter.Scatter{GlyphStyle: baseLook().style(glyphRadius)}}
@@ -101,7 +93,8 @@ func (s sides) values() []Figure {
 	}
 	legend := []entry{{s.rows[0].Base.Side, base}, {s.rows[0].Other.Side, other}}
 	if curves {
-		legend = append(legend, list.Map(s.variants(), func(v string) entry { return lineEntry(v, s.looks[v]) })...)
+		variants := list.AppendNew(nil, list.Map(s.rows, variantOf)...)
+		legend = append(legend, list.Map(variants, func(v string) entry { return lineEntry(v, s.looks[v]) })...)
 	}
 	f := inColumns(panels, panelHeight, legend)
 	f.Name, f.Shows = "values", "Both sides, medians"
@@ -118,19 +111,18 @@ func bothSides(r compare.Row, q quantity) (base, other float64) {
 	return q.factor * float64(r.Base.Value), q.factor * float64(r.Other.Value)
 }
 
-func (s sides) curves(metric string) *plot.Plot {
-	q := quantityOf(metric)
+func (s sides) curves(rows []compare.Row) *plot.Plot {
+	q := quantityOf(rows[0].Metric)
 	p := newPlot(q.label, "clients", "")
 	var all []float64
-	for _, v := range s.variants() {
-		before, after := series{look: look{s.looks[v].color, ring()}}, series{look: s.looks[v]}
-		for _, r := range s.of(metric) {
-			if r.Other.Variant == v {
-				base, other := bothSides(r, q)
-				before.points = append(before.points, point{x: float64(r.Clients), value: base})
-				after.points = append(after.points, point{x: float64(r.Clients), value: other, text: clientsText(r.Clients) + ", " + rowText(r)})
-				all = append(all, base, other)
-			}
+	for _, own := range list.GroupBy(rows, variantOf) {
+		l := s.looks[own[0].Other.Variant]
+		before, after := series{look: look{l.color, ring()}}, series{look: l}
+		for _, r := range own {
+			base, other := bothSides(r, q)
+			before.points = append(before.points, point{x: float64(r.Clients), value: base})
+			after.points = append(after.points, point{x: float64(r.Clients), value: other, text: clientsText(r.Clients) + ", " + rowText(r)})
+			all = append(all, base, other)
 		}
 		before.addTo(p, baseStyle(before.look.color))
 		after.addTo(p, solid(after.look.color))
@@ -140,10 +132,8 @@ func (s sides) curves(metric string) *plot.Plot {
 	return p
 }
 
-func (s sides) shifts(metric string, named bool) *plot.Plot {
-	q := quantityOf(metric)
-	rows := s.of(metric)
-	labels := blank(len(rows))
+func (s sides) shifts(rows []compare.Row, named bool) *plot.Plot {
+	q, labels := quantityOf(rows[0].Metric), blank(len(rows))
 	if named {
 		labels = s.labels(rows)
 	}
@@ -198,12 +188,10 @@ func verdictLook(v compare.Verdict) look {
 func (s sides) ratios() []Figure {
 	var panels []*plot.Plot
 	most := 0
-	for _, metric := range s.metrics() {
-		rows := list.Where(s.of(metric), func(r compare.Row) bool { return r.Ratio.Finite() && r.Ratio > 0 })
-		if len(rows) > 0 {
-			panels = append(panels, s.ratioPanel(metric, rows))
-			most = max(most, len(rows))
-		}
+	finite := list.Where(s.rows, func(r compare.Row) bool { return r.Ratio.Finite() && r.Ratio > 0 })
+	for _, rows := range list.GroupBy(finite, metricOf) {
+		panels = append(panels, s.ratioPanel(rows[0].Metric, rows))
+		most = max(most, len(rows))
 	}
 	if len(panels) == 0 {
 		return nil
@@ -235,7 +223,7 @@ func (s sides) ratioPanel(name string, rows []compare.Row) *plot.Plot {
 	case m.HasDirection():
 		p.X.Label.Text = "less is better"
 	}
-	p.Add(upright{1, thin(gray())})
+	p.Add(upright(1, thin(gray())))
 	low, high := 1/ratioReach, ratioReach
 	for i, r := range rows {
 		l, at := verdictLook(r.Verdict), plotter.XY{X: float64(r.Ratio), Y: rowOf(i, labels)}

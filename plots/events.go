@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"image/color"
+	"maps"
 	"math"
 	"slices"
 	"time"
@@ -27,9 +28,9 @@ const mostPairs = 2
 
 // timelines draws the notifications of pairs of variants that make the same promise, one variant below the other, and those of each
 // observed application, which has no counterpart. Variants in lockstep have no timeline, as zkbench sets their pace.
-func (s *Set) timelines() ([]Figure, error) {
+func (s *Set) timelines() []Figure {
 	if s.Docs[0].Lockstep() {
-		return nil, nil
+		return nil
 	}
 	l := layout{dots: 2.1 * vg.Inch, reads: 1.05 * vg.Inch, least: 1.1, caption: "time, ms"}
 	herd := func(s stretch) int { return s.middle().Herd.Max() }
@@ -56,12 +57,12 @@ func (s *Set) timelines() ([]Figure, error) {
 			out = append(out, l.figure(both))
 		}
 	}
-	return out, nil
+	return out
 }
 
 // failures draws the time around the first fault, under the largest number of clients: for pairs of variants, or for each variant by
 // itself if there are no pairs.
-func (s *Set) failures() ([]Figure, error) {
+func (s *Set) failures() []Figure {
 	faulted := func(g group) bool { f := g.middle().Failure; return f != nil && f.Around != nil }
 	var out []Figure
 	for _, pair := range s.pairs() {
@@ -76,7 +77,7 @@ func (s *Set) failures() ([]Figure, error) {
 	if len(out) == 0 {
 		out = list.Map(list.Where(s.atMost(), faulted), func(g group) Figure { return failure(g) })
 	}
-	return out, nil
+	return out
 }
 
 // pairs returns the groups that are drawn together, under the largest number of clients: first those of the overview, then each other
@@ -98,7 +99,7 @@ func (s *Set) pairs() [][2]group {
 	for _, g := range groups {
 		if g.Kind == "naive" {
 			partners := list.Where(groups, func(o group) bool {
-				return o.Kind == "optimized" && slices.Equal(o.docs[0].Forgoes, g.docs[0].Forgoes)
+				return o.Kind == "optimized" && slices.Equal(o.Repeats[0].Forgoes, g.Repeats[0].Forgoes)
 			})
 			add([]group{g}, named(partners, pair.Optimized))
 			add([]group{g}, partners)
@@ -113,7 +114,7 @@ type stretch struct {
 	title    string
 	from, to float64     // of the time axis
 	dots     plotter.XYs // by time and client
-	reads    stems       // of bystanders, in milliseconds
+	reads    plotter.XYs // of bystanders, in milliseconds
 	slowest  spot        // of the reads
 	faults   []plot.Plotter
 	outside  []plot.Plotter // shades of the times that were not recorded
@@ -123,10 +124,7 @@ type stretch struct {
 func timelineOf(g group) stretch {
 	d := g.middle()
 	s := stretch{group: g, title: fmt.Sprintf("%s (%s)", d.Variant, d.Kind), to: milliseconds(timelineShown)}
-	marks := faultsSince(d, d.Timeline.Start, d.Timeline.Start+timelineShown, milliseconds)
-	if len(marks) > 0 {
-		s.faults = append(drawnFaults(marks), faultLabels(marks))
-	}
+	s.faults = slices.Concat(faultMarks(d, d.Timeline.Start, d.Timeline.Start+timelineShown, milliseconds))
 	for _, n := range d.Timeline.Notifications {
 		if n.At <= timelineShown {
 			s.dots = append(s.dots, plotter.XY{X: milliseconds(n.At), Y: float64(n.Client)})
@@ -151,7 +149,7 @@ func failure(groups ...group) Figure {
 	to := slices.Max(list.Map(all, func(s stretch) float64 { return s.to }))
 	for i := range all {
 		s := &all[i]
-		s.outside = []plot.Plotter{band{from, s.from, shadeColor()}, band{s.to, to, shadeColor()}}
+		s.outside = []plot.Plotter{band(from, s.from, shadeColor()), band(s.to, to, shadeColor())}
 		s.from, s.to = from, to
 	}
 	const caption = "time since the first fault, s (line: fault; yellow: until it was undone; dashed: recovery; gray: not recorded)"
@@ -163,14 +161,13 @@ func aroundFault(g group) stretch {
 	t, first := d.Failure.Around.Timeline, d.Failure.Faults[0]
 	since := func(at time.Duration) float64 { return (at - first.At).Seconds() }
 	s := stretch{group: g, from: since(t.Start), to: since(t.End)}
-	marks := faultsSince(d, first.At, t.End, time.Duration.Seconds)
-	s.faults = drawnFaults(marks)
+	marks, labels := faultMarks(d, first.At, t.End, time.Duration.Seconds)
 	recovery := "no recovery from " + first.Label()
 	if first.Recovered() {
 		recovery = fmt.Sprintf("recovered from %s after %s", first.Label(), table.Latency(float64(first.Recovery)))
-		s.faults = append(s.faults, upright{first.Recovery.Seconds(), draw.LineStyle{Color: ink(), Width: 1, Dashes: []vg.Length{3, 3}}})
+		marks = append(marks, upright(first.Recovery.Seconds(), draw.LineStyle{Color: ink(), Width: 1, Dashes: []vg.Length{3, 3}}))
 	}
-	s.faults = append(s.faults, faultLabels(marks))
+	s.faults = slices.Concat(marks, labels)
 	s.title = fmt.Sprintf("%s (%s): %s", d.Variant, d.Kind, recovery)
 	for _, o := range d.Failure.Around.Operations {
 		s.dots = append(s.dots, plotter.XY{X: since(t.Start + o.At), Y: float64(o.Client)})
@@ -212,7 +209,7 @@ func (l layout) figure(all []stretch) Figure {
 func (s stretch) dotsPanel() *plot.Plot {
 	p := newPlot(s.title, "", "client")
 	p.Add(s.faults...)
-	p.Add(dots{s.dots, s.look.color})
+	p.Add(dots(s.dots, s.look.color))
 	p.Add(s.outside...)
 	hideTimes(p)
 	p.X.Min, p.X.Max = s.from, s.to
@@ -226,7 +223,7 @@ func (s stretch) dotsPanel() *plot.Plot {
 
 func (s stretch) readsPanel(top float64) *plot.Plot {
 	p := newPlot("", "", "bystander\nread, ms")
-	p.Add(s.reads, spots{s.slowest})
+	p.Add(stems(s.reads), spots(s.slowest))
 	p.Add(s.outside...)
 	hideTimes(p)
 	p.X.Min, p.X.Max = s.from, s.to
@@ -248,86 +245,80 @@ func showTimes(p *plot.Plot, label string) {
 	p.X.Label.Text = label
 }
 
-type mark struct {
-	at, length float64 // in the unit of the time axis
-	label      string
-}
-
 // markRow is the share of a panel's height that the labels of faults take.
 const markRow = 0.1
 
-// faultsSince returns the listed faults of a document that are in effect between two moments. Their times are counted from the first
-// moment, in a unit of time.
-func faultsSince(d *results.Document, from, to time.Duration, unit func(time.Duration) float64) []mark {
-	if d.Failure == nil {
-		return nil
-	}
-	var out []mark
-	for _, f := range d.Failure.Faults {
-		if f.At <= to && f.At+f.Length >= from {
-			out = append(out, mark{unit(f.At - from), unit(f.Length), f.Label()})
-		}
-	}
-	return out
+type label struct {
+	at   float64 // in the unit of the time axis
+	text string
 }
 
-func drawnFaults(marks []mark) []plot.Plotter {
-	var bands, lines []plot.Plotter
-	for _, one := range marks {
-		if one.length > 0 {
-			bands = append(bands, band{one.at, one.at + one.length, outageColor()})
-		}
-		lines = append(lines, upright{one.at, thin(ink())})
+// faultMarks returns shades and lines for the listed faults of a document that are in effect between two moments, and their labels; none
+// without such faults. Their times are counted from the first moment, in a unit of time.
+func faultMarks(d *results.Document, from, to time.Duration, unit func(time.Duration) float64) (marks, labels []plot.Plotter) {
+	if d.Failure == nil {
+		return nil, nil
 	}
-	return append(bands, lines...)
+	var bands, lines []plot.Plotter
+	var labelled []label
+	for _, f := range d.Failure.Faults {
+		if f.At > to || f.At+f.Length < from {
+			continue
+		}
+		at := unit(f.At - from)
+		if f.Length > 0 {
+			bands = append(bands, band(at, at+unit(f.Length), outageColor()))
+		}
+		lines = append(lines, upright(at, thin(ink())))
+		labelled = append(labelled, label{at, f.Label()})
+	}
+	if labelled == nil {
+		return nil, nil
+	}
+	return append(bands, lines...), []plot.Plotter{faultLabels(labelled)}
 }
 
 // faultLabels names faults, which are in order of time, to the right of their lines, or to the left at the end of the axis. A label that
 // would overlap the one before it is left out.
-type faultLabels []mark
-
-// Plot implements [plot.Plotter].
-func (l faultLabels) Plot(c draw.Canvas, p *plot.Plot) {
+func faultLabels(labels []label) plotFunc {
 	const gap = vg.Length(3)
-	x, _ := p.Transforms(&c)
-	style := textStyle(noteSize)
-	style.YAlign = draw.YBottom
-	free := c.Min.X
-	for _, one := range l {
-		at, width := x(one.at)+gap, style.Width(one.label)
-		if at+width > c.Max.X {
-			at = x(one.at) - gap - width
-		}
-		if at >= free && at+width <= c.Max.X {
-			c.FillText(style, vg.Point{X: at, Y: c.Max.Y - gap - style.Height(one.label)}, one.label)
-			free = at + width + gap
+	return func(c draw.Canvas, p *plot.Plot) {
+		x, _ := p.Transforms(&c)
+		style := textStyle(noteSize)
+		style.YAlign = draw.YBottom
+		free := c.Min.X
+		for _, one := range labels {
+			at, width := x(one.at)+gap, style.Width(one.text)
+			if at+width > c.Max.X {
+				at = x(one.at) - gap - width
+			}
+			if at >= free && at+width <= c.Max.X {
+				c.FillText(style, vg.Point{X: at, Y: c.Max.Y - gap - style.Height(one.text)}, one.text)
+				free = at + width + gap
+			}
 		}
 	}
 }
 
 const dotRadius = vg.Length(1.3)
 
-type dots struct {
-	xys   plotter.XYs
-	color color.RGBA
-}
-
-// Plot implements [plot.Plotter].
-func (d dots) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	var centers []vg.Point
-	for _, xy := range d.xys {
-		if at := (vg.Point{X: x(xy.X), Y: y(xy.Y)}); c.Contains(at) {
-			centers = append(centers, at)
+func dots(xys plotter.XYs, color color.RGBA) plotFunc {
+	return func(c draw.Canvas, p *plot.Plot) {
+		x, y := p.Transforms(&c)
+		var centers []vg.Point
+		for _, xy := range xys {
+			if at := (vg.Point{X: x(xy.X), Y: y(xy.Y)}); c.Contains(at) {
+				centers = append(centers, at)
+			}
 		}
-	}
-	c.SetColor(d.color)
-	if inline, ok := innermost(c).(*inlineCanvas); ok {
-		inline.fillDots(centers)
-		return
-	}
-	for _, at := range centers {
-		draw.CircleGlyph{}.DrawGlyph(&c, draw.GlyphStyle{Radius: dotRadius}, at)
+		c.SetColor(color)
+		if inline, ok := innermost(c).(*inlineCanvas); ok {
+			inline.fillDots(centers)
+			return
+		}
+		for _, at := range centers {
+			draw.CircleGlyph{}.DrawGlyph(&c, draw.GlyphStyle{Radius: dotRadius}, at)
+		}
 	}
 }
 
@@ -337,27 +328,21 @@ const (
 	visible   = vg.Length(0.3)
 )
 
-// stems are values at moments, each drawn as a thin line from zero.
-type stems plotter.XYs
-
-// Plot implements [plot.Plotter].
-func (s stems) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	highest := map[int]vg.Length{} // of the stems that cover each other, by their place
-	var places []int
-	for _, xy := range s {
-		place := int(math.Round(float64(x(xy.X) / stemWidth)))
-		if _, known := highest[place]; !known {
-			places = append(places, place)
+// stems draws each value at its moment as a thin line from zero.
+func stems(xys plotter.XYs) plotFunc {
+	return func(c draw.Canvas, p *plot.Plot) {
+		x, y := p.Transforms(&c)
+		highest := map[int]vg.Length{} // of the stems that cover each other, by their place
+		for _, xy := range xys {
+			place := int(math.Round(float64(x(xy.X) / stemWidth)))
+			highest[place] = max(highest[place], min(y(xy.Y), c.Max.Y))
 		}
-		highest[place] = max(highest[place], min(y(xy.Y), c.Max.Y))
-	}
-	style := draw.LineStyle{Color: gray(), Width: stemWidth}
-	for _, place := range places { // one by one: a single path of many lines takes much longer to draw in pixels
-		if highest[place]-y(0) < visible {
-			continue
+		style := draw.LineStyle{Color: gray(), Width: stemWidth}
+		for _, place := range slices.Sorted(maps.Keys(highest)) { // one by one: a path of many lines takes much longer to draw in pixels
+			if highest[place]-y(0) >= visible {
+				at := stemWidth * vg.Length(place)
+				c.StrokeLine2(style, at, y(0), at, highest[place])
+			}
 		}
-		at := stemWidth * vg.Length(place)
-		c.StrokeLine2(style, at, y(0), at, highest[place])
 	}
 }

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"image"
 	"image/png"
 	"io"
 	"math"
 	"slices"
 
-	"git.sr.ht/~sbinet/gg"
 	"github.com/google/renameio/v2"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -256,14 +254,12 @@ func (f Figure) Write(path, format string) error {
 // writePNG draws the figure in pixels. It prefers speed to a small file, which is only for a screen.
 func (f Figure) writePNG(out io.Writer) error {
 	width, height := f.size()
-	pixels := image.NewRGBA(image.Rect(0, 0, pixelsOf(width), pixelsOf(height)))
-	context := gg.NewContextForRGBA(pixels) // without it, the canvas would copy the image
-	context.SetLineCapButt()
-	context.InvertY()
-	canvas := vgimg.NewWith(vgimg.UseImageWithContext(pixels, context), vgimg.UseDPI(resolution))
+	canvas := vgimg.NewWith(vgimg.UseWH(wholePixels(width), wholePixels(height)), vgimg.UseDPI(resolution))
 	f.drawOn(draw.New(canvas))
 	fast := png.Encoder{CompressionLevel: png.BestSpeed}
-	return fast.Encode(out, pixels)
+	return fast.Encode(out, canvas.Image())
 }
 
-func pixelsOf(length vg.Length) int { return int(math.Ceil(float64(length / vg.Inch * resolution))) }
+func wholePixels(length vg.Length) vg.Length {
+	return vg.Length(math.Ceil(float64(length/vg.Inch*resolution))) / resolution * vg.Inch
+}

@@ -12,18 +12,18 @@ import (
 
 // herdSizes draws the cumulative distribution of herd sizes under the largest number of clients. At each number of notifications, a
 // curve shows the share of transactions that caused at most this number.
-func (s *Set) herdSizes() ([]Figure, error) {
+func (s *Set) herdSizes() []Figure {
 	groups := s.atMost()
 	herds := list.Map(groups, group.herd)
 	largest := list.Largest(list.Map(herds, results.Herd.Max))
 	if largest < 2 {
-		return nil, nil
+		return nil
 	}
 	first := herds[0]
 	alike := !slices.ContainsFunc(herds, func(h results.Herd) bool { return h.Max() != first.Max() || h.Quantile(0.5) != first.Quantile(0.5) })
 	if alike && groups[0].Kind != results.Application {
 		s.without("the herd sizes of all variants are alike, at most %d", largest)
-		return nil, nil
+		return nil
 	}
 	p := newPlot("", "notifications caused by one transaction", "cumulative share of transactions, %")
 	var legend []entry
@@ -40,7 +40,7 @@ func (s *Set) herdSizes() ([]Figure, error) {
 		logarithmic(&p.X, &p.X.Label.Text, 0.9, float64(largest)*1.1)
 	}
 	p.Y.Min, p.Y.Max = 0, 105
-	return []Figure{gridOf([]*plot.Plot{p}, legend)}, nil
+	return []Figure{gridOf([]*plot.Plot{p}, legend)}
 }
 
 // ends returns the points at which a curve of steps has risen by at least 5.
@@ -73,7 +73,7 @@ func steps(h results.Herd, largest int) plotter.XYs {
 
 func (g group) herd() results.Herd {
 	counts := map[int]int64{}
-	for _, d := range g.docs {
+	for _, d := range g.Repeats {
 		for _, size := range d.Herd.Sizes {
 			counts[size.Size] += size.Count
 		}

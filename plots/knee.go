@@ -18,12 +18,12 @@ const kneeRoom = 3
 
 // knee draws the p99 of the response times against the offered rate. A variant's knee is the rate at which its curve rises. A cross at
 // the top marks a rate beyond the capacity, for which there are no response times.
-func (s *Set) knee() ([]Figure, error) {
+func (s *Set) knee() []Figure {
 	q := quantityOf(metric.Quantile(results.ResponsePhase, 99))
 	all := s.seriesOf(q, func(g group) (x int, place string) { return g.Rate, fmt.Sprintf(", %d/s", g.Rate) })
 	times := values(all)
 	if len(times) == 0 {
-		return nil, nil
+		return nil
 	}
 	p := newPlot(q.label, "operations per second offered", "")
 	for _, one := range all {
@@ -34,7 +34,7 @@ func (s *Set) knee() ([]Figure, error) {
 	rates := s.rates()
 	logarithmic(&p.X, &p.X.Label.Text, float64(rates[0])*0.9, float64(rates[len(rates)-1])*1.1)
 	logarithmic(&p.Y, &p.Title.Text, bottom, top)
-	return []Figure{gridOf([]*plot.Plot{p}, legend)}, nil
+	return []Figure{gridOf([]*plot.Plot{p}, legend)}
 }
 
 // addCrosses marks the rates beyond the capacity of each variant, one variant below the other from a height on, and returns their

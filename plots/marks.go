@@ -90,7 +90,7 @@ const glyphRadius = vg.Length(3)
 func addSpots(p *plot.Plot, l look, radius vg.Length, all ...spot) {
 	if len(all) > 0 {
 		xys := list.Map(all, func(s spot) plotter.XY { return s.XY })
-		p.Add(&plotter.Scatter{XYs: xys, GlyphStyle: l.style(radius)}, spots(all))
+		p.Add(&plotter.Scatter{XYs: xys, GlyphStyle: l.style(radius)}, spots(all...))
 	}
 }
 
@@ -100,19 +100,24 @@ type spot struct {
 	text string // empty if it has no numbers
 }
 
-// spots are the spots of a plot. They are invisible: only an [inlineCanvas] draws them.
-type spots []spot
+// plotFunc is a [plot.Plotter] that takes no room from the data.
+type plotFunc func(c draw.Canvas, p *plot.Plot)
 
 // Plot implements [plot.Plotter].
-func (s spots) Plot(c draw.Canvas, p *plot.Plot) {
-	inline, ok := innermost(c).(*inlineCanvas)
-	if !ok {
-		return
-	}
-	x, y := p.Transforms(&c)
-	for _, one := range s {
-		if at := (vg.Point{X: x(one.X), Y: y(one.Y)}); one.text != "" && c.Contains(at) {
-			inline.spot(at, one.text)
+func (f plotFunc) Plot(c draw.Canvas, p *plot.Plot) { f(c, p) }
+
+// spots returns spots for a plot. They are invisible: only an [inlineCanvas] draws them.
+func spots(all ...spot) plotFunc {
+	return func(c draw.Canvas, p *plot.Plot) {
+		inline, ok := innermost(c).(*inlineCanvas)
+		if !ok {
+			return
+		}
+		x, y := p.Transforms(&c)
+		for _, one := range all {
+			if at := (vg.Point{X: x(one.X), Y: y(one.Y)}); one.text != "" && c.Contains(at) {
+				inline.spot(at, one.text)
+			}
 		}
 	}
 }
@@ -127,44 +132,32 @@ func innermost(c draw.Canvas) vg.Canvas {
 	}
 }
 
-// note is a text to the right of a point. Unlike [plotter.Labels], it takes no room from the data.
-type note struct {
-	at   plotter.XY
-	text string
-}
-
-// Plot implements [plot.Plotter].
-func (n note) Plot(c draw.Canvas, p *plot.Plot) {
-	x, y := p.Transforms(&c)
-	style := textStyle(noteSize)
-	style.YAlign = draw.YCenter
-	c.FillText(style, vg.Point{X: x(n.at.X) + 7, Y: y(n.at.Y)}, n.text)
-}
-
-type upright struct {
-	at    float64
-	style draw.LineStyle
-}
-
-// Plot implements [plot.Plotter].
-func (l upright) Plot(c draw.Canvas, p *plot.Plot) {
-	x, _ := p.Transforms(&c)
-	if at := x(l.at); at >= c.Min.X && at <= c.Max.X {
-		c.StrokeLine2(l.style, at, c.Min.Y, at, c.Max.Y)
+// note returns a text to the right of a point.
+func note(at plotter.XY, text string) plotFunc {
+	return func(c draw.Canvas, p *plot.Plot) {
+		x, y := p.Transforms(&c)
+		style := textStyle(noteSize)
+		style.YAlign = draw.YCenter
+		c.FillText(style, vg.Point{X: x(at.X) + 7, Y: y(at.Y)}, text)
 	}
 }
 
-type band struct {
-	from, to float64
-	color    color.Color
+func upright(at float64, style draw.LineStyle) plotFunc {
+	return func(c draw.Canvas, p *plot.Plot) {
+		x, _ := p.Transforms(&c)
+		if at := x(at); at >= c.Min.X && at <= c.Max.X {
+			c.StrokeLine2(style, at, c.Min.Y, at, c.Max.Y)
+		}
+	}
 }
 
-// Plot implements [plot.Plotter].
-func (b band) Plot(c draw.Canvas, p *plot.Plot) {
-	x, _ := p.Transforms(&c)
-	left, right := max(x(b.from), c.Min.X), min(x(b.to), c.Max.X)
-	if right >= left {
-		c.FillPolygon(b.color, []vg.Point{{X: left, Y: c.Min.Y}, {X: right, Y: c.Min.Y}, {X: right, Y: c.Max.Y}, {X: left, Y: c.Max.Y}})
+func band(from, to float64, color color.Color) plotFunc {
+	return func(c draw.Canvas, p *plot.Plot) {
+		x, _ := p.Transforms(&c)
+		left, right := max(x(from), c.Min.X), min(x(to), c.Max.X)
+		if right >= left {
+			c.FillPolygon(color, []vg.Point{{X: left, Y: c.Min.Y}, {X: right, Y: c.Min.Y}, {X: right, Y: c.Max.Y}, {X: left, Y: c.Max.Y}})
+		}
 	}
 }
 

@@ -86,8 +86,8 @@ func timed(d *results.Document, phase string) bool {
 	return ok
 }
 
-func ofMetrics(metrics func(*Set) []string) func(*Set) ([]Figure, error) {
-	return func(s *Set) ([]Figure, error) { return s.metricFigure(metrics(s)), nil }
+func ofMetrics(metrics func(*Set) []string) func(*Set) []Figure {
+	return func(s *Set) []Figure { return s.metricFigure(metrics(s)) }
 }
 
 // metricFigure returns a figure with a panel for each of the metrics in which variants or numbers of clients differ, or none. The other
@@ -229,7 +229,7 @@ func (s *Set) formulas(q quantity) []series {
 	for _, variant := range s.variants() {
 		f := series{look: variant[0].look}
 		for _, g := range variant {
-			cost, stated := g.docs[0].Expected.Costs[q.Name]
+			cost, stated := g.Repeats[0].Expected.Costs[q.Name]
 			measured, ok := g.Metrics[q.Name]
 			if !stated || !ok || cost.Value > nearFormula*measured.Value {
 				f.points = nil
@@ -285,7 +285,7 @@ func rowPanel(q quantity, all []series, named bool) *plot.Plot {
 				addLine(p, plotter.XYs{{X: pt.low, Y: row}, {X: pt.high, Y: row}}, solid(one.look.color))
 			}
 			addSpots(p, one.look, glyphRadius+0.5, spot{plotter.XY{X: pt.value, Y: row}, pt.text})
-			p.Add(note{plotter.XY{X: pt.high, Y: row}, q.format(pt.value)})
+			p.Add(note(plotter.XY{X: pt.high, Y: row}, q.format(pt.value)))
 		}
 	}
 	if setScale(&p.X, &p.Title.Text, values(all)); p.X.Min > 0 {

@@ -79,7 +79,7 @@ func pairsPanel(pairings []report.Pairing, name string, labels []string) *plot.P
 func gainsPanel(pairings []report.Pairing) *plot.Plot {
 	labels := blank(len(pairings))
 	panel := rowsPlot("gain, times better", labels)
-	panel.Add(upright{1, thin(gray())})
+	panel.Add(upright(1, thin(gray())))
 	low, high := 1.0, 1.0
 	for i, p := range pairings {
 		g, row := p.Gains[0], rowOf(i, labels)
@@ -88,7 +88,7 @@ func gainsPanel(pairings []report.Pairing) *plot.Plot {
 			addLine(panel, plotter.XYs{{X: 1, Y: row}, {X: f, Y: row}}, solid(toLook().color))
 			addSpots(panel, toLook(), glyphRadius-0.5, spot{XY: plotter.XY{X: f, Y: row}})
 		}
-		panel.Add(note{plotter.XY{X: max(g.Factor, 1), Y: row}, g.Text})
+		panel.Add(note(plotter.XY{X: max(g.Factor, 1), Y: row}, g.Text))
 	}
 	logarithmic(&panel.X, &panel.Title.Text, low*0.8, high*math.Pow(high/low, 1.1)*4) // room for the names of the metrics, without ticks
 	most := high

@@ -13,34 +13,30 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-func (s *Set) percentiles() ([]Figure, error) {
+func (s *Set) percentiles() []Figure {
 	var panels []*plot.Plot
 	drawn := map[string]bool{}
 	for _, phase := range s.phases() {
-		p, err := s.percentilePanel(phase, drawn)
-		if err != nil {
-			return nil, err
-		}
-		if p != nil {
+		if p := s.percentilePanel(phase, drawn); p != nil {
 			panels = append(panels, p)
 		}
 	}
 	if len(panels) == 0 {
-		return nil, nil
+		return nil
 	}
 	shown := list.Where(s.atMost(), func(g group) bool { return drawn[g.Variant] })
-	return []Figure{gridOf(panels, list.Map(shown, func(g group) entry { return lineEntry(g.Variant, g.look) }))}, nil
+	return []Figure{gridOf(panels, list.Map(shown, func(g group) entry { return lineEntry(g.Variant, g.look) }))}
 }
 
 // percentilePanel draws one phase, and adds the variants that it draws to drawn. Each has one curve, which merges the histograms of its
 // repeats and ends where a percentile would depend on a single sample. It returns nil if no variant has a curve.
-func (s *Set) percentilePanel(phase string, drawn map[string]bool) (*plot.Plot, error) {
+func (s *Set) percentilePanel(phase string, drawn map[string]bool) *plot.Plot {
 	p := newPlot(phase+", ms", "percentile, all repeats merged", "")
 	low, high, tail := math.Inf(1), 0.0, 10.0
 	for _, g := range s.atMost() {
-		xys, err := percentileCurve(g.docs, phase)
+		xys, err := percentileCurve(g.Repeats, phase)
 		if err != nil {
-			return nil, err
+			s.without("no percentiles of %s of %s: %v", phase, g.Variant, err)
 		}
 		if len(xys) < 2 {
 			continue
@@ -51,7 +47,7 @@ func (s *Set) percentilePanel(phase string, drawn map[string]bool) (*plot.Plot, 
 		g.addPercentiles(p, phase, xys)
 	}
 	if high == 0 {
-		return nil, nil
+		return nil
 	}
 	p.X.Scale, p.X.Min, p.X.Max = plot.LogScale{}, 1, tail
 	p.X.Tick.Marker = plot.TickerFunc(tailTicks)
@@ -59,7 +55,7 @@ func (s *Set) percentilePanel(phase string, drawn map[string]bool) (*plot.Plot, 
 	if high > logFrom*low {
 		logarithmic(&p.Y, &p.Title.Text, low*0.8, high*1.3)
 	}
-	return p, nil
+	return p
 }
 
 func (g group) addPercentiles(p *plot.Plot, phase string, xys plotter.XYs) {

@@ -27,7 +27,7 @@ type kind struct {
 	name, shows string
 	swept       bool // the figure is about open loads at several rates, which have no other figures
 	// draw returns figures without a name. Their own titles are added to the kind's.
-	draw func(*Set) ([]Figure, error)
+	draw func(*Set) []Figure
 }
 
 // kinds returns the kinds of figures in their order. A new kind is added here, and with its question to docs/plots.md, in the same order.
@@ -48,41 +48,32 @@ func kinds() []kind {
 	}
 }
 
-func (s *Set) draw() error {
+func (s *Set) draw() {
 	s.NotDrawn.Set = s.Name
 	n := s.mostClients()
 	for _, k := range kinds() {
 		if k.swept != (len(s.rates()) > 1) {
 			continue
 		}
-		figures, err := k.draw(s)
-		if err != nil {
-			return fmt.Errorf("draw %s-%s: %w", s.Name, k.name, err)
-		}
-		for _, f := range figures {
+		for _, f := range k.draw(s) {
 			fill := strings.NewReplacer("VARIANT", f.variant, "N clients", clientsText(n), "N", strconv.Itoa(n))
 			f.Name, f.Shows, f.Subject = s.Name+"-"+fill.Replace(k.name), fill.Replace(k.shows)+f.Shows, s.subject(f)
 			s.Figures = append(s.Figures, f)
 		}
 	}
-	return nil
 }
 
 // Figures returns all figures of the documents, scenario by scenario, and a list of the figures that are not drawn.
-func Figures(docs []*results.Document) ([]Figure, []NotDrawn, error) {
-	sets, err := Sets(docs)
-	if err != nil {
-		return nil, nil, err
-	}
+func Figures(docs []*results.Document) ([]Figure, []NotDrawn) {
 	var figures []Figure
 	var notDrawn []NotDrawn
-	for _, s := range sets {
+	for _, s := range Sets(docs) {
 		figures = append(figures, s.Figures...)
 		if len(s.NotDrawn.Texts()) > 0 {
 			notDrawn = append(notDrawn, s.NotDrawn)
 		}
 	}
-	return append(figures, Overview(docs)...), notDrawn, nil
+	return append(figures, Overview(docs)...), notDrawn
 }
 
 // WriteAll stores figures in a folder, which it creates, in each of the formats. It returns the files, the formats of one figure after each

@@ -201,9 +201,7 @@ func run(t *testing.T) []*results.Document {
 
 func figures(t *testing.T, docs []*results.Document) ([]plots.Figure, []plots.NotDrawn) {
 	t.Helper()
-	drawn, not, err := plots.Figures(docs)
-	must.Do(t, err)
-	return drawn, not
+	return plots.Figures(docs)
 }
 
 func draw(t *testing.T, docs []*results.Document, formats ...string) (dir string, names []string) {
@@ -286,6 +284,16 @@ func TestLittleData(t *testing.T) {
 		if _, got := draw(t, tt.docs, "svg"); !slices.Equal(got, tt.want) {
 			t.Errorf("%s: drew %v, want %v", tt.name, got, tt.want)
 		}
+	}
+}
+
+// A distribution that cannot be read is left out, and named.
+func TestDamagedHistogram(t *testing.T) {
+	d := measured(t, "predecessor-watch", "optimized", 1, 1)
+	d.Histograms["acquire"] = results.Histogram{Samples: 9, HDR: "?"}
+	drawn, not := figures(t, []*results.Document{d})
+	if len(drawn) != 1 || len(not) != 1 || !strings.Contains(not[0].String(), "no percentiles of acquire of predecessor-watch: decode histogram") {
+		t.Errorf("%d figures, not drawn: %v", len(drawn), not)
 	}
 }
 

@@ -115,13 +115,13 @@ func seriesQuantities(phase string) []seriesQuantity {
 
 // overTime draws the time series of the middle repeat of each variant under the largest number of clients. It leaves out short
 // measurements, and those in lockstep, whose pace zkbench sets.
-func (s *Set) overTime() ([]Figure, error) {
+func (s *Set) overTime() []Figure {
 	groups := list.Where(s.atMost(), func(g group) bool {
 		d := g.middle()
 		return d.Series != nil && !d.Lockstep() && lengthOf(d) > shortestSeries
 	})
 	if len(groups) == 0 {
-		return nil, nil
+		return nil
 	}
 	tracks := tracksOf(groups)
 	panels := seriesPanels(tracks)
@@ -132,16 +132,16 @@ func (s *Set) overTime() ([]Figure, error) {
 	f.legend = list.Map(tracks, func(t track) entry {
 		return entry{t.doc.Variant, []plot.Thumbnailer{&plotter.Line{LineStyle: t.style}}}
 	})
-	return []Figure{f}, nil
+	return []Figure{f}
 }
 
 // seriesPanels returns a panel for each quantity that has values, with a common time axis. Faults and stages are the same for all
 // tracks.
 func seriesPanels(tracks []track) []*plot.Plot {
 	d := tracks[0].doc
-	marks := faultsSince(d, d.Window.Start, d.Window.End, time.Duration.Seconds)
-	behind, caption := drawnFaults(marks), "shaded: outside the window"
-	if len(marks) > 0 {
+	behind, labels := faultMarks(d, d.Window.Start, d.Window.End, time.Duration.Seconds)
+	caption := "shaded: outside the window"
+	if labels != nil {
 		caption = "gray: outside the window; lines, yellow: faults"
 	}
 	for i, stage := range d.Stages {
@@ -150,7 +150,7 @@ func seriesPanels(tracks []track) []*plot.Plot {
 		}
 		if i > 0 {
 			style := draw.LineStyle{Color: gray(), Width: 0.7, Dashes: []vg.Length{3, 3}}
-			behind = append(behind, upright{(stage.Start - d.Window.Start).Seconds(), style})
+			behind = append(behind, upright((stage.Start-d.Window.Start).Seconds(), style))
 		}
 	}
 	var panels []*plot.Plot
@@ -163,8 +163,8 @@ func seriesPanels(tracks []track) []*plot.Plot {
 	for i, t := range tracks {
 		t.addStalls(panels[0], i)
 	}
-	if len(marks) > 0 { // room above the data for their names
-		panels[0].Add(faultLabels(marks))
+	if labels != nil { // room above the data for the names of faults
+		panels[0].Add(labels...)
 		panels[0].Y.Max /= 1 - markRow
 	}
 	showTimes(panels[len(panels)-1], fmt.Sprintf("time since the window began, s (%s; bars below: stalls)", caption))
@@ -190,7 +190,7 @@ func seriesPanel(tracks []track, label string, lines []plotter.XYs, behind []plo
 	if low > 0 && high > 100*low {
 		logarithmic(&p.Y, &p.Title.Text, low*0.8, high*1.3)
 	}
-	p.Add(band{p.X.Min, 0, shadeColor()}, band{end, p.X.Max, shadeColor()})
+	p.Add(band(p.X.Min, 0, shadeColor()), band(end, p.X.Max, shadeColor()))
 	p.Add(behind...)
 	for i, t := range tracks {
 		for _, piece := range t.pieces(lines[i]) {

@@ -24,17 +24,16 @@ type Set struct {
 
 type group struct {
 	summary.Row
-	docs []*results.Document
 	look look
 }
 
-func (g group) middle() *results.Document { return g.docs[len(g.docs)/2] }
+func (g group) middle() *results.Document { return g.Repeats[len(g.Repeats)/2] }
 
 const fewestRates = 3
 
 // Sets returns the documents in sets with their figures, those of open loads at several rates first. Documents of different loads,
 // engines, versions or machines are in different sets. Documents whose numbers must not be used are left out.
-func Sets(docs []*results.Document) ([]Set, error) {
+func Sets(docs []*results.Document) []Set {
 	drawable := list.Where(grouping.WithoutUnfinished(docs), (*results.Document).Drawable)
 	others := list.Where(drawable, func(d *results.Document) bool { return d.Rate == 0 })
 	var sets []Set
@@ -53,19 +52,14 @@ func Sets(docs []*results.Document) ([]Set, error) {
 		if used[s.Name]++; used[s.Name] > 1 {
 			s.Name = fmt.Sprintf("%s-%d", s.Name, used[s.Name])
 		}
-		if err := s.draw(); err != nil {
-			return nil, err
-		}
+		s.draw()
 	}
-	return sets, nil
+	return sets
 }
 
 func newSet(docs []*results.Document) Set {
-	s := Set{Name: docs[0].Scenario.Name + "-" + docs[0].Environment.Engine, Docs: docs}
-	looks, rows := looksOf(docs), summary.Of(docs)
-	for i, g := range grouping.Repeats(docs) {
-		s.groups = append(s.groups, group{rows[i], g, looks[rows[i].Variant]})
-	}
+	s, looks := Set{Name: docs[0].Scenario.Name + "-" + docs[0].Environment.Engine, Docs: docs}, looksOf(docs)
+	s.groups = list.Map(summary.Of(docs), func(r summary.Row) group { return group{r, looks[r.Variant]} })
 	if rates := s.rates(); len(rates) == 1 && rates[0] > 0 {
 		s.Name += fmt.Sprintf("-rate%d", rates[0])
 	}

@@ -60,7 +60,7 @@ ensemble/process:         ensemble
 ensemble/external:        ensemble dial wire
 ensemble/embedded:        ensemble dial wire jute
 ensemble/auto:            ensemble container process external embedded
-ensemble/ensembletest:    ensemble auto embedded namespace results/must
+ensemble/ensembletest:    ensemble dial auto embedded namespace results/must
 ensemble/conformance:
 
 results/list:

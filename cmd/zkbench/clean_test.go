@@ -39,12 +39,12 @@ func TestClean(t *testing.T) {
 			paths = append(paths, "/app", chroot)
 		}
 		for _, path := range append(paths, chroot+"/zkbench-mine", chroot+"/data") {
-			must.Do(t, c.CreateZnode(t.Context(), path, 0))
+			must.Do(t, c.CreateTree(t.Context(), []string{path}, 0))
 		}
 		for path, owner := range map[string]namespace.Client{chroot + left: gone, chroot + used: c, chroot + old: gone} {
 			must.Do(t, owner.Create(t.Context(), path, 30*time.Second))
 		}
-		must.Do(t, c.CreateZnode(t.Context(), chroot+old+"/m1", 0))
+		must.Do(t, c.CreateTree(t.Context(), []string{chroot + old + "/m1"}, 0))
 		ensembletest.End(t, gone.Conn, c.Conn, chroot+left+"/owner")
 		servers := server.Addr() + chroot
 		for _, tt := range []struct {

@@ -238,7 +238,7 @@ func (a *app) finishObserving(o *observation, f observeFlags) error {
 	if f.out != "" {
 		errs = append(errs, o.saveDocument(f))
 	}
-	errs = append(errs, o.proxy.Close())
+	o.proxy.Close()
 	fmt.Fprint(a.stdout, report.Text(connections, a.width()))
 	if f.json != "" {
 		errs = append(errs, store.WriteJSON(f.json, struct {

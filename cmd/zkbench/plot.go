@@ -70,10 +70,7 @@ func (a *app) plot(args []string, f plotFlags) error {
 	if len(f.sides.Across)+len(f.sides.Metrics) > 0 {
 		return usage(errors.New("--across and --metrics are about the comparison of two runs: name both"))
 	}
-	figures, notDrawn, err := plots.Figures(docs)
-	if err != nil {
-		return err
-	}
+	figures, notDrawn := plots.Figures(docs)
 	a.noteLeftOut(docs)
 	return a.writeFigures(figures, notDrawn, f)
 }

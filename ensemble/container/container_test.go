@@ -35,25 +35,6 @@ func left(ctx context.Context) string {
 	return ""
 }
 
-func TestLiveEngine(t *testing.T) {
-	require(t)
-	ensembletest.CheckEngine(t, ensembletest.Engine[*container.Ensemble]{
-		Name: name, Up: container.Up,
-		Find: func(ctx context.Context) error { _, err := container.Find(ctx, name); return err },
-		Down: func(ctx context.Context) (int, error) {
-			removed, err := container.Down(ctx, name)
-			if removed.Networks != 2 || removed.Volumes < ensemble.Size {
-				t.Errorf("down removed %s", removed)
-			}
-			return removed.Containers, err
-		},
-		Left: left,
-		TxnLog: func(path string, inMemory bool) bool {
-			return strings.Contains(path, "datalog") && inMemory == (path == "/datalog/version-2 (tmpfs on tmpfs)")
-		},
-	})
-}
-
 func TestLiveFailedStartLeavesNothing(t *testing.T) {
 	require(t)
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)

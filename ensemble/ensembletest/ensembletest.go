@@ -82,17 +82,9 @@ func turn(ctx context.Context, name string) (*ensemble.FileLock, error) {
 	}
 }
 
-// open starts the ensemble. It tries twice, because a busy machine may delay the quorum for too long.
+// open starts the ensemble. It tries twice, because a busy machine may delay the quorum for too long. It returns an error instead of the
+// embedded server, which has its own tests.
 func open(ctx context.Context, name string) (ensemble.Ensemble, error) {
-	e, err := openReal(ctx, name)
-	if errors.Is(err, ensemble.ErrNotStarted) && ctx.Err() == nil {
-		e, err = openReal(ctx, name)
-	}
-	return e, err
-}
-
-// openReal returns an error instead of the embedded server, which has its own tests.
-func openReal(ctx context.Context, name string) (ensemble.Ensemble, error) {
 	var why strings.Builder
 	opts := ensemble.Options{Name: name, Progress: &why}
 	engine, err := auto.Resolve(ctx, auto.Choice{}, opts)
@@ -103,7 +95,11 @@ func openReal(ctx context.Context, name string) (ensemble.Ensemble, error) {
 		return nil, fmt.Errorf("%w: %s", ensemble.ErrUnavailable, why.String())
 	}
 	opts.Progress = os.Stderr
-	return auto.Open(ctx, auto.Choice{Engine: string(engine)}, opts)
+	e, err := auto.Open(ctx, auto.Choice{Engine: string(engine)}, opts)
+	if errors.Is(err, ensemble.ErrNotStarted) && ctx.Err() == nil {
+		e, err = auto.Open(ctx, auto.Choice{Engine: string(engine)}, opts)
+	}
+	return e, err
 }
 
 // Embedded starts servers on ports, which end with the test.

@@ -4,6 +4,7 @@ import (
 	"net"
 	"testing"
 
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/results/must"
 )
 
@@ -12,17 +13,11 @@ func Listen(t testing.TB, serve func(net.Conn)) (address string) {
 	t.Helper()
 	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				serve(conn)
-			}()
-		}
-	}()
+	go dial.Accept(listener, func(error) {}, func(conn net.Conn) {
+		go func() {
+			defer conn.Close()
+			serve(conn)
+		}()
+	})
 	return listener.Addr().String()
 }

@@ -35,15 +35,9 @@ func Connections(t testing.TB, servers []ensemble.Server) int64 {
 	t.Helper()
 	var n int64
 	for _, s := range servers {
-		n += probe(t, s).Sessions
+		n += must.Get(ensemble.Srvr(t.Context(), s))(t).Sessions
 	}
 	return n
-}
-
-func probe(t testing.TB, s ensemble.Server) ensemble.Status {
-	t.Helper()
-	status := must.Get(ensemble.Probe(t.Context(), s))(t)
-	return status
 }
 
 // AwaitConnections returns when the servers have at most the given number of client connections. A server that has
@@ -67,7 +61,7 @@ func AwaitNoZnodes(t testing.TB, servers []ensemble.Server) {
 	t.Helper()
 	Await(t, func() string {
 		for _, s := range servers {
-			if n := probe(t, s).Znodes; n != ownZnodes {
+			if n := must.Get(ensemble.Srvr(t.Context(), s))(t).Znodes; n != ownZnodes {
 				return fmt.Sprintf("%s has %d znodes, want the %d of ZooKeeper itself", s.Name, n, ownZnodes)
 			}
 		}

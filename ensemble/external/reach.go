@@ -1,6 +1,7 @@
 package external
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,10 +96,10 @@ func (p *peer) named(err error) error {
 func (p *peer) ask(ctx context.Context) error {
 	asking, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	sniffed := make(chan port, 1)
+	sniffed := make(chan error, 1)
 	silence := time.AfterFunc(silenceTimeout, func() {
-		found := sniff(ctx, p.Addr)
-		if found != unknownPort {
+		found := sniff(ctx, p.Server)
+		if found != nil {
 			giveUp()
 		}
 		sniffed <- found
@@ -113,26 +114,20 @@ func (p *peer) ask(ctx context.Context) error {
 	case errors.Is(err, ensemble.ErrNotAllowed):
 		return p.named(err)
 	case neverSilent:
-		return explain(*p, sniff(ctx, p.Addr), err)
+		return cmp.Or(sniff(ctx, p.Server), p.explain(err))
 	default:
-		return explain(*p, <-sniffed, err)
+		return cmp.Or(<-sniffed, p.explain(err))
 	}
 }
 
 // resolve returns the addresses of a name, because each session must stay on one server: given a name with several addresses, the
 // client library would connect to any of them.
 func resolve(ctx context.Context, name string) ([]string, error) {
-	host, port, err := net.SplitHostPort(name)
-	if err != nil {
-		return nil, err
-	}
+	host, port, _ := net.SplitHostPort(name) // Parse has checked both
+	number, _ := strconv.Atoi(port)          // "02181" is the same port as "2181"
 	hosts, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {
 		return nil, fmt.Errorf("%s: the host's address is unknown: check its spelling, or give its IP address: %w", name, err)
-	}
-	number, err := strconv.Atoi(port) // "02181" is the same port as "2181"
-	if err != nil {
-		return nil, err
 	}
 	var addrs []string
 	for _, host := range hosts {
@@ -164,13 +159,8 @@ func isClosed(err error) bool {
 }
 
 // explain returns an error with advice for a port that accepts connections but does not answer like a ZooKeeper client port.
-func explain(p peer, found port, err error) error {
+func (p *peer) explain(err error) error {
 	switch {
-	case found == tlsPort:
-		return Mistake{fmt.Errorf("%s speaks TLS, which zkbench does not: give the server's plain client port (clientPort, usually 2181)",
-			p.Name)}
-	case found == webPort:
-		return Mistake{fmt.Errorf("%s is a web server, such as ZooKeeper's AdminServer: give the client port (clientPort, usually 2181)", p.Name)}
 	case isClosed(err):
 		return fmt.Errorf("%s closes connections without an answer: either it is no ZooKeeper client port, "+
 			"or it is out of connections for this address (maxClientCnxns): "+

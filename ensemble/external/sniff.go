@@ -4,37 +4,31 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
 	"sync"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/dial"
 )
 
-// port is the protocol of a port that does not answer like a ZooKeeper client port.
-type port string
-
-const (
-	tlsPort     port = "TLS"
-	webPort     port = "HTTP"
-	unknownPort port = ""
-)
-
-// sniff tests for TLS and HTTP in parallel until ctx ends. TLS takes precedence.
-func sniff(ctx context.Context, addr string) port {
+// sniff tests for TLS and HTTP in parallel until ctx ends. It returns an error that names the protocol, or nil. TLS takes precedence.
+func sniff(ctx context.Context, s ensemble.Server) error {
 	var tries sync.WaitGroup
 	var isTLS, isWeb bool
-	tries.Go(func() { isTLS = connected(ctx, addr, speaksTLS) })
-	tries.Go(func() { isWeb = connected(ctx, addr, speaksHTTP) })
+	tries.Go(func() { isTLS = connected(ctx, s.Addr, speaksTLS) })
+	tries.Go(func() { isWeb = connected(ctx, s.Addr, speaksHTTP) })
 	tries.Wait()
 	switch {
 	case isTLS:
-		return tlsPort
+		return Mistake{fmt.Errorf("%s speaks TLS, which zkbench does not: give the server's plain client port (clientPort, usually 2181)",
+			s.Name)}
 	case isWeb:
-		return webPort
+		return Mistake{fmt.Errorf("%s is a web server, such as ZooKeeper's AdminServer: give the client port (clientPort, usually 2181)", s.Name)}
 	default:
-		return unknownPort
+		return nil
 	}
 }
 

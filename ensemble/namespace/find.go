@@ -23,7 +23,7 @@ type Found struct {
 
 // List returns the paths of the roots below base, sorted by the time of their runs.
 func (c Client) List(ctx context.Context, base string) ([]string, error) {
-	if _, err := ask(ctx, c, func() (any, error) { return nil, ensemble.Fence(c.Conn) }); err != nil { // the server may lag behind
+	if err := c.ask(ctx, func() error { return ensemble.Fence(c.Conn) }); err != nil { // the server may lag behind
 		return nil, err
 	}
 	names, stat, err := c.children(ctx, cmp.Or(base, "/"))
@@ -70,10 +70,8 @@ func (c Client) Glance(ctx context.Context, root string) (f Found, there bool, e
 		return f, false, err
 	}
 	if timeout != nil {
-		f.InUse, f.Timeout = true, ensemble.SessionTimeout
-		if parsed, err := time.ParseDuration(string(timeout)); err == nil {
-			f.Timeout = parsed
-		}
+		parsed, _ := time.ParseDuration(string(timeout)) // zero unless zkbench has written it
+		f.InUse, f.Timeout = true, cmp.Or(parsed, ensemble.SessionTimeout)
 		return f, true, nil
 	}
 	data, err := c.get(ctx, root)
@@ -95,7 +93,8 @@ func (c Client) Examine(ctx context.Context, root string) (Found, error) {
 
 // get returns a znode's data. It is nil only if the znode does not exist.
 func (c Client) get(ctx context.Context, path string) ([]byte, error) {
-	data, err := ask(ctx, c, func() ([]byte, error) { data, _, err := c.Conn.Get(path); return data, err })
+	var data []byte
+	err := c.ask(ctx, func() (err error) { data, _, err = c.Conn.Get(path); return err })
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return nil, nil

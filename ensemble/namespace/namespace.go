@@ -38,22 +38,11 @@ type Client struct {
 
 // Create creates a root that belongs to the client's session. timeout is the timeout of that session.
 func (c Client) Create(ctx context.Context, root string, timeout time.Duration) error {
-	_, err := ask(ctx, c, func() ([]zk.MultiResponse, error) {
-		return c.Conn.Multi(
-			&zk.CreateRequest{Path: root, Data: []byte(mark), Acl: zk.WorldACL(zk.PermAll)},
-			&zk.CreateRequest{Path: root + "/" + ownerName, Data: []byte(timeout.String()), Acl: zk.WorldACL(zk.PermAll), Flags: zk.FlagEphemeral})
-	})
+	err := c.multi(ctx,
+		&zk.CreateRequest{Path: root, Data: []byte(mark), Acl: zk.WorldACL(zk.PermAll)},
+		&zk.CreateRequest{Path: root + "/" + ownerName, Data: []byte(timeout.String()), Acl: zk.WorldACL(zk.PermAll), Flags: zk.FlagEphemeral})
 	if err != nil {
 		return fmt.Errorf("create %s: %w", root, err)
-	}
-	return nil
-}
-
-// CreateZnode creates one persistent znode of n bytes.
-func (c Client) CreateZnode(ctx context.Context, path string, n int) error {
-	_, err := ask(ctx, c, func() (string, error) { return c.Conn.Create(path, make([]byte, n), 0, zk.WorldACL(zk.PermAll)) })
-	if err != nil {
-		return fmt.Errorf("create %s: %w", path, err)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -19,31 +20,25 @@ var ErrSilent = errors.New("the server does not answer")
 const Patience = 5 * time.Second
 
 // ask sends one request and waits for its answer, until ctx ends or the client's patience is over. The caller then closes the session,
-// which ends the goroutine of the request.
-func ask[T any](ctx context.Context, c Client, request func() (T, error)) (T, error) {
-	type answer struct {
-		value T
-		err   error
-	}
-	answers := make(chan answer, 1)
-	go func() {
-		value, err := request()
-		answers <- answer{value, err}
-	}()
-	patience := time.NewTimer(c.Patience)
-	defer patience.Stop()
-	var none T
+// which ends the goroutine of the request, and must not use what the request assigns.
+func (c Client) ask(ctx context.Context, request func() error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.Patience, fmt.Errorf("%w within %s", ErrSilent, c.Patience))
+	defer cancel()
+	answer := make(chan error, 1)
+	go func() { answer <- request() }()
 	select {
-	case a := <-answers:
-		if connectionLost(a.err) {
-			return none, fmt.Errorf("%w: %w", ErrSilent, a.err)
+	case err := <-answer:
+		if connectionLost(err) {
+			return fmt.Errorf("%w: %w", ErrSilent, err)
 		}
-		return a.value, a.err
+		return err
 	case <-ctx.Done():
-		return none, context.Cause(ctx)
-	case <-patience.C:
-		return none, fmt.Errorf("%w within %s", ErrSilent, c.Patience)
+		return context.Cause(ctx)
 	}
+}
+
+func (c Client) multi(ctx context.Context, operations ...any) error {
+	return c.ask(ctx, func() error { _, err := c.Conn.Multi(operations...); return err })
 }
 
 func connectionLost(err error) bool {
@@ -55,30 +50,27 @@ func connectionLost(err error) bool {
 func Connect(ctx context.Context, servers []ensemble.Server) (Client, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Patience, fmt.Errorf("%w within %s", ErrSilent, Patience))
 	defer cancel()
-	type result struct {
-		conn *zk.Conn
-		err  error
-	}
-	granted := make(chan result, len(servers))
-	for _, s := range servers {
-		go func() {
-			conn, err := ensemble.Connect(ctx, s, wire.NewLedger(time.Now()), nil)
-			granted <- result{conn, err}
-		}()
-	}
+	var mu sync.Mutex
 	var first *zk.Conn
 	var errs []error
-	for range servers {
-		switch r := <-granted; {
-		case r.err != nil:
-			errs = append(errs, r.err)
-		case first == nil:
-			first = r.conn
-			cancel()
-		default: // another server has granted a session at the same time
-			r.conn.Close()
-		}
+	var opening sync.WaitGroup
+	for _, s := range servers {
+		opening.Go(func() {
+			conn, err := ensemble.Connect(ctx, s, wire.NewLedger(time.Now()), nil)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err != nil:
+				errs = append(errs, err)
+			case first == nil:
+				first = conn
+				cancel()
+			default: // another server has granted a session at the same time
+				conn.Close()
+			}
+		})
 	}
+	opening.Wait()
 	if first == nil {
 		return Client{}, errors.Join(errs...)
 	}

@@ -55,11 +55,9 @@ func (c Client) walk(ctx context.Context, root string) (tree, error) {
 
 // children lists a znode. The stat is nil if the znode does not exist.
 func (c Client) children(ctx context.Context, path string) ([]string, *zk.Stat, error) {
+	var names []string
 	var stat *zk.Stat
-	names, err := ask(ctx, c, func() (names []string, err error) {
-		names, stat, err = c.Conn.Children(path)
-		return names, err
-	})
+	err := c.ask(ctx, func() (err error) { names, stat, err = c.Conn.Children(path); return err })
 	switch {
 	case errors.Is(err, zk.ErrNoNode):
 		return nil, nil, nil
@@ -77,10 +75,10 @@ const rounds = 10
 func (c Client) Remove(ctx context.Context, root string) (removed int, err error) {
 	for range rounds {
 		t, err := c.walk(ctx, root)
-		if err != nil || len(t.paths) == 0 {
+		if err != nil {
 			return removed, err
 		}
-		n, grew, err := c.removeTree(ctx, t)
+		n, grew, err := c.RemoveTree(ctx, t.paths)
 		removed += n
 		if err != nil || !grew {
 			return removed, err
@@ -97,30 +95,24 @@ func (c Client) CreateTree(ctx context.Context, paths []string, n int) error {
 		for _, path := range batch {
 			creates = append(creates, &zk.CreateRequest{Path: path, Data: data, Acl: zk.WorldACL(zk.PermAll)})
 		}
-		if _, err := ask(ctx, c, func() ([]zk.MultiResponse, error) { return c.Conn.Multi(creates...) }); err != nil {
+		if err := c.multi(ctx, creates...); err != nil {
 			return fmt.Errorf("create %s and %d more: %w", batch[0], len(batch)-1, err)
 		}
 	}
 	return nil
 }
 
-// RemoveTree deletes znodes whose paths are known. Each path follows the path of its parent. It is faster than Remove, which lists the
-// znodes first.
-func (c Client) RemoveTree(ctx context.Context, paths []string) error {
+// RemoveTree deletes znodes whose paths are known, each after its parent's. grew reports whether others have been created meanwhile. It is
+// faster than Remove, which lists the znodes first.
+func (c Client) RemoveTree(ctx context.Context, paths []string) (removed int, grew bool, err error) {
 	if len(paths) == 0 {
-		return nil
+		return 0, false, nil
 	}
-	_, _, err := c.removeTree(ctx, tree{paths: paths})
-	return err
-}
-
-// removeTree deletes the listed znodes. grew reports whether others have been created meanwhile.
-func (c Client) removeTree(ctx context.Context, t tree) (removed int, grew bool, err error) {
-	owner := t.paths[0] + "/" + ownerName
-	if i := slices.Index(t.paths, owner); i > 0 { // moved behind the root, so that one batch has both
-		t.paths = slices.Insert(slices.Delete(t.paths, i, i+1), 1, owner)
+	owner := paths[0] + "/" + ownerName
+	if i := slices.Index(paths, owner); i > 0 { // moved behind the root, so that one batch has both
+		paths = slices.Insert(slices.Delete(paths, i, i+1), 1, owner)
 	}
-	all := batches(t.paths, 0)
+	all := batches(paths, 0)
 	for _, batch := range slices.Backward(all) {
 		n, more, err := c.removeBatch(ctx, batch)
 		removed += n
@@ -158,7 +150,7 @@ func (c Client) removeBatch(ctx context.Context, paths []string) (removed int, g
 	for _, path := range slices.Backward(paths) {
 		deletes = append(deletes, &zk.DeleteRequest{Path: path, Version: -1})
 	}
-	_, err = ask(ctx, c, func() ([]zk.MultiResponse, error) { return c.Conn.Multi(deletes...) })
+	err = c.multi(ctx, deletes...)
 	switch {
 	case err == nil:
 		return len(paths), false, nil
@@ -166,7 +158,7 @@ func (c Client) removeBatch(ctx context.Context, paths []string) (removed int, g
 		return 0, false, fmt.Errorf("delete %s: %w", paths[0], err)
 	}
 	for _, path := range slices.Backward(paths) {
-		_, err := ask(ctx, c, func() (any, error) { return nil, c.Conn.Delete(path, -1) })
+		err := c.ask(ctx, func() error { return c.Conn.Delete(path, -1) })
 		switch {
 		case err == nil:
 			removed++

@@ -1,7 +1,6 @@
 package process_test
 
 import (
-	"context"
 	"errors"
 	"net"
 	"os"
@@ -29,32 +28,6 @@ func require(t *testing.T) (state string) {
 		must.Get(process.Down(name))(t)
 	})
 	return filepath.Join(cache, "zkbench", "process", name)
-}
-
-func logsInMemory() string {
-	folders, _ := filepath.Glob("/dev/shm/zkbench-*-" + name + "-*")
-	return strings.Join(folders, " ")
-}
-
-func TestLiveEngine(t *testing.T) {
-	state := require(t)
-	ensembletest.CheckEngine(t, ensembletest.Engine[*process.Ensemble]{
-		Name: name, Up: process.Up,
-		Find: func(context.Context) error { _, err := process.Find(name); return err },
-		Down: func(context.Context) (int, error) { return process.Down(name) },
-		Left: func(context.Context) string {
-			if _, err := os.Stat(state); errors.Is(err, os.ErrNotExist) {
-				return logsInMemory()
-			}
-			return state
-		},
-		TxnLog: func(path string, inMemory bool) bool {
-			if inMemory {
-				return strings.HasPrefix(path, "/dev/shm/zkbench-") && strings.Contains(path, "(tmpfs on ")
-			}
-			return strings.Contains(path, state) && logsInMemory() == "" // also of a run that has crashed
-		},
-	})
 }
 
 // thief listens on the first server's port for elections, after the ports have been chosen and before the servers start.

@@ -4,7 +4,7 @@ package proxy
 func (p *Proxy) Accounts() int {
 	p.accounts.mu.Lock()
 	defer p.accounts.mu.Unlock()
-	return len(p.accounts.all)
+	return len(p.accounts.byID)
 }
 
 // Sessions returns the number of sessions that exist, as far as their clients know and their connections show.
@@ -12,8 +12,8 @@ func (p *Proxy) Sessions() int {
 	p.accounts.mu.Lock()
 	defer p.accounts.mu.Unlock()
 	n := 0
-	for a := range p.accounts.all {
-		if a.id.Load() != 0 && !a.over.Load() && !a.silent {
+	for _, a := range p.accounts.byID {
+		if !a.over.Load() && !a.silent {
 			n++
 		}
 	}

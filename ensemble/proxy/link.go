@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -25,10 +26,7 @@ type link struct {
 	proxy    *Proxy
 	listener *listener
 	client   net.Conn
-
-	mu     sync.Mutex
-	server net.Conn // nil until it is open
-	isCut  bool
+	server   net.Conn // nil until it is open
 
 	pending []byte // of the client's first bytes, until its protocol is known
 	kind    opening
@@ -39,27 +37,7 @@ type link struct {
 
 type counting struct {
 	*wire.Tapped
-	account    *account
-	registered bool
-}
-
-func (c *counting) received(p []byte, all *accounts) {
-	c.Received(p)
-	if !c.registered && c.account.id.Load() != 0 {
-		all.register(c.account)
-		c.registered = true
-	}
-}
-
-func (l *link) cut() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.isCut = true
-	for _, conn := range []net.Conn{l.client, l.server} {
-		if conn != nil {
-			reset(conn)
-		}
-	}
+	account *account
 }
 
 // reset closes a connection so that the other side receives a reset instead of the end of the stream.
@@ -71,12 +49,17 @@ func reset(conn net.Conn) {
 }
 
 func (l *link) serve() {
-	if err := l.dial(); err != nil {
+	var err error
+	if l.server, err = l.listener.dial(dialTimeout); err != nil {
 		l.listener.shut()
 		l.happened(Unreachable, err.Error(), 0)
 		reset(l.client)
 		return
 	}
+	defer context.AfterFunc(l.proxy.dials, func() {
+		reset(l.client)
+		reset(l.server)
+	})()
 	var toClient sync.WaitGroup
 	toClient.Go(l.toClient)
 	l.toServer()
@@ -84,21 +67,6 @@ func (l *link) serve() {
 	l.client.Close()
 	l.server.Close()
 	l.settle()
-}
-
-func (l *link) dial() error {
-	conn, err := l.listener.dial(dialTimeout)
-	if err != nil {
-		return err
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.isCut {
-		conn.Close()
-		return net.ErrClosed
-	}
-	l.server = conn
-	return nil
 }
 
 func (l *link) toServer() {
@@ -127,7 +95,7 @@ func (l *link) toClient() {
 	for {
 		n, err := l.server.Read(buffer)
 		if c := l.counted.Load(); c != nil {
-			c.received(buffer[:n], l.proxy.accounts)
+			c.Received(buffer[:n])
 		}
 		if n > 0 {
 			if _, err := l.client.Write(buffer[:n]); err != nil {
@@ -179,7 +147,7 @@ func (l *link) begin(first []byte) {
 		a := l.proxy.accounts.join(l.wanted)
 		l.counted.Store(&counting{Tapped: a.ledger.Tapped(), account: a})
 	case command:
-		l.proxy.command()
+		l.proxy.count(func(s *Stats) { s.Commands++ })
 	case encrypted:
 		l.happened(Encrypted, "", 0)
 	case foreign:

@@ -25,9 +25,8 @@ type listener struct {
 	proxy  *Proxy
 	server string
 
-	mu      sync.Mutex
-	address string       // kept while connections are refused
-	socket  net.Listener // nil while connections are refused
+	mu     sync.Mutex
+	socket net.Listener // closed while connections are refused; nil before the first listen; only Start and serve change it
 
 	looking atomic.Bool // a second look is due
 }
@@ -35,11 +34,11 @@ type listener struct {
 func (l *listener) at() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.address
+	return l.socket.Addr().String()
 }
 
-func (l *listener) listen() error {
-	socket, err := (&net.ListenConfig{}).Listen(l.proxy.dials, "tcp", l.at())
+func (l *listener) listen(address string) error {
+	socket, err := (&net.ListenConfig{}).Listen(l.proxy.dials, "tcp", address)
 	if err != nil {
 		return err
 	}
@@ -48,7 +47,7 @@ func (l *listener) listen() error {
 	if err := l.proxy.dials.Err(); err != nil { // closed meanwhile
 		return errors.Join(err, socket.Close())
 	}
-	l.socket, l.address = socket, socket.Addr().String()
+	l.socket = socket
 	return nil
 }
 
@@ -58,26 +57,17 @@ func (l *listener) shut() {
 	defer l.mu.Unlock()
 	if l.socket != nil {
 		l.socket.Close()
-		l.socket = nil
 	}
-}
-
-func (l *listener) current() net.Listener {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.socket
 }
 
 func (l *listener) serve() {
 	for {
-		if socket := l.current(); socket != nil {
-			dial.Accept(socket, l.unreachable, func(conn net.Conn) { l.proxy.serve(&link{proxy: l.proxy, listener: l, client: conn}) })
-		}
+		dial.Accept(l.socket, l.unreachable, func(conn net.Conn) { l.proxy.serve(&link{proxy: l.proxy, listener: l, client: conn}) })
 		if !l.awaitServer() {
 			l.shut()
 			return
 		}
-		if err := l.listen(); err != nil && l.proxy.dials.Err() == nil {
+		if err := l.listen(l.at()); err != nil && l.proxy.dials.Err() == nil {
 			l.unreachable(err)
 		}
 	}

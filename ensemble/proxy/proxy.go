@@ -11,7 +11,6 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"sync"
@@ -79,7 +78,6 @@ type Proxy struct {
 	running   sync.WaitGroup
 
 	mu    sync.Mutex
-	links map[*link]struct{}
 	stats Stats
 }
 
@@ -88,17 +86,20 @@ func Start(ctx context.Context, c Config) (*Proxy, error) {
 	if len(c.Listen) > 0 && len(c.Listen) != len(c.Servers) {
 		return nil, fmt.Errorf("%d addresses to listen on for %d servers: give one for each", len(c.Listen), len(c.Servers))
 	}
-	stats := Stats{Incidents: map[IncidentKind]int64{}}
-	p := &Proxy{config: c, accounts: newAccounts(c.Epoch, c.Observer), links: map[*link]struct{}{}, stats: stats}
+	p := &Proxy{
+		config: c, stats: Stats{Incidents: map[IncidentKind]int64{}},
+		accounts: &accounts{epoch: c.Epoch, observer: c.Observer, byID: map[int64]*account{}},
+	}
 	p.dials, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	for i, server := range c.Servers {
-		l := &listener{proxy: p, server: server, address: "127.0.0.1:0"}
+		l, address := &listener{proxy: p, server: server}, "127.0.0.1:0"
 		if len(c.Listen) > 0 {
-			l.address = c.Listen[i]
+			address = c.Listen[i]
 		}
 		p.listeners = append(p.listeners, l)
-		if err := l.listen(); err != nil {
-			return nil, errors.Join(err, p.Close())
+		if err := l.listen(address); err != nil {
+			p.Close()
+			return nil, err
 		}
 	}
 	for _, l := range p.listeners {
@@ -108,6 +109,7 @@ func Start(ctx context.Context, c Config) (*Proxy, error) {
 	return p, nil
 }
 
+// sweep reports sessions that have had no connection for too long, until the proxy is closed.
 func (p *Proxy) sweep() {
 	ticker := time.NewTicker(sweepEvery)
 	defer ticker.Stop()
@@ -116,7 +118,9 @@ func (p *Proxy) sweep() {
 		case <-p.dials.Done():
 			return
 		case now := <-ticker.C:
-			p.accounts.sweep(now)
+			for _, a := range p.accounts.silent(now) {
+				p.config.Observer.Over(a.id.Load(), true)
+			}
 		}
 	}
 }
@@ -135,7 +139,6 @@ func (p *Proxy) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.stats
-	s.Open = int64(len(p.links))
 	s.Incidents = maps.Clone(p.stats.Incidents)
 	return s
 }
@@ -149,47 +152,34 @@ func (p *Proxy) serve(l *link) {
 		return
 	}
 	p.stats.Connections++
-	p.links[l] = struct{}{}
+	p.stats.Open++
 	p.running.Go(func() {
-		defer p.release(l)
+		defer p.count(func(s *Stats) { s.Open-- })
 		l.serve()
 	})
 }
 
-func (p *Proxy) release(l *link) {
+func (p *Proxy) count(change func(*Stats)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.links, l)
-}
-
-func (p *Proxy) command() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.stats.Commands++
+	change(&p.stats)
 }
 
 func (p *Proxy) happened(i Incident) {
 	i.At = time.Since(p.config.Epoch)
-	p.mu.Lock()
-	p.stats.Incidents[i.Kind]++
-	closed := p.dials.Err() != nil
-	p.mu.Unlock()
-	if !closed { // a connection that Close ends is not an incident
+	p.count(func(s *Stats) { s.Incidents[i.Kind]++ })
+	if p.dials.Err() == nil { // a connection that Close ends is not an incident
 		p.config.Observer.Happened(i)
 	}
 }
 
-// Close ends all connections. Every call returns only when all goroutines of the proxy have ended.
-func (p *Proxy) Close() error {
+// Close ends all connections. Every call returns only when they have ended, and the observer receives nothing more.
+func (p *Proxy) Close() {
 	p.mu.Lock()
-	p.stop()
-	for l := range p.links {
-		l.cut()
-	}
+	p.stop() // under the lock, so that no further connection is served
 	p.mu.Unlock()
 	for _, l := range p.listeners {
 		l.shut()
 	}
 	p.running.Wait()
-	return nil
 }

@@ -97,9 +97,7 @@ func start(t *testing.T, servers ...string) (*proxy.Proxy, *noted) {
 	t.Helper()
 	n := &noted{}
 	p := must.Get(proxy.Start(t.Context(), proxy.Config{Servers: servers, Epoch: time.Now(), Observer: n}))(t)
-	t.Cleanup(func() {
-		must.Do(t, p.Close())
-	})
+	t.Cleanup(p.Close)
 	return p, n
 }
 
@@ -464,7 +462,7 @@ func TestNothingIsLeft(t *testing.T) {
 		t.Errorf("%d accounts are left", n)
 	}
 	open, _ := openSession(t, p.Addresses()[0])
-	must.Do(t, p.Close())
+	p.Close()
 	if _, err := net.Dial("tcp", p.Addresses()[0]); err == nil {
 		t.Error("a closed proxy listens")
 	}

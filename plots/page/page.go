@@ -40,16 +40,12 @@ type Report struct {
 
 // Write writes the page. It has all figures of [plots.Figures], and for several runs also [plots.Compared].
 func Write(w io.Writer, r Report) error {
-	view, err := r.view()
-	if err != nil {
-		return err
-	}
 	inline := func(f plots.Figure) template.HTML { return template.HTML(f.Inline()) } // Inline escapes all texts, which a test checks
 	t, err := template.New("page").Funcs(template.FuncMap{"inline": inline}).Parse(layout)
 	if err != nil {
 		return fmt.Errorf("the page's template: %w", err)
 	}
-	return t.Execute(w, view)
+	return t.Execute(w, r.view())
 }
 
 type view struct {
@@ -68,7 +64,7 @@ type view struct {
 
 type fact struct{ Name, Value string }
 
-func (r Report) view() (view, error) {
+func (r Report) view() view {
 	css := style + plots.InlineStyle()
 	v := view{
 		Title:  "zkbench: " + strings.Join(list.Map(r.Sides, func(s compare.Side) string { return s.Name }), " and "),
@@ -77,11 +73,7 @@ func (r Report) view() (view, error) {
 		Facts: r.facts(), Doubts: r.doubts(), Compared: r.compared(),
 	}
 	for i, side := range r.Sides {
-		sections, err := r.sections(i, side)
-		if err != nil {
-			return v, err
-		}
-		v.Sections = append(v.Sections, sections...)
+		v.Sections = append(v.Sections, r.sections(i, side)...)
 		v.Pairs = append(v.Pairs, plots.Overview(side.Docs)...)
 	}
 	v.Overview = overviewTable(r.docs())
@@ -91,7 +83,7 @@ func (r Report) view() (view, error) {
 			v.Variants[i].Text = r.Explain(known.Recipe, known.Variant)
 		}
 	}
-	return v, nil
+	return v
 }
 
 func policy(css, js string) string {

@@ -42,10 +42,9 @@ func (v variant) ID() string { return "v-" + v.Recipe + "-" + v.Variant }
 // Name returns the variant with its recipe.
 func (v variant) Name() string { return v.Recipe + "/" + v.Variant }
 
-func (r Report) sections(place int, side compare.Side) ([]section, error) {
-	sets, err := setsOf(side.Docs)
+func (r Report) sections(place int, side compare.Side) []section {
 	var out []section
-	for i, set := range sets {
+	for i, set := range setsOf(side.Docs) {
 		s := sectionOf(set, checksOf(side.Docs, set.Docs[0]))
 		s.ID = fmt.Sprintf("s%d-%d", place+1, i+1)
 		if len(r.Sides) > 1 {
@@ -53,16 +52,13 @@ func (r Report) sections(place int, side compare.Side) ([]section, error) {
 		}
 		out = append(out, s)
 	}
-	return out, err
+	return out
 }
 
 // setsOf returns the sets of documents that share figures. Documents whose numbers must not be used join the set of the same load. If
 // there is none, they have a set without figures. The order is that of tables.
-func setsOf(docs []*results.Document) ([]plots.Set, error) {
-	sets, err := plots.Sets(docs)
-	if err != nil {
-		return nil, err
-	}
+func setsOf(docs []*results.Document) []plots.Set {
+	sets := plots.Sets(docs)
 	for _, d := range docs {
 		if slices.ContainsFunc(sets, func(s plots.Set) bool { return slices.Contains(s.Docs, d) }) {
 			continue
@@ -74,7 +70,7 @@ func setsOf(docs []*results.Document) ([]plots.Set, error) {
 		}
 	}
 	slices.SortStableFunc(sets, func(a, b plots.Set) int { return cmp.Compare(a.Docs[0].Scenario.Name, b.Docs[0].Scenario.Name) })
-	return sets, nil
+	return sets
 }
 
 func sectionOf(set plots.Set, claims []claim.Check) section {

@@ -193,21 +193,19 @@ func comparisonTable(rows []compare.Row) *grid {
 		table.Right("base", "other", "ratio", "95 % interval", "pairs"), table.Left("verdict", "reason"),
 	)}
 	for _, r := range rows {
-		show, ratio, interval := metric.Named(r.Metric).Format, cell{Text: table.Missing}, cell{Text: table.Missing}
-		if r.Ratio.Finite() {
-			ratio = number(fmt.Sprintf("%.3g", float64(r.Ratio)), float64(r.Ratio))
-		}
-		if r.Pairs > 0 && r.Low.Finite() && r.High.Finite() {
-			interval = number(fmt.Sprintf("%.3g to %.3g", float64(r.Low), float64(r.High)), float64(r.Low))
-		}
-		side := func(p compare.Place) cell {
-			if !p.Value.Finite() {
+		known := func(value table.Number, text string) cell {
+			if !value.Finite() {
 				return cell{Text: table.Missing}
 			}
-			return number(show(float64(p.Value)), float64(p.Value))
+			return number(text, float64(value))
+		}
+		side := func(p compare.Place) cell { return known(p.Value, metric.Named(r.Metric).Format(float64(p.Value))) }
+		interval := cell{Text: table.Missing}
+		if r.Pairs > 0 && r.High.Finite() {
+			interval = known(r.Low, fmt.Sprintf("%.3g to %.3g", float64(r.Low), float64(r.High)))
 		}
 		t.add(!r.MayBeDrawn(), r.Scenario, r.Other.Variant+" "+r.Other.Mark, r.Clients, r.Metric,
-			side(r.Base), side(r.Other), ratio, interval, r.Pairs, r.Verdict, r.Reason)
+			side(r.Base), side(r.Other), known(r.Ratio, fmt.Sprintf("%.3g", float64(r.Ratio))), interval, r.Pairs, r.Verdict, r.Reason)
 	}
 	return t
 }

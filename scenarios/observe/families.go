@@ -22,16 +22,14 @@ type family struct {
 	made         int64  // sequential znodes
 	ownDeletes   int64  // of them by the session that created them
 	otherDeletes int64  // of them by others, or by a session that is not known
-	lostDeletes  int64  // of sequential znodes that were gone
 	listed       int64  // without a watch
 	childWatches int64
 	siblings     int64 // watches on sequential znodes in it
 	byExists     int64 // of them, set by exists
 
-	taken      int64 // creates of the znode itself
-	lostTakes  int64 // that failed because the znode existed
-	selfWatch  int64 // watches on the znode itself
-	selfDelete int64
+	taken     int64 // creates of the znode itself
+	lostTakes int64 // that failed because the znode existed
+	selfWatch int64 // watches on the znode itself
 }
 
 // families holds the families by folded path. When there are too many, those that look least like a recipe are forgotten.
@@ -106,25 +104,15 @@ func (fs *families) created(s *session, path string, code wire.Code) {
 }
 
 func (fs *families) deleted(s *session, path string, code wire.Code) {
-	if !isSequential(path) {
-		if code == wire.OK {
-			fs.at(path).selfDelete++
-		}
+	if code != wire.OK || !isSequential(path) {
 		return
 	}
-	f := fs.at(parentOf(path))
-	switch {
-	case code == wire.NoNode:
-		f.lostDeletes++
-	case code != wire.OK:
-	case fs.creators.by[path] == s.id:
+	if f := fs.at(parentOf(path)); fs.creators.by[path] == s.id {
 		f.ownDeletes++
-	default:
+	} else {
 		f.otherDeletes++
 	}
-	if code == wire.OK {
-		delete(fs.creators.by, path)
-	}
+	delete(fs.creators.by, path)
 }
 
 func (fs *families) looks() []Look {

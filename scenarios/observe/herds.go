@@ -54,14 +54,6 @@ func (c cause) describe(path string) string {
 	return text
 }
 
-type causes struct{ latest[int64, cause] }
-
-func (c *causes) forget(until time.Duration) {
-	for len(c.order) > 0 && c.by[c.order[0]].at <= until {
-		c.dropFirst()
-	}
-}
-
 // herd has the notifications of one transaction, and the next requests of their receivers.
 type herd struct {
 	Herd              // without its cause

@@ -14,9 +14,8 @@ const (
 
 // kindKey names herds with the same cause, up to sequence numbers and ids.
 type kindKey struct {
-	known bool
-	op    wire.Opcode
-	cause string // a folded path
+	op    wire.Opcode // zero if the cause is not known
+	cause string      // a folded path
 	typ   wire.EventType
 	path  string // a folded path
 }
@@ -54,7 +53,7 @@ func (hk *herdKinds) add(h *herd, c *cause) {
 	key := kindKey{typ: h.typ, path: fold(h.Path)}
 	if c != nil {
 		op, path := c.of(h.Path)
-		key.known, key.op, key.cause = true, op, fold(path)
+		key.op, key.cause = op, fold(path)
 	}
 	k := hk.of(key)
 	k.Count++

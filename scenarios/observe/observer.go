@@ -35,7 +35,7 @@ type Observer struct {
 	slots    int
 	timeout  time.Duration // the longest session timeout that a server has granted
 	learned  int64         // sessions that have read the servers' own addresses
-	causes   causes
+	causes   latest[int64, cause]
 	parents  map[string]bool // of sequential znodes
 	herds    openHerds
 	window   *window
@@ -50,7 +50,7 @@ func New(epoch time.Time, version string) *Observer {
 
 func newObserver(clock func() time.Duration, version string) *Observer {
 	o := &Observer{clock: clock, version: version, sessions: map[int64]*session{}, parents: map[string]bool{}}
-	o.causes.latest = latest[int64, cause]{most: mostCauses, by: map[int64]cause{}}
+	o.causes = latest[int64, cause]{most: mostCauses, by: map[int64]cause{}}
 	o.herds = openHerds{named: recorder.NamesTransactions(version), open: map[recorder.HerdKey]*herd{}}
 	o.begin(clock())
 	return o
@@ -72,7 +72,9 @@ const lookEvery = 100 * time.Millisecond
 
 func (o *Observer) look(now time.Duration) {
 	o.herds.closeUntil(now-herdSilence, o.closed)
-	o.causes.forget(now - causeKept)
+	for len(o.causes.order) > 0 && o.causes.by[o.causes.order[0]].at <= now-causeKept {
+		o.causes.dropFirst()
+	}
 	o.window.tick(now, o.herds.oldest())
 }
 

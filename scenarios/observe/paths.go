@@ -60,7 +60,7 @@ func (p *PathReport) requests() (n int64) {
 
 func (p *PathReport) plus(other *PathReport) *PathReport {
 	if p == nil {
-		p = newPathReport("")
+		p = newPathReport("(others)")
 	}
 	for _, theirs := range other.Operations {
 		o := p.operation(theirs.Operation)

@@ -23,12 +23,6 @@ func (r Report) Text(connections proxy.Stats, columns int) string {
 			say(title + "\n- " + strings.Join(items, "\n- "))
 		}
 	}
-	more := func(n int64, format string) (line []string) {
-		if n > 0 {
-			line = []string{fmt.Sprintf(format, table.Grouped(n))}
-		}
-		return line
-	}
 	summary := fmt.Sprintf("observed %s: %s", seconds(r.Length), r.summary())
 	if r.Requests == 0 && connections.Connections == 0 {
 		summary += "\nno client has connected: point the application at the addresses of this command instead of the servers'"
@@ -38,7 +32,7 @@ func (r Report) Text(connections proxy.Stats, columns int) string {
 	if r.HerdGuessed {
 		herds = "largest herds, guessed by path and time where the servers do not name the transaction (before ZooKeeper 3.9)"
 	}
-	section(herds, list.Map(r.Herds, HerdKind.String), more(r.OtherHerds, "%s herds with other causes")...)
+	section(herds, list.Map(r.Herds, HerdKind.String), counted(r.OtherHerds, "%s herds with other causes")...)
 	if len(r.Paths) > 0 {
 		say("by path (* is a number or an id that differs from znode to znode)")
 		rendered, dropped := pathTable(r).Text(columns)
@@ -48,16 +42,24 @@ func (r Report) Text(connections proxy.Stats, columns int) string {
 		}
 	}
 	section("stuck: exists has set a watch on a sequential znode that is gone; no notification will come",
-		list.Map(r.Stuck, Waiter.String), more(int64(r.MoreStuck), "and %s more")...)
+		list.Map(r.Stuck, Waiter.String), counted(int64(r.MoreStuck), "and %s more")...)
 	for _, line := range slices.Concat(
-		more(r.StuckEnded, "stuck sessions that have ended: %s, after exists had set a watch on a sequential znode that was gone"),
-		more(int64(r.LeftWatches), "watches on sequential znodes that are gone, whose sessions continued: %s, which the servers keep"),
+		counted(r.StuckEnded, "stuck sessions that have ended: %s, after exists had set a watch on a sequential znode that was gone"),
+		counted(int64(r.LeftWatches), "watches on sequential znodes that are gone, whose sessions continued: %s, which the servers keep"),
 	) {
 		say(line)
 	}
 	section("what it looks like", list.Map(r.Looks, func(l Look) string { return l.text(max(r.MostSessions, 1)) }))
 	section("connections", incidentLines(r, connections))
 	return strings.Join(parts, "\n\n") + "\n"
+}
+
+// counted returns a line with a number, or no line for zero.
+func counted(n int64, format string) []string {
+	if n == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf(format, table.Grouped(n))}
 }
 
 func (r Report) summary() string {
@@ -130,7 +132,11 @@ func pathTable(r Report) *table.Table {
 		table.Column{Title: "watches set", Right: true, Need: 2}, table.Column{Title: "fired", Right: true},
 		table.Column{Title: "no write followed", Right: true},
 	)
-	add := func(p PathReport) {
+	paths := r.Paths
+	if r.OtherPaths != nil {
+		paths = append(slices.Clip(paths), *r.OtherPaths)
+	}
+	for _, p := range paths {
 		watches := []any{table.Grouped(p.WatchesSet), table.Grouped(p.Fired), table.Grouped(p.Unfollowed)}
 		if len(p.Operations) == 0 {
 			t.Row(slices.Concat([]any{p.Path, table.Missing, "0", "", "0"}, watches)...)
@@ -142,13 +148,6 @@ func pathTable(r Report) *table.Table {
 			}
 			t.Row(slices.Concat(cells, watches)...)
 		}
-	}
-	for _, p := range r.Paths {
-		add(p)
-	}
-	if p := r.OtherPaths; p != nil {
-		p.Path = "(others)"
-		add(*p)
 	}
 	return t
 }
@@ -183,18 +182,12 @@ func amount(v float64, noun string) string {
 }
 
 func incidentLines(r Report, connections proxy.Stats) []string {
-	var lines []string
-	count := func(what string, n int64) {
-		if n > 0 {
-			lines = append(lines, what+": "+table.Grouped(n))
-		}
-	}
-	count("four-letter commands, forwarded and not decoded", connections.Commands)
-	count("sessions that ran out", r.Expired)
-	if r.Learned > 0 {
-		lines = append(lines, "sessions whose client has read the servers' own addresses: "+table.Grouped(r.Learned)+
-			"; it may connect to these, past zkbench, as Curator does unless its ensemble tracker is off")
-	}
+	lines := slices.Concat(
+		counted(connections.Commands, "four-letter commands, forwarded and not decoded: %s"),
+		counted(r.Expired, "sessions that ran out: %s"),
+		counted(r.Learned, "sessions whose client has read the servers' own addresses: %s; "+
+			"it may connect to these, past zkbench, as Curator does unless its ensemble tracker is off"),
+	)
 	meanings := map[proxy.IncidentKind]string{
 		proxy.Unreachable:  "connections that a server did not take",
 		proxy.EndedServer:  "connections that a server ended, with their sessions still open",
@@ -205,7 +198,7 @@ func incidentLines(r Report, connections proxy.Stats) []string {
 		proxy.Unmatched:    "connections with frames that could not be decoded, so that counts are too low",
 	}
 	for _, kind := range slices.Sorted(maps.Keys(meanings)) {
-		count(meanings[kind], r.IncidentCounts[kind])
+		lines = append(lines, counted(r.IncidentCounts[kind], meanings[kind]+": %s")...)
 	}
 	for _, i := range r.Incidents[max(len(r.Incidents)-printedIncidents, 0):] {
 		lines = append(lines, incidentText(i))

@@ -57,7 +57,7 @@ func synthesizedReport() Report {
 			}},
 			{Path: "/app/members/m3", Fired: 12},
 		},
-		OtherPaths: &PathReport{Operations: []OperationReport{{Operation: "getData", Count: 5, BytesIn: 700}}},
+		OtherPaths: &PathReport{Path: "(others)", Operations: []OperationReport{{Operation: "getData", Count: 5, BytesIn: 700}}},
 		Stuck:      []Waiter{{Session: "0x1000004a2d30007", Path: "/app/old/x-72057594037927936-0000000003", Since: 12 * time.Second}},
 		Learned:    3,
 		MoreStuck:  2, StuckEnded: 1, LeftWatches: 4,

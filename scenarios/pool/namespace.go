@@ -112,10 +112,8 @@ func (r *Root) CreateRoot(ctx context.Context) (root, bystander string, err erro
 	root = fmt.Sprintf("%s/m%d", r.path, r.roots)
 	bystander = root + "-bystander"
 	r.dirty = []string{root, bystander}
-	for _, path := range r.dirty {
-		if err := r.CreateZnode(ctx, path, BystanderBytes); err != nil {
-			return "", "", fmt.Errorf("%s: %w", r.servers[0].Name, err)
-		}
+	if err := r.CreateTree(ctx, r.dirty, BystanderBytes); err != nil {
+		return "", "", fmt.Errorf("%s: %w", r.servers[0].Name, err)
 	}
 	return root, bystander, nil
 }
@@ -163,7 +161,7 @@ func (r *Root) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, clearTimeout, fmt.Errorf("not done within %s", clearTimeout))
 	defer cancel()
 	r.Patience = namespace.Patience
-	err := r.RemoveTree(ctx, r.tree)
+	_, _, err := r.RemoveTree(ctx, r.tree)
 	if err == nil {
 		_, err = r.Remove(ctx, r.path)
 	}

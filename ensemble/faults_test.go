@@ -1,4 +1,4 @@
-package ensembletest
+package ensemble_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/results/must"
 )
@@ -18,9 +19,9 @@ type diagnosable interface {
 	ensemble.Diagnoser
 }
 
-// CheckBreaker checks each fault that an engine can cause. The ensemble must have a quorum. After each fault, it checks how the other
+// checkFaults checks each fault that an engine can cause. The ensemble must have a quorum. After each fault, it checks how the other
 // servers react, and that the restored server follows again, with its data.
-func CheckBreaker(t *testing.T, e diagnosable) {
+func checkFaults(t *testing.T, e diagnosable) {
 	t.Helper()
 	for _, c := range []struct {
 		fault ensemble.ServerFault
@@ -39,27 +40,27 @@ func CheckBreaker(t *testing.T, e diagnosable) {
 // checkKill kills the leader. Another server must lead, and the killed one must come back as a follower with the writes it missed.
 func checkKill(t *testing.T, e diagnosable) {
 	victim := withRole(t, e.Servers(), ensemble.Leader)
-	broken(t, e, victim, ensemble.Kill)
+	causeFault(t, e, victim, ensemble.Kill)
 	others := without(e.Servers(), victim)
 	awaitQuorum(t, others)
 	path := fmt.Sprintf("/missed-%d", victim.ID)
 	c := must.Get(namespace.Connect(t.Context(), others[:1]))(t)
 	defer c.Conn.Close()
-	must.Do(t, c.CreateZnode(t.Context(), path, 0))
+	must.Do(t, c.CreateTree(t.Context(), []string{path}, 0))
 	restored(t, e, victim)
-	if got := probe(t, victim).Role; got != ensemble.Follower {
+	if got := roleOf(t, victim); got != ensemble.Follower {
 		t.Errorf("the restored server is %s, want %s", got, ensemble.Follower)
 	}
-	if names := Znodes(t, victim); !slices.Contains(names, path[1:]) {
+	if names := ensembletest.Znodes(t, victim); !slices.Contains(names, path[1:]) {
 		t.Errorf("the restored server has %v, want %s", names, path)
 	}
-	must.Do(t, c.RemoveTree(t.Context(), []string{path}))
+	must.Get(c.Remove(t.Context(), path))(t)
 }
 
 // checkPause pauses the leader. Another server must lead, while the port of the paused one still accepts connections.
 func checkPause(t *testing.T, e diagnosable) {
 	victim := withRole(t, e.Servers(), ensemble.Leader)
-	broken(t, e, victim, ensemble.Pause)
+	causeFault(t, e, victim, ensemble.Pause)
 	reachable(t, victim)
 	awaitQuorum(t, without(e.Servers(), victim))
 	restored(t, e, victim)
@@ -68,7 +69,7 @@ func checkPause(t *testing.T, e diagnosable) {
 // checkPartition cuts off a follower. It must stop serving, while its port still accepts connections, and the others must have a quorum.
 func checkPartition(t *testing.T, e diagnosable) {
 	victim := withRole(t, e.Servers(), ensemble.Follower)
-	broken(t, e, victim, ensemble.Partition)
+	causeFault(t, e, victim, ensemble.Partition)
 	awaitSilence(t, victim)
 	reachable(t, victim)
 	awaitQuorum(t, without(e.Servers(), victim))
@@ -94,7 +95,7 @@ func checkOutage(t *testing.T, e diagnosable, victims ...ensemble.Server) {
 
 func awaitSilence(t *testing.T, s ensemble.Server) {
 	t.Helper()
-	Await(t, func() string {
+	ensembletest.Await(t, func() string {
 		if _, err := ensemble.Srvr(t.Context(), s); !errors.Is(err, ensemble.ErrNotServing) {
 			return fmt.Sprintf("%s: %v, want it to serve no requests", s.Name, err)
 		}
@@ -107,7 +108,7 @@ func mend(t *testing.T, e diagnosable, s ensemble.Server) {
 	must.Do(t, e.Restore(context.WithoutCancel(t.Context()), s))
 }
 
-func broken(t *testing.T, e diagnosable, s ensemble.Server, f ensemble.ServerFault) {
+func causeFault(t *testing.T, e diagnosable, s ensemble.Server, f ensemble.ServerFault) {
 	t.Helper()
 	must.Do(t, e.Break(t.Context(), s, f))
 	t.Cleanup(func() { mend(t, e, s) }) // it has no effect after restored
@@ -137,7 +138,7 @@ func without(servers []ensemble.Server, s ensemble.Server) []ensemble.Server {
 func withRole(t *testing.T, servers []ensemble.Server, role ensemble.Role) ensemble.Server {
 	t.Helper()
 	for _, s := range servers {
-		if probe(t, s).Role == role {
+		if roleOf(t, s) == role {
 			return s
 		}
 	}
@@ -145,9 +146,14 @@ func withRole(t *testing.T, servers []ensemble.Server, role ensemble.Role) ensem
 	return ensemble.Server{}
 }
 
+func roleOf(t *testing.T, s ensemble.Server) ensemble.Role {
+	t.Helper()
+	return must.Get(ensemble.Srvr(t.Context(), s))(t).Role
+}
+
 func awaitQuorum(t *testing.T, servers []ensemble.Server) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*ensemble.SessionTimeout)
 	defer cancel()
 	must.Do(t, ensemble.AwaitQuorum(ctx, servers))
 }
