@@ -17,11 +17,7 @@ func (s *Set) percentiles() ([]Figure, error) {
 	var panels []*plot.Plot
 	drawn := map[string]bool{}
 	for _, phase := range s.phases() {
-		p, err := s.percentilePanel(phase, drawn)
-		if err != nil {
-			return nil, err
-		}
-		if p != nil {
+		if p := s.percentilePanel(phase, drawn); p != nil {
 			panels = append(panels, p)
 		}
 	}
@@ -34,14 +30,11 @@ func (s *Set) percentiles() ([]Figure, error) {
 
 // percentilePanel draws one phase, and adds the variants that it draws to drawn. Each has one curve, which merges the histograms of its
 // repeats and ends where a percentile would depend on a single sample. It returns nil if no variant has a curve.
-func (s *Set) percentilePanel(phase string, drawn map[string]bool) (*plot.Plot, error) {
+func (s *Set) percentilePanel(phase string, drawn map[string]bool) *plot.Plot {
 	p := newPlot(phase+", ms", "percentile, all repeats merged", "")
 	low, high, tail := math.Inf(1), 0.0, 10.0
 	for _, g := range s.atMost() {
-		xys, err := percentileCurve(g.docs, phase)
-		if err != nil {
-			return nil, err
-		}
+		xys := percentileCurve(g.docs, phase)
 		if len(xys) < 2 {
 			continue
 		}
@@ -51,7 +44,7 @@ func (s *Set) percentilePanel(phase string, drawn map[string]bool) (*plot.Plot, 
 		g.addPercentiles(p, phase, xys)
 	}
 	if high == 0 {
-		return nil, nil
+		return nil
 	}
 	p.X.Scale, p.X.Min, p.X.Max = plot.LogScale{}, 1, tail
 	p.X.Tick.Marker = plot.TickerFunc(tailTicks)
@@ -59,7 +52,7 @@ func (s *Set) percentilePanel(phase string, drawn map[string]bool) (*plot.Plot, 
 	if high > logFrom*low {
 		logarithmic(&p.Y, &p.Title.Text, low*0.8, high*1.3)
 	}
-	return p, nil
+	return p
 }
 
 func (g group) addPercentiles(p *plot.Plot, phase string, xys plotter.XYs) {
@@ -90,23 +83,16 @@ func tailTicks(_, high float64) []plot.Tick {
 const percentileStep = 1.15
 
 // percentileCurve returns the latencies of a phase, in milliseconds, at the positions of [tailTicks].
-func percentileCurve(group []*results.Document, phase string) (plotter.XYs, error) {
+func percentileCurve(group []*results.Document, phase string) plotter.XYs {
 	if !timed(group[0], phase) {
-		return nil, nil
+		return nil
 	}
-	merged, err := results.MergeHistograms(list.Map(group, func(d *results.Document) results.Histogram { return d.Histograms[phase] }))
-	if err != nil {
-		return nil, err
-	}
-	h, err := merged.Decode()
-	if err != nil {
-		return nil, err
-	}
+	h := results.DecodeAll(list.Map(group, func(d *results.Document) results.Histogram { return d.Histograms[phase] }))
 	var xys plotter.XYs
 	for at := 1.0; at <= float64(h.TotalCount()); at *= percentileStep {
 		if y := float64(h.ValueAtPercentile(100*(1-1/at))) / 1e6; y > 0 { // a logarithmic axis has no zero
 			xys = append(xys, plotter.XY{X: at, Y: y})
 		}
 	}
-	return xys, nil
+	return xys
 }

@@ -33,27 +33,19 @@ func (r *Recorder) Close(d *results.Document, f Facts) error {
 	}
 	r.closeHerds()
 	r.fillFacts(d, f)
-	if err := r.fillDistributions(d); err != nil {
-		return err
-	}
+	r.fillDistributions(d)
 	d.Timeline = r.timeline.timeline(r.window.stretch)
 	if d.Stalls = []results.Stall{}; !r.config.MayRest {
 		d.Stalls = r.stalls.found(r.frozen, f.SessionTimeout)
 	}
 	r.fillServers(d, f.Servers)
-	var err error
-	if d.Failure, err = r.failures.document(); err != nil {
-		return err
-	}
+	d.Failure = r.failures.document()
 	if losses := r.failures.doc.Losses; !r.config.Faulty && len(losses) > 0 {
 		d.Losses = losses
 	}
-	if err := errors.Join(r.fillOpen(d, f), r.fillStages(d)); err != nil {
-		return err
-	}
-	if d.Metrics, err = metric.Compute(d); err != nil {
-		return err
-	}
+	r.fillOpen(d, f)
+	r.fillStages(d)
+	d.Metrics = metric.Compute(d)
 	if !d.Partial { // clients that withdraw end their waits
 		r.fillWaits(d)
 	}
@@ -78,21 +70,17 @@ func (r *Recorder) fillFacts(d *results.Document, f Facts) {
 	d.Expected = results.Expected{Costs: f.Costs}
 }
 
-func (r *Recorder) fillDistributions(d *results.Document) error {
+func (r *Recorder) fillDistributions(d *results.Document) {
 	d.Histograms = map[string]results.Histogram{}
 	for _, part := range []struct {
 		prefix string
 		live   map[string]*results.LiveHistogram
 	}{{"", r.measured}, {results.WarmUpPrefix, r.warmUp}} {
 		for phase, live := range part.live {
-			h, err := live.Encode()
-			if err != nil {
-				return err
-			}
-			d.Histograms[part.prefix+phase] = h
+			d.Histograms[part.prefix+phase] = live.Encode()
 		}
 	}
-	return r.fillHerds(d)
+	r.fillHerds(d)
 }
 
 // grouping returns the herds for the document. Servers of an unknown version are assumed to name transactions if one
@@ -104,19 +92,20 @@ func (r *Recorder) grouping() *herds {
 	return r.herds[exact]
 }
 
-func (r *Recorder) fillHerds(d *results.Document) (err error) {
+func (r *Recorder) fillHerds(d *results.Document) {
 	found, name, ungrouped := r.grouping(), results.GroupedByZxid, r.unnamed
 	if found.grouping == guessed {
 		name, ungrouped = results.GroupedByPathAndTime, 0
 	}
-	d.Herd, err = found.document()
-	d.Herd.Grouping, d.Herd.Ungrouped, d.Herd.Peak10ms = name, ungrouped, r.peak.most
+	d.Herd = results.Herd{
+		Grouping: name, Ungrouped: ungrouped, Peak10ms: r.peak.most, Spread: found.spread.Encode(),
+		Sizes: append([]results.SizeCount{}, results.HerdSizes(found.sizes)...), // none are an empty list
+	}
 	d.Series = r.series.document(found.grouping)
 	if found.leader != nil {
 		around := found.around.timeline(r.window.stretch)
 		d.AroundHerd = &around
 	}
-	return err
 }
 
 func (r *Recorder) fillServers(d *results.Document, servers []results.ServerReport) {

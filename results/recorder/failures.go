@@ -176,9 +176,9 @@ func (f *failures) recovered(id int, took time.Duration) {
 	}
 }
 
-func (f *failures) document() (*results.Failure, error) {
+func (f *failures) document() *results.Failure {
 	if !f.faulty {
-		return nil, nil
+		return nil
 	}
 	out := f.doc
 	out.Unrecovered = int64(len(f.unresolved))
@@ -189,7 +189,6 @@ func (f *failures) document() (*results.Failure, error) {
 	if f.around != nil {
 		out.Around = f.around.document(f.window.stretch)
 	}
-	var err error
-	out.Recovery, err = f.recovery.Encode()
-	return &out, err
+	out.Recovery = f.recovery.Encode()
+	return &out
 }

@@ -105,12 +105,6 @@ func (h *herds) complete(one *herd) {
 	}
 }
 
-func (h *herds) document() (out results.Herd, err error) {
-	out.Sizes = append([]results.SizeCount{}, results.HerdSizes(h.sizes)...) // none are an empty list
-	out.Spread, err = h.spread.Encode()
-	return out, err
-}
-
 func newHerds(g grouping, silence time.Duration, w *window, s *series) *herds {
 	return &herds{grouping: g, silence: silence, window: w, series: s, sizes: map[int]int64{}, open: map[HerdKey]*herd{}}
 }

@@ -48,7 +48,7 @@ func closed(t *testing.T, r *recorder.Recorder, d *results.Document, f recorder.
 
 func longest(t *testing.T, h results.Histogram) time.Duration {
 	t.Helper()
-	decoded := must.Get(h.Decode())(t)
+	decoded := h.Decode()
 	return time.Duration(decoded.Max())
 }
 
@@ -82,7 +82,7 @@ func (r raw) histograms(t *testing.T) map[string]results.Histogram {
 
 func histogram(t *testing.T, values []time.Duration) results.Histogram {
 	t.Helper()
-	h := must.Get(results.NewHistogram(values))(t)
+	h := results.NewHistogram(values)
 	return h
 }
 

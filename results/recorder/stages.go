@@ -27,7 +27,7 @@ func (w *window) record(at time.Duration, f func(*stage)) {
 	f(&w.stages[i])
 }
 
-func (r *Recorder) fillStages(d *results.Document) error {
+func (r *Recorder) fillStages(d *results.Document) {
 	d.Stages = nil
 	start := r.window.start
 	for i, s := range r.window.stages {
@@ -38,15 +38,10 @@ func (r *Recorder) fillStages(d *results.Document) error {
 		if last := i == len(r.window.stages)-1; last || end > r.window.end {
 			end = r.window.end
 		}
-		latency, err := s.latency.Encode()
-		if err != nil {
-			return err
-		}
 		d.Stages = append(d.Stages, results.Stage{
 			Start: start, End: end, Operations: s.operations, Notifications: s.notifications,
-			LargestHerd: s.largest[r.grouping().grouping], BacklogMax: s.waiting, Latency: latency,
+			LargestHerd: s.largest[r.grouping().grouping], BacklogMax: s.waiting, Latency: s.latency.Encode(),
 		})
 		start = end
 	}
-	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/metric"
-	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 	"github.com/zkbench/zkbench/results/summary"
 )
@@ -48,7 +47,7 @@ func unfinishedRun(t *testing.T) *results.Document {
 	d.Scenario.Duration, d.Scenario.Operations, d.Scenario.Size, d.Scenario.AtMost = 0, 20, 1, time.Minute
 	d.Unfinished = &results.Unfinished{Done: 3, Requests: d.Counts.TotalRequests() + 1, Notifications: d.Counts.Notified()}
 	d.Warnings = []string{}
-	d.Metrics = must.Get(metric.Compute(d))(t)
+	d.Metrics = metric.Compute(d)
 	return d
 }
 
@@ -57,7 +56,7 @@ func TestUnfinishedRow(t *testing.T) {
 	finished, unfinished := unfinishedRun(t), unfinishedRun(t)
 	finished.Unfinished, finished.Repeat, finished.Scenario.Repeats = nil, 1, 2
 	unfinished.Repeat, unfinished.Scenario.Repeats = 2, 2
-	finished.Metrics = must.Get(metric.Compute(finished))(t)
+	finished.Metrics = metric.Compute(finished)
 	rows := summary.Of([]*results.Document{finished, unfinished})
 	if len(rows) != 1 || len(rows[0].Metrics) != 2 || !rows[0].Unfinished() || !strings.Contains(doubts.Progress(unfinished), "did 3 of ") {
 		t.Fatalf("rows = %+v, want one without numbers", rows)

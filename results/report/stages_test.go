@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 )
@@ -30,8 +29,8 @@ func stagedRun(t *testing.T) *results.Document {
 // Below the table, each stage of each variant has a line of its own, with the medians of its repeats.
 func TestStagesTable(t *testing.T) {
 	var docs []*results.Document
-	slow := must.Get(results.NewHistogram([]time.Duration{time.Second, 2 * time.Second}))(t)
-	fast := must.Get(results.NewHistogram([]time.Duration{3 * ms, 4 * ms}))(t)
+	slow := results.NewHistogram([]time.Duration{time.Second, 2 * time.Second})
+	fast := results.NewHistogram([]time.Duration{3 * ms, 4 * ms})
 	for _, variant := range []string{"znode", "predecessor-watch"} {
 		for repeat, backlog := range []int64{900, 1100, 1000} {
 			d := openDocument(variant, "naive", 400, repeat+1, 1)

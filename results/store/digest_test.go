@@ -60,15 +60,14 @@ func TestDecodeOfMoreParts(t *testing.T) {
 
 // Metrics that do not follow from the rest are refused even with a digest.
 func TestDecodeComputesMetricsAgain(t *testing.T) {
-	for name, change := range map[string]func(metrics map[string]results.Metric){
-		"another value": func(m map[string]results.Metric) {
-			m[metric.RequestsPerOp] = results.Metric{Value: 1.5, Unit: "per op"}
-		},
-		"another unit": func(m map[string]results.Metric) { m[metric.RequestsPerOp] = results.Metric{Value: 1.4, Unit: "1/s"} },
-		"one more":     func(m map[string]results.Metric) { m["acquire-p50-ns"] = results.Metric{Value: 1, Unit: "ns"} },
+	for name, change := range map[string]func(d *results.Document){
+		"another value": func(d *results.Document) { d.Metrics[metric.RequestsPerOp] = results.Metric{Value: 1.5, Unit: "per op"} },
+		"another unit":  func(d *results.Document) { d.Metrics[metric.RequestsPerOp] = results.Metric{Value: 1.4, Unit: "1/s"} },
+		"one more":      func(d *results.Document) { d.Metrics["acquire-p50-ns"] = results.Metric{Value: 1, Unit: "ns"} },
+		"no histogram":  func(d *results.Document) { d.Histograms["release"] = results.Histogram{Samples: 10, HDR: "HISTFAAAAA"} },
 	} {
 		d := recordertest.Whole(t)
-		change(d.Metrics)
+		change(d)
 		text := must.Get(store.Seal(d))(t)
 		if _, err := store.Decode(text); err == nil || !strings.Contains(err.Error(), "does not follow from its measurement") {
 			t.Errorf("%s: %v", name, err)

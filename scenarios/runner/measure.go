@@ -87,12 +87,7 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 	}
 	facts := m.facts(o)
 	d.Unfinished = o.unfinished
-	if d.Connect, err = m.pool.Connection(); err != nil {
-		return err
-	}
-	if facts.Background, err = m.background.Report(); err != nil {
-		return err
-	}
+	d.Connect, facts.Background = m.pool.Connection(), m.background.Report()
 	if m.floor != nil && o.unfinished == nil {
 		facts.Floor = m.floorAfter(ctx)
 	}
@@ -154,7 +149,8 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 		return observation{}, err
 	}
 	m.examine(&o)
-	return o, bystanders.Examine(&o.health)
+	bystanders.Examine(&o.health)
+	return o, nil
 }
 
 func (m *activeLoad) faulty() bool { return m.repeat > 0 && m.scenario.Faulty() }

@@ -166,9 +166,7 @@ func (m *measurement) closePartial(d *results.Document, record *recorder.Recorde
 	o := observation{counts: m.part.counts, partial: true, unserved: max(m.part.arrived-record.ServedInWindow(), 0)}
 	o.health = machine.TakeVitals().Since(m.vitals)
 	m.examine(&o)
-	if err := m.stream.bystanders.Examine(&o.health); err != nil {
-		return err
-	}
+	m.stream.bystanders.Examine(&o.health)
 	facts := m.facts(o)
 	if m.floor != nil {
 		m.floor.floor.Why = cmp.Or(m.floor.floor.Why, errCutShort.Error())
