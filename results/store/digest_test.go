@@ -61,10 +61,12 @@ func TestDecodeOfMoreParts(t *testing.T) {
 // Metrics that do not follow from the rest are refused even with a digest.
 func TestDecodeComputesMetricsAgain(t *testing.T) {
 	for name, change := range map[string]func(d *results.Document){
-		"another value": func(d *results.Document) { d.Metrics[metric.RequestsPerOp] = results.Metric{Value: 1.5, Unit: "per op"} },
-		"another unit":  func(d *results.Document) { d.Metrics[metric.RequestsPerOp] = results.Metric{Value: 1.4, Unit: "1/s"} },
-		"one more":      func(d *results.Document) { d.Metrics["acquire-p50-ns"] = results.Metric{Value: 1, Unit: "ns"} },
-		"no histogram":  func(d *results.Document) { d.Histograms["release"] = results.Histogram{Samples: 10, HDR: "HISTFAAAAA"} },
+		"another value": func(d *results.Document) {
+			d.Metrics[metric.RequestsPerOp] = results.Metric{Value: 1.5, Unit: "per op"}
+		},
+		"another unit": func(d *results.Document) { d.Metrics[metric.RequestsPerOp] = results.Metric{Value: 1.4, Unit: "1/s"} },
+		"one more":     func(d *results.Document) { d.Metrics["acquire-p50-ns"] = results.Metric{Value: 1, Unit: "ns"} },
+		"no histogram": func(d *results.Document) { d.Histograms["release"] = results.Histogram{Samples: 10, HDR: "HISTFAAAAA"} },
 	} {
 		d := recordertest.Whole(t)
 		change(d)
