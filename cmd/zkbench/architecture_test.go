@@ -80,7 +80,7 @@ results/summary:          results list metric doubts grouping
 results/claim:            results list metric doubts grouping summary outcome table
 results/report:           results list metric doubts grouping summary claim paired table
 results/recorder:         results list metric doubts
-results/recorder/recordertest: results metric recorder store
+results/recorder/recordertest: results must metric recorder store
 results/turns:            results metric doubts claim paired
 results/compare:          results list metric doubts grouping claim paired turns table
 results/capacity:         results list metric doubts store claim table

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/recorder"
 )
@@ -23,7 +24,8 @@ func openDocument(t *testing.T, givenUp int64, inWindow func(r *recorder.Recorde
 		record(r)
 	}
 	d := &results.Document{Batch: 1, Rate: 1, Scenario: results.Scenario{Mode: results.OpenMode}}
-	return closed(t, r, d, recorder.Facts{GivenUp: givenUp, SessionTimeout: s})
+	must.Do(t, r.Close(d, recorder.Unserved{GivenUp: givenUp}))
+	return d
 }
 
 // An arrival belongs to the window if it was due there, whenever it was served.

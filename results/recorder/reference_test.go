@@ -35,14 +35,14 @@ func overlaps(s, o stretch) bool { return s.Start < o.End && o.Start < s.End }
 
 func contains(s stretch, at time.Duration) bool { return s.Start <= at && at <= s.End }
 
-func (r raw) record(t *testing.T, d *results.Document, f recorder.Facts) *results.Document {
+func (r raw) record(t *testing.T, d *results.Document) *results.Document {
 	t.Helper()
-	return closed(t, recordertest.Measurement(r).Replay(), d, f)
+	return closed(t, recordertest.Measurement(r).Replay(), d)
 }
 
-func closed(t *testing.T, r *recorder.Recorder, d *results.Document, f recorder.Facts) *results.Document {
+func closed(t *testing.T, r *recorder.Recorder, d *results.Document) *results.Document {
 	t.Helper()
-	must.Do(t, r.Close(d, f))
+	must.Do(t, r.Close(d, recorder.Unserved{}))
 	return d
 }
 

@@ -85,13 +85,13 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 	if err != nil {
 		return errors.Join(err, m.closePartial(d, record))
 	}
-	facts := m.facts(o)
+	m.describe(d, o)
 	d.Unfinished = o.unfinished
-	d.Connect, facts.Background = m.pool.Connection(), m.background.Report()
+	d.Connect, d.Background = m.pool.Connection(), m.background.Report()
 	if m.floor != nil && o.unfinished == nil {
-		facts.Floor = m.floorAfter(ctx)
+		d.Floor = m.floorAfter(ctx)
 	}
-	if err := record.Close(d, facts); err != nil {
+	if err := record.Close(d, o.unserved); err != nil {
 		return err
 	}
 	d.Warnings = append(d.Warnings, m.pool.Warnings()...)
@@ -264,19 +264,12 @@ func (m *measurement) oracle(o observation) results.Oracle {
 	return out
 }
 
-// facts returns the part of the result that does not come from events: counts, health, and the servers' counters.
-func (m *measurement) facts(o observation) recorder.Facts {
-	return recorder.Facts{
-		Counts:         scenarios.CountsOf(o.counts),
-		Heap:           o.heap,
-		Health:         o.health,
-		Oracle:         m.oracle(o),
-		Servers:        reportServers(o.begin.servers, o.end.servers),
-		Costs:          m.costs(),
-		GivenUp:        o.givenUp,
-		Unserved:       o.unserved,
-		SessionTimeout: m.granted,
-	}
+// describe adds the part of the result that does not come from events: counts, health, and the servers' counters.
+func (m *measurement) describe(d *results.Document, o observation) {
+	d.Environment.SessionTimeout = m.granted
+	d.Counts, d.Heap, d.Health, d.Oracle = scenarios.CountsOf(o.counts), o.heap, o.health, m.oracle(o)
+	d.Servers = reportServers(o.begin.servers, o.end.servers)
+	d.Expected.Costs = m.costs()
 }
 
 // examine adds reconnects, lost sessions and changes of the leader to the health of an observation.
@@ -349,8 +342,7 @@ func modeOf(s scenarios.Scenario) mode {
 type observation struct {
 	counts     wire.Counts
 	begin, end snapshot
-	givenUp    int64         // arrivals of an open load that were due in the window and that no client began
-	unserved   int64         // arrivals that a client began and never completed
+	unserved   recorder.Unserved
 	heap       *results.Heap // nil if the scenario does not ask for it
 	health     results.Health
 	unfinished *results.Unfinished // nil for a load that was finished

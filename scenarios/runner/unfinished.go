@@ -163,20 +163,21 @@ func (m *measurement) closePartial(d *results.Document, record *recorder.Recorde
 		record.CloseFailed(d)
 		return nil
 	}
-	o := observation{counts: m.part.counts, partial: true, unserved: max(m.part.arrived-record.ServedInWindow(), 0)}
+	o := observation{counts: m.part.counts, partial: true}
+	o.unserved.Begun = max(m.part.arrived-record.ServedInWindow(), 0)
 	o.health = machine.TakeVitals().Since(m.vitals)
 	m.examine(&o)
 	m.stream.bystanders.Examine(&o.health)
-	facts := m.facts(o)
+	m.describe(d, o)
 	if m.floor != nil {
 		m.floor.floor.Why = cmp.Or(m.floor.floor.Why, errCutShort.Error())
-		facts.Floor = &m.floor.floor
+		d.Floor = &m.floor.floor
 	}
 	if m.faulty() && m.recipe.Orphans != nil {
 		record.Uncounted(string(variants.Orphans))
 	}
 	d.Partial = true
-	err := record.Close(d, facts)
+	err := record.Close(d, o.unserved)
 	d.Warnings = append(d.Warnings, m.pool.Warnings()...)
 	return err
 }
