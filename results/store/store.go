@@ -103,10 +103,7 @@ func Read(path string) (*results.Document, error) {
 // Decode returns the document in a text; see [DecodeSealed]. It computes the metrics again, adds missing ones, and returns an
 // error if one differs, because the zkbench that wrote the document computed it in another way.
 func Decode(text []byte) (*results.Document, error) {
-	var other struct {
-		Objective *json.RawMessage `json:"objective"` // of a capacity
-	}
-	if json.Unmarshal(text, &other) == nil && other.Objective != nil {
+	if IsCapacity(text) {
 		return nil, errors.New("is a report of `zkbench capacity` and not the result of a measurement: " +
 			"only `zkbench gate` reads it; for other commands, give the folder of its trials")
 	}
@@ -119,6 +116,14 @@ func Decode(text []byte) (*results.Document, error) {
 	}
 	d.Invalid = doubts.Void(&d)
 	return &d, nil
+}
+
+// IsCapacity reports whether a text is the report of `zkbench capacity`, which may have errors elsewhere.
+func IsCapacity(text []byte) bool {
+	var report struct {
+		Objective *json.RawMessage `json:"objective"`
+	}
+	return json.Unmarshal(text, &report) == nil && report.Objective != nil
 }
 
 // ReadAll returns the documents in files and folders, in the order of tables. Its error names all unreadable files. Files are
