@@ -84,7 +84,7 @@ results/recorder/recordertest: results must metric recorder store
 results/turns:            results metric doubts claim paired
 results/compare:          results list metric doubts grouping claim paired turns table
 results/capacity:         results list metric doubts store claim table
-results/gate:             results list metric doubts grouping store summary claim capacity outcome paired turns strict table
+results/gate:             results list metric doubts grouping store summary recorder claim capacity outcome paired turns strict table
 
 plots:                    results results/list results/metric results/grouping results/summary results/claim results/report
 plots:                    results/compare results/table
