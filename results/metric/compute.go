@@ -16,7 +16,7 @@ import (
 func Compute(d *results.Document) map[string]results.Metric {
 	values := map[string]float64{}
 	for _, m := range fixed() {
-		if d.Unfinished != nil && m.Name != Finished && m.Name != Violations {
+		if !m.isOf(d) {
 			continue
 		}
 		if value, measured := m.of(d); measured {
@@ -35,6 +35,20 @@ func Compute(d *results.Document) map[string]results.Metric {
 		}
 	}
 	return withUnits(values)
+}
+
+// isOf reports whether a document has the part that the metric needs. Without faults, some variants may lose something, too.
+func (m Descriptor) isOf(d *results.Document) bool {
+	switch {
+	case d.Unfinished != nil && m.Name != Finished && m.Name != Violations:
+		return false
+	case m.Part == OpenLoad:
+		return d.Open != nil
+	case m.Part == FaultyLoad:
+		return d.Failure != nil || m.Loss != ""
+	default:
+		return m.Part != LimitedLoad || d.Scenario.AtMost > 0
+	}
 }
 
 func withUnits(values map[string]float64) map[string]results.Metric {
@@ -173,30 +187,11 @@ func lost(d *results.Document, name string) (amount float64, known bool) {
 	return float64(n), known
 }
 
-func ofFailure(part func(*results.Failure) int64) func(*results.Document) (float64, bool) {
-	return func(d *results.Document) (float64, bool) {
-		if d.Failure == nil {
-			return 0, false
-		}
-		return float64(part(d.Failure)), true
-	}
-}
-
-func arrivals(part func(*results.Open) int64) func(*results.Document) (float64, bool) {
-	return func(d *results.Document) (float64, bool) {
-		seconds := d.Window.Length().Seconds()
-		if d.Open == nil || seconds == 0 {
-			return 0, false
-		}
-		return float64(d.Batch) * float64(part(d.Open)) / seconds, true
-	}
-}
-
 func finished(d *results.Document) (share float64, ok bool) {
 	if d.Unfinished != nil {
-		return float64(d.Unfinished.Done) / float64(max(d.WholeLoad(), 1)), d.Scenario.AtMost > 0
+		return float64(d.Unfinished.Done) / float64(max(d.WholeLoad(), 1)), true
 	}
-	return 1, d.Scenario.AtMost > 0
+	return 1, true
 }
 
 // recoveries returns the median and the maximum of the times until a recovery; ok is false without faults. A fault without a
@@ -204,9 +199,6 @@ func finished(d *results.Document) (share float64, ok bool) {
 // recovery, whichever is longer.
 func recoveries(d *results.Document) (median, longest float64, ok bool) {
 	f := d.Failure
-	if f == nil {
-		return 0, 0, false
-	}
 	h, all := f.Recovery.Decode(), f.Recovery.Samples+f.Unrecovered
 	if all == 0 {
 		return 0, 0, false
