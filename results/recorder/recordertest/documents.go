@@ -6,6 +6,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/store"
 )
@@ -47,21 +48,6 @@ func Whole(t testing.TB) *results.Document {
 	return d
 }
 
-// ClosedRun returns a document of a closed load with a window of that length, a notification every 100 ms, each with its own
-// transaction, and a timeline from its middle.
-func ClosedRun(t *testing.T, length time.Duration) *results.Document {
-	t.Helper()
-	d := Described()
-	d.Scenario.Mode, d.Scenario.Duration = results.ClosedMode, length
-	m := Releases(time.Second, time.Second+length)
-	for _, s := range m.Spans {
-		m.Notifications = append(m.Notifications, Note(s.End, 0, int64(s.End)))
-	}
-	d.Oracle.ClientNotifications, d.Oracle.ServerNotifications = int64(len(m.Notifications)), int64(len(m.Notifications))
-	m.Complete(t, d)
-	return d
-}
-
 // Releases returns a measurement in which one client completes an operation every 100 ms of a window.
 func Releases(start, end time.Duration) Measurement {
 	m := Measurement{Config: recorder.Config{WindowLength: end - start}, Window: Stretch{Start: start, End: end}}
@@ -77,11 +63,5 @@ func Sound(t *testing.T, d *results.Document) {
 	if err := store.CheckInvariants(d); err != nil {
 		t.Error(err)
 	}
-	text, err := store.Seal(d)
-	if err == nil {
-		_, err = store.Decode(text)
-	}
-	if err != nil {
-		t.Error(err)
-	}
+	must.Get(store.Decode(must.Get(store.Seal(d))(t)))(t)
 }
