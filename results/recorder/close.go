@@ -19,7 +19,7 @@ type Unserved struct {
 // the requests of the window and the oracle. It adds everything that was recorded, the metrics, and the warnings that follow from
 // them.
 func (r *Recorder) Close(d *results.Document, u Unserved) error {
-	if !r.window.opened || !r.window.closed {
+	if r.window.start == ahead || r.window.end == ahead {
 		return errors.New("the window was not opened and closed")
 	}
 	r.closeHerds()

@@ -98,7 +98,7 @@ func (r *Recorder) FaultEnded(id int, at time.Duration) {
 // MissedFault records that a fault was due in the window and met no victim. That may only be known when the window has ended.
 func (r *Recorder) MissedFault(at time.Duration) {
 	r.advance(at)
-	if r.window.opened {
+	if r.window.start < ahead {
 		r.failures.doc.Missed++
 	}
 }

@@ -61,14 +61,6 @@ type herd struct {
 	clients     map[int]bool // of a guess; nil otherwise. A watch fires once, so that no client is in a herd twice
 }
 
-func (h *herd) add(at time.Duration) {
-	if h.size == 0 {
-		h.first = at
-	}
-	h.size++
-	h.last = at
-}
-
 // herds collects the herds of a grouping. Herds outside the window are recorded in the series only.
 type herds struct {
 	window   *window
@@ -122,13 +114,13 @@ func (h *herds) add(n Notification, r *recent) (size int) {
 		one = nil
 	}
 	if one == nil {
-		one = &herd{}
+		one = &herd{first: n.At}
 		if h.grouping == guessed {
 			one.clients = map[int]bool{}
 		}
 		h.open[key] = one
 	}
-	one.add(n.At)
+	one.size, one.last = one.size+1, n.At
 	if h.grouping == guessed {
 		one.clients[n.Client] = true
 	}
@@ -139,10 +131,6 @@ func (h *herds) add(n Notification, r *recent) (size int) {
 // passed completes the herds of all transactions up to a zxid. Guessed herds have zxid 0.
 func (h *herds) passed(zxid int64) {
 	h.completeIf(func(key HerdKey, _ *herd) bool { return key.Zxid <= zxid })
-}
-
-func (h *herds) sweep(now time.Duration) {
-	h.completeIf(func(_ HerdKey, one *herd) bool { return now-one.last > h.silence })
 }
 
 func (h *herds) completeIf(done func(HerdKey, *herd) bool) {

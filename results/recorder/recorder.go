@@ -89,8 +89,12 @@ func New(c Config) *Recorder {
 		nextSweep:  never,
 		violations: []results.Violation{},
 	}
-	r.window.stages = list.Map(c.Stages, func(planned time.Duration) stage { return stage{planned: planned} })
-	r.stalls = newStalls(c, &r.window)
+	r.window = window{
+		stretch: stretch{ahead, ahead}, stages: list.Map(c.Stages, func(planned time.Duration) stage { return stage{planned: planned} }),
+	}
+	r.stalls = stalls{
+		arriving: c.Open, uneven: c.Collective || len(c.Stages) > 0, window: &r.window, gaps: lengths(3), begun: never, fault: never,
+	}
 	r.failures = newFailures(c, &r.window)
 	r.herds = []*herds{newHerds(exact, herdGrace, &r.window, &r.series)}
 	if !NamesTransactions(c.Version) {
@@ -268,7 +272,7 @@ func (r *Recorder) CloseWindow(at time.Duration) {
 	r.closeHerds()
 	r.failures.unavailableUntil(at)
 	r.stalls.endGap(at)
-	r.window.close(at)
+	r.window.end = at
 }
 
 // Freeze begins a stretch in which zkbench pauses the servers to measure their heaps. Reads that are due in this
@@ -295,7 +299,7 @@ func (r *Recorder) advance(now time.Duration) {
 	}
 	r.nextSweep = now + time.Second
 	for _, h := range r.herds {
-		h.sweep(now)
+		h.completeIf(func(_ HerdKey, one *herd) bool { return now-one.last > h.silence })
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // MaxBins is the largest number of bins of a [results.Series]. If more are needed, the width of all bins is doubled.
@@ -109,19 +110,20 @@ func (s *series) herd(g grouping, first time.Duration, size int) {
 }
 
 func (s *series) document(g grouping) *results.Series {
-	out := &results.Series{Start: s.start, Bin: s.width}
-	for _, b := range s.bins[:s.used] {
-		out.Operations = append(out.Operations, b.operations)
-		out.Requests = append(out.Requests, b.requests)
-		out.Notifications = append(out.Notifications, b.notifications)
-		out.LargestHerd = append(out.LargestHerd, b.largest[g])
-		out.SlowestRead = append(out.SlowestRead, b.slowest)
-		if s.open {
-			out.Backlog = append(out.Backlog, b.waiting)
-		}
-		out.Samples = append(out.Samples, b.samples)
-		out.Time = append(out.Time, b.time)
-		out.Memory = append(out.Memory, b.memory)
+	bins := s.bins[:s.used]
+	out := &results.Series{
+		Start: s.start, Bin: s.width,
+		Operations:    list.Map(bins, func(b bin) int64 { return b.operations }),
+		Requests:      list.Map(bins, func(b bin) int64 { return b.requests }),
+		Notifications: list.Map(bins, func(b bin) int64 { return b.notifications }),
+		LargestHerd:   list.Map(bins, func(b bin) int { return b.largest[g] }),
+		SlowestRead:   list.Map(bins, func(b bin) time.Duration { return b.slowest }),
+		Samples:       list.Map(bins, func(b bin) int64 { return b.samples }),
+		Time:          list.Map(bins, func(b bin) time.Duration { return b.time }),
+		Memory:        list.Map(bins, func(b bin) int64 { return b.memory }),
+	}
+	if s.open {
+		out.Backlog = list.Map(bins, func(b bin) int64 { return b.waiting })
 	}
 	return out
 }

@@ -1,6 +1,12 @@
 package recorder
 
-import "time"
+import (
+	"math"
+	"time"
+)
+
+// ahead is the time of an edge of the window that is not reached yet.
+const ahead = time.Duration(math.MaxInt64)
 
 type stretch struct{ start, end time.Duration }
 
@@ -14,28 +20,21 @@ func (s stretch) overlaps(o stretch) bool { return s.start < o.end && o.start < 
 
 type window struct {
 	stretch
-	opened, closed bool
-	operations     int64
-	stages         []stage // in the order of time; none unless the load has them
+	operations int64
+	stages     []stage // in the order of time; none unless the load has them
 }
 
 func (w *window) open(at time.Duration) {
-	w.start, w.opened = at, true
+	w.start = at
 	for i := range w.stages {
 		at += w.stages[i].planned
 		w.stages[i].end = at
 	}
 }
 
-func (w *window) close(at time.Duration) { w.end, w.closed = at, true }
+func (w *window) isOpen() bool { return w.start < ahead && w.end == ahead }
 
-func (w *window) isOpen() bool { return w.opened && !w.closed }
-
-func (w *window) precedes(at time.Duration) bool { return !w.opened || at < w.start }
-
-func (w *window) contains(at time.Duration) bool {
-	return w.opened && w.start <= at && (!w.closed || at <= w.end)
-}
+func (w *window) precedes(at time.Duration) bool { return at < w.start }
 
 type wait struct {
 	phase string
