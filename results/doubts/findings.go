@@ -81,7 +81,7 @@ func Warnings(d *results.Document) []string {
 		r.add(f.Why != "", "the floor was not measured: %s", f.Why)
 		r.add(moved != "" && d.Environment.Engine != results.Embedded, "the machine changed its speed: %s", moved)
 	}
-	r.add(!d.Oracle.Checked && (!d.Health.LeaderChanged || explains(d.Scenario, leaderChange)), "no second oracle: %s", d.Oracle.Why)
+	r.add(!d.Oracle.Checked && (!d.Health.LeaderChanged || explains(d.Scenario, ofServer)), "no second oracle: %s", d.Oracle.Why)
 	r = append(r, Delayed(d)...)
 	late, tooLate := lateness(d)
 	if o := d.Open; o != nil && !d.BeyondCapacity() {
