@@ -100,14 +100,11 @@ func stretches(b *results.Background) map[string]results.BackgroundStretch {
 }
 
 // addTimes adds the percentiles of times that have samples. It skips phases of the warm-up, phases whose length zkbench sets,
-// response times of a load beyond the capacity, and requests that the background does not send. Connecting has a metric of its
-// own.
+// and response times of a load beyond the capacity. Connecting has a metric of its own.
 func addTimes(d *results.Document, values map[string]float64) {
-	load := d.Scenario.Background
 	for phase, h := range times(d) {
 		untimed := strings.HasPrefix(phase, results.WarmUpPrefix) || d.Lockstep() && slices.Contains(d.UntimedPhases, phase)
-		unsent := strings.HasPrefix(phase, backgroundPrefix) && (load == nil || !MeasuredBy(*load, phase))
-		if untimed || unsent || phase == connectPhase || phase == results.ResponsePhase && d.BeyondCapacity() {
+		if untimed || phase == connectPhase || phase == results.ResponsePhase && d.BeyondCapacity() {
 			continue
 		}
 		decoded := h.Decode()

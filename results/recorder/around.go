@@ -46,11 +46,6 @@ func (f *failures) draw(dot results.TimelineDot) {
 	}
 }
 
-func (e *faultExcerpt) document(window stretch) *results.FaultExcerpt {
-	t := e.timeline(window)
-	return &results.FaultExcerpt{Timeline: t, Operations: within(stretch{t.Start, t.End}, e.operations.items)}
-}
-
 // thinned is a list of at most MaxDots items if it is bounded. When it is full, it drops every other item, and takes only half
 // as many of the later ones.
 type thinned[T any] struct {

@@ -187,7 +187,8 @@ func (f *failures) document() *results.Failure {
 	}
 	out.PeakRequests, out.PeakBytesIn = f.busiest.most.Requests, f.busiest.most.BytesIn
 	if f.around != nil {
-		out.Around = f.around.document(f.window.stretch)
+		t := f.around.timeline(f.window.stretch)
+		out.Around = &results.FaultExcerpt{Timeline: t, Operations: within(stretch{t.Start, t.End}, f.around.operations.items)}
 	}
 	out.Recovery = f.recovery.Encode()
 	return &out

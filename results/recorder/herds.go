@@ -89,7 +89,8 @@ func (h *herds) grown(one *herd, r *recent) {
 }
 
 func (h *herds) complete(one *herd) {
-	h.series.herd(h.grouping, one.first, one.size)
+	largest := &h.series.at(one.first).largest[h.grouping]
+	*largest = max(*largest, one.size)
 	if h.window.isOpen() {
 		h.sizes[one.size]++
 		h.spread.Add(one.last - one.first)

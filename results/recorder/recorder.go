@@ -120,7 +120,8 @@ func (r *Recorder) Span(phase string, id int, start, end time.Duration) {
 		r.completed(id, stretch{start, end})
 	}
 	if phase == r.config.Phase {
-		r.series.sample(stretch{start, end})
+		bin := r.series.at(end)
+		bin.samples, bin.time = bin.samples+1, bin.time+end-start
 		r.seconds.sample(stretch{start, end})
 	}
 	waiting := slices.Contains(r.config.Waiting, phase)
@@ -215,7 +216,8 @@ func (r *Recorder) Read(b results.BystanderRead) {
 	if slices.ContainsFunc(r.frozen, func(s stretch) bool { return s.contains(b.At) }) {
 		return
 	}
-	r.series.read(b)
+	bin := r.series.at(b.At)
+	bin.slowest = max(bin.slowest, b.Response)
 	r.stalls.read(b)
 	histograms := r.measured
 	switch {

@@ -79,17 +79,6 @@ func (s *series) double() {
 	s.width *= 2
 }
 
-func (s *series) sample(took stretch) {
-	bin := s.at(took.end)
-	bin.samples++
-	bin.time += took.length()
-}
-
-func (s *series) read(b results.BystanderRead) {
-	bin := s.at(b.At)
-	bin.slowest = max(bin.slowest, b.Response)
-}
-
 // backlog records the largest number of arrivals that waited for a client since the previous report. A late report counts for all
 // bins that have none of their own.
 func (s *series) backlog(at time.Duration, most int64) {
@@ -102,11 +91,6 @@ func (s *series) backlog(at time.Duration, most int64) {
 		s.bins[i].waiting = max(s.bins[i].waiting, most)
 	}
 	s.open, s.reported = true, at
-}
-
-func (s *series) herd(g grouping, first time.Duration, size int) {
-	bin := s.at(first)
-	bin.largest[g] = max(bin.largest[g], size)
 }
 
 func (s *series) document(g grouping) *results.Series {

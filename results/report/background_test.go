@@ -61,6 +61,7 @@ func TestBackgroundMetrics(t *testing.T) {
 	}
 	// A load without writes has no metrics of writes.
 	d.Scenario.Background.Writes = 0
+	d.Background.Alone.Write, d.Background.During.Write = results.BackgroundRequests{}, results.BackgroundRequests{}
 	d.Metrics = metric.Compute(d)
 	for name := range d.Metrics {
 		if strings.HasPrefix(name, "background") && strings.Contains(name, "write") {
