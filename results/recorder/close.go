@@ -27,7 +27,7 @@ func (r *Recorder) Close(d *results.Document, u Unserved) error {
 	r.fillWindow(d)
 	r.fillDistributions(d)
 	d.Timeline = r.timeline.timeline(r.window.stretch)
-	if d.Stalls = []results.Stall{}; !r.config.MayRest {
+	if d.Stalls = []results.Stall{}; d.Scenario.Mode != results.ObservedMode { // an application may have nothing to do
 		d.Stalls = r.stalls.found(r.frozen, d.Environment.SessionTimeout)
 	}
 	r.fillServers(d)

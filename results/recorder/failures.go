@@ -6,6 +6,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 )
 
 // MaxFaults is the largest number of faults that a document lists; others are only counted.
@@ -20,7 +21,6 @@ type failures struct {
 	faulty  bool
 	waits   bool // the phase that completes an operation waits for other clients
 	clients int
-	longest []string      // losses for which the largest amount counts
 	last    time.Duration // the latest event
 
 	doc        results.Failure
@@ -43,7 +43,7 @@ type unresolved struct {
 
 func newFailures(c Config, w *window) failures {
 	f := failures{
-		window: w, faulty: c.Faulty, waits: slices.Contains(c.Waiting, c.Operation), clients: max(c.Clients, 1), longest: c.LongestLosses,
+		window: w, faulty: c.Faulty, waits: slices.Contains(c.Waiting, c.Operation), clients: max(c.Clients, 1),
 	}
 	f.doc = results.Failure{Faults: []results.Fault{}, Losses: map[string]int64{}}
 	for _, loss := range c.Losses {
@@ -122,7 +122,7 @@ func (r *Recorder) countIn(at time.Duration, count *int64) {
 // Damage records a loss, in the window or outside of it, with or without faults.
 func (r *Recorder) Damage(loss string, amount int64) {
 	losses := r.failures.doc.Losses
-	if slices.Contains(r.failures.longest, loss) {
+	if metric.Named(loss).Kind == metric.KindTime { // the longest one counts
 		losses[loss] = max(losses[loss], amount)
 	} else {
 		losses[loss] += amount

@@ -194,7 +194,7 @@ func faulty(faults ...recordertest.Fault) raw {
 
 // Faults outside of the window do not count. Losses are those of the whole load.
 func TestFaultsOutsideOfTheWindow(t *testing.T) {
-	r := recorder.New(recorder.Config{Faulty: true, Losses: []string{metric.ItemsLost, metric.Blocked}, LongestLosses: []string{metric.Blocked}})
+	r := recorder.New(recorder.Config{Faulty: true, Losses: []string{metric.ItemsLost, metric.Blocked}})
 	before := r.FaultBegan(0, "expire", "any", nil)
 	r.Damage(metric.ItemsLost, 2)
 	r.OpenWindow(s)

@@ -32,11 +32,9 @@ type Config struct {
 	WindowLength time.Duration   // as planned: the window may end earlier; 0 if it is not known in advance
 	Stages       []time.Duration // how long the stages of the window last; none if the load does not change
 	Open         bool            // operations arrive at a rate
-	MayRest      bool            // clients may have nothing to do, so that a time without operations is not a stall
 
-	Faulty        bool     // the scenario has faults
-	Losses        []string // that the recipe can have
-	LongestLosses []string // the losses in Losses for which the largest amount counts, instead of the sum
+	Faulty bool     // the scenario has faults
+	Losses []string // that the recipe can have
 }
 
 // never is a time before every event.

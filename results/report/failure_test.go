@@ -34,7 +34,7 @@ func faultyRun(t *testing.T) *results.Document {
 		3 * time.Second: {Requests: 9, BytesIn: 500}, 6 * time.Second: {Requests: 14, BytesIn: 1000},
 	}
 	d.Oracle.ClientNotifications, d.Oracle.ServerNotifications = int64(len(m.Notifications)), int64(len(m.Notifications))
-	m.Config = recorder.Config{WindowLength: 5 * time.Second, Faulty: true, Losses: []string{metric.Orphans, metric.Blocked, "fenced"}, LongestLosses: []string{metric.Blocked}}
+	m.Config = recorder.Config{WindowLength: 5 * time.Second, Faulty: true, Losses: []string{metric.Orphans, metric.Blocked, "fenced"}}
 	m.Faults = []recordertest.Fault{
 		{Kind: "kill", Target: "zoo2", Start: 2*time.Second + ms, End: 4 * time.Second},
 		{Kind: "expire", Target: "holder", Victims: []int{4, 1}, Start: 3*time.Second + 50*ms},

@@ -175,30 +175,23 @@ func (m *measurement) unloaded() observation {
 
 func (m *measurement) recorderConfig() recorder.Config {
 	return recorder.Config{
-		Phase:         m.recipe.Phases[0].Name,
-		Operation:     m.recipe.Operation,
-		Waiting:       m.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
-		Collective:    m.recipe.Collective,
-		Series:        m.recipe.SizeIsBatch && m.scenario.Size > 1,
-		Version:       m.description.Version,
-		Clients:       m.config.Clients,
-		Open:          m.isOpen(),
-		WindowLength:  m.scenario.Duration,
-		Stages:        list.Map(m.scenario.Stages, func(s results.StageLoad) time.Duration { return s.For }),
-		Faulty:        m.faulty(),
-		Losses:        lossNames(m.losses(), func(variants.Loss) bool { return true }),
-		LongestLosses: lossNames(m.recipe.Losses, variants.Loss.IsLongest),
+		Phase:        m.recipe.Phases[0].Name,
+		Operation:    m.recipe.Operation,
+		Waiting:      m.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
+		Collective:   m.recipe.Collective,
+		Series:       m.recipe.SizeIsBatch && m.scenario.Size > 1,
+		Version:      m.description.Version,
+		Clients:      m.config.Clients,
+		Open:         m.isOpen(),
+		WindowLength: m.scenario.Duration,
+		Stages:       list.Map(m.scenario.Stages, func(s results.StageLoad) time.Duration { return s.For }),
+		Faulty:       m.faulty(),
+		Losses:       lossNames(m.losses()),
 	}
 }
 
-func lossNames(losses []variants.Loss, wanted func(variants.Loss) bool) []string {
-	var names []string
-	for _, l := range losses {
-		if wanted(l) {
-			names = append(names, string(l))
-		}
-	}
-	return names
+func lossNames(losses []variants.Loss) []string {
+	return list.Map(losses, func(l variants.Loss) string { return string(l) })
 }
 
 // losses returns the losses that are counted: with faults, all losses of the recipe, and without faults, the losses that the
