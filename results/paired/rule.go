@@ -67,16 +67,14 @@ type Block struct {
 	Why     string  `json:"-"`       // with the numbers
 }
 
-func (r Rule) block(logRatios []float64, pairs int, alpha float64) (s Block, err error) {
-	if s.P, err = Greater(logRatios); err == nil && len(logRatios) > 0 {
-		s.Estimate, err = Summarize(logRatios)
-	}
-	if err != nil {
-		return Block{}, err
+func (r Rule) block(logRatios []float64, pairs int, alpha float64) (s Block) {
+	s.P = Greater(logRatios)
+	if len(logRatios) > 0 {
+		s.Estimate = estimate(logRatios)
 	}
 	if len(logRatios) != pairs {
 		s.Why = fmt.Sprintf("%d pairs instead of the %d decided on", len(logRatios), pairs)
-		return s, nil
+		return s
 	}
 	s.Flagged = s.P < alpha && float64(s.Median) > r.threshold()
 	chance, side, what := "not below", "within", "minimum effect"
@@ -90,7 +88,7 @@ func (r Rule) block(logRatios []float64, pairs int, alpha float64) (s Block, err
 		what = "machine's resolution"
 	}
 	s.Why = fmt.Sprintf("p = %.2g, %s %g; median ratio %.3f, %s the %s %.3g", s.P, chance, alpha, s.Median, side, what, r.threshold())
-	return s, nil
+	return s
 }
 
 // threshold returns the ratio that a median must exceed to be flagged.
@@ -119,20 +117,15 @@ type Decision struct {
 // Decide returns the verdict for a screen and, if that is flagged, a confirmation, which is ignored otherwise. A block with
 // fewer or more pairs than the rule asks for is INCONCLUSIVE.
 func (r Rule) Decide(screen, confirmation []float64) (Decision, error) {
-	if err := r.Validate(); err != nil {
-		return Decision{}, fmt.Errorf("rule: %w", err)
+	if err := errors.Join(r.Validate(), usable(screen), usable(confirmation)); err != nil {
+		return Decision{}, err
 	}
-	first, err := r.block(screen, r.ScreenPairs, r.ScreenAlpha)
-	if err != nil {
-		return Decision{}, fmt.Errorf("screen: %w", err)
-	}
+	first := r.block(screen, r.ScreenPairs, r.ScreenAlpha)
 	d := Decision{Verdict: Inconclusive, Why: "screen: " + first.Why, Screen: first}
 	last, unflagged := first, Pass // the block that decides, and its verdict if it is not flagged
 	complete := len(screen) == r.ScreenPairs
 	if first.Flagged {
-		if last, err = r.block(confirmation, r.ConfirmPairs, r.ConfirmAlpha); err != nil {
-			return Decision{}, fmt.Errorf("confirmation: %w", err)
-		}
+		last = r.block(confirmation, r.ConfirmPairs, r.ConfirmAlpha)
 		d.Confirmation, d.Why, unflagged = last, "screen flagged; confirmation: "+last.Why, Noise
 		complete = len(confirmation) == r.ConfirmPairs
 	}
