@@ -60,7 +60,7 @@ func measured(t *testing.T, variant, kind string, clients, repeat int) *results.
 			})
 		}
 	}
-	m.Complete(t, d)
+	m.Complete(d)
 	return d
 }
 
@@ -149,7 +149,7 @@ func withFailure(t *testing.T, variant, kind string) *results.Document {
 		}
 	}
 	series := d.Series
-	m.Complete(t, d)
+	m.Complete(d)
 	d.Series, d.Stalls = series, nil
 	return d
 }
@@ -315,7 +315,7 @@ func TestPhasesOfEveryRecipe(t *testing.T) {
 					not = append(not, phase)
 				}
 			}
-			m.Complete(t, d)
+			m.Complete(d)
 			figures, _ := figures(t, []*results.Document{d})
 			text := strings.Join(list.Map(figures, plots.Figure.Inline), "")
 			drawn := func(phase string) bool {

@@ -63,7 +63,7 @@ func TestHeapPerWatch(t *testing.T) {
 			t.Errorf("%s: %g bytes per watch (%v), want %g", tt.name, got, ok, tt.want)
 		}
 		d := &results.Document{Heap: &tt.heap}
-		recordertest.Measurement{}.Complete(t, d)
+		recordertest.Measurement{}.Complete(d)
 		if m, told := d.Metrics[metric.HeapPerWatch]; told != ok || m.Value != tt.want {
 			t.Errorf("%s: the metric is %+v (%v)", tt.name, m, told)
 		}

@@ -53,7 +53,7 @@ func TestFloorMetrics(t *testing.T) {
 			d := &results.Document{Floor: tt.floor}
 			recordertest.Measurement{Window: recordertest.Stretch{End: 100 * ms}, Spans: []recordertest.Span{
 				{Phase: "handoff", Start: 10 * ms, End: 16 * ms}, {Phase: "release", Start: 10 * ms, End: 14 * ms},
-			}}.Complete(t, d)
+			}}.Complete(d)
 			got := map[string]float64{}
 			for name, m := range d.Metrics {
 				if is := metric.Named(name); is.Ensemble || is.OfFloor() {

@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/zkbench/zkbench/results"
@@ -17,11 +16,8 @@ type Unserved struct {
 
 // Close completes a document that already has everything that does not come from events, such as the scenario, the environment,
 // the requests of the window and the oracle. It adds everything that was recorded, the metrics, and the warnings that follow from
-// them.
-func (r *Recorder) Close(d *results.Document, u Unserved) error {
-	if r.window.start == ahead || r.window.end == ahead {
-		return errors.New("the window was not opened and closed")
-	}
+// them. The window must have been opened and closed.
+func (r *Recorder) Close(d *results.Document, u Unserved) {
 	r.closeHerds()
 	r.CloseFailed(d)
 	r.fillWindow(d)
@@ -42,7 +38,6 @@ func (r *Recorder) Close(d *results.Document, u Unserved) error {
 		r.fillWaits(d)
 	}
 	doubts.Add(d)
-	return nil
 }
 
 // CloseFailed completes the document of a load that failed. It adds the violations so far and nothing else.

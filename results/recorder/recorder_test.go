@@ -306,16 +306,6 @@ func TestRestOfTheDocumentIsKept(t *testing.T) {
 	}
 }
 
-func TestCloseWantsAWindow(t *testing.T) {
-	never, open := recorder.New(recorder.Config{}), recorder.New(recorder.Config{})
-	open.OpenWindow(s)
-	for _, rec := range []*recorder.Recorder{never, open} {
-		if err := rec.Close(&results.Document{}, recorder.Unserved{}); err == nil {
-			t.Error("closed without a whole window")
-		}
-	}
-}
-
 func TestSpansDoNotAllocate(t *testing.T) {
 	rec := recorder.New(recorder.Config{Operation: "release", Waiting: []string{"acquire"}, Clients: 10})
 	rec.OpenWindow(0)

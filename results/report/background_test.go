@@ -21,7 +21,7 @@ func beside(t *testing.T) *results.Document {
 // besideTimes returns the same with factor times the requests.
 func besideTimes(t *testing.T, factor int) *results.Document {
 	t.Helper()
-	d := recordertest.Whole(t)
+	d := recordertest.Whole()
 	d.Scenario.Background = &results.BackgroundLoad{Reads: 1000 * factor, Writes: 500 * factor, Bytes: 10, Znodes: 3, Sessions: 2}
 	stretch := func(start, end, took time.Duration) results.BackgroundStretch {
 		requests := func(n int64) results.BackgroundRequests {

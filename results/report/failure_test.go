@@ -42,7 +42,7 @@ func faultyRun(t *testing.T) *results.Document {
 	}
 	m.Failed, m.Missed = []time.Duration{3 * time.Second}, []time.Duration{4 * time.Second}
 	m.Rejoined, m.Damage = []time.Duration{4 * time.Second}, map[string]int64{metric.Orphans: 2, "fenced": 1, metric.Blocked: int64(time.Second)}
-	m.Complete(t, d)
+	m.Complete(d)
 	return d
 }
 
@@ -79,7 +79,7 @@ func TestFailureMetrics(t *testing.T) {
 	}
 	for _, name := range metric.OfFaults() {
 		m := metric.Named(name)
-		if _, there := recordertest.Whole(t).Metrics[name]; there || m.Kind == metric.KindShare || m.Worse != metric.MoreIsWorse {
+		if _, there := recordertest.Whole().Metrics[name]; there || m.Kind == metric.KindShare || m.Worse != metric.MoreIsWorse {
 			t.Errorf("%s: without faults: %t, described as %+v", name, there, m)
 		}
 	}
@@ -181,11 +181,11 @@ func TestFindingsOfFaults(t *testing.T) {
 
 // Losses without faults are a metric, too, and no other part of a failure is.
 func TestLossesWithoutFaults(t *testing.T) {
-	d := recordertest.Whole(t)
+	d := recordertest.Whole()
 	m := recordertest.Releases(0, time.Second)
 	m.Config = recorder.Config{Losses: []string{metric.TornReads, metric.Orphans}}
 	m.Damage = map[string]int64{metric.TornReads: 3}
-	m.Complete(t, d)
+	m.Complete(d)
 	for metric, want := range map[string]float64{metric.TornReads: 3, metric.Orphans: 0} {
 		if got, there := d.Metrics[metric]; !there || got.Value != want || d.Losses[metric] != int64(want) {
 			t.Errorf("%s is %v, want %v; losses %v", metric, got, want, d.Losses)

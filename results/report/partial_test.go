@@ -24,7 +24,7 @@ func closedRun(t *testing.T, length time.Duration) *results.Document {
 		m.Notifications = append(m.Notifications, recordertest.Note(s.End, 0, int64(s.End)))
 	}
 	d.Oracle.ClientNotifications, d.Oracle.ServerNotifications = int64(len(m.Notifications)), int64(len(m.Notifications))
-	m.Complete(t, d)
+	m.Complete(d)
 	return d
 }
 

@@ -22,7 +22,7 @@ func stagedRun(t *testing.T) *results.Document {
 		m.Spans = append(m.Spans, recordertest.Span{Phase: d.Phases[0], Start: s.End - time.Duration(i+1)*ms, End: s.End})
 	}
 	d.Oracle.ClientNotifications, d.Oracle.ServerNotifications = int64(len(m.Notifications)), int64(len(m.Notifications))
-	m.Complete(t, d)
+	m.Complete(d)
 	return d
 }
 

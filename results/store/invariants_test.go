@@ -53,7 +53,7 @@ func TestInvariants(t *testing.T) {
 		"write.due without failed has 1, and": func(d *results.Document) { d.Background = unanswered() },
 		"oracle.background_writes only 0":     func(d *results.Document) { d.Background = unanswered() },
 	} {
-		d := recordertest.Whole(t)
+		d := recordertest.Whole()
 		recordertest.Sound(t, d)
 		change(d)
 		if err := store.CheckInvariants(d); err == nil || !strings.Contains(err.Error(), want) {
@@ -68,7 +68,7 @@ func unanswered() *results.Background {
 
 // A notification in no herd was still received: the document counts both together.
 func TestUngroupedNotificationsAreAccountedFor(t *testing.T) {
-	d := recordertest.Whole(t)
+	d := recordertest.Whole()
 	d.Herd.Ungrouped = 2
 	d.Counts.Notifications["NodeDeleted"] += 2
 	if err := store.CheckInvariants(d); err != nil && strings.Contains(err.Error(), "herd.ungrouped") {
@@ -78,7 +78,7 @@ func TestUngroupedNotificationsAreAccountedFor(t *testing.T) {
 
 // A document that contradicts itself is not stored.
 func TestWriteChecksInvariants(t *testing.T) {
-	d := recordertest.Whole(t)
+	d := recordertest.Whole()
 	d.Herd.Sizes[0].Count++
 	if err := store.Write(d, t.TempDir()); err == nil || !strings.Contains(err.Error(), "herd.ungrouped has 11, and count") {
 		t.Errorf("%v", err)
@@ -86,7 +86,7 @@ func TestWriteChecksInvariants(t *testing.T) {
 }
 
 func TestUnlistedViolationsCount(t *testing.T) {
-	d := recordertest.Whole(t)
+	d := recordertest.Whole()
 	d.Violations, d.MoreViolations = make([]results.Violation, recorder.MaxViolations), 5
 	if d.Metrics = metric.Compute(d); d.Metrics[metric.Violations].Value != recorder.MaxViolations+5 || d.Breaches() != recorder.MaxViolations+5 {
 		t.Fatalf("%v", d.Metrics[metric.Violations])

@@ -83,7 +83,8 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 		err = m.countOrphans(ctx, record)
 	}
 	if err != nil {
-		return errors.Join(err, m.closePartial(d, record))
+		m.closePartial(d, record)
+		return err
 	}
 	m.describe(d, o)
 	d.Unfinished = o.unfinished
@@ -91,9 +92,7 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 	if m.floor != nil && o.unfinished == nil {
 		d.Floor = m.floorAfter(ctx)
 	}
-	if err := record.Close(d, o.unserved); err != nil {
-		return err
-	}
+	record.Close(d, o.unserved)
 	d.Warnings = append(d.Warnings, m.pool.Warnings()...)
 	return nil
 }

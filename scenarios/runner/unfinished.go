@@ -158,10 +158,10 @@ func (m *activeLoad) keepsPart() bool {
 
 // closePartial completes the document of a load that was not finished. Without a window to keep, the document has only the
 // violations. Counters of servers are missing because they are read at rest, and orphans because they are counted after the load.
-func (m *measurement) closePartial(d *results.Document, record *recorder.Recorder) error {
+func (m *measurement) closePartial(d *results.Document, record *recorder.Recorder) {
 	if !m.keepsPart() || m.part == nil {
 		record.CloseFailed(d)
-		return nil
+		return
 	}
 	o := observation{counts: m.part.counts, partial: true}
 	o.unserved.Begun = max(m.part.arrived-record.ServedInWindow(), 0)
@@ -177,7 +177,6 @@ func (m *measurement) closePartial(d *results.Document, record *recorder.Recorde
 		record.Uncounted(string(variants.Orphans))
 	}
 	d.Partial = true
-	err := record.Close(d, o.unserved)
+	record.Close(d, o.unserved)
 	d.Warnings = append(d.Warnings, m.pool.Warnings()...)
-	return err
 }

@@ -34,8 +34,7 @@ func Described() *results.Document {
 }
 
 // Whole returns a document as a run leaves it: of 10 clients in lockstep, each notified once.
-func Whole(t testing.TB) *results.Document {
-	t.Helper()
+func Whole() *results.Document {
 	d := Described()
 	m := Measurement{Config: recorder.Config{}, Window: Stretch{Start: ms, End: 41 * ms}}
 	for i := range 10 {
@@ -44,7 +43,7 @@ func Whole(t testing.TB) *results.Document {
 		m.Notifications = append(m.Notifications, Note(at, i, int64(i)+1))
 		m.Reads = append(m.Reads, results.BystanderRead{At: at, Service: ms, Response: 2 * ms})
 	}
-	m.Complete(t, d)
+	m.Complete(d)
 	return d
 }
 

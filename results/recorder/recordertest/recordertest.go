@@ -4,11 +4,9 @@ package recordertest
 import (
 	"cmp"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
@@ -111,8 +109,7 @@ func (m Measurement) fail(r *recorder.Recorder, add func(at time.Duration, rank 
 // Complete records the measurement into a document that already describes it. The document has the facts of the measurement,
 // such as its counts and servers, and also the recorder's phases, version and number of clients. The traffic of a faulty
 // measurement without Traffic is spread evenly.
-func (m Measurement) Complete(t testing.TB, d *results.Document) {
-	t.Helper()
+func (m Measurement) Complete(d *results.Document) {
 	m.Config.Operation, m.Config.Waiting, m.Config.Version, m.Config.Clients = d.Operation, d.Waiting, d.Environment.ZooKeeper, d.Clients
 	if len(d.Phases) > 0 {
 		m.Config.Phase = d.Phases[0]
@@ -121,5 +118,5 @@ func (m Measurement) Complete(t testing.TB, d *results.Document) {
 		total := recorder.Traffic{Requests: d.Counts.TotalRequests(), BytesIn: d.Counts.BytesIn}
 		m.Traffic = map[time.Duration]recorder.Traffic{m.Window.Start: {}, m.Window.End: total}
 	}
-	must.Do(t, m.Replay().Close(d, recorder.Unserved{}))
+	m.Replay().Close(d, recorder.Unserved{})
 }
