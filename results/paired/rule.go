@@ -152,17 +152,15 @@ const (
 )
 
 // Detectable returns the smallest slowdown, as a ratio, that the rule would call a REGRESSION in four of five trials if pairs
-// spread as the given ones do around any median.
+// spread as the given ones do around any median. It is infinite if there are too few pairs to show how much they vary. Rule and
+// log-ratios must be those of a decision.
 //
 // It is a simulation with a fixed seed. It draws screens and confirmations from the distances of the given log-ratios to
 // their median, to both sides alike, and computes for each the slowdown at which it would be flagged. It knows only the given
 // spread: ten pairs without an outlier make the result a little too small.
-func (r Rule) Detectable(logRatios []float64) (float64, error) {
-	if err := errors.Join(r.Validate(), usable(logRatios)); err != nil {
-		return math.Inf(1), fmt.Errorf("computing what is detectable: %w", err)
-	}
-	if needed := PairsNeeded(0.05); len(logRatios) < needed {
-		return math.Inf(1), fmt.Errorf("%d pairs do not show how much pairs vary: take at least %d", len(logRatios), needed)
+func (r Rule) Detectable(logRatios []float64) float64 {
+	if len(logRatios) < PairsNeeded(0.05) {
+		return math.Inf(1)
 	}
 	middle := Median(slices.Sorted(slices.Values(logRatios)))
 	distances := make([]float64, len(logRatios))
@@ -177,7 +175,7 @@ func (r Rule) Detectable(logRatios []float64) (float64, error) {
 		slowdowns[i] = max(screen(random, distances), confirm(random, distances))
 	}
 	slices.Sort(slowdowns)
-	return math.Exp(slowdowns[int(math.Ceil(power*simulations))-1]), nil
+	return math.Exp(slowdowns[int(math.Ceil(power*simulations))-1])
 }
 
 // flaggedFrom returns a function that draws a block without a slowdown. The function returns the log-ratio that, added to
