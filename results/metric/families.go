@@ -77,7 +77,6 @@ func Quantile(phase string, p float64) string { return fmt.Sprintf("%s-p%g%s", p
 
 func maximumName(phase string) string { return phase + maximumSuffix + timeSuffix }
 
-// percentiles returns the percentiles that are metrics of each phase.
 func percentiles() []float64 { return []float64{50, 90, 99} }
 
 func timesOf(phases ...string) []string {

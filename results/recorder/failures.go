@@ -15,7 +15,6 @@ const MaxFaults = 200
 // noFault is the id of a fault outside of the window.
 const noFault = -1
 
-// failures collects the faults of the window and their costs.
 type failures struct {
 	window  *window
 	faulty  bool
@@ -132,7 +131,6 @@ func (r *Recorder) Damage(loss string, amount int64) {
 // Uncounted removes a loss from the document, because the run did not look for it.
 func (r *Recorder) Uncounted(loss string) { delete(r.failures.doc.Losses, loss) }
 
-// unavailableUntil ends a stretch in which no operation was completed.
 func (f *failures) unavailableUntil(at time.Duration) {
 	if f.window.isOpen() {
 		f.doc.Unavailable = max(f.doc.Unavailable, at-f.completed)

@@ -54,7 +54,6 @@ func HerdKeyOf(zxid int64, path string, isGuess bool) HerdKey {
 	return HerdKey{Zxid: zxid}
 }
 
-// herd has the notifications of one transaction that have arrived so far.
 type herd struct {
 	size        int
 	first, last time.Duration

@@ -108,7 +108,6 @@ func (l *seconds) sample(took stretch) {
 	_ = s.latencies.RecordValue(int64(min(took.length(), time.Hour)))
 }
 
-// notification records a notification, and how large its herd is by now.
 func (l *seconds) notification(at time.Duration, herd int) {
 	l.totals.Notifications++
 	s := l.at(at)

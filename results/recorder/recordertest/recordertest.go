@@ -83,7 +83,6 @@ func (m Measurement) Replay() *recorder.Recorder {
 	return r
 }
 
-// fail adds the faults and what they cause.
 func (m Measurement) fail(r *recorder.Recorder, add func(at time.Duration, rank int, do func())) {
 	for _, f := range m.Faults {
 		var id int
