@@ -245,24 +245,21 @@ func BacksUp(d *results.Document, s results.Stage) bool {
 }
 
 // Aggregated is the median of a metric over the repeats, with the extremes.
-type Aggregated struct {
-	Value, Min, Max float64
-	Unit            string
-}
+type Aggregated struct{ Value, Min, Max float64 }
 
 // Aggregate returns the median of each metric over the repeats that have it. For violations and lost items it returns the sum,
 // and for the time for which clients were blocked the maximum: the median would hide an event in one repeat of three.
 func Aggregate(group []*results.Document) map[string]Aggregated {
-	values, units := map[string][]float64{}, map[string]string{}
+	values := map[string][]float64{}
 	for _, d := range group {
 		for name, m := range d.Metrics {
-			values[name], units[name] = append(values[name], m.Value), m.Unit
+			values[name] = append(values[name], m.Value)
 		}
 	}
 	out := map[string]Aggregated{}
 	for name, v := range values {
 		slices.Sort(v)
-		a := Aggregated{Value: paired.Median(v), Min: v[0], Max: v[len(v)-1], Unit: units[name]}
+		a := Aggregated{Value: paired.Median(v), Min: v[0], Max: v[len(v)-1]}
 		switch Named(name).repeats {
 		case bySum:
 			a.Value = list.Sum(v)
