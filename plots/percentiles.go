@@ -34,10 +34,7 @@ func (s *Set) percentilePanel(phase string, drawn map[string]bool) *plot.Plot {
 	p := newPlot(phase+", ms", "percentile, all repeats merged", "")
 	low, high, tail := math.Inf(1), 0.0, 10.0
 	for _, g := range s.atMost() {
-		xys, err := percentileCurve(g.Repeats, phase)
-		if err != nil {
-			s.without("no percentiles of %s of %s: %v", phase, g.Variant, err)
-		}
+		xys := percentileCurve(g.Repeats, phase)
 		if len(xys) < 2 {
 			continue
 		}
@@ -86,23 +83,16 @@ func tailTicks(_, high float64) []plot.Tick {
 const percentileStep = 1.15
 
 // percentileCurve returns the latencies of a phase, in milliseconds, at the positions of [tailTicks].
-func percentileCurve(group []*results.Document, phase string) (plotter.XYs, error) {
+func percentileCurve(group []*results.Document, phase string) plotter.XYs {
 	if !timed(group[0], phase) {
-		return nil, nil
+		return nil
 	}
-	merged, err := results.MergeHistograms(list.Map(group, func(d *results.Document) results.Histogram { return d.Histograms[phase] }))
-	if err != nil {
-		return nil, err
-	}
-	h, err := merged.Decode()
-	if err != nil {
-		return nil, err
-	}
+	h := results.DecodeAll(list.Map(group, func(d *results.Document) results.Histogram { return d.Histograms[phase] }))
 	var xys plotter.XYs
 	for at := 1.0; at <= float64(h.TotalCount()); at *= percentileStep {
 		if y := float64(h.ValueAtPercentile(100*(1-1/at))) / 1e6; y > 0 { // a logarithmic axis has no zero
 			xys = append(xys, plotter.XY{X: at, Y: y})
 		}
 	}
-	return xys, nil
+	return xys
 }

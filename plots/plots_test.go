@@ -60,7 +60,7 @@ func measured(t *testing.T, variant, kind string, clients, repeat int) *results.
 			})
 		}
 	}
-	m.Complete(t, d)
+	m.Complete(d)
 	return d
 }
 
@@ -149,7 +149,7 @@ func withFailure(t *testing.T, variant, kind string) *results.Document {
 		}
 	}
 	series := d.Series
-	m.Complete(t, d)
+	m.Complete(d)
 	d.Series, d.Stalls = series, nil
 	return d
 }
@@ -287,16 +287,6 @@ func TestLittleData(t *testing.T) {
 	}
 }
 
-// A distribution that cannot be read is left out, and named.
-func TestDamagedHistogram(t *testing.T) {
-	d := measured(t, "predecessor-watch", "optimized", 1, 1)
-	d.Histograms["acquire"] = results.Histogram{Samples: 9, HDR: "?"}
-	drawn, not := figures(t, []*results.Document{d})
-	if len(drawn) != 1 || len(not) != 1 || !strings.Contains(not[0].String(), "no percentiles of acquire of predecessor-watch: decode histogram") {
-		t.Errorf("%d figures, not drawn: %v", len(drawn), not)
-	}
-}
-
 // All phases that a recipe declares are drawn, unless they were not timed or zkbench set their length.
 func TestPhasesOfEveryRecipe(t *testing.T) {
 	for _, recipe := range catalog.Recipes() {
@@ -323,7 +313,7 @@ func TestPhasesOfEveryRecipe(t *testing.T) {
 					not = append(not, phase)
 				}
 			}
-			m.Complete(t, d)
+			m.Complete(d)
 			figures, _ := figures(t, []*results.Document{d})
 			text := strings.Join(list.Map(figures, plots.Figure.Inline), "")
 			drawn := func(phase string) bool {

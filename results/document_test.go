@@ -21,8 +21,8 @@ func TestHerdQuantile(t *testing.T) {
 	}
 }
 
-// Merged histograms equal one histogram of all samples.
-func TestMergeHistogramsIsLossless(t *testing.T) {
+// Histograms that are decoded together equal one histogram of all samples.
+func TestDecodingAllIsLossless(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 20 {
 		var all []time.Duration
@@ -33,19 +33,10 @@ func TestMergeHistogramsIsLossless(t *testing.T) {
 				part[i] = time.Duration(random.ExpFloat64() * float64(50*ms))
 			}
 			all = append(all, part...)
-			h, err := results.NewHistogram(part)
-			if err != nil {
-				t.Fatal(err)
-			}
-			parts = append(parts, h)
+			parts = append(parts, results.NewHistogram(part))
 		}
-		want, err := results.NewHistogram(all)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := results.MergeHistograms(parts)
-		if err != nil || got != want {
-			t.Fatalf("merged %d samples differ from the same recorded at once (%v)", want.Samples, err)
+		if want := results.NewHistogram(all).Decode(); !results.DecodeAll(parts).Equals(want) {
+			t.Fatalf("%d samples that are decoded together differ from the same recorded at once", want.TotalCount())
 		}
 	}
 }
@@ -72,7 +63,7 @@ func TestHeapPerWatch(t *testing.T) {
 			t.Errorf("%s: %g bytes per watch (%v), want %g", tt.name, got, ok, tt.want)
 		}
 		d := &results.Document{Heap: &tt.heap}
-		recordertest.Measurement{}.Complete(t, d)
+		recordertest.Measurement{}.Complete(d)
 		if m, told := d.Metrics[metric.HeapPerWatch]; told != ok || m.Value != tt.want {
 			t.Errorf("%s: the metric is %+v (%v)", tt.name, m, told)
 		}

@@ -1,7 +1,5 @@
 package results
 
-import "fmt"
-
 // Floor holds the latencies of single operations on the otherwise idle ensemble, just before and just after the load.
 // Recipes consist of these operations. A recipe's time in multiples of its floor depends less on the machine than the time.
 type Floor struct {
@@ -24,14 +22,9 @@ const (
 //
 // Note: the metric is the mean of the two medians, because a half in which the ensemble is slow has fewer samples, and
 // would have less weight in the median of all samples.
-func (f *Floor) Medians(operation string) (before, after float64, err error) {
-	var out [2]float64
-	for i, half := range []map[string]Histogram{f.Before, f.After} {
-		h, err := half[operation].Decode()
-		if err != nil {
-			return 0, 0, fmt.Errorf("floor, %s: %w", operation, err)
-		}
-		out[i] = float64(h.ValueAtPercentile(50))
+func (f *Floor) Medians(operation string) (before, after float64) {
+	median := func(half map[string]Histogram) float64 {
+		return float64(half[operation].Decode().ValueAtPercentile(50))
 	}
-	return out[0], out[1], nil
+	return median(f.Before), median(f.After)
 }

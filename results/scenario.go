@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"strings"
 	"time"
+
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // Mode says how a load is paced.
@@ -141,13 +143,8 @@ func (f Field) Text() string {
 
 // Settings returns the conditions of the load that are not zero, such as "hold 5ms".
 func (s Scenario) Settings() []string {
-	var out []string
-	for _, f := range s.Fields() {
-		if f.Condition && !f.IsZero() {
-			out = append(out, f.Name+" "+f.Text())
-		}
-	}
-	return out
+	given := list.Where(s.Fields(), func(f Field) bool { return f.Condition && !f.IsZero() })
+	return list.Map(given, func(f Field) string { return f.Name + " " + f.Text() })
 }
 
 // Rates returns the rates to measure: the largest one of a load in stages, and a single zero in a load that is not open.

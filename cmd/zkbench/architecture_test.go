@@ -80,11 +80,11 @@ results/summary:          results list metric doubts grouping
 results/claim:            results list metric doubts grouping summary outcome table
 results/report:           results list metric doubts grouping summary claim paired table
 results/recorder:         results list metric doubts
-results/recorder/recordertest: results metric recorder store
+results/recorder/recordertest: results must metric recorder store
 results/turns:            results metric doubts claim paired
 results/compare:          results list metric doubts grouping claim paired turns table
 results/capacity:         results list metric doubts store claim table
-results/gate:             results list metric doubts grouping store summary claim capacity outcome paired turns strict table
+results/gate:             results list metric doubts grouping store summary recorder claim capacity outcome paired turns strict table
 
 plots:                    results results/list results/metric results/grouping results/summary results/claim results/report
 plots:                    results/compare results/table

@@ -35,7 +35,7 @@ func closedDocument(t *testing.T, run, scenario, variant string, repeat, repeats
 	for client := range operations {
 		m.Spans = append(m.Spans, recordertest.Span{Phase: "handoff", Client: client, End: end})
 	}
-	m.Complete(t, d)
+	m.Complete(d)
 	return d
 }
 

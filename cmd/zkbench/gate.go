@@ -326,7 +326,7 @@ func (a *app) selfTest() error {
 	missed := 0
 	for _, c := range gate.SelfTest(time.Now()) {
 		mark := "correct"
-		if !c.Caught() {
+		if c.Report.Code != c.Want {
 			mark = "WRONG"
 			missed++
 		}

@@ -153,17 +153,12 @@ func (a *app) printTables(docs []*results.Document, rows []summary.Row) error {
 
 func (a *app) printMatrix(docs []*results.Document) error {
 	columns := list.Map(scenarios.MatrixFaults(), func(f scenarios.MatrixFault) string { return f.Name })
-	m, found := report.NewMatrix(columns), false
+	byFault := map[string][]*results.Document{}
 	for _, d := range docs {
-		if fault := scenarios.FaultOfMatrix(d.Scenario.Name); slices.Contains(columns, fault) {
-			m.Add(fault, d)
-			found = true
-		}
+		fault := scenarios.FaultOfMatrix(d.Scenario.Name)
+		byFault[fault] = append(byFault[fault], d)
 	}
-	if !found {
-		return nil
-	}
-	return m.Write(a.stdout, a.width())
+	return report.WriteMatrix(a.stdout, a.width(), columns, byFault)
 }
 
 func (a *app) overviewOfSeveral(rows []summary.Row) error {

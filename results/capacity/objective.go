@@ -90,9 +90,9 @@ func (o Objective) Judge(d *results.Document, p Purpose) (Outcome, string) {
 		return Fails, value
 	case isPercentile && metric.Hides(d, percentile):
 		return Fails, "clients starve: the longest waits are in no percentile"
-	case isPercentile && percentile.Scarce():
+	case isPercentile && percentile.Samples < metric.SamplesOf(percentile.Of):
 		return Unclear, fmt.Sprintf("p%g of %d samples, and at least %d are necessary: lengthen --duration",
-			percentile.Of, percentile.Samples, percentile.Least())
+			percentile.Of, percentile.Samples, metric.SamplesOf(percentile.Of))
 	default:
 		return Holds, value
 	}

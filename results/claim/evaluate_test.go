@@ -276,7 +276,7 @@ func TestTally(t *testing.T) {
 // A slowdown is as scarce as the scarcer of its two times.
 func TestSlowdownsAreScarceLikeTimes(t *testing.T) {
 	times := func(n int) results.BackgroundRequests {
-		h := must.Get(results.NewHistogram(slices.Repeat([]time.Duration{time.Millisecond}, n)))(t)
+		h := results.NewHistogram(slices.Repeat([]time.Duration{time.Millisecond}, n))
 		return results.BackgroundRequests{Response: h, Service: h}
 	}
 	for _, tt := range []struct {

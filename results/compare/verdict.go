@@ -1,7 +1,6 @@
 package compare
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -25,7 +24,7 @@ func (m match) row(name, obstacle string) Row {
 	otherPlace, other := m.other.place(name)
 	r := Row{
 		Scenario: m.base.Scenario, Recipe: m.base.Recipe, Size: m.base.Size, Clients: m.base.Clients, Rate: m.base.Rate,
-		Base: basePlace, Other: otherPlace, Metric: name, Unit: cmp.Or(base.Unit, other.Unit),
+		Base: basePlace, Other: otherPlace, Metric: name, Unit: metric.Named(name).Unit,
 		Ratio: none(), Low: none(), High: none(), Verdict: Unsure, Reason: m.excluded(name),
 	}
 	if r.Reason != "" {

@@ -29,11 +29,8 @@ func Disturbances(d *results.Document) []Finding {
 	}
 	var found []Finding
 	for i, s := range d.Servers {
-		if !explains(d.Scenario, restart) {
-			found = append(found, away(s)...)
-		}
-		if !explains(d.Scenario, standstill) {
-			found = append(found, stoodStill(d, i)...)
+		if !explains(d.Scenario, ofServer) {
+			found = slices.Concat(found, away(s), stoodStill(d, i))
 		}
 		found = append(found, diskOf(d, s)...)
 	}

@@ -81,7 +81,7 @@ func Warnings(d *results.Document) []string {
 		r.add(f.Why != "", "the floor was not measured: %s", f.Why)
 		r.add(moved != "" && d.Environment.Engine != results.Embedded, "the machine changed its speed: %s", moved)
 	}
-	r.add(!d.Oracle.Checked && (!d.Health.LeaderChanged || explains(d.Scenario, leaderChange)), "no second oracle: %s", d.Oracle.Why)
+	r.add(!d.Oracle.Checked && (!d.Health.LeaderChanged || explains(d.Scenario, ofServer)), "no second oracle: %s", d.Oracle.Why)
 	r = append(r, Delayed(d)...)
 	late, tooLate := lateness(d)
 	if o := d.Open; o != nil && !d.BeyondCapacity() {
@@ -181,8 +181,8 @@ const floorMoveMark = 2
 // a change, and if the floor was not measured. It ignores reads, which wait for neither a disk nor a quorum.
 func Moved(f *results.Floor) string {
 	for _, operation := range []string{results.FloorHandoff, results.FloorWrite} {
-		before, after, err := f.Medians(operation)
-		if err == nil && min(before, after) > 0 && max(before, after) > floorMoveMark*min(before, after) {
+		before, after := f.Medians(operation)
+		if min(before, after) > 0 && max(before, after) > floorMoveMark*min(before, after) {
 			return fmt.Sprintf("one %s on the idle ensemble took %s before the load and %s after it",
 				operation, table.Latency(before), table.Latency(after))
 		}

@@ -46,23 +46,20 @@ func shortOfCPU(d *results.Document) bool { return d.Health.MachineCPU > machine
 type outage int
 
 const (
-	lostSession  outage = iota
-	reconnect           // of a client's session
-	failedRead          // by a bystander, or a failed request of the background
-	leaderChange        // or no leader
-	restart             // of a server, also without its process when it joins the others again; or no answer after the measurement
-	standstill          // of a server
+	ofServer    outage = iota // such as a change of the leader, a restart or a standstill, and what fails meanwhile
+	lostSession               // of a client
+	reconnect                 // of a client's session
 )
 
 // explains reports whether the scenario asks for a kind of fault that causes such outages. An outage that it explains does not
 // make a measurement invalid, and any other does.
 func explains(s results.Scenario, o outage) bool {
 	return slices.ContainsFunc(s.Faults, func(f results.FaultLoad) bool {
-		switch o {
-		case lostSession:
-			return f.Kind.OfServer() || f.Kind == results.ExpireFault || f.Kind == results.StopFault
-		case reconnect:
-			return f.Kind.OfServer() || f.Kind == results.ExpireFault || f.Kind == results.StopFault || f.Kind == results.CutFault
+		switch f.Kind {
+		case results.ExpireFault, results.StopFault:
+			return o == lostSession || o == reconnect
+		case results.CutFault:
+			return o == reconnect
 		default: // a server that has lost its quorum restarts its counters
 			return f.Kind.OfServer()
 		}
@@ -77,7 +74,7 @@ func outages(d *results.Document, explained bool) []string {
 		r.add(happened && explains(d.Scenario, o) == explained, format, args...)
 	}
 	add(lostSession, h.SessionsLost > 0, "%d sessions were lost", h.SessionsLost)
-	add(failedRead, h.BystanderErrors > 0, "%d reads by bystanders failed", h.BystanderErrors)
+	add(ofServer, h.BystanderErrors > 0, "%d reads by bystanders failed", h.BystanderErrors)
 	var failed int64
 	if b := d.Background; b != nil {
 		failed = b.Alone.Read.Failed + b.Alone.Write.Failed
@@ -85,11 +82,11 @@ func outages(d *results.Document, explained bool) []string {
 			failed += b.During.Read.Failed + b.During.Write.Failed
 		}
 	}
-	add(failedRead, failed > 0, "%d requests of the background failed", failed)
-	add(leaderChange, h.LeaderChanged, "the leader changed, or there was none")
+	add(ofServer, failed > 0, "%d requests of the background failed", failed)
+	add(ofServer, h.LeaderChanged, "the leader changed, or there was none")
 	add(reconnect, h.Reconnects > 0, "%d times a session had to reconnect", h.Reconnects)
 	for _, s := range d.Servers {
-		add(restart, d.Scenario.Faulty() && s.Restarted, "%s", restarted(s))
+		add(ofServer, d.Scenario.Faulty() && s.Restarted, "%s", restarted(s))
 	}
 	return r
 }

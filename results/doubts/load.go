@@ -21,11 +21,7 @@ func lateness(d *results.Document) (text string, invalid bool) {
 	if d.Open == nil {
 		return "", false
 	}
-	late, err := d.Open.Lateness.Decode()
-	if err != nil {
-		return "", false
-	}
-	most := latenessWarning
+	late, most := d.Open.Lateness.Decode(), latenessWarning
 	for _, p := range []float64{50, 99} {
 		if late.TotalCount() < metric.SamplesOf(p) {
 			continue

@@ -7,7 +7,6 @@ package gate
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -177,7 +176,7 @@ func Read(paths []string) Evidence {
 			continue
 		}
 		for _, file := range list.Where(Files(path), isNew) {
-			if isCapacity(file) {
+			if text, err := store.ReadFile(file); err == nil && store.IsCapacity(text) {
 				e.addCapacity(capacity.Read(file))
 			} else {
 				e.Documents = append(e.Documents, e.documents(file)...)
@@ -241,15 +240,6 @@ func trialsIn(dir string) (trials, confirmations []string) {
 		confirmations = filesIn(confirm)
 	}
 	return filesIn(dir), confirmations
-}
-
-// isCapacity reports whether a file is the report of a search, by its content, which may have errors elsewhere.
-func isCapacity(file string) bool {
-	text, err := store.ReadFile(file)
-	var parts struct {
-		Objective *json.RawMessage `json:"objective"`
-	}
-	return err == nil && json.Unmarshal(text, &parts) == nil && parts.Objective != nil
 }
 
 // filesIn returns the results in a folder. For a path that has none, it returns the path itself, so that reading it gives the

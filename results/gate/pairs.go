@@ -192,23 +192,14 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 		notes = append(notes, "measured on embedded servers, which are in memory: their times are not those of an ensemble")
 	}
 	for _, c := range comparisons {
-		if name := c.knownBroken(); name != "" {
-			notes = append(notes, name+" is known to be broken, and its times are not compared")
+		if i := slices.IndexFunc(c.docs, func(d *results.Document) bool { return d.KnownBroken != "" }); i >= 0 {
+			notes = append(notes, grouping.KeyOf(c.docs[i]).Name()+" is known to be broken, and its times are not compared")
 			continue
 		}
 		found, noted := c.check(r)
 		checks, notes = append(checks, found...), append(notes, noted...)
 	}
 	return checks, slices.Compact(notes)
-}
-
-func (c comparison) knownBroken() string {
-	for _, d := range c.docs {
-		if d.KnownBroken != "" {
-			return grouping.KeyOf(d).Name()
-		}
-	}
-	return ""
 }
 
 func (c comparison) check(r PairRules) (checks []Check, notes []string) {
@@ -290,7 +281,7 @@ func (c comparison) decide(check *Check, metric string, rule paired.Rule) {
 	case d.Passed:
 		check.Outcome = outcome.Pass
 	default:
-		if least, err := rule.Detectable(screen); err == nil && !math.IsInf(least, 0) {
+		if least := rule.Detectable(screen); !math.IsInf(least, 0) {
 			check.Why += fmt.Sprintf("; pairs with this spread would show a slowdown of %.2f times", least)
 		}
 	}

@@ -25,7 +25,7 @@ func withTails(t *testing.T, pairs [][2][]*results.Document, slowdown int) {
 			for j := range 20 {
 				values[j] = time.Duration(factor) * time.Duration(1000+i) * time.Millisecond
 			}
-			h := must.Get(results.NewHistogram(values))(t)
+			h := results.NewHistogram(values)
 			pair[side][0].Histograms["wait"] = h
 		}
 	}
@@ -291,11 +291,13 @@ func TestPairsLeaveOutKnownBrokenVariants(t *testing.T) {
 	d := syntheticClosed(1)
 	d.KnownBroken = "two may hold"
 	p := Pairs{Screen: [][2][]*results.Document{{{d}, {d}}}}
-	if name := p.comparisons()[0].knownBroken(); name != grouping.KeyOf(d).Name() {
-		t.Errorf("%q is known to be broken, want %s", name, grouping.KeyOf(d).Name())
-	}
-	d.KnownBroken = ""
-	if name := p.comparisons()[0].knownBroken(); name != "" {
-		t.Errorf("%s is known to be broken", name)
+	for _, broken := range []bool{true, false} {
+		checks, notes := checkPairs(p, DefaultPairRules(time.Now()))
+		noted := slices.Contains(notes, grouping.KeyOf(d).Name()+" is known to be broken, and its times are not compared")
+		compared := slices.ContainsFunc(checks, func(c Check) bool { return strings.HasSuffix(c.Metric, " ratio") })
+		if noted != broken || compared == broken {
+			t.Errorf("known to be broken: %t, noted: %t, compared: %t", broken, noted, compared)
+		}
+		d.KnownBroken = ""
 	}
 }

@@ -6,25 +6,21 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
-	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/store"
 )
 
 // SelfTestCase is evidence with a known verdict.
 type SelfTestCase struct {
 	Name   string
-	Want   int // the exit code
+	Want   int // the exit code of the report
 	Report Report
 }
-
-// Caught reports whether the gate returned the exit code that it must.
-func (c SelfTestCase) Caught() bool { return c.Report.Code == c.Want }
 
 // SelfTest gives the gate evidence that it must reject and evidence that it must pass, in the same way as any evidence. It
 // shows that the gate can fail.
@@ -94,37 +90,30 @@ func syntheticClosed(ms float64) *results.Document {
 
 // syntheticDocument returns a valid document without a measurement. Its clients work one operation after another, each of
 // which took the same time, and each notification has a transaction of its own.
-func syntheticDocument(mode results.Mode, operations int64, took time.Duration, notifications int) *results.Document {
-	n, length := int64(notifications), time.Duration(operations)*took
-	times := func(each time.Duration, samples int) results.Histogram {
-		return orPanic(results.NewHistogram(slices.Repeat([]time.Duration{each}, samples)))
-	}
+func syntheticDocument(mode results.Mode, operations int, took time.Duration, notifications int) *results.Document {
 	d := &results.Document{
 		Schema: results.Schema, Run: "self-test", Started: time.Unix(0, 0).UTC(), Recipe: synthetic, Variant: synthetic, Kind: "optimized",
 		Clients: syntheticClients, Repeat: 1, Batch: 1, Phases: []string{"wait"}, Operation: "wait", UntimedPhases: []string{"wait"},
 		Scenario:    results.Scenario{Name: "self-test", Mode: mode, Size: 1, Clients: []int{syntheticClients}, Repeats: 1},
 		Environment: results.Environment{Engine: "container", Servers: []string{"127.0.0.1:2181"}, SessionTimeout: time.Second},
-		Window:      results.Window{End: length, Operations: operations},
-		Counts:      results.Counts{Notifications: map[string]int64{"NodeDeleted": n}},
-		Histograms:  map[string]results.Histogram{"wait": times(took, int(operations))},
-		Herd:        results.Herd{Grouping: results.GroupedByZxid, Spread: times(0, notifications)},
-		Timeline:    results.Timeline{End: min(length, results.TimelineLength), Notifications: make([]results.TimelineDot, n)},
-		Series: &results.Series{
-			Operations: []int64{operations}, Samples: []int64{operations}, Notifications: []int64{n}, LargestHerd: []int{min(notifications, 1)},
-		},
-		Oracle: results.Oracle{Checked: true, ClientNotifications: n, ServerNotifications: n},
+		Oracle:      results.Oracle{Checked: true, ClientNotifications: int64(notifications), ServerNotifications: int64(notifications)},
 		Expected: results.Expected{Costs: map[string]results.Cost{
-			metric.NotificationsPerOp: {Formula: synthetic, Value: float64(n) / float64(operations)},
+			metric.NotificationsPerOp: {Formula: synthetic, Value: float64(notifications) / float64(operations)},
 		}},
 	}
 	if mode != results.LockstepMode {
 		d.Scenario.Duration = time.Second // not the window's length, because documents of different loads are not compared
 	}
-	if n > 0 {
-		d.Herd.Sizes = results.HerdSizes(map[int]int64{1: n})
+	r := recorder.New(recorder.Config{Phase: "wait", Operation: "wait"})
+	r.OpenWindow(0)
+	for i := range notifications {
+		r.Notification(recorder.Notification{Zxid: int64(i) + 1, Type: "NodeDeleted"})
 	}
-	d.Metrics = orPanic(metric.Compute(d))
-	doubts.Add(d)
+	for i := range time.Duration(operations) {
+		r.Span("wait", 0, i*took, (i+1)*took)
+	}
+	r.CloseWindow(time.Duration(operations) * took)
+	r.Close(d, recorder.Unserved{})
 	return d
 }
 

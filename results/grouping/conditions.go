@@ -110,7 +110,7 @@ type Difference struct {
 	Base, Other []string
 }
 
-// Differing returns the conditions that are not the same in all documents of two groups, sorted.
+// Differing returns the conditions that are not the same in all documents of two groups, by aspect and name.
 func Differing(base, other []*results.Document) []Difference {
 	all := slices.Concat(base, other)
 	conditions := list.Map(all, Conditions)
@@ -119,7 +119,8 @@ func Differing(base, other []*results.Document) []Difference {
 		maps.Copy(names, c)
 	}
 	var out []Difference
-	for _, name := range SortedConditions(names) {
+	byName := func(a, b Condition) int { return cmp.Or(cmp.Compare(a.Aspect, b.Aspect), cmp.Compare(a.Name, b.Name)) }
+	for _, name := range slices.SortedFunc(maps.Keys(names), byName) {
 		values := list.Map(conditions, func(c map[Condition]string) string {
 			if value, ok := c[name]; ok {
 				return value
@@ -131,11 +132,4 @@ func Differing(base, other []*results.Document) []Difference {
 		}
 	}
 	return out
-}
-
-// SortedConditions returns the keys by aspect and name.
-func SortedConditions(conditions map[Condition]string) []Condition {
-	return slices.SortedFunc(maps.Keys(conditions), func(a, b Condition) int {
-		return cmp.Or(cmp.Compare(a.Aspect, b.Aspect), cmp.Compare(a.Name, b.Name))
-	})
 }

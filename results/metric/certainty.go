@@ -24,12 +24,6 @@ func PercentileOf(d *results.Document, metric string) (p Percentile, ok bool) {
 	return Percentile{Histogram: h, Phase: m.Phase, Of: m.Percentile}, there && m.Percentile < 100
 }
 
-// Scarce reports whether there are too few samples for one of them to lie beyond the percentile.
-func (p Percentile) Scarce() bool { return p.Samples < p.Least() }
-
-// Least returns how many samples are needed for one of them to lie beyond the percentile.
-func (p Percentile) Least() int64 { return SamplesOf(p.Of) }
-
 // SamplesOf returns how many samples are needed for one of them to lie beyond a percentile.
 func SamplesOf(percentile float64) int64 { return int64(math.Round(100 / (100 - percentile))) }
 

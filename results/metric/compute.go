@@ -13,10 +13,10 @@ import (
 
 // Compute returns the metrics of a document, from its other parts. No other code computes a metric, so that a reader can check
 // those in a document. An unfinished measurement has only the metrics [Finished] and [Violations].
-func Compute(d *results.Document) (map[string]results.Metric, error) {
+func Compute(d *results.Document) map[string]results.Metric {
 	values := map[string]float64{}
 	for _, m := range fixed() {
-		if d.Unfinished != nil && m.Name != Finished && m.Name != Violations {
+		if !m.isOf(d) {
 			continue
 		}
 		if value, measured := m.of(d); measured {
@@ -24,21 +24,31 @@ func Compute(d *results.Document) (map[string]results.Metric, error) {
 		}
 	}
 	if d.Unfinished != nil {
-		return withUnits(values), nil
+		return withUnits(values)
 	}
-	if err := addTimes(d, values); err != nil {
-		return nil, err
-	}
-	if err := addFloor(d, values); err != nil {
-		return nil, err
-	}
+	addTimes(d, values)
+	addFloor(d, values)
 	addBackground(d, values)
 	for _, s := range d.Shares {
 		if whole := d.Histograms[s.Of].Samples; whole > 0 {
 			values[s.Metric()] = float64(d.Histograms[s.Phase].Samples) / float64(whole)
 		}
 	}
-	return withUnits(values), nil
+	return withUnits(values)
+}
+
+// isOf reports whether a document has the part that the metric needs. Without faults, some variants may lose something, too.
+func (m Descriptor) isOf(d *results.Document) bool {
+	switch {
+	case d.Unfinished != nil && m.Name != Finished && m.Name != Violations:
+		return false
+	case m.Part == OpenLoad:
+		return d.Open != nil
+	case m.Part == FaultyLoad:
+		return d.Failure != nil || m.Loss != ""
+	default:
+		return m.Part != LimitedLoad || d.Scenario.AtMost > 0
+	}
 }
 
 func withUnits(values map[string]float64) map[string]results.Metric {
@@ -52,10 +62,7 @@ func withUnits(values map[string]float64) map[string]results.Metric {
 // Check computes the metrics again, and returns an error if one in the document differs. A metric that a later zkbench
 // computes from the data of an older one is added.
 func Check(d *results.Document) error {
-	computed, err := Compute(d)
-	if err != nil {
-		return fmt.Errorf("has metrics that cannot be computed again: %w", err)
-	}
+	computed := Compute(d)
 	for _, name := range slices.Sorted(maps.Keys(d.Metrics)) {
 		if got, want := d.Metrics[name], computed[name]; got != want {
 			return fmt.Errorf("has a metric that does not follow from its measurement: %s is %v %s, and computed again %v %s",
@@ -93,20 +100,14 @@ func stretches(b *results.Background) map[string]results.BackgroundStretch {
 }
 
 // addTimes adds the percentiles of times that have samples. It skips phases of the warm-up, phases whose length zkbench sets,
-// response times of a load beyond the capacity, and requests that the background does not send. Connecting has a metric of its
-// own.
-func addTimes(d *results.Document, values map[string]float64) error {
-	load := d.Scenario.Background
+// and response times of a load beyond the capacity. Connecting has a metric of its own.
+func addTimes(d *results.Document, values map[string]float64) {
 	for phase, h := range times(d) {
 		untimed := strings.HasPrefix(phase, results.WarmUpPrefix) || d.Lockstep() && slices.Contains(d.UntimedPhases, phase)
-		unsent := strings.HasPrefix(phase, backgroundPrefix) && (load == nil || !MeasuredBy(*load, phase))
-		if untimed || unsent || phase == connectPhase || phase == results.ResponsePhase && d.BeyondCapacity() {
+		if untimed || phase == connectPhase || phase == results.ResponsePhase && d.BeyondCapacity() {
 			continue
 		}
-		decoded, err := h.Decode()
-		if err != nil {
-			return err
-		}
+		decoded := h.Decode()
 		if decoded.TotalCount() == 0 {
 			continue
 		}
@@ -115,19 +116,14 @@ func addTimes(d *results.Document, values map[string]float64) error {
 		}
 		values[maximumName(phase)] = float64(decoded.Max())
 	}
-	return nil
 }
 
-func addFloor(d *results.Document, values map[string]float64) error {
+func addFloor(d *results.Document, values map[string]float64) {
 	if d.Floor == nil {
-		return nil
+		return
 	}
 	for _, operation := range FloorOperations() {
-		before, after, err := d.Floor.Medians(operation)
-		if err != nil {
-			return err
-		}
-		if before > 0 && after > 0 {
+		if before, after := d.Floor.Medians(operation); before > 0 && after > 0 {
 			values[Floor(operation)] = (before + after) / 2
 		}
 	}
@@ -137,7 +133,6 @@ func addFloor(d *results.Document, values map[string]float64) error {
 			values[FloorMultiple(phase)] = median / floor
 		}
 	}
-	return nil
 }
 
 func addBackground(d *results.Document, values map[string]float64) {
@@ -176,11 +171,8 @@ func perSecond(d *results.Document, total int64) (value float64, ok bool) {
 }
 
 func p99(h results.Histogram) (value float64, ok bool) {
-	decoded, err := h.Decode()
-	if err != nil || decoded.TotalCount() == 0 {
-		return 0, false
-	}
-	return float64(decoded.ValueAtPercentile(99)), true
+	decoded := h.Decode()
+	return float64(decoded.ValueAtPercentile(99)), decoded.TotalCount() > 0
 }
 
 func lost(d *results.Document, name string) (amount float64, known bool) {
@@ -192,30 +184,11 @@ func lost(d *results.Document, name string) (amount float64, known bool) {
 	return float64(n), known
 }
 
-func ofFailure(part func(*results.Failure) int64) func(*results.Document) (float64, bool) {
-	return func(d *results.Document) (float64, bool) {
-		if d.Failure == nil {
-			return 0, false
-		}
-		return float64(part(d.Failure)), true
-	}
-}
-
-func arrivals(part func(*results.Open) int64) func(*results.Document) (float64, bool) {
-	return func(d *results.Document) (float64, bool) {
-		seconds := d.Window.Length().Seconds()
-		if d.Open == nil || seconds == 0 {
-			return 0, false
-		}
-		return float64(d.Batch) * float64(part(d.Open)) / seconds, true
-	}
-}
-
 func finished(d *results.Document) (share float64, ok bool) {
 	if d.Unfinished != nil {
-		return float64(d.Unfinished.Done) / float64(max(d.WholeLoad(), 1)), d.Scenario.AtMost > 0
+		return float64(d.Unfinished.Done) / float64(max(d.WholeLoad(), 1)), true
 	}
-	return 1, d.Scenario.AtMost > 0
+	return 1, true
 }
 
 // recoveries returns the median and the maximum of the times until a recovery; ok is false without faults. A fault without a
@@ -223,12 +196,8 @@ func finished(d *results.Document) (share float64, ok bool) {
 // recovery, whichever is longer.
 func recoveries(d *results.Document) (median, longest float64, ok bool) {
 	f := d.Failure
-	if f == nil {
-		return 0, 0, false
-	}
-	h, err := f.Recovery.Decode()
-	all := f.Recovery.Samples + f.Unrecovered
-	if err != nil || all == 0 {
+	h, all := f.Recovery.Decode(), f.Recovery.Samples+f.Unrecovered
+	if all == 0 {
 		return 0, 0, false
 	}
 	longest = float64(h.Max())
@@ -251,7 +220,7 @@ func StagePhase(d *results.Document) string {
 }
 
 // OfStage returns the metrics of one stage, by the names that they have for a whole window.
-func OfStage(d *results.Document, s results.Stage) (map[string]results.Metric, error) {
+func OfStage(d *results.Document, s results.Stage) map[string]results.Metric {
 	values := map[string]float64{HerdMax: float64(s.LargestHerd)}
 	if length := (s.End - s.Start).Seconds(); length > 0 {
 		values[OpsPerSecond] = float64(s.Operations) / length
@@ -262,13 +231,12 @@ func OfStage(d *results.Document, s results.Stage) (map[string]results.Metric, e
 	if d.Scenario.Mode == results.OpenMode {
 		values[BacklogMax] = float64(s.BacklogMax)
 	}
-	h, err := s.Latency.Decode()
-	if err == nil && h.TotalCount() > 0 && !BacksUp(d, s) {
+	if h := s.Latency.Decode(); h.TotalCount() > 0 && !BacksUp(d, s) {
 		for _, p := range []float64{50, 99} {
 			values[Quantile(StagePhase(d), p)] = float64(h.ValueAtPercentile(p))
 		}
 	}
-	return withUnits(values), err
+	return withUnits(values)
 }
 
 // BacksUp reports whether clients may have failed to serve arrivals of a stage, which therefore has no response times.
@@ -277,24 +245,21 @@ func BacksUp(d *results.Document, s results.Stage) bool {
 }
 
 // Aggregated is the median of a metric over the repeats, with the extremes.
-type Aggregated struct {
-	Value, Min, Max float64
-	Unit            string
-}
+type Aggregated struct{ Value, Min, Max float64 }
 
 // Aggregate returns the median of each metric over the repeats that have it. For violations and lost items it returns the sum,
 // and for the time for which clients were blocked the maximum: the median would hide an event in one repeat of three.
 func Aggregate(group []*results.Document) map[string]Aggregated {
-	values, units := map[string][]float64{}, map[string]string{}
+	values := map[string][]float64{}
 	for _, d := range group {
 		for name, m := range d.Metrics {
-			values[name], units[name] = append(values[name], m.Value), m.Unit
+			values[name] = append(values[name], m.Value)
 		}
 	}
 	out := map[string]Aggregated{}
 	for name, v := range values {
 		slices.Sort(v)
-		a := Aggregated{Value: paired.Median(v), Min: v[0], Max: v[len(v)-1], Unit: units[name]}
+		a := Aggregated{Value: paired.Median(v), Min: v[0], Max: v[len(v)-1]}
 		switch Named(name).repeats {
 		case bySum:
 			a.Value = list.Sum(v)

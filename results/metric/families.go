@@ -41,12 +41,7 @@ func Named(name string) Descriptor {
 
 // Names returns every metric that a measurement of a recipe can have, by its phases, shares and losses.
 func Names(phases []string, shares []results.Share, losses []string) []string {
-	var names []string
-	for _, m := range fixed() {
-		if m.Loss == "" || slices.Contains(losses, m.Loss) {
-			names = append(names, m.Name)
-		}
-	}
+	names := namesOf(list.Where(fixed(), func(m Descriptor) bool { return m.Loss == "" || slices.Contains(losses, m.Loss) }))
 	times := append([]string{results.BystanderPhase, results.BystanderService, results.ResponsePhase, results.ServicePhase}, phases...)
 	floors := append(list.Map(phases, FloorMultiple), list.Map(FloorOperations(), Floor)...)
 	return slices.Concat(names, timesOf(times...), list.Map(shares, results.Share.Metric), floors, backgroundMetrics())
@@ -54,12 +49,14 @@ func Names(phases []string, shares []results.Share, losses []string) []string {
 
 // WithFormula returns the metrics for which a variant can have a formula.
 func WithFormula() []string {
-	return list.Map(list.Where(fixed(), func(m Descriptor) bool { return m.Formula }), func(m Descriptor) string { return m.Name })
+	return namesOf(list.Where(fixed(), func(m Descriptor) bool { return m.Formula }))
 }
 
 // OfFaults returns the metrics of faults. Measurements without faults have none of them, except for [results.Document.Losses].
-func OfFaults() []string {
-	return list.Map(failureMetrics(), func(m Descriptor) string { return m.Name })
+func OfFaults() []string { return namesOf(failureMetrics()) }
+
+func namesOf(metrics []Descriptor) []string {
+	return list.Map(metrics, func(m Descriptor) string { return m.Name })
 }
 
 // inWords writes a name as words: "failed writes per operation".
@@ -77,7 +74,6 @@ func Quantile(phase string, p float64) string { return fmt.Sprintf("%s-p%g%s", p
 
 func maximumName(phase string) string { return phase + maximumSuffix + timeSuffix }
 
-// percentiles returns the percentiles that are metrics of each phase.
 func percentiles() []float64 { return []float64{50, 90, 99} }
 
 func timesOf(phases ...string) []string {

@@ -105,12 +105,7 @@ func costs() []Descriptor {
 		{
 			Name: "connect-p99-ns", Help: "Time from asking for a session until it is established, of all clients before the load.",
 			Unit: "ns", Title: "connect, p99", Kind: KindTime, Phase: connectPhase, Percentile: 99,
-			of: func(d *results.Document) (float64, bool) {
-				if d.Connect == nil {
-					return 0, false
-				}
-				return p99(d.Connect.Each)
-			},
+			of: func(d *results.Document) (float64, bool) { return p99(times(d)[connectPhase]) },
 		},
 		{
 			Name: Finished, Help: "Share of the load's operations that were done before the scenario's at-most.", Unit: "share",
@@ -160,22 +155,17 @@ func openMetrics() []Descriptor {
 		{
 			Name: OfferedPerSecond, Help: "Operations that were due in the window, per second.", Unit: "1/s", Kind: KindRate,
 			Worse: NeitherIsWorse, Part: OpenLoad,
-			of: arrivals(func(o *results.Open) int64 { return o.Arrivals }),
+			of: func(d *results.Document) (float64, bool) { return perSecond(d, int64(d.Batch)*d.Open.Arrivals) },
 		},
 		{
 			Name: AchievedPerSecond, Help: "Operations that were served in the window, per second.", Unit: "1/s", Kind: KindRate,
 			Worse: LessIsWorse, Part: OpenLoad,
-			of: arrivals(func(o *results.Open) int64 { return o.Completed }),
+			of: func(d *results.Document) (float64, bool) { return perSecond(d, int64(d.Batch)*d.Open.Completed) },
 		},
 		{
 			Name: BacklogMax, Help: "Largest number of arrivals that were due and waited for a client.", Unit: "arrivals",
 			Head: "backlog max", Kind: KindBacklog, Extreme: true, Part: OpenLoad,
-			of: func(d *results.Document) (float64, bool) {
-				if d.Open == nil {
-					return 0, false
-				}
-				return float64(d.Open.BacklogMax), true
-			},
+			of: func(d *results.Document) (float64, bool) { return float64(d.Open.BacklogMax), true },
 		},
 	}
 }
@@ -197,27 +187,22 @@ func failureMetrics() []Descriptor {
 		{
 			Name: Unavailable, Help: "Longest stretch of the window in which no client completed an operation.", Unit: "ns",
 			Head: "unavailable", Kind: KindTime, Extreme: true, Part: FaultyLoad,
-			of: ofFailure(func(f *results.Failure) int64 { return int64(f.Unavailable) }),
+			of: func(d *results.Document) (float64, bool) { return float64(d.Failure.Unavailable), true },
 		},
 		{
 			Name: FailedOperationsPerOp, Help: "Operations that ended in an error, per completed operation.", Unit: "per op",
 			Head: "failed ops/op", Kind: KindLoss, format: table.Count, Part: FaultyLoad,
-			of: func(d *results.Document) (float64, bool) {
-				if d.Failure == nil {
-					return 0, false
-				}
-				return perOp(d, d.Failure.FailedOperations)
-			},
+			of: func(d *results.Document) (float64, bool) { return perOp(d, d.Failure.FailedOperations) },
 		},
 		{
 			Name: RequestsPeak, Help: "Largest number of requests that the clients sent in any one second of the window.",
 			Unit: "requests in a second", Head: "peak req/s", Kind: KindSize, format: table.Whole, Part: FaultyLoad,
-			of: ofFailure(func(f *results.Failure) int64 { return f.PeakRequests }),
+			of: func(d *results.Document) (float64, bool) { return float64(d.Failure.PeakRequests), true },
 		},
 		{
 			Name: BytesPeak, Help: "Largest number of bytes that the clients received in any one second of the window.",
 			Unit: "bytes in a second", Head: "peak bytes/s", Kind: KindSize, format: table.Bytes, Part: FaultyLoad,
-			of: ofFailure(func(f *results.Failure) int64 { return f.PeakBytesIn }),
+			of: func(d *results.Document) (float64, bool) { return float64(d.Failure.PeakBytesIn), true },
 		},
 	}, Losses())
 }

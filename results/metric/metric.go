@@ -141,7 +141,7 @@ func (m Descriptor) Format(value float64) string {
 	case m.Kind == KindTime:
 		return table.Latency(value)
 	case m.Kind == KindMultiple:
-		return table.Multiple(value)
+		return table.Count(value) + "×"
 	case m.Kind == KindShare:
 		return table.Percentage(value)
 	case m.Kind == KindLoss, m.Kind == KindBacklog:

@@ -14,7 +14,7 @@ import (
 
 // Every metric of a document is one that a recipe with its phases can have.
 func TestMetricNames(t *testing.T) {
-	d := recordertest.Whole(t)
+	d := recordertest.Whole()
 	names := metric.Names(d.Phases, []results.Share{{Phase: "stale", Of: "read"}}, nil)
 	for name := range d.Metrics {
 		if !slices.Contains(names, name) {

@@ -17,10 +17,7 @@ func TestDetectable(t *testing.T) {
 	random := rand.New(rand.NewPCG(17, 17))
 	for _, deviation := range []float64{0.04, 0.14, 0.42} {
 		rule := paired.DefaultRule()
-		detectable, err := rule.Detectable(normals(random, 200, 0.5, deviation)) // many, so that the spread is known well
-		if err != nil {
-			t.Fatal(err)
-		}
+		detectable := rule.Detectable(normals(random, 200, 0.5, deviation)) // many, so that the spread is known well
 		detected := 0
 		for range 1000 {
 			screen, confirmation := normals(random, 10, math.Log(detectable), deviation), normals(random, 20, math.Log(detectable), deviation)
@@ -36,21 +33,16 @@ func TestDetectable(t *testing.T) {
 
 func TestDetectableAtTheEdges(t *testing.T) {
 	rule := paired.DefaultRule()
-	quiet, err := rule.Detectable(slices.Repeat([]float64{0.3}, 10))
-	if err != nil || !near(quiet, 1.1) {
-		t.Errorf("without spread: %g (%v)", quiet, err)
+	if quiet := rule.Detectable(slices.Repeat([]float64{0.3}, 10)); !near(quiet, 1.1) {
+		t.Errorf("without spread: %g", quiet)
 	}
 	rule.Resolution = 1.5
-	if coarse, err := rule.Detectable(steady(10, 1)); err != nil || coarse < 1.5 {
-		t.Errorf("finer than the resolution: %g (%v)", coarse, err)
+	if coarse := rule.Detectable(steady(10, 1)); coarse < 1.5 {
+		t.Errorf("finer than the resolution: %g", coarse)
 	}
-	for _, bad := range [][]float64{nil, steady(4, 1), {1, 2, 3, 4, math.Inf(1)}} {
-		if got, err := rule.Detectable(bad); err == nil || !math.IsInf(got, 1) {
-			t.Errorf("%v: %g without an error", bad, got)
+	for _, few := range [][]float64{nil, steady(4, 1)} {
+		if got := rule.Detectable(few); !math.IsInf(got, 1) {
+			t.Errorf("%v: %g, although these do not show how much pairs vary", few, got)
 		}
-	}
-	rule.ScreenPairs = 3
-	if got, err := rule.Detectable(steady(10, 1)); err == nil || !math.IsInf(got, 1) {
-		t.Errorf("a rule that cannot fire detects %g", got)
 	}
 }

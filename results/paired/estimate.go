@@ -28,6 +28,10 @@ func Summarize(logRatios []float64) (Estimate, error) {
 	if err := usable(logRatios); err != nil {
 		return Estimate{}, err
 	}
+	return estimate(logRatios), nil
+}
+
+func estimate(logRatios []float64) Estimate {
 	means := walshAverages(logRatios)
 	untied := untiedNull(len(logRatios))
 	low, high := bounds(means, cut(untied, 0.025))
@@ -38,7 +42,7 @@ func Summarize(logRatios []float64) (Estimate, error) {
 		Low:    ratio(low),
 		High:   ratio(high),
 		Upper:  ratio(upper),
-	}, nil
+	}
 }
 
 func ratio(logarithm float64) table.Number { return table.Number(math.Exp(logarithm)) }

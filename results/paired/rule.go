@@ -67,16 +67,14 @@ type Block struct {
 	Why     string  `json:"-"`       // with the numbers
 }
 
-func (r Rule) block(logRatios []float64, pairs int, alpha float64) (s Block, err error) {
-	if s.P, err = Greater(logRatios); err == nil && len(logRatios) > 0 {
-		s.Estimate, err = Summarize(logRatios)
-	}
-	if err != nil {
-		return Block{}, err
+func (r Rule) block(logRatios []float64, pairs int, alpha float64) (s Block) {
+	s.P = Greater(logRatios)
+	if len(logRatios) > 0 {
+		s.Estimate = estimate(logRatios)
 	}
 	if len(logRatios) != pairs {
 		s.Why = fmt.Sprintf("%d pairs instead of the %d decided on", len(logRatios), pairs)
-		return s, nil
+		return s
 	}
 	s.Flagged = s.P < alpha && float64(s.Median) > r.threshold()
 	chance, side, what := "not below", "within", "minimum effect"
@@ -90,7 +88,7 @@ func (r Rule) block(logRatios []float64, pairs int, alpha float64) (s Block, err
 		what = "machine's resolution"
 	}
 	s.Why = fmt.Sprintf("p = %.2g, %s %g; median ratio %.3f, %s the %s %.3g", s.P, chance, alpha, s.Median, side, what, r.threshold())
-	return s, nil
+	return s
 }
 
 // threshold returns the ratio that a median must exceed to be flagged.
@@ -119,20 +117,15 @@ type Decision struct {
 // Decide returns the verdict for a screen and, if that is flagged, a confirmation, which is ignored otherwise. A block with
 // fewer or more pairs than the rule asks for is INCONCLUSIVE.
 func (r Rule) Decide(screen, confirmation []float64) (Decision, error) {
-	if err := r.Validate(); err != nil {
-		return Decision{}, fmt.Errorf("rule: %w", err)
+	if err := errors.Join(r.Validate(), usable(screen), usable(confirmation)); err != nil {
+		return Decision{}, err
 	}
-	first, err := r.block(screen, r.ScreenPairs, r.ScreenAlpha)
-	if err != nil {
-		return Decision{}, fmt.Errorf("screen: %w", err)
-	}
+	first := r.block(screen, r.ScreenPairs, r.ScreenAlpha)
 	d := Decision{Verdict: Inconclusive, Why: "screen: " + first.Why, Screen: first}
 	last, unflagged := first, Pass // the block that decides, and its verdict if it is not flagged
 	complete := len(screen) == r.ScreenPairs
 	if first.Flagged {
-		if last, err = r.block(confirmation, r.ConfirmPairs, r.ConfirmAlpha); err != nil {
-			return Decision{}, fmt.Errorf("confirmation: %w", err)
-		}
+		last = r.block(confirmation, r.ConfirmPairs, r.ConfirmAlpha)
 		d.Confirmation, d.Why, unflagged = last, "screen flagged; confirmation: "+last.Why, Noise
 		complete = len(confirmation) == r.ConfirmPairs
 	}
@@ -159,17 +152,15 @@ const (
 )
 
 // Detectable returns the smallest slowdown, as a ratio, that the rule would call a REGRESSION in four of five trials if pairs
-// spread as the given ones do around any median.
+// spread as the given ones do around any median. It is infinite if there are too few pairs to show how much they vary. Rule and
+// log-ratios must be those of a decision.
 //
 // It is a simulation with a fixed seed. It draws screens and confirmations from the distances of the given log-ratios to
 // their median, to both sides alike, and computes for each the slowdown at which it would be flagged. It knows only the given
 // spread: ten pairs without an outlier make the result a little too small.
-func (r Rule) Detectable(logRatios []float64) (float64, error) {
-	if err := errors.Join(r.Validate(), usable(logRatios)); err != nil {
-		return math.Inf(1), fmt.Errorf("computing what is detectable: %w", err)
-	}
-	if needed := PairsNeeded(0.05); len(logRatios) < needed {
-		return math.Inf(1), fmt.Errorf("%d pairs do not show how much pairs vary: take at least %d", len(logRatios), needed)
+func (r Rule) Detectable(logRatios []float64) float64 {
+	if len(logRatios) < PairsNeeded(0.05) {
+		return math.Inf(1)
 	}
 	middle := Median(slices.Sorted(slices.Values(logRatios)))
 	distances := make([]float64, len(logRatios))
@@ -184,7 +175,7 @@ func (r Rule) Detectable(logRatios []float64) (float64, error) {
 		slowdowns[i] = max(screen(random, distances), confirm(random, distances))
 	}
 	slices.Sort(slowdowns)
-	return math.Exp(slowdowns[int(math.Ceil(power*simulations))-1]), nil
+	return math.Exp(slowdowns[int(math.Ceil(power*simulations))-1])
 }
 
 // flaggedFrom returns a function that draws a block without a slowdown. The function returns the log-ratio that, added to

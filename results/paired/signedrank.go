@@ -12,13 +12,10 @@ import (
 //
 // Zeros are ranked and their ranks dropped (Pratt), so that a pair without a difference counts against one. Equal distances
 // from zero share the mean of their ranks. The null distribution is counted for these zeros and ties, without approximation.
-// Without any difference or pair, and with an error, p is 1.
-func Greater(diffs []float64) (float64, error) {
-	if err := usable(diffs); err != nil {
-		return 1, err
-	}
+// Without any difference or pair, p is 1.
+func Greater(diffs []float64) float64 {
 	ranks, positive := signedRanks(diffs)
-	return atLeast(nullDistribution(ranks), positive), nil
+	return atLeast(nullDistribution(ranks), positive)
 }
 
 // signedRanks returns twice the rank of each difference that is not zero, and the sum of these for the positive differences.

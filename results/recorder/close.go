@@ -1,64 +1,43 @@
 package recorder
 
 import (
-	"errors"
 	"slices"
-	"time"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/metric"
 )
 
-// Facts holds the results of a measurement that are not events.
-type Facts struct {
-	Counts         results.Counts      // of the window, without notifications, which the recorder counts
-	Heap           *results.Heap       // nil if the scenario did not ask for it
-	Floor          *results.Floor      // nil in a rehearsal
-	Background     *results.Background // nil if the scenario has none
-	Health         results.Health
-	Oracle         results.Oracle
-	Servers        []results.ServerReport
-	Costs          map[string]results.Cost // the values of the variant's formulas, by metric
-	SessionTimeout time.Duration           // as granted
-	GivenUp        int64                   // arrivals of an open load that were due in the window and that no client began
-	Unserved       int64                   // those that a client began and never completed
+// Unserved counts the arrivals of an open load that were due in the window and that no client completed.
+type Unserved struct {
+	GivenUp int64 // no client began them
+	Begun   int64
 }
 
-// Close completes a document that already describes the scenario, the recipe and the environment. It adds everything that
-// was recorded, the facts, the metrics, and the warnings that follow from them.
-func (r *Recorder) Close(d *results.Document, f Facts) error {
-	if !r.window.opened || !r.window.closed {
-		return errors.New("the window was not opened and closed")
-	}
+// Close completes a document that already has everything that does not come from events, such as the scenario, the environment,
+// the requests of the window and the oracle. It adds everything that was recorded, the metrics, and the warnings that follow from
+// them. The window must have been opened and closed.
+func (r *Recorder) Close(d *results.Document, u Unserved) {
 	r.closeHerds()
-	r.fillFacts(d, f)
-	if err := r.fillDistributions(d); err != nil {
-		return err
-	}
+	r.CloseFailed(d)
+	r.fillWindow(d)
+	r.fillDistributions(d)
 	d.Timeline = r.timeline.timeline(r.window.stretch)
-	if d.Stalls = []results.Stall{}; !r.config.MayRest {
-		d.Stalls = r.stalls.found(r.frozen, f.SessionTimeout)
+	if d.Stalls = []results.Stall{}; d.Scenario.Mode != results.ObservedMode { // an application may have nothing to do
+		d.Stalls = r.stalls.found(r.frozen, d.Environment.SessionTimeout)
 	}
-	r.fillServers(d, f.Servers)
-	var err error
-	if d.Failure, err = r.failures.document(); err != nil {
-		return err
-	}
+	r.fillServers(d)
+	d.Failure = r.failures.document()
 	if losses := r.failures.doc.Losses; !r.config.Faulty && len(losses) > 0 {
 		d.Losses = losses
 	}
-	if err := errors.Join(r.fillOpen(d, f), r.fillStages(d)); err != nil {
-		return err
-	}
-	if d.Metrics, err = metric.Compute(d); err != nil {
-		return err
-	}
+	r.fillOpen(d, u)
+	r.fillStages(d)
+	d.Metrics = metric.Compute(d)
 	if !d.Partial { // clients that withdraw end their waits
 		r.fillWaits(d)
 	}
 	doubts.Add(d)
-	return nil
 }
 
 // CloseFailed completes the document of a load that failed. It adds the violations so far and nothing else.
@@ -66,33 +45,23 @@ func (r *Recorder) CloseFailed(d *results.Document) {
 	d.Violations, d.MoreViolations = r.violations, r.moreViolations
 }
 
-func (r *Recorder) fillFacts(d *results.Document, f Facts) {
-	r.CloseFailed(d)
-	w := r.window
-	d.Window = results.Window{Start: w.start, End: w.end, Operations: w.operations}
-	d.Environment.SessionTimeout = f.SessionTimeout
-	d.Counts = f.Counts
+func (r *Recorder) fillWindow(d *results.Document) {
+	d.Window = results.Window{Start: r.window.start, End: r.window.end, Operations: r.window.operations}
 	d.Counts.Notifications = r.notified
 	d.Counts.SpuriousWakes = d.Counts.Notified() - r.useful
-	d.Heap, d.Floor, d.Health, d.Oracle, d.Background = f.Heap, f.Floor, f.Health, f.Oracle, f.Background
-	d.Expected = results.Expected{Costs: f.Costs}
 }
 
-func (r *Recorder) fillDistributions(d *results.Document) error {
+func (r *Recorder) fillDistributions(d *results.Document) {
 	d.Histograms = map[string]results.Histogram{}
 	for _, part := range []struct {
 		prefix string
 		live   map[string]*results.LiveHistogram
 	}{{"", r.measured}, {results.WarmUpPrefix, r.warmUp}} {
 		for phase, live := range part.live {
-			h, err := live.Encode()
-			if err != nil {
-				return err
-			}
-			d.Histograms[part.prefix+phase] = h
+			d.Histograms[part.prefix+phase] = live.Encode()
 		}
 	}
-	return r.fillHerds(d)
+	r.fillHerds(d)
 }
 
 // grouping returns the herds for the document. Servers of an unknown version are assumed to name transactions if one
@@ -104,23 +73,24 @@ func (r *Recorder) grouping() *herds {
 	return r.herds[exact]
 }
 
-func (r *Recorder) fillHerds(d *results.Document) (err error) {
+func (r *Recorder) fillHerds(d *results.Document) {
 	found, name, ungrouped := r.grouping(), results.GroupedByZxid, r.unnamed
 	if found.grouping == guessed {
 		name, ungrouped = results.GroupedByPathAndTime, 0
 	}
-	d.Herd, err = found.document()
-	d.Herd.Grouping, d.Herd.Ungrouped, d.Herd.Peak10ms = name, ungrouped, r.peak.most
+	d.Herd = results.Herd{
+		Grouping: name, Ungrouped: ungrouped, Peak10ms: r.peak.most, Spread: found.spread.Encode(),
+		Sizes: append([]results.SizeCount{}, results.HerdSizes(found.sizes)...), // none are an empty list
+	}
 	d.Series = r.series.document(found.grouping)
 	if found.leader != nil {
 		around := found.around.timeline(r.window.stretch)
 		d.AroundHerd = &around
 	}
-	return err
 }
 
-func (r *Recorder) fillServers(d *results.Document, servers []results.ServerReport) {
-	d.Servers = append([]results.ServerReport{}, servers...) // none is not the same as unknown
+func (r *Recorder) fillServers(d *results.Document) {
+	d.Servers = append([]results.ServerReport{}, d.Servers...) // none is not the same as unknown
 	for _, slowest := range r.reads {
 		i := slices.IndexFunc(d.Servers, func(s results.ServerReport) bool { return s.Server == slowest.Server })
 		if i >= 0 {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
 )
 
 // MaxFaults is the largest number of faults that a document lists; others are only counted.
@@ -14,13 +15,11 @@ const MaxFaults = 200
 // noFault is the id of a fault outside of the window.
 const noFault = -1
 
-// failures collects the faults of the window and their costs.
 type failures struct {
 	window  *window
 	faulty  bool
 	waits   bool // the phase that completes an operation waits for other clients
 	clients int
-	longest []string      // losses for which the largest amount counts
 	last    time.Duration // the latest event
 
 	doc        results.Failure
@@ -43,7 +42,7 @@ type unresolved struct {
 
 func newFailures(c Config, w *window) failures {
 	f := failures{
-		window: w, faulty: c.Faulty, waits: slices.Contains(c.Waiting, c.Operation), clients: max(c.Clients, 1), longest: c.LongestLosses,
+		window: w, faulty: c.Faulty, waits: slices.Contains(c.Waiting, c.Operation), clients: max(c.Clients, 1),
 	}
 	f.doc = results.Failure{Faults: []results.Fault{}, Losses: map[string]int64{}}
 	for _, loss := range c.Losses {
@@ -98,7 +97,7 @@ func (r *Recorder) FaultEnded(id int, at time.Duration) {
 // MissedFault records that a fault was due in the window and met no victim. That may only be known when the window has ended.
 func (r *Recorder) MissedFault(at time.Duration) {
 	r.advance(at)
-	if r.window.opened {
+	if r.window.start < ahead {
 		r.failures.doc.Missed++
 	}
 }
@@ -122,7 +121,7 @@ func (r *Recorder) countIn(at time.Duration, count *int64) {
 // Damage records a loss, in the window or outside of it, with or without faults.
 func (r *Recorder) Damage(loss string, amount int64) {
 	losses := r.failures.doc.Losses
-	if slices.Contains(r.failures.longest, loss) {
+	if metric.Named(loss).Kind == metric.KindTime { // the longest one counts
 		losses[loss] = max(losses[loss], amount)
 	} else {
 		losses[loss] += amount
@@ -132,7 +131,6 @@ func (r *Recorder) Damage(loss string, amount int64) {
 // Uncounted removes a loss from the document, because the run did not look for it.
 func (r *Recorder) Uncounted(loss string) { delete(r.failures.doc.Losses, loss) }
 
-// unavailableUntil ends a stretch in which no operation was completed.
 func (f *failures) unavailableUntil(at time.Duration) {
 	if f.window.isOpen() {
 		f.doc.Unavailable = max(f.doc.Unavailable, at-f.completed)
@@ -176,9 +174,9 @@ func (f *failures) recovered(id int, took time.Duration) {
 	}
 }
 
-func (f *failures) document() (*results.Failure, error) {
+func (f *failures) document() *results.Failure {
 	if !f.faulty {
-		return nil, nil
+		return nil
 	}
 	out := f.doc
 	out.Unrecovered = int64(len(f.unresolved))
@@ -187,9 +185,9 @@ func (f *failures) document() (*results.Failure, error) {
 	}
 	out.PeakRequests, out.PeakBytesIn = f.busiest.most.Requests, f.busiest.most.BytesIn
 	if f.around != nil {
-		out.Around = f.around.document(f.window.stretch)
+		t := f.around.timeline(f.window.stretch)
+		out.Around = &results.FaultExcerpt{Timeline: t, Operations: within(stretch{t.Start, t.End}, f.around.operations.items)}
 	}
-	var err error
-	out.Recovery, err = f.recovery.Encode()
-	return &out, err
+	out.Recovery = f.recovery.Encode()
+	return &out
 }

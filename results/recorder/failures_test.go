@@ -176,7 +176,7 @@ func TestVictimsMatter(t *testing.T) {
 		for i := range l.Faults {
 			l.Faults[i].Victims = nil
 		}
-		broken := l.record(t, l.document(), recorder.Facts{SessionTimeout: s}).Failure
+		broken := l.record(t, l.document()).Failure
 		if l.Faults = faults; broken != nil && !reflect.DeepEqual(broken.Recovery, l.failure(t).Recovery) {
 			return
 		}
@@ -194,7 +194,7 @@ func faulty(faults ...recordertest.Fault) raw {
 
 // Faults outside of the window do not count. Losses are those of the whole load.
 func TestFaultsOutsideOfTheWindow(t *testing.T) {
-	r := recorder.New(recorder.Config{Faulty: true, Losses: []string{metric.ItemsLost, metric.Blocked}, LongestLosses: []string{metric.Blocked}})
+	r := recorder.New(recorder.Config{Faulty: true, Losses: []string{metric.ItemsLost, metric.Blocked}})
 	before := r.FaultBegan(0, "expire", "any", nil)
 	r.Damage(metric.ItemsLost, 2)
 	r.OpenWindow(s)
@@ -208,7 +208,7 @@ func TestFaultsOutsideOfTheWindow(t *testing.T) {
 	r.Damage(metric.ItemsLost, 1)
 	r.Damage(metric.Blocked, 5)
 	r.Damage(metric.Blocked, 3)
-	d := closed(t, r, &results.Document{}, recorder.Facts{})
+	d := closed(t, r, &results.Document{})
 	equal(t, "failure", *d.Failure, results.Failure{
 		Faults: []results.Fault{}, Unavailable: s, Losses: map[string]int64{metric.ItemsLost: 3, metric.Blocked: 5},
 		Missed: 1, // of a fault that was due in the window
@@ -228,7 +228,7 @@ func TestManyFaults(t *testing.T) {
 	}
 	r.FaultEnded(0, many*s)
 	r.CloseWindow((many + 1) * s)
-	d := closed(t, r, &results.Document{}, recorder.Facts{})
+	d := closed(t, r, &results.Document{})
 	f := d.Failure
 	if len(f.Faults) != recorder.MaxFaults || f.MoreFaults != 50 || f.Recovery.Samples != many || f.Unrecovered != 0 {
 		t.Errorf("%d faults, %d more, %d recoveries, %d without", len(f.Faults), f.MoreFaults, f.Recovery.Samples, f.Unrecovered)
@@ -247,7 +247,7 @@ func TestExcerptIsThinned(t *testing.T) {
 		for i := range n {
 			r.Notifications = append(r.Notifications, recorder.Notification{At: 2*s + time.Duration(i)*time.Microsecond, Zxid: 1, Type: "NodeDeleted"})
 		}
-		dots := r.record(t, &results.Document{}, recorder.Facts{}).Failure.Around.Timeline.Notifications
+		dots := r.record(t, &results.Document{}).Failure.Around.Timeline.Notifications
 		step := dots[1].At - dots[0].At
 		for i, dot := range dots {
 			if dot.At != s+time.Duration(i)*step {

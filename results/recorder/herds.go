@@ -54,19 +54,10 @@ func HerdKeyOf(zxid int64, path string, isGuess bool) HerdKey {
 	return HerdKey{Zxid: zxid}
 }
 
-// herd has the notifications of one transaction that have arrived so far.
 type herd struct {
 	size        int
 	first, last time.Duration
 	clients     map[int]bool // of a guess; nil otherwise. A watch fires once, so that no client is in a herd twice
-}
-
-func (h *herd) add(at time.Duration) {
-	if h.size == 0 {
-		h.first = at
-	}
-	h.size++
-	h.last = at
 }
 
 // herds collects the herds of a grouping. Herds outside the window are recorded in the series only.
@@ -97,18 +88,13 @@ func (h *herds) grown(one *herd, r *recent) {
 }
 
 func (h *herds) complete(one *herd) {
-	h.series.herd(h.grouping, one.first, one.size)
+	largest := &h.series.at(one.first).largest[h.grouping]
+	*largest = max(*largest, one.size)
 	if h.window.isOpen() {
 		h.sizes[one.size]++
 		h.spread.Add(one.last - one.first)
 		h.window.record(one.first, func(s *stage) { s.largest[h.grouping] = max(s.largest[h.grouping], one.size) })
 	}
-}
-
-func (h *herds) document() (out results.Herd, err error) {
-	out.Sizes = append([]results.SizeCount{}, results.HerdSizes(h.sizes)...) // none are an empty list
-	out.Spread, err = h.spread.Encode()
-	return out, err
 }
 
 func newHerds(g grouping, silence time.Duration, w *window, s *series) *herds {
@@ -128,13 +114,13 @@ func (h *herds) add(n Notification, r *recent) (size int) {
 		one = nil
 	}
 	if one == nil {
-		one = &herd{}
+		one = &herd{first: n.At}
 		if h.grouping == guessed {
 			one.clients = map[int]bool{}
 		}
 		h.open[key] = one
 	}
-	one.add(n.At)
+	one.size, one.last = one.size+1, n.At
 	if h.grouping == guessed {
 		one.clients[n.Client] = true
 	}
@@ -145,10 +131,6 @@ func (h *herds) add(n Notification, r *recent) (size int) {
 // passed completes the herds of all transactions up to a zxid. Guessed herds have zxid 0.
 func (h *herds) passed(zxid int64) {
 	h.completeIf(func(key HerdKey, _ *herd) bool { return key.Zxid <= zxid })
-}
-
-func (h *herds) sweep(now time.Duration) {
-	h.completeIf(func(_ HerdKey, one *herd) bool { return now-one.last > h.silence })
 }
 
 func (h *herds) completeIf(done func(HerdKey, *herd) bool) {

@@ -73,7 +73,7 @@ type seconds struct {
 	totals Totals
 }
 
-// at returns the slot of a moment, which it clears if it held an earlier second; nil if the moment is too long ago.
+// at returns the slot of a moment, which it clears if it held an earlier second; one that is not kept if the moment is too long ago.
 func (l *seconds) at(t time.Duration) *slot {
 	second := int64(t / time.Second)
 	if !l.begun {
@@ -83,10 +83,10 @@ func (l *seconds) at(t time.Duration) *slot {
 		}
 	}
 	s := &l.slots[second%int64(len(l.slots))]
-	if s.second > second {
-		return nil
-	}
-	if s.second < second {
+	switch {
+	case s.second > second:
+		return &slot{}
+	case s.second < second:
 		if s.latencies != nil {
 			s.latencies.Reset()
 		}
@@ -97,37 +97,28 @@ func (l *seconds) at(t time.Duration) *slot {
 
 func (l *seconds) operation(at time.Duration) {
 	l.totals.Operations++
-	if s := l.at(at); s != nil {
-		s.Operations++
-	}
+	l.at(at).Operations++
 }
 
 func (l *seconds) sample(took stretch) {
 	s := l.at(took.end)
-	if s == nil {
-		return
-	}
 	if s.latencies == nil {
 		s.latencies = lengths(2)
 	}
 	_ = s.latencies.RecordValue(int64(min(took.length(), time.Hour)))
 }
 
-// notification records a notification, and how large its herd is by now.
 func (l *seconds) notification(at time.Duration, herd int) {
 	l.totals.Notifications++
-	if s := l.at(at); s != nil {
-		s.Notifications++
-		s.LargestHerd = max(s.LargestHerd, herd)
-	}
+	s := l.at(at)
+	s.Notifications++
+	s.LargestHerd = max(s.LargestHerd, herd)
 }
 
 func (l *seconds) requests(at time.Duration, n, failed int64) {
-	if s := l.at(at); s != nil {
-		s.FailedRequests += failed
-		l.totals.Requests += n
-		l.totals.FailedRequests += failed
-	}
+	l.at(at).FailedRequests += failed
+	l.totals.Requests += n
+	l.totals.FailedRequests += failed
 }
 
 // whole returns the whole seconds before now, at most most of them: the first one, and the one after the last. The two are

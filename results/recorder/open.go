@@ -64,14 +64,12 @@ func (r *Recorder) Backlog(at time.Duration, b Backlog) {
 	}
 }
 
-func (r *Recorder) fillOpen(d *results.Document, f Facts) error {
+func (r *Recorder) fillOpen(d *results.Document, u Unserved) {
 	if !r.config.Open {
-		return nil
+		return
 	}
-	lateness, err := r.open.lateness.Encode()
 	d.Open = &results.Open{
-		Arrivals: r.open.served + f.GivenUp + f.Unserved, Served: r.open.served, GivenUp: f.GivenUp, Completed: r.open.completed,
-		BacklogMax: r.open.most, LastEmpty: r.open.lastEmpty, Lateness: lateness,
+		Arrivals: r.open.served + u.GivenUp + u.Begun, Served: r.open.served, GivenUp: u.GivenUp, Completed: r.open.completed,
+		BacklogMax: r.open.most, LastEmpty: r.open.lastEmpty, Lateness: r.open.lateness.Encode(),
 	}
-	return err
 }

@@ -23,7 +23,8 @@ func openDocument(t *testing.T, givenUp int64, inWindow func(r *recorder.Recorde
 		record(r)
 	}
 	d := &results.Document{Batch: 1, Rate: 1, Scenario: results.Scenario{Mode: results.OpenMode}}
-	return closed(t, r, d, recorder.Facts{GivenUp: givenUp, SessionTimeout: s})
+	r.Close(d, recorder.Unserved{GivenUp: givenUp})
+	return d
 }
 
 // An arrival belongs to the window if it was due there, whenever it was served.

@@ -166,10 +166,7 @@ func TestRecorderAgreesWithLists(t *testing.T) {
 	for _, seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			l := newLoad(seed)
-			d := l.record(t, l.document(), recorder.Facts{
-				Oracle:         results.Oracle{Why: "no server", ClientNotifications: int64(len(l.Notifications))},
-				SessionTimeout: s, Counts: l.counts(),
-			})
+			d := l.record(t, l.document())
 			equal(t, "what contradicts itself", store.CheckInvariants(d), error(nil))
 			l.compareCounts(t, d)
 			l.compareStalls(t, d)
@@ -193,8 +190,9 @@ func (l *load) document() *results.Document {
 	d := &results.Document{
 		Schema: results.Schema, Run: "r", Started: time.Unix(1, 0), Recipe: "lock", Variant: "a", Kind: "naive", Clients: l.Config.Clients, Repeat: 1,
 		Scenario:    results.Scenario{Name: "lock", Mode: "closed", Size: 1, Clients: []int{l.Config.Clients}, Repeats: 1, BystanderRate: 100},
-		Environment: results.Environment{Engine: "embedded", Servers: []string{"a:1"}, ZooKeeper: l.Config.Version},
+		Environment: results.Environment{Engine: "embedded", Servers: []string{"a:1"}, ZooKeeper: l.Config.Version, SessionTimeout: s},
 		Phases:      []string{"acquire", "hold", "release", "await"}, Operation: l.Config.Operation, Batch: 1, Waiting: l.Config.Waiting,
+		Oracle: results.Oracle{Why: "no server", ClientNotifications: int64(len(l.Notifications))}, Counts: l.counts(),
 	}
 	if l.Config.WindowLength > 0 {
 		d.Scenario.Duration = min(l.Config.WindowLength, lengthOf(l.Window))

@@ -32,11 +32,9 @@ type Config struct {
 	WindowLength time.Duration   // as planned: the window may end earlier; 0 if it is not known in advance
 	Stages       []time.Duration // how long the stages of the window last; none if the load does not change
 	Open         bool            // operations arrive at a rate
-	MayRest      bool            // clients may have nothing to do, so that a time without operations is not a stall
 
-	Faulty        bool     // the scenario has faults
-	Losses        []string // that the recipe can have
-	LongestLosses []string // the losses in Losses for which the largest amount counts, instead of the sum
+	Faulty bool     // the scenario has faults
+	Losses []string // that the recipe can have
 }
 
 // never is a time before every event.
@@ -89,8 +87,12 @@ func New(c Config) *Recorder {
 		nextSweep:  never,
 		violations: []results.Violation{},
 	}
-	r.window.stages = list.Map(c.Stages, func(planned time.Duration) stage { return stage{planned: planned} })
-	r.stalls = newStalls(c, &r.window)
+	r.window = window{
+		stretch: stretch{ahead, ahead}, stages: list.Map(c.Stages, func(planned time.Duration) stage { return stage{planned: planned} }),
+	}
+	r.stalls = stalls{
+		arriving: c.Open, uneven: c.Collective || len(c.Stages) > 0, window: &r.window, gaps: lengths(3), begun: never, fault: never,
+	}
 	r.failures = newFailures(c, &r.window)
 	r.herds = []*herds{newHerds(exact, herdGrace, &r.window, &r.series)}
 	if !NamesTransactions(c.Version) {
@@ -116,7 +118,8 @@ func (r *Recorder) Span(phase string, id int, start, end time.Duration) {
 		r.completed(id, stretch{start, end})
 	}
 	if phase == r.config.Phase {
-		r.series.sample(stretch{start, end})
+		bin := r.series.at(end)
+		bin.samples, bin.time = bin.samples+1, bin.time+end-start
 		r.seconds.sample(stretch{start, end})
 	}
 	waiting := slices.Contains(r.config.Waiting, phase)
@@ -211,7 +214,8 @@ func (r *Recorder) Read(b results.BystanderRead) {
 	if slices.ContainsFunc(r.frozen, func(s stretch) bool { return s.contains(b.At) }) {
 		return
 	}
-	r.series.read(b)
+	bin := r.series.at(b.At)
+	bin.slowest = max(bin.slowest, b.Response)
 	r.stalls.read(b)
 	histograms := r.measured
 	switch {
@@ -268,7 +272,7 @@ func (r *Recorder) CloseWindow(at time.Duration) {
 	r.closeHerds()
 	r.failures.unavailableUntil(at)
 	r.stalls.endGap(at)
-	r.window.close(at)
+	r.window.end = at
 }
 
 // Freeze begins a stretch in which zkbench pauses the servers to measure their heaps. Reads that are due in this
@@ -295,7 +299,7 @@ func (r *Recorder) advance(now time.Duration) {
 	}
 	r.nextSweep = now + time.Second
 	for _, h := range r.herds {
-		h.sweep(now)
+		h.completeIf(func(_ HerdKey, one *herd) bool { return now-one.last > h.silence })
 	}
 }
 

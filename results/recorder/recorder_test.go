@@ -24,7 +24,7 @@ func observe(t *testing.T, version string, r raw) *results.Document {
 	d := &results.Document{
 		Environment: results.Environment{ZooKeeper: version}, Waiting: r.Config.Waiting, Shares: []results.Share{{Phase: "stale", Of: "read"}},
 	}
-	return r.record(t, d, recorder.Facts{})
+	return r.record(t, d)
 }
 
 func TestHerds(t *testing.T) {
@@ -65,7 +65,7 @@ func TestNotificationAtTheEndOfTheWindow(t *testing.T) {
 	r.Notification(note(20*ms, 0, 1))
 	r.CloseWindow(110 * ms)
 	r.Notification(note(110*ms, 0, 2))
-	d := closed(t, r, &results.Document{}, recorder.Facts{})
+	d := closed(t, r, &results.Document{})
 	if len(d.Herd.Sizes) != 1 || d.Herd.Sizes[0].Count != 1 || d.Counts.Notified() != 1 {
 		t.Errorf("herds %+v of %d notifications, want one of one", d.Herd.Sizes, d.Counts.Notified())
 	}
@@ -123,7 +123,7 @@ func TestHerdsAreCompletedInTime(t *testing.T) {
 		r := raw{Window: between(0, 100*s), Passed: tt.passed, Config: recorder.Config{Version: "3.9.3", Operation: "release"}}
 		r.Notifications = []recorder.Notification{note(10*s, 0, 7), note(tt.second, 1, 7)}
 		r.Spans = []span{took("release", 0, 83*s, 84*s)} // the clock moves on
-		if got := r.record(t, &results.Document{}, recorder.Facts{}).Herd.Max(); got != tt.most {
+		if got := r.record(t, &results.Document{}).Herd.Max(); got != tt.most {
 			t.Errorf("%s: a herd of %d, want %d", tt.name, got, tt.most)
 		}
 	}
@@ -238,14 +238,14 @@ func TestSlowestReadIsOfTheWindow(t *testing.T) {
 		{Server: 2, At: 1900 * ms, Service: 700 * ms, Response: 701 * ms}, // is back after the window
 		{Server: 2, At: 2100 * ms, Service: 900 * ms, Response: 901 * ms},
 	}}
-	facts := recorder.Facts{Servers: []results.ServerReport{{Server: 1}, {Server: 2}, {Server: 3}}}
-	d := r.record(t, &results.Document{}, facts)
+	servers := []results.ServerReport{{Server: 1}, {Server: 2}, {Server: 3}}
+	d := r.record(t, &results.Document{Servers: servers})
 	for i, want := range []time.Duration{2 * ms, 700 * ms, 0} {
 		got := d.Servers[i].SlowestRead
 		if (got == nil) != (want == 0) || got != nil && *got != want {
 			t.Errorf("server %d: %v, want %s", i+1, got, want)
 		}
-		if facts.Servers[i].SlowestRead != nil {
+		if servers[i].SlowestRead != nil {
 			t.Errorf("server %d: the caller's report has changed", i+1)
 		}
 	}
@@ -276,7 +276,7 @@ func TestViolations(t *testing.T) {
 			rec.CloseFailed(d)
 		} else {
 			rec.CloseWindow(s)
-			closed(t, rec, d, recorder.Facts{})
+			closed(t, rec, d)
 		}
 		if len(d.Violations) != recorder.MaxViolations || d.Violations[99].Text != "99" || d.MoreViolations != 7 {
 			t.Errorf("failed %t: %d violations and %d more", failed, len(d.Violations), d.MoreViolations)
@@ -287,33 +287,22 @@ func TestViolations(t *testing.T) {
 	}
 }
 
-func TestFactsReachTheDocument(t *testing.T) {
+func TestRestOfTheDocumentIsKept(t *testing.T) {
 	r := raw{Window: between(0, s), Config: recorder.Config{Operation: "release"}, Spans: []span{took("release", 0, 0, ms)}}
-	d := &results.Document{Clients: 1, Scenario: results.Scenario{Operations: 1}}
-	r.record(t, d, recorder.Facts{
-		Counts:         results.Counts{Requests: map[string]int64{"create": 3}, Writes: 3},
-		Heap:           &results.Heap{Watches: 5},
-		Floor:          &results.Floor{Why: "no"},
-		Health:         results.Health{Reconnects: 2},
-		Oracle:         results.Oracle{Checked: true, ClientWrites: 3, ServerTransactions: 4},
-		Costs:          map[string]results.Cost{metric.WritesPerOp: {Formula: "2", Value: 2}},
-		SessionTimeout: 9 * s,
+	d := r.record(t, &results.Document{
+		Clients: 1, Scenario: results.Scenario{Operations: 1},
+		Counts:   results.Counts{Requests: map[string]int64{"create": 3}, Writes: 3},
+		Heap:     &results.Heap{Watches: 5},
+		Floor:    &results.Floor{Why: "no"},
+		Health:   results.Health{Reconnects: 2},
+		Oracle:   results.Oracle{Checked: true, ClientWrites: 3, ServerTransactions: 4},
+		Expected: results.Expected{Costs: map[string]results.Cost{metric.WritesPerOp: {Formula: "2", Value: 2}}},
 	})
-	if d.Heap.Watches != 5 || d.Floor.Why != "no" || d.Health.Reconnects != 2 || d.Environment.SessionTimeout != 9*s || !d.CountsExactly() {
+	if d.Heap.Watches != 5 || d.Floor.Why != "no" || d.Health.Reconnects != 2 || !d.CountsExactly() {
 		t.Errorf("%+v", d)
 	}
 	if d.Metrics[metric.WritesPerOp].Value != 3 || doubts.EqualsFormulas(d) || len(d.Invalid) < 2 {
 		t.Errorf("writes %v, equal %t, invalid %q: want three for each operation, a formula and servers that disagree", d.Metrics[metric.WritesPerOp], doubts.EqualsFormulas(d), d.Invalid)
-	}
-}
-
-func TestCloseWantsAWindow(t *testing.T) {
-	never, open := recorder.New(recorder.Config{}), recorder.New(recorder.Config{})
-	open.OpenWindow(s)
-	for _, rec := range []*recorder.Recorder{never, open} {
-		if err := rec.Close(&results.Document{}, recorder.Facts{}); err == nil {
-			t.Error("closed without a whole window")
-		}
 	}
 }
 
@@ -363,7 +352,7 @@ func TestTimelineOfAWindowCutShort(t *testing.T) {
 		for at := s; at <= r.Window.End; at += 20 * ms {
 			r.Notifications = append(r.Notifications, note(at, 0, int64(at)))
 		}
-		d := r.record(t, &results.Document{}, recorder.Facts{})
+		d := r.record(t, &results.Document{})
 		off, accepted := (d.Timeline.Start+d.Timeline.End)/2-(s+took/2), max(125*ms, took/8)
 		if took >= length {
 			accepted = 0

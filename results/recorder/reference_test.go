@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 )
@@ -35,20 +34,20 @@ func overlaps(s, o stretch) bool { return s.Start < o.End && o.Start < s.End }
 
 func contains(s stretch, at time.Duration) bool { return s.Start <= at && at <= s.End }
 
-func (r raw) record(t *testing.T, d *results.Document, f recorder.Facts) *results.Document {
+func (r raw) record(t *testing.T, d *results.Document) *results.Document {
 	t.Helper()
-	return closed(t, recordertest.Measurement(r).Replay(), d, f)
+	return closed(t, recordertest.Measurement(r).Replay(), d)
 }
 
-func closed(t *testing.T, r *recorder.Recorder, d *results.Document, f recorder.Facts) *results.Document {
+func closed(t *testing.T, r *recorder.Recorder, d *results.Document) *results.Document {
 	t.Helper()
-	must.Do(t, r.Close(d, f))
+	r.Close(d, recorder.Unserved{})
 	return d
 }
 
 func longest(t *testing.T, h results.Histogram) time.Duration {
 	t.Helper()
-	decoded := must.Get(h.Decode())(t)
+	decoded := h.Decode()
 	return time.Duration(decoded.Max())
 }
 
@@ -82,7 +81,7 @@ func (r raw) histograms(t *testing.T) map[string]results.Histogram {
 
 func histogram(t *testing.T, values []time.Duration) results.Histogram {
 	t.Helper()
-	h := must.Get(results.NewHistogram(values))(t)
+	h := results.NewHistogram(values)
 	return h
 }
 

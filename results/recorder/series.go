@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // MaxBins is the largest number of bins of a [results.Series]. If more are needed, the width of all bins is doubled.
@@ -78,17 +79,6 @@ func (s *series) double() {
 	s.width *= 2
 }
 
-func (s *series) sample(took stretch) {
-	bin := s.at(took.end)
-	bin.samples++
-	bin.time += took.length()
-}
-
-func (s *series) read(b results.BystanderRead) {
-	bin := s.at(b.At)
-	bin.slowest = max(bin.slowest, b.Response)
-}
-
 // backlog records the largest number of arrivals that waited for a client since the previous report. A late report counts for all
 // bins that have none of their own.
 func (s *series) backlog(at time.Duration, most int64) {
@@ -103,25 +93,21 @@ func (s *series) backlog(at time.Duration, most int64) {
 	s.open, s.reported = true, at
 }
 
-func (s *series) herd(g grouping, first time.Duration, size int) {
-	bin := s.at(first)
-	bin.largest[g] = max(bin.largest[g], size)
-}
-
 func (s *series) document(g grouping) *results.Series {
-	out := &results.Series{Start: s.start, Bin: s.width}
-	for _, b := range s.bins[:s.used] {
-		out.Operations = append(out.Operations, b.operations)
-		out.Requests = append(out.Requests, b.requests)
-		out.Notifications = append(out.Notifications, b.notifications)
-		out.LargestHerd = append(out.LargestHerd, b.largest[g])
-		out.SlowestRead = append(out.SlowestRead, b.slowest)
-		if s.open {
-			out.Backlog = append(out.Backlog, b.waiting)
-		}
-		out.Samples = append(out.Samples, b.samples)
-		out.Time = append(out.Time, b.time)
-		out.Memory = append(out.Memory, b.memory)
+	bins := s.bins[:s.used]
+	out := &results.Series{
+		Start: s.start, Bin: s.width,
+		Operations:    list.Map(bins, func(b bin) int64 { return b.operations }),
+		Requests:      list.Map(bins, func(b bin) int64 { return b.requests }),
+		Notifications: list.Map(bins, func(b bin) int64 { return b.notifications }),
+		LargestHerd:   list.Map(bins, func(b bin) int { return b.largest[g] }),
+		SlowestRead:   list.Map(bins, func(b bin) time.Duration { return b.slowest }),
+		Samples:       list.Map(bins, func(b bin) int64 { return b.samples }),
+		Time:          list.Map(bins, func(b bin) time.Duration { return b.time }),
+		Memory:        list.Map(bins, func(b bin) int64 { return b.memory }),
+	}
+	if s.open {
+		out.Backlog = list.Map(bins, func(b bin) int64 { return b.waiting })
 	}
 	return out
 }

@@ -30,7 +30,7 @@ func TestSeries(t *testing.T) {
 	rec.CloseWindow(s + 410*ms)
 	rec.Notification(note(s+415*ms, 1, 9))
 	rec.Traffic(s+420*ms, recorder.Traffic{Requests: 111})
-	d := closed(t, rec, &results.Document{}, recorder.Facts{})
+	d := closed(t, rec, &results.Document{})
 	equal(t, "series", *d.Series, results.Series{
 		Start: s, Bin: 100 * ms,
 		Operations: []int64{1, 1, 0, 0, 0}, Requests: []int64{3, 0, 7, 0, 1}, Notifications: []int64{0, 1, 2, 0, 1},
@@ -59,7 +59,7 @@ func TestSeriesDoubles(t *testing.T) {
 		}
 	}
 	rec.CloseWindow(last)
-	d := closed(t, rec, &results.Document{}, recorder.Facts{})
+	d := closed(t, rec, &results.Document{})
 	series := d.Series
 	if series.Bin != 800*ms || len(series.Operations) != 313 || series.Start != 0 {
 		t.Fatalf("%d bins of %s from %s, want 313 of 800ms from 0", len(series.Operations), series.Bin, series.Start)
@@ -98,7 +98,7 @@ func TestTimelineOfKnownWindow(t *testing.T) {
 		for at := 3 * s; at < r.Window.End; at += 10 * ms {
 			r.Notifications = append(r.Notifications, note(at, 0, 1))
 		}
-		got := r.record(t, &results.Document{}, recorder.Facts{}).Timeline
+		got := r.record(t, &results.Document{}).Timeline
 		equal(t, "timeline", got, r.cut(3*s+tt.start, 3*s+tt.end))
 	}
 }

@@ -22,7 +22,7 @@ func stagedRecorder(open bool) *recorder.Recorder {
 func closedStages(t *testing.T, r *recorder.Recorder, mode results.Mode) []results.Stage {
 	t.Helper()
 	d := &results.Document{Batch: 1, Phases: []string{"acquire"}, Scenario: results.Scenario{Mode: mode}}
-	return closed(t, r, d, recorder.Facts{SessionTimeout: s}).Stages
+	return closed(t, r, d).Stages
 }
 
 // An event in the window belongs to the stage in which it ends, a herd to the one in which it begins. The last stage lasts as

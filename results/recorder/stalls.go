@@ -48,10 +48,6 @@ type candidate struct {
 	fault time.Duration // when a fault last began or ended before its end; its end if one was in effect
 }
 
-func newStalls(c Config, w *window) stalls {
-	return stalls{arriving: c.Open, uneven: c.Collective || len(c.Stages) > 0, window: w, gaps: lengths(3), begun: never, fault: never}
-}
-
 func (s *stalls) endGap(at time.Duration) {
 	if s.begun == never {
 		s.begun, s.last = at, at

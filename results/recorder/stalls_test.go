@@ -150,7 +150,7 @@ func collective(r *raw) { r.Config.Collective = true }
 func wantStalls(t *testing.T, r raw, want []results.Stall) {
 	t.Helper()
 	var got []results.Stall
-	for _, s := range r.record(t, &results.Document{}, recorder.Facts{}).Stalls {
+	for _, s := range r.record(t, &results.Document{}).Stalls {
 		got = append(got, results.Stall{Start: s.Start.Round(100 * ms), Length: s.Length.Round(100 * ms)})
 	}
 	equal(t, "stalls", got, want)
@@ -210,7 +210,7 @@ func TestStallNamesServers(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := tt.spans.load(between(2*s, 12*s))
 			r.Reads = tt.reads
-			d := r.record(t, &results.Document{}, recorder.Facts{Servers: []results.ServerReport{{Server: 2, Name: "zoo2"}}})
+			d := r.record(t, &results.Document{Servers: []results.ServerReport{{Server: 2, Name: "zoo2"}}})
 			got := doubts.Delayed(d)
 			if !slices.Equal(got, tt.want) {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
@@ -237,7 +237,7 @@ func TestSeriesOfWaitsIsNoStall(t *testing.T) {
 	for _, series := range []bool{true, false} {
 		l := spans.load(between(0, 10*s))
 		l.Config.Series, l.Config.Waiting = series, []string{"acquire"}
-		if d := l.record(t, &results.Document{}, recorder.Facts{}); (len(d.Stalls) == 0) != series {
+		if d := l.record(t, &results.Document{}); (len(d.Stalls) == 0) != series {
 			t.Errorf("series %t: stalls %v", series, d.Stalls)
 		}
 	}
@@ -258,7 +258,7 @@ func TestShortestCandidatesMakeRoom(t *testing.T) {
 		}
 		at += pause
 	}
-	stalls := spans.load(between(0, at)).record(t, &results.Document{}, recorder.Facts{}).Stalls
+	stalls := spans.load(between(0, at)).record(t, &results.Document{}).Stalls
 	var longer int
 	for _, one := range stalls {
 		if one.Length > 800*ms {
@@ -295,8 +295,8 @@ func TestQuietStretchesOfOpenLoadsAreNoStalls(t *testing.T) {
 		}
 		serve(r, tt.due, 20*s)
 		r.CloseWindow(21 * s)
-		open := &results.Document{Batch: 1, Rate: 1, Scenario: results.Scenario{Mode: results.OpenMode}}
-		d := closed(t, r, open, recorder.Facts{SessionTimeout: s})
+		open := &results.Document{Batch: 1, Rate: 1, Scenario: results.Scenario{Mode: results.OpenMode}, Environment: results.Environment{SessionTimeout: s}}
+		d := closed(t, r, open)
 		if !slices.EqualFunc(d.Stalls, tt.want, func(a, b results.Stall) bool { return a.Start == b.Start && a.Length == b.Length }) {
 			t.Errorf("%s: stalls %v, want %v", tt.name, d.Stalls, tt.want)
 		}

@@ -1,6 +1,15 @@
 package recorder
 
-import "time"
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+)
+
+// ahead is the time of an edge of the window that is not reached yet.
+const ahead = time.Duration(math.MaxInt64)
 
 type stretch struct{ start, end time.Duration }
 
@@ -14,27 +23,59 @@ func (s stretch) overlaps(o stretch) bool { return s.start < o.end && o.start < 
 
 type window struct {
 	stretch
-	opened, closed bool
-	operations     int64
-	stages         []stage // in the order of time; none unless the load has them
+	operations int64
+	stages     []stage // in the order of time; none unless the load has them
 }
 
 func (w *window) open(at time.Duration) {
-	w.start, w.opened = at, true
+	w.start = at
 	for i := range w.stages {
 		at += w.stages[i].planned
 		w.stages[i].end = at
 	}
 }
 
-func (w *window) close(at time.Duration) { w.end, w.closed = at, true }
+func (w *window) isOpen() bool { return w.start < ahead && w.end == ahead }
 
-func (w *window) isOpen() bool { return w.opened && !w.closed }
+func (w *window) precedes(at time.Duration) bool { return at < w.start }
 
-func (w *window) precedes(at time.Duration) bool { return !w.opened || at < w.start }
+type stage struct {
+	planned time.Duration // how long it lasts
+	end     time.Duration // once the window is open
+	bin
+	latency results.LiveHistogram
+}
 
-func (w *window) contains(at time.Duration) bool {
-	return w.opened && w.start <= at && (!w.closed || at <= w.end)
+// record lets f record an event in the stage in which a moment lies, if the load has stages and the moment is in the window. The last
+// stage lasts until the window ends.
+func (w *window) record(at time.Duration, f func(*stage)) {
+	if len(w.stages) == 0 || !w.contains(at) {
+		return
+	}
+	i := slices.IndexFunc(w.stages, func(s stage) bool { return at <= s.end })
+	if i < 0 {
+		i = len(w.stages) - 1
+	}
+	f(&w.stages[i])
+}
+
+func (r *Recorder) fillStages(d *results.Document) {
+	d.Stages = nil
+	start := r.window.start
+	for i, s := range r.window.stages {
+		if i > 0 && start >= r.window.end {
+			break
+		}
+		end := s.end
+		if last := i == len(r.window.stages)-1; last || end > r.window.end {
+			end = r.window.end
+		}
+		d.Stages = append(d.Stages, results.Stage{
+			Start: start, End: end, Operations: s.operations, Notifications: s.notifications,
+			LargestHerd: s.largest[r.grouping().grouping], BacklogMax: s.waiting, Latency: s.latency.Encode(),
+		})
+		start = end
+	}
 }
 
 type wait struct {

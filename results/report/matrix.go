@@ -15,25 +15,39 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// Matrix shows how each variant reacts to each fault: one measurement in each cell.
-type Matrix struct {
-	Faults []string                     // the columns, in their order
-	cells  map[string]map[string]string // by variant and fault
-}
-
-// NewMatrix returns a matrix without rows.
-func NewMatrix(faults []string) *Matrix {
-	return &Matrix{Faults: faults, cells: map[string]map[string]string{}}
-}
-
-// Add fills the cell of a fault with the measurement of a variant.
-func (m *Matrix) Add(fault string, d *results.Document) {
-	variant := d.Recipe + "/" + d.Variant
-	if m.cells[variant] == nil {
-		m.cells[variant] = map[string]string{}
+// WriteMatrix prints how each variant reacts to each fault, one measurement in each cell, in at most width columns: as several tables
+// if the faults do not fit into one. docs has the documents by fault. Without any, it prints nothing.
+func WriteMatrix(w io.Writer, width int, faults []string, docs map[string][]*results.Document) error {
+	m := matrix{}
+	for _, fault := range faults {
+		for _, d := range docs[fault] {
+			variant := d.Recipe + "/" + d.Variant
+			if m[variant] == nil {
+				m[variant] = map[string]string{}
+			}
+			m[variant][fault] = cellOf(d)
+		}
 	}
-	m.cells[variant][fault] = cellOf(d)
+	if len(m) == 0 {
+		return nil
+	}
+	const legend = "The longest recovery from each fault, and what was lost. BROKEN: a promise was broken. none: no other client completed " +
+		"an operation any more. missed: no client was in the state that the fault needs. –: the fault does not apply."
+	fmt.Fprintln(w, table.Wrap(legend, width))
+	for left := list.Where(faults, func(fault string) bool { return len(docs[fault]) > 0 }); len(left) > 0; {
+		n := len(left)
+		for n > 1 && table.Width(m.table(left[:n]).String()) > width {
+			n--
+		}
+		if _, err := fmt.Fprintf(w, "\n%s\n", m.table(left[:n])); err != nil {
+			return err
+		}
+		left = left[n:]
+	}
+	return nil
 }
+
+type matrix map[string]map[string]string // cells by variant and fault
 
 // cellOf describes a measurement with faults: the mark of numbers that must not be used, else the longest recovery, and the
 // losses.
@@ -65,36 +79,12 @@ func cellOf(d *results.Document) string {
 	return strings.Join(parts, ", ")
 }
 
-// Write prints the matrix in at most width columns, as several tables if the faults do not fit into one.
-func (m *Matrix) Write(w io.Writer, width int) error {
-	const legend = "The longest recovery from each fault, and what was lost. BROKEN: a promise was broken. none: no other client completed " +
-		"an operation any more. missed: no client was in the state that the fault needs. –: the fault does not apply."
-	fmt.Fprintln(w, table.Wrap(legend, width))
-	for left := m.present(); len(left) > 0; {
-		n := len(left)
-		for n > 1 && table.Width(m.table(left[:n]).String()) > width {
-			n--
-		}
-		if _, err := fmt.Fprintf(w, "\n%s\n", m.table(left[:n])); err != nil {
-			return err
-		}
-		left = left[n:]
-	}
-	return nil
-}
-
-func (m *Matrix) present() []string {
-	return slices.DeleteFunc(slices.Clone(m.Faults), func(fault string) bool {
-		return !slices.ContainsFunc(slices.Collect(maps.Values(m.cells)), func(row map[string]string) bool { return row[fault] != "" })
-	})
-}
-
 // table returns some of the columns, without variants that have no measurement there.
-func (m *Matrix) table(faults []string) *table.Table {
+func (m matrix) table(faults []string) *table.Table {
 	t := table.New(append(table.Left("variant"), table.Right(faults...)...)...)
 	recipe := ""
-	for _, variant := range slices.Sorted(maps.Keys(m.cells)) {
-		row := m.cells[variant]
+	for _, variant := range slices.Sorted(maps.Keys(m)) {
+		row := m[variant]
 		if !slices.ContainsFunc(faults, func(fault string) bool { return row[fault] != "" }) {
 			continue
 		}

@@ -41,10 +41,9 @@ func TestMatrixCells(t *testing.T) {
 		{"never recovered", func(d *results.Document) { d.Failure.Unrecovered = 1 }, "none"},
 		{"no victim", func(d *results.Document) { d.Failure.Faults = nil }, "missed"},
 	} {
-		m := report.NewMatrix([]string{"kill"})
-		m.Add("kill", underFault("naive", tt.change))
+		docs := map[string][]*results.Document{"kill": {underFault("naive", tt.change)}}
 		var text strings.Builder
-		if err := m.Write(&text, 80); err != nil || !strings.Contains(text.String(), "  "+tt.want+"\n") {
+		if err := report.WriteMatrix(&text, 80, []string{"kill"}, docs); err != nil || !strings.Contains(text.String(), "  "+tt.want+"\n") {
 			t.Errorf("%s: %v\n%s", tt.name, err, &text)
 		}
 	}
@@ -53,13 +52,13 @@ func TestMatrixCells(t *testing.T) {
 // A table that is too wide is split, and says nothing twice.
 func TestMatrixFitsIntoItsWidth(t *testing.T) {
 	faults := []string{"stop-holder", "expire-holder", "lose-replies", "kill-leader", "never-measured"}
-	m := report.NewMatrix(faults)
+	docs := map[string][]*results.Document{}
 	for _, fault := range faults[:4] {
-		m.Add(fault, underFault("list-and-delete", nil))
+		docs[fault] = []*results.Document{underFault("list-and-delete", nil)}
 	}
-	m.Add("kill-leader", underFault("lock-and-claim", nil))
+	docs["kill-leader"] = append(docs["kill-leader"], underFault("lock-and-claim", nil))
 	var text strings.Builder
-	must.Do(t, m.Write(&text, 60))
+	must.Do(t, report.WriteMatrix(&text, 60, faults, docs))
 	if table.Width(text.String()) > 60 {
 		t.Errorf("a line is too long:\n%s", &text)
 	}

@@ -24,7 +24,6 @@ type Pairing struct {
 
 // Gain says how a metric differs between the variants of a pairing.
 type Gain struct {
-	Metric string
 	Factor float64 // by which the metric is better in the second variant; 0 if there is no factor, such as between shares
 	Text   string  // the factor, or both values, and the metric
 }
@@ -139,7 +138,7 @@ func gain(name string, naive, optimized summary.Row) Gain {
 	b, also := optimized.Metrics[name]
 	m := metric.Named(name)
 	short := m.Short()
-	g := Gain{Metric: name, Text: table.Missing}
+	g := Gain{Text: table.Missing}
 	switch {
 	case !measured || !also:
 		return g

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 )
@@ -23,15 +22,15 @@ func stagedRun(t *testing.T) *results.Document {
 		m.Spans = append(m.Spans, recordertest.Span{Phase: d.Phases[0], Start: s.End - time.Duration(i+1)*ms, End: s.End})
 	}
 	d.Oracle.ClientNotifications, d.Oracle.ServerNotifications = int64(len(m.Notifications)), int64(len(m.Notifications))
-	m.Complete(t, d)
+	m.Complete(d)
 	return d
 }
 
 // Below the table, each stage of each variant has a line of its own, with the medians of its repeats.
 func TestStagesTable(t *testing.T) {
 	var docs []*results.Document
-	slow := must.Get(results.NewHistogram([]time.Duration{time.Second, 2 * time.Second}))(t)
-	fast := must.Get(results.NewHistogram([]time.Duration{3 * ms, 4 * ms}))(t)
+	slow := results.NewHistogram([]time.Duration{time.Second, 2 * time.Second})
+	fast := results.NewHistogram([]time.Duration{3 * ms, 4 * ms})
 	for _, variant := range []string{"znode", "predecessor-watch"} {
 		for repeat, backlog := range []int64{900, 1100, 1000} {
 			d := openDocument(variant, "naive", 400, repeat+1, 1)

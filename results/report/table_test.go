@@ -66,7 +66,7 @@ func TestSummarize(t *testing.T) {
 		t.Fatalf("rows = %+v", rows)
 	}
 	row := rows[1]
-	if got, want := row.Metrics["ops/s"], (metric.Aggregated{Value: 2, Unit: "unit of ops/s", Min: 1, Max: 9}); got != want {
+	if got, want := row.Metrics["ops/s"], (metric.Aggregated{Value: 2, Min: 1, Max: 9}); got != want {
 		t.Errorf("ops/s = %+v, want %+v", got, want)
 	}
 	if got := row.Metrics["violations"].Value; got != 2 {

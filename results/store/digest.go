@@ -96,44 +96,31 @@ func parseUnique(text []byte) (any, error) {
 	return parseValue(decoder)
 }
 
-func parseValue(d *json.Decoder) (any, error) {
-	token, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
+// parseValue returns the next value of a valid text, whose tokens have no errors.
+func parseValue(d *json.Decoder) (value any, err error) {
+	token, _ := d.Token()
 	switch token {
 	case json.Delim('['):
 		list := []any{}
-		for d.More() {
-			element, err := parseValue(d)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, element)
+		for d.More() && err == nil {
+			value, err = parseValue(d)
+			list = append(list, value)
 		}
-		_, err = d.Token()
-		return list, err
+		value = list
 	case json.Delim('{'):
-		return parseObject(d)
+		object := map[string]any{}
+		for d.More() && err == nil {
+			token, _ := d.Token()
+			key, _ := token.(string)
+			if _, known := object[key]; known {
+				return nil, fmt.Errorf("has the key %q twice", key)
+			}
+			object[key], err = parseValue(d)
+		}
+		value = object
+	default:
+		return token, nil
 	}
-	return token, nil
-}
-
-func parseObject(d *json.Decoder) (any, error) {
-	object := map[string]any{}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		key, _ := token.(string)
-		if _, known := object[key]; known {
-			return nil, fmt.Errorf("has the key %q twice", key)
-		}
-		if object[key], err = parseValue(d); err != nil {
-			return nil, err
-		}
-	}
-	_, err := d.Token()
-	return object, err
+	_, _ = d.Token() // the closing bracket
+	return value, err
 }

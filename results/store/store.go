@@ -9,11 +9,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"syscall"
 
 	"github.com/google/renameio/v2"
 	"golang.org/x/sync/errgroup"
@@ -65,6 +67,33 @@ func WriteFile(path string, text []byte) error {
 	return nil
 }
 
+// largestFile exceeds the size of every file that zkbench writes. A document with a dense timeline has a few megabytes.
+const largestFile = 64 << 20
+
+// ReadFile returns the content of a regular file. It refuses named pipes and devices, on which it could wait without end,
+// and files that are larger than any that zkbench writes.
+func ReadFile(path string) (text []byte, err error) {
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	switch info, statErr := file.Stat(); {
+	case statErr != nil:
+		err = statErr
+	case !info.Mode().IsRegular():
+		err = fmt.Errorf("it is not a regular file (%s)", info.Mode().Type())
+	case info.Size() > largestFile:
+		err = fmt.Errorf("it has %d bytes, and files of zkbench have at most %d", info.Size(), largestFile)
+	default:
+		text, err = io.ReadAll(io.LimitReader(file, largestFile)) // it may grow meanwhile
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return text, nil
+}
+
 // Kept returns the number of documents that are in dir unchanged, and an error that names the first of the others.
 func Kept(dir string, docs []*results.Document) (kept int, err error) {
 	var errs []error
@@ -108,10 +137,7 @@ func Read(path string) (*results.Document, error) {
 // Decode returns the document in a text; see [DecodeSealed]. It computes the metrics again, adds missing ones, and returns an
 // error if one differs, because the zkbench that wrote the document computed it in another way.
 func Decode(text []byte) (*results.Document, error) {
-	var other struct {
-		Objective *json.RawMessage `json:"objective"` // of a capacity
-	}
-	if json.Unmarshal(text, &other) == nil && other.Objective != nil {
+	if IsCapacity(text) {
 		return nil, errors.New("is a report of `zkbench capacity` and not the result of a measurement: " +
 			"only `zkbench gate` reads it; for other commands, give the folder of its trials")
 	}
@@ -124,6 +150,14 @@ func Decode(text []byte) (*results.Document, error) {
 	}
 	d.Invalid = doubts.Void(&d)
 	return &d, nil
+}
+
+// IsCapacity reports whether a text is the report of `zkbench capacity`, which may have errors elsewhere.
+func IsCapacity(text []byte) bool {
+	var report struct {
+		Objective *json.RawMessage `json:"objective"`
+	}
+	return json.Unmarshal(text, &report) == nil && report.Objective != nil
 }
 
 // ReadAll returns the documents in files and folders, in the order of tables. Its error names all unreadable files. Files are

@@ -16,7 +16,7 @@ import (
 
 func TestWriteAndRead(t *testing.T) {
 	dir := t.TempDir()
-	d := recordertest.Whole(t)
+	d := recordertest.Whole()
 	must.Do(t, store.Write(d, dir))
 	must.Do(t, store.WriteJSON(filepath.Join(dir, "summary.json"), []summary.Row{}))
 	docs, err := store.ReadAll([]string{dir})

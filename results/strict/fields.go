@@ -129,7 +129,6 @@ func (f Field) read(key, value *yaml.Node, name string) Mistakes {
 	return wrong
 }
 
-// misplaced returns the mistake of a value with the wrong structure.
 func misplaced(node *yaml.Node, name, text string) Mistakes {
 	m := Mistake{Text: strings.TrimPrefix(name+": "+text, ": ")}
 	if node != nil {

@@ -59,9 +59,7 @@ func stages(group []*results.Document) (out []map[string]metric.Aggregated) {
 				continue
 			}
 			backsUp = backsUp || metric.BacksUp(d, d.Stages[i])
-			if m, err := metric.OfStage(d, d.Stages[i]); err == nil {
-				repeats = append(repeats, &results.Document{Metrics: m})
-			}
+			repeats = append(repeats, &results.Document{Metrics: metric.OfStage(d, d.Stages[i])})
 		}
 		out = append(out, metric.Aggregate(repeats))
 		if backsUp {

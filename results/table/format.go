@@ -47,9 +47,6 @@ func Grouped(n int64) string {
 // Percentage formats a share of 1 with three digits, however small it is.
 func Percentage(share float64) string { return fmt.Sprintf("%.3g%%", 100*share) }
 
-// Multiple formats a factor.
-func Multiple(factor float64) string { return Count(factor) + "×" }
-
 // Bytes formats a number of bytes. From 10 kB on it has about three digits.
 func Bytes(n float64) string {
 	switch {

@@ -166,7 +166,6 @@ func (t *Table) config(column, width int) table.ColumnConfig {
 	return out
 }
 
-// widthBeside returns the width of all columns but one, gaps included.
 func (t *Table) widthBeside(column int) int {
 	sum := 0
 	for i, c := range t.columns {

@@ -78,7 +78,7 @@ func TestCSV(t *testing.T) {
 func TestFormats(t *testing.T) {
 	for _, tt := range []struct{ got, want string }{
 		{table.Count(0), "0"}, {table.Count(1.234), "1.23"}, {table.Count(12.34), "12.3"}, {table.Count(1234.5), "1234"},
-		{table.Whole(2.6), "3"}, {table.Percentage(0.00012345), "0.0123%"}, {table.Multiple(1.6), "1.60×"}, {table.Bytes(154.4), "154 B"},
+		{table.Whole(2.6), "3"}, {table.Percentage(0.00012345), "0.0123%"}, {table.Bytes(154.4), "154 B"},
 		{table.Bytes(9999), "9999 B"}, {table.Bytes(12_345), "12.3 kB"}, {table.Bytes(7_575_279), "7.58 MB"},
 		{table.Latency(999e3), "999 µs"}, {table.Latency(1.5e6), "1.50 ms"}, {table.Latency(15.25e6), "15.2 ms"},
 		{table.Latency(150e6), "150 ms"}, {table.Latency(1.5e9), "1.50 s"}, {table.Latency(15e9), "15.0 s"},

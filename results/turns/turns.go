@@ -6,7 +6,6 @@
 package turns
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -113,11 +112,7 @@ func Value(d *results.Document, name string) (value float64, why string) {
 		return 0, name + " is only a lower bound: the load ended before a recovery"
 	}
 	if p, ok := metric.PercentileOf(d, name); ok && p.Of == 99.9 { // a document does not list this metric
-		decoded, err := p.Decode()
-		if err != nil {
-			return 0, fmt.Sprintf("%s: %v", name, err)
-		}
-		return float64(decoded.ValueAtPercentile(p.Of)), ""
+		return float64(p.Decode().ValueAtPercentile(p.Of)), ""
 	}
 	m, ok := d.Metrics[name]
 	if !ok {

@@ -9,14 +9,13 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
-	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/turns"
 )
 
 // doc is a sound measurement with a value for each metric.
 func doc(t *testing.T, value float64) *results.Document {
 	t.Helper()
-	h := must.Get(results.NewHistogram(slices.Repeat([]time.Duration{time.Millisecond}, 10_000)))(t)
+	h := results.NewHistogram(slices.Repeat([]time.Duration{time.Millisecond}, 10_000))
 	d := &results.Document{Phases: []string{"wait"}, Environment: results.Environment{Engine: "container"},
 		Histograms: map[string]results.Histogram{"wait": h}, Metrics: map[string]results.Metric{}}
 	measured := []string{metric.OpsPerSecond, "wait-p50-ns", "wait-p99-ns", metric.RecoveryP50, metric.RequestsPerOp, metric.Finished}

@@ -394,35 +394,28 @@ func sum(each [kinds]int64) (total int64) {
 
 // Report returns the latencies and the failures of the requests. It returns nil without a background, or if the load ended before
 // the background began. It must be called after Close.
-func (b *Load) Report() (*results.Background, error) {
+func (b *Load) Report() *results.Background {
 	if !b.started {
-		return nil, nil
+		return nil
 	}
-	alone, err := b.reportStretch(b.stretches[aloneStretch])
-	out := &results.Background{Alone: alone}
-	if err != nil || b.saturation {
-		return out, err
+	out := &results.Background{Alone: b.reportStretch(b.stretches[aloneStretch])}
+	if !b.saturation {
+		during := b.reportStretch(b.stretches[windowStretch])
+		out.During = &during
 	}
-	during, err := b.reportStretch(b.stretches[windowStretch])
-	out.During = &during
-	return out, err
+	return out
 }
 
-func (b *Load) reportStretch(s *stretch) (results.BackgroundStretch, error) {
-	read, errRead := b.reportKind(s, backgroundRead)
-	write, errWrite := b.reportKind(s, backgroundWrite)
-	out := results.BackgroundStretch{Start: s.start, End: s.end, BacklogMax: s.backlogMax, Read: read, Write: write}
-	return out, errors.Join(errRead, errWrite)
+func (b *Load) reportStretch(s *stretch) results.BackgroundStretch {
+	return results.BackgroundStretch{
+		Start: s.start, End: s.end, BacklogMax: s.backlogMax, Read: b.reportKind(s, backgroundRead), Write: b.reportKind(s, backgroundWrite),
+	}
 }
 
-func (b *Load) reportKind(s *stretch, k kind) (results.BackgroundRequests, error) {
+func (b *Load) reportKind(s *stretch, k kind) results.BackgroundRequests {
 	of := &s.kinds[k]
-	response, err := of.response.Encode()
-	if err != nil {
-		return results.BackgroundRequests{}, err
-	}
-	service, err := of.service.Encode()
 	return results.BackgroundRequests{
-		Due: b.due(k, s.end) - b.due(k, s.start), Answered: of.answered, Failed: of.failed, Response: response, Service: service,
-	}, err
+		Due: b.due(k, s.end) - b.due(k, s.start), Answered: of.answered, Failed: of.failed,
+		Response: of.response.Encode(), Service: of.service.Encode(),
+	}
 }

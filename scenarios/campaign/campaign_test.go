@@ -108,7 +108,7 @@ func measured(t *testing.T) *results.Document {
 	}
 	m := recordertest.Measurement{Window: recordertest.Stretch{End: time.Second}}
 	m.Spans = append(m.Spans, recordertest.Span{Phase: "handoff", End: time.Second})
-	m.Complete(t, d)
+	m.Complete(d)
 	return d
 }
 

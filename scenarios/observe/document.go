@@ -31,6 +31,7 @@ func (o *Observer) Document(run, name string, started time.Time, e results.Envir
 		return nil, ErrNothing
 	}
 	e.SessionTimeout = o.timeout
+	counts := scenarios.CountsOf(w.counts)
 	d := &results.Document{
 		Schema: results.Schema, Run: run, Started: started.UTC().Truncate(time.Millisecond),
 		Scenario: results.Scenario{
@@ -41,14 +42,12 @@ func (o *Observer) Document(run, name string, started time.Time, e results.Envir
 		Phases: []string{phaseWrite, phaseRead}, Operation: phaseWrite, Batch: 1, Clients: w.MostSessions, Repeat: 1,
 		Waiting: []string{}, UntimedPhases: []string{}, Shares: []results.Share{}, Environment: e,
 		Warnings: []string{}, Invalid: []string{}, Violations: []results.Violation{},
-	}
-	c := scenarios.CountsOf(w.counts)
-	return d, w.record.Close(d, recorder.Facts{
-		Counts: c,
+		Counts: counts, Expected: results.Expected{Costs: map[string]results.Cost{}},
 		Oracle: results.Oracle{
-			Why: "other clients may use the servers of an application", ClientNotifications: w.counts.TotalNotifications(), ClientWrites: c.Writes,
+			Why:                 "other clients may use the servers of an application",
+			ClientNotifications: w.counts.TotalNotifications(), ClientWrites: counts.Writes,
 		},
-		Costs:          map[string]results.Cost{},
-		SessionTimeout: o.timeout,
-	})
+	}
+	w.record.Close(d, recorder.Unserved{})
+	return d, nil
 }

@@ -33,7 +33,7 @@ func newWindow(now time.Duration, version string) *window {
 		Report: Report{Open: true, IncidentCounts: map[proxy.IncidentKind]int64{}},
 		start:  now, paths: newPaths(), kinds: newHerdKinds(), families: newFamilies(),
 	}
-	w.record = recorder.New(recorder.Config{Phase: phaseWrite, Operation: phaseWrite, Version: version, MayRest: true})
+	w.record = recorder.New(recorder.Config{Phase: phaseWrite, Operation: phaseWrite, Version: version})
 	w.record.Traffic(now, recorder.Traffic{})
 	w.record.OpenWindow(now)
 	return w

@@ -176,7 +176,7 @@ func (f *floorMeter) measure(ctx context.Context) (map[string]results.Histogram,
 	if err := f.sessions.Fence(ctx); err != nil {
 		return nil, err
 	}
-	return floorHistograms(rounds)
+	return floorHistograms(rounds), nil
 }
 
 func (f *floorMeter) enough(rounds int, spent time.Duration) bool {
@@ -192,7 +192,7 @@ func (f *floorMeter) enough(rounds int, spent time.Duration) bool {
 
 type floorRound struct{ read, write, handoff time.Duration }
 
-func floorHistograms(rounds []floorRound) (map[string]results.Histogram, error) {
+func floorHistograms(rounds []floorRound) map[string]results.Histogram {
 	out := map[string]results.Histogram{}
 	for operation, took := range map[string]func(floorRound) time.Duration{
 		results.FloorRead:    func(r floorRound) time.Duration { return r.read },
@@ -203,13 +203,9 @@ func floorHistograms(rounds []floorRound) (map[string]results.Histogram, error) 
 		for i, r := range rounds {
 			values[i] = took(r)
 		}
-		h, err := results.NewHistogram(values)
-		if err != nil {
-			return nil, err
-		}
-		out[operation] = h
+		out[operation] = results.NewHistogram(values)
 	}
-	return out, nil
+	return out
 }
 
 // round lets one session read and write its znode, and another one be notified of it.

@@ -26,20 +26,20 @@ func TestFaultMatrix(t *testing.T) {
 		columns = append(columns, f.Name)
 	}
 	var mu sync.Mutex
-	matrix := report.NewMatrix(columns)
+	byFault := map[string][]*results.Document{}
 	t.Run("cells", func(t *testing.T) {
 		for _, s := range ofClients {
 			t.Run(s.Name, func(t *testing.T) {
 				t.Parallel()
-				for _, d := range measureCell(t, s) {
-					mu.Lock()
-					matrix.Add(scenarios.FaultOfMatrix(s.Name), d)
-					mu.Unlock()
-				}
+				docs := measureCell(t, s)
+				mu.Lock()
+				defer mu.Unlock()
+				fault := scenarios.FaultOfMatrix(s.Name)
+				byFault[fault] = append(byFault[fault], docs...)
 			})
 		}
 	})
-	if err := matrix.Write(os.Stdout, 120); err != nil {
+	if err := report.WriteMatrix(os.Stdout, 120, columns, byFault); err != nil {
 		t.Error(err)
 	}
 }

@@ -83,22 +83,16 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 		err = m.countOrphans(ctx, record)
 	}
 	if err != nil {
-		return errors.Join(err, m.closePartial(d, record))
+		m.closePartial(d, record)
+		return err
 	}
-	facts := m.facts(o)
+	m.describe(d, o)
 	d.Unfinished = o.unfinished
-	if d.Connect, err = m.pool.Connection(); err != nil {
-		return err
-	}
-	if facts.Background, err = m.background.Report(); err != nil {
-		return err
-	}
+	d.Connect, d.Background = m.pool.Connection(), m.background.Report()
 	if m.floor != nil && o.unfinished == nil {
-		facts.Floor = m.floorAfter(ctx)
+		d.Floor = m.floorAfter(ctx)
 	}
-	if err := record.Close(d, facts); err != nil {
-		return err
-	}
+	record.Close(d, o.unserved)
 	d.Warnings = append(d.Warnings, m.pool.Warnings()...)
 	return nil
 }
@@ -154,7 +148,8 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 		return observation{}, err
 	}
 	m.examine(&o)
-	return o, bystanders.Examine(&o.health)
+	bystanders.Examine(&o.health)
+	return o, nil
 }
 
 func (m *activeLoad) faulty() bool { return m.repeat > 0 && m.scenario.Faulty() }
@@ -179,30 +174,23 @@ func (m *measurement) unloaded() observation {
 
 func (m *measurement) recorderConfig() recorder.Config {
 	return recorder.Config{
-		Phase:         m.recipe.Phases[0].Name,
-		Operation:     m.recipe.Operation,
-		Waiting:       m.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
-		Collective:    m.recipe.Collective,
-		Series:        m.recipe.SizeIsBatch && m.scenario.Size > 1,
-		Version:       m.description.Version,
-		Clients:       m.config.Clients,
-		Open:          m.isOpen(),
-		WindowLength:  m.scenario.Duration,
-		Stages:        list.Map(m.scenario.Stages, func(s results.StageLoad) time.Duration { return s.For }),
-		Faulty:        m.faulty(),
-		Losses:        lossNames(m.losses(), func(variants.Loss) bool { return true }),
-		LongestLosses: lossNames(m.recipe.Losses, variants.Loss.IsLongest),
+		Phase:        m.recipe.Phases[0].Name,
+		Operation:    m.recipe.Operation,
+		Waiting:      m.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
+		Collective:   m.recipe.Collective,
+		Series:       m.recipe.SizeIsBatch && m.scenario.Size > 1,
+		Version:      m.description.Version,
+		Clients:      m.config.Clients,
+		Open:         m.isOpen(),
+		WindowLength: m.scenario.Duration,
+		Stages:       list.Map(m.scenario.Stages, func(s results.StageLoad) time.Duration { return s.For }),
+		Faulty:       m.faulty(),
+		Losses:       lossNames(m.losses()),
 	}
 }
 
-func lossNames(losses []variants.Loss, wanted func(variants.Loss) bool) []string {
-	var names []string
-	for _, l := range losses {
-		if wanted(l) {
-			names = append(names, string(l))
-		}
-	}
-	return names
+func lossNames(losses []variants.Loss) []string {
+	return list.Map(losses, func(l variants.Loss) string { return string(l) })
 }
 
 // losses returns the losses that are counted: with faults, all losses of the recipe, and without faults, the losses that the
@@ -268,19 +256,12 @@ func (m *measurement) oracle(o observation) results.Oracle {
 	return out
 }
 
-// facts returns the part of the result that does not come from events: counts, health, and the servers' counters.
-func (m *measurement) facts(o observation) recorder.Facts {
-	return recorder.Facts{
-		Counts:         scenarios.CountsOf(o.counts),
-		Heap:           o.heap,
-		Health:         o.health,
-		Oracle:         m.oracle(o),
-		Servers:        reportServers(o.begin.servers, o.end.servers),
-		Costs:          m.costs(),
-		GivenUp:        o.givenUp,
-		Unserved:       o.unserved,
-		SessionTimeout: m.granted,
-	}
+// describe adds the part of the result that does not come from events: counts, health, and the servers' counters.
+func (m *measurement) describe(d *results.Document, o observation) {
+	d.Environment.SessionTimeout = m.granted
+	d.Counts, d.Heap, d.Health, d.Oracle = scenarios.CountsOf(o.counts), o.heap, o.health, m.oracle(o)
+	d.Servers = reportServers(o.begin.servers, o.end.servers)
+	d.Expected.Costs = m.costs()
 }
 
 // examine adds reconnects, lost sessions and changes of the leader to the health of an observation.
@@ -353,8 +334,7 @@ func modeOf(s scenarios.Scenario) mode {
 type observation struct {
 	counts     wire.Counts
 	begin, end snapshot
-	givenUp    int64         // arrivals of an open load that were due in the window and that no client began
-	unserved   int64         // arrivals that a client began and never completed
+	unserved   recorder.Unserved
 	heap       *results.Heap // nil if the scenario does not ask for it
 	health     results.Health
 	unfinished *results.Unfinished // nil for a load that was finished

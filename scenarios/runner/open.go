@@ -46,7 +46,7 @@ func (openMode) run(ctx context.Context, m *measurement) (o observation, err err
 	if err != nil {
 		return observation{}, err
 	}
-	o.givenUp, o.unserved = m.arrivals.Left(start, end)
+	o.unserved.GivenUp, o.unserved.Begun = m.arrivals.Left(start, end)
 	o.end, err = m.snapshotAtRest(ctx)
 	return o, err
 }

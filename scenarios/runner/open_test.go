@@ -23,14 +23,9 @@ func openLoad(clients, rate int, d time.Duration) scenarios.Scenario {
 }
 
 // countOver returns how many of the times in a histogram are longer than a limit.
-func countOver(t *testing.T, h results.Histogram, limit time.Duration) int64 {
-	t.Helper()
-	decoded, err := h.Decode()
-	if err != nil {
-		t.Fatal(err)
-	}
+func countOver(h results.Histogram, limit time.Duration) int64 {
 	var n int64
-	for _, bar := range decoded.Distribution() {
+	for _, bar := range h.Decode().Distribution() {
 		if bar.From > int64(limit) {
 			n += bar.Count
 		}
@@ -89,7 +84,7 @@ func checkStall(t *testing.T, e *embedded.Ensemble, mode scenarios.Mode) {
 		t.Errorf("the document says mode %q", d.Scenario.Mode)
 	}
 	if mode == scenarios.Closed {
-		if n := countOver(t, d.Histograms[d.Operation], limit); n > clients {
+		if n := countOver(d.Histograms[d.Operation], limit); n > clients {
 			t.Errorf("%d of %d operations took over %s, want one of each client", n, d.Window.Operations, limit)
 		}
 		if _, has := d.Metrics["response-max-ns"]; has {
@@ -97,23 +92,16 @@ func checkStall(t *testing.T, e *embedded.Ensemble, mode scenarios.Mode) {
 		}
 		return
 	}
-	got, want := countOver(t, d.Histograms[results.ResponsePhase], limit), int64((time.Second-limit).Seconds()*rate)
+	got, want := countOver(d.Histograms[results.ResponsePhase], limit), int64((time.Second-limit).Seconds()*rate)
 	if got < want-1 || got > want+1 {
 		t.Errorf("%d of %d arrivals took over %s, want %d", got, d.Open.Arrivals, limit, want)
 	}
-	if most := maxOf(t, d.Histograms[results.ResponsePhase]); most < time.Second-time.Second/rate {
+	if most := maxOf(d.Histograms[results.ResponsePhase]); most < time.Second-time.Second/rate {
 		t.Errorf("the longest response time is %s, although the server stood still for 1s", most)
 	}
 }
 
-func maxOf(t *testing.T, h results.Histogram) time.Duration {
-	t.Helper()
-	decoded, err := h.Decode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return time.Duration(decoded.Max())
-}
+func maxOf(h results.Histogram) time.Duration { return time.Duration(h.Decode().Max()) }
 
 // Every arrival is served exactly once, by a fast or a slow server.
 func TestOpenLoadServesEveryArrival(t *testing.T) {
@@ -172,7 +160,7 @@ func TestOpenLoadWithFaults(t *testing.T) {
 		if len(d.Violations) > 0 || d.BeyondCapacity() || d.Open.Served != d.Open.Arrivals {
 			t.Errorf("%d of %d arrivals were served, with violations %v", d.Open.Served, d.Open.Arrivals, d.Violations)
 		}
-		if most := maxOf(t, d.Histograms[results.ResponsePhase]); most < timeout {
+		if most := maxOf(d.Histograms[results.ResponsePhase]); most < timeout {
 			t.Errorf("response-max is %s, although a client stopped dead and its session lasts for %s", most, timeout)
 		}
 	})

@@ -49,9 +49,7 @@ func faultyStream(p *pool.Pool) (s *stream, requests func(t *testing.T) int64) {
 	return newStream(p, recipe, r, nil), func(t *testing.T) int64 {
 		t.Helper()
 		d := &results.Document{}
-		if err := r.Close(d, recorder.Facts{}); err != nil {
-			t.Fatal(err)
-		}
+		r.Close(d, recorder.Unserved{})
 		return d.Failure.PeakRequests
 	}
 }

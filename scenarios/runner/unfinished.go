@@ -158,27 +158,25 @@ func (m *activeLoad) keepsPart() bool {
 
 // closePartial completes the document of a load that was not finished. Without a window to keep, the document has only the
 // violations. Counters of servers are missing because they are read at rest, and orphans because they are counted after the load.
-func (m *measurement) closePartial(d *results.Document, record *recorder.Recorder) error {
+func (m *measurement) closePartial(d *results.Document, record *recorder.Recorder) {
 	if !m.keepsPart() || m.part == nil {
 		record.CloseFailed(d)
-		return nil
+		return
 	}
-	o := observation{counts: m.part.counts, partial: true, unserved: max(m.part.arrived-record.ServedInWindow(), 0)}
+	o := observation{counts: m.part.counts, partial: true}
+	o.unserved.Begun = max(m.part.arrived-record.ServedInWindow(), 0)
 	o.health = machine.TakeVitals().Since(m.vitals)
 	m.examine(&o)
-	if err := m.stream.bystanders.Examine(&o.health); err != nil {
-		return err
-	}
-	facts := m.facts(o)
+	m.stream.bystanders.Examine(&o.health)
+	m.describe(d, o)
 	if m.floor != nil {
 		m.floor.floor.Why = cmp.Or(m.floor.floor.Why, errCutShort.Error())
-		facts.Floor = &m.floor.floor
+		d.Floor = &m.floor.floor
 	}
 	if m.faulty() && m.recipe.Orphans != nil {
 		record.Uncounted(string(variants.Orphans))
 	}
 	d.Partial = true
-	err := record.Close(d, facts)
+	record.Close(d, o.unserved)
 	d.Warnings = append(d.Warnings, m.pool.Warnings()...)
-	return err
 }

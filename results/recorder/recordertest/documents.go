@@ -6,6 +6,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/store"
 )
@@ -33,8 +34,7 @@ func Described() *results.Document {
 }
 
 // Whole returns a document as a run leaves it: of 10 clients in lockstep, each notified once.
-func Whole(t testing.TB) *results.Document {
-	t.Helper()
+func Whole() *results.Document {
 	d := Described()
 	m := Measurement{Config: recorder.Config{}, Window: Stretch{Start: ms, End: 41 * ms}}
 	for i := range 10 {
@@ -43,22 +43,7 @@ func Whole(t testing.TB) *results.Document {
 		m.Notifications = append(m.Notifications, Note(at, i, int64(i)+1))
 		m.Reads = append(m.Reads, results.BystanderRead{At: at, Service: ms, Response: 2 * ms})
 	}
-	m.Complete(t, d)
-	return d
-}
-
-// ClosedRun returns a document of a closed load with a window of that length, a notification every 100 ms, each with its own
-// transaction, and a timeline from its middle.
-func ClosedRun(t *testing.T, length time.Duration) *results.Document {
-	t.Helper()
-	d := Described()
-	d.Scenario.Mode, d.Scenario.Duration = results.ClosedMode, length
-	m := Releases(time.Second, time.Second+length)
-	for _, s := range m.Spans {
-		m.Notifications = append(m.Notifications, Note(s.End, 0, int64(s.End)))
-	}
-	d.Oracle.ClientNotifications, d.Oracle.ServerNotifications = int64(len(m.Notifications)), int64(len(m.Notifications))
-	m.Complete(t, d)
+	m.Complete(d)
 	return d
 }
 
@@ -77,11 +62,5 @@ func Sound(t *testing.T, d *results.Document) {
 	if err := store.CheckInvariants(d); err != nil {
 		t.Error(err)
 	}
-	text, err := store.Seal(d)
-	if err == nil {
-		_, err = store.Decode(text)
-	}
-	if err != nil {
-		t.Error(err)
-	}
+	must.Get(store.Decode(must.Get(store.Seal(d))(t)))(t)
 }
