@@ -71,13 +71,13 @@ func (b *bench) run(ctx context.Context, start time.Duration) (served []recorder
 	}
 	time.Sleep(end - b.since())
 	b.last = b.Report(end)
-	b.LastDue(end)
-	limit := time.AfterFunc(end-start, func() { b.GiveUp(start, end) })
+	b.start = start
+	b.WindowClosed(end)
 	time.Sleep(b.restored)
-	b.Finish(start, end)
+	b.End()
 	b.working.Wait()
-	limit.Stop()
-	givenUp, serving := b.Left(start, end)
+	b.limit.Stop()
+	givenUp, serving := b.Left()
 	if serving > 0 {
 		panic("a client still serves an arrival")
 	}

@@ -30,23 +30,12 @@ func (m *activeLoad) holdAmongFaults() pool.HoldFunc {
 	return m.hold
 }
 
-func closedMode(s scenarios.Scenario) mode {
-	if s.Operations > 0 {
-		return operationsMode{}
-	}
-	return durationMode{}
-}
-
-type closed struct{}
-
-func (closed) cost(v variants.Variant) variants.Cost { return v.Free }
-
 // operationsMode lets every client complete a number of operations after a warm-up, with a rest in between, so that the
 // counts belong to whole operations.
-type operationsMode struct{ closed }
+type operationsMode struct{}
 
-func (operationsMode) rehearsal(m *measurement) bool {
-	m.scenario.WarmUp, m.atMost = 0, rehearsalLength
+func (operationsMode) rehearsal(s *scenarios.Scenario) bool {
+	s.WarmUp = 0 // see rounds for the operations
 	return true
 }
 
@@ -76,56 +65,65 @@ func (operationsMode) run(ctx context.Context, m *measurement) (observation, err
 // durationMode lets every client loop and cuts the window out of the running load. A load that started and ended with the
 // window would mix the steady state with clients that start one after another and finish one after another. The cross-check
 // covers the whole load, which begins and ends at rest.
-type durationMode struct{ closed }
+//
+// In an open load, no operation arrives after the window, and clients serve the backlog. They may take as long as the window for
+// it. If the load was beyond their capacity, the backlog is dropped.
+type durationMode struct{}
 
-func (durationMode) rehearsal(m *measurement) bool {
-	m.scenario.Stages = nil // the highest stage's rate and number of clients stay
-	m.scenario.WarmUp, m.scenario.Duration = 0, min(m.scenario.Duration, rehearsalLength)
+// rehearsal lets all clients loop even if the load is open: at a low rate, servers would get too few requests to warm up.
+func (durationMode) rehearsal(s *scenarios.Scenario) bool {
+	s.Mode, s.Stages = scenarios.Closed, nil // the highest stage's number of clients stays
+	s.WarmUp, s.Duration = 0, min(s.Duration, rehearsalLength)
 	return true
 }
 
 func (durationMode) run(ctx context.Context, m *measurement) (o observation, err error) {
-	run := ctx
 	m.pool.SetHold(m.holdAmongFaults())
 	if o.begin, err = m.firstSnapshot(ctx); err != nil {
 		return observation{}, err
 	}
-	turns := m.loopTurns()
-	err = m.loop(ctx, turns, func(ctx context.Context) error {
-		if _, _, err := m.cutWindow(run, ctx, turns, &o); err != nil {
+	turns, stop := m.loopTurns(ctx)
+	defer stop()
+	err = m.loop(ctx, turns, func(load context.Context) error {
+		if err := m.cutWindow(ctx, load, turns, &o); err != nil {
 			return err
 		}
-		return m.injector.Finish(ctx)
+		return m.injector.Finish(load)
 	})
 	if err != nil {
 		return observation{}, err
+	}
+	if m.isOpen() {
+		o.givenUp, o.unserved = m.arrivals.Left()
 	}
 	o.end, err = m.snapshotAtRest(ctx)
 	return o, err
 }
 
-// cutWindow cuts the window out of a running load, after the warm-up, and returns when it began and ended. The schedule of faults
-// begins with the window. run is the context of the whole run, and ctx is the context of the load. If one of them ends, the window
-// ends too, so that the part until then can be kept. If a breach is expected and the load has failed, the window stays open, and
-// [activeLoad.endByBreach] decides.
-func (m *activeLoad) cutWindow(run, ctx context.Context, turns load.Turns, o *observation) (start, end time.Duration, err error) {
+func (m *activeLoad) isOpen() bool { return m.scenario.Mode == scenarios.Open }
+
+// cutWindow cuts the window out of a running load, after the warm-up. The schedule of faults begins with the window. run is the
+// context of the whole run, and ctx is the context of the load. If one of them ends, the window ends too, so that the part until
+// then can be kept. If a breach is expected and the load has failed, the window stays open, and [activeLoad.endByBreach] decides.
+func (m *activeLoad) cutWindow(run, ctx context.Context, turns load.Turns, o *observation) error {
 	if err := m.warmUp(ctx); err != nil {
-		return 0, 0, err
+		return err
 	}
-	start, _ = m.stream.openWindow()
+	start, _ := m.stream.openWindow()
 	arrived := m.arrivals.Arrived(start)
 	turns.WindowOpened(start)
 	m.injector.Start(ctx)
-	err = pool.Sleep(ctx, m.scenario.Duration)
+	err := pool.Sleep(ctx, m.scenario.Duration)
 	if err != nil && run.Err() == nil && m.scenario.ExpectsBreach(m.variant) {
-		return 0, 0, err
+		return err
 	}
 	end, counts, cut := m.stream.cutWindow()
 	if cut {
 		m.part = &part{counts: counts, arrived: m.arrivals.Arrived(end) - arrived}
 	}
+	turns.WindowClosed(end)
 	o.counts = counts
-	return start, end, err
+	return err
 }
 
 // warmUp waits while the load runs. ctx ends when a client fails.
@@ -257,25 +255,31 @@ func roundOf(c *pool.Client, otherwise int) int {
 	return otherwise
 }
 
-// rounds returns the turns of a closed load. operations is the number of steps of each client; zero means until End.
+// rounds returns the turns of a closed load. operations is the number of steps of each client; zero means until End. In a rehearsal,
+// clients begin no step later than rehearsalLength.
 func (m *activeLoad) rounds(operations int) *load.Rounds {
 	r := load.NewRounds(operations, m.recipe.Collective)
 	if operations > 0 {
 		r.Done = &m.done
 	}
-	if m.atMost > 0 {
-		r.Until = time.Now().Add(m.atMost)
+	if m.repeat == 0 && operations > 0 {
+		r.Until = time.Now().Add(rehearsalLength)
 	}
 	return r
 }
 
-// loopTurns returns turns that last until End. If the scenario has stages, they change the number of clients.
-func (m *activeLoad) loopTurns() load.Turns {
-	r := m.rounds(0)
-	if len(m.scenario.Stages) == 0 {
-		return r
+// loopTurns returns turns that last until End. The caller ends what runs beside them with stop. If the scenario has stages, they
+// change the rate of an open load, and otherwise the number of clients.
+func (m *activeLoad) loopTurns(ctx context.Context) (turns load.Turns, stop func()) {
+	switch {
+	case m.isOpen():
+		due := load.DueTimesOf(m.scenario, m.rate, m.repeat, m.recipe.BatchOf(m.scenario.Size))
+		return m.arrivals, m.arrivals.Start(ctx, due)
+	case len(m.scenario.Stages) > 0:
+		return load.NewChangingRounds(m.rounds(0), m.scenario.Stages, m.pool.Epoch), func() {}
+	default:
+		return m.rounds(0), func() {}
 	}
-	return load.NewChangingRounds(r, m.scenario.Stages, m.pool.Epoch)
 }
 
 // ErrStuck is wrapped by the error of a load that no longer makes progress, which is a fault of the recipe.

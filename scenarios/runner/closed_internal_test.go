@@ -46,12 +46,11 @@ func (f *fewTurns) Idle() bool { return !f.busy.Load() }
 func TestRehearsalOfAnOpenLoad(t *testing.T) {
 	s := scenarios.Default()
 	s.Mode, s.Rate = scenarios.Open, []int{1}
-	m := &measurement{activeLoad: activeLoad{scenarioRun: scenarioRun{scenario: s}}, mode: modeOf(s)}
-	if !m.isOpen() || !m.mode.rehearsal(m) {
+	if !modeOf(s).rehearsal(&s) {
 		t.Fatal("an open load has no rehearsal")
 	}
-	if _, closed := m.mode.(durationMode); !closed || m.isOpen() {
-		t.Errorf("the rehearsal is %T, with arrivals at a rate %t", m.mode, m.isOpen())
+	if _, loops := modeOf(s).(durationMode); !loops || s.Mode != scenarios.Closed {
+		t.Errorf("the rehearsal is %T, in mode %s", modeOf(s), s.Mode)
 	}
 }
 

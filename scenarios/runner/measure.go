@@ -42,7 +42,6 @@ type activeLoad struct {
 	task
 	config   pool.Config
 	patience time.Duration // the longest time without progress, after which the load fails with ErrStuck
-	atMost   time.Duration // clients begin no operation later than this; 0 means no limit
 	pool     *pool.Pool
 	stream   *stream
 	injector *chaos.Injector // has no faults in a rehearsal
@@ -308,7 +307,10 @@ func (m *activeLoad) contenders() int {
 
 // costs returns the variant's formulas with their values for this measurement's number of clients and size, by metric.
 func (m *measurement) costs() map[string]results.Cost {
-	cost := m.mode.cost(m.variant)
+	cost := m.variant.Free
+	if m.scenario.Mode == scenarios.Lockstep {
+		cost = m.variant.Lockstep
+	}
 	costs := map[string]results.Cost{}
 	if m.background.Saturates() { // no load was applied
 		return costs
@@ -327,25 +329,23 @@ func (m *measurement) costs() map[string]results.Cost {
 	return costs
 }
 
-// mode applies the load of a scenario. Everything in this package that depends on a scenario's mode is behind it.
+// mode applies the load of a scenario.
 type mode interface {
 	// run applies the load. It opens and closes the window of the measurement's stream.
 	run(ctx context.Context, m *measurement) (observation, error)
-	// cost returns the formulas that hold for this load.
-	cost(v variants.Variant) variants.Cost
-	// rehearsal shortens the load of a measurement so that it only warms up the servers. It reports whether the mode needs
+	// rehearsal shortens the load of a scenario so that it only warms up the servers. It reports whether the mode needs
 	// a rehearsal.
-	rehearsal(m *measurement) bool
+	rehearsal(s *scenarios.Scenario) bool
 }
 
 func modeOf(s scenarios.Scenario) mode {
-	switch s.Mode {
-	case scenarios.Lockstep:
+	switch {
+	case s.Mode == scenarios.Lockstep:
 		return lockstepMode{}
-	case scenarios.Open:
-		return openMode{}
-	default:
-		return closedMode(s)
+	case s.Operations > 0:
+		return operationsMode{}
+	default: // closed for a duration, or open
+		return durationMode{}
 	}
 }
 

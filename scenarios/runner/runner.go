@@ -109,7 +109,7 @@ const rehearsalClients = 1000
 // Servers that have just started are slow until their code is compiled, and their heaps grow while classes are loaded. Without
 // a rehearsal, the first measurement would include that. The mode decides whether it needs a rehearsal, and keeps it short.
 func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
-	if m := (&measurement{activeLoad: activeLoad{scenarioRun: scenarioRun{scenario: s}}}); !modeOf(s).rehearsal(m) {
+	if shortened := s; !modeOf(s).rehearsal(&shortened) {
 		return nil
 	}
 	clients, rates := slices.Sorted(slices.Values(s.Clients)), slices.Sorted(slices.Values(s.Rates()))
@@ -276,6 +276,10 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 			return fmt.Errorf("prepare: %w", err)
 		}
 	}
+	if t.repeat == 0 {
+		modeOf(p.scenario).rehearsal(&p.scenario)
+		p.scenario.AtMost = min(p.scenario.AtMost, rehearsalLength)
+	}
 	m := measurement{activeLoad: activeLoad{
 		scenarioRun: p, task: t, patience: stuckAfter,
 		config: pool.Config{
@@ -292,9 +296,6 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		if p.shortFloors {
 			m.floor.rounds = floorLeastRounds
 		}
-	} else {
-		m.mode.rehearsal(&m)
-		m.scenario.AtMost = min(m.scenario.AtMost, rehearsalLength)
 	}
 	collector := machine.TuneCollector(t.clients)
 	err = m.run(ctx, d)
