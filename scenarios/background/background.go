@@ -354,10 +354,11 @@ func (b *Load) Drain(ctx context.Context) error {
 	b.stop()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer pool.WhileGrowing(b.finished, pool.Growth{Patience: drainPatience, Stuck: func(finished int64) {
+	finished := func() int64 { return sum(b.progress().done) }
+	defer pool.WhileGrowing(finished, drainPatience, func(finished int64) {
 		cancel(fmt.Errorf("%d requests of the background are left after the load, and none was answered or failed within %s",
-			b.allDue()-finished, drainPatience))
-	}})()
+			sum(b.progress().due)-finished, drainPatience))
+	})()
 	done := make(chan struct{})
 	go func() { b.wait.Wait(); close(done) }()
 	select {
@@ -375,15 +376,6 @@ func (b *Load) stop() {
 	b.until.Store(int64(time.Since(b.epoch)))
 	close(b.stopping)
 }
-
-// finished includes the requests that have failed.
-func (b *Load) finished() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return sum(b.done)
-}
-
-func (b *Load) allDue() int64 { return sum(b.progress().due) }
 
 func sum(each [kinds]int64) (total int64) {
 	for _, n := range each {

@@ -179,11 +179,3 @@ func StartDriver(ctx context.Context, r variants.Recipe, v variants.Variant) (*d
 	slices.Sort(took)
 	return d, &results.Driver{Program: path.Base(v.Driver.Program), PipeP50: took[pings/2], PipeP99: took[pings*99/100]}, nil
 }
-
-// CloseDriver ends a driver, which may be nil.
-func CloseDriver(d *drivers.Process) error {
-	if d == nil {
-		return nil
-	}
-	return d.Close()
-}

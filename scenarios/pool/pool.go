@@ -207,7 +207,7 @@ func (p *Pool) CloseAll(ctx context.Context) {
 	p.closed = true
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer WhileGrowing(p.left.Load, Growth{Patience: leaveTimeout, Stuck: func(int64) { cancel(); p.closeConns() }})()
+	defer WhileGrowing(p.left.Load, leaveTimeout, func(int64) { cancel(); p.closeConns() })()
 	_ = p.Each(func(c *Client) error {
 		defer p.left.Add(1)
 		var err error

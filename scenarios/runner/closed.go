@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -293,32 +292,22 @@ var errWaitsInVain = errors.New("clients wait in vain")
 // accepted.
 func (m *activeLoad) watchProgress(steps *atomic.Int64, turns load.Turns, cancel context.CancelCauseFunc) (stop func()) {
 	patience := m.patience + m.scenario.Hold + m.scenario.Think
-	done := make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		ticker := time.NewTicker(patience)
-		defer ticker.Stop()
-		for last := int64(-1); ; {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-			}
-			now := steps.Load() + m.held.Load()
-			switch {
-			case turns.Idle():
-				now = -1 // a step that begins now has until the next tick but one
-			case now != last:
-			case !m.faulty():
-				cancel(fmt.Errorf("no operation completed within %s: %w", patience, ErrStuck))
-			case turns.Ending():
-				m.concludeWaits()
-				cancel(errWaitsInVain)
-			}
-			last = now
+	last := int64(-1)
+	return pool.Every(patience, func() bool {
+		now := steps.Load() + m.held.Load()
+		switch {
+		case turns.Idle():
+			now = -1 // a step that begins now has until the next tick but one
+		case now != last:
+		case !m.faulty():
+			cancel(fmt.Errorf("no operation completed within %s: %w", patience, ErrStuck))
+		case turns.Ending():
+			m.concludeWaits()
+			cancel(errWaitsInVain)
 		}
+		last = now
+		return true
 	})
-	return func() { close(done); watching.Wait() }
 }
 
 // faultyPatience is the longest time after the faults in which no operation completes. After it, clients that are still at work

@@ -1,10 +1,10 @@
 package runner
 
 import (
-	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/scenarios/pool"
 )
 
 const liveInterval = time.Second
@@ -45,22 +45,8 @@ func (m *activeLoad) showLive() (stop func()) {
 	if m.Live == nil {
 		return func() {}
 	}
-	done := make(chan struct{})
-	var showing sync.WaitGroup
 	began := m.pool.Since()
-	showing.Go(func() {
-		ticker := time.NewTicker(liveInterval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				m.Live(m.liveSince(began))
-			}
-		}
-	})
-	return func() { close(done); showing.Wait() }
+	return pool.Every(liveInterval, func() bool { m.Live(m.liveSince(began)); return true })
 }
 
 func (m *activeLoad) liveSince(began time.Duration) Live {

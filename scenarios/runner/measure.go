@@ -49,7 +49,7 @@ type activeLoad struct {
 	first    snapshot        // before the load
 	done     atomic.Int64    // completed operations, without a warm-up
 	held     atomic.Int64    // how often clients of a closed load have begun to hold
-	breached *ending         // nil unless a breach of the promise has ended the load
+	breached *observation    // nil unless a breach of the promise has ended the load
 	part     *part           // nil until the window has ended; always nil for a load of a number of operations
 }
 
@@ -64,7 +64,9 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 	if m.config.Driver, d.Driver, err = pool.StartDriver(ctx, m.recipe, m.variant); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, pool.CloseDriver(m.config.Driver)) }()
+	if m.config.Driver != nil {
+		defer func() { err = errors.Join(err, m.config.Driver.Close()) }()
+	}
 	if m.pool, err = pool.Connect(ctx, m.config, m.variant); err != nil {
 		return err
 	}
@@ -189,19 +191,13 @@ func (m *measurement) recorderConfig() recorder.Config {
 		WindowLength:  m.scenario.Duration,
 		Stages:        list.Map(m.scenario.Stages, func(s results.StageLoad) time.Duration { return s.For }),
 		Faulty:        m.faulty(),
-		Losses:        lossNames(m.losses(), func(variants.Loss) bool { return true }),
-		LongestLosses: lossNames(m.recipe.Losses, variants.Loss.IsLongest),
+		Losses:        lossNames(m.losses()),
+		LongestLosses: lossNames(list.Where(m.recipe.Losses, variants.Loss.IsLongest)),
 	}
 }
 
-func lossNames(losses []variants.Loss, wanted func(variants.Loss) bool) []string {
-	var names []string
-	for _, l := range losses {
-		if wanted(l) {
-			names = append(names, string(l))
-		}
-	}
-	return names
+func lossNames(losses []variants.Loss) []string {
+	return list.Map(losses, func(l variants.Loss) string { return string(l) })
 }
 
 // losses returns the losses that are counted: with faults, all losses of the recipe, and without faults, the losses that the

@@ -333,7 +333,7 @@ func (p scenarioRun) document(t task) *results.Document {
 		Variant:       t.variant.Name,
 		Kind:          string(t.variant.Kind),
 		KnownBroken:   s.KnownBroken(t.variant),
-		Forgoes:       lossNames(t.variant.Forgoes, func(variants.Loss) bool { return true }),
+		Forgoes:       lossNames(t.variant.Forgoes),
 		Phases:        p.recipe.PhasesWhere(func(variants.Phase) bool { return true }),
 		Operation:     p.recipe.Operation,
 		Batch:         p.recipe.BatchOf(s.Size),

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -37,23 +36,20 @@ func (m *activeLoad) watchStandstill(ctx context.Context, steps *atomic.Int64, c
 	if !m.mayStandStill() {
 		return func() {}
 	}
-	ctx, end := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		for last := int64(-1); pool.Sleep(ctx, standstillLook) == nil; {
-			now := steps.Load()
-			if now != last {
-				last = now
-				continue
-			}
-			if waiting := m.pool.Standing(ctx); len(waiting) > 0 {
-				m.conclude(ctx, waiting)
-				cancel(errStandstill)
-				return
-			}
+	last := int64(-1)
+	return pool.Every(standstillLook, func() bool {
+		now := steps.Load()
+		if now != last {
+			last = now
+			return true
 		}
+		waiting := m.pool.Standing(ctx)
+		if len(waiting) > 0 {
+			m.conclude(ctx, waiting)
+			cancel(errStandstill)
+		}
+		return len(waiting) == 0
 	})
-	return func() { end(); watching.Wait() }
 }
 
 // conclude ends the window of a load that stands still, reports the breach, and lets the observer report further violations. From

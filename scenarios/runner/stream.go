@@ -35,8 +35,7 @@ type stream struct {
 	observer   variants.Observer
 	damage     func(variants.Damage)
 
-	stop chan struct{}
-	done sync.WaitGroup
+	stop func() // ends the drains; see start
 
 	noting sync.Mutex // guards notes
 	notes  []note     // since the last drain
@@ -72,7 +71,7 @@ type note struct {
 
 // newStream returns a stream that is not started. damage, if not nil, receives the damage that the observer finds.
 func newStream(pool *pool.Pool, recipe variants.Recipe, r *recorder.Recorder, damage func(variants.Damage)) *stream {
-	s := &stream{pool: pool, background: &background.Load{}, merger: merger{recorder: r}, damage: damage, stop: make(chan struct{})}
+	s := &stream{pool: pool, background: &background.Load{}, merger: merger{recorder: r}, damage: damage}
 	s.observer = recipe.NewObserver(variants.Findings{
 		Span: func(found variants.Span) {
 			// Two clients may have recorded a cause later than its effect. The span between them then has no length.
@@ -124,25 +123,13 @@ func (s *stream) takeNotes() {
 }
 
 func (s *stream) start() {
-	s.done.Go(func() {
-		ticker := time.NewTicker(drainInterval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-s.stop:
-				return
-			case <-ticker.C:
-				s.drain()
-			}
-		}
-	})
+	s.stop = pool.Every(drainInterval, func() bool { s.drain(); return true })
 }
 
 // finish stops the drains and hands on everything that is left. No client may be at work. If complete is true, all clients have
 // done all their operations, and the observer reports the violations that only the end shows.
 func (s *stream) finish(complete bool) {
-	close(s.stop)
-	s.done.Wait()
+	s.stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.take(s.pool.Traffic())

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
@@ -19,26 +18,17 @@ import (
 
 var errTooLong = errors.New("the load took longer than the scenario's at-most")
 
-// ending holds the counts of a load at the moment at which it is ended.
-type ending struct {
-	breach      string      // how a breach of the promise has ended it, such as "stuck after"; empty if it took too long
-	window, all wire.Counts // in the window, and since the load began
-	done        int64       // completed operations
-}
-
-// endWindow ends the window of a load that is ended. before holds the counts when the load began. ok is false if the window has
-// ended already.
-func (m *activeLoad) endWindow(breach string, before wire.Counts) (e *ending, ok bool) {
+// endWindow ends the window of a load that is ended, and returns the counts by then. breach says how a breach of the promise has
+// ended the load, such as "stuck after"; it is empty if the load took too long. before holds the counts when the load began. ok is
+// false if the window has ended already.
+func (m *activeLoad) endWindow(breach string, before wire.Counts) (o *observation, ok bool) {
 	_, window, ok := m.stream.cutWindow()
-	e = &ending{breach: breach, window: window, all: m.pool.Counts(), done: min(m.done.Load(), m.operations()-1)}
-	e.all.Sub(before)
-	return e, ok
-}
-
-func (e *ending) observation() observation {
-	return observation{counts: e.window, unfinished: &results.Unfinished{
-		Breach: e.breach, Done: e.done, Requests: e.all.TotalRequests(), Notifications: e.all.TotalNotifications(),
-	}}
+	all := m.pool.Counts()
+	all.Sub(before)
+	return &observation{counts: window, unfinished: &results.Unfinished{
+		Breach: breach, Done: min(m.done.Load(), m.operations()-1),
+		Requests: all.TotalRequests(), Notifications: all.TotalNotifications(),
+	}}, ok
 }
 
 // apply lets the mode run the load. It ends a load that takes longer than the scenario allows or that stands still, and returns the
@@ -50,7 +40,7 @@ func (m *measurement) apply(ctx context.Context) (observation, error) {
 		m.endByBreach(ctx, err)
 	}
 	if err != nil && m.breached != nil {
-		return m.breached.observation(), nil
+		return *m.breached, nil
 	}
 	return o, err
 }
@@ -82,34 +72,23 @@ func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 	before := m.pool.Counts()
 	load, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	var ended *ending // nil if all operations were done in time, or the window had ended
-	stop := m.afterLimit(load, func() {
+	var ended *observation // nil if all operations were done in time, or the window had ended
+	stop := pool.Every(m.scenario.AtMost, func() bool {
 		if m.done.Load() >= m.operations() {
-			return
+			return false
 		}
-		if e, ok := m.endWindow("", before); ok {
-			ended = e
+		if o, ok := m.endWindow("", before); ok {
+			ended = o
 			end(errTooLong)
 		}
+		return false
 	})
 	o, err := m.mode.run(load, m)
 	stop()
 	if ended == nil || ctx.Err() != nil {
 		return o, err
 	}
-	return ended.observation(), nil
-}
-
-// afterLimit calls do after the scenario's at-most, unless stop is called before.
-func (m *activeLoad) afterLimit(ctx context.Context, do func()) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var waiting sync.WaitGroup
-	waiting.Go(func() {
-		if pool.Sleep(ctx, m.scenario.AtMost) == nil {
-			do()
-		}
-	})
-	return func() { cancel(); waiting.Wait() }
+	return *ended, nil
 }
 
 // operations returns how many operations all clients together have to complete.
