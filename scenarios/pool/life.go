@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
 )
@@ -119,18 +120,16 @@ func (c *Client) traffic() wire.Traffic {
 	return total
 }
 
-// Reconnects returns how many times the client's sessions moved to a new connection.
-func (c *Client) Reconnects() int {
+// Examine adds the client's reconnects, unmatched replies and lost sessions to h.
+func (c *Client) Examine(h *results.Health) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.former.reconnects + c.Ledger.Reconnects()
-}
-
-// Unmatched returns how many replies the client's ledgers could not match with requests.
-func (c *Client) Unmatched() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.former.unmatched + c.Ledger.Unmatched()
+	h.Reconnects += c.former.reconnects + c.Ledger.Reconnects()
+	h.UnmatchedReplies += c.former.unmatched + c.Ledger.Unmatched()
+	h.SessionsLost += c.Number
+	if c.Over() {
+		h.SessionsLost++
+	}
 }
 
 // Present returns the client's life, for other goroutines than the client's own.

@@ -93,7 +93,7 @@ func (durationMode) run(ctx context.Context, m *measurement) (o observation, err
 		return observation{}, err
 	}
 	if m.isOpen() {
-		o.givenUp, o.unserved = m.arrivals.Left()
+		o.facts.GivenUp, o.facts.Unserved = m.arrivals.Left()
 	}
 	o.end, err = m.snapshotAtRest(ctx)
 	return o, err

@@ -93,7 +93,7 @@ func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observatio
 	l.stream.closeWindow()
 	end, err := l.snapshotAtRest(ctx)
 	o := between(begin, end)
-	o.heap = heap.heap
+	o.facts.Heap = heap.heap
 	return o, err
 }
 

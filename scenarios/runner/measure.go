@@ -147,7 +147,7 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 		o, err = m.unloaded(), nil
 	}
 	err = errors.Join(err, m.injector.Finish(ctx), m.drainUnfinished(ctx, o)) // in this order: paused servers do not answer
-	o.health = machine.TakeVitals().Since(m.vitals)
+	o.facts.Health = machine.TakeVitals().Since(m.vitals)
 	m.background.Close()
 	bystanders.Finish()
 	m.stream.finish(err == nil && o.unfinished == nil && !m.background.Saturates())
@@ -155,7 +155,7 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 		return observation{}, err
 	}
 	m.examine(&o)
-	return o, bystanders.Examine(&o.health)
+	return o, bystanders.Examine(&o.facts.Health)
 }
 
 func (m *activeLoad) faulty() bool { return m.repeat > 0 && m.scenario.Faulty() }
@@ -263,32 +263,19 @@ func (m *measurement) oracle(o observation) results.Oracle {
 	return out
 }
 
-// facts returns the part of the result that does not come from events: counts, health, and the servers' counters.
+// facts completes the part of the result that does not come from events: counts, health, and the servers' counters.
 func (m *measurement) facts(o observation) recorder.Facts {
-	return recorder.Facts{
-		Counts:         scenarios.CountsOf(o.counts),
-		Heap:           o.heap,
-		Health:         o.health,
-		Oracle:         m.oracle(o),
-		Servers:        reportServers(o.begin.servers, o.end.servers),
-		Costs:          m.costs(),
-		GivenUp:        o.givenUp,
-		Unserved:       o.unserved,
-		SessionTimeout: m.granted,
-	}
+	f := o.facts
+	f.Counts, f.Oracle, f.Costs, f.SessionTimeout = scenarios.CountsOf(o.counts), m.oracle(o), m.costs(), m.granted
+	f.Servers = reportServers(o.begin.servers, o.end.servers)
+	return f
 }
 
 // examine adds reconnects, lost sessions and changes of the leader to the health of an observation.
 func (m *measurement) examine(o *observation) {
-	h := &o.health
+	h := &o.facts.Health
 	for _, c := range m.pool.Clients {
-		h.Reconnects += c.Reconnects()
-		h.UnmatchedReplies += c.Unmatched()
-		life := c.Present()
-		h.SessionsLost += life.Number
-		if life.Over() {
-			h.SessionsLost++
-		}
+		c.Examine(h)
 	}
 	h.LeaderChanged = o.whole() && (o.begin.leader != o.end.leader || o.begin.leader == 0)
 }
@@ -349,10 +336,7 @@ func modeOf(s scenarios.Scenario) mode {
 type observation struct {
 	counts     wire.Counts
 	begin, end snapshot
-	givenUp    int64         // arrivals of an open load that were due in the window and that no client began
-	unserved   int64         // arrivals that a client began and never completed
-	heap       *results.Heap // nil if the scenario does not ask for it
-	health     results.Health
+	facts      recorder.Facts      // without what the other fields tell, see [measurement.facts]
 	unfinished *results.Unfinished // nil for a load that was finished
 	partial    bool                // the load or the run has failed
 }

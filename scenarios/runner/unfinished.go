@@ -142,10 +142,11 @@ func (m *measurement) closePartial(d *results.Document, record *recorder.Recorde
 		record.CloseFailed(d)
 		return nil
 	}
-	o := observation{counts: m.part.counts, partial: true, unserved: max(m.part.arrived-record.ServedInWindow(), 0)}
-	o.health = machine.TakeVitals().Since(m.vitals)
+	o := observation{counts: m.part.counts, partial: true}
+	o.facts.Unserved = max(m.part.arrived-record.ServedInWindow(), 0)
+	o.facts.Health = machine.TakeVitals().Since(m.vitals)
 	m.examine(&o)
-	if err := m.stream.bystanders.Examine(&o.health); err != nil {
+	if err := m.stream.bystanders.Examine(&o.facts.Health); err != nil {
 		return err
 	}
 	facts := m.facts(o)
