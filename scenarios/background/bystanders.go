@@ -89,13 +89,13 @@ func (b *Bystanders) record(server int, due, sent time.Duration, err error) {
 	b.late.Add(sent - due)
 }
 
-// Take appends to dst the reads that have completed since the last call, and forgets them.
-func (b *Bystanders) Take(dst []results.BystanderRead) []results.BystanderRead {
+// Take returns the reads that have completed since the last call, and forgets them.
+func (b *Bystanders) Take() []results.BystanderRead {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	dst = append(dst, b.reads...)
-	b.reads = b.reads[:0]
-	return dst
+	reads := b.reads
+	b.reads = nil
+	return reads
 }
 
 // Finish stops the reads and closes the sessions. Afterwards, Take returns the reads that were not taken yet.

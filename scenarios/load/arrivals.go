@@ -131,24 +131,18 @@ func (a *Arrivals) Begin(ctx context.Context, c *pool.Client, _ int) bool {
 	if mine.begun > 0 {
 		return true
 	}
-	due, waits, ok := a.take(mine.hand)
-	if !ok {
+	a.ask(mine.hand)
+	freed := a.since()
+	select {
+	case due, ok := <-mine.hand:
+		if ok {
+			mine.due, mine.begun = due, a.since()
+			mine.lateness = mine.begun - max(freed, due)
+		}
+		return ok
+	case <-ctx.Done():
 		return false
 	}
-	freed := a.since()
-	if waits {
-		select {
-		case due, ok = <-mine.hand:
-		case <-ctx.Done():
-			return false
-		}
-		if !ok {
-			return false
-		}
-	}
-	mine.due, mine.begun = due, a.since()
-	mine.lateness = mine.begun - max(freed, due)
-	return true
 }
 
 // WindowOpened implements [Turns]. The levels of a changing rate begin at the moment of the window.
@@ -161,20 +155,19 @@ func (a *Arrivals) WindowOpened(at time.Duration) {
 	close(a.opened)
 }
 
-// take returns the due time of the first arrival in the backlog. If the backlog is empty, waits is true, and the client
-// receives the due time from hand. ok is false if no arrival comes any more.
-func (a *Arrivals) take(hand chan time.Duration) (due time.Duration, waits, ok bool) {
+// ask lets hand receive the due time of the first arrival in the backlog, or else of the next one. It closes hand if no arrival
+// comes any more.
+func (a *Arrivals) ask(hand chan time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case a.backlog > 0:
 		a.backlog--
-		return a.waiting.next(), false, true
+		hand <- a.waiting.next()
 	case a.ended:
-		return 0, false, false
+		close(hand)
 	default:
 		a.free = append(a.free, hand)
-		return 0, true, true
 	}
 }
 
@@ -267,13 +260,13 @@ func (a *Arrivals) Ending() bool {
 	return a.ended
 }
 
-// TakeServed appends the arrivals that were served since the last call.
-func (a *Arrivals) TakeServed(dst []recorder.Served) []recorder.Served {
+// TakeServed returns the arrivals that were served since the last call.
+func (a *Arrivals) TakeServed() []recorder.Served {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	dst = append(dst, a.served...)
-	a.served = a.served[:0]
-	return dst
+	served := a.served
+	a.served = nil
+	return served
 }
 
 // Report returns the largest backlog since the last call, and when it was last empty.

@@ -165,13 +165,13 @@ func (c *Client) TakeEvents(dst []variants.Placed, until time.Duration) []varian
 	return c.Log.Take(dst, until)
 }
 
-// TakeNotifications appends the notifications that the client has received since the last call, in all its lives.
-func (c *Client) TakeNotifications(dst []wire.Notification) []wire.Notification {
+// TakeNotifications returns the notifications that the client has received since the last call, in all its lives.
+func (c *Client) TakeNotifications() []wire.Notification {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	dst = append(dst, c.former.notifications...)
+	taken := c.Ledger.TakeNotifications(c.former.notifications)
 	c.former.notifications = nil
-	return c.Ledger.TakeNotifications(dst)
+	return taken
 }
 
 // envBeside returns the environment of a further participant on the client's session. The end of the session is recorded
