@@ -96,7 +96,7 @@ scenarios:                faults variants ensemble ensemble/wire
 scenarios:                results results/list results/metric results/claim results/strict results/table
 scenarios/drivers:        scenarios variants ensemble results/list
 scenarios/machine:        ensemble results
-scenarios/pool:           drivers variants variants/session ensemble ensemble/dial ensemble/namespace ensemble/wire results
+scenarios/pool:           drivers variants variants/session ensemble ensemble/dial ensemble/namespace ensemble/wire results results/list
 scenarios/chaos:          faults pool variants ensemble ensemble/wire results/list results/recorder
 scenarios/load:           scenarios machine pool variants results results/recorder
 scenarios/background:     pool variants ensemble ensemble/wire results results/doubts

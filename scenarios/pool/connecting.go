@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // Parallel bounds how many sessions are opened, fenced or closed at once. It paces the connection storm of a large
@@ -77,10 +78,6 @@ func Every(interval time.Duration, do func() bool) (stop func()) {
 
 // Connection returns how long the pool's sessions took to be established, from the pool's epoch and each by itself.
 func (p *Pool) Connection() (*results.Connect, error) {
-	var each []time.Duration
-	for _, c := range p.Clients {
-		each = append(each, c.established)
-	}
-	histogram, err := results.NewHistogram(each)
+	histogram, err := results.NewHistogram(list.Map(p.Clients, func(c *Client) time.Duration { return c.established }))
 	return &results.Connect{Total: p.connected, Each: histogram}, err
 }

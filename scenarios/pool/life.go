@@ -256,17 +256,13 @@ func (p *Pool) Rejoin(ctx context.Context, c *Client) error {
 	}
 }
 
-// runOut returns how long servers keep the session of a client that has stopped dead. They look for sessions that have run
-// out once a tick, and a follower may report late to the leader that a session was alive.
-func (p *Pool) runOut(c *Client) time.Duration {
-	return c.Ledger.SessionTimeout() + 2*p.config.Tick
-}
-
+// staysDead returns how much longer servers keep the session of a client that has stopped dead. They look for sessions that have
+// run out once a tick, and a follower may report late to the leader that a session was alive.
 func (p *Pool) staysDead(c *Client) time.Duration {
 	if c.dead.Err() == nil {
 		return 0
 	}
-	return max(p.runOut(c)-time.Since(c.died), 0)
+	return max(c.Ledger.SessionTimeout()+2*p.config.Tick-time.Since(c.died), 0)
 }
 
 const mostReports = 3

@@ -21,14 +21,6 @@ func (m *activeLoad) hold(ctx context.Context, c *pool.Client, l *pool.Life, ask
 	return l.Pause(ctx, asked, m.scenario.Hold)
 }
 
-// holdAmongFaults returns hold, wrapped by the injector if faults happen during the load.
-func (m *activeLoad) holdAmongFaults() pool.HoldFunc {
-	if m.faulty() {
-		return m.injector.Hold(m.hold)
-	}
-	return m.hold
-}
-
 // operationsMode lets every client complete a number of operations after a warm-up, with a rest in between, so that the
 // counts belong to whole operations.
 type operationsMode struct{}
@@ -39,7 +31,7 @@ func (operationsMode) rehearsal(s *scenarios.Scenario) bool {
 }
 
 func (operationsMode) run(ctx context.Context, m *measurement) (observation, error) {
-	m.pool.SetHold(m.holdAmongFaults())
+	m.pool.SetHold(m.injector.Hold(m.hold))
 	if m.scenario.WarmUp > 0 {
 		if err := m.loop(ctx, m.rounds(0), m.warmUp); err != nil {
 			return observation{}, err
@@ -77,7 +69,7 @@ func (durationMode) rehearsal(s *scenarios.Scenario) bool {
 }
 
 func (durationMode) run(ctx context.Context, m *measurement) (o observation, err error) {
-	m.pool.SetHold(m.holdAmongFaults())
+	m.pool.SetHold(m.injector.Hold(m.hold))
 	if o.begin, err = m.firstSnapshot(ctx); err != nil {
 		return observation{}, err
 	}

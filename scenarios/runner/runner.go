@@ -297,9 +297,9 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 			m.floor.rounds = floorLeastRounds
 		}
 	}
-	collector := machine.TuneCollector(t.clients)
+	untune := machine.TuneCollector(t.clients)
 	err = m.run(ctx, d)
-	collector.Stop()
+	untune()
 	if d.Partial && d.Window.Operations > 0 {
 		err = errors.Join(err, p.Partial(d))
 	}
