@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,7 +26,7 @@ type Life struct {
 	calling     atomic.Bool      // the client is in a driver, which has not answered the last call
 	Monitor     *session.Monitor
 	Session     *session.Session
-	further     furtherSessions
+	further     sync.Map // its open sessions besides the first one, each a *furtherSession
 	Log         *variants.Log
 	Participant variants.Participant
 	doomed      atomic.Bool     // a fault has ended its session, which the client may not know yet
@@ -287,7 +288,7 @@ func (p *Pool) Warnings() []string {
 // whose answer may not come.
 func (c *Client) retire(ctx context.Context) {
 	c.Monitor.Dismiss()
-	c.further.closeAll(ctx)
+	c.hangUpAll(ctx)
 	c.kill()
 	if c.Own != nil {
 		go c.Own.Close()

@@ -215,7 +215,7 @@ func (p *Pool) CloseAll(ctx context.Context) {
 			err = c.Participant.Leave(ctx)
 		}
 		c.Monitor.Dismiss()
-		c.further.closeAll(ctx)
+		c.hangUpAll(ctx)
 		if c.Own != nil {
 			c.Own.Close()
 		}

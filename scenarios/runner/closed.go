@@ -15,7 +15,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-func (m *activeLoad) hold(ctx context.Context, c *pool.Client, l *pool.Life, asked <-chan struct{}) error {
+func (m *measurement) hold(ctx context.Context, c *pool.Client, l *pool.Life, asked <-chan struct{}) error {
 	c.Settled.Store(true)
 	m.held.Add(1)
 	return l.Pause(ctx, asked, m.scenario.Hold)
@@ -75,11 +75,11 @@ func (durationMode) run(ctx context.Context, m *measurement) (o observation, err
 	}
 	turns, stop := m.loopTurns(ctx)
 	defer stop()
-	err = m.loop(ctx, turns, func(load context.Context) error {
-		if err := m.cutWindow(ctx, load, turns, &o); err != nil {
+	err = m.loop(ctx, turns, func(loop context.Context) error {
+		if err := m.cutWindow(ctx, loop, turns, &o); err != nil {
 			return err
 		}
-		return m.injector.Finish(load)
+		return m.injector.Finish(loop)
 	})
 	if err != nil {
 		return observation{}, err
@@ -91,12 +91,12 @@ func (durationMode) run(ctx context.Context, m *measurement) (o observation, err
 	return o, err
 }
 
-func (m *activeLoad) isOpen() bool { return m.scenario.Mode == scenarios.Open }
+func (m *measurement) isOpen() bool { return m.scenario.Mode == scenarios.Open }
 
 // cutWindow cuts the window out of a running load, after the warm-up. The schedule of faults begins with the window. run is the
 // context of the whole run, and ctx is the context of the load. If one of them ends, the window ends too, so that the part until
-// then can be kept. If a breach is expected and the load has failed, the window stays open, and [activeLoad.endByBreach] decides.
-func (m *activeLoad) cutWindow(run, ctx context.Context, turns load.Turns, o *observation) error {
+// then can be kept. If a breach is expected and the load has failed, the window stays open, and [measurement.endByBreach] decides.
+func (m *measurement) cutWindow(run, ctx context.Context, turns load.Turns, o *observation) error {
 	if err := m.warmUp(ctx); err != nil {
 		return err
 	}
@@ -118,13 +118,13 @@ func (m *activeLoad) cutWindow(run, ctx context.Context, turns load.Turns, o *ob
 }
 
 // warmUp waits while the load runs. ctx ends when a client fails.
-func (m *activeLoad) warmUp(ctx context.Context) error {
+func (m *measurement) warmUp(ctx context.Context) error {
 	return pool.Sleep(ctx, m.scenario.WarmUp)
 }
 
 // loop lets every client take its turns, until the turns end by themselves or until the function until returns. A client that is
 // in an operation then finishes it.
-func (m *activeLoad) loop(ctx context.Context, turns load.Turns, until func(context.Context) error) error {
+func (m *measurement) loop(ctx context.Context, turns load.Turns, until func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	group, ctx := errgroup.WithContext(ctx)
@@ -162,7 +162,7 @@ const settlesWithin = time.Second
 // paceStart delays the first operation of a client of a large load until at most pool.Parallel earlier clients are between their
 // start and their first wait. If 10,000 clients entered a line at once, each of them would list all others at the same time:
 // that takes gigabytes in zkbench and in the servers, and delays heartbeats until sessions are lost.
-func (m *activeLoad) paceStart(ctx context.Context, client int) error {
+func (m *measurement) paceStart(ctx context.Context, client int) error {
 	if m.faulty() || m.isOpen() || len(m.pool.Clients) < scenarios.CrowdOfStarts || client < pool.Parallel {
 		return ctx.Err()
 	}
@@ -177,7 +177,7 @@ func (m *activeLoad) paceStart(ctx context.Context, client int) error {
 }
 
 // work lets a client take its steps, with the scenario's think time after each.
-func (m *activeLoad) work(ctx context.Context, c *pool.Client, turns load.Turns, steps *atomic.Int64) error {
+func (m *measurement) work(ctx context.Context, c *pool.Client, turns load.Turns, steps *atomic.Int64) error {
 	defer c.Stopped.Store(true)
 	failures, first := 0, roundOf(c, 0)
 	for i := 0; turns.Begin(ctx, c, i); {
@@ -214,7 +214,7 @@ const mostFailures = 1000
 
 // recover decides how a client continues after a step that failed. Without faults, the error ends the load. With faults, the
 // failure is counted, and a client whose life is over joins again.
-func (m *activeLoad) recover(ctx context.Context, c *pool.Client, failures int, err error) error {
+func (m *measurement) recover(ctx context.Context, c *pool.Client, failures int, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -248,7 +248,7 @@ func roundOf(c *pool.Client, otherwise int) int {
 
 // rounds returns the turns of a closed load. operations is the number of steps of each client; zero means until End. In a rehearsal,
 // clients begin no step later than rehearsalLength.
-func (m *activeLoad) rounds(operations int) *load.Rounds {
+func (m *measurement) rounds(operations int) *load.Rounds {
 	r := load.NewRounds(operations, m.recipe.Collective)
 	if operations > 0 {
 		r.Done = &m.done
@@ -261,7 +261,7 @@ func (m *activeLoad) rounds(operations int) *load.Rounds {
 
 // loopTurns returns turns that last until End. The caller ends what runs beside them with stop. If the scenario has stages, they
 // change the rate of an open load, and otherwise the number of clients.
-func (m *activeLoad) loopTurns(ctx context.Context) (turns load.Turns, stop func()) {
+func (m *measurement) loopTurns(ctx context.Context) (turns load.Turns, stop func()) {
 	switch {
 	case m.isOpen():
 		due := load.DueTimesOf(m.scenario, m.rate, m.repeat, m.recipe.BatchOf(m.scenario.Size))
@@ -282,7 +282,7 @@ var errWaitsInVain = errors.New("clients wait in vain")
 // watchProgress cancels a load in which no client completes a step or begins to hold between two ticks. A step of several
 // operations may take long, and its client holds between them. The ticks are as far apart as the longest wait that is
 // accepted.
-func (m *activeLoad) watchProgress(steps *atomic.Int64, turns load.Turns, cancel context.CancelCauseFunc) (stop func()) {
+func (m *measurement) watchProgress(steps *atomic.Int64, turns load.Turns, cancel context.CancelCauseFunc) (stop func()) {
 	patience := m.patience + m.scenario.Hold + m.scenario.Think
 	last := int64(-1)
 	return pool.Every(patience, func() bool {
@@ -307,7 +307,7 @@ func (m *activeLoad) watchProgress(steps *atomic.Int64, turns load.Turns, cancel
 func faultyPatience(timeout time.Duration) time.Duration { return 2*timeout + 10*time.Second }
 
 // concludeWaits reports clients whose step does not end although all faults are over, and lets the observer conclude.
-func (m *activeLoad) concludeWaits() {
+func (m *measurement) concludeWaits() {
 	m.stream.conclude(func(at time.Duration) {
 		var waiting int
 		var longest time.Duration

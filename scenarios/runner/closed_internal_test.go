@@ -19,7 +19,7 @@ func TestIdleLoadIsNotStuck(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
-			m := &activeLoad{patience: time.Second}
+			m := &measurement{patience: time.Second}
 			turns := &fewTurns{Rounds: load.NewRounds(0, false)}
 			stop := m.watchProgress(new(atomic.Int64), turns, cancel)
 			time.Sleep(100 * time.Millisecond)
@@ -58,7 +58,7 @@ func TestRehearsalOfAnOpenLoad(t *testing.T) {
 func TestLoadWhoseClientsHoldIsNotStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		m := &activeLoad{patience: time.Second}
+		m := &measurement{patience: time.Second}
 		stop := m.watchProgress(new(atomic.Int64), load.NewRounds(1, true), cancel)
 		for range 10 {
 			time.Sleep(900 * time.Millisecond)
@@ -79,7 +79,7 @@ func TestLoadWhoseClientsHoldIsNotStuck(t *testing.T) {
 // A client that holds, such as the publisher that all others wait for, does not keep the others from starting.
 func TestHoldingClientKeepsNoCrowdWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &activeLoad{pool: &pool.Pool{}}
+		m := &measurement{pool: &pool.Pool{}}
 		for i := range scenarios.CrowdOfStarts {
 			m.pool.Clients = append(m.pool.Clients, &pool.Client{ID: i, Life: pool.NewLife(0, time.Now(), i, nil)})
 		}

@@ -20,7 +20,7 @@ func OpenClients(
 	if err != nil {
 		return nil, nil, err
 	}
-	m := &activeLoad{pool: c}
+	m := &measurement{pool: c}
 	c.SetHold(m.hold)
 	for _, one := range c.Clients {
 		steps = append(steps, one.Participant.Step)

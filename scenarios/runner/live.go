@@ -41,7 +41,7 @@ func (l Live) Remaining() (left time.Duration, known bool) {
 }
 
 // showLive calls Live, if it is set, every second until stop is called.
-func (m *activeLoad) showLive() (stop func()) {
+func (m *measurement) showLive() (stop func()) {
 	if m.Live == nil {
 		return func() {}
 	}
@@ -49,7 +49,7 @@ func (m *activeLoad) showLive() (stop func()) {
 	return pool.Every(liveInterval, func() bool { m.Live(m.liveSince(began)); return true })
 }
 
-func (m *activeLoad) liveSince(began time.Duration) Live {
+func (m *measurement) liveSince(began time.Duration) Live {
 	out := m.stream.live()
 	out.Measured = Measured{m.scenario.Name, m.recipe.Name, m.variant.Name, m.clients, m.rate, m.repeat}
 	out.Next = m.next

@@ -27,19 +27,15 @@ import (
 
 // measurement is one variant under one number of clients in one repeat: a load, and the probes beside it.
 type measurement struct {
-	activeLoad
+	scenarioRun // a copy, because a rehearsal shortens the scenario
+	task
 	mode       mode
 	bystander  string      // the small znode that bystanders read
 	floor      *floorMeter // nil in a rehearsal
 	background *background.Load
 	vitals     machine.Vitals // before the load
 	granted    time.Duration  // the session timeout
-}
 
-// activeLoad is a load that clients apply: their operations, their progress, and how the load has ended.
-type activeLoad struct {
-	scenarioRun // a copy, because a rehearsal shortens the scenario
-	task
 	config   pool.Config
 	patience time.Duration // the longest time without progress, after which the load fails with ErrStuck
 	pool     *pool.Pool
@@ -158,9 +154,9 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	return o, bystanders.Examine(&o.facts.Health)
 }
 
-func (m *activeLoad) faulty() bool { return m.repeat > 0 && m.scenario.Faulty() }
+func (m *measurement) faulty() bool { return m.repeat > 0 && m.scenario.Faulty() }
 
-func (m *activeLoad) newInjector(record *recorder.Recorder) *chaos.Injector {
+func (m *measurement) newInjector(record *recorder.Recorder) *chaos.Injector {
 	c := chaos.Config{
 		Pool: m.pool, Ensemble: m.Ensemble, Window: m.scenario.Duration, HoldTime: m.scenario.Hold,
 		Random: rand.New(rand.NewPCG(m.scenario.Seed, uint64(m.repeat))), Log: m.stream, Recorder: record,
@@ -202,7 +198,7 @@ func lossNames(losses []variants.Loss) []string {
 
 // losses returns the losses that are counted: with faults, all losses of the recipe, and without faults, the losses that the
 // variant does not even then promise to avoid.
-func (m *activeLoad) losses() []variants.Loss {
+func (m *measurement) losses() []variants.Loss {
 	if !m.faulty() {
 		return m.variant.ForgoesAlways
 	}
@@ -211,7 +207,7 @@ func (m *activeLoad) losses() []variants.Loss {
 
 // damage returns the function that receives each damage that the observer finds. It counts the damage, and reports a violation
 // if the variant promises to avoid it. Without any loss to count it returns nil, so that all damage is a violation.
-func (m *activeLoad) damage(record *recorder.Recorder) func(variants.Damage) {
+func (m *measurement) damage(record *recorder.Recorder) func(variants.Damage) {
 	counted, forgone := m.losses(), m.variant.Forgone
 	if !m.faulty() {
 		forgone = m.variant.ForgoneAlways
@@ -281,7 +277,7 @@ func (m *measurement) examine(o *observation) {
 }
 
 // contenders returns N of the formulas: each thread of a threaded recipe counts as one client.
-func (m *activeLoad) contenders() int {
+func (m *measurement) contenders() int {
 	if m.recipe.Threaded {
 		return m.config.Clients * max(m.config.Size, 1)
 	}

@@ -63,7 +63,7 @@ func lineUpAndRelease(t *testing.T, server, address string, v variants.Variant, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &activeLoad{pool: p}
+	m := &measurement{pool: p}
 	p.SetHold(m.hold)
 	s := newStream(p, lock.Recipe(), recorder.New(recorder.Config{Operation: lock.Recipe().Operation}), nil)
 	s.start()

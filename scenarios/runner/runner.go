@@ -280,14 +280,15 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		modeOf(p.scenario).rehearsal(&p.scenario)
 		p.scenario.AtMost = min(p.scenario.AtMost, rehearsalLength)
 	}
-	m := measurement{activeLoad: activeLoad{
-		scenarioRun: p, task: t, patience: stuckAfter,
+	m := measurement{
+		scenarioRun: p, task: t, mode: modeOf(p.scenario), patience: stuckAfter,
 		config: pool.Config{
 			Servers: p.Ensemble.Servers(), Clients: t.clients, Size: p.scenario.Size,
 			Calls: p.recipe.Calls, Root: root, Tick: tickOf(p.description), Connecting: p.Connecting,
 			Timeout: p.scenario.SessionTimeout, Roam: p.scenario.Roam, Faults: len(p.scenario.Faults) > 0,
 		},
-	}, mode: modeOf(p.scenario), background: p.backgroundOf(t), bystander: bystander}
+		background: p.backgroundOf(t), bystander: bystander,
+	}
 	if m.faulty() {
 		m.patience = faultyPatience(p.scenario.EffectiveSessionTimeout())
 	}

@@ -21,7 +21,7 @@ var errTooLong = errors.New("the load took longer than the scenario's at-most")
 // endWindow ends the window of a load that is ended, and returns the counts by then. breach says how a breach of the promise has
 // ended the load, such as "stuck after"; it is empty if the load took too long. before holds the counts when the load began. ok is
 // false if the window has ended already.
-func (m *activeLoad) endWindow(breach string, before wire.Counts) (o *observation, ok bool) {
+func (m *measurement) endWindow(breach string, before wire.Counts) (o *observation, ok bool) {
 	_, window, ok := m.stream.cutWindow()
 	all := m.pool.Counts()
 	all.Sub(before)
@@ -48,7 +48,7 @@ func (m *measurement) apply(ctx context.Context) (observation, error) {
 // endByBreach records that a breach of the promise has ended a load, if its error shows one: clients make no progress, or the znode
 // of a client is gone although its session lives, so that another client must have deleted it. Other errors have no effect, and no
 // error has any if a session is lost. If a client does not know yet that its session is lost, the fence fails.
-func (m *activeLoad) endByBreach(ctx context.Context, err error) {
+func (m *measurement) endByBreach(ctx context.Context, err error) {
 	var text string
 	switch {
 	case errors.Is(err, ErrStuck):
@@ -92,7 +92,7 @@ func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 }
 
 // operations returns how many operations all clients together have to complete.
-func (m *activeLoad) operations() int64 {
+func (m *measurement) operations() int64 {
 	return int64(m.config.Clients) * int64(max(m.scenario.Operations, 1))
 }
 
@@ -131,7 +131,7 @@ type part struct {
 }
 
 // keepsPart reports whether the part of the window before a failure of the load or the run is kept.
-func (m *activeLoad) keepsPart() bool {
+func (m *measurement) keepsPart() bool {
 	return m.Partial != nil && m.repeat > 0 && m.scenario.Duration > leastPartial
 }
 
