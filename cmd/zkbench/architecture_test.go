@@ -102,7 +102,7 @@ scenarios/load:           scenarios machine pool variants results results/record
 scenarios/background:     pool variants ensemble ensemble/wire results results/doubts
 scenarios/runner:         scenarios background chaos drivers faults load machine pool variants variants/session
 scenarios/runner:         ensemble ensemble/namespace ensemble/wire
-scenarios/runner:         results results/list results/metric results/recorder results/report
+scenarios/runner:         results results/list results/metric results/recorder results/report results/table
 scenarios/exporter:       runner
 scenarios/progress:       runner results/list results/screen results/table
 scenarios/search:         scenarios pool runner variants results results/metric results/store results/capacity

@@ -187,8 +187,9 @@ func (c *Client) envBeside(env variants.Env, number int) variants.Env {
 	return env
 }
 
-func (c *Client) begin(ctx context.Context, v variants.Variant, at Config) error {
-	asked := time.Now()
+// begin begins the client's present life: it opens the session and lets the client join the recipe.
+func (p *Pool) begin(ctx context.Context, c *Client) error {
+	at, asked := p.config, time.Now()
 	session, driven, err := c.openSession(ctx, at)
 	if err != nil {
 		return err
@@ -211,10 +212,10 @@ func (c *Client) begin(ctx context.Context, v variants.Variant, at Config) error
 		Session: session, Dial: c.dial(life, at), Driven: driven,
 		Root:   at.Root,
 		Record: c.Log.Record, RecordUnless: c.Log.RecordUnless,
-		Hold: func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, c, life, asked) },
+		Hold: func(ctx context.Context, asked <-chan struct{}) error { return p.Hold(ctx, c, life, asked) },
 	}
 	env.Beside = func(number int) variants.Env { return c.envBeside(env, number) }
-	participant, err := v.Join(ctx, env)
+	participant, err := p.variant.Join(ctx, env)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Participant = participant
@@ -245,7 +246,7 @@ func (p *Pool) Rejoin(ctx context.Context, c *Client) error {
 	c.retire(ctx)
 	for number := c.Number + 1; ; {
 		c.Reborn(NewLife(number, p.Epoch, c.ID, p.config.Calls))
-		err := c.begin(ctx, p.variant, p.config)
+		err := p.begin(ctx, c)
 		if err == nil {
 			return nil
 		}

@@ -27,7 +27,6 @@ type HoldFunc func(ctx context.Context, c *Client, l *Life, asked <-chan struct{
 type Client struct {
 	ID     int
 	server ensemble.Server
-	hold   HoldFunc // set by the mode before the first step
 	doing  atomic.Pointer[Doing]
 
 	Settled     atomic.Bool   // the client has held, or completed a step
@@ -66,6 +65,7 @@ type Pool struct {
 	connected time.Duration // from the epoch until all clients have joined
 	left      atomic.Int64  // the number of clients that have left and closed their session
 	closed    bool
+	Hold      HoldFunc // what clients do while they hold; set before the first step
 	config    Config
 	variant   variants.Variant
 
@@ -117,7 +117,7 @@ func Connect(ctx context.Context, at Config, v variants.Variant) (*Pool, error) 
 	defer stop(nil)
 	defer p.watchConnecting(at, stop)()
 	err := p.Each(func(c *Client) error {
-		err := c.begin(connect, v, at)
+		err := p.begin(connect, c)
 		if err != nil {
 			stop(c.Explain(err)) // the others stop trying: each would meet the same error
 			return err
@@ -156,13 +156,6 @@ func (c *Client) Explain(err error) error {
 
 // Endless is longer than any load.
 const Endless = 1000 * time.Hour
-
-// SetHold sets what clients do while they hold.
-func (p *Pool) SetHold(hold HoldFunc) {
-	for _, c := range p.Clients {
-		c.hold = hold
-	}
-}
 
 // Counts returns the sum of all sessions' counts, with those of lives that are over.
 func (p *Pool) Counts() wire.Counts {

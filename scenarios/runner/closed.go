@@ -31,9 +31,10 @@ func (operationsMode) rehearsal(s *scenarios.Scenario) bool {
 }
 
 func (operationsMode) run(ctx context.Context, m *measurement) (observation, error) {
-	m.pool.SetHold(m.injector.Hold(m.hold))
+	m.pool.Hold = m.injector.Hold(m.hold)
 	if m.scenario.WarmUp > 0 {
-		if err := m.loop(ctx, m.rounds(0), m.warmUp); err != nil {
+		warmUp := func(ctx context.Context) error { return pool.Sleep(ctx, m.scenario.WarmUp) }
+		if err := m.loop(ctx, m.rounds(0), warmUp); err != nil {
 			return observation{}, err
 		}
 	}
@@ -69,7 +70,7 @@ func (durationMode) rehearsal(s *scenarios.Scenario) bool {
 }
 
 func (durationMode) run(ctx context.Context, m *measurement) (o observation, err error) {
-	m.pool.SetHold(m.injector.Hold(m.hold))
+	m.pool.Hold = m.injector.Hold(m.hold)
 	if o.begin, err = m.firstSnapshot(ctx); err != nil {
 		return observation{}, err
 	}
@@ -97,7 +98,7 @@ func (m *measurement) isOpen() bool { return m.scenario.Mode == scenarios.Open }
 // context of the whole run, and ctx is the context of the load. If one of them ends, the window ends too, so that the part until
 // then can be kept. If a breach is expected and the load has failed, the window stays open, and [measurement.endByBreach] decides.
 func (m *measurement) cutWindow(run, ctx context.Context, turns load.Turns, o *observation) error {
-	if err := m.warmUp(ctx); err != nil {
+	if err := pool.Sleep(ctx, m.scenario.WarmUp); err != nil {
 		return err
 	}
 	start, _ := m.stream.openWindow()
@@ -115,11 +116,6 @@ func (m *measurement) cutWindow(run, ctx context.Context, turns load.Turns, o *o
 	turns.WindowClosed(end)
 	o.counts = counts
 	return err
-}
-
-// warmUp waits while the load runs. ctx ends when a client fails.
-func (m *measurement) warmUp(ctx context.Context) error {
-	return pool.Sleep(ctx, m.scenario.WarmUp)
 }
 
 // loop lets every client take its turns, until the turns end by themselves or until the function until returns. A client that is

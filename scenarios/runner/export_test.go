@@ -21,7 +21,7 @@ func OpenClients(
 		return nil, nil, err
 	}
 	m := &measurement{pool: c}
-	c.SetHold(m.hold)
+	c.Hold = m.hold
 	for _, one := range c.Clients {
 		steps = append(steps, one.Participant.Step)
 	}

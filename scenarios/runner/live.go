@@ -11,7 +11,10 @@ const liveInterval = time.Second
 
 // Live is the progress of a measurement's load.
 type Live struct {
-	Measured
+	Scenario, Recipe, Variant string
+	Clients, Rate             int // Rate is 0 unless the load is open
+	Repeat                    int // 0 is a rehearsal
+
 	Elapsed time.Duration // since the load began, warm-up included
 	Planned time.Duration // the length of the load, warm-up included; 0 if it is not known
 	WarmUp  bool          // the window has not begun
@@ -27,13 +30,6 @@ type Second = recorder.Second
 
 // Totals are counts since the start of a measurement.
 type Totals = recorder.Totals
-
-// Measured names a measurement.
-type Measured struct {
-	Scenario, Recipe, Variant string
-	Clients, Rate             int // Rate is 0 unless the load is open
-	Repeat                    int // 0 is a rehearsal
-}
 
 // Remaining returns how much of the load is left, at least 0; known is false for a load whose length is not known.
 func (l Live) Remaining() (left time.Duration, known bool) {
@@ -51,8 +47,8 @@ func (m *measurement) showLive() (stop func()) {
 
 func (m *measurement) liveSince(began time.Duration) Live {
 	out := m.stream.live()
-	out.Measured = Measured{m.scenario.Name, m.recipe.Name, m.variant.Name, m.clients, m.rate, m.repeat}
-	out.Next = m.next
+	out.Scenario, out.Recipe, out.Variant = m.scenario.Name, m.recipe.Name, m.variant.Name
+	out.Clients, out.Rate, out.Repeat, out.Next = m.clients, m.rate, m.repeat, m.next
 	out.Elapsed, out.Phase = m.pool.Since()-began, m.recipe.Phases[0].Name
 	out.WarmUp = out.Elapsed < m.scenario.WarmUp
 	if m.scenario.Duration > 0 {

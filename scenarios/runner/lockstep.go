@@ -33,7 +33,7 @@ func (lockstepMode) rehearsal(s *scenarios.Scenario) bool { return s.Heap }
 
 func (lockstepMode) run(ctx context.Context, m *measurement) (o observation, err error) {
 	l := &lockstep{measurement: m, working: map[*pool.Client]bool{}}
-	m.pool.SetHold(l.hold)
+	m.pool.Hold = l.hold
 	for _, c := range m.pool.Clients {
 		c.Ledger.KeepWrites()
 	}

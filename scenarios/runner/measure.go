@@ -139,10 +139,15 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	m.vitals, m.granted = machine.TakeVitals(), m.pool.Clients[0].Ledger.SessionTimeout()
 	o, err := m.apply(ctx)
 	stopLive()
-	if m.background.Saturates() {
-		o, err = m.unloaded(), nil
+	if m.background.Saturates() { // no load was applied
+		m.stream.openWindow()
+		m.stream.closeWindow()
+		o, err = observation{begin: m.first, end: m.first}, nil
 	}
-	err = errors.Join(err, m.injector.Finish(ctx), m.drainUnfinished(ctx, o)) // in this order: paused servers do not answer
+	err = errors.Join(err, m.injector.Finish(ctx)) // first, because paused servers do not answer
+	if o.unfinished != nil {                       // else all requests that were due are done, or are more than the servers can answer
+		err = errors.Join(err, m.background.Drain(ctx))
+	}
 	o.facts.Health = machine.TakeVitals().Since(m.vitals)
 	m.background.Close()
 	bystanders.Finish()
@@ -165,13 +170,6 @@ func (m *measurement) newInjector(record *recorder.Recorder) *chaos.Injector {
 		c.Schedule = m.scenario.Faults
 	}
 	return chaos.New(c)
-}
-
-// unloaded returns the observation of a load that was not applied, with an empty window.
-func (m *measurement) unloaded() observation {
-	m.stream.openWindow()
-	m.stream.closeWindow()
-	return observation{begin: m.first, end: m.first}
 }
 
 func (m *measurement) recorderConfig() recorder.Config {

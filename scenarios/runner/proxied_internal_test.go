@@ -64,7 +64,7 @@ func lineUpAndRelease(t *testing.T, server, address string, v variants.Variant, 
 		t.Fatal(err)
 	}
 	m := &measurement{pool: p}
-	p.SetHold(m.hold)
+	p.Hold = m.hold
 	s := newStream(p, lock.Recipe(), recorder.New(recorder.Config{Operation: lock.Recipe().Operation}), nil)
 	s.start()
 	group, ctx := errgroup.WithContext(t.Context())

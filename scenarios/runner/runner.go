@@ -20,7 +20,9 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/report"
+	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/background"
 	"github.com/zkbench/zkbench/scenarios/faults"
@@ -67,11 +69,7 @@ type task struct {
 }
 
 func (t task) describe(recipe string) string {
-	clients := "clients"
-	if t.clients == 1 {
-		clients = "client"
-	}
-	text := fmt.Sprintf("%s/%s, %d %s", recipe, t.variant.Name, t.clients, clients)
+	text := fmt.Sprintf("%s/%s, %d %s", recipe, t.variant.Name, t.clients, table.Plural(t.clients, "client"))
 	if t.rate > 0 {
 		text += fmt.Sprintf(", %d/s", t.rate)
 	}
@@ -180,15 +178,6 @@ func (p *scenarioRun) prepareBackground(ctx context.Context) (err error) {
 	return err
 }
 
-// backgroundOf returns the background of a measurement. In a rehearsal it runs alone for a shorter time.
-func (p scenarioRun) backgroundOf(t task) *background.Load {
-	alone := background.AloneLength
-	if t.repeat == 0 {
-		alone = rehearsalLength / 2
-	}
-	return background.New(p.scenario.Background, p.znodes, alone)
-}
-
 // closeRoot removes the run's znodes. Servers that end with the run need not answer.
 func (r *Runner) closeRoot(ctx context.Context, root *pool.Root) error {
 	err := root.Close(ctx)
@@ -276,9 +265,11 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 			return fmt.Errorf("prepare: %w", err)
 		}
 	}
+	alone := background.AloneLength
 	if t.repeat == 0 {
 		modeOf(p.scenario).rehearsal(&p.scenario)
 		p.scenario.AtMost = min(p.scenario.AtMost, rehearsalLength)
+		alone = rehearsalLength / 2
 	}
 	m := measurement{
 		scenarioRun: p, task: t, mode: modeOf(p.scenario), patience: stuckAfter,
@@ -287,7 +278,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 			Calls: p.recipe.Calls, Root: root, Tick: tickOf(p.description), Connecting: p.Connecting,
 			Timeout: p.scenario.SessionTimeout, Roam: p.scenario.Roam, Faults: len(p.scenario.Faults) > 0,
 		},
-		background: p.backgroundOf(t), bystander: bystander,
+		background: background.New(p.scenario.Background, p.znodes, alone), bystander: bystander,
 	}
 	if m.faulty() {
 		m.patience = faultyPatience(p.scenario.EffectiveSessionTimeout())
@@ -356,9 +347,7 @@ func (p scenarioRun) document(t task) *results.Document {
 	d.Environment.TxnLog = e.TxnLog
 	d.Environment.ServerConfig = e.Config
 	d.Environment.Chroot = ensemble.ChrootOf(p.Ensemble)
-	for _, server := range p.Ensemble.Servers() {
-		d.Environment.Servers = append(d.Environment.Servers, server.Addr)
-	}
+	d.Environment.Servers = list.Map(p.Ensemble.Servers(), func(s ensemble.Server) string { return s.Addr })
 	return d
 }
 

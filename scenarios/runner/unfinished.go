@@ -96,15 +96,6 @@ func (m *measurement) operations() int64 {
 	return int64(m.config.Clients) * int64(max(m.scenario.Operations, 1))
 }
 
-// drainUnfinished lets the background finish the requests that were due when a load was ended. After a finished load they are done
-// already, and after a load that was not applied there are more than the servers can answer.
-func (m *measurement) drainUnfinished(ctx context.Context, o observation) error {
-	if o.unfinished == nil {
-		return nil
-	}
-	return m.background.Drain(ctx)
-}
-
 // uncheckedOracle returns the oracle of a load that was ended or has failed. The servers' counters are not compared, because they
 // include the requests of clients that withdraw.
 func (m *measurement) uncheckedOracle() results.Oracle {
