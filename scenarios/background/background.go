@@ -192,7 +192,7 @@ func (b *Load) begin(ctx context.Context) {
 	b.until.Store(math.MaxInt64)
 	start := time.Since(b.epoch)
 	b.started = true
-	for k, rate := range b.rates() {
+	for k, rate := range [kinds]int{backgroundRead: b.load.Reads, backgroundWrite: b.load.Writes} {
 		if rate == 0 {
 			continue
 		}
@@ -201,11 +201,6 @@ func (b *Load) begin(ctx context.Context) {
 			b.wait.Go(func() { b.send(ctx, kind(k), i) })
 		}
 	}
-}
-
-// rates returns requests per second.
-func (b *Load) rates() [kinds]int {
-	return [kinds]int{backgroundRead: b.load.Reads, backgroundWrite: b.load.Writes}
 }
 
 // send sends every request of a kind whose turn falls to the session, when the request is due.
@@ -370,7 +365,11 @@ func (b *Load) Drain(ctx context.Context) error {
 	if !b.started || b.drained {
 		return nil
 	}
-	b.stop()
+	b.drained = true
+	b.mu.Lock()
+	b.until.Store(int64(time.Since(b.epoch)))
+	b.mu.Unlock()
+	close(b.stopping)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	finished := func() int64 { return sum(b.progress().done) }
@@ -386,14 +385,6 @@ func (b *Load) Drain(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-func (b *Load) stop() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.drained = true
-	b.until.Store(int64(time.Since(b.epoch)))
-	close(b.stopping)
 }
 
 func sum(each [kinds]int64) (total int64) {

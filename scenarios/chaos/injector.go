@@ -118,7 +118,9 @@ func (in *Injector) conclude(ctx context.Context, o *occurrence, err error) {
 	case errors.Is(err, errMissed):
 		in.Log.Note(in.Recorder.MissedFault)
 	case err != nil && ctx.Err() == nil:
-		in.fail(fmt.Errorf("fault `%s`: %w", o.Fault, err))
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.err = cmp.Or(in.err, fmt.Errorf("fault `%s`: %w", o.Fault, err))
 	}
 }
 
@@ -215,13 +217,6 @@ func (in *Injector) strike(ctx context.Context, o *occurrence, targets []*pool.C
 	return nil
 }
 
-func targetOf(ids []int) string {
-	if len(ids) == 1 {
-		return fmt.Sprintf("client %d", ids[0])
-	}
-	return fmt.Sprintf("%d clients", len(ids))
-}
-
 // deafen makes clients ignore requests of other clients until the time of the fault is over. It does not wait for that.
 func (in *Injector) deafen(ctx context.Context, o *occurrence, targets []*pool.Client) {
 	over := make(chan struct{})
@@ -246,7 +241,11 @@ func (in *Injector) deafen(ctx context.Context, o *occurrence, targets []*pool.C
 
 func (in *Injector) begin(o *occurrence, targets []*pool.Client) {
 	ids := list.Map(targets, func(c *pool.Client) int { return c.ID })
-	in.beginAt(in.Pool.Since(), o, targetOf(ids), ids)
+	target := fmt.Sprintf("%d clients", len(ids))
+	if len(ids) == 1 {
+		target = fmt.Sprintf("client %d", ids[0])
+	}
+	in.beginAt(in.Pool.Since(), o, target, ids)
 }
 
 func (in *Injector) beginAt(at time.Duration, o *occurrence, target string, clients []int) {
@@ -257,14 +256,6 @@ func (in *Injector) beginAt(at time.Duration, o *occurrence, target string, clie
 
 func (in *Injector) end(o *occurrence) {
 	in.Log.Note(func(at time.Duration) { in.Recorder.FaultEnded(o.id, at) })
-}
-
-func (in *Injector) fail(err error) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.err == nil {
-		in.err = err
-	}
 }
 
 // Hold returns the hold of clients while faults happen. Clients that no fault hits hold as usual.

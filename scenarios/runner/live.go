@@ -15,21 +15,18 @@ type Live struct {
 	Clients, Rate             int // Rate is 0 unless the load is open
 	Repeat                    int // 0 is a rehearsal
 
-	Elapsed time.Duration // since the load began, warm-up included
-	Planned time.Duration // the length of the load, warm-up included; 0 if it is not known
-	WarmUp  bool          // the window has not begun
-	Phase   string        // the recipe's first phase, whose P99s are shown
-	Next    string        // describes the measurement that follows; empty after the last one of a scenario
-	Totals  Totals
-	Minute  []Second // the last whole seconds, at most 60, the latest one last
+	Elapsed time.Duration   // since the load began, warm-up included
+	Planned time.Duration   // the length of the load, warm-up included; 0 if it is not known
+	WarmUp  bool            // the window has not begun
+	Phase   string          // the recipe's first phase, whose P99s are shown
+	Next    string          // describes the measurement that follows; empty after the last one of a scenario
+	Totals  recorder.Totals // since the start of the measurement
+	Minute  []Second        // the last whole seconds, at most 60, the latest one last
 	recorder.LastSeconds
 }
 
 // Second counts one whole second of a measurement. With this alias, a display does not import the recorder.
 type Second = recorder.Second
-
-// Totals are counts since the start of a measurement.
-type Totals = recorder.Totals
 
 // Remaining returns how much of the load is left, at least 0; known is false for a load whose length is not known.
 func (l Live) Remaining() (left time.Duration, known bool) {

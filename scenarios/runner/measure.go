@@ -56,7 +56,6 @@ const stuckAfter = 45 * time.Second
 // run measures and fills in the document. The caller creates and removes the znodes. If the load fails, the document is partial,
 // or holds only the violations of the recipe's promise until the failure.
 func (m *measurement) run(ctx context.Context, d *results.Document) (err error) {
-	m.config.Tunnelled = d.Scenario.Tunnelled
 	if m.config.Driver, d.Driver, err = pool.StartDriver(ctx, m.recipe, m.variant); err != nil {
 		return err
 	}
@@ -144,8 +143,8 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 		m.stream.closeWindow()
 		o, err = observation{begin: m.first, end: m.first}, nil
 	}
-	err = errors.Join(err, m.injector.Finish(ctx)) // first, because paused servers do not answer
-	if o.unfinished != nil {                       // else all requests that were due are done, or are more than the servers can answer
+	err = errors.Join(err, m.injector.Finish(ctx))
+	if o.unfinished != nil { // after the faults, because paused servers do not answer
 		err = errors.Join(err, m.background.Drain(ctx))
 	}
 	o.facts.Health = machine.TakeVitals().Since(m.vitals)
@@ -274,14 +273,6 @@ func (m *measurement) examine(o *observation) {
 	h.LeaderChanged = o.whole() && (o.begin.leader != o.end.leader || o.begin.leader == 0)
 }
 
-// contenders returns N of the formulas: each thread of a threaded recipe counts as one client.
-func (m *measurement) contenders() int {
-	if m.recipe.Threaded {
-		return m.config.Clients * max(m.config.Size, 1)
-	}
-	return m.config.Clients
-}
-
 // costs returns the variant's formulas with their values for this measurement's number of clients and size, by metric.
 func (m *measurement) costs() map[string]results.Cost {
 	cost := m.variant.Free
@@ -292,6 +283,10 @@ func (m *measurement) costs() map[string]results.Cost {
 	if m.background.Saturates() { // no load was applied
 		return costs
 	}
+	contenders, size := m.config.Clients, max(m.config.Size, 1)
+	if m.recipe.Threaded { // each thread counts as one client
+		contenders *= size
+	}
 	for name, f := range map[string]variants.Formula{
 		metric.NotificationsPerOp: cost.Notifications,
 		metric.RequestsPerOp:      cost.Requests,
@@ -299,7 +294,7 @@ func (m *measurement) costs() map[string]results.Cost {
 		metric.FailedWritesPerOp:  cost.FailedWrites,
 		metric.HerdMax:            cost.HerdMax,
 	} {
-		if value := f.AtSize(m.contenders(), max(m.config.Size, 1)); !math.IsInf(value, 1) {
+		if value := f.AtSize(contenders, size); !math.IsInf(value, 1) {
 			costs[name] = results.Cost{Formula: string(f), Value: value}
 		}
 	}

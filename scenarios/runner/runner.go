@@ -137,7 +137,12 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.closeRoot(context.WithoutCancel(ctx), root)) }()
+	defer func() {
+		left := root.Close(context.WithoutCancel(ctx))
+		if !r.Temporary || !errors.Is(left, namespace.ErrSilent) { // servers that end with the run need not answer
+			err = errors.Join(err, left)
+		}
+	}()
 	ctx, cancel := root.WhileOwned(ctx)
 	defer cancel()
 	p := scenarioRun{Runner: r, scenario: s, recipe: *recipe, description: description, root: root}
@@ -178,15 +183,6 @@ func (p *scenarioRun) prepareBackground(ctx context.Context) (err error) {
 	return err
 }
 
-// closeRoot removes the run's znodes. Servers that end with the run need not answer.
-func (r *Runner) closeRoot(ctx context.Context, root *pool.Root) error {
-	err := root.Close(ctx)
-	if r.Temporary && errors.Is(err, namespace.ErrSilent) {
-		return nil
-	}
-	return err
-}
-
 type scenarioRun struct {
 	*Runner
 	scenario    scenarios.Scenario
@@ -217,17 +213,14 @@ func (e *BrokenError) Unwrap() error { return e.Err }
 func (p scenarioRun) perform(ctx context.Context, t task) error {
 	d := p.document(t)
 	err := p.measure(ctx, t, d)
-	if errors.Is(err, background.ErrSaturated) {
+	if err == nil || errors.Is(err, background.ErrSaturated) {
 		return err
 	}
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, pool.ErrOwnerLost) {
+	if cause := context.Cause(ctx); errors.Is(cause, pool.ErrOwnerLost) {
 		err = cause
 	}
-	if err != nil {
-		err = p.diagnose(ctx, err)
-		err = fmt.Errorf("%s: %w", t.describe(p.recipe.Name), err)
-	}
-	if err != nil && d.Broken() {
+	err = fmt.Errorf("%s: %w", t.describe(p.recipe.Name), p.diagnose(ctx, err))
+	if d.Broken() {
 		return &BrokenError{d, err}
 	}
 	return err
@@ -276,7 +269,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		config: pool.Config{
 			Servers: p.Ensemble.Servers(), Clients: t.clients, Size: p.scenario.Size,
 			Calls: p.recipe.Calls, Root: root, Tick: tickOf(p.description), Connecting: p.Connecting,
-			Timeout: p.scenario.SessionTimeout, Roam: p.scenario.Roam, Faults: len(p.scenario.Faults) > 0,
+			Tunnelled: d.Scenario.Tunnelled, Timeout: p.scenario.SessionTimeout, Roam: p.scenario.Roam, Faults: len(p.scenario.Faults) > 0,
 		},
 		background: background.New(p.scenario.Background, p.znodes, alone), bystander: bystander,
 	}

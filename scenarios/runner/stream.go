@@ -116,14 +116,6 @@ func (s *stream) KeepBack() (release func()) {
 	}
 }
 
-func (s *stream) takeNotes() {
-	s.noting.Lock()
-	defer s.noting.Unlock()
-	s.pending = append(s.pending, s.notes...)
-	clear(s.notes)
-	s.notes = s.notes[:0]
-}
-
 func (s *stream) start() {
 	s.stop = pool.Every(drainInterval, func() bool { s.drain(); return true })
 }
@@ -280,7 +272,10 @@ func (s *stream) take(so wire.Traffic) (at time.Duration) {
 			})
 		}
 	}
-	s.takeNotes()
+	s.noting.Lock()
+	s.pending = append(s.pending, s.notes...)
+	s.notes = nil
+	s.noting.Unlock()
 	s.add(at, noteOfRunner, func(at time.Duration) {
 		s.recorder.Traffic(at, recorder.Traffic(so))
 		s.recorder.Passed(passed)

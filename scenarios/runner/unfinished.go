@@ -16,8 +16,6 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-var errTooLong = errors.New("the load took longer than the scenario's at-most")
-
 // endWindow ends the window of a load that is ended, and returns the counts by then. breach says how a breach of the promise has
 // ended the load, such as "stuck after"; it is empty if the load took too long. before holds the counts when the load began. ok is
 // false if the window has ended already.
@@ -70,8 +68,8 @@ func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 		return m.mode.run(ctx, m)
 	}
 	before := m.pool.Counts()
-	load, end := context.WithCancelCause(ctx)
-	defer end(nil)
+	load, end := context.WithCancel(ctx)
+	defer end()
 	var ended *observation // nil if all operations were done in time, or the window had ended
 	stop := pool.Every(m.scenario.AtMost, func() bool {
 		if m.done.Load() >= m.operations() {
@@ -79,7 +77,7 @@ func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 		}
 		if o, ok := m.endWindow("", before); ok {
 			ended = o
-			end(errTooLong)
+			end()
 		}
 		return false
 	})
@@ -121,15 +119,10 @@ type part struct {
 	arrived int64 // arrivals of an open load that were due in the window
 }
 
-// keepsPart reports whether the part of the window before a failure of the load or the run is kept.
-func (m *measurement) keepsPart() bool {
-	return m.Partial != nil && m.repeat > 0 && m.scenario.Duration > leastPartial
-}
-
 // closePartial completes the document of a load that was not finished. Without a window to keep, the document has only the
 // violations. Counters of servers are missing because they are read at rest, and orphans because they are counted after the load.
 func (m *measurement) closePartial(d *results.Document, record *recorder.Recorder) error {
-	if !m.keepsPart() || m.part == nil {
+	if m.part == nil || m.Partial == nil || m.repeat == 0 || m.scenario.Duration <= leastPartial {
 		record.CloseFailed(d)
 		return nil
 	}
