@@ -330,10 +330,5 @@ type Doing struct {
 // Enter records that an activity begins now.
 func (c *Client) Enter(a Activity) { c.doing.Store(&Doing{a, time.Now()}) }
 
-// Does returns the last activity that was entered, or the zero value before the first.
-func (c *Client) Does() Doing {
-	if d := c.doing.Load(); d != nil {
-		return *d
-	}
-	return Doing{}
-}
+// Does returns the last activity that was entered.
+func (c *Client) Does() Doing { return *c.doing.Load() }

@@ -112,6 +112,7 @@ func Connect(ctx context.Context, at Config, v variants.Variant) (*Pool, error) 
 	p := &Pool{Epoch: time.Now(), Clients: make([]*Client, at.Clients), config: at, variant: v}
 	for i := range p.Clients {
 		p.Clients[i] = &Client{ID: i, server: at.Home(i), Life: NewLife(0, p.Epoch, i, at.Calls)}
+		p.Clients[i].Enter(Outside)
 	}
 	connect, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -64,19 +64,17 @@ func newFloorMeter(engine ensemble.Engine, recipe variants.Recipe, root string) 
 // Note: these sessions have the same time limit to open as the participants' sessions. With a shorter limit, a silent server
 // could create a session after it was given up here. That session would expire during the time that the cross-check compares.
 func (f *floorMeter) before(ctx context.Context, servers []ensemble.Server) {
-	if f.open(ctx, servers) {
-		f.floor.Before = f.half(ctx)
-	}
+	f.open(ctx, servers)
+	f.floor.Before = f.half(ctx)
 }
 
 // open records a failure in the floor.
-func (f *floorMeter) open(ctx context.Context, servers []ensemble.Server) bool {
+func (f *floorMeter) open(ctx context.Context, servers []ensemble.Server) {
 	var err error
 	f.sessions, err = pool.Connect(ctx, pool.Config{Servers: servers, Clients: max(2, len(servers))}, onlooker())
 	if err != nil {
 		f.floor.Why = err.Error()
 	}
-	return err == nil
 }
 
 // renew replaces the sessions, which servers that failed may have ended. Their znodes may outlive them for a while.
@@ -89,17 +87,16 @@ func (f *floorMeter) renew(ctx context.Context, servers []ensemble.Server) {
 	}
 }
 
-// after measures the second half, unless the first one failed.
-func (f *floorMeter) after(ctx context.Context) {
-	if f.floor.Why == "" {
-		f.floor.After = f.half(ctx)
-	}
-}
+// after measures the second half.
+func (f *floorMeter) after(ctx context.Context) { f.floor.After = f.half(ctx) }
 
-// half returns the histograms of one half, and nil if it fails or takes too long. The client library's operations take no context:
-// one that is still under way then is left alone until the sessions are closed after the measurement, because closing a session is
-// a transaction.
+// half returns the histograms of one half. It returns nil if the half fails or takes too long, or if something has failed before.
+// The client library's operations take no context: one that is still under way then is left alone until the sessions are closed
+// after the measurement, because closing a session is a transaction.
 func (f *floorMeter) half(ctx context.Context) map[string]results.Histogram {
+	if f.floor.Why != "" {
+		return nil
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, floorTimeout, fmt.Errorf("the ensemble did not answer within %s", floorTimeout))
 	defer cancel()
 	var half map[string]results.Histogram

@@ -40,17 +40,16 @@ type stream struct {
 	noting sync.Mutex // guards notes
 	notes  []note     // since the last drain
 
-	mu        sync.Mutex // one drain at a time; guards the observer, the recorder and the fields below
-	ordering  variants.Ordering
-	placed    []variants.Placed // of one drain; kept to reuse its memory
-	recorder  *recorder.Recorder
-	pending   []note          // everything that is not handed on yet
-	holds     []time.Duration // everything after the earliest of these times is kept back, see KeepBack
-	drained   time.Duration   // everything before this time has been handed on
-	concluded bool            // the observer was completed before the load ended
-	window    windowState
-	opened    wire.Counts // of the clients when the window began
-	closed    wire.Counts // of the clients when the window ended
+	mu       sync.Mutex // one drain at a time; guards the observer, the recorder and the fields below
+	ordering variants.Ordering
+	placed   []variants.Placed // of one drain; kept to reuse its memory
+	recorder *recorder.Recorder
+	pending  []note          // everything that is not handed on yet
+	holds    []time.Duration // everything after the earliest of these times is kept back, see KeepBack
+	drained  time.Duration   // everything before this time has been handed on
+	window   windowState
+	opened   wire.Counts // of the clients when the window began
+	closed   wire.Counts // of the clients when the window ended
 }
 
 // note is something that the recorder is to learn.
@@ -128,7 +127,7 @@ func (s *stream) finish(complete bool) {
 	defer s.mu.Unlock()
 	s.take(s.pool.Traffic())
 	s.ordering.Flush(math.MaxInt64, s.takeEvents, s.observe)
-	if complete && !s.concluded {
+	if complete {
 		s.observer.Complete()
 	}
 	s.handOn(math.MaxInt64)
@@ -143,7 +142,6 @@ func (s *stream) conclude(first func(at time.Duration)) {
 	first(at)
 	s.observer.Complete()
 	s.observer = variants.Observers{}
-	s.concluded = true
 }
 
 // drain takes everything that was recorded before the call, and hands on everything that is old enough.
