@@ -18,6 +18,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -372,10 +373,14 @@ func (b *Load) Drain(ctx context.Context) error {
 	close(b.stopping)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	finished := func() int64 { return sum(b.progress().done) }
+	finished := func() int64 {
+		done := b.progress().done
+		return list.Sum(done[:])
+	}
 	defer pool.WhileGrowing(finished, drainPatience, func(finished int64) {
+		due := b.progress().due
 		cancel(fmt.Errorf("%d requests of the background are left after the load, and none was answered or failed within %s",
-			sum(b.progress().due)-finished, drainPatience))
+			list.Sum(due[:])-finished, drainPatience))
 	})()
 	done := make(chan struct{})
 	go func() { b.wait.Wait(); close(done) }()
@@ -385,13 +390,6 @@ func (b *Load) Drain(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-func sum(each [kinds]int64) (total int64) {
-	for _, n := range each {
-		total += n
-	}
-	return total
 }
 
 // Report returns the latencies and the failures of the requests. It returns nil without a background, or if the load ended before
