@@ -96,13 +96,13 @@ scenarios:                faults variants ensemble ensemble/wire
 scenarios:                results results/list results/metric results/claim results/strict
 scenarios/drivers:        scenarios variants ensemble results/list
 scenarios/machine:        ensemble results
-scenarios/pool:           drivers variants variants/session ensemble ensemble/dial ensemble/namespace ensemble/wire results
+scenarios/pool:           drivers variants variants/session ensemble ensemble/dial ensemble/namespace ensemble/wire results results/list
 scenarios/chaos:          faults pool variants ensemble ensemble/wire results/list results/recorder
 scenarios/load:           scenarios machine pool variants results results/recorder
-scenarios/background:     pool variants ensemble ensemble/wire results results/doubts
+scenarios/background:     pool variants ensemble ensemble/wire results results/doubts results/list
 scenarios/runner:         scenarios background chaos drivers faults load machine pool variants variants/session
 scenarios/runner:         ensemble ensemble/namespace ensemble/wire
-scenarios/runner:         results results/list results/metric results/recorder results/report
+scenarios/runner:         results results/list results/metric results/recorder results/report results/table
 scenarios/exporter:       runner
 scenarios/progress:       runner results/list results/screen results/table
 scenarios/search:         scenarios pool runner variants results results/metric results/store results/capacity

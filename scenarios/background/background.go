@@ -18,6 +18,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -68,7 +69,8 @@ type Load struct {
 	data   []byte        // the data of each write
 	alone  time.Duration // see AloneLength
 
-	each     []*session
+	each     []session
+	slots    []chan struct{} // by session; one holds one element for each outstanding request, and its capacity is their bound
 	plans    [kinds]schedule
 	until    atomic.Int64  // since the epoch; requests that are due then or later are not sent
 	stopping chan struct{} // closed when until has been set
@@ -84,10 +86,37 @@ type Load struct {
 	saturation bool
 }
 
+// session is a session of the background or of a bystander.
 type session struct {
 	conn   *zk.Conn
 	ledger *wire.Ledger
-	slots  chan struct{} // holds one element for each outstanding request; its capacity is their bound
+	server int
+}
+
+// openSessions opens sessions that are distributed over the servers in turn.
+func openSessions(ctx context.Context, epoch time.Time, servers []ensemble.Server, n int) ([]session, error) {
+	ctx, cancel := context.WithTimeout(ctx, pool.ConnectTimeout)
+	defer cancel()
+	var each []session
+	for i := range n {
+		server, ledger := servers[i%len(servers)], wire.NewLedger(epoch)
+		conn, err := ensemble.Connect(ctx, server, ledger, nil)
+		if err != nil {
+			closeAll(each)
+			return nil, fmt.Errorf("session %d: %w", i, err)
+		}
+		each = append(each, session{conn, ledger, server.ID})
+	}
+	return each, nil
+}
+
+// closeAll closes sessions at the same time, because each may take a second.
+func closeAll(each []session) {
+	var closing sync.WaitGroup
+	for _, s := range each {
+		closing.Go(s.conn.Close)
+	}
+	closing.Wait()
 }
 
 // stretch is a part of the measurement whose requests are reported.
@@ -108,19 +137,14 @@ func New(load *results.BackgroundLoad, znodes []string, alone time.Duration) *Lo
 	return &Load{load: *load, znodes: znodes, data: make([]byte, load.Bytes), alone: alone, stopping: make(chan struct{})}
 }
 
-// Open opens the sessions. They are distributed over the servers in turn.
-func (b *Load) Open(ctx context.Context, epoch time.Time, servers []ensemble.Server) error {
+// Open opens the sessions.
+func (b *Load) Open(ctx context.Context, epoch time.Time, servers []ensemble.Server) (err error) {
 	b.epoch = epoch
-	ctx, cancel := context.WithTimeout(ctx, pool.ConnectTimeout)
-	defer cancel()
-	for i := range b.load.Sessions {
-		s := &session{ledger: wire.NewLedger(epoch), slots: make(chan struct{}, max(MaxOutstanding/b.load.Sessions, 1))}
-		var err error
-		if s.conn, err = ensemble.Connect(ctx, servers[i%len(servers)], s.ledger, nil); err != nil {
-			b.closeSessions()
-			return fmt.Errorf("session %d of the background: %w", i, err)
-		}
-		b.each = append(b.each, s)
+	if b.each, err = openSessions(ctx, epoch, servers, b.load.Sessions); err != nil {
+		return fmt.Errorf("background: %w", err)
+	}
+	for range b.each {
+		b.slots = append(b.slots, make(chan struct{}, max(MaxOutstanding/b.load.Sessions, 1)))
 	}
 	return nil
 }
@@ -169,7 +193,7 @@ func (b *Load) begin(ctx context.Context) {
 	b.until.Store(math.MaxInt64)
 	start := time.Since(b.epoch)
 	b.started = true
-	for k, rate := range b.rates() {
+	for k, rate := range [kinds]int{backgroundRead: b.load.Reads, backgroundWrite: b.load.Writes} {
 		if rate == 0 {
 			continue
 		}
@@ -180,14 +204,9 @@ func (b *Load) begin(ctx context.Context) {
 	}
 }
 
-// rates returns requests per second.
-func (b *Load) rates() [kinds]int {
-	return [kinds]int{backgroundRead: b.load.Reads, backgroundWrite: b.load.Writes}
-}
-
 // send sends every request of a kind whose turn falls to the session, when the request is due.
 func (b *Load) send(ctx context.Context, k kind, session int) {
-	s := b.each[session]
+	conn, slots := b.each[session].conn, b.slots[session]
 	for i := session; ; i += len(b.each) {
 		due := b.plans[k].due(i)
 		err := variants.WaitFor(ctx, due-time.Since(b.epoch), b.stopping, nil)
@@ -195,15 +214,15 @@ func (b *Load) send(ctx context.Context, k kind, session int) {
 			return
 		}
 		select {
-		case s.slots <- struct{}{}:
+		case slots <- struct{}{}:
 		case <-ctx.Done():
 			return
 		}
 		path := b.znodes[i%len(b.znodes)]
 		b.wait.Go(func() {
-			defer func() { <-s.slots }()
+			defer func() { <-slots }()
 			sent := time.Since(b.epoch)
-			err := b.request(s.conn, k, path)
+			err := b.request(conn, k, path)
 			if ctx.Err() == nil {
 				b.record(k, due, sent, err)
 			}
@@ -331,12 +350,8 @@ func (b *Load) Close() {
 	if b.halt != nil {
 		b.halt()
 	}
-	b.closeSessions() // ends the requests under way
+	closeAll(b.each) // ends the requests under way
 	b.wait.Wait()
-}
-
-func (b *Load) closeSessions() {
-	closeAll(b.each, func(s *session) *zk.Conn { return s.conn })
 }
 
 // Saturates reports whether the ensemble did not keep up with the background alone.
@@ -351,13 +366,22 @@ func (b *Load) Drain(ctx context.Context) error {
 	if !b.started || b.drained {
 		return nil
 	}
-	b.stop()
+	b.drained = true
+	b.mu.Lock()
+	b.until.Store(int64(time.Since(b.epoch)))
+	b.mu.Unlock()
+	close(b.stopping)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	defer pool.WhileGrowing(b.finished, pool.Growth{Patience: drainPatience, Stuck: func(finished int64) {
+	finished := func() int64 {
+		done := b.progress().done
+		return list.Sum(done[:])
+	}
+	defer pool.WhileGrowing(finished, drainPatience, func(finished int64) {
+		due := b.progress().due
 		cancel(fmt.Errorf("%d requests of the background are left after the load, and none was answered or failed within %s",
-			b.allDue()-finished, drainPatience))
-	}})()
+			list.Sum(due[:])-finished, drainPatience))
+	})()
 	done := make(chan struct{})
 	go func() { b.wait.Wait(); close(done) }()
 	select {
@@ -366,30 +390,6 @@ func (b *Load) Drain(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-}
-
-func (b *Load) stop() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.drained = true
-	b.until.Store(int64(time.Since(b.epoch)))
-	close(b.stopping)
-}
-
-// finished includes the requests that have failed.
-func (b *Load) finished() int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return sum(b.done)
-}
-
-func (b *Load) allDue() int64 { return sum(b.progress().due) }
-
-func sum(each [kinds]int64) (total int64) {
-	for _, n := range each {
-		total += n
-	}
-	return total
 }
 
 // Report returns the latencies and the failures of the requests. It returns nil without a background, or if the load ended before

@@ -47,8 +47,8 @@ func TestBackgroundIsBounded(t *testing.T) {
 			t.Fatalf("got %v, want %v", err, ErrSaturated)
 		}
 		outstanding := 0
-		for _, s := range b.each {
-			outstanding += len(s.slots)
+		for _, slots := range b.slots {
+			outstanding += len(slots)
 		}
 		due := b.progress().due[backgroundRead]
 		if due < 4*MaxOutstanding || outstanding > MaxOutstanding || runtime.NumGoroutine() > before+MaxOutstanding+3*sessions {

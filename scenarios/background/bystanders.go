@@ -2,13 +2,11 @@ package background
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios/pool"
 )
@@ -20,7 +18,7 @@ type Bystanders struct {
 	Path  string // the znode that they read
 	Rate  int    // per second and server
 
-	each []bystander
+	each []session
 	stop context.CancelFunc
 	wait sync.WaitGroup
 
@@ -30,38 +28,25 @@ type Bystanders struct {
 	failed int
 }
 
-type bystander struct {
-	conn   *zk.Conn
-	server int
-	plan   schedule
-}
-
 // Start opens a session to each server and reads there until Finish.
-func (b *Bystanders) Start(ctx context.Context, servers []ensemble.Server) error {
-	connect, cancel := context.WithTimeout(ctx, pool.ConnectTimeout)
-	defer cancel()
-	for _, s := range servers {
-		conn, err := ensemble.Connect(connect, s, wire.NewLedger(b.Epoch), nil)
-		if err != nil {
-			b.closeSessions()
-			return err
-		}
-		b.each = append(b.each, bystander{conn: conn, server: s.ID})
+func (b *Bystanders) Start(ctx context.Context, servers []ensemble.Server) (err error) {
+	if b.each, err = openSessions(ctx, b.Epoch, servers, len(servers)); err != nil {
+		return fmt.Errorf("bystanders: %w", err)
 	}
 	ctx, b.stop = context.WithCancel(ctx)
 	start := time.Since(b.Epoch)
 	for i, one := range b.each {
-		one.plan = newSchedule(start, b.Rate, float64(i)/float64(len(servers)))
-		b.wait.Go(func() { b.read(ctx, one) })
+		plan := newSchedule(start, b.Rate, float64(i)/float64(len(servers)))
+		b.wait.Go(func() { b.read(ctx, one, plan) })
 	}
 	return nil
 }
 
 // read sends one session's reads when they are due, even if earlier ones have not been answered. A bystander that waited for
 // its own slow reads would send fewer of them just when the ensemble is slow.
-func (b *Bystanders) read(ctx context.Context, one bystander) {
+func (b *Bystanders) read(ctx context.Context, one session, plan schedule) {
 	for i := 0; ; i++ {
-		due := one.plan.due(i)
+		due := plan.due(i)
 		if pool.Sleep(ctx, due-time.Since(b.Epoch)) != nil {
 			return
 		}
@@ -89,33 +74,20 @@ func (b *Bystanders) record(server int, due, sent time.Duration, err error) {
 	b.late.Add(sent - due)
 }
 
-// Take appends to dst the reads that have completed since the last call, and forgets them.
-func (b *Bystanders) Take(dst []results.BystanderRead) []results.BystanderRead {
+// Take returns the reads that have completed since the last call, and forgets them.
+func (b *Bystanders) Take() []results.BystanderRead {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	dst = append(dst, b.reads...)
-	b.reads = b.reads[:0]
-	return dst
+	reads := b.reads
+	b.reads = nil
+	return reads
 }
 
 // Finish stops the reads and closes the sessions. Afterwards, Take returns the reads that were not taken yet.
 func (b *Bystanders) Finish() {
 	b.stop()
-	b.closeSessions() // unblocks the reads under way
+	closeAll(b.each) // unblocks the reads under way
 	b.wait.Wait()
-}
-
-func (b *Bystanders) closeSessions() {
-	closeAll(b.each, func(one bystander) *zk.Conn { return one.conn })
-}
-
-// closeAll closes sessions at the same time, because each may take a second.
-func closeAll[S any](each []S, conn func(S) *zk.Conn) {
-	var closing sync.WaitGroup
-	for _, s := range each {
-		closing.Go(conn(s).Close)
-	}
-	closing.Wait()
 }
 
 // Examine stores the failed reads and the 99th percentile of the lateness in h.

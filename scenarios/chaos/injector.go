@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -47,14 +46,14 @@ type Log interface {
 // Injector causes the faults of a schedule while a load runs.
 type Injector struct {
 	Config
-	stop    context.CancelFunc
-	working sync.WaitGroup
+	stop     context.CancelFunc
+	working  sync.WaitGroup
+	awaiting chan *occurrence // takes faults that wait for the next client that begins to hold; never holds one
 
-	mu       sync.Mutex              // guards the fields below, and Random
-	awaiting []*occurrence           // faults that wait for the next client that begins to hold
-	broken   map[int]*occurrence     // by server id; of servers that are not restored yet
-	deaf     map[int]<-chan struct{} // by client id; closed when the client hears again
-	err      error                   // the first reason why a fault could not be caused
+	mu     sync.Mutex              // guards the fields below, and Random
+	broken map[int]*occurrence     // by server id; of servers that are not restored yet
+	deaf   map[int]<-chan struct{} // by client id; closed when the client hears again
+	err    error                   // the first reason why a fault could not be caused
 }
 
 type occurrence struct {
@@ -65,7 +64,7 @@ type occurrence struct {
 
 // New returns an injector that has not started.
 func New(c Config) *Injector {
-	return &Injector{Config: c, broken: map[int]*occurrence{}, deaf: map[int]<-chan struct{}{}}
+	return &Injector{Config: c, awaiting: make(chan *occurrence), broken: map[int]*occurrence{}, deaf: map[int]<-chan struct{}{}}
 }
 
 // Start begins the schedule. The caller ends it with Finish.
@@ -119,7 +118,9 @@ func (in *Injector) conclude(ctx context.Context, o *occurrence, err error) {
 	case errors.Is(err, errMissed):
 		in.Log.Note(in.Recorder.MissedFault)
 	case err != nil && ctx.Err() == nil:
-		in.fail(fmt.Errorf("fault `%s`: %w", o.Fault, err))
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.err = cmp.Or(in.err, fmt.Errorf("fault `%s`: %w", o.Fault, err))
 	}
 }
 
@@ -149,45 +150,24 @@ func (in *Injector) strikeSome(ctx context.Context, o *occurrence) error {
 const longHold = 100 * time.Millisecond
 
 func (in *Injector) awaitHolder(ctx context.Context, o *occurrence) error {
-	in.mu.Lock()
-	in.awaiting = append(in.awaiting, o)
-	in.mu.Unlock()
-	timer := time.NewTimer(faultPatience)
-	defer timer.Stop()
 	select {
-	case <-o.struck:
+	case in.awaiting <- o:
+		<-o.struck // Finish must wait for that
 		return nil
-	case <-timer.C:
+	case <-time.After(faultPatience):
 	case <-ctx.Done():
 	}
-	if in.giveUp(o) {
-		return errMissed
-	}
-	<-o.struck // a client is meeting it, and Finish must wait for that
-	return nil
-}
-
-// giveUp removes a fault from awaiting. It returns false if a holder has met the fault already.
-func (in *Injector) giveUp(o *occurrence) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	i := slices.Index(in.awaiting, o)
-	if i >= 0 {
-		in.awaiting = slices.Delete(in.awaiting, i, i+1)
-	}
-	return i >= 0
+	return errMissed
 }
 
 // meet lets the fault that has waited for a holder for longest happen to a client that begins to hold.
 func (in *Injector) meet(ctx context.Context, c *pool.Client) {
-	in.mu.Lock()
-	if len(in.awaiting) == 0 {
-		in.mu.Unlock()
+	var o *occurrence
+	select {
+	case o = <-in.awaiting:
+	default:
 		return
 	}
-	o := in.awaiting[0]
-	in.awaiting = in.awaiting[1:]
-	in.mu.Unlock()
 	defer close(o.struck)
 	happen := in.aim(o, []*pool.Client{c})
 	strike := func() { in.conclude(ctx, o, happen(ctx)) }
@@ -237,13 +217,6 @@ func (in *Injector) strike(ctx context.Context, o *occurrence, targets []*pool.C
 	return nil
 }
 
-func targetOf(ids []int) string {
-	if len(ids) == 1 {
-		return fmt.Sprintf("client %d", ids[0])
-	}
-	return fmt.Sprintf("%d clients", len(ids))
-}
-
 // deafen makes clients ignore requests of other clients until the time of the fault is over. It does not wait for that.
 func (in *Injector) deafen(ctx context.Context, o *occurrence, targets []*pool.Client) {
 	over := make(chan struct{})
@@ -268,7 +241,11 @@ func (in *Injector) deafen(ctx context.Context, o *occurrence, targets []*pool.C
 
 func (in *Injector) begin(o *occurrence, targets []*pool.Client) {
 	ids := list.Map(targets, func(c *pool.Client) int { return c.ID })
-	in.beginAt(in.Pool.Since(), o, targetOf(ids), ids)
+	target := fmt.Sprintf("%d clients", len(ids))
+	if len(ids) == 1 {
+		target = fmt.Sprintf("client %d", ids[0])
+	}
+	in.beginAt(in.Pool.Since(), o, target, ids)
 }
 
 func (in *Injector) beginAt(at time.Duration, o *occurrence, target string, clients []int) {
@@ -281,16 +258,11 @@ func (in *Injector) end(o *occurrence) {
 	in.Log.Note(func(at time.Duration) { in.Recorder.FaultEnded(o.id, at) })
 }
 
-func (in *Injector) fail(err error) {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.err == nil {
-		in.err = err
-	}
-}
-
 // Hold returns the hold of clients while faults happen. Clients that no fault hits hold as usual.
 func (in *Injector) Hold(usual pool.HoldFunc) pool.HoldFunc {
+	if len(in.Schedule) == 0 {
+		return usual
+	}
 	return func(ctx context.Context, c *pool.Client, l *pool.Life, asked <-chan struct{}) error {
 		c.Enter(pool.InHold)
 		defer c.Enter(pool.InStep)

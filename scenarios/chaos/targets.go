@@ -1,10 +1,10 @@
 package chaos
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
@@ -33,5 +33,5 @@ func fits(c *pool.Client, whom string) bool {
 }
 
 func clientsThat(p *pool.Pool, whom string) []*pool.Client {
-	return slices.DeleteFunc(slices.Clone(p.Clients), func(c *pool.Client) bool { return !fits(c, whom) })
+	return list.Where(p.Clients, func(c *pool.Client) bool { return fits(c, whom) })
 }

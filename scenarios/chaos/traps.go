@@ -6,64 +6,44 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/scenarios/pool"
 )
 
+// trap waits until a trap has fired, and returns the client that it caught; nil if it has not fired when ctx ends.
+type trap func(ctx context.Context) *pool.Client
+
 // setTraps sets the traps of a fault at an operation: one for the first of the clients that sends it, or one for each client
 // if the fault hits all.
-func setTraps(o *occurrence, clients []*pool.Client) []*clientTrap {
-	apart := [][]*pool.Client{clients}
-	if o.Whom == faults.All {
-		apart = slices.Collect(slices.Chunk(clients, 1))
+func setTraps(o *occurrence, clients []*pool.Client) []trap {
+	if o.Whom != faults.All {
+		return []trap{setTrap(o, clients...)}
 	}
-	var traps []*clientTrap
-	for _, among := range apart {
-		traps = append(traps, setTrap(o, among))
-	}
-	return traps
+	return list.Map(clients, func(c *pool.Client) trap { return setTrap(o, c) })
 }
 
 // caught waits up to faultPatience until the traps have fired, and returns the clients that they caught.
-func caught(ctx context.Context, traps []*clientTrap) []*pool.Client {
+func caught(ctx context.Context, traps []trap) []*pool.Client {
 	ctx, cancel := context.WithTimeout(ctx, faultPatience)
 	defer cancel()
-	var targets []*pool.Client
-	for _, trap := range traps {
-		if c := trap.await(ctx); c != nil {
-			targets = append(targets, c)
-		}
-	}
-	return targets
+	caught := list.Map(traps, func(t trap) *pool.Client { return t(ctx) })
+	return slices.DeleteFunc(caught, func(c *pool.Client) bool { return c == nil })
 }
 
-type clientTrap struct {
-	*ensemble.Trap
-	clients map[*ensemble.Link]*pool.Client
-}
-
-func setTrap(o *occurrence, among []*pool.Client) *clientTrap {
-	t := &clientTrap{clients: map[*ensemble.Link]*pool.Client{}}
-	var links []*ensemble.Link
-	for _, c := range among {
-		link := c.Present().Link
-		links = append(links, link)
-		t.clients[link] = c
-	}
+func setTrap(o *occurrence, among ...*pool.Client) trap {
+	links := list.Map(among, func(c *pool.Client) *ensemble.Link { return c.Present().Link })
 	op, _ := wire.OpcodeNamed(o.Before + o.After)
-	t.Trap = ensemble.CutFirst(links, op, o.After != "")
-	return t
-}
-
-// await returns the client that the trap caught; nil if the trap has not fired when ctx ends.
-func (t *clientTrap) await(ctx context.Context) *pool.Client {
-	select {
-	case <-t.Fired():
-	case <-ctx.Done():
-		if t.Disarm() {
-			return nil
+	t := ensemble.CutFirst(links, op, o.After != "")
+	return func(ctx context.Context) *pool.Client {
+		select {
+		case <-t.Fired():
+		case <-ctx.Done():
+			if t.Disarm() {
+				return nil
+			}
+			<-t.Fired()
 		}
-		<-t.Fired()
+		return among[slices.Index(links, t.Victim())]
 	}
-	return t.clients[t.Victim()]
 }

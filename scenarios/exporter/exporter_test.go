@@ -27,7 +27,7 @@ func exported(t *testing.T, variant string) *Exporter {
 // second is the state of a measurement after a number of operations.
 func second(variant string, operations int64) runner.Live {
 	return runner.Live{
-		Measured: runner.Measured{Scenario: "lock-contention", Recipe: "lock", Variant: variant, Clients: 50, Repeat: 1}, Phase: "handoff",
+		Scenario: "lock-contention", Recipe: "lock", Variant: variant, Clients: 50, Repeat: 1, Phase: "handoff",
 		Totals:      recorder.Totals{Operations: operations, Notifications: 50 * operations, Requests: 5 * operations, FailedRequests: 1, FailedOperations: 2},
 		LastSeconds: recorder.LastSeconds{Length: time.Second, Second: recorder.Second{LargestHerd: 49, P99: 2 * time.Millisecond}},
 	}

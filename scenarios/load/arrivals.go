@@ -31,7 +31,9 @@ type Arrivals struct {
 	most     int64         // the largest backlog since the last report
 	nonEmpty time.Duration // since when the backlog has arrivals
 	free     []chan time.Duration
-	until    time.Duration // arrivals after this time do not come
+	start    time.Duration // when the window opened
+	until    time.Duration // when it closed; arrivals after this time do not come
+	limit    *time.Timer   // ends the serving of the backlog after the window; nil before
 	ended    bool
 	dropped  int64         // arrivals of the window that were given up
 	opened   chan struct{} // closed when the window opens, which may make the next arrival due earlier
@@ -67,7 +69,13 @@ func (a *Arrivals) Start(ctx context.Context, sequence func(start time.Duration)
 	ctx, cancel := context.WithCancel(ctx)
 	var pacing sync.WaitGroup
 	pacing.Go(func() { a.pace(ctx) })
-	return func() { cancel(); pacing.Wait() }
+	return func() {
+		cancel()
+		pacing.Wait()
+		if a.limit != nil {
+			a.limit.Stop()
+		}
+	}
 }
 
 // finely is the part of a wait that is slept precisely. It is longer than the delay of a timer of the Go runtime.
@@ -123,49 +131,43 @@ func (a *Arrivals) Begin(ctx context.Context, c *pool.Client, _ int) bool {
 	if mine.begun > 0 {
 		return true
 	}
-	due, waits, ok := a.take(mine.hand)
-	if !ok {
+	a.ask(mine.hand)
+	freed := a.since()
+	select {
+	case due, ok := <-mine.hand:
+		if ok {
+			mine.due, mine.begun = due, a.since()
+			mine.lateness = mine.begun - max(freed, due)
+		}
+		return ok
+	case <-ctx.Done():
 		return false
 	}
-	freed := a.since()
-	if waits {
-		select {
-		case due, ok = <-mine.hand:
-		case <-ctx.Done():
-			return false
-		}
-		if !ok {
-			return false
-		}
-	}
-	mine.due, mine.begun = due, a.since()
-	mine.lateness = mine.begun - max(freed, due)
-	return true
 }
 
 // WindowOpened implements [Turns]. The levels of a changing rate begin at the moment of the window.
 func (a *Arrivals) WindowOpened(at time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.start = at
 	a.waiting.endWarmUp(at)
 	a.next = a.coming.endWarmUp(at)
 	close(a.opened)
 }
 
-// take returns the due time of the first arrival in the backlog. If the backlog is empty, waits is true, and the client
-// receives the due time from hand. ok is false if no arrival comes any more.
-func (a *Arrivals) take(hand chan time.Duration) (due time.Duration, waits, ok bool) {
+// ask lets hand receive the due time of the first arrival in the backlog, or else of the next one. It closes hand if no arrival
+// comes any more.
+func (a *Arrivals) ask(hand chan time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case a.backlog > 0:
 		a.backlog--
-		return a.waiting.next(), false, true
+		hand <- a.waiting.next()
 	case a.ended:
-		return 0, false, false
+		close(hand)
 	default:
 		a.free = append(a.free, hand)
-		return 0, true, true
 	}
 }
 
@@ -190,53 +192,42 @@ func (a *Arrivals) Arrived(at time.Duration) int64 {
 	return a.coming.count - 1 // without the next one
 }
 
-// LastDue ends the arrivals at the end of the window, which has just passed. Faults may be undone only later.
-func (a *Arrivals) LastDue(end time.Duration) {
+// WindowClosed implements [Turns]. No arrival comes after the window, although faults may be undone only later. If clients do not
+// serve the backlog in as much time as the window lasted, it is dropped: a burst at the end of the window could otherwise take hours.
+func (a *Arrivals) WindowClosed(at time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.releaseLocked(end)
-	a.until = end
-}
-
-// Finish ends the arrivals when the window has ended and all faults are undone. If the backlog has not been empty since the
-// first half of the window, the load was beyond the clients' capacity, and Finish drops the backlog.
-func (a *Arrivals) Finish(start, end time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.endLocked()
-	if a.backlog > 0 && a.nonEmpty < start+(end-start)/2 {
-		a.dropBacklog(start, end)
-	}
-}
-
-// GiveUp drops the backlog. It is called when clients have not served it in as much time after the window as the window
-// lasted: a burst at its end could otherwise take hours.
-func (a *Arrivals) GiveUp(start, end time.Duration) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.dropBacklog(start, end)
+	a.releaseLocked(at)
+	a.until = at
+	a.limit = time.AfterFunc(at-a.start, func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.dropBacklog()
+	})
 }
 
 // dropBacklog empties the backlog, and counts its arrivals that were due in the window. The caller holds the mutex.
-func (a *Arrivals) dropBacklog(start, end time.Duration) {
+func (a *Arrivals) dropBacklog() {
 	for ; a.backlog > 0; a.backlog-- {
-		if due := a.waiting.next(); start <= due && due <= end {
+		if a.inWindow(a.waiting.next()) {
 			a.dropped++
 		}
 	}
 }
 
+func (a *Arrivals) inWindow(due time.Duration) bool { return a.start <= due && due <= a.until }
+
 // Left returns how many arrivals of the window were given up before a client began them, and how many clients are still
 // serving one when a load with faults has ended: they wait for an event that cannot come.
-func (a *Arrivals) Left(start, end time.Duration) (givenUp, serving int64) {
+func (a *Arrivals) Left() (givenUp, serving int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, s := range a.serving {
-		if s.begun > 0 && start <= s.due && s.due <= end {
+		if s.begun > 0 && a.inWindow(s.due) {
 			serving++
 		}
 	}
-	a.dropBacklog(start, end)
+	a.dropBacklog()
 	return a.dropped, serving
 }
 
@@ -247,19 +238,19 @@ func (a *Arrivals) Idle() bool {
 	return len(a.free) == len(a.serving)
 }
 
-// End implements [Turns].
+// End implements [Turns]. If the backlog has not been empty since the first half of the window, the load was beyond the clients'
+// capacity, and End drops the backlog.
 func (a *Arrivals) End() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.endLocked()
-}
-
-func (a *Arrivals) endLocked() {
 	a.ended = true
 	for _, hand := range a.free {
 		close(hand)
 	}
 	a.free = nil
+	if a.backlog > 0 && a.nonEmpty < a.start+(a.until-a.start)/2 {
+		a.dropBacklog()
+	}
 }
 
 // Ending implements [Turns].
@@ -269,13 +260,13 @@ func (a *Arrivals) Ending() bool {
 	return a.ended
 }
 
-// TakeServed appends the arrivals that were served since the last call.
-func (a *Arrivals) TakeServed(dst []recorder.Served) []recorder.Served {
+// TakeServed returns the arrivals that were served since the last call.
+func (a *Arrivals) TakeServed() []recorder.Served {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	dst = append(dst, a.served...)
-	a.served = a.served[:0]
-	return dst
+	served := a.served
+	a.served = nil
+	return served
 }
 
 // Report returns the largest backlog since the last call, and when it was last empty.

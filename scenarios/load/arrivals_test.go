@@ -71,17 +71,17 @@ func (b *bench) run(ctx context.Context, start time.Duration) (served []recorder
 	}
 	time.Sleep(end - b.since())
 	b.last = b.Report(end)
-	b.LastDue(end)
-	limit := time.AfterFunc(end-start, func() { b.GiveUp(start, end) })
+	b.start = start
+	b.WindowClosed(end)
 	time.Sleep(b.restored)
-	b.Finish(start, end)
+	b.End()
 	b.working.Wait()
-	limit.Stop()
-	givenUp, serving := b.Left(start, end)
+	b.limit.Stop()
+	givenUp, serving := b.Left()
 	if serving > 0 {
 		panic("a client still serves an arrival")
 	}
-	return b.TakeServed(nil), givenUp
+	return b.TakeServed(), givenUp
 }
 
 // A load below the capacity serves each arrival when it is due.
@@ -234,7 +234,7 @@ func TestFailedStepKeepsItsArrival(t *testing.T) {
 			t.Errorf("after the failure, the client serves %+v, want %+v", b.serving0(), first)
 		}
 		b.Completed(c)
-		if served := b.TakeServed(nil); len(served) != 1 || served[0].Done-served[0].Due < 1900*time.Millisecond {
+		if served := b.TakeServed(); len(served) != 1 || served[0].Done-served[0].Due < 1900*time.Millisecond {
 			t.Errorf("served %+v, want one with the time of the failure in it", served)
 		}
 	})
@@ -249,7 +249,7 @@ func TestLatenessIsMeasured(t *testing.T) {
 		go func() { time.Sleep(130 * time.Millisecond); b.release(b.since()) }() // due at 100 ms
 		b.Begin(t.Context(), b.clients[0], 0)
 		b.Completed(b.clients[0])
-		if got := b.TakeServed(nil)[0]; got.Lateness != 30*time.Millisecond || got.Done-got.Due != 30*time.Millisecond {
+		if got := b.TakeServed()[0]; got.Lateness != 30*time.Millisecond || got.Done-got.Due != 30*time.Millisecond {
 			t.Errorf("late by %s, with a response time of %s, want 30ms for both", got.Lateness, got.Done-got.Due)
 		}
 	})

@@ -20,6 +20,8 @@ type Turns interface {
 	Begin(ctx context.Context, c *pool.Client, taken int) bool
 	// WindowOpened is called when the warm-up is over, with the moment at which the window began.
 	WindowOpened(at time.Duration)
+	// WindowClosed is called when the window has ended, with the moment of its end.
+	WindowClosed(at time.Duration)
 	// Completed is called when a client has taken a step.
 	Completed(c *pool.Client)
 	// End keeps clients from beginning another step, except for steps for which other clients or arrivals wait.
@@ -64,6 +66,9 @@ func (r *Rounds) Begin(_ context.Context, _ *pool.Client, done int) bool {
 
 // WindowOpened implements [Turns].
 func (*Rounds) WindowOpened(time.Duration) {}
+
+// WindowClosed implements [Turns].
+func (*Rounds) WindowClosed(time.Duration) {}
 
 // Completed implements [Turns].
 func (r *Rounds) Completed(*pool.Client) {

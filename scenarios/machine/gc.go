@@ -20,43 +20,48 @@ const (
 	tuneInterval = 100 * time.Millisecond
 )
 
-// GCTuning bounds the garbage of a measurement by the memory that is really in use.
+// TuneCollector bounds the garbage of a measurement with a number of clients by the memory that is really in use, until stop is
+// called. The user's own percentage (GOGC) is the upper bound. If the user has turned the collector off, it stays off.
 //
 // The collector starts when the heap has doubled. It counts the client library's buffers as a part of the heap, 3 MB for
 // each session, although almost none of that is resident: with 4,000 sessions it would let 12 GB of garbage pile up.
-// GCTuning sets the percentage so that a collection starts when the garbage reaches half of the heap without these
-// buffers.
+// TuneCollector sets the percentage so that a collection starts when the garbage reaches half of the heap without these
+// buffers. The percentage is a setting of the whole process. A process runs one measurement at a time.
 //
-// The percentage is a setting of the whole process. A process runs one measurement at a time.
-type GCTuning struct {
-	usual  int // the percentage before and after the measurement
-	cancel chan struct{}
-	done   sync.WaitGroup
-}
-
-// TuneCollector starts to bound the garbage of a measurement with a number of clients. The user's own percentage (GOGC) is
-// the upper bound. If the user has turned the collector off, it stays off.
-func TuneCollector(clients int) *GCTuning {
-	t := &GCTuning{usual: debug.SetGCPercent(100), cancel: make(chan struct{})}
-	debug.SetGCPercent(t.usual)
-	if t.usual > 0 {
-		t.done.Go(func() { t.follow(uint64(clients) * ensemble.SessionBuffers) })
+// stop restores the usual percentage and returns the measurement's memory to the operating system, so that the next
+// measurement starts with as little as the first one.
+//
+// Note: a collection alone is not enough. The runtime would reuse the buffers of these sessions for the next ones and fill
+// them with zeros, which makes 3 MB resident for each session. New memory from the operating system is already zero, so that
+// the runtime does not touch it.
+func TuneCollector(clients int) (stop func()) {
+	usual := debug.SetGCPercent(100)
+	debug.SetGCPercent(usual)
+	done := make(chan struct{})
+	var following sync.WaitGroup
+	if usual > 0 {
+		following.Go(func() { follow(uint64(clients)*ensemble.SessionBuffers, usual, done) })
 	}
-	return t
+	return func() {
+		close(done)
+		following.Wait()
+		debug.SetGCPercent(usual)
+		debug.FreeOSMemory()
+	}
 }
 
-func (t *GCTuning) follow(reserved uint64) {
+func follow(reserved uint64, usual int, done <-chan struct{}) {
 	tick := time.NewTicker(tuneInterval)
 	defer tick.Stop()
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	for set := t.usual; ; {
+	for set := usual; ; {
 		metrics.Read(live)
-		if percent := gcPercent(live[0].Value.Uint64(), reserved, t.usual); percent != set {
+		if percent := gcPercent(live[0].Value.Uint64(), reserved, usual); percent != set {
 			debug.SetGCPercent(percent)
 			set = percent
 		}
 		select {
-		case <-t.cancel:
+		case <-done:
 			return
 		case <-tick.C:
 		}
@@ -68,17 +73,4 @@ func gcPercent(live, reserved uint64, usual int) int {
 	used := live - min(live, reserved)
 	garbage := max(used/usedPerGarbage, MinGarbage)
 	return max(1, int(min(100*garbage/max(live, 1), uint64(usual))))
-}
-
-// Stop restores the usual percentage and returns the measurement's memory to the operating system, so that the next
-// measurement starts with as little as the first one.
-//
-// Note: a collection alone is not enough. The runtime would reuse the buffers of these sessions for the next ones and fill
-// them with zeros, which makes 3 MB resident for each session. New memory from the operating system is already zero, so that
-// the runtime does not touch it.
-func (t *GCTuning) Stop() {
-	close(t.cancel)
-	t.done.Wait()
-	debug.SetGCPercent(t.usual)
-	debug.FreeOSMemory()
 }

@@ -36,7 +36,7 @@ func TestGCPercent(t *testing.T) {
 func TestCollectorIsRestored(t *testing.T) {
 	for _, usual := range []int{70, -1} {
 		before := debug.SetGCPercent(usual)
-		TuneCollector(4000).Stop()
+		TuneCollector(4000)()
 		if got := debug.SetGCPercent(before); got != usual {
 			t.Errorf("the percentage was %d before and %d after", usual, got)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // Parallel bounds how many sessions are opened, fenced or closed at once. It paces the connection storm of a large
@@ -26,61 +27,57 @@ const connectShown = 2 * time.Second
 // and reports how many are. The caller ends it with stop.
 func (p *Pool) watchConnecting(at Config, cancel context.CancelCauseFunc) (stop func()) {
 	patience := ConnectTimeout + time.Duration(at.Size)*joinAllowance
-	shown := time.NewTicker(connectShown)
-	unstuck := WhileGrowing(p.ready.Load, Growth{Patience: patience, shown: shown.C,
-		show: func(done int64) {
-			if at.Connecting != nil {
-				at.Connecting(int(done), len(p.Clients))
-			}
-		},
-		Stuck: func(done int64) {
-			cancel(fmt.Errorf("%d of %d sessions are established, and no further one within %s "+
-				"(do the servers allow so many from one address? see maxClientCnxns)", done, len(p.Clients), patience))
-		},
+	unshown := Every(connectShown, func() bool {
+		if at.Connecting != nil {
+			at.Connecting(int(p.ready.Load()), len(p.Clients))
+		}
+		return at.Connecting != nil
 	})
-	return func() { unstuck(); shown.Stop() }
+	unstuck := WhileGrowing(p.ready.Load, patience, func(done int64) {
+		cancel(fmt.Errorf("%d of %d sessions are established, and no further one within %s "+
+			"(do the servers allow so many from one address? see maxClientCnxns)", done, len(p.Clients), patience))
+	})
+	return func() { unstuck(); unshown() }
 }
 
-// Growth configures [WhileGrowing].
-type Growth struct {
-	Patience time.Duration
-	shown    <-chan time.Time // when show is called; nil means never
-	show     func(n int64)
-	Stuck    func(n int64) // called once when the number has not grown for the patience, after up to twice that time
-}
-
-// WhileGrowing watches a number in a goroutine of its own, until stop is called. stop waits for that goroutine.
-func WhileGrowing(number func() int64, g Growth) (stop func()) {
-	done := make(chan struct{})
+// WhileGrowing watches a number until stop is called, see [Every]. It calls stuck once when the number has not grown for the
+// patience, after up to twice that time.
+func WhileGrowing(number func() int64, patience time.Duration, stuck func(n int64)) (stop func()) {
 	last := number()
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		ticker := time.NewTicker(g.Patience)
+	return Every(patience, func() bool {
+		now := number()
+		if now == last {
+			stuck(now)
+			return false
+		}
+		last = now
+		return true
+	})
+}
+
+// Every calls do at intervals in a goroutine of its own, until do returns false or stop is called. stop waits for that goroutine.
+func Every(interval time.Duration, do func() bool) (stop func()) {
+	done := make(chan struct{})
+	var working sync.WaitGroup
+	working.Go(func() {
+		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		for {
 			select {
 			case <-done:
 				return
-			case <-g.shown:
-				g.show(number())
 			case <-ticker.C:
-				now := number()
-				if now == last {
-					g.Stuck(now)
+				if !do() {
 					return
 				}
-				last = now
 			}
 		}
 	})
-	return func() { close(done); watching.Wait() }
+	return func() { close(done); working.Wait() }
 }
 
 // Connection returns how long the pool's sessions took to be established, from the pool's epoch and each by itself.
 func (p *Pool) Connection() *results.Connect {
-	var each []time.Duration
-	for _, c := range p.Clients {
-		each = append(each, c.established)
-	}
+	each := list.Map(p.Clients, func(c *Client) time.Duration { return c.established })
 	return &results.Connect{Total: p.connected, Each: results.NewHistogram(each)}
 }

@@ -51,7 +51,7 @@ func TestWhileGrowing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int64
 		stuck := make(chan int64, 1)
-		stop := WhileGrowing(n.Load, Growth{Patience: time.Hour, Stuck: func(n int64) { stuck <- n }})
+		stop := WhileGrowing(n.Load, time.Hour, func(n int64) { stuck <- n })
 		for range 5 {
 			time.Sleep(time.Hour - time.Minute)
 			n.Add(1)

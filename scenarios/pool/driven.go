@@ -100,9 +100,6 @@ func (s drivenSession) Fence() error {
 // Close implements [OwnSession]. A driver that does not answer is ended at the end of the measurement.
 func (s drivenSession) Close() { _ = inTime(s.Client.Close) }
 
-// unusable is the connection of a handle on a session that is in a driver: nothing can be sent on it.
-type unusable struct{ session.Conn }
-
 // openSession opens the session of the client's present life: in the driver if there is one, and in a tunnel if the
 // scenario has one for any of its variants.
 func (c *Client) openSession(ctx context.Context, at Config) (s *session.Session, driven variants.Caller, err error) {
@@ -120,7 +117,8 @@ func (c *Client) openSession(ctx context.Context, at Config) (s *session.Session
 	}
 	if at.Driver != nil {
 		d, err := c.openDriven(ctx, at)
-		return session.NewMonitoredSession(unusable{}, c.Monitor), d, err
+		unusable := struct{ session.Conn }{} // the session is in the driver
+		return session.NewMonitoredSession(unusable, c.Monitor), d, err
 	}
 	conn, err := ensemble.OpenSession(ctx, config)
 	if err != nil {
@@ -178,12 +176,4 @@ func StartDriver(ctx context.Context, r variants.Recipe, v variants.Variant) (*d
 	}
 	slices.Sort(took)
 	return d, &results.Driver{Program: path.Base(v.Driver.Program), PipeP50: took[pings/2], PipeP99: took[pings*99/100]}, nil
-}
-
-// CloseDriver ends a driver, which may be nil.
-func CloseDriver(d *drivers.Process) error {
-	if d == nil {
-		return nil
-	}
-	return d.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
 )
@@ -54,12 +55,12 @@ func FenceAll(ctx context.Context, clients []*Client, zxid int64) error {
 // if its thread did not run all that time while the thread that pings did. So this is for libraries that are known to stand
 // still, see [variants.Driver].
 func (p *Pool) Standing(ctx context.Context) []*Client {
-	before := p.waits()
+	before := list.Map(p.Clients, (*Client).waits)
 	waiting := p.allAtRest()
 	if len(waiting) == 0 || p.FenceWaiting(ctx) != nil {
 		return nil
 	}
-	if !slices.Equal(p.allAtRest(), waiting) || !slices.Equal(p.waits(), before) {
+	if !slices.Equal(p.allAtRest(), waiting) || !slices.Equal(list.Map(p.Clients, (*Client).waits), before) {
 		return nil
 	}
 	return waiting
@@ -72,14 +73,6 @@ func (p *Pool) FenceWaiting(ctx context.Context) error {
 		return p.awaitPings(ctx)
 	}
 	return p.Fence(ctx)
-}
-
-func (p *Pool) waits() []int64 {
-	var all []int64
-	for _, c := range p.Clients {
-		all = append(all, c.waits())
-	}
-	return all
 }
 
 // allAtRest returns the clients that have not taken all their steps. It returns none if one of them is not at rest or a
@@ -160,7 +153,7 @@ func (p *Pool) Refresh(ctx context.Context) error {
 		return err
 	}
 	for {
-		before := p.notified()
+		before := list.Map(p.Clients, (*Client).notified)
 		err := p.Each(func(c *Client) error {
 			if r, ok := c.Participant.(variants.Refresher); ok {
 				return r.Refresh(ctx)
@@ -173,16 +166,10 @@ func (p *Pool) Refresh(ctx context.Context) error {
 		if err := p.Fence(ctx); err != nil {
 			return err
 		}
-		if p.notified() == before {
+		if slices.Equal(list.Map(p.Clients, (*Client).notified), before) {
 			return nil
 		}
 	}
 }
 
-func (p *Pool) notified() int {
-	var total int
-	for _, c := range p.Clients {
-		total += c.Ledger.Notified()
-	}
-	return total
-}
+func (c *Client) notified() int { return c.Ledger.Notified() }

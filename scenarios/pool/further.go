@@ -3,7 +3,6 @@ package pool
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -15,12 +14,7 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// furtherSessions are the sessions that a participant has opened in one life beside its first one and has not closed yet.
-type furtherSessions struct {
-	mu   sync.Mutex
-	open map[*furtherSession]bool
-}
-
+// furtherSession is a session that a participant has opened in one life beside its first one.
 type furtherSession struct {
 	conn     goSession
 	link     *ensemble.Link
@@ -36,22 +30,15 @@ func (c *Client) dial(l *Life, at Config) variants.DialFunc {
 		if err != nil {
 			return nil, nil, err
 		}
-		hangUp := func() { l.further.close(ctx, s) }
+		hangUp := func() { l.hangUp(ctx, s) }
 		return session.NewMonitoredSession(unwatched{s.conn.Conn}, s.monitor), hangUp, nil
 	}
 }
 
 // openFurther opens a further session. It gives up when the first one is lost.
 func (l *Life) openFurther(ctx context.Context, servers []ensemble.Server, timeout time.Duration) (*furtherSession, error) {
-	opening, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-l.Monitor.Lost():
-			cancel(session.ErrSessionLost)
-		case <-opening.Done():
-		}
-	}()
+	opening, cancel := whileAlive(ctx, l.Monitor, func() error { return session.ErrSessionLost })
+	defer cancel()
 	s := &furtherSession{link: l.Link.Further(), monitor: session.NewMonitor(ensemble.SessionTimeout)}
 	conn, err := ensemble.OpenSession(opening,
 		ensemble.SessionConfig{Servers: servers, Timeout: timeout, Link: s.link, Observe: s.monitor.Observe})
@@ -63,7 +50,7 @@ func (l *Life) openFurther(ctx context.Context, servers []ensemble.Server, timeo
 	s.monitor.SetTimeout(s.link.Ledger().SessionTimeout())
 	s.monitor.Guard(s.conn)
 	s.survives = context.AfterFunc(l.dead, s.monitor.Lose) //nolint:contextcheck // l.dead is the life's
-	l.further.add(s)
+	l.further.Store(s, nil)
 	return s, nil
 }
 
@@ -99,28 +86,14 @@ func (s *furtherSession) end(ctx context.Context) {
 	})
 }
 
-func (f *furtherSessions) add(s *furtherSession) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.open == nil {
-		f.open = map[*furtherSession]bool{}
-	}
-	f.open[s] = true
-}
-
-func (f *furtherSessions) close(ctx context.Context, s *furtherSession) {
+func (l *Life) hangUp(ctx context.Context, s *furtherSession) {
 	s.end(ctx)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.open, s)
+	l.further.Delete(s)
 }
 
-func (f *furtherSessions) closeAll(ctx context.Context) {
-	f.mu.Lock()
-	open := slices.Collect(maps.Keys(f.open))
-	f.mu.Unlock()
-	for _, s := range open {
-		f.close(ctx, s)
+func (l *Life) hangUpAll(ctx context.Context) {
+	for s := range l.further.Range {
+		l.hangUp(ctx, s.(*furtherSession))
 	}
 }
 

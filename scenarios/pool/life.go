@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
 )
@@ -24,7 +26,7 @@ type Life struct {
 	calling     atomic.Bool      // the client is in a driver, which has not answered the last call
 	Monitor     *session.Monitor
 	Session     *session.Session
-	further     furtherSessions
+	further     sync.Map // its open sessions besides the first one, each a *furtherSession
 	Log         *variants.Log
 	Participant variants.Participant
 	doomed      atomic.Bool     // a fault has ended its session, which the client may not know yet
@@ -119,18 +121,16 @@ func (c *Client) traffic() wire.Traffic {
 	return total
 }
 
-// Reconnects returns how many times the client's sessions moved to a new connection.
-func (c *Client) Reconnects() int {
+// Examine adds the client's reconnects, unmatched replies and lost sessions to h.
+func (c *Client) Examine(h *results.Health) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.former.reconnects + c.Ledger.Reconnects()
-}
-
-// Unmatched returns how many replies the client's ledgers could not match with requests.
-func (c *Client) Unmatched() int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.former.unmatched + c.Ledger.Unmatched()
+	h.Reconnects += c.former.reconnects + c.Ledger.Reconnects()
+	h.UnmatchedReplies += c.former.unmatched + c.Ledger.Unmatched()
+	h.SessionsLost += c.Number
+	if c.Over() {
+		h.SessionsLost++
+	}
 }
 
 // Present returns the client's life, for other goroutines than the client's own.
@@ -166,13 +166,13 @@ func (c *Client) TakeEvents(dst []variants.Placed, until time.Duration) []varian
 	return c.Log.Take(dst, until)
 }
 
-// TakeNotifications appends the notifications that the client has received since the last call, in all its lives.
-func (c *Client) TakeNotifications(dst []wire.Notification) []wire.Notification {
+// TakeNotifications returns the notifications that the client has received since the last call, in all its lives.
+func (c *Client) TakeNotifications() []wire.Notification {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	dst = append(dst, c.former.notifications...)
+	taken := c.Ledger.TakeNotifications(c.former.notifications)
 	c.former.notifications = nil
-	return c.Ledger.TakeNotifications(dst)
+	return taken
 }
 
 // envBeside returns the environment of a further participant on the client's session. The end of the session is recorded
@@ -187,8 +187,9 @@ func (c *Client) envBeside(env variants.Env, number int) variants.Env {
 	return env
 }
 
-func (c *Client) begin(ctx context.Context, v variants.Variant, at Config) error {
-	asked := time.Now()
+// begin begins the client's present life: it opens the session and lets the client join the recipe.
+func (p *Pool) begin(ctx context.Context, c *Client) error {
+	at, asked := p.config, time.Now()
 	session, driven, err := c.openSession(ctx, at)
 	if err != nil {
 		return err
@@ -211,10 +212,10 @@ func (c *Client) begin(ctx context.Context, v variants.Variant, at Config) error
 		Session: session, Dial: c.dial(life, at), Driven: driven,
 		Root:   at.Root,
 		Record: c.Log.Record, RecordUnless: c.Log.RecordUnless,
-		Hold: func(ctx context.Context, asked <-chan struct{}) error { return c.hold(ctx, c, life, asked) },
+		Hold: func(ctx context.Context, asked <-chan struct{}) error { return p.Hold(ctx, c, life, asked) },
 	}
 	env.Beside = func(number int) variants.Env { return c.envBeside(env, number) }
-	participant, err := v.Join(ctx, env)
+	participant, err := p.variant.Join(ctx, env)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.Participant = participant
@@ -245,7 +246,7 @@ func (p *Pool) Rejoin(ctx context.Context, c *Client) error {
 	c.retire(ctx)
 	for number := c.Number + 1; ; {
 		c.Reborn(NewLife(number, p.Epoch, c.ID, p.config.Calls))
-		err := c.begin(ctx, p.variant, p.config)
+		err := p.begin(ctx, c)
 		if err == nil {
 			return nil
 		}
@@ -257,17 +258,13 @@ func (p *Pool) Rejoin(ctx context.Context, c *Client) error {
 	}
 }
 
-// runOut returns how long servers keep the session of a client that has stopped dead. They look for sessions that have run
-// out once a tick, and a follower may report late to the leader that a session was alive.
-func (p *Pool) runOut(c *Client) time.Duration {
-	return c.Ledger.SessionTimeout() + 2*p.config.Tick
-}
-
+// staysDead returns how much longer servers keep the session of a client that has stopped dead. They look for sessions that have
+// run out once a tick, and a follower may report late to the leader that a session was alive.
 func (p *Pool) staysDead(c *Client) time.Duration {
 	if c.dead.Err() == nil {
 		return 0
 	}
-	return max(p.runOut(c)-time.Since(c.died), 0)
+	return max(c.Ledger.SessionTimeout()+2*p.config.Tick-time.Since(c.died), 0)
 }
 
 const mostReports = 3
@@ -292,7 +289,7 @@ func (p *Pool) Warnings() []string {
 // whose answer may not come.
 func (c *Client) retire(ctx context.Context) {
 	c.Monitor.Dismiss()
-	c.further.closeAll(ctx)
+	c.hangUpAll(ctx)
 	c.kill()
 	if c.Own != nil {
 		go c.Own.Close()
@@ -333,10 +330,5 @@ type Doing struct {
 // Enter records that an activity begins now.
 func (c *Client) Enter(a Activity) { c.doing.Store(&Doing{a, time.Now()}) }
 
-// Does returns the last activity that was entered, or the zero value before the first.
-func (c *Client) Does() Doing {
-	if d := c.doing.Load(); d != nil {
-		return *d
-	}
-	return Doing{}
-}
+// Does returns the last activity that was entered.
+func (c *Client) Does() Doing { return *c.doing.Load() }

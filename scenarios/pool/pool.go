@@ -27,7 +27,6 @@ type HoldFunc func(ctx context.Context, c *Client, l *Life, asked <-chan struct{
 type Client struct {
 	ID     int
 	server ensemble.Server
-	hold   HoldFunc // set by the mode before the first step
 	doing  atomic.Pointer[Doing]
 
 	Settled     atomic.Bool   // the client has held, or completed a step
@@ -66,6 +65,7 @@ type Pool struct {
 	connected time.Duration // from the epoch until all clients have joined
 	left      atomic.Int64  // the number of clients that have left and closed their session
 	closed    bool
+	Hold      HoldFunc // what clients do while they hold; set before the first step
 	config    Config
 	variant   variants.Variant
 
@@ -112,12 +112,13 @@ func Connect(ctx context.Context, at Config, v variants.Variant) (*Pool, error) 
 	p := &Pool{Epoch: time.Now(), Clients: make([]*Client, at.Clients), config: at, variant: v}
 	for i := range p.Clients {
 		p.Clients[i] = &Client{ID: i, server: at.Home(i), Life: NewLife(0, p.Epoch, i, at.Calls)}
+		p.Clients[i].Enter(Outside)
 	}
 	connect, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer p.watchConnecting(at, stop)()
 	err := p.Each(func(c *Client) error {
-		err := c.begin(connect, v, at)
+		err := p.begin(connect, c)
 		if err != nil {
 			stop(c.Explain(err)) // the others stop trying: each would meet the same error
 			return err
@@ -156,13 +157,6 @@ func (c *Client) Explain(err error) error {
 
 // Endless is longer than any load.
 const Endless = 1000 * time.Hour
-
-// SetHold sets what clients do while they hold.
-func (p *Pool) SetHold(hold HoldFunc) {
-	for _, c := range p.Clients {
-		c.hold = hold
-	}
-}
 
 // Counts returns the sum of all sessions' counts, with those of lives that are over.
 func (p *Pool) Counts() wire.Counts {
@@ -207,7 +201,7 @@ func (p *Pool) CloseAll(ctx context.Context) {
 	p.closed = true
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer WhileGrowing(p.left.Load, Growth{Patience: leaveTimeout, Stuck: func(int64) { cancel(); p.closeConns() }})()
+	defer WhileGrowing(p.left.Load, leaveTimeout, func(int64) { cancel(); p.closeConns() })()
 	_ = p.Each(func(c *Client) error {
 		defer p.left.Add(1)
 		var err error
@@ -215,7 +209,7 @@ func (p *Pool) CloseAll(ctx context.Context) {
 			err = c.Participant.Leave(ctx)
 		}
 		c.Monitor.Dismiss()
-		c.further.closeAll(ctx)
+		c.hangUpAll(ctx)
 		if c.Own != nil {
 			c.Own.Close()
 		}

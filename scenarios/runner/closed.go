@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -16,44 +15,26 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-func (m *activeLoad) hold(ctx context.Context, c *pool.Client, l *pool.Life, asked <-chan struct{}) error {
+func (m *measurement) hold(ctx context.Context, c *pool.Client, l *pool.Life, asked <-chan struct{}) error {
 	c.Settled.Store(true)
 	m.held.Add(1)
 	return l.Pause(ctx, asked, m.scenario.Hold)
 }
 
-// holdAmongFaults returns hold, wrapped by the injector if faults happen during the load.
-func (m *activeLoad) holdAmongFaults() pool.HoldFunc {
-	if m.faulty() {
-		return m.injector.Hold(m.hold)
-	}
-	return m.hold
-}
-
-func closedMode(s scenarios.Scenario) mode {
-	if s.Operations > 0 {
-		return operationsMode{}
-	}
-	return durationMode{}
-}
-
-type closed struct{}
-
-func (closed) cost(v variants.Variant) variants.Cost { return v.Free }
-
 // operationsMode lets every client complete a number of operations after a warm-up, with a rest in between, so that the
 // counts belong to whole operations.
-type operationsMode struct{ closed }
+type operationsMode struct{}
 
-func (operationsMode) rehearsal(m *measurement) bool {
-	m.scenario.WarmUp, m.atMost = 0, rehearsalLength
+func (operationsMode) rehearsal(s *scenarios.Scenario) bool {
+	s.WarmUp = 0 // see rounds for the operations
 	return true
 }
 
 func (operationsMode) run(ctx context.Context, m *measurement) (observation, error) {
-	m.pool.SetHold(m.holdAmongFaults())
+	m.pool.Hold = m.injector.Hold(m.hold)
 	if m.scenario.WarmUp > 0 {
-		if err := m.loop(ctx, m.rounds(0), m.warmUp); err != nil {
+		warmUp := func(ctx context.Context) error { return pool.Sleep(ctx, m.scenario.WarmUp) }
+		if err := m.loop(ctx, m.rounds(0), warmUp); err != nil {
 			return observation{}, err
 		}
 	}
@@ -76,66 +57,70 @@ func (operationsMode) run(ctx context.Context, m *measurement) (observation, err
 // durationMode lets every client loop and cuts the window out of the running load. A load that started and ended with the
 // window would mix the steady state with clients that start one after another and finish one after another. The cross-check
 // covers the whole load, which begins and ends at rest.
-type durationMode struct{ closed }
+//
+// In an open load, no operation arrives after the window, and clients serve the backlog. They may take as long as the window for
+// it. If the load was beyond their capacity, the backlog is dropped.
+type durationMode struct{}
 
-func (durationMode) rehearsal(m *measurement) bool {
-	m.scenario.Stages = nil // the highest stage's rate and number of clients stay
-	m.scenario.WarmUp, m.scenario.Duration = 0, min(m.scenario.Duration, rehearsalLength)
+// rehearsal lets all clients loop even if the load is open: at a low rate, servers would get too few requests to warm up.
+func (durationMode) rehearsal(s *scenarios.Scenario) bool {
+	s.Mode, s.Stages = scenarios.Closed, nil // the highest stage's number of clients stays
+	s.WarmUp, s.Duration = 0, min(s.Duration, rehearsalLength)
 	return true
 }
 
 func (durationMode) run(ctx context.Context, m *measurement) (o observation, err error) {
-	run := ctx
-	m.pool.SetHold(m.holdAmongFaults())
+	m.pool.Hold = m.injector.Hold(m.hold)
 	if o.begin, err = m.firstSnapshot(ctx); err != nil {
 		return observation{}, err
 	}
-	turns := m.loopTurns()
-	err = m.loop(ctx, turns, func(ctx context.Context) error {
-		if _, _, err := m.cutWindow(run, ctx, turns, &o); err != nil {
+	turns, stop := m.loopTurns(ctx)
+	defer stop()
+	err = m.loop(ctx, turns, func(loop context.Context) error {
+		if err := m.cutWindow(ctx, loop, turns, &o); err != nil {
 			return err
 		}
-		return m.injector.Finish(ctx)
+		return m.injector.Finish(loop)
 	})
 	if err != nil {
 		return observation{}, err
+	}
+	if m.isOpen() {
+		o.unserved.GivenUp, o.unserved.Begun = m.arrivals.Left()
 	}
 	o.end, err = m.snapshotAtRest(ctx)
 	return o, err
 }
 
-// cutWindow cuts the window out of a running load, after the warm-up, and returns when it began and ended. The schedule of faults
-// begins with the window. run is the context of the whole run, and ctx is the context of the load. If one of them ends, the window
-// ends too, so that the part until then can be kept. If a breach is expected and the load has failed, the window stays open, and
-// [activeLoad.endByBreach] decides.
-func (m *activeLoad) cutWindow(run, ctx context.Context, turns load.Turns, o *observation) (start, end time.Duration, err error) {
-	if err := m.warmUp(ctx); err != nil {
-		return 0, 0, err
+func (m *measurement) isOpen() bool { return m.scenario.Mode == scenarios.Open }
+
+// cutWindow cuts the window out of a running load, after the warm-up. The schedule of faults begins with the window. run is the
+// context of the whole run, and ctx is the context of the load. If one of them ends, the window ends too, so that the part until
+// then can be kept. If a breach is expected and the load has failed, the window stays open, and [measurement.endByBreach] decides.
+func (m *measurement) cutWindow(run, ctx context.Context, turns load.Turns, o *observation) error {
+	if err := pool.Sleep(ctx, m.scenario.WarmUp); err != nil {
+		return err
 	}
-	start, _ = m.stream.openWindow()
+	start, _ := m.stream.openWindow()
 	arrived := m.arrivals.Arrived(start)
 	turns.WindowOpened(start)
 	m.injector.Start(ctx)
-	err = pool.Sleep(ctx, m.scenario.Duration)
+	err := pool.Sleep(ctx, m.scenario.Duration)
 	if err != nil && run.Err() == nil && m.scenario.ExpectsBreach(m.variant) {
-		return 0, 0, err
+		return err
 	}
 	end, counts, cut := m.stream.cutWindow()
 	if cut {
 		m.part = &part{counts: counts, arrived: m.arrivals.Arrived(end) - arrived}
 	}
+	turns.WindowClosed(end)
 	o.counts = counts
-	return start, end, err
-}
-
-// warmUp waits while the load runs. ctx ends when a client fails.
-func (m *activeLoad) warmUp(ctx context.Context) error {
-	return pool.Sleep(ctx, m.scenario.WarmUp)
+	return err
 }
 
 // loop lets every client take its turns, until the turns end by themselves or until the function until returns. A client that is
 // in an operation then finishes it.
-func (m *activeLoad) loop(ctx context.Context, turns load.Turns, until func(context.Context) error) error {
+func (m *measurement) loop(ctx context.Context, turns load.Turns, until func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	group, ctx := errgroup.WithContext(ctx)
@@ -173,7 +158,7 @@ const settlesWithin = time.Second
 // paceStart delays the first operation of a client of a large load until at most pool.Parallel earlier clients are between their
 // start and their first wait. If 10,000 clients entered a line at once, each of them would list all others at the same time:
 // that takes gigabytes in zkbench and in the servers, and delays heartbeats until sessions are lost.
-func (m *activeLoad) paceStart(ctx context.Context, client int) error {
+func (m *measurement) paceStart(ctx context.Context, client int) error {
 	if m.faulty() || m.isOpen() || len(m.pool.Clients) < scenarios.CrowdOfStarts || client < pool.Parallel {
 		return ctx.Err()
 	}
@@ -188,7 +173,7 @@ func (m *activeLoad) paceStart(ctx context.Context, client int) error {
 }
 
 // work lets a client take its steps, with the scenario's think time after each.
-func (m *activeLoad) work(ctx context.Context, c *pool.Client, turns load.Turns, steps *atomic.Int64) error {
+func (m *measurement) work(ctx context.Context, c *pool.Client, turns load.Turns, steps *atomic.Int64) error {
 	defer c.Stopped.Store(true)
 	failures, first := 0, roundOf(c, 0)
 	for i := 0; turns.Begin(ctx, c, i); {
@@ -225,7 +210,7 @@ const mostFailures = 1000
 
 // recover decides how a client continues after a step that failed. Without faults, the error ends the load. With faults, the
 // failure is counted, and a client whose life is over joins again.
-func (m *activeLoad) recover(ctx context.Context, c *pool.Client, failures int, err error) error {
+func (m *measurement) recover(ctx context.Context, c *pool.Client, failures int, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -257,25 +242,31 @@ func roundOf(c *pool.Client, otherwise int) int {
 	return otherwise
 }
 
-// rounds returns the turns of a closed load. operations is the number of steps of each client; zero means until End.
-func (m *activeLoad) rounds(operations int) *load.Rounds {
+// rounds returns the turns of a closed load. operations is the number of steps of each client; zero means until End. In a rehearsal,
+// clients begin no step later than rehearsalLength.
+func (m *measurement) rounds(operations int) *load.Rounds {
 	r := load.NewRounds(operations, m.recipe.Collective)
 	if operations > 0 {
 		r.Done = &m.done
 	}
-	if m.atMost > 0 {
-		r.Until = time.Now().Add(m.atMost)
+	if m.repeat == 0 && operations > 0 {
+		r.Until = time.Now().Add(rehearsalLength)
 	}
 	return r
 }
 
-// loopTurns returns turns that last until End. If the scenario has stages, they change the number of clients.
-func (m *activeLoad) loopTurns() load.Turns {
-	r := m.rounds(0)
-	if len(m.scenario.Stages) == 0 {
-		return r
+// loopTurns returns turns that last until End. The caller ends what runs beside them with stop. If the scenario has stages, they
+// change the rate of an open load, and otherwise the number of clients.
+func (m *measurement) loopTurns(ctx context.Context) (turns load.Turns, stop func()) {
+	switch {
+	case m.isOpen():
+		due := load.DueTimesOf(m.scenario, m.rate, m.repeat, m.recipe.BatchOf(m.scenario.Size))
+		return m.arrivals, m.arrivals.Start(ctx, due)
+	case len(m.scenario.Stages) > 0:
+		return load.NewChangingRounds(m.rounds(0), m.scenario.Stages, m.pool.Epoch), func() {}
+	default:
+		return m.rounds(0), func() {}
 	}
-	return load.NewChangingRounds(r, m.scenario.Stages, m.pool.Epoch)
 }
 
 // ErrStuck is wrapped by the error of a load that no longer makes progress, which is a fault of the recipe.
@@ -287,34 +278,24 @@ var errWaitsInVain = errors.New("clients wait in vain")
 // watchProgress cancels a load in which no client completes a step or begins to hold between two ticks. A step of several
 // operations may take long, and its client holds between them. The ticks are as far apart as the longest wait that is
 // accepted.
-func (m *activeLoad) watchProgress(steps *atomic.Int64, turns load.Turns, cancel context.CancelCauseFunc) (stop func()) {
+func (m *measurement) watchProgress(steps *atomic.Int64, turns load.Turns, cancel context.CancelCauseFunc) (stop func()) {
 	patience := m.patience + m.scenario.Hold + m.scenario.Think
-	done := make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		ticker := time.NewTicker(patience)
-		defer ticker.Stop()
-		for last := int64(-1); ; {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-			}
-			now := steps.Load() + m.held.Load()
-			switch {
-			case turns.Idle():
-				now = -1 // a step that begins now has until the next tick but one
-			case now != last:
-			case !m.faulty():
-				cancel(fmt.Errorf("no operation completed within %s: %w", patience, ErrStuck))
-			case turns.Ending():
-				m.concludeWaits()
-				cancel(errWaitsInVain)
-			}
-			last = now
+	last := int64(-1)
+	return pool.Every(patience, func() bool {
+		now := steps.Load() + m.held.Load()
+		switch {
+		case turns.Idle():
+			now = -1 // a step that begins now has until the next tick but one
+		case now != last:
+		case !m.faulty():
+			cancel(fmt.Errorf("no operation completed within %s: %w", patience, ErrStuck))
+		case turns.Ending():
+			m.concludeWaits()
+			cancel(errWaitsInVain)
 		}
+		last = now
+		return true
 	})
-	return func() { close(done); watching.Wait() }
 }
 
 // faultyPatience is the longest time after the faults in which no operation completes. After it, clients that are still at work
@@ -322,7 +303,7 @@ func (m *activeLoad) watchProgress(steps *atomic.Int64, turns load.Turns, cancel
 func faultyPatience(timeout time.Duration) time.Duration { return 2*timeout + 10*time.Second }
 
 // concludeWaits reports clients whose step does not end although all faults are over, and lets the observer conclude.
-func (m *activeLoad) concludeWaits() {
+func (m *measurement) concludeWaits() {
 	m.stream.conclude(func(at time.Duration) {
 		var waiting int
 		var longest time.Duration

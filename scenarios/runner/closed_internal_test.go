@@ -19,7 +19,7 @@ func TestIdleLoadIsNotStuck(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
-			m := &activeLoad{patience: time.Second}
+			m := &measurement{patience: time.Second}
 			turns := &fewTurns{Rounds: load.NewRounds(0, false)}
 			stop := m.watchProgress(new(atomic.Int64), turns, cancel)
 			time.Sleep(100 * time.Millisecond)
@@ -46,12 +46,11 @@ func (f *fewTurns) Idle() bool { return !f.busy.Load() }
 func TestRehearsalOfAnOpenLoad(t *testing.T) {
 	s := scenarios.Default()
 	s.Mode, s.Rate = scenarios.Open, []int{1}
-	m := &measurement{activeLoad: activeLoad{scenarioRun: scenarioRun{scenario: s}}, mode: modeOf(s)}
-	if !m.isOpen() || !m.mode.rehearsal(m) {
+	if !modeOf(s).rehearsal(&s) {
 		t.Fatal("an open load has no rehearsal")
 	}
-	if _, closed := m.mode.(durationMode); !closed || m.isOpen() {
-		t.Errorf("the rehearsal is %T, with arrivals at a rate %t", m.mode, m.isOpen())
+	if _, loops := modeOf(s).(durationMode); !loops || s.Mode != scenarios.Closed {
+		t.Errorf("the rehearsal is %T, in mode %s", modeOf(s), s.Mode)
 	}
 }
 
@@ -59,7 +58,7 @@ func TestRehearsalOfAnOpenLoad(t *testing.T) {
 func TestLoadWhoseClientsHoldIsNotStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		m := &activeLoad{patience: time.Second}
+		m := &measurement{patience: time.Second}
 		stop := m.watchProgress(new(atomic.Int64), load.NewRounds(1, true), cancel)
 		for range 10 {
 			time.Sleep(900 * time.Millisecond)
@@ -80,7 +79,7 @@ func TestLoadWhoseClientsHoldIsNotStuck(t *testing.T) {
 // A client that holds, such as the publisher that all others wait for, does not keep the others from starting.
 func TestHoldingClientKeepsNoCrowdWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := &activeLoad{pool: &pool.Pool{}}
+		m := &measurement{pool: &pool.Pool{}}
 		for i := range scenarios.CrowdOfStarts {
 			m.pool.Clients = append(m.pool.Clients, &pool.Client{ID: i, Life: pool.NewLife(0, time.Now(), i, nil)})
 		}

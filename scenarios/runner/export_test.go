@@ -20,8 +20,8 @@ func OpenClients(
 	if err != nil {
 		return nil, nil, err
 	}
-	m := &activeLoad{pool: c}
-	c.SetHold(m.hold)
+	m := &measurement{pool: c}
+	c.Hold = m.hold
 	for _, one := range c.Clients {
 		steps = append(steps, one.Participant.Step)
 	}

@@ -37,16 +37,16 @@ const (
 // Both halves lie outside of the time that the cross-check compares: when the first half ends, every server has applied all
 // its transactions.
 type floorMeter struct {
-	timeout  time.Duration
 	rounds   int    // the largest number of rounds in each half
 	path     string // the prefix of the paths of the znodes; the number of the session follows
 	sessions *pool.Pool
+	created  bool // the sessions have their znodes
 	floor    results.Floor
 	working  sync.WaitGroup
 }
 
 func newFloorMeter(engine ensemble.Engine, recipe variants.Recipe, root string) *floorMeter {
-	f := &floorMeter{timeout: floorTimeout, rounds: floorMostRounds, path: root + "-floor-"}
+	f := &floorMeter{rounds: floorMostRounds, path: root + "-floor-"}
 	f.floor.Phases = map[string]string{}
 	if engine == ensemble.Embedded {
 		f.rounds = floorLeastRounds
@@ -64,76 +64,54 @@ func newFloorMeter(engine ensemble.Engine, recipe variants.Recipe, root string) 
 // Note: these sessions have the same time limit to open as the participants' sessions. With a shorter limit, a silent server
 // could create a session after it was given up here. That session would expire during the time that the cross-check compares.
 func (f *floorMeter) before(ctx context.Context, servers []ensemble.Server) {
-	if !f.open(ctx, servers) {
-		return
-	}
-	ctx, cancel := f.limit(ctx)
-	defer cancel()
-	f.floor.Before = f.half(ctx, func() (map[string]results.Histogram, error) {
-		if err := f.createZnodes(ctx); err != nil {
-			return nil, err
-		}
-		return f.measure(ctx)
-	})
+	f.open(ctx, servers)
+	f.floor.Before = f.half(ctx)
 }
 
 // open records a failure in the floor.
-func (f *floorMeter) open(ctx context.Context, servers []ensemble.Server) bool {
+func (f *floorMeter) open(ctx context.Context, servers []ensemble.Server) {
 	var err error
 	f.sessions, err = pool.Connect(ctx, pool.Config{Servers: servers, Clients: max(2, len(servers))}, onlooker())
 	if err != nil {
 		f.floor.Why = err.Error()
 	}
-	return err == nil
 }
 
 // renew replaces the sessions, which servers that failed may have ended. Their znodes may outlive them for a while.
 func (f *floorMeter) renew(ctx context.Context, servers []ensemble.Server) {
 	f.close(ctx)
 	f.path += "again-"
-	if f.floor.Why != "" || !f.open(ctx, servers) {
-		return
-	}
-	if err := f.createZnodes(ctx); err != nil {
-		f.floor.Why = err.Error()
+	f.created = false
+	if f.floor.Why == "" {
+		f.open(ctx, servers)
 	}
 }
 
-// after measures the second half, unless the first one failed.
-func (f *floorMeter) after(ctx context.Context) {
+// after measures the second half.
+func (f *floorMeter) after(ctx context.Context) { f.floor.After = f.half(ctx) }
+
+// half returns the histograms of one half. It returns nil if the half fails or takes too long, or if something has failed before.
+// The client library's operations take no context: one that is still under way then is left alone until the sessions are closed
+// after the measurement, because closing a session is a transaction.
+func (f *floorMeter) half(ctx context.Context) map[string]results.Histogram {
 	if f.floor.Why != "" {
-		return
+		return nil
 	}
-	ctx, cancel := f.limit(ctx)
+	ctx, cancel := context.WithTimeoutCause(ctx, floorTimeout, fmt.Errorf("the ensemble did not answer within %s", floorTimeout))
 	defer cancel()
-	f.floor.After = f.half(ctx, func() (map[string]results.Histogram, error) { return f.measure(ctx) })
-}
-
-func (f *floorMeter) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, f.timeout, fmt.Errorf("the ensemble did not answer within %s", f.timeout))
-}
-
-// half returns the histograms of one half, and nil if it fails or ctx ends. The client library's operations take no context:
-// one that is still under way when ctx ends is left alone until the sessions are closed after the measurement, because
-// closing a session is a transaction.
-func (f *floorMeter) half(
-	ctx context.Context, measure func() (map[string]results.Histogram, error),
-) map[string]results.Histogram {
-	type outcome struct {
-		half map[string]results.Histogram
-		err  error
-	}
-	done := make(chan outcome, 1)
+	var half map[string]results.Histogram
+	done := make(chan error, 1)
 	f.working.Go(func() {
-		half, err := measure()
-		done <- outcome{half, err}
+		var err error
+		half, err = f.measure(ctx)
+		done <- err
 	})
 	select {
-	case o := <-done:
-		if o.err != nil {
-			f.floor.Why = o.err.Error()
+	case err := <-done:
+		if err != nil {
+			f.floor.Why = err.Error()
 		}
-		return o.half
+		return half
 	case <-ctx.Done():
 		f.floor.Why = context.Cause(ctx).Error()
 		return nil
@@ -163,20 +141,27 @@ func (f *floorMeter) close(ctx context.Context) {
 }
 
 func (f *floorMeter) measure(ctx context.Context) (map[string]results.Histogram, error) {
-	var rounds []floorRound
-	clients := f.sessions.Clients
-	for start := time.Now(); !f.enough(len(rounds), time.Since(start)); {
-		n := len(rounds)
-		r, err := f.round(ctx, clients[n%len(clients)], clients[(n+1)%len(clients)])
-		if err != nil {
+	if !f.created {
+		if err := f.createZnodes(ctx); err != nil {
 			return nil, err
 		}
-		rounds = append(rounds, r)
+		f.created = true
+	}
+	took := map[string]*results.LiveHistogram{results.FloorRead: {}, results.FloorWrite: {}, results.FloorHandoff: {}}
+	clients, start := f.sessions.Clients, time.Now()
+	for n := 0; !f.enough(n, time.Since(start)); n++ {
+		if err := f.round(ctx, clients[n%len(clients)], clients[(n+1)%len(clients)], took); err != nil {
+			return nil, err
+		}
 	}
 	if err := f.sessions.Fence(ctx); err != nil {
 		return nil, err
 	}
-	return floorHistograms(rounds), nil
+	half := map[string]results.Histogram{}
+	for operation, live := range took {
+		half[operation] = live.Encode()
+	}
+	return half, nil
 }
 
 func (f *floorMeter) enough(rounds int, spent time.Duration) bool {
@@ -190,70 +175,41 @@ func (f *floorMeter) enough(rounds int, spent time.Duration) bool {
 	}
 }
 
-type floorRound struct{ read, write, handoff time.Duration }
-
-func floorHistograms(rounds []floorRound) map[string]results.Histogram {
-	out := map[string]results.Histogram{}
-	for operation, took := range map[string]func(floorRound) time.Duration{
-		results.FloorRead:    func(r floorRound) time.Duration { return r.read },
-		results.FloorWrite:   func(r floorRound) time.Duration { return r.write },
-		results.FloorHandoff: func(r floorRound) time.Duration { return r.handoff },
-	} {
-		values := make([]time.Duration, len(rounds))
-		for i, r := range rounds {
-			values[i] = took(r)
-		}
-		out[operation] = results.NewHistogram(values)
-	}
-	return out
-}
-
 // round lets one session read and write its znode, and another one be notified of it.
-func (f *floorMeter) round(ctx context.Context, from, to *pool.Client) (floorRound, error) {
-	var r floorRound
+func (f *floorMeter) round(ctx context.Context, from, to *pool.Client, took map[string]*results.LiveHistogram) error {
 	start := time.Now()
 	if _, _, err := from.Session.Conn().Get(f.znode(from)); err != nil {
-		return r, from.Explain(fmt.Errorf("read: %w", err))
+		return from.Explain(fmt.Errorf("read: %w", err))
 	}
-	r.read = time.Since(start)
+	took[results.FloorRead].Add(time.Since(start))
 	_, _, events, err := to.Session.Conn().GetW(f.znode(from))
 	if err != nil {
-		return r, to.Explain(fmt.Errorf("set a watch: %w", err))
+		return to.Explain(fmt.Errorf("set a watch: %w", err))
 	}
-	notified := make(chan notice, 1)
-	f.working.Go(func() { notified <- awaitNotice(ctx, events) })
+	var arrived time.Time
+	notified := make(chan error, 1)
+	f.working.Go(func() {
+		select {
+		case e := <-events:
+			arrived = time.Now()
+			notified <- e.Err
+		case <-ctx.Done():
+			notified <- context.Cause(ctx)
+		}
+	})
 	start = time.Now()
 	if _, err := from.Session.Conn().Set(f.znode(from), make([]byte, pool.BystanderBytes), -1); err != nil {
-		return r, from.Explain(fmt.Errorf("write: %w", err))
+		return from.Explain(fmt.Errorf("write: %w", err))
 	}
-	r.write = time.Since(start)
-	n := <-notified
-	r.handoff = n.at.Sub(start)
-	return r, to.Explain(n.err)
-}
-
-// notice is the time at which a watch fired, or the error of a wait that ended without one.
-type notice struct {
-	at  time.Time
-	err error
-}
-
-func awaitNotice(ctx context.Context, events <-chan zk.Event) notice {
-	select {
-	case e := <-events:
-		return notice{time.Now(), e.Err}
-	case <-ctx.Done():
-		return notice{time.Now(), context.Cause(ctx)}
+	took[results.FloorWrite].Add(time.Since(start))
+	if err := <-notified; err != nil {
+		return to.Explain(err)
 	}
+	took[results.FloorHandoff].Add(arrived.Sub(start))
+	return nil
 }
 
+// onlooker is a variant whose clients have a session and do nothing.
 func onlooker() variants.Variant {
-	return variants.Variant{Join: func(context.Context, variants.Env) (variants.Participant, error) {
-		return idle{}, nil
-	}}
+	return variants.Variant{Join: func(context.Context, variants.Env) (variants.Participant, error) { return nil, nil }}
 }
-
-type idle struct{}
-
-func (idle) Step(context.Context) error  { return nil }
-func (idle) Leave(context.Context) error { return nil }

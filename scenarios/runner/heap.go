@@ -14,21 +14,14 @@ const heapReadings = 3
 type heapProbe struct {
 	*measurement
 	heap    *results.Heap // nil if the scenario does not ask for it
-	meter   ensemble.HeapMeter
-	watches int64 // on all servers, before the clients line up
+	watches int64         // on all servers, before the clients line up
 }
 
 func newHeapProbe(m *measurement) *heapProbe {
 	p := &heapProbe{measurement: m}
-	if !m.scenario.Heap {
-		return p
+	if m.scenario.Heap {
+		p.heap = &results.Heap{}
 	}
-	p.heap = &results.Heap{}
-	meter, ok := m.Ensemble.(ensemble.HeapMeter)
-	if !ok {
-		p.heap.Why = "these servers do not report how much of their heaps is in use"
-	}
-	p.meter = meter
 	return p
 }
 
@@ -45,8 +38,7 @@ func (p *heapProbe) after(ctx context.Context) error {
 	if !p.measures() {
 		return nil
 	}
-	p.stream.freeze()
-	defer p.stream.thaw()
+	defer p.stream.freeze()()
 	readings, watches, err := p.read(ctx)
 	p.heap.After, p.heap.Watches = readings, watches-p.watches
 	return err
@@ -57,8 +49,13 @@ func (p *heapProbe) measures() bool { return p.heap != nil && p.heap.Why == "" }
 // read reads the heaps several times, and the number of watches. If the heaps cannot be read, the result gives the reason and
 // the run continues.
 func (p *heapProbe) read(ctx context.Context) (readings []int64, watches int64, err error) {
+	meter, ok := p.Ensemble.(ensemble.HeapMeter)
+	if !ok {
+		p.heap.Why = "these servers do not report how much of their heaps is in use"
+		return nil, 0, nil
+	}
 	for range heapReadings {
-		used, err := p.meter.HeapUsed(ctx)
+		used, err := meter.HeapUsed(ctx)
 		if ctx.Err() != nil {
 			return nil, 0, ctx.Err()
 		}

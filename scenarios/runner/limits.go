@@ -180,10 +180,7 @@ func CheckDrivers(s scenarios.Scenario, recipes []variants.Recipe) error {
 	if recipe == nil {
 		return nil // another check reports an unknown recipe
 	}
-	var errs []error
-	for _, v := range s.Selected(*recipe) {
-		errs = append(errs, drivers.CheckRunnable(s.Recipe, v))
-	}
+	errs := list.Map(s.Selected(*recipe), func(v variants.Variant) error { return drivers.CheckRunnable(s.Recipe, v) })
 	return errors.Join(errs...)
 }
 

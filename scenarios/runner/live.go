@@ -1,39 +1,32 @@
 package runner
 
 import (
-	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/scenarios/pool"
 )
 
 const liveInterval = time.Second
 
 // Live is the progress of a measurement's load.
 type Live struct {
-	Measured
-	Elapsed time.Duration // since the load began, warm-up included
-	Planned time.Duration // the length of the load, warm-up included; 0 if it is not known
-	WarmUp  bool          // the window has not begun
-	Phase   string        // the recipe's first phase, whose P99s are shown
-	Next    string        // describes the measurement that follows; empty after the last one of a scenario
-	Totals  Totals
-	Minute  []Second // the last whole seconds, at most 60, the latest one last
+	Scenario, Recipe, Variant string
+	Clients, Rate             int // Rate is 0 unless the load is open
+	Repeat                    int // 0 is a rehearsal
+
+	Elapsed time.Duration   // since the load began, warm-up included
+	Planned time.Duration   // the length of the load, warm-up included; 0 if it is not known
+	WarmUp  bool            // the window has not begun
+	Phase   string          // the recipe's first phase, whose P99s are shown
+	Next    string          // describes the measurement that follows; empty after the last one of a scenario
+	Totals  recorder.Totals // since the start of the measurement
+	Minute  []Second        // the last whole seconds, at most 60, the latest one last
 	recorder.LastSeconds
 }
 
 // Second counts one whole second of a measurement. With this alias, a display does not import the recorder.
 type Second = recorder.Second
-
-// Totals are counts since the start of a measurement.
-type Totals = recorder.Totals
-
-// Measured names a measurement.
-type Measured struct {
-	Scenario, Recipe, Variant string
-	Clients, Rate             int // Rate is 0 unless the load is open
-	Repeat                    int // 0 is a rehearsal
-}
 
 // Remaining returns how much of the load is left, at least 0; known is false for a load whose length is not known.
 func (l Live) Remaining() (left time.Duration, known bool) {
@@ -41,32 +34,18 @@ func (l Live) Remaining() (left time.Duration, known bool) {
 }
 
 // showLive calls Live, if it is set, every second until stop is called.
-func (m *activeLoad) showLive() (stop func()) {
+func (m *measurement) showLive() (stop func()) {
 	if m.Live == nil {
 		return func() {}
 	}
-	done := make(chan struct{})
-	var showing sync.WaitGroup
 	began := m.pool.Since()
-	showing.Go(func() {
-		ticker := time.NewTicker(liveInterval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-				m.Live(m.liveSince(began))
-			}
-		}
-	})
-	return func() { close(done); showing.Wait() }
+	return pool.Every(liveInterval, func() bool { m.Live(m.liveSince(began)); return true })
 }
 
-func (m *activeLoad) liveSince(began time.Duration) Live {
+func (m *measurement) liveSince(began time.Duration) Live {
 	out := m.stream.live()
-	out.Measured = Measured{m.scenario.Name, m.recipe.Name, m.variant.Name, m.clients, m.rate, m.repeat}
-	out.Next = m.next
+	out.Scenario, out.Recipe, out.Variant = m.scenario.Name, m.recipe.Name, m.variant.Name
+	out.Clients, out.Rate, out.Repeat, out.Next = m.clients, m.rate, m.repeat, m.next
 	out.Elapsed, out.Phase = m.pool.Since()-began, m.recipe.Phases[0].Name
 	out.WarmUp = out.Elapsed < m.scenario.WarmUp
 	if m.scenario.Duration > 0 {

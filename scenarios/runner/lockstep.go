@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -27,14 +28,12 @@ import (
 // The recipe's [variants.CountFrom] says whether starts are counted.
 type lockstepMode struct{}
 
-func (lockstepMode) cost(v variants.Variant) variants.Cost { return v.Lockstep }
-
 // rehearsal reports whether heaps are measured. Counts need no rehearsal, because they are the same on a cold server.
-func (lockstepMode) rehearsal(m *measurement) bool { return m.scenario.Heap }
+func (lockstepMode) rehearsal(s *scenarios.Scenario) bool { return s.Heap }
 
 func (lockstepMode) run(ctx context.Context, m *measurement) (o observation, err error) {
 	l := &lockstep{measurement: m, working: map[*pool.Client]bool{}}
-	m.pool.SetHold(l.hold)
+	m.pool.Hold = l.hold
 	for _, c := range m.pool.Clients {
 		c.Ledger.KeepWrites()
 	}

@@ -38,7 +38,7 @@ func TestLockstepStartsClientsUpToDate(t *testing.T) {
 	second.Participant = stepper(func(context.Context) error { seen = second.Ledger.LastZxid(); return nil })
 
 	recipe := variants.Recipe{Workload: variants.Workload{CountFrom: variants.FromStart}}
-	m := &measurement{activeLoad: activeLoad{scenarioRun: scenarioRun{recipe: recipe}, pool: p, patience: time.Minute}}
+	m := &measurement{scenarioRun: scenarioRun{recipe: recipe}, pool: p, patience: time.Minute}
 	l := &lockstep{measurement: m, working: map[*pool.Client]bool{}}
 	group, ctx := errgroup.WithContext(t.Context())
 	if err := l.lineUp(ctx, group); err != nil {
@@ -90,7 +90,7 @@ func TestNotifiedClientIsNotAtRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer p.CloseAll(t.Context())
-		l := &lockstep{measurement: &measurement{activeLoad: activeLoad{pool: p, patience: time.Minute}}, working: map[*pool.Client]bool{}}
+		l := &lockstep{measurement: &measurement{pool: p, patience: time.Minute}, working: map[*pool.Client]bool{}}
 		first, second := p.Clients[0], p.Clients[1]
 		library := slow{Conn: second.Session.Conn(), OwnSession: second.Own}
 		second.Session, second.Own = second.Session.Through(library), library

@@ -27,22 +27,17 @@ import (
 
 // measurement is one variant under one number of clients in one repeat: a load, and the probes beside it.
 type measurement struct {
-	activeLoad
+	scenarioRun // a copy, because a rehearsal shortens the scenario
+	task
 	mode       mode
 	bystander  string      // the small znode that bystanders read
 	floor      *floorMeter // nil in a rehearsal
 	background *background.Load
 	vitals     machine.Vitals // before the load
 	granted    time.Duration  // the session timeout
-}
 
-// activeLoad is a load that clients apply: their operations, their progress, and how the load has ended.
-type activeLoad struct {
-	scenarioRun // a copy, because a rehearsal shortens the scenario
-	task
 	config   pool.Config
 	patience time.Duration // the longest time without progress, after which the load fails with ErrStuck
-	atMost   time.Duration // clients begin no operation later than this; 0 means no limit
 	pool     *pool.Pool
 	stream   *stream
 	injector *chaos.Injector // has no faults in a rehearsal
@@ -50,7 +45,7 @@ type activeLoad struct {
 	first    snapshot        // before the load
 	done     atomic.Int64    // completed operations, without a warm-up
 	held     atomic.Int64    // how often clients of a closed load have begun to hold
-	breached *ending         // nil unless a breach of the promise has ended the load
+	breached *observation    // nil unless a breach of the promise has ended the load
 	part     *part           // nil until the window has ended; always nil for a load of a number of operations
 }
 
@@ -61,11 +56,12 @@ const stuckAfter = 45 * time.Second
 // run measures and fills in the document. The caller creates and removes the znodes. If the load fails, the document is partial,
 // or holds only the violations of the recipe's promise until the failure.
 func (m *measurement) run(ctx context.Context, d *results.Document) (err error) {
-	m.config.Tunnelled = d.Scenario.Tunnelled
 	if m.config.Driver, d.Driver, err = pool.StartDriver(ctx, m.recipe, m.variant); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, pool.CloseDriver(m.config.Driver)) }()
+	if m.config.Driver != nil {
+		defer func() { err = errors.Join(err, m.config.Driver.Close()) }()
+	}
 	if m.pool, err = pool.Connect(ctx, m.config, m.variant); err != nil {
 		return err
 	}
@@ -136,10 +132,15 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	m.vitals, m.granted = machine.TakeVitals(), m.pool.Clients[0].Ledger.SessionTimeout()
 	o, err := m.apply(ctx)
 	stopLive()
-	if m.background.Saturates() {
-		o, err = m.unloaded(), nil
+	if m.background.Saturates() { // no load was applied
+		m.stream.openWindow()
+		m.stream.closeWindow()
+		o, err = observation{begin: m.first, end: m.first}, nil
 	}
-	err = errors.Join(err, m.injector.Finish(ctx), m.drainUnfinished(ctx, o)) // in this order: paused servers do not answer
+	err = errors.Join(err, m.injector.Finish(ctx))
+	if o.unfinished != nil { // after the faults, because paused servers do not answer
+		err = errors.Join(err, m.background.Drain(ctx))
+	}
 	o.health = machine.TakeVitals().Since(m.vitals)
 	m.background.Close()
 	bystanders.Finish()
@@ -152,9 +153,9 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	return o, nil
 }
 
-func (m *activeLoad) faulty() bool { return m.repeat > 0 && m.scenario.Faulty() }
+func (m *measurement) faulty() bool { return m.repeat > 0 && m.scenario.Faulty() }
 
-func (m *activeLoad) newInjector(record *recorder.Recorder) *chaos.Injector {
+func (m *measurement) newInjector(record *recorder.Recorder) *chaos.Injector {
 	c := chaos.Config{
 		Pool: m.pool, Ensemble: m.Ensemble, Window: m.scenario.Duration, HoldTime: m.scenario.Hold,
 		Random: rand.New(rand.NewPCG(m.scenario.Seed, uint64(m.repeat))), Log: m.stream, Recorder: record,
@@ -163,13 +164,6 @@ func (m *activeLoad) newInjector(record *recorder.Recorder) *chaos.Injector {
 		c.Schedule = m.scenario.Faults
 	}
 	return chaos.New(c)
-}
-
-// unloaded returns the observation of a load that was not applied, with an empty window.
-func (m *measurement) unloaded() observation {
-	m.stream.openWindow()
-	m.stream.closeWindow()
-	return observation{begin: m.first, end: m.first}
 }
 
 func (m *measurement) recorderConfig() recorder.Config {
@@ -195,7 +189,7 @@ func lossNames(losses []variants.Loss) []string {
 
 // losses returns the losses that are counted: with faults, all losses of the recipe, and without faults, the losses that the
 // variant does not even then promise to avoid.
-func (m *activeLoad) losses() []variants.Loss {
+func (m *measurement) losses() []variants.Loss {
 	if !m.faulty() {
 		return m.variant.ForgoesAlways
 	}
@@ -204,7 +198,7 @@ func (m *activeLoad) losses() []variants.Loss {
 
 // damage returns the function that receives each damage that the observer finds. It counts the damage, and reports a violation
 // if the variant promises to avoid it. Without any loss to count it returns nil, so that all damage is a violation.
-func (m *activeLoad) damage(record *recorder.Recorder) func(variants.Damage) {
+func (m *measurement) damage(record *recorder.Recorder) func(variants.Damage) {
 	counted, forgone := m.losses(), m.variant.Forgone
 	if !m.faulty() {
 		forgone = m.variant.ForgoneAlways
@@ -268,31 +262,24 @@ func (m *measurement) describe(d *results.Document, o observation) {
 func (m *measurement) examine(o *observation) {
 	h := &o.health
 	for _, c := range m.pool.Clients {
-		h.Reconnects += c.Reconnects()
-		h.UnmatchedReplies += c.Unmatched()
-		life := c.Present()
-		h.SessionsLost += life.Number
-		if life.Over() {
-			h.SessionsLost++
-		}
+		c.Examine(h)
 	}
 	h.LeaderChanged = o.whole() && (o.begin.leader != o.end.leader || o.begin.leader == 0)
 }
 
-// contenders returns N of the formulas: each thread of a threaded recipe counts as one client.
-func (m *activeLoad) contenders() int {
-	if m.recipe.Threaded {
-		return m.config.Clients * max(m.config.Size, 1)
-	}
-	return m.config.Clients
-}
-
 // costs returns the variant's formulas with their values for this measurement's number of clients and size, by metric.
 func (m *measurement) costs() map[string]results.Cost {
-	cost := m.mode.cost(m.variant)
+	cost := m.variant.Free
+	if m.scenario.Mode == scenarios.Lockstep {
+		cost = m.variant.Lockstep
+	}
 	costs := map[string]results.Cost{}
 	if m.background.Saturates() { // no load was applied
 		return costs
+	}
+	contenders, size := m.config.Clients, max(m.config.Size, 1)
+	if m.recipe.Threaded { // each thread counts as one client
+		contenders *= size
 	}
 	for name, f := range map[string]variants.Formula{
 		metric.NotificationsPerOp: cost.Notifications,
@@ -301,32 +288,30 @@ func (m *measurement) costs() map[string]results.Cost {
 		metric.FailedWritesPerOp:  cost.FailedWrites,
 		metric.HerdMax:            cost.HerdMax,
 	} {
-		if value := f.AtSize(m.contenders(), max(m.config.Size, 1)); !math.IsInf(value, 1) {
+		if value := f.AtSize(contenders, size); !math.IsInf(value, 1) {
 			costs[name] = results.Cost{Formula: string(f), Value: value}
 		}
 	}
 	return costs
 }
 
-// mode applies the load of a scenario. Everything in this package that depends on a scenario's mode is behind it.
+// mode applies the load of a scenario.
 type mode interface {
 	// run applies the load. It opens and closes the window of the measurement's stream.
 	run(ctx context.Context, m *measurement) (observation, error)
-	// cost returns the formulas that hold for this load.
-	cost(v variants.Variant) variants.Cost
-	// rehearsal shortens the load of a measurement so that it only warms up the servers. It reports whether the mode needs
+	// rehearsal shortens the load of a scenario so that it only warms up the servers. It reports whether the mode needs
 	// a rehearsal.
-	rehearsal(m *measurement) bool
+	rehearsal(s *scenarios.Scenario) bool
 }
 
 func modeOf(s scenarios.Scenario) mode {
-	switch s.Mode {
-	case scenarios.Lockstep:
+	switch {
+	case s.Mode == scenarios.Lockstep:
 		return lockstepMode{}
-	case scenarios.Open:
-		return openMode{}
-	default:
-		return closedMode(s)
+	case s.Operations > 0:
+		return operationsMode{}
+	default: // closed for a duration, or open
+		return durationMode{}
 	}
 }
 

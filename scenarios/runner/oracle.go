@@ -60,16 +60,12 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	r.client, r.background = m.pool.Counts(), m.background.Counts()
 	for zxid := int64(-1); r.zxid != zxid && r.err == nil; { // a session may expire while the servers are read
 		zxid = r.zxid
-		r.read(readServers(ctx, m.Ensemble))
+		r = snapshot{client: r.client, background: r.background, servers: readServers(ctx, m.Ensemble)}
+		for _, s := range r.servers {
+			r.add(s)
+		}
 	}
 	return r, ctx.Err()
-}
-
-func (r *snapshot) read(servers []serverReading) {
-	*r = snapshot{client: r.client, background: r.background, servers: servers}
-	for _, s := range servers {
-		r.add(s)
-	}
 }
 
 // add includes a server's counters. The leader may not have applied the last transaction yet: a follower can apply and answer a

@@ -63,8 +63,8 @@ func lineUpAndRelease(t *testing.T, server, address string, v variants.Variant, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &activeLoad{pool: p}
-	p.SetHold(m.hold)
+	m := &measurement{pool: p}
+	p.Hold = m.hold
 	s := newStream(p, lock.Recipe(), recorder.New(recorder.Config{Operation: lock.Recipe().Operation}), nil)
 	s.start()
 	group, ctx := errgroup.WithContext(t.Context())

@@ -20,7 +20,9 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/report"
+	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/background"
 	"github.com/zkbench/zkbench/scenarios/faults"
@@ -67,11 +69,7 @@ type task struct {
 }
 
 func (t task) describe(recipe string) string {
-	clients := "clients"
-	if t.clients == 1 {
-		clients = "client"
-	}
-	text := fmt.Sprintf("%s/%s, %d %s", recipe, t.variant.Name, t.clients, clients)
+	text := fmt.Sprintf("%s/%s, %d %s", recipe, t.variant.Name, t.clients, table.Plural(t.clients, "client"))
 	if t.rate > 0 {
 		text += fmt.Sprintf(", %d/s", t.rate)
 	}
@@ -109,7 +107,7 @@ const rehearsalClients = 1000
 // Servers that have just started are slow until their code is compiled, and their heaps grow while classes are loaded. Without
 // a rehearsal, the first measurement would include that. The mode decides whether it needs a rehearsal, and keeps it short.
 func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
-	if m := (&measurement{activeLoad: activeLoad{scenarioRun: scenarioRun{scenario: s}}}); !modeOf(s).rehearsal(m) {
+	if shortened := s; !modeOf(s).rehearsal(&shortened) {
 		return nil
 	}
 	clients, rates := slices.Sorted(slices.Values(s.Clients)), slices.Sorted(slices.Values(s.Rates()))
@@ -139,7 +137,12 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, r.closeRoot(context.WithoutCancel(ctx), root)) }()
+	defer func() {
+		left := root.Close(context.WithoutCancel(ctx))
+		if !r.Temporary || !errors.Is(left, namespace.ErrSilent) { // servers that end with the run need not answer
+			err = errors.Join(err, left)
+		}
+	}()
 	ctx, cancel := root.WhileOwned(ctx)
 	defer cancel()
 	p := scenarioRun{Runner: r, scenario: s, recipe: *recipe, description: description, root: root}
@@ -180,24 +183,6 @@ func (p *scenarioRun) prepareBackground(ctx context.Context) (err error) {
 	return err
 }
 
-// backgroundOf returns the background of a measurement. In a rehearsal it runs alone for a shorter time.
-func (p scenarioRun) backgroundOf(t task) *background.Load {
-	alone := background.AloneLength
-	if t.repeat == 0 {
-		alone = rehearsalLength / 2
-	}
-	return background.New(p.scenario.Background, p.znodes, alone)
-}
-
-// closeRoot removes the run's znodes. Servers that end with the run need not answer.
-func (r *Runner) closeRoot(ctx context.Context, root *pool.Root) error {
-	err := root.Close(ctx)
-	if r.Temporary && errors.Is(err, namespace.ErrSilent) {
-		return nil
-	}
-	return err
-}
-
 type scenarioRun struct {
 	*Runner
 	scenario    scenarios.Scenario
@@ -228,17 +213,14 @@ func (e *BrokenError) Unwrap() error { return e.Err }
 func (p scenarioRun) perform(ctx context.Context, t task) error {
 	d := p.document(t)
 	err := p.measure(ctx, t, d)
-	if errors.Is(err, background.ErrSaturated) {
+	if err == nil || errors.Is(err, background.ErrSaturated) {
 		return err
 	}
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, pool.ErrOwnerLost) {
+	if cause := context.Cause(ctx); errors.Is(cause, pool.ErrOwnerLost) {
 		err = cause
 	}
-	if err != nil {
-		err = p.diagnose(ctx, err)
-		err = fmt.Errorf("%s: %w", t.describe(p.recipe.Name), err)
-	}
-	if err != nil && d.Broken() {
+	err = fmt.Errorf("%s: %w", t.describe(p.recipe.Name), p.diagnose(ctx, err))
+	if d.Broken() {
 		return &BrokenError{d, err}
 	}
 	return err
@@ -276,14 +258,21 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 			return fmt.Errorf("prepare: %w", err)
 		}
 	}
-	m := measurement{activeLoad: activeLoad{
-		scenarioRun: p, task: t, patience: stuckAfter,
+	alone := background.AloneLength
+	if t.repeat == 0 {
+		modeOf(p.scenario).rehearsal(&p.scenario)
+		p.scenario.AtMost = min(p.scenario.AtMost, rehearsalLength)
+		alone = rehearsalLength / 2
+	}
+	m := measurement{
+		scenarioRun: p, task: t, mode: modeOf(p.scenario), patience: stuckAfter,
 		config: pool.Config{
 			Servers: p.Ensemble.Servers(), Clients: t.clients, Size: p.scenario.Size,
 			Calls: p.recipe.Calls, Root: root, Tick: tickOf(p.description), Connecting: p.Connecting,
-			Timeout: p.scenario.SessionTimeout, Roam: p.scenario.Roam, Faults: len(p.scenario.Faults) > 0,
+			Tunnelled: d.Scenario.Tunnelled, Timeout: p.scenario.SessionTimeout, Roam: p.scenario.Roam, Faults: len(p.scenario.Faults) > 0,
 		},
-	}, mode: modeOf(p.scenario), background: p.backgroundOf(t), bystander: bystander}
+		background: background.New(p.scenario.Background, p.znodes, alone), bystander: bystander,
+	}
 	if m.faulty() {
 		m.patience = faultyPatience(p.scenario.EffectiveSessionTimeout())
 	}
@@ -292,13 +281,10 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		if p.shortFloors {
 			m.floor.rounds = floorLeastRounds
 		}
-	} else {
-		m.mode.rehearsal(&m)
-		m.scenario.AtMost = min(m.scenario.AtMost, rehearsalLength)
 	}
-	collector := machine.TuneCollector(t.clients)
+	untune := machine.TuneCollector(t.clients)
 	err = m.run(ctx, d)
-	collector.Stop()
+	untune()
 	if d.Partial && d.Window.Operations > 0 {
 		err = errors.Join(err, p.Partial(d))
 	}
@@ -354,9 +340,7 @@ func (p scenarioRun) document(t task) *results.Document {
 	d.Environment.TxnLog = e.TxnLog
 	d.Environment.ServerConfig = e.Config
 	d.Environment.Chroot = ensemble.ChrootOf(p.Ensemble)
-	for _, server := range p.Ensemble.Servers() {
-		d.Environment.Servers = append(d.Environment.Servers, server.Addr)
-	}
+	d.Environment.Servers = list.Map(p.Ensemble.Servers(), func(s ensemble.Server) string { return s.Addr })
 	return d
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/chaos"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -190,7 +191,7 @@ func TestStuckLoadIsCalledBroken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // so that a load that is never called stuck ends after all
 		defer cancel()
-		m := &activeLoad{patience: stuckAfter, pool: &pool.Pool{}}
+		m := &measurement{patience: stuckAfter, pool: &pool.Pool{}}
 		asleep := make(chan struct{}, 6)
 		for i := range 3 {
 			m.pool.Clients = append(m.pool.Clients, &pool.Client{ID: i, Life: &pool.Life{Participant: &sleeper{steps: 5, asleep: asleep}}})
@@ -220,7 +221,7 @@ func TestWarmUpEndsWithTheFirstFailure(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a warm-up that goes on ends after all
 	defer cancel()
 	clients := []*pool.Client{{Life: &pool.Life{Participant: &dying{}}}}
-	m := &measurement{activeLoad: activeLoad{patience: time.Hour, pool: &pool.Pool{Clients: clients}}}
+	m := &measurement{patience: time.Hour, pool: &pool.Pool{Clients: clients}, injector: chaos.New(chaos.Config{})}
 	m.scenario.WarmUp, m.scenario.Operations = 24*time.Hour, 5
 	if _, err := (operationsMode{}).run(ctx, m); !errors.Is(err, errDying) || ctx.Err() != nil {
 		t.Errorf("the load ended with %v (%v), want to hear of the dead client before the warm-up is over", err, ctx.Err())

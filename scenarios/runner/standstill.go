@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,7 +22,7 @@ const standstillLook = time.Second
 
 // mayStandStill reports whether the states of the clients can show that the load stands still. Loads with faults are left to
 // watchProgress, because a lost session may still cause notifications when it expires.
-func (m *activeLoad) mayStandStill() bool {
+func (m *measurement) mayStandStill() bool {
 	threads := m.recipe.Threaded && m.config.Size > 1
 	notified := m.recipe.SingleThreaded && !threads
 	if d := m.variant.Driver; d != nil {
@@ -33,32 +32,29 @@ func (m *activeLoad) mayStandStill() bool {
 }
 
 // watchStandstill cancels the load when it stands still, until stop is called.
-func (m *activeLoad) watchStandstill(ctx context.Context, steps *atomic.Int64, cancel context.CancelCauseFunc) (stop func()) {
+func (m *measurement) watchStandstill(ctx context.Context, steps *atomic.Int64, cancel context.CancelCauseFunc) (stop func()) {
 	if !m.mayStandStill() {
 		return func() {}
 	}
-	ctx, end := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		for last := int64(-1); pool.Sleep(ctx, standstillLook) == nil; {
-			now := steps.Load()
-			if now != last {
-				last = now
-				continue
-			}
-			if waiting := m.pool.Standing(ctx); len(waiting) > 0 {
-				m.conclude(ctx, waiting)
-				cancel(errStandstill)
-				return
-			}
+	last := int64(-1)
+	return pool.Every(standstillLook, func() bool {
+		now := steps.Load()
+		if now != last {
+			last = now
+			return true
 		}
+		waiting := m.pool.Standing(ctx)
+		if len(waiting) > 0 {
+			m.conclude(ctx, waiting)
+			cancel(errStandstill)
+		}
+		return len(waiting) == 0
 	})
-	return func() { end(); watching.Wait() }
 }
 
 // conclude ends the window of a load that stands still, reports the breach, and lets the observer report further violations. From
 // now on, the clients withdraw, which is not counted.
-func (m *activeLoad) conclude(ctx context.Context, waiting []*pool.Client) {
+func (m *measurement) conclude(ctx context.Context, waiting []*pool.Client) {
 	m.breached, _ = m.endWindow("stuck after", m.first.client)
 	text := fmt.Sprintf("stuck: %d of %d clients wait for notifications, no request is under way, and no notification can come%s",
 		len(waiting), len(m.pool.Clients), m.whatIsGone(ctx, waiting))
@@ -70,7 +66,7 @@ const goneNamed = 3
 
 // whatIsGone names clients that watch a znode that does not exist. The text is empty without such clients, or if the servers do not
 // answer.
-func (m *activeLoad) whatIsGone(ctx context.Context, waiting []*pool.Client) string {
+func (m *measurement) whatIsGone(ctx context.Context, waiting []*pool.Client) string {
 	var gone []string
 	for _, c := range waiting {
 		for _, path := range c.Ledger.Watched() {

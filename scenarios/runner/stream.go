@@ -35,8 +35,7 @@ type stream struct {
 	observer   variants.Observer
 	damage     func(variants.Damage)
 
-	stop chan struct{}
-	done sync.WaitGroup
+	stop func() // ends the drains; see start
 
 	noting sync.Mutex // guards notes
 	notes  []note     // since the last drain
@@ -44,40 +43,41 @@ type stream struct {
 	mu       sync.Mutex // one drain at a time; guards the observer, the recorder and the fields below
 	ordering variants.Ordering
 	placed   []variants.Placed // of one drain; kept to reuse its memory
-	merger
-	holds     []time.Duration // everything after the earliest of these times is kept back, see KeepBack
-	drained   time.Duration   // everything before this time has been handed on
-	concluded bool            // the observer was completed before the load ended
-	window    windowState
-	opened    wire.Counts         // of the clients when the window began
-	closed    wire.Counts         // of the clients when the window ended
-	taken     []wire.Notification // of one ledger; kept to reuse its memory
+	recorder *recorder.Recorder
+	pending  []note          // everything that is not handed on yet
+	holds    []time.Duration // everything after the earliest of these times is kept back, see KeepBack
+	drained  time.Duration   // everything before this time has been handed on
+	window   windowState
+	opened   wire.Counts // of the clients when the window began
+	closed   wire.Counts // of the clients when the window ended
 }
 
-// merger holds everything that is not handed on yet, and merges it by time.
-type merger struct {
-	recorder      *recorder.Recorder
-	spans         []variants.Span
-	notifications []recorder.Notification
-	reads         []results.BystanderRead
-	served        []recorder.Served
-	noted         []note
-}
-
-// note is something that the runner records, such as a fault.
+// note is something that the recorder is to learn.
 type note struct {
-	at time.Duration
-	do func(at time.Duration)
+	at   time.Duration
+	kind noteKind
+	do   func(at time.Duration)
 }
+
+// noteKind orders the notes of the same time.
+type noteKind int
+
+const (
+	noteOfRunner     noteKind = iota // such as a fault
+	noteNotification                 // before the end of the phase that it may have caused
+	noteSpan
+	noteServed
+	noteRead
+)
 
 // newStream returns a stream that is not started. damage, if not nil, receives the damage that the observer finds.
 func newStream(pool *pool.Pool, recipe variants.Recipe, r *recorder.Recorder, damage func(variants.Damage)) *stream {
-	s := &stream{pool: pool, background: &background.Load{}, merger: merger{recorder: r}, damage: damage, stop: make(chan struct{})}
+	s := &stream{pool: pool, background: &background.Load{}, recorder: r, damage: damage}
 	s.observer = recipe.NewObserver(variants.Findings{
 		Span: func(found variants.Span) {
 			// Two clients may have recorded a cause later than its effect. The span between them then has no length.
 			found.Start = min(found.Start, found.End)
-			s.spans = append(s.spans, found)
+			s.add(found.End, noteSpan, func(time.Duration) { r.Span(found.Phase, found.Client, found.Start, found.End) })
 		},
 		Violation: func(v variants.Violation) { r.Violation(results.Violation{At: v.At, Text: v.Text}) },
 		Damage:    damage,
@@ -91,14 +91,14 @@ func newStream(pool *pool.Pool, recipe variants.Recipe, r *recorder.Recorder, da
 func (s *stream) Note(do func(at time.Duration)) {
 	s.noting.Lock()
 	defer s.noting.Unlock()
-	s.notes = append(s.notes, note{s.pool.Since(), do})
+	s.notes = append(s.notes, note{s.pool.Since(), noteOfRunner, do})
 }
 
 // NoteAt is Note for something that has happened at a time since KeepBack.
 func (s *stream) NoteAt(at time.Duration, do func(at time.Duration)) {
 	s.noting.Lock()
 	defer s.noting.Unlock()
-	s.notes = append(s.notes, note{at, do})
+	s.notes = append(s.notes, note{at, noteOfRunner, do})
 }
 
 // KeepBack keeps back everything that happens from now on, until release is called or the window opens or ends. If the exact time
@@ -115,39 +115,19 @@ func (s *stream) KeepBack() (release func()) {
 	}
 }
 
-func (s *stream) takeNotes() {
-	s.noting.Lock()
-	defer s.noting.Unlock()
-	s.noted = append(s.noted, s.notes...)
-	clear(s.notes)
-	s.notes = s.notes[:0]
-}
-
 func (s *stream) start() {
-	s.done.Go(func() {
-		ticker := time.NewTicker(drainInterval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-s.stop:
-				return
-			case <-ticker.C:
-				s.drain()
-			}
-		}
-	})
+	s.stop = pool.Every(drainInterval, func() bool { s.drain(); return true })
 }
 
 // finish stops the drains and hands on everything that is left. No client may be at work. If complete is true, all clients have
 // done all their operations, and the observer reports the violations that only the end shows.
 func (s *stream) finish(complete bool) {
-	close(s.stop)
-	s.done.Wait()
+	s.stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.take(s.pool.Traffic())
 	s.ordering.Flush(math.MaxInt64, s.takeEvents, s.observe)
-	if complete && !s.concluded {
+	if complete {
 		s.observer.Complete()
 	}
 	s.handOn(math.MaxInt64)
@@ -162,7 +142,6 @@ func (s *stream) conclude(first func(at time.Duration)) {
 	first(at)
 	s.observer.Complete()
 	s.observer = variants.Observers{}
-	s.concluded = true
 }
 
 // drain takes everything that was recorded before the call, and hands on everything that is old enough.
@@ -252,13 +231,10 @@ func (s *stream) close(at time.Duration, counts wire.Counts) {
 	}
 }
 
-// freeze and thaw enclose a time in which zkbench itself makes the servers collect garbage, so that they answer no request.
-func (s *stream) freeze() {
+// freeze begins a time in which zkbench itself makes the servers collect garbage, so that they answer no request. thaw ends it.
+func (s *stream) freeze() (thaw func()) {
 	s.mark(func(at time.Duration, _ wire.Counts) { s.recorder.Freeze(at) })
-}
-
-func (s *stream) thaw() {
-	s.mark(func(at time.Duration, _ wire.Counts) { s.recorder.Thaw(at) })
+	return func() { s.mark(func(at time.Duration, _ wire.Counts) { s.recorder.Thaw(at) }) }
 }
 
 // mark drains, and then calls note with the time and the counts. The recorder receives the traffic of the same counts, so that the
@@ -288,90 +264,54 @@ func (s *stream) take(so wire.Traffic) (at time.Duration) {
 	passed := s.pool.Passed()
 	at = s.pool.Since()
 	for _, c := range s.pool.Clients {
-		s.taken = c.TakeNotifications(s.taken[:0])
-		for _, n := range s.taken {
-			s.notifications = append(s.notifications, recorder.Notification{
-				At: n.At, Client: c.ID, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path,
+		for _, n := range c.TakeNotifications() {
+			s.add(n.At, noteNotification, func(at time.Duration) {
+				s.recorder.Notification(recorder.Notification{At: at, Client: c.ID, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path})
 			})
 		}
 	}
-	clear(s.taken) // releases the paths
-	s.takeNotes()
-	s.noteLocked(at, func(at time.Duration) {
+	s.noting.Lock()
+	s.pending = append(s.pending, s.notes...)
+	s.notes = nil
+	s.noting.Unlock()
+	s.add(at, noteOfRunner, func(at time.Duration) {
 		s.recorder.Traffic(at, recorder.Traffic(so))
 		s.recorder.Passed(passed)
 	})
 	if resident := machine.ResidentMemory(); resident > 0 {
-		s.noteLocked(at, func(at time.Duration) { s.recorder.Memory(at, resident) })
+		s.add(at, noteOfRunner, func(at time.Duration) { s.recorder.Memory(at, resident) })
 	}
 	if s.bystanders != nil {
-		s.reads = s.bystanders.Take(s.reads)
+		for _, r := range s.bystanders.Take() {
+			s.add(r.At+r.Response, noteRead, func(time.Duration) { s.recorder.Read(r) })
+		}
 	}
 	if s.arrivals != nil {
-		s.served = s.arrivals.TakeServed(s.served)
+		for _, served := range s.arrivals.TakeServed() {
+			s.add(served.Done, noteServed, func(time.Duration) { s.recorder.Served(served) })
+		}
 		backlog := s.arrivals.Report(at)
-		s.noteLocked(at, func(at time.Duration) { s.recorder.Backlog(at, backlog) })
+		s.add(at, noteOfRunner, func(at time.Duration) { s.recorder.Backlog(at, backlog) })
 	}
 	return at
 }
 
-// noteLocked is NoteAt for the holder of the mutex.
-func (s *stream) noteLocked(at time.Duration, do func(at time.Duration)) {
-	s.noted = append(s.noted, note{at, do})
+// The caller of add holds the mutex.
+func (s *stream) add(at time.Duration, kind noteKind, do func(at time.Duration)) {
+	s.pending = append(s.pending, note{at, kind, do})
 }
 
 // handOn hands on everything up to a time in order, and keeps the rest for the next call.
-func (m *merger) handOn(until time.Duration) {
-	slices.SortStableFunc(m.spans, func(a, b variants.Span) int { return cmp.Compare(a.End, b.End) })
-	slices.SortStableFunc(m.notifications, func(a, b recorder.Notification) int { return cmp.Compare(a.At, b.At) })
-	slices.SortStableFunc(m.reads, func(a, b results.BystanderRead) int { return cmp.Compare(completed(a), completed(b)) })
-	slices.SortStableFunc(m.served, func(a, b recorder.Served) int { return cmp.Compare(a.Done, b.Done) })
-	slices.SortStableFunc(m.noted, func(a, b note) int { return cmp.Compare(a.at, b.at) })
-	spans, notifications, reads, served, notes := m.spans, m.notifications, m.reads, m.served, m.noted
-	for {
-		span, notification := timeOfFirst(spans, spanTime), timeOfFirst(notifications, notificationTime)
-		read, arrived, noted := timeOfFirst(reads, completed), timeOfFirst(served, servedTime), timeOfFirst(notes, noteTime)
-		switch first := min(span, notification, read, arrived, noted); {
-		case first > until || first == math.MaxInt64:
-			m.spans, m.notifications = keep(m.spans, spans), keep(m.notifications, notifications)
-			m.reads, m.served, m.noted = keep(m.reads, reads), keep(m.served, served), keep(m.noted, notes)
-			return
-		case first == noted:
-			notes[0].do(noted)
-			notes = notes[1:]
-		case first == notification: // before the end of the phase that it may have caused
-			m.recorder.Notification(notifications[0])
-			notifications = notifications[1:]
-		case first == span:
-			m.recorder.Span(spans[0].Phase, spans[0].Client, spans[0].Start, spans[0].End)
-			spans = spans[1:]
-		case first == arrived:
-			m.recorder.Served(served[0])
-			served = served[1:]
-		default:
-			m.recorder.Read(reads[0])
-			reads = reads[1:]
+func (s *stream) handOn(until time.Duration) {
+	slices.SortStableFunc(s.pending, func(a, b note) int {
+		if a.at != b.at {
+			return cmp.Compare(a.at, b.at)
 		}
+		return cmp.Compare(a.kind, b.kind)
+	})
+	done := 0
+	for ; done < len(s.pending) && s.pending[done].at <= until; done++ {
+		s.pending[done].do(s.pending[done].at)
 	}
-}
-
-func spanTime(s variants.Span) time.Duration                 { return s.End }
-func notificationTime(n recorder.Notification) time.Duration { return n.At }
-func servedTime(s recorder.Served) time.Duration             { return s.Done }
-func noteTime(n note) time.Duration                          { return n.at }
-func completed(r results.BystanderRead) time.Duration        { return r.At + r.Response }
-
-// timeOfFirst returns the largest time if there are no items.
-func timeOfFirst[T any](items []T, at func(T) time.Duration) time.Duration {
-	if len(items) == 0 {
-		return math.MaxInt64
-	}
-	return at(items[0])
-}
-
-// keep moves rest to the front of all, clears the items behind it so that they can be collected, and returns it.
-func keep[T any](all, rest []T) []T {
-	n := copy(all, rest)
-	clear(all[n:])
-	return all[:n]
+	s.pending = slices.Delete(s.pending, 0, done)
 }

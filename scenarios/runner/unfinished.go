@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
@@ -17,28 +16,17 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-var errTooLong = errors.New("the load took longer than the scenario's at-most")
-
-// ending holds the counts of a load at the moment at which it is ended.
-type ending struct {
-	breach      string      // how a breach of the promise has ended it, such as "stuck after"; empty if it took too long
-	window, all wire.Counts // in the window, and since the load began
-	done        int64       // completed operations
-}
-
-// endWindow ends the window of a load that is ended. before holds the counts when the load began. ok is false if the window has
-// ended already.
-func (m *activeLoad) endWindow(breach string, before wire.Counts) (e *ending, ok bool) {
+// endWindow ends the window of a load that is ended, and returns the counts by then. breach says how a breach of the promise has
+// ended the load, such as "stuck after"; it is empty if the load took too long. before holds the counts when the load began. ok is
+// false if the window has ended already.
+func (m *measurement) endWindow(breach string, before wire.Counts) (o *observation, ok bool) {
 	_, window, ok := m.stream.cutWindow()
-	e = &ending{breach: breach, window: window, all: m.pool.Counts(), done: min(m.done.Load(), m.operations()-1)}
-	e.all.Sub(before)
-	return e, ok
-}
-
-func (e *ending) observation() observation {
-	return observation{counts: e.window, unfinished: &results.Unfinished{
-		Breach: e.breach, Done: e.done, Requests: e.all.TotalRequests(), Notifications: e.all.TotalNotifications(),
-	}}
+	all := m.pool.Counts()
+	all.Sub(before)
+	return &observation{counts: window, unfinished: &results.Unfinished{
+		Breach: breach, Done: min(m.done.Load(), m.operations()-1),
+		Requests: all.TotalRequests(), Notifications: all.TotalNotifications(),
+	}}, ok
 }
 
 // apply lets the mode run the load. It ends a load that takes longer than the scenario allows or that stands still, and returns the
@@ -50,7 +38,7 @@ func (m *measurement) apply(ctx context.Context) (observation, error) {
 		m.endByBreach(ctx, err)
 	}
 	if err != nil && m.breached != nil {
-		return m.breached.observation(), nil
+		return *m.breached, nil
 	}
 	return o, err
 }
@@ -58,7 +46,7 @@ func (m *measurement) apply(ctx context.Context) (observation, error) {
 // endByBreach records that a breach of the promise has ended a load, if its error shows one: clients make no progress, or the znode
 // of a client is gone although its session lives, so that another client must have deleted it. Other errors have no effect, and no
 // error has any if a session is lost. If a client does not know yet that its session is lost, the fence fails.
-func (m *activeLoad) endByBreach(ctx context.Context, err error) {
+func (m *measurement) endByBreach(ctx context.Context, err error) {
 	var text string
 	switch {
 	case errors.Is(err, ErrStuck):
@@ -80,50 +68,30 @@ func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 		return m.mode.run(ctx, m)
 	}
 	before := m.pool.Counts()
-	load, end := context.WithCancelCause(ctx)
-	defer end(nil)
-	var ended *ending // nil if all operations were done in time, or the window had ended
-	stop := m.afterLimit(load, func() {
+	load, end := context.WithCancel(ctx)
+	defer end()
+	var ended *observation // nil if all operations were done in time, or the window had ended
+	stop := pool.Every(m.scenario.AtMost, func() bool {
 		if m.done.Load() >= m.operations() {
-			return
+			return false
 		}
-		if e, ok := m.endWindow("", before); ok {
-			ended = e
-			end(errTooLong)
+		if o, ok := m.endWindow("", before); ok {
+			ended = o
+			end()
 		}
+		return false
 	})
 	o, err := m.mode.run(load, m)
 	stop()
 	if ended == nil || ctx.Err() != nil {
 		return o, err
 	}
-	return ended.observation(), nil
-}
-
-// afterLimit calls do after the scenario's at-most, unless stop is called before.
-func (m *activeLoad) afterLimit(ctx context.Context, do func()) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var waiting sync.WaitGroup
-	waiting.Go(func() {
-		if pool.Sleep(ctx, m.scenario.AtMost) == nil {
-			do()
-		}
-	})
-	return func() { cancel(); waiting.Wait() }
+	return *ended, nil
 }
 
 // operations returns how many operations all clients together have to complete.
-func (m *activeLoad) operations() int64 {
+func (m *measurement) operations() int64 {
 	return int64(m.config.Clients) * int64(max(m.scenario.Operations, 1))
-}
-
-// drainUnfinished lets the background finish the requests that were due when a load was ended. After a finished load they are done
-// already, and after a load that was not applied there are more than the servers can answer.
-func (m *measurement) drainUnfinished(ctx context.Context, o observation) error {
-	if o.unfinished == nil {
-		return nil
-	}
-	return m.background.Drain(ctx)
 }
 
 // uncheckedOracle returns the oracle of a load that was ended or has failed. The servers' counters are not compared, because they
@@ -151,15 +119,10 @@ type part struct {
 	arrived int64 // arrivals of an open load that were due in the window
 }
 
-// keepsPart reports whether the part of the window before a failure of the load or the run is kept.
-func (m *activeLoad) keepsPart() bool {
-	return m.Partial != nil && m.repeat > 0 && m.scenario.Duration > leastPartial
-}
-
 // closePartial completes the document of a load that was not finished. Without a window to keep, the document has only the
 // violations. Counters of servers are missing because they are read at rest, and orphans because they are counted after the load.
 func (m *measurement) closePartial(d *results.Document, record *recorder.Recorder) {
-	if !m.keepsPart() || m.part == nil {
+	if m.part == nil || m.Partial == nil || m.repeat == 0 || m.scenario.Duration <= leastPartial {
 		record.CloseFailed(d)
 		return
 	}
