@@ -43,7 +43,7 @@ func NewFullReload(s *session.Session, tree Tree, listen Listener) (FullReload, 
 		return FullReload{}, err
 	}
 	c.reconnected = func(context.Context) error {
-		c.reloadAt(time.Now())
+		c.reload = time.Now()
 		return nil
 	}
 	return FullReload{c}, nil

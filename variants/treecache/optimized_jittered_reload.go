@@ -50,7 +50,7 @@ func NewJitteredReload(s *session.Session, tree Tree, window time.Duration, list
 // Delay makes the cache read the whole tree when a random part of the window has passed. It is called before Load where many
 // clients start at the same time.
 func (j JitteredReload) Delay() {
-	j.reloadAt(time.Now().Add(j.session.Jitter(j.window)))
+	j.reload = time.Now().Add(j.session.Jitter(j.window))
 }
 
 // Load implements [Cache]. It takes as long as the delay, if there is one.

@@ -58,7 +58,7 @@ func (c *cache) resume(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.note(); c.doubt || c.session.Overtakes() != c.overtakes {
-		c.reloadAt(time.Now())
+		c.reload = time.Now()
 	}
 	return nil
 }
