@@ -103,14 +103,12 @@ func (f Findings) Between(phase string, from, to EventKind) Observer {
 func (f Findings) Across(phase string, from, to EventKind) Observer {
 	open := map[int64]time.Duration{}
 	return ObserverFunc(func(e Event) {
-		switch e.Kind {
-		case from:
+		switch start, begun := open[e.Value]; {
+		case e.Kind == from:
 			open[e.Value] = e.At
-		case to:
-			if start, ok := open[e.Value]; ok {
-				f.Span(Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
-				delete(open, e.Value)
-			}
+		case e.Kind == to && begun:
+			f.Span(Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
+			delete(open, e.Value)
 		}
 	})
 }
@@ -174,10 +172,4 @@ func (r Recipe) Replay(h History, complete bool) (spans []Span, violations []Vio
 		o.Complete()
 	}
 	return spans, violations
-}
-
-// Violations returns the breaches that a new observer finds in a complete history.
-func (r Recipe) Violations(h History) []Violation {
-	_, violations := r.Replay(h, true)
-	return violations
 }

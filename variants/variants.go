@@ -376,10 +376,8 @@ func WaitFor(ctx context.Context, d time.Duration, asked, lost <-chan struct{}) 
 	if d <= 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-asked:
 	case <-lost:
 	case <-ctx.Done():

@@ -9,6 +9,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // sent counts a request that the client is about to send, and starts the faults that are due then.
@@ -180,10 +181,8 @@ func (r *run) victim(l *life, f Fault) *embedded.Server {
 
 // fail makes a server fail for a while. Clients may need a session timeout more until they hear from a server again.
 func (r *run) fail(s *embedded.Server, f Fault) {
-	select {
-	case <-r.over:
+	if session.IsClosed(r.over) {
 		return
-	default:
 	}
 	d, end := time.Duration(f.For), s.Recover
 	fault := map[Kind]ensemble.ServerFault{Stall: ensemble.Pause, Crash: ensemble.Kill, Part: ensemble.Partition}[f.Kind]

@@ -93,10 +93,8 @@ func (r *run) record(client int, l *life, closed <-chan struct{}, kind, otherwis
 	if l.dead != nil {
 		return false
 	}
-	select {
-	case <-closed:
+	if session.IsClosed(closed) {
 		kind = otherwise
-	default:
 	}
 	e := variants.Event{At: time.Since(r.epoch), Client: client, Kind: kind, Value: value}
 	l.places.Add(e, seen, shown, next)

@@ -123,10 +123,8 @@ func (w *Worker) countUnseen() bool {
 // finish calls Done, unless the item's claim was lost before.
 func (w *Worker) finish(ctx context.Context, id int64, lost <-chan struct{}) error {
 	w.Env.RecordUnless(lost, Finishing, GivenUp, id)
-	select {
-	case <-lost:
+	if session.IsClosed(lost) {
 		return w.giveBack(ctx, id, session.ErrSessionLost)
-	default:
 	}
 	if err := w.Queue.Done(ctx); err != nil {
 		w.Env.Record(GivenUp, id)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Damage gives stories to a recipe's observer. Each case expects the costs of the story, in order, such as "fenced=1
@@ -45,10 +46,8 @@ func Forgoing(recipe variants.Recipe) variants.Recipe {
 // RecordUnless returns a function for [variants.Env] that appends the kinds of events.
 func RecordUnless(kinds *[]variants.EventKind) func(<-chan struct{}, variants.EventKind, variants.EventKind, int64) {
 	return func(closed <-chan struct{}, kind, otherwise variants.EventKind, _ int64) {
-		select {
-		case <-closed:
+		if session.IsClosed(closed) {
 			kind = otherwise
-		default:
 		}
 		*kinds = append(*kinds, kind)
 	}
