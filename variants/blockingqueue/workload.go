@@ -2,12 +2,12 @@ package blockingqueue
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // The events that a participant records. The values are the numbers of items, which grow from put to put of the
@@ -192,7 +192,7 @@ func (w *worker) replace(ctx context.Context) error {
 func (w *worker) put(ctx context.Context) (Item, error) {
 	w.number++
 	w.env.Record(putting, w.number)
-	item, err := w.queue.Put(ctx, binary.BigEndian.AppendUint64(nil, uint64(w.number)))
+	item, err := w.queue.Put(ctx, takequeue.DataOf(w.number))
 	if err != nil {
 		return Item{}, fmt.Errorf("put: %w", err)
 	}
@@ -209,7 +209,7 @@ func (w *worker) consume(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("peek: %w", err)
 		}
-		number, err := numberOf(item)
+		number, err := takequeue.IDIn(item.Data)
 		if err != nil {
 			return err
 		}
@@ -232,11 +232,4 @@ func (w *worker) withdraw(ctx context.Context, err error) error {
 	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
 	return errors.Join(err, w.queue.Leave(ctx))
-}
-
-func numberOf(item Item) (int64, error) {
-	if len(item.Data) != 8 {
-		return 0, fmt.Errorf("an item of %d bytes, which no producer has put", len(item.Data))
-	}
-	return int64(binary.BigEndian.Uint64(item.Data)), nil
 }

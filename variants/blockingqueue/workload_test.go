@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/takequeue"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
 
@@ -17,12 +18,12 @@ type putsOnly struct {
 }
 
 func (q *putsOnly) Put(_ context.Context, data []byte) (Item, error) {
-	number, err := numberOf(Item{Data: data})
+	number, err := takequeue.IDIn(data)
 	return Item{data, tickets.Ticket{Name: "item", Seq: q.before + int32(number&0xffff) - 1}}, err
 }
 
 func (q *putsOnly) AwaitTaken(_ context.Context, item Item) error {
-	number, err := numberOf(item)
+	number, err := takequeue.IDIn(item.Data)
 	q.awaited = append(q.awaited, number&0xffff)
 	return err
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
-// These phases come in addition to those of [items].
+// These phases come in addition to those of takequeue.
 const (
 	phaseUrgent    = "urgent"
 	phaseInversion = "inversion"

@@ -6,7 +6,9 @@ import (
 )
 
 func newObserver(out variants.Findings) variants.Observer {
-	return append(append(takequeue.Spans(out), takequeue.ScanSpans(out)...),
+	return append(takequeue.Spans(out),
+		out.Between(phaseScan, takequeue.Scanning, takequeue.Scanned),
+		out.Between(phaseInVain, takequeue.Scanning, takequeue.InVain),
 		out.Between(phaseDone, takequeue.Finishing, takequeue.Done),
 		takequeue.NewObserver(out, &fifo{}))
 }

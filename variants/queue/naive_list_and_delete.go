@@ -48,7 +48,8 @@ func takeFirst(ctx context.Context, q *takequeue.Deleting) (*takequeue.Taken, er
 	if err != nil {
 		return nil, err
 	}
-	return q.RemoveFirst(ctx, tickets.Sorted(children, marker))
+	list := tickets.Sorted(children, marker)
+	return q.RemoveFirst(ctx, &list)
 }
 
 func listAndDeleteVariant() variants.Variant {
@@ -60,7 +61,7 @@ func listAndDeleteVariant() variants.Variant {
 			"all race for the same item, and each loser pays for a quorum write",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "4", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
-		Free:     variants.Cost{Requests: "3N+1", Writes: "N+1", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"},
+		Free:     raceForFirst(),
 		Join:     join(NewListAndDelete),
 	}
 }

@@ -129,12 +129,8 @@ func (q *MarkAndRequeue) TakeNext(ctx context.Context) (*takequeue.Taken, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range tickets.Sorted(children, marker) {
-		if item, err := q.mark(ctx, t); err != nil || item != nil {
-			return item, err
-		}
-	}
-	return nil, nil
+	list := tickets.Sorted(children, marker)
+	return takequeue.TryEach(ctx, &list, q.mark)
 }
 
 func (q *MarkAndRequeue) mark(ctx context.Context, t tickets.Ticket) (*takequeue.Taken, error) {
@@ -147,7 +143,7 @@ func (q *MarkAndRequeue) mark(ctx context.Context, t tickets.Ticket) (*takequeue
 		return nil, err
 	}
 	q.version = item.version + 1
-	return &takequeue.Taken{Ticket: t, Data: item.data, Lost: q.Session.Lost()}, nil
+	return &takequeue.Taken{Ticket: t, Item: takequeue.Item{Data: item.data, Lost: q.Session.Lost()}}, nil
 }
 
 // Refresh implements [variants.Refresher].

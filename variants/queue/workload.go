@@ -8,13 +8,21 @@ import (
 	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
-// phaseDone comes in addition to the phases of [items]. It is empty for the variants that delete an item before they
-// process it.
-const phaseDone = "done"
+// These phases come in addition to those of takequeue. phaseDone is empty for the variants that delete an item before they process
+// it.
+const (
+	phaseDone   = "done"
+	phaseScan   = "scan"
+	phaseInVain = "in-vain"
+)
 
 func phases() []variants.Phase {
-	done := variants.Phase{Name: phaseDone, Meaning: "from when an item has been processed until it is out of the queue"}
-	return append(append(takequeue.Phases(), done), takequeue.ScanPhases()...)
+	return append(takequeue.Phases(),
+		variants.Phase{Name: phaseDone, Meaning: "from when an item has been processed until it is out of the queue"},
+		variants.Phase{Name: phaseScan,
+			Meaning: "from when a client begins to walk a list of the items, or what is left of one, " +
+				"until it has an item or is at the end of the list"},
+		variants.Phase{Name: phaseInVain, Meaning: "a scan in vain: the client was at the end of the list and had no item", Of: phaseScan})
 }
 
 // batch is how many items a participant puts before it takes as many: enough that a list is worth keeping. The formulas
