@@ -59,12 +59,12 @@ func (f ObserverFunc) Observe(e Event) { f(e) }
 // Complete implements [Observer].
 func (ObserverFunc) Complete() {}
 
-// StateOf returns an observer's state of a client. A client that is new to the observer gets the zero value.
-func StateOf[T any](clients map[int]*T, client int) *T {
-	state := clients[client]
+// StateOf returns an observer's state of a client, an item or the like. One that is new to the observer gets the zero value.
+func StateOf[K comparable, T any](all map[K]*T, key K) *T {
+	state := all[key]
 	if state == nil {
 		state = new(T)
-		clients[client] = state
+		all[key] = state
 	}
 	return state
 }

@@ -61,48 +61,28 @@ type worker struct {
 	spares int    // items that it has yet to put in place of items that its earlier life may have cost
 }
 
-func join[Q Queue](open func(context.Context, *session.Session, string) (Q, error)) variants.JoinFunc {
-	return joinWith(open, newWorker)
-}
-
-func joinShortLived[Q Queue](open func(context.Context, *session.Session, string) (Q, error)) variants.JoinFunc {
-	return joinWith(open, newShortLived)
-}
-
-func joinWith[Q Queue](
-	open func(context.Context, *session.Session, string) (Q, error), worker func(Queue, variants.Env) *worker,
-) variants.JoinFunc {
+func join[Q Queue](open func(context.Context, *session.Session, string) (Q, error), endWithProducer bool) variants.JoinFunc {
 	return variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
 		return open(ctx, env.Session, env.Root)
-	}, func(q Queue, env variants.Env) variants.Participant { return worker(q, env) })
+	}, func(q Queue, env variants.Env) variants.Participant { return newWorker(q, env, endWithProducer) })
 }
 
-func newWorker(q Queue, env variants.Env) *worker {
+func newWorker(q Queue, env variants.Env, endWithProducer bool) *worker {
 	w := &worker{queue: q, env: env, number: int64(env.Life) << 28, rounds: env.Completed}
+	again := min(env.Life, 1)      // 0 in the first life
+	ended := max(1, env.Clients-1) // items that may have ended with the former life, where they end with their producer
 	if w.consumes() {
 		w.number |= spare | int64(env.Index)<<40
-		w.spares = min(env.Life, 1)
+		w.spares, ended = again, 1
 	}
-	return w
-}
-
-func newShortLived(q Queue, env variants.Env) *worker {
-	env.Record(shortLived, 0)
-	w := newWorker(q, env)
-	if env.Life > 0 {
-		w.spares += max(1, w.round())
+	if endWithProducer {
+		env.Record(shortLived, 0)
+		w.spares += again * ended
 	}
 	return w
 }
 
 func (w *worker) consumes() bool { return w.env.Index < w.env.Clients-1 }
-
-func (w *worker) round() int {
-	if w.consumes() {
-		return 0
-	}
-	return w.env.Clients - 1
-}
 
 // spare is a bit in the numbers of items that have no order among the producer's items.
 const spare = 1 << 55
@@ -134,11 +114,10 @@ func (w *worker) produceRound(ctx context.Context) error {
 	}
 	var last Item
 	for range w.env.Clients - 1 {
-		item, err := w.produce(ctx)
-		if err != nil {
+		var err error
+		if last, err = w.produce(ctx); err != nil {
 			return err
 		}
-		last = item
 	}
 	w.rounds++
 	w.ends = append(w.ends, last)

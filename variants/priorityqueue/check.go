@@ -28,11 +28,7 @@ type byPriority struct {
 }
 
 func (b *byPriority) Add(item *takequeue.Stored) {
-	p := priorityOf(item.ID)
-	if b.left[p] == nil {
-		b.left[p] = &takequeue.Waiting{}
-	}
-	b.left[p].Add(item)
+	variants.StateOf(b.left, priorityOf(item.ID)).Add(item)
 }
 
 func (b *byPriority) Took(o *takequeue.Observer, t *takequeue.Take, unordered bool) {
