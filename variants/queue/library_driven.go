@@ -3,9 +3,11 @@ package queue
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
@@ -13,13 +15,17 @@ type driven struct {
 	variants.Driven
 	claims bool   // an item that is taken is claimed, and deleted when it is done; otherwise it is deleted when it is taken
 	held   []byte // the item taken last; nil if it is done
-	unsure bool
+	unsure bool   // more may have happened in the last call than its result says
 }
 
 func (q *driven) Unsure() bool { return q.unsure }
 
+// call puts or takes. If the connection is lost during the call, the library may repeat a request whose reply was lost, or give up.
 func (q *driven) call(ctx context.Context, verb string) (result string, err error) {
-	result, q.unsure, err = q.CallUnsure(ctx, verb)
+	before := q.Reconnects()
+	result, err = q.Call(ctx, verb)
+	over := errors.Is(err, session.ErrSessionLost) || ctx.Err() != nil
+	q.unsure = !over && (err != nil || q.Reconnects() != before)
 	return result, err
 }
 

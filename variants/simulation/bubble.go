@@ -26,26 +26,23 @@ func Play(t *testing.T, recipe func() variants.Recipe, plan Plan) Outcome {
 
 func (r *run) play(t *testing.T, recipe func() variants.Recipe) {
 	t.Helper()
-	plan := r.plan
 	r.out = Outcome{Met: map[string]int{}, Lost: map[variants.Loss]int64{}}
-	defer seed(plan.Seed)()
-	func() {
-		defer func() {
-			if p := recover(); p != nil {
-				r.panicked(fmt.Sprint(p))
-			}
-		}()
-		synctest.Test(t, func(*testing.T) {
-			r.recipe = recipe()
-			all := r.recipe.All()
-			if i := slices.IndexFunc(all, func(v variants.Variant) bool { return v.Name == plan.Variant }); i >= 0 {
-				r.variant = all[i]
-				r.perform()
-			} else {
-				r.find(Broken, "recipe %s has no variant %q", r.recipe.Name, plan.Variant)
-			}
-		})
+	defer seed(r.plan.Seed)()
+	defer func() {
+		if p := recover(); p != nil {
+			r.panicked(fmt.Sprint(p))
+		}
 	}()
+	synctest.Test(t, func(*testing.T) {
+		r.recipe = recipe()
+		all := r.recipe.All()
+		if i := slices.IndexFunc(all, func(v variants.Variant) bool { return v.Name == r.plan.Variant }); i >= 0 {
+			r.variant = all[i]
+			r.perform()
+		} else {
+			r.find(Broken, "recipe %s has no variant %q", r.recipe.Name, r.plan.Variant)
+		}
+	})
 }
 
 // The bubble panics if a goroutine is left when all has ended; nothing runs in it any more.
@@ -54,7 +51,7 @@ func (r *run) panicked(text string) {
 	if strings.HasPrefix(text, "deadlock") {
 		class = Leak
 	}
-	r.out.Findings = append(r.out.Findings, Finding{Class: class, Text: text})
+	r.add(class, 0, text)
 }
 
 // seed makes the process's random numbers repeatable, such as the GUIDs in the names of znodes, until restore is called.

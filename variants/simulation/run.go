@@ -113,7 +113,6 @@ func (r *run) progress(took time.Duration) {
 	defer r.mu.Unlock()
 	r.advanced, r.asked = time.Now(), 0
 	r.out.Longest = max(r.out.Longest, Duration(took))
-	r.out.Steps++
 }
 
 // isVoid reports, after a minute in which each client learns of the loss of its session, whether a session was lost:
@@ -139,8 +138,12 @@ func (r *run) void() {
 func (r *run) find(class Class, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := Finding{Class: class, At: Duration(time.Since(r.epoch)), Text: fmt.Sprintf(format, args...)}
-	r.out.Findings = append(r.out.Findings, f)
+	r.add(class, time.Since(r.epoch), fmt.Sprintf(format, args...))
+}
+
+// The caller of add holds the mutex, or nothing else runs.
+func (r *run) add(class Class, at time.Duration, text string) {
+	r.out.Findings = append(r.out.Findings, Finding{class, Duration(at), text})
 }
 
 // The bounds of a run: how long no step may be completed after the last fault, and how many requests may be made without one.
@@ -326,13 +329,11 @@ func (r *run) replay(completed bool) {
 	}
 	fingerprint := fnv.New64()
 	o := r.recipe.NewObserver(variants.Findings{
-		Span: func(variants.Span) {},
-		Violation: func(v variants.Violation) {
-			r.out.Findings = append(r.out.Findings, Finding{Violation, Duration(v.At), v.Text})
-		},
+		Span:      func(variants.Span) {},
+		Violation: func(v variants.Violation) { r.add(Violation, v.At, v.Text) },
 		Damage: func(d variants.Damage) {
 			if d.Loss.IsBreach() && !r.forgone(d.Loss) {
-				r.out.Findings = append(r.out.Findings, Finding{Class(d.Loss), Duration(d.At), d.Text})
+				r.add(Class(d.Loss), d.At, d.Text)
 			} else {
 				r.lose(d.Loss, d.Amount)
 			}
