@@ -61,7 +61,7 @@ func listAndDeleteVariant() variants.Variant {
 			"all race for the same item, and each loser pays for a quorum write",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "4", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
-		Free:     raceForFirst(),
+		Free:     variants.Cost{Requests: "3N+1", Writes: "N+1", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"},
 		Join:     join(NewListAndDelete),
 	}
 }

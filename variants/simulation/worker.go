@@ -29,12 +29,10 @@ type Report struct {
 	Failure *Failure `json:"failure,omitempty"` // of an investigation
 }
 
-// Recipes returns the constructor of the recipe with a name, which is called anew for each run; nil for an unknown one.
-type Recipes func(name string) func() variants.Recipe
-
 // Serve does the jobs that it reads, one JSON document each, and writes a report of each. When there are no more, it
-// ends the process: bubbles of virtual time exist in tests only, so that the process becomes one.
-func Serve(in io.Reader, out io.Writer, recipes Recipes) {
+// ends the process: bubbles of virtual time exist in tests only, so that the process becomes one. recipes returns the constructor of
+// the recipe with a name, which is called anew for each run.
+func Serve(in io.Reader, out io.Writer, recipes func(name string) func() variants.Recipe) {
 	testing.Init()
 	_ = flag.CommandLine.Parse(nil) // a test must not see the flags of the process
 	every := func(string, string) (bool, error) { return true, nil }
@@ -46,7 +44,7 @@ func Serve(in io.Reader, out io.Writer, recipes Recipes) {
 	}}}, nil, nil)
 }
 
-func serve(t *testing.T, in io.Reader, out io.Writer, recipes Recipes) error {
+func serve(t *testing.T, in io.Reader, out io.Writer, recipes func(name string) func() variants.Recipe) error {
 	jobs, reports := json.NewDecoder(in), json.NewEncoder(out)
 	for {
 		var j Job

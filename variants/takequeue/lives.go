@@ -81,11 +81,9 @@ func (o *Observer) observeLife(c *client, e variants.Event) {
 	case variants.SessionLost:
 		c.attempt.Known = 0
 	case variants.Died:
-		c.ending = &ending{client: e.Client, at: e.At, place: o.place}
 		o.endLife(c, e)
 	case variants.Rejoined:
 		if c.ending == nil {
-			c.ending = &ending{client: e.Client, at: e.At, place: o.place, unsure: true}
 			o.endLife(c, e)
 		} else {
 			c.ending.freed = 2*e.At - c.ending.at
@@ -95,6 +93,7 @@ func (o *Observer) observeLife(c *client, e variants.Event) {
 }
 
 func (o *Observer) endLife(c *client, e variants.Event) {
+	c.ending = &ending{client: e.Client, at: e.At, place: o.place, unsure: e.Kind == variants.Rejoined}
 	if t := c.held; t != nil && t.Item != nil {
 		t.Item.takes = slices.DeleteFunc(t.Item.takes, func(other *Take) bool { return other == t })
 		if len(t.Item.takes) == 0 {

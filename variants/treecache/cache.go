@@ -56,15 +56,12 @@ func newNode() *node { return &node{children: map[string]bool{}} }
 // open makes a cache of a tree, which must be read in full before it is used.
 func open(s *session.Session, tree Tree, listen Listener) (*cache, error) {
 	events, err := s.Subscribe()
-	if err != nil {
-		return nil, err
-	}
 	root := path.Clean(tree.Root)
 	return &cache{
 		session: s.Fork(), events: events, root: root, depth: tree.Depth, listen: listen,
 		nodes: map[string]*node{root: newNode()}, data: map[string]bool{}, lists: map[string]bool{},
 		behind: true, reload: time.Now(),
-	}, nil
+	}, err
 }
 
 func (c *cache) Load(ctx context.Context) error {
