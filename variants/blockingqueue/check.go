@@ -100,7 +100,7 @@ func (s *takes) take(e variants.Event, latest int64) {
 	delete(s.open, e.Value)
 	delete(s.broken, e.Value)
 	s.finished.Add(e.Value, takequeue.Owner{Client: e.Client})
-	if !isSpare(e.Value) {
+	if e.Value&spare == 0 {
 		s.latest = max(s.latest, e.Value)
 	}
 }

@@ -87,8 +87,6 @@ func (w *worker) consumes() bool { return w.env.Index < w.env.Clients-1 }
 // spare is a bit in the numbers of items that have no order among the producer's items.
 const spare = 1 << 55
 
-func isSpare(number int64) bool { return number&spare != 0 }
-
 func (w *worker) Step(ctx context.Context) error {
 	if err := w.replace(ctx); err != nil {
 		return err

@@ -49,9 +49,6 @@ func numberIn(data []byte) (int64, error) {
 // the tree in big steps, so that consecutive ones have different parents.
 func slotOf(number, leaves int64) int64 { return number * 7919 % leaves }
 
-// Every other change replaces a leaf by another; the others set a leaf.
-func replaces(number int64) bool { return number%2 == 0 }
-
 // opsPerMulti keeps the requests that create the tree well below the 1 MB that a server accepts.
 const opsPerMulti = 500
 
