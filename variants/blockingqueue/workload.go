@@ -88,8 +88,10 @@ func (w *worker) consumes() bool { return w.env.Index < w.env.Clients-1 }
 const spare = 1 << 55
 
 func (w *worker) Step(ctx context.Context) error {
-	if err := w.replace(ctx); err != nil {
-		return err
+	for ; w.spares > 0; w.spares-- {
+		if _, err := w.put(ctx); err != nil {
+			return err
+		}
 	}
 	switch {
 	case w.consumes():
@@ -155,15 +157,6 @@ func (w *worker) produce(ctx context.Context) (Item, error) {
 		return Item{}, err
 	}
 	return item, w.env.Hold(ctx, nil)
-}
-
-func (w *worker) replace(ctx context.Context) error {
-	for ; w.spares > 0; w.spares-- {
-		if _, err := w.put(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func (w *worker) put(ctx context.Context) (Item, error) {

@@ -30,7 +30,11 @@ func (r *run) play(t *testing.T, recipe func() variants.Recipe) {
 	defer seed(r.plan.Seed)()
 	defer func() {
 		if p := recover(); p != nil {
-			r.panicked(fmt.Sprint(p))
+			class, text := Panic, fmt.Sprint(p)
+			if strings.HasPrefix(text, "deadlock") { // a goroutine is left when all has ended
+				class = Leak
+			}
+			r.add(class, 0, text) // nothing runs in the bubble any more
 		}
 	}()
 	synctest.Test(t, func(*testing.T) {
@@ -43,15 +47,6 @@ func (r *run) play(t *testing.T, recipe func() variants.Recipe) {
 			r.find(Broken, "recipe %s has no variant %q", r.recipe.Name, r.plan.Variant)
 		}
 	})
-}
-
-// The bubble panics if a goroutine is left when all has ended; nothing runs in it any more.
-func (r *run) panicked(text string) {
-	class := Panic
-	if strings.HasPrefix(text, "deadlock") {
-		class = Leak
-	}
-	r.add(class, 0, text)
 }
 
 // seed makes the process's random numbers repeatable, such as the GUIDs in the names of znodes, until restore is called.

@@ -128,7 +128,9 @@ func (c *client) open(ctx context.Context, number int64) (*life, error) {
 		rewatch: time.Duration(c.run.plan.Rewatch),
 		up:      way{latency: latency, random: source(0)}, down: way{latency: latency, random: source(1)},
 	}
-	c.run.begin(l)
+	c.run.mu.Lock()
+	c.run.lives = append(c.run.lives, l)
+	c.run.mu.Unlock()
 	l.monitor.WhenLost(func() { c.record(l, variants.SessionLost, number) })
 	ready := make(chan struct{})
 	var once sync.Once

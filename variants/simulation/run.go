@@ -79,12 +79,6 @@ func (r *run) await(ctx context.Context, g *gate, lost <-chan struct{}) bool {
 	return false
 }
 
-func (r *run) begin(l *life) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lives = append(r.lives, l)
-}
-
 // record appends an event of a client's life: otherwise if the channel is closed, else kind. A client that has died records nothing.
 func (r *run) record(client int, l *life, closed <-chan struct{}, kind, otherwise variants.EventKind, value int64) (recorded bool) {
 	seen, shown, next := l.link.ledger.Sight() // first, because the ledger's tap locks the run
