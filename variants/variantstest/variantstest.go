@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/session"
 )
 
 // HistoryBuilder makes histories of stories: of words "client:event" or "client:event:value". They are one millisecond apart,
@@ -229,8 +228,10 @@ func Forgoing(recipe variants.Recipe) variants.Recipe {
 // RecordUnless returns a function for [variants.Env] that appends the kinds of events.
 func RecordUnless(kinds *[]variants.EventKind) func(<-chan struct{}, variants.EventKind, variants.EventKind, int64) {
 	return func(closed <-chan struct{}, kind, otherwise variants.EventKind, _ int64) {
-		if session.IsClosed(closed) {
+		select {
+		case <-closed:
 			kind = otherwise
+		default:
 		}
 		*kinds = append(*kinds, kind)
 	}
