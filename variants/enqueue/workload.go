@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/variants"
@@ -81,22 +82,15 @@ func (w *worker) audit(ctx context.Context, key string) error {
 		}
 		copies, err = w.copies(ctx, key)
 	}
-	for _, item := range copies {
-		err = errors.Join(err, w.consume(ctx, item))
+	for _, name := range copies {
+		err = errors.Join(err, w.consume(ctx, path.Join(w.env.Root, "items", name)))
 	}
 	return err
 }
 
 func (w *worker) copies(ctx context.Context, key string) ([]string, error) {
-	dir := path.Join(w.env.Root, "items")
-	names, _, err := w.env.Session.Children(ctx, dir)
-	var found []string
-	for _, name := range names {
-		if strings.HasPrefix(name, key+marker) {
-			found = append(found, path.Join(dir, name))
-		}
-	}
-	return found, err
+	names, _, err := w.env.Session.Children(ctx, path.Join(w.env.Root, "items"))
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, key+marker) }), err
 }
 
 func (w *worker) consume(ctx context.Context, item string) error {
