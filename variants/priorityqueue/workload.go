@@ -43,25 +43,19 @@ const (
 
 // worker is a participant, the same for every variant. At any time it has put as many items as it has taken, or more, so
 // that there is always one left for it.
-type worker struct {
-	takequeue.Worker
-	queue Queue
-}
+type worker struct{ takequeue.Worker }
 
 func newWorker(q Queue, env variants.Env) variants.Participant {
-	return &worker{takequeue.Worker{Queue: q, Env: env}, q}
+	put := func(ctx context.Context, class uint8, data []byte) error { return q.Put(ctx, Priority(class), data) }
+	return &worker{takequeue.Worker{Queue: q, Env: env, Put: put}}
 }
 
 // In a lockstep run all participants put, then take in turn, then all put an urgent item, and take in turn again.
 func (w *worker) Step(ctx context.Context) error {
-	if err := w.round(ctx, ordinary, batch-1, takenFirst); err != nil {
+	if err := w.Round(ctx, uint8(ordinary), batch-1, takenFirst); err != nil {
 		return err
 	}
-	return w.round(ctx, urgent, 1, batch-takenFirst)
-}
-
-func (w *worker) round(ctx context.Context, p Priority, puts, takes int) error {
-	return w.Round(ctx, uint8(p), puts, takes, func(ctx context.Context, data []byte) error { return w.queue.Put(ctx, p, data) })
+	return w.Round(ctx, uint8(urgent), 1, batch-takenFirst)
 }
 
 func newObserver(out variants.Findings) variants.Observer {

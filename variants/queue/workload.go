@@ -31,15 +31,13 @@ const batch = 10
 
 // worker is a participant: it puts a batch of items and takes as many, which other clients may have put, the same way for
 // every variant. A client that takes has put before, so that there is always an item left for it.
-type worker struct {
-	takequeue.Worker
-	queue Queue
-}
+type worker struct{ takequeue.Worker }
 
 var _ variants.Refresher = (*worker)(nil)
 
 func newWorker(q Queue, env variants.Env) variants.Participant {
-	return &worker{takequeue.Worker{Queue: q, Env: env}, q}
+	put := func(ctx context.Context, _ uint8, data []byte) error { return q.Put(ctx, data) }
+	return &worker{takequeue.Worker{Queue: q, Env: env, Put: put}}
 }
 
 func join[Q Queue](open func(context.Context, *session.Session, string) (Q, error)) variants.JoinFunc {
@@ -50,12 +48,12 @@ func join[Q Queue](open func(context.Context, *session.Session, string) (Q, erro
 
 // In a lockstep run all participants put first, then they take in turn.
 func (w *worker) Step(ctx context.Context) error {
-	return w.Round(ctx, 0, batch, batch, w.queue.Put)
+	return w.Round(ctx, 0, batch, batch)
 }
 
 // Refresh is for the variant whose clients watch each other.
 func (w *worker) Refresh(ctx context.Context) error {
-	if q, ok := w.queue.(variants.Refresher); ok {
+	if q, ok := w.Queue.(variants.Refresher); ok {
 		return q.Refresh(ctx)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 type Worker struct {
 	Queue   Taker
 	Env     variants.Env
+	Put     func(ctx context.Context, class uint8, data []byte) error // the meaning of a class, at most 127, belongs to the recipe
 	puts    int64
 	removes bool // the event Removes has been recorded
 	unseen  int  // items that it may have taken without knowing, and that it has not counted as taken
@@ -54,10 +55,10 @@ func IDIn(data []byte) (int64, error) {
 }
 
 // Round puts some items of a class and, in a lockstep run when it is its turn, takes some, which other clients may have
-// put. The meaning of a class, which is at most 127, belongs to the recipe.
-func (w *Worker) Round(ctx context.Context, class uint8, puts, takes int, put func(ctx context.Context, data []byte) error) error {
+// put.
+func (w *Worker) Round(ctx context.Context, class uint8, puts, takes int) error {
 	for range puts {
-		if err := w.put(ctx, class, put); err != nil {
+		if err := w.put(ctx, class); err != nil {
 			return err
 		}
 	}
@@ -72,11 +73,11 @@ func (w *Worker) Round(ctx context.Context, class uint8, puts, takes int, put fu
 	return nil
 }
 
-func (w *Worker) put(ctx context.Context, class uint8, put func(ctx context.Context, data []byte) error) error {
+func (w *Worker) put(ctx context.Context, class uint8) error {
 	id := newID(class, w.Env.Index, w.Env.Life, w.puts)
 	w.puts++
 	w.Env.Record(Putting, id)
-	err := put(ctx, DataOf(id))
+	err := w.Put(ctx, class, DataOf(id))
 	if w.unsure() {
 		w.Env.Record(PutTwice, id)
 	}
