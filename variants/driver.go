@@ -37,7 +37,7 @@ type Caller interface {
 // Driven is a participant's client in a driver.
 type Driven struct {
 	session *session.Session // says when the driver's session is lost
-	driver  Caller
+	Caller
 }
 
 // NewDriven returns the client of a participant in a driver. It fails if the participant has a size, because a client in a
@@ -63,23 +63,11 @@ func (d Driven) Call(ctx context.Context, verb string) (string, error) {
 		case <-ctx.Done():
 		}
 	}()
-	text, err := d.driver.Call(ctx, verb)
+	text, err := d.Caller.Call(ctx, verb)
 	if err != nil && d.session.Alive() != nil {
 		return "", session.ErrSessionLost
 	}
 	return text, err
-}
-
-// CallUnsure is Call. It also reports whether more may have happened than the result says: if the connection was lost during
-// the call, the library may have repeated a request whose reply was lost, or has given up. unsure is false after the end of
-// the session or of ctx.
-func (d Driven) CallUnsure(ctx context.Context, verb string) (result string, unsure bool, err error) {
-	before := d.driver.Reconnects()
-	result, err = d.Call(ctx, verb)
-	if errors.Is(err, session.ErrSessionLost) || ctx.Err() != nil {
-		return result, false, err
-	}
-	return result, err != nil || d.driver.Reconnects() != before, err
 }
 
 // CallForToken is Call for a verb that acquires something, and returns its fencing token.

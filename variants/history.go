@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // EventKind names an action of a participant. Each recipe has its own kinds, counted from 0; see [SessionLost] for the kinds
@@ -63,42 +65,24 @@ func (l *Log) Beside(client int) *Log {
 	return NewLog(l.epoch, client, l.sight, l.places.Calls)
 }
 
-// Record appends an event that happens now. The time is taken under the mutex: a log that is read at a moment has all events
-// before it.
-func (l *Log) Record(kind EventKind, value int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.record(kind, value)
-}
+// Record appends an event that happens now. Events after [Died] are dropped.
+func (l *Log) Record(kind EventKind, value int64) { l.RecordUnless(nil, kind, kind, value) }
 
 // RecordUnless appends an event of one of two kinds: otherwise if the channel is closed, else kind. If the channel is
 // closed before the event is recorded, as a [session.Monitor] closes Lost before SessionLost, the history has both in that
-// order.
+// order. The time is taken under the mutex: a log that is read at a moment has all events before it.
 func (l *Log) RecordUnless(closed <-chan struct{}, kind, otherwise EventKind, value int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	select {
-	case <-closed:
+	if l.ended {
+		return
+	}
+	if session.IsClosed(closed) {
 		kind = otherwise
-	default:
 	}
-	l.record(kind, value)
-}
-
-// End appends the last event of a participant. Later events are dropped.
-func (l *Log) End(kind EventKind, value int64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.record(kind, value)
-	l.ended = true
-}
-
-// The caller of record holds the mutex.
-func (l *Log) record(kind EventKind, value int64) {
-	if !l.ended {
-		seen, shown, next := l.sight()
-		l.places.Add(Event{At: time.Since(l.epoch), Client: l.client, Kind: kind, Value: value}, seen, shown, next)
-	}
+	seen, shown, next := l.sight()
+	l.places.Add(Event{At: time.Since(l.epoch), Client: l.client, Kind: kind, Value: value}, seen, shown, next)
+	l.ended = kind == Died
 }
 
 // Take calls [Places.Take] under the mutex.

@@ -59,12 +59,12 @@ func (f ObserverFunc) Observe(e Event) { f(e) }
 // Complete implements [Observer].
 func (ObserverFunc) Complete() {}
 
-// StateOf returns an observer's state of a client. A client that is new to the observer gets the zero value.
-func StateOf[T any](clients map[int]*T, client int) *T {
-	state := clients[client]
+// StateOf returns an observer's state of a client, an item or the like. One that is new to the observer gets the zero value.
+func StateOf[K comparable, T any](all map[K]*T, key K) *T {
+	state := all[key]
 	if state == nil {
 		state = new(T)
-		clients[client] = state
+		all[key] = state
 	}
 	return state
 }
@@ -103,14 +103,12 @@ func (f Findings) Between(phase string, from, to EventKind) Observer {
 func (f Findings) Across(phase string, from, to EventKind) Observer {
 	open := map[int64]time.Duration{}
 	return ObserverFunc(func(e Event) {
-		switch e.Kind {
-		case from:
+		switch start, begun := open[e.Value]; {
+		case e.Kind == from:
 			open[e.Value] = e.At
-		case to:
-			if start, ok := open[e.Value]; ok {
-				f.Span(Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
-				delete(open, e.Value)
-			}
+		case e.Kind == to && begun:
+			f.Span(Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
+			delete(open, e.Value)
 		}
 	})
 }
@@ -174,10 +172,4 @@ func (r Recipe) Replay(h History, complete bool) (spans []Span, violations []Vio
 		o.Complete()
 	}
 	return spans, violations
-}
-
-// Violations returns the breaches that a new observer finds in a complete history.
-func (r Recipe) Violations(h History) []Violation {
-	_, violations := r.Replay(h, true)
-	return violations
 }

@@ -9,7 +9,6 @@ package variants
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"slices"
 	"sync"
@@ -225,8 +224,8 @@ type JoinFunc func(ctx context.Context, env Env) (Participant, error)
 func JoinBy[E any](open func(context.Context, Env) (E, error), worker func(E, Env) Participant) JoinFunc {
 	return func(ctx context.Context, env Env) (Participant, error) {
 		end, err := open(ctx, env)
-		if env.opened != nil {
-			env.opened(end)
+		if env.Opened != nil {
+			env.Opened(end)
 			return nil, err
 		}
 		if err != nil {
@@ -234,17 +233,6 @@ func JoinBy[E any](open func(context.Context, Env) (E, error), worker func(E, En
 		}
 		return worker(end, env), nil
 	}
-}
-
-// Open opens a client's end of a variant, such as a lock, without a participant. [JoinBy] must have made the variant's Join.
-func Open[E any](ctx context.Context, v Variant, env Env) (end E, err error) {
-	is := false
-	env.opened = func(opened any) { end, is = opened.(E) }
-	env.Record = func(EventKind, int64) {}
-	if _, err = v.Join(ctx, env); err == nil && !is {
-		err = fmt.Errorf("variant %s opens no %T", v.Name, &end)
-	}
-	return end, err
 }
 
 // JoinThreads makes a Join from the Join of a lock or the like. The result makes as many participants as the size says, on
@@ -358,7 +346,8 @@ type Env struct {
 	// after each notification that such a participant receives until asked is closed.
 	Hold func(ctx context.Context, asked <-chan struct{}) error
 
-	opened func(end any) // takes the end that was opened, so that no participant is made; see [Open]
+	// Opened takes the end that [JoinBy] has opened, so that no participant is made. It is nil in runs.
+	Opened func(end any)
 }
 
 // DialFunc opens a further session of a participant, on the server of its first one. The participant closes it with hangUp,
@@ -376,10 +365,8 @@ func WaitFor(ctx context.Context, d time.Duration, asked, lost <-chan struct{}) 
 	if d <= 0 {
 		return ctx.Err()
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 	case <-asked:
 	case <-lost:
 	case <-ctx.Done():

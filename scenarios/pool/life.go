@@ -73,7 +73,7 @@ func (l *Life) Pause(ctx context.Context, asked <-chan struct{}, d time.Duration
 // Die makes the client stop dead. Nothing that it does after that is recorded or reaches a server. Its session runs out.
 func (l *Life) Die() {
 	l.Link.Sever() // first, so that the history has each request that still leaves
-	l.Log.End(variants.Died, int64(l.Number))
+	l.Log.Record(variants.Died, int64(l.Number))
 	l.died = time.Now()
 	l.kill() // before the client learns of the loss: it could take that for an expiry, and join again at once
 	l.Monitor.Lose()

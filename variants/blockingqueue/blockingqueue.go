@@ -31,24 +31,15 @@ import (
 var code embed.FS
 
 // Queue is one client's view of a queue. Its methods are for one goroutine at a time. After session.ErrSessionLost it is
-// unknown whether the item of the last operation was put or taken.
+// unknown whether the item of the last operation was put or taken. A consumer peeks and claims the item that it has seen, and repeats
+// both until a claim succeeds.
 type Queue interface {
-	Producer
-	Consumer
-}
-
-// Producer puts items into a queue.
-type Producer interface {
 	// Put appends an item; it costs one write. When ctx ends first, the context's error comes back within about a second
 	// even from a session that does not answer; the item is then removed, unless a consumer was faster.
 	Put(ctx context.Context, data []byte) (Item, error)
 	// AwaitTaken returns when an item that this client has put is gone, so that a producer can keep pace with its
 	// consumers. It costs one read, or one and a notification.
 	AwaitTaken(ctx context.Context, item Item) error
-}
-
-// Consumer takes items out of a queue. It peeks and claims the item that it has seen, and repeats both until a claim succeeds.
-type Consumer interface {
 	// Peek waits for an item and returns one that seems to be free, without taking it. When ctx ends first, the client
 	// withdraws and the context's error comes back within about a second even from a session that does not answer.
 	Peek(ctx context.Context) (Item, error)

@@ -15,7 +15,10 @@ func newObserver(out variants.Findings) variants.Observer {
 		out.Between(phaseTake, requested, taken),
 		out.Between(phaseDrain, draining, drained),
 		out.Across(phaseSojourn, putting, taken),
-		newTakes(out),
+		&takes{
+			out: out, open: map[int64]variants.Event{}, clients: map[int]*consumer{}, broken: map[int64]variants.Event{},
+			ended: map[int]variants.Event{},
+		},
 	}
 }
 
@@ -47,13 +50,6 @@ type consumer struct {
 	waiting bool  // it has requested an item
 	claims  int64 // the item that it claims; zero if it claims none
 	latest  int64 // of takes, when it began to claim
-}
-
-func newTakes(out variants.Findings) *takes {
-	return &takes{
-		out: out, open: map[int64]variants.Event{}, clients: map[int]*consumer{}, broken: map[int64]variants.Event{},
-		ended: map[int]variants.Event{},
-	}
 }
 
 func (s *takes) Observe(e variants.Event) {
@@ -104,7 +100,7 @@ func (s *takes) take(e variants.Event, latest int64) {
 	delete(s.open, e.Value)
 	delete(s.broken, e.Value)
 	s.finished.Add(e.Value, takequeue.Owner{Client: e.Client})
-	if !isSpare(e.Value) {
+	if e.Value&spare == 0 {
 		s.latest = max(s.latest, e.Value)
 	}
 }
@@ -118,7 +114,7 @@ func (s *takes) inDoubt(begun variants.Event) bool {
 // Complete reports the items that were put and not taken. A put that was not answered may have failed.
 func (s *takes) Complete() {
 	left := slices.SortedFunc(maps.Values(s.open), func(a, b variants.Event) int { return cmp.Compare(a.Value, b.Value) })
-	waits := s.waits()
+	waits := slices.ContainsFunc(slices.Collect(maps.Values(s.clients)), func(c *consumer) bool { return c.waiting })
 	for _, e := range left {
 		end, broken := s.broken[e.Value]
 		passed := e.Value < s.latest // never a spare item
@@ -135,8 +131,4 @@ func (s *takes) Complete() {
 			s.out.Breach(e, "item %d was put and never taken, although a client waits for one", e.Value)
 		}
 	}
-}
-
-func (s *takes) waits() bool {
-	return slices.ContainsFunc(slices.Collect(maps.Values(s.clients)), func(c *consumer) bool { return c.waiting })
 }

@@ -29,12 +29,12 @@ type client struct {
 }
 
 func open(ctx context.Context, s *session.Session, dir string) (*client, error) {
-	lineFor := tickets.New(s, path.Join(dir, "items"), itemMarker)
-	if err := s.Ensure(ctx, lineFor.Dir, nil, 0); err != nil {
-		return nil, err
+	c := &client{session: s, items: tickets.New(s, path.Join(dir, "items"), itemMarker), flags: zk.FlagSequence}
+	err := s.Ensure(ctx, c.items.Dir, nil, 0)
+	if err == nil {
+		c.journal, err = session.OpenJournal(ctx, s, path.Join(dir, "journals"))
 	}
-	journal, err := session.OpenJournal(ctx, s, path.Join(dir, "journals"))
-	return &client{s, lineFor, journal, zk.FlagSequence}, err
+	return c, err
 }
 
 func (c *client) Put(ctx context.Context, data []byte) (Item, error) {

@@ -46,10 +46,7 @@ type AllWatch struct{ scan }
 // NewAllWatch returns one client's view of a queue below an existing znode dir.
 func NewAllWatch(ctx context.Context, s *session.Session, dir string) (*AllWatch, error) {
 	c, err := open(ctx, s, dir)
-	if err != nil {
-		return nil, err
-	}
-	return &AllWatch{scan{client: c, refill: c.watched}}, nil
+	return &AllWatch{scan{client: c, refill: c.watched}}, err
 }
 
 func allWatchVariant() variants.Variant {
@@ -67,6 +64,6 @@ func allWatchVariant() variants.Variant {
 			Requests: "4N-2 + 1/(N-1) (4 for N=1)", Writes: "N (2 for N=1)", FailedWrites: "N-2 (0 for N=1)",
 			Notifications: "2(N-1) + 1/(N-1) (1 for N=1)", HerdMax: "N",
 		},
-		Join: join(NewAllWatch),
+		Join: join(NewAllWatch, false),
 	}
 }

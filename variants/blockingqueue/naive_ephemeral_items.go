@@ -21,19 +21,9 @@ import (
 // As in [AllWatch] puts and deletes carry a write to the client's journal. An item ends with the session of its producer: what it has put
 // and no client has taken is lost when it dies, loses its session, or leaves.
 //
-// Cost of one item in a lockstep run, where items come one by one, so that no listing has two: as with [AllWatch]. With m
-// consumers waiting, the put wakes all of them, each lists, with a watch, and reads. The first delete wakes all of them
-// again, and each of the others fails, lists again, finds nothing and waits:
-//
-//	notifications  2m
-//	requests       1 put + m listings + m reads + m deletes + m-1 listings  =  4m
-//	writes         1 put + m deletes, of which m-1 fail
-//	herd           m
-//
-// Over the N-1 items of a round m falls from N-1 to 1, so that one take costs N notifications, 2N requests and 1 + N/2
-// writes on average. A client that is alone lists after it has put and is notified of its own delete only. When clients
-// loop freely, the bounds of [AllWatch] apply, too: a consumer reads and tries to delete each item at most once, and
-// lists at most once for each put and each delete.
+// Cost of one item in a lockstep run, where items come one by one, so that no listing has two: as with [AllWatch]. When clients
+// loop freely, the bounds of [AllWatch] apply, too: a consumer reads and tries to delete each item at most once, and lists at
+// most once for each put and each delete.
 //
 // An item is also lost if its taker dies or its session is lost before it knows the outcome of its claim. A client that dies keeps no
 // other one from an item that is there.
@@ -46,11 +36,8 @@ type EphemeralItems struct{ scan }
 // NewEphemeralItems returns one client's view of a queue below an existing znode dir.
 func NewEphemeralItems(ctx context.Context, s *session.Session, dir string) (*EphemeralItems, error) {
 	c, err := open(ctx, s, dir)
-	if err != nil {
-		return nil, err
-	}
 	c.flags |= zk.FlagEphemeral
-	return &EphemeralItems{scan{client: c, keeps: true, refill: c.watched}}, nil
+	return &EphemeralItems{scan{client: c, keeps: true, refill: c.watched}}, err
 }
 
 func ephemeralItemsVariant() variants.Variant {
@@ -63,6 +50,6 @@ func ephemeralItemsVariant() variants.Variant {
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: all.Lockstep,
 		Free:     all.Free,
-		Join:     joinShortLived(NewEphemeralItems),
+		Join:     join(NewEphemeralItems, true),
 	}
 }

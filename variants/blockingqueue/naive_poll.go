@@ -47,12 +47,9 @@ type Poll struct {
 // NewPoll returns one client's view of a queue below an existing znode dir.
 func NewPoll(ctx context.Context, s *session.Session, dir string) (*Poll, error) {
 	c, err := open(ctx, s, dir)
-	if err != nil {
-		return nil, err
-	}
 	q := &Poll{scan: scan{client: c}}
 	q.refill = q.poll
-	return q, nil
+	return q, err
 }
 
 func (q *Poll) poll(ctx context.Context) ([]tickets.Ticket, error) {
@@ -83,6 +80,6 @@ func pollVariant() variants.Variant {
 			Requests: "no bound: more the rarer items are (4 for N=1)", Writes: "N (2 for N=1)", FailedWrites: "N-2 (0 for N=1)",
 			Notifications: "1/(N-1) (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
-		Join: join(NewPoll),
+		Join: join(NewPoll, false),
 	}
 }

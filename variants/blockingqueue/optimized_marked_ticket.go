@@ -82,6 +82,6 @@ func markedTicketVariant() variants.Variant {
 			Requests: "11 + 1/(N-1) (6 for N=1)", Writes: "3", FailedWrites: "0",
 			Notifications: "2 + 1/(N-1) (0 for N=1)", HerdMax: "max(3, N-2) (0 for N=1)",
 		},
-		Join: join(NewMarkedTicket),
+		Join: join(NewMarkedTicket, false),
 	}
 }

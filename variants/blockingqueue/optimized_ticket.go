@@ -89,6 +89,6 @@ func ticketVariant() variants.Variant {
 			Requests: "10 + 1/(N-1) (6 for N=1)", Writes: "3", FailedWrites: "0",
 			Notifications: "2 + 1/(N-1) (0 for N=1)", HerdMax: "3 (0 for N=1)",
 		},
-		Join: join(NewTicket),
+		Join: join(NewTicket, false),
 	}
 }

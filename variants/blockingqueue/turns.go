@@ -28,10 +28,10 @@ type place interface {
 
 func openTurns(ctx context.Context, s *session.Session, dir string, line tickets.Line, p place) (turns, error) {
 	c, err := open(ctx, s, dir)
-	if err != nil {
-		return turns{}, err
+	if err == nil {
+		err = s.Ensure(ctx, line.Dir, nil, 0)
 	}
-	return turns{client: c, tickets: line, place: p}, s.Ensure(ctx, line.Dir, nil, 0)
+	return turns{client: c, tickets: line, place: p}, err
 }
 
 func (q *turns) Peek(ctx context.Context) (Item, error) {

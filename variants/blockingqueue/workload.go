@@ -2,12 +2,12 @@ package blockingqueue
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // The events that a participant records. The values are the numbers of items, which grow from put to put of the
@@ -61,57 +61,37 @@ type worker struct {
 	spares int    // items that it has yet to put in place of items that its earlier life may have cost
 }
 
-func join[Q Queue](open func(context.Context, *session.Session, string) (Q, error)) variants.JoinFunc {
-	return joinWith(open, newWorker)
-}
-
-func joinShortLived[Q Queue](open func(context.Context, *session.Session, string) (Q, error)) variants.JoinFunc {
-	return joinWith(open, newShortLived)
-}
-
-func joinWith[Q Queue](
-	open func(context.Context, *session.Session, string) (Q, error), worker func(Queue, variants.Env) *worker,
-) variants.JoinFunc {
+func join[Q Queue](open func(context.Context, *session.Session, string) (Q, error), endWithProducer bool) variants.JoinFunc {
 	return variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
 		return open(ctx, env.Session, env.Root)
-	}, func(q Queue, env variants.Env) variants.Participant { return worker(q, env) })
+	}, func(q Queue, env variants.Env) variants.Participant { return newWorker(q, env, endWithProducer) })
 }
 
-func newWorker(q Queue, env variants.Env) *worker {
+func newWorker(q Queue, env variants.Env, endWithProducer bool) *worker {
 	w := &worker{queue: q, env: env, number: int64(env.Life) << 28, rounds: env.Completed}
+	again := min(env.Life, 1)      // 0 in the first life
+	ended := max(1, env.Clients-1) // items that may have ended with the former life, where they end with their producer
 	if w.consumes() {
 		w.number |= spare | int64(env.Index)<<40
-		w.spares = min(env.Life, 1)
+		w.spares, ended = again, 1
 	}
-	return w
-}
-
-func newShortLived(q Queue, env variants.Env) *worker {
-	env.Record(shortLived, 0)
-	w := newWorker(q, env)
-	if env.Life > 0 {
-		w.spares += max(1, w.round())
+	if endWithProducer {
+		env.Record(shortLived, 0)
+		w.spares += again * ended
 	}
 	return w
 }
 
 func (w *worker) consumes() bool { return w.env.Index < w.env.Clients-1 }
 
-func (w *worker) round() int {
-	if w.consumes() {
-		return 0
-	}
-	return w.env.Clients - 1
-}
-
 // spare is a bit in the numbers of items that have no order among the producer's items.
 const spare = 1 << 55
 
-func isSpare(number int64) bool { return number&spare != 0 }
-
 func (w *worker) Step(ctx context.Context) error {
-	if err := w.replace(ctx); err != nil {
-		return err
+	for ; w.spares > 0; w.spares-- {
+		if _, err := w.put(ctx); err != nil {
+			return err
+		}
 	}
 	switch {
 	case w.consumes():
@@ -134,11 +114,10 @@ func (w *worker) produceRound(ctx context.Context) error {
 	}
 	var last Item
 	for range w.env.Clients - 1 {
-		item, err := w.produce(ctx)
-		if err != nil {
+		var err error
+		if last, err = w.produce(ctx); err != nil {
 			return err
 		}
-		last = item
 	}
 	w.rounds++
 	w.ends = append(w.ends, last)
@@ -180,19 +159,10 @@ func (w *worker) produce(ctx context.Context) (Item, error) {
 	return item, w.env.Hold(ctx, nil)
 }
 
-func (w *worker) replace(ctx context.Context) error {
-	for ; w.spares > 0; w.spares-- {
-		if _, err := w.put(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (w *worker) put(ctx context.Context) (Item, error) {
 	w.number++
 	w.env.Record(putting, w.number)
-	item, err := w.queue.Put(ctx, binary.BigEndian.AppendUint64(nil, uint64(w.number)))
+	item, err := w.queue.Put(ctx, takequeue.DataOf(w.number))
 	if err != nil {
 		return Item{}, fmt.Errorf("put: %w", err)
 	}
@@ -209,7 +179,7 @@ func (w *worker) consume(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("peek: %w", err)
 		}
-		number, err := numberOf(item)
+		number, err := takequeue.IDIn(item.Data)
 		if err != nil {
 			return err
 		}
@@ -232,11 +202,4 @@ func (w *worker) withdraw(ctx context.Context, err error) error {
 	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
 	return errors.Join(err, w.queue.Leave(ctx))
-}
-
-func numberOf(item Item) (int64, error) {
-	if len(item.Data) != 8 {
-		return 0, fmt.Errorf("an item of %d bytes, which no producer has put", len(item.Data))
-	}
-	return int64(binary.BigEndian.Uint64(item.Data)), nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/takequeue"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
 
@@ -17,12 +18,12 @@ type putsOnly struct {
 }
 
 func (q *putsOnly) Put(_ context.Context, data []byte) (Item, error) {
-	number, err := numberOf(Item{Data: data})
+	number, err := takequeue.IDIn(data)
 	return Item{data, tickets.Ticket{Name: "item", Seq: q.before + int32(number&0xffff) - 1}}, err
 }
 
 func (q *putsOnly) AwaitTaken(_ context.Context, item Item) error {
-	number, err := numberOf(item)
+	number, err := takequeue.IDIn(item.Data)
 	q.awaited = append(q.awaited, number&0xffff)
 	return err
 }
@@ -48,7 +49,7 @@ func TestProducerStaysAhead(t *testing.T) {
 			Clients: 4, Index: 3, Life: min(tt.completed, 1), Completed: tt.completed,
 			Record: func(variants.EventKind, int64) {},
 			Hold:   func(context.Context, <-chan struct{}) error { return nil },
-		})
+		}, false)
 		for range 5 {
 			if err := w.Step(t.Context()); err != nil {
 				t.Fatal(err)
@@ -66,18 +67,18 @@ func TestSparesOfTheNextLife(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		index, life int
-		join        func(Queue, variants.Env) *worker
+		short       bool
 		want        int
 	}{
-		{"a first life", 0, 0, newShortLived, 0},
-		{"a consumer", 0, 2, newWorker, 1},
-		{"a producer", clients - 1, 2, newWorker, 0},
-		{"a consumer whose last spare item may have ended with it", 0, 2, newShortLived, 2},
-		{"a producer whose last round may have ended with it", clients - 1, 2, newShortLived, clients - 1},
+		{"a first life", 0, 0, true, 0},
+		{"a consumer", 0, 2, false, 1},
+		{"a producer", clients - 1, 2, false, 0},
+		{"a consumer whose last spare item may have ended with it", 0, 2, true, 2},
+		{"a producer whose last round may have ended with it", clients - 1, 2, true, clients - 1},
 	} {
-		w := tt.join(&putsOnly{}, variants.Env{
+		w := newWorker(&putsOnly{}, variants.Env{
 			Clients: clients, Index: tt.index, Life: tt.life, Record: func(variants.EventKind, int64) {},
-		})
+		}, tt.short)
 		if w.spares != tt.want {
 			t.Errorf("%s: puts %d items first, want %d", tt.name, w.spares, tt.want)
 		}

@@ -70,7 +70,7 @@ func (q queues) new() (blockingqueue.Queue, *client) {
 	return q.of(c), c
 }
 
-func (q queues) put(p blockingqueue.Producer, text string) blockingqueue.Item {
+func (q queues) put(p blockingqueue.Queue, text string) blockingqueue.Item {
 	q.Helper()
 	item, err := p.Put(testContext(q), []byte(text))
 	if err != nil {
@@ -79,14 +79,14 @@ func (q queues) put(p blockingqueue.Producer, text string) blockingqueue.Item {
 	return item
 }
 
-func (q queues) expectTake(c blockingqueue.Consumer, want string) {
+func (q queues) expectTake(c blockingqueue.Queue, want string) {
 	q.Helper()
 	if item, err := takeItem(testContext(q), c); err != nil || string(item.Data) != want {
 		q.Errorf("took %q, %v; want %q", item.Data, err, want)
 	}
 }
 
-func (q queues) peek(c blockingqueue.Consumer) blockingqueue.Item {
+func (q queues) peek(c blockingqueue.Queue) blockingqueue.Item {
 	q.Helper()
 	item, err := c.Peek(testContext(q))
 	if err != nil {
@@ -112,7 +112,7 @@ func (q queues) expectEmpty() {
 }
 
 // waiting starts a take in the background, and returns when it waits. What it took comes through the channel.
-func (q queues) waiting(ctx context.Context, consumer blockingqueue.Consumer, c *client) <-chan string {
+func (q queues) waiting(ctx context.Context, consumer blockingqueue.Queue, c *client) <-chan string {
 	q.Helper()
 	took := make(chan string, 1)
 	_, before := c.handle.Waiting()
@@ -245,7 +245,7 @@ func queueIgnoresForeignZnodes(t *testing.T, q queues) {
 	}
 }
 
-func takeItem(ctx context.Context, c blockingqueue.Consumer) (blockingqueue.Item, error) {
+func takeItem(ctx context.Context, c blockingqueue.Queue) (blockingqueue.Item, error) {
 	for {
 		item, err := c.Peek(ctx)
 		if err != nil {

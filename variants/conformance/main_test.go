@@ -117,9 +117,20 @@ type (
 func opensOf[E any](all []variants.Variant) []underTest[openFunc[E]] {
 	return list.Map(all, func(v variants.Variant) underTest[openFunc[E]] {
 		return underTest[openFunc[E]]{v.Name, func(ctx context.Context, s *session.Session, dir string) (E, error) {
-			return variants.Open[E](ctx, v, variants.Env{Clients: 1, Session: s, Root: dir, Dial: sharing(s)})
+			return openEnd[E](ctx, v, variants.Env{Clients: 1, Session: s, Root: dir, Dial: sharing(s)})
 		}}
 	})
+}
+
+// openEnd opens a client's end of a variant, such as a lock, without a participant. [variants.JoinBy] must have made the variant's Join.
+func openEnd[E any](ctx context.Context, v variants.Variant, env variants.Env) (end E, err error) {
+	is := false
+	env.Opened = func(opened any) { end, is = opened.(E) }
+	env.Record = func(variants.EventKind, int64) {}
+	if _, err = v.Join(ctx, env); err == nil && !is {
+		err = fmt.Errorf("variant %s opens no %T", v.Name, &end)
+	}
+	return end, err
 }
 
 // openersOf is opensOf with ends that must open.

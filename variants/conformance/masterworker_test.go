@@ -252,7 +252,8 @@ func (s *masterworkerShop) close(t *testing.T, workers ...*masterworkerWorker) i
 	t.Helper()
 	closeAll(t, workers...)
 	recipe := masterworker.Recipe()
-	for _, violation := range recipe.Violations(s.history) {
+	_, violations := recipe.Replay(s.history, true)
+	for _, violation := range violations {
 		t.Error(violation.Text)
 	}
 	return phasesIn(recipe, s.history)["duplicate"]
@@ -286,7 +287,8 @@ func TestMasterThatLosesAReplyIsInDoubt(t *testing.T) {
 		trap := inject(embeddedServer(t, v), cs[0], op, embedded.DropAfter)
 		c.mustStep(t, 1)
 		mustHaveFired(t, trap)
-		for _, violation := range masterworker.Recipe().Violations(c.history()) {
+		_, violations := masterworker.Recipe().Replay(c.history(), true)
+		for _, violation := range violations {
 			t.Error(violation.Text)
 		}
 		if doubtful := count(masterworker.Doubtful); doubtful > 0 == variant.once {

@@ -66,7 +66,7 @@ func (c *copyOfTree) update(u treecache.Update) {
 	switch u.Kind {
 	case treecache.Removed:
 		delete(c.data, u.Path)
-	case treecache.Disconnected, treecache.Reconnected:
+	case treecache.Connection:
 	default:
 		c.data[u.Path] = string(u.Data)
 	}

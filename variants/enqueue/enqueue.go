@@ -100,14 +100,9 @@ type producer struct {
 // Leave is for the variants that leave nothing behind.
 func (producer) Leave(context.Context) error { return nil }
 
-func open(ctx context.Context, s *session.Session, dir string, subs ...string) (producer, error) {
-	dir = path.Clean(dir)
-	for _, sub := range append(subs, "items") {
-		if err := s.Ensure(ctx, path.Join(dir, sub), nil, 0); err != nil {
-			return producer{}, err
-		}
-	}
-	return producer{s, path.Join(dir, "items")}, nil
+func open(ctx context.Context, s *session.Session, dir string) (producer, error) {
+	p := producer{s, path.Join(dir, "items")}
+	return p, s.Ensure(ctx, p.dir, nil, 0)
 }
 
 func (p producer) item(key string, stored []byte) *zk.CreateRequest {

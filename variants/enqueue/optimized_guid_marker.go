@@ -33,27 +33,31 @@ import (
 type GUIDMarker struct {
 	producer
 	markers string
-	old     []string // keys whose markers are obsolete once the next item is in the queue
+	old     string // the key whose marker is obsolete once the next item is in the queue; empty if there is none
 }
 
 // NewGUIDMarker returns a producer for a queue below an existing znode dir.
 func NewGUIDMarker(ctx context.Context, s *session.Session, dir string) (*GUIDMarker, error) {
-	p, err := open(ctx, s, dir, "markers")
-	return &GUIDMarker{producer: p, markers: path.Join(path.Clean(dir), "markers")}, err
+	p, err := open(ctx, s, dir)
+	q := &GUIDMarker{producer: p, markers: path.Join(dir, "markers")}
+	if err == nil {
+		err = s.Ensure(ctx, q.markers, nil, 0)
+	}
+	return q, err
 }
 
 // Enqueue implements [Producer].
 func (q *GUIDMarker) Enqueue(ctx context.Context, key string, data []byte) error {
 	return q.run(ctx, func(ctx context.Context) error {
 		_, _, err := q.session.Multi(ctx, q.transaction(key, data)...)
-		if errors.Is(err, zk.ErrNoNode) && len(q.old) > 0 { // another client has removed the old markers
-			q.old = nil
+		if errors.Is(err, zk.ErrNoNode) && q.old != "" { // another client has removed the old marker
+			q.old = ""
 			_, _, err = q.session.Multi(ctx, q.transaction(key, data)...)
 		}
 		if err != nil && !errors.Is(err, zk.ErrNodeExists) {
 			return fmt.Errorf("create item %s: %w", key, err)
 		}
-		q.old = []string{key} // the attempt that took effect has deleted the others
+		q.old = key // the attempt that took effect has deleted the other
 		return nil
 	})
 }
@@ -63,10 +67,8 @@ func (q *GUIDMarker) transaction(key string, data []byte) []any {
 		&zk.CreateRequest{Path: path.Join(q.markers, key), Acl: session.WorldACL()},
 		q.item(key, flagged(ready, data)),
 	}
-	for _, old := range q.old {
-		if old != key {
-			ops = append(ops, &zk.DeleteRequest{Path: path.Join(q.markers, old), Version: -1})
-		}
+	if q.old != "" && q.old != key {
+		ops = append(ops, &zk.DeleteRequest{Path: path.Join(q.markers, q.old), Version: -1})
 	}
 	return ops
 }
@@ -74,12 +76,13 @@ func (q *GUIDMarker) transaction(key string, data []byte) []any {
 // Leave implements [Producer].
 func (q *GUIDMarker) Leave(ctx context.Context) error {
 	return q.run(ctx, func(ctx context.Context) error {
-		for _, key := range q.old {
-			if err := q.session.Discard(ctx, path.Join(q.markers, key)); err != nil {
-				return err
-			}
+		if q.old == "" {
+			return nil
 		}
-		q.old = nil
+		if err := q.session.Discard(ctx, path.Join(q.markers, q.old)); err != nil {
+			return err
+		}
+		q.old = ""
 		return nil
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/variants"
@@ -81,22 +82,15 @@ func (w *worker) audit(ctx context.Context, key string) error {
 		}
 		copies, err = w.copies(ctx, key)
 	}
-	for _, item := range copies {
-		err = errors.Join(err, w.consume(ctx, item))
+	for _, name := range copies {
+		err = errors.Join(err, w.consume(ctx, path.Join(w.env.Root, "items", name)))
 	}
 	return err
 }
 
 func (w *worker) copies(ctx context.Context, key string) ([]string, error) {
-	dir := path.Join(w.env.Root, "items")
-	names, _, err := w.env.Session.Children(ctx, dir)
-	var found []string
-	for _, name := range names {
-		if strings.HasPrefix(name, key+marker) {
-			found = append(found, path.Join(dir, name))
-		}
-	}
-	return found, err
+	names, _, err := w.env.Session.Children(ctx, path.Join(w.env.Root, "items"))
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, key+marker) }), err
 }
 
 func (w *worker) consume(ctx context.Context, item string) error {
@@ -108,4 +102,50 @@ func (w *worker) consume(ctx context.Context, item string) error {
 		w.env.Record(found, w.number)
 	}
 	return w.env.Session.Discard(ctx, item)
+}
+
+// The promise that newObserver checks: no variant loses an item, and one that claims to enqueue once leaves one copy.
+func newObserver(out variants.Findings) variants.Observer {
+	return variants.Observers{
+		out.Between(phaseEnqueue, enqueuing, enqueued),
+		out.Between(phaseEnqueue, enqueuingOnce, enqueued),
+		out.Between(phaseAudit, enqueued, audited),
+		copies(out),
+	}
+}
+
+type item struct {
+	once, done bool
+	copies     int
+}
+
+// copies counts the copies of each item. A client has one item at a time. The number of copies remains unknown if a
+// failure of the client has prevented the audit.
+func copies(out variants.Findings) variants.ObserverFunc {
+	clients := map[int]*item{}
+	return func(e variants.Event) {
+		i := variants.StateOf(clients, e.Client)
+		switch e.Kind {
+		case enqueuing, enqueuingOnce:
+			*i = item{once: e.Kind == enqueuingOnce}
+		case enqueued:
+			i.done = true
+		case found:
+			i.copies++
+		case audited:
+			i.audited(out, e)
+		}
+	}
+}
+
+// audited reports the result of an audit. Copies of an item are damage. They are a breach only of a variant that
+// promises one copy.
+func (i *item) audited(out variants.Findings, e variants.Event) {
+	switch {
+	case i.copies == 0 && i.done:
+		out.Lose(e, variants.ItemsLost, 1, "client %d enqueued item %d, which is not in the queue", e.Client, e.Value)
+	case i.copies > 1 && (i.once || out.Damage != nil):
+		out.Lose(e, variants.ItemsDoubled, int64(i.copies-1),
+			"client %d enqueued item %d once, and it is in the queue %d times", e.Client, e.Value, i.copies)
+	}
 }

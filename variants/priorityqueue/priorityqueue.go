@@ -63,39 +63,31 @@ func prefix(p Priority) (string, error) {
 }
 
 // parse reads the name of an item; ok is false for a foreign znode.
-func parse(name string) (p Priority, t tickets.Ticket, ok bool) {
-	digits, _, ok := strings.Cut(strings.TrimPrefix(name, marker), "-")
+func parse(name string) (t tickets.Ticket, ok bool) {
+	digits, _, _ := strings.Cut(strings.TrimPrefix(name, marker), "-")
 	n, err := strconv.ParseUint(digits, 10, 8)
-	if !ok || err != nil {
-		return 0, t, false
+	if err != nil {
+		return t, false
 	}
 	start, err := prefix(Priority(n))
 	if err != nil || !strings.HasPrefix(name, start) {
-		return 0, t, false
+		return t, false
 	}
-	t, ok = tickets.Parse(name, start)
-	return Priority(n), t, ok
+	return tickets.Parse(name, start)
 }
 
 func byUrgency(children []string) []tickets.Ticket {
-	type item struct {
-		Priority
-		tickets.Ticket
-	}
-	var found []item
+	const digits = len(marker) + 2 // up to here, names are in the order of their priorities
+	var found []tickets.Ticket
 	for _, name := range children {
-		if p, t, ok := parse(name); ok {
-			found = append(found, item{p, t})
+		if t, ok := parse(name); ok {
+			found = append(found, t)
 		}
 	}
-	slices.SortFunc(found, func(a, b item) int {
-		return cmp.Or(cmp.Compare(a.Priority, b.Priority), int(a.Seq-b.Seq))
+	slices.SortFunc(found, func(a, b tickets.Ticket) int {
+		return cmp.Or(cmp.Compare(a.Name[:digits], b.Name[:digits]), int(a.Seq-b.Seq))
 	})
-	s := make([]tickets.Ticket, len(found))
-	for i, f := range found {
-		s[i] = f.Ticket
-	}
-	return s
+	return found
 }
 
 func put(ctx context.Context, c *takequeue.Client, p Priority, data []byte) error {

@@ -2,12 +2,14 @@ package priorityqueue
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
-// These phases come in addition to those of [items].
+// These phases come in addition to those of takequeue.
 const (
 	phaseUrgent    = "urgent"
 	phaseInversion = "inversion"
@@ -41,23 +43,61 @@ const (
 
 // worker is a participant, the same for every variant. At any time it has put as many items as it has taken, or more, so
 // that there is always one left for it.
-type worker struct {
-	takequeue.Worker
-	queue Queue
-}
+type worker struct{ takequeue.Worker }
 
 func newWorker(q Queue, env variants.Env) variants.Participant {
-	return &worker{takequeue.Worker{Queue: q, Env: env}, q}
+	put := func(ctx context.Context, class uint8, data []byte) error { return q.Put(ctx, Priority(class), data) }
+	return &worker{takequeue.Worker{Queue: q, Env: env, Put: put}}
 }
 
 // In a lockstep run all participants put, then take in turn, then all put an urgent item, and take in turn again.
 func (w *worker) Step(ctx context.Context) error {
-	if err := w.round(ctx, ordinary, batch-1, takenFirst); err != nil {
+	if err := w.Round(ctx, uint8(ordinary), batch-1, takenFirst); err != nil {
 		return err
 	}
-	return w.round(ctx, urgent, 1, batch-takenFirst)
+	return w.Round(ctx, uint8(urgent), 1, batch-takenFirst)
 }
 
-func (w *worker) round(ctx context.Context, p Priority, puts, takes int) error {
-	return w.Round(ctx, uint8(p), puts, takes, func(ctx context.Context, data []byte) error { return w.queue.Put(ctx, p, data) })
+func newObserver(out variants.Findings) variants.Observer {
+	sojourns := out.Across(phaseUrgent, takequeue.Putting, takequeue.Took)
+	return append(takequeue.Spans(out),
+		variants.ObserverFunc(func(e variants.Event) {
+			if priorityOf(e.Value) == urgent {
+				sojourns.Observe(e)
+			}
+		}),
+		takequeue.NewObserver(out, &byPriority{out: out, left: map[Priority]*takequeue.Waiting{}}))
+}
+
+func priorityOf(id int64) Priority { return Priority(takequeue.ClassOf(id)) }
+
+// byPriority finds inversions, see the comment of the package. An inversion is a breach unless the variant has them.
+type byPriority struct {
+	out  variants.Findings
+	left map[Priority]*takequeue.Waiting
+}
+
+func (b *byPriority) Add(item *takequeue.Stored) {
+	variants.StateOf(b.left, priorityOf(item.ID)).Add(item)
+}
+
+func (b *byPriority) Took(o *takequeue.Observer, t *takequeue.Take, unordered bool) {
+	var passed []*takequeue.Stored
+	for _, p := range slices.Sorted(maps.Keys(b.left)) {
+		if p >= priorityOf(t.Value) {
+			break
+		}
+		for _, item := range b.left[p].Before(t.Begun) {
+			if item.FoundBy(t) {
+				passed = append(passed, item)
+			}
+		}
+	}
+	o.Doubt(t.Event, !unordered, func(overtaken *takequeue.Stored) {
+		b.out.Span(variants.Span{Phase: phaseInversion, Client: t.Client, Start: overtaken.At, End: t.At})
+		if !unordered {
+			o.Passed(t.Event, overtaken, "client %d took item %#x of priority %d, although it knew of item %#x of priority %d",
+				t.Client, t.Value, priorityOf(t.Value), overtaken.ID, priorityOf(overtaken.ID))
+		}
+	}, passed...)
 }

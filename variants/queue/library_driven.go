@@ -3,9 +3,11 @@ package queue
 import (
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
@@ -13,13 +15,17 @@ type driven struct {
 	variants.Driven
 	claims bool   // an item that is taken is claimed, and deleted when it is done; otherwise it is deleted when it is taken
 	held   []byte // the item taken last; nil if it is done
-	unsure bool
+	unsure bool   // more may have happened in the last call than its result says
 }
 
 func (q *driven) Unsure() bool { return q.unsure }
 
+// call puts or takes. If the connection is lost during the call, the library may repeat a request whose reply was lost, or give up.
 func (q *driven) call(ctx context.Context, verb string) (result string, err error) {
-	result, q.unsure, err = q.CallUnsure(ctx, verb)
+	before := q.Reconnects()
+	result, err = q.Call(ctx, verb)
+	over := errors.Is(err, session.ErrSessionLost) || ctx.Err() != nil
+	q.unsure = !over && (err != nil || q.Reconnects() != before)
 	return result, err
 }
 
@@ -71,11 +77,10 @@ func (q *driven) Return(ctx context.Context) error {
 	return err
 }
 
-// The queues of joinDriven's participants are copies of q.
-func joinDriven(q driven) variants.JoinFunc {
+func joinDriven(claims bool) variants.JoinFunc {
 	return variants.JoinBy(func(_ context.Context, env variants.Env) (Queue, error) {
 		client, err := variants.NewDriven(env)
-		return &driven{Driven: client, claims: q.claims}, err
+		return &driven{Driven: client, claims: claims}, err
 	}, newWorker)
 }
 
@@ -96,18 +101,13 @@ func joinDriven(q driven) variants.JoinFunc {
 //
 // Source: as written: SimpleDistributedQueue in Apache Curator 5.4.
 func CuratorSimple() variants.Variant {
-	return variants.WithDriver(variants.Driver{Program: "drivers/CuratorQueue.java"}, joinDriven(driven{}), variants.Variant{
+	return variants.WithDriver(variants.Driver{Program: "drivers/CuratorQueue.java"}, joinDriven(false), variants.Variant{
 		Name:    "curator-simple",
 		Summary: "SimpleDistributedQueue of Apache Curator: every take lists the queue, then reads and deletes the first item",
 		BadAt:   "lost replies: a create that is repeated puts the item twice, a delete that is repeated loses it",
 		Forgoes: []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
-		Free:    raceForFirst(),
+		Free:    listAndDeleteVariant().Free,
 	})
-}
-
-// raceForFirst is for queues in which all clients race for the first item, as in [ListAndDelete].
-func raceForFirst() variants.Cost {
-	return variants.Cost{Requests: "3N+1", Writes: "N+1", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"}
 }
 
 // Contrib is DistributedQueue of ZooKeeper's own recipes. It uses the algorithm of [ListAndDelete], without the journal.
@@ -125,12 +125,12 @@ func raceForFirst() variants.Cost {
 //
 // Source: as written: DistributedQueue in ZooKeeper's recipes.
 func Contrib() variants.Variant {
-	return variants.WithDriver(variants.Driver{Program: "drivers/ZooKeeperQueue.java"}, joinDriven(driven{}), variants.Variant{
+	return variants.WithDriver(variants.Driver{Program: "drivers/ZooKeeperQueue.java"}, joinDriven(false), variants.Variant{
 		Name:    "contrib",
 		Summary: "DistributedQueue of ZooKeeper's recipes: every take lists the queue, then reads and deletes the first item",
 		BadAt:   "lost connections: it leaves them to the application, which cannot know what has become of the item",
 		Forgoes: []variants.Loss{variants.ItemsLost},
-		Free:    raceForFirst(),
+		Free:    listAndDeleteVariant().Free,
 	})
 }
 
@@ -151,12 +151,12 @@ func Contrib() variants.Variant {
 // Source: as written: Queue in kazoo 2.8.
 func Kazoo() variants.Variant {
 	driver := variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"deleting"}}
-	return variants.WithDriver(driver, joinDriven(driven{}), variants.Variant{
+	return variants.WithDriver(driver, joinDriven(false), variants.Variant{
 		Name:    "kazoo",
 		Summary: "Queue of kazoo: lists the queue again when its list is exhausted, and after a pause when another client was faster",
 		BadAt:   "several consumers: one that was too late for an item sleeps for 60 to 140 ms, then twice as long, and so on",
 		Forgoes: []variants.Loss{variants.ItemsLost},
-		Free:    cachedFree(),
+		Free:    cachedListVariant().Free,
 	})
 }
 
@@ -185,7 +185,7 @@ func Kazoo() variants.Variant {
 // Source: as written: LockingQueue in kazoo 2.8.
 func KazooLocking() variants.Variant {
 	driver := variants.Driver{Program: "drivers/kazoo_queue.py", Args: []string{"locking"}}
-	return variants.WithDriver(driver, joinDriven(driven{claims: true}), variants.Variant{
+	return variants.WithDriver(driver, joinDriven(true), variants.Variant{
 		Name:    "kazoo-locking",
 		Summary: "LockingQueue of kazoo: clients that wait watch the items and the claims, and all race for the first free item",
 		BadAt:   "many consumers: each change of the queue notifies all of them, and all but one list both directories in vain",

@@ -48,7 +48,8 @@ func takeFirst(ctx context.Context, q *takequeue.Deleting) (*takequeue.Taken, er
 	if err != nil {
 		return nil, err
 	}
-	return q.RemoveFirst(ctx, tickets.Sorted(children, marker))
+	list := tickets.Sorted(children, marker)
+	return q.RemoveFirst(ctx, &list)
 }
 
 func listAndDeleteVariant() variants.Variant {

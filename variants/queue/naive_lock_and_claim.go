@@ -65,12 +65,8 @@ func (q *LockAndClaim) TakeNext(ctx context.Context) (*takequeue.Taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range tickets.Sorted(children, marker) {
-		if item, err := q.lock(ctx, t); err != nil || item != nil {
-			return item, err
-		}
-	}
-	return nil, nil
+	list := tickets.Sorted(children, marker)
+	return takequeue.TryEach(ctx, &list, q.lock)
 }
 
 // Finish implements [takequeue.Strategy].

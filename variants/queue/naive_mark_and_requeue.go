@@ -90,9 +90,8 @@ func (q *MarkAndRequeue) Put(ctx context.Context, data []byte) error {
 }
 
 type found struct {
-	tickets.Ticket
+	takequeue.Taken
 	mark    string
-	data    []byte
 	version int32
 }
 
@@ -108,7 +107,7 @@ func (q *MarkAndRequeue) read(ctx context.Context, t tickets.Ticket) (*found, er
 	if !ok {
 		return nil, nil
 	}
-	return &found{t, string(mark), data, stat.Version}, nil
+	return &found{takequeue.Taken{Ticket: t, Item: takequeue.Item{Data: data}}, string(mark), stat.Version}, nil
 }
 
 // set replaces the mark of an item, and reports whether the item had the given version.
@@ -129,12 +128,8 @@ func (q *MarkAndRequeue) TakeNext(ctx context.Context) (*takequeue.Taken, error)
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range tickets.Sorted(children, marker) {
-		if item, err := q.mark(ctx, t); err != nil || item != nil {
-			return item, err
-		}
-	}
-	return nil, nil
+	list := tickets.Sorted(children, marker)
+	return takequeue.TryEach(ctx, &list, q.mark)
 }
 
 func (q *MarkAndRequeue) mark(ctx context.Context, t tickets.Ticket) (*takequeue.Taken, error) {
@@ -142,12 +137,12 @@ func (q *MarkAndRequeue) mark(ctx context.Context, t tickets.Ticket) (*takequeue
 	if err != nil || item == nil || item.mark != "" {
 		return nil, err
 	}
-	mine, err := q.set(ctx, t, item.version, q.me, item.data)
+	mine, err := q.set(ctx, t, item.version, q.me, item.Data)
 	if err != nil || !mine {
 		return nil, err
 	}
-	q.version = item.version + 1
-	return &takequeue.Taken{Ticket: t, Data: item.data, Lost: q.Session.Lost()}, nil
+	q.version, item.Lost = item.version+1, q.Session.Lost()
+	return &item.Taken, nil
 }
 
 // Refresh implements [variants.Refresher].
@@ -177,7 +172,7 @@ func (q *MarkAndRequeue) requeue(ctx context.Context) error {
 		if slices.Contains(alive, item.mark) {
 			continue
 		}
-		if _, err := q.set(ctx, item.Ticket, item.version, "", item.data); err != nil {
+		if _, err := q.set(ctx, item.Ticket, item.version, "", item.Data); err != nil {
 			return err
 		}
 	}

@@ -72,20 +72,11 @@ func (q *WakeAndScan) TakeNext(ctx context.Context) (*takequeue.Taken, error) {
 	if err := q.wake(ctx); err != nil {
 		return nil, err
 	}
-	for len(q.list) > 0 {
-		item, err := q.lock(ctx, q.list[0])
-		if err != nil {
-			return nil, err
-		}
-		q.list = q.list[1:]
-		if item != nil {
-			return item, nil
-		}
+	item, err := takequeue.TryEach(ctx, &q.list, q.lock)
+	if err == nil && item == nil && q.watch.Fired() {
+		err = takequeue.ErrScanAgain
 	}
-	if q.watch.Fired() {
-		return nil, takequeue.ErrScanAgain
-	}
-	return nil, nil
+	return item, err
 }
 
 // wake begins a walk if the last one is over and the queue has changed since it began.

@@ -58,12 +58,7 @@ func cachedListVariant() variants.Variant {
 		BadAt:    "many clients: each tries every item, and finds most of them gone",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "3.1 + 0.9(N-1)", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
-		Free:     cachedFree(),
+		Free:     variants.Cost{Requests: "3N+1 (3.1 for N=1)", Writes: "N+1", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"},
 		Join:     join(NewCachedList),
 	}
-}
-
-// cachedFree does not depend on the order of the cached list.
-func cachedFree() variants.Cost {
-	return variants.Cost{Requests: "3N+1 (3.1 for N=1)", Writes: "N+1", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"}
 }

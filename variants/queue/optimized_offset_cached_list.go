@@ -70,7 +70,7 @@ func offsetCachedListVariant() variants.Variant {
 		BadAt:    "order: an item may be taken long after one that was put later",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "3.1", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
-		Free:     cachedFree(),
+		Free:     cachedListVariant().Free,
 		Join: variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
 			env.Record(takequeue.Unordered, 0)
 			q, err := NewOffsetCachedList(ctx, env.Session, env.Root)

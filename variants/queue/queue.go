@@ -59,7 +59,7 @@ func Recipe() variants.Recipe {
 			cachedListVariant(), offsetCachedListVariant(), multiClaimVariant(),
 		},
 		Libraries:     []variants.Variant{CuratorSimple(), Contrib(), Kazoo(), KazooLocking()},
-		JoinDriven:    joinDriven(driven{}),
+		JoinDriven:    joinDriven(false),
 		DrivenForgoes: []variants.Loss{variants.ItemsLost}, // it deletes an item before it is processed
 		Phases:        phases(),
 		Operation:     takequeue.PhaseTake,

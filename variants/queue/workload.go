@@ -8,13 +8,21 @@ import (
 	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
-// phaseDone comes in addition to the phases of [items]. It is empty for the variants that delete an item before they
-// process it.
-const phaseDone = "done"
+// These phases come in addition to those of takequeue. phaseDone is empty for the variants that delete an item before they process
+// it.
+const (
+	phaseDone   = "done"
+	phaseScan   = "scan"
+	phaseInVain = "in-vain"
+)
 
 func phases() []variants.Phase {
-	done := variants.Phase{Name: phaseDone, Meaning: "from when an item has been processed until it is out of the queue"}
-	return append(append(takequeue.Phases(), done), takequeue.ScanPhases()...)
+	return append(takequeue.Phases(),
+		variants.Phase{Name: phaseDone, Meaning: "from when an item has been processed until it is out of the queue"},
+		variants.Phase{Name: phaseScan,
+			Meaning: "from when a client begins to walk a list of the items, or what is left of one, " +
+				"until it has an item or is at the end of the list"},
+		variants.Phase{Name: phaseInVain, Meaning: "a scan in vain: the client was at the end of the list and had no item", Of: phaseScan})
 }
 
 // batch is how many items a participant puts before it takes as many: enough that a list is worth keeping. The formulas
@@ -23,15 +31,13 @@ const batch = 10
 
 // worker is a participant: it puts a batch of items and takes as many, which other clients may have put, the same way for
 // every variant. A client that takes has put before, so that there is always an item left for it.
-type worker struct {
-	takequeue.Worker
-	queue Queue
-}
+type worker struct{ takequeue.Worker }
 
 var _ variants.Refresher = (*worker)(nil)
 
 func newWorker(q Queue, env variants.Env) variants.Participant {
-	return &worker{takequeue.Worker{Queue: q, Env: env}, q}
+	put := func(ctx context.Context, _ uint8, data []byte) error { return q.Put(ctx, data) }
+	return &worker{takequeue.Worker{Queue: q, Env: env, Put: put}}
 }
 
 func join[Q Queue](open func(context.Context, *session.Session, string) (Q, error)) variants.JoinFunc {
@@ -42,13 +48,38 @@ func join[Q Queue](open func(context.Context, *session.Session, string) (Q, erro
 
 // In a lockstep run all participants put first, then they take in turn.
 func (w *worker) Step(ctx context.Context) error {
-	return w.Round(ctx, 0, batch, batch, w.queue.Put)
+	return w.Round(ctx, 0, batch, batch)
 }
 
 // Refresh is for the variant whose clients watch each other.
 func (w *worker) Refresh(ctx context.Context) error {
-	if q, ok := w.queue.(variants.Refresher); ok {
+	if q, ok := w.Queue.(variants.Refresher); ok {
 		return q.Refresh(ctx)
 	}
 	return nil
+}
+
+func newObserver(out variants.Findings) variants.Observer {
+	return append(takequeue.Spans(out),
+		out.Between(phaseScan, takequeue.Scanning, takequeue.Scanned),
+		out.Between(phaseInVain, takequeue.Scanning, takequeue.InVain),
+		out.Between(phaseDone, takequeue.Finishing, takequeue.Done),
+		takequeue.NewObserver(out, &fifo{}))
+}
+
+// fifo reports items that were passed over, each once: when a client takes an item, all items that clients could find
+// before that item's put began must be taken.
+type fifo struct{ left takequeue.Waiting }
+
+func (f *fifo) Add(item *takequeue.Stored) { f.left.Add(item) }
+
+func (f *fifo) Took(o *takequeue.Observer, t *takequeue.Take, unordered bool) {
+	if unordered {
+		return
+	}
+	for _, item := range f.left.Until(t.Item.PutBegun) {
+		o.Doubt(t.Event, true, func(item *takequeue.Stored) {
+			o.Passed(t.Event, item, "client %d took item %#x, although item %#x had been put before it", t.Client, t.Value, item.ID)
+		}, item)
+	}
 }

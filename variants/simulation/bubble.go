@@ -26,35 +26,27 @@ func Play(t *testing.T, recipe func() variants.Recipe, plan Plan) Outcome {
 
 func (r *run) play(t *testing.T, recipe func() variants.Recipe) {
 	t.Helper()
-	plan := r.plan
 	r.out = Outcome{Met: map[string]int{}, Lost: map[variants.Loss]int64{}}
-	defer seed(plan.Seed)()
-	func() {
-		defer func() {
-			if p := recover(); p != nil {
-				r.panicked(fmt.Sprint(p))
+	defer seed(r.plan.Seed)()
+	defer func() {
+		if p := recover(); p != nil {
+			class, text := Panic, fmt.Sprint(p)
+			if strings.HasPrefix(text, "deadlock") { // a goroutine is left when all has ended
+				class = Leak
 			}
-		}()
-		synctest.Test(t, func(*testing.T) {
-			r.recipe = recipe()
-			all := r.recipe.All()
-			if i := slices.IndexFunc(all, func(v variants.Variant) bool { return v.Name == plan.Variant }); i >= 0 {
-				r.variant = all[i]
-				r.perform()
-			} else {
-				r.find(Broken, "recipe %s has no variant %q", r.recipe.Name, plan.Variant)
-			}
-		})
+			r.add(class, 0, text) // nothing runs in the bubble any more
+		}
 	}()
-}
-
-// The bubble panics if a goroutine is left when all has ended; nothing runs in it any more.
-func (r *run) panicked(text string) {
-	class := Panic
-	if strings.HasPrefix(text, "deadlock") {
-		class = Leak
-	}
-	r.out.Findings = append(r.out.Findings, Finding{Class: class, Text: text})
+	synctest.Test(t, func(*testing.T) {
+		r.recipe = recipe()
+		all := r.recipe.All()
+		if i := slices.IndexFunc(all, func(v variants.Variant) bool { return v.Name == r.plan.Variant }); i >= 0 {
+			r.variant = all[i]
+			r.perform()
+		} else {
+			r.find(Broken, "recipe %s has no variant %q", r.recipe.Name, r.plan.Variant)
+		}
+	})
 }
 
 // seed makes the process's random numbers repeatable, such as the GUIDs in the names of znodes, until restore is called.

@@ -28,16 +28,17 @@ type client struct {
 	ignoring until
 	deaf     until        // the client does not act on requests of others, for this or another reason
 	number   atomic.Int64 // of the present life
+	called   atomic.Int64 // when it called the client library last, in nanoseconds
+
+	life atomic.Pointer[life] // the present one; nil before the first, and between two
 
 	mu        sync.Mutex
-	life      *life                    // the present one; nil before the first, and between two
 	requests  int                      // that it has sent since all have joined
 	since     int                      // the requests when a fault happened, for the next fault that counts from there
 	armed     []func(*life)            // faults at requests that its last life has not made
 	due       []int                    // its faults that have not begun, as positions in the plan
 	doing     string                   // for marks and stories
 	awaited   map[string]chan struct{} // by the name of an action or a request: closed when the client does or sends it the next time
-	called    time.Time                // when it called the client library last
 	completed int                      // steps, in all its lives
 	finished  bool
 	forgetful bool // in a former life its group has come further, which no client remembers
@@ -128,7 +129,9 @@ func (c *client) open(ctx context.Context, number int64) (*life, error) {
 		rewatch: time.Duration(c.run.plan.Rewatch),
 		up:      way{latency: latency, random: source(0)}, down: way{latency: latency, random: source(1)},
 	}
-	c.run.begin(l)
+	c.run.mu.Lock()
+	c.run.lives = append(c.run.lives, l)
+	c.run.mu.Unlock()
 	l.monitor.WhenLost(func() { c.record(l, variants.SessionLost, number) })
 	ready := make(chan struct{})
 	var once sync.Once
@@ -174,15 +177,10 @@ func (c *client) record(l *life, kind variants.EventKind, value int64) {
 // between two calls: a client that calls again and again without a connection would stop the clock for ever.
 func (c *client) call() {
 	c.still.wait()
-	c.mu.Lock()
-	again := time.Now().Equal(c.called)
-	c.mu.Unlock()
-	if again {
+	if c.called.Load() == time.Now().UnixNano() {
 		time.Sleep(50 * time.Microsecond)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.called = time.Now()
+	c.called.Store(time.Now().UnixNano())
 }
 
 func (c *client) does(what string) (before string) {
@@ -263,8 +261,8 @@ func (c *client) lead(ctx context.Context, l *life) (over bool) {
 		c.record(l, variants.Rejoined, l.number)
 	}
 	c.number.Store(l.number)
+	c.life.Store(l)
 	c.mu.Lock()
-	c.life = l
 	armed := c.armed
 	c.armed = nil
 	c.mu.Unlock()
@@ -361,9 +359,7 @@ func (c *client) hasFinished(p variants.Participant) bool {
 }
 
 func (c *client) waitDead(ctx context.Context, l *life) {
-	c.mu.Lock()
-	c.life = nil
-	c.mu.Unlock()
+	c.life.Store(nil)
 	c.run.mu.Lock()
 	dead := l.dead
 	c.run.mu.Unlock()

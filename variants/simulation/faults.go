@@ -9,6 +9,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // sent counts a request that the client is about to send, and starts the faults that are due then.
@@ -96,22 +97,17 @@ func (c *client) announce(what string) {
 func (c *client) activity() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	l := c.life.Load()
 	switch {
-	case c.life == nil:
+	case l == nil:
 		return "away"
 	case c.doing != "working":
 		return c.doing
 	}
-	if wait, _ := c.life.session.Waiting(); wait != nil {
+	if wait, _ := l.session.Waiting(); wait != nil {
 		return Waiting
 	}
 	return "working"
-}
-
-func (c *client) present() *life {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.life
 }
 
 func (r *run) strike(c *client, i int) {
@@ -129,7 +125,7 @@ func (r *run) strike(c *client, i int) {
 			own.For = Duration(random.Int64N(int64(f.For) + 1))
 			time.Sleep(time.Duration(1 + random.Int64N(int64(tick/1000))))
 		}
-		if l := victim.present(); l != nil && !l.over() {
+		if l := victim.life.Load(); l != nil && !l.over() {
 			r.hit(victim, l, own, func() { c.happened(i) })
 		}
 	}
@@ -180,10 +176,8 @@ func (r *run) victim(l *life, f Fault) *embedded.Server {
 
 // fail makes a server fail for a while. Clients may need a session timeout more until they hear from a server again.
 func (r *run) fail(s *embedded.Server, f Fault) {
-	select {
-	case <-r.over:
+	if session.IsClosed(r.over) {
 		return
-	default:
 	}
 	d, end := time.Duration(f.For), s.Recover
 	fault := map[Kind]ensemble.ServerFault{Stall: ensemble.Pause, Crash: ensemble.Kill, Part: ensemble.Partition}[f.Kind]
@@ -195,7 +189,7 @@ func (r *run) fail(s *embedded.Server, f Fault) {
 	}
 	time.AfterFunc(d, end)
 	for _, c := range r.clients {
-		if l := c.present(); l != nil && !l.over() {
+		if l := c.life.Load(); l != nil && !l.over() {
 			c.deafen(l, d+time.Duration(r.plan.Session))
 		}
 	}
@@ -269,7 +263,7 @@ func (c *client) deafen(l *life, d time.Duration) {
 	c.deaf.extend(d)
 	c.record(l, variants.Deafened, l.number)
 	time.AfterFunc(d, func() {
-		if now := c.present(); now != nil && c.deaf.left() <= 0 {
+		if now := c.life.Load(); now != nil && c.deaf.left() <= 0 {
 			c.record(now, variants.Hearing, now.number)
 		}
 	})

@@ -39,8 +39,7 @@ type Outcome struct {
 	Lost        map[variants.Loss]int64 `json:"lost,omitempty"` // losses that the variant forgoes
 	Longest     Duration                `json:"longest"`        // step
 	Void        bool                    `json:"void,omitempty"` // no result: a session was lost, and no client can join again
-	Steps       int                     `json:"steps"`
-	Fingerprint uint64                  `json:"fingerprint"` // of the history
+	Fingerprint uint64                  `json:"fingerprint"`    // of the history
 }
 
 // Fails reports whether there is a finding.

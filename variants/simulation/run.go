@@ -79,12 +79,6 @@ func (r *run) await(ctx context.Context, g *gate, lost <-chan struct{}) bool {
 	return false
 }
 
-func (r *run) begin(l *life) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.lives = append(r.lives, l)
-}
-
 // record appends an event of a client's life: otherwise if the channel is closed, else kind. A client that has died records nothing.
 func (r *run) record(client int, l *life, closed <-chan struct{}, kind, otherwise variants.EventKind, value int64) (recorded bool) {
 	seen, shown, next := l.link.ledger.Sight() // first, because the ledger's tap locks the run
@@ -93,10 +87,8 @@ func (r *run) record(client int, l *life, closed <-chan struct{}, kind, otherwis
 	if l.dead != nil {
 		return false
 	}
-	select {
-	case <-closed:
+	if session.IsClosed(closed) {
 		kind = otherwise
-	default:
 	}
 	e := variants.Event{At: time.Since(r.epoch), Client: client, Kind: kind, Value: value}
 	l.places.Add(e, seen, shown, next)
@@ -115,7 +107,6 @@ func (r *run) progress(took time.Duration) {
 	defer r.mu.Unlock()
 	r.advanced, r.asked = time.Now(), 0
 	r.out.Longest = max(r.out.Longest, Duration(took))
-	r.out.Steps++
 }
 
 // isVoid reports, after a minute in which each client learns of the loss of its session, whether a session was lost:
@@ -141,8 +132,12 @@ func (r *run) void() {
 func (r *run) find(class Class, format string, args ...any) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	f := Finding{Class: class, At: Duration(time.Since(r.epoch)), Text: fmt.Sprintf(format, args...)}
-	r.out.Findings = append(r.out.Findings, f)
+	r.add(class, time.Since(r.epoch), fmt.Sprintf(format, args...))
+}
+
+// The caller of add holds the mutex, or nothing else runs.
+func (r *run) add(class Class, at time.Duration, text string) {
+	r.out.Findings = append(r.out.Findings, Finding{class, Duration(at), text})
 }
 
 // The bounds of a run: how long no step may be completed after the last fault, and how many requests may be made without one.
@@ -328,13 +323,11 @@ func (r *run) replay(completed bool) {
 	}
 	fingerprint := fnv.New64()
 	o := r.recipe.NewObserver(variants.Findings{
-		Span: func(variants.Span) {},
-		Violation: func(v variants.Violation) {
-			r.out.Findings = append(r.out.Findings, Finding{Violation, Duration(v.At), v.Text})
-		},
+		Span:      func(variants.Span) {},
+		Violation: func(v variants.Violation) { r.add(Violation, v.At, v.Text) },
 		Damage: func(d variants.Damage) {
 			if d.Loss.IsBreach() && !r.forgone(d.Loss) {
-				r.out.Findings = append(r.out.Findings, Finding{Class(d.Loss), Duration(d.At), d.Text})
+				r.add(Class(d.Loss), d.At, d.Text)
 			} else {
 				r.lose(d.Loss, d.Amount)
 			}

@@ -23,17 +23,12 @@ func (r *run) say(client int, format string, args ...any) {
 }
 
 func (r *run) describe(e variants.Event) string {
-	switch e.Kind {
-	case variants.SessionLost:
-		return "knows that its session is lost"
-	case variants.Died:
-		return "dies"
-	case variants.Rejoined:
-		return "joins again"
-	case variants.Deafened:
-		return "ignores others"
-	case variants.Hearing:
-		return "hears others again"
+	lives := map[variants.EventKind]string{
+		variants.SessionLost: "knows that its session is lost", variants.Died: "dies", variants.Rejoined: "joins again",
+		variants.Deafened: "ignores others", variants.Hearing: "hears others again",
+	}
+	if text, known := lives[e.Kind]; known {
+		return text
 	}
 	text := fmt.Sprintf("event %d", e.Kind)
 	if int(e.Kind) < len(r.recipe.Events) {

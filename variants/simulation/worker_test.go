@@ -100,7 +100,7 @@ func TestWorkersThatDie(t *testing.T) {
 	if dead := outcomes["no such recipe"]; !dead.Fails() || !strings.Contains(dead.Findings[0].Text, "no recipe no such recipe") {
 		t.Errorf("the outcome of a worker that died is %+v", dead)
 	}
-	if sound := outcomes["barrier"]; sound.Fails() || sound.Steps == 0 {
+	if sound := outcomes["barrier"]; sound.Fails() || sound.Longest == 0 {
 		t.Errorf("the next outcome is %+v", sound)
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 	"github.com/zkbench/zkbench/variants/simulation"
-	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
 // dealt plays a plan as if its clients were on up to eight workers whose clocks are wrong by up to ten seconds.
@@ -17,7 +16,7 @@ func dealt(t *testing.T, recipe func() variants.Recipe, plan simulation.Plan) si
 	t.Helper()
 	random := rand.New(rand.NewPCG(plan.Seed, 8)) //nolint:gosec // to be repeated
 	return simulation.PlayDealt(t, recipe, plan, func(events []variants.Placed) [][]variants.Placed {
-		return variantstest.Deal(random, events, 1+random.IntN(8), 10*time.Second)
+		return deal(random, events, 1+random.IntN(8), 10*time.Second)
 	})
 }
 

@@ -29,7 +29,7 @@ func (q *Deleting) Delete(ctx context.Context, t tickets.Ticket, data []byte) (*
 	_, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t), Version: -1})
 	switch {
 	case err == nil:
-		return &Taken{Ticket: t, Data: data}, nil
+		return &Taken{t, Item{Data: data}}, nil
 	case errors.Is(err, zk.ErrNoNode):
 		return nil, nil
 	default:
@@ -37,17 +37,17 @@ func (q *Deleting) Delete(ctx context.Context, t tickets.Ticket, data []byte) (*
 	}
 }
 
-// RemoveFirst reads and takes the first of these items that no other client takes before.
-func (q *Deleting) RemoveFirst(ctx context.Context, listed []tickets.Ticket) (*Taken, error) {
-	for _, t := range listed {
-		if item, err := q.Remove(ctx, t); err != nil || item != nil {
-			return item, err
-		}
+// RemoveFirst reads and takes the first item of a list that no other client takes before. It drops the items from the list that
+// it has tried.
+func (q *Deleting) RemoveFirst(ctx context.Context, list *[]tickets.Ticket) (*Taken, error) {
+	if len(*list) == 0 {
+		return nil, nil
 	}
-	if len(listed) > 0 {
-		return nil, ErrScanAgain
+	item, err := TryEach(ctx, list, q.Remove)
+	if err == nil && item == nil {
+		err = ErrScanAgain
 	}
-	return nil, nil
+	return item, err
 }
 
 // Finish implements [Strategy]. Nothing is left of the item.
@@ -73,19 +73,7 @@ func (q *Cached) TakeNext(ctx context.Context) (*Taken, error) {
 		if err != nil {
 			return nil, err
 		}
-		if q.list = q.Arrange(children); len(q.list) == 0 {
-			return nil, nil
-		}
+		q.list = q.Arrange(children)
 	}
-	for len(q.list) > 0 {
-		item, err := q.Remove(ctx, q.list[0])
-		if err != nil {
-			return nil, err
-		}
-		q.list = q.list[1:]
-		if item != nil {
-			return item, nil
-		}
-	}
-	return nil, ErrScanAgain
+	return q.RemoveFirst(ctx, &q.list)
 }

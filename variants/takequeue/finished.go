@@ -10,10 +10,9 @@ import (
 // all are kept as ranges. The ids of a client's items grow by one from put to put, so that there are no more ranges
 // than clients and open items.
 type Finished struct {
-	ranges []idRange // in order; no two touch
-	latest []finishedItem
-	oldest int // the index in latest, once that is full
-	before int // the place in the history by which all items that are not in latest had been processed
+	ranges []idRange      // in order; no two touch
+	latest []finishedItem // the oldest first
+	before int            // the place in the history by which all items that are not in latest had been processed
 }
 
 type finishedItem struct {
@@ -49,13 +48,10 @@ func withoutClass(id int64) int64 { return id & (1<<56 - 1) }
 func (f *Finished) Add(id int64, owner Owner) {
 	item := finishedItem{withoutClass(id), owner}
 	f.insert(item.id)
-	if len(f.latest) < ownersKept {
-		f.latest = append(f.latest, item)
-		return
+	if f.latest = append(f.latest, item); len(f.latest) > ownersKept {
+		f.before = f.latest[0].Done
+		f.latest = f.latest[1:]
 	}
-	f.before = f.latest[f.oldest].Done
-	f.latest[f.oldest] = item
-	f.oldest = (f.oldest + 1) % ownersKept
 }
 
 // Owner returns the client that has taken an item; false if the item is not finished.

@@ -40,8 +40,6 @@ const (
 	PhaseTake    = "take"
 	PhaseSojourn = "sojourn"
 	PhaseReclaim = "reclaim"
-	PhaseScan    = "scan"
-	PhaseInVain  = "in-vain"
 )
 
 // Phases returns the phases of all these queues, in the order in which tables show them.
@@ -53,25 +51,6 @@ func Phases() []variants.Phase {
 		{Name: PhaseReclaim, UntimedInLockstep: true,
 			Meaning: "from when the client that had taken an item died, until a client has taken it again"},
 		{Name: PhasePut, Meaning: "from just before a put is sent until its reply", Floor: variants.FloorWrite},
-	}
-}
-
-// ScanPhases returns the phases that show how often clients walk lists in vain, for recipes that ask for it. [ScanSpans]
-// returns their observers.
-func ScanPhases() []variants.Phase {
-	return []variants.Phase{
-		{Name: PhaseScan,
-			Meaning: "from when a client begins to walk a list of the items, or what is left of one, " +
-				"until it has an item or is at the end of the list"},
-		{Name: PhaseInVain, Meaning: "a scan in vain: the client was at the end of the list and had no item", Of: PhaseScan},
-	}
-}
-
-// ScanSpans returns observers that find the phases of [ScanPhases].
-func ScanSpans(out variants.Findings) variants.Observers {
-	return variants.Observers{
-		out.Between(PhaseScan, Scanning, Scanned),
-		out.Between(PhaseInVain, Scanning, InVain),
 	}
 }
 

@@ -81,11 +81,9 @@ func (o *Observer) observeLife(c *client, e variants.Event) {
 	case variants.SessionLost:
 		c.attempt.Known = 0
 	case variants.Died:
-		c.ending = &ending{client: e.Client, at: e.At, place: o.place}
 		o.endLife(c, e)
 	case variants.Rejoined:
 		if c.ending == nil {
-			c.ending = &ending{client: e.Client, at: e.At, place: o.place, unsure: true}
 			o.endLife(c, e)
 		} else {
 			c.ending.freed = 2*e.At - c.ending.at
@@ -95,6 +93,7 @@ func (o *Observer) observeLife(c *client, e variants.Event) {
 }
 
 func (o *Observer) endLife(c *client, e variants.Event) {
+	c.ending = &ending{client: e.Client, at: e.At, place: o.place, unsure: e.Kind == variants.Rejoined}
 	if t := c.held; t != nil && t.Item != nil {
 		t.Item.takes = slices.DeleteFunc(t.Item.takes, func(other *Take) bool { return other == t })
 		if len(t.Item.takes) == 0 {
@@ -210,17 +209,15 @@ func (o *Observer) recordUnseen(c *client, e variants.Event) {
 func (o *Observer) withhold(item *Stored, taker *broken) {
 	item.taken, item.withheld = true, taker
 	if o.withheld = append(o.withheld, item); len(o.withheld) > maxDoubts {
-		latest := o.withheld[1:]
-		o.withheld = o.withheld[:1]
-		o.loseWithheld()
-		o.withheld = latest
+		o.loseWithheld(o.withheld[:1])
+		o.withheld = o.withheld[1:]
 	}
 }
 
-// loseWithheld reports the items that clients have claimed without knowing, and that no other client has had since:
+// loseWithheld reports the items of a list that clients have claimed without knowing, and that no other client has had since:
 // they become free only when the sessions of these clients end.
-func (o *Observer) loseWithheld() {
-	for _, item := range o.withheld {
+func (o *Observer) loseWithheld(withheld []*Stored) {
+	for _, item := range withheld {
 		if o.items[item.ID] == item && len(item.takes) == 0 && item.processed == nil {
 			e := variants.Event{At: item.withheld.beganAt, Client: item.withheld.client}
 			o.lose(e, item, "item %#x is lost: client %d has claimed it without knowing, as its connection was lost", item.ID, e.Client)

@@ -284,7 +284,7 @@ func (o *Observer) Complete() {
 		}
 		d.conclude(func(item *Stored) bool { return explained[item] })
 	}
-	o.loseWithheld()
+	o.loseWithheld(o.withheld)
 	slices.SortFunc(held, func(a, b *Take) int { return cmp.Compare(a.At, b.At) })
 	for _, t := range held {
 		o.checkTakes(t.Item)

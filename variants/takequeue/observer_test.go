@@ -110,7 +110,7 @@ func TestObserverAcceptsCorrectHistories(t *testing.T) {
 					c.next = func(*simulated) {}
 				}
 			}
-			if violations := tt.recipe.Violations(s.history); len(violations) > 0 {
+			if _, violations := tt.recipe.Replay(s.history, true); len(violations) > 0 {
 				t.Fatalf("%s, seed %d: %v in %v", tt.recipe.Name, seed, violations, s.history)
 			}
 		}

@@ -59,8 +59,7 @@ type Client struct {
 // Taken is an item in a client's hands, as the client's strategy sees it.
 type Taken struct {
 	tickets.Ticket
-	Data []byte
-	Lost <-chan struct{}
+	Item
 }
 
 // Strategy is how a variant takes items. Its methods are not called concurrently.
@@ -72,6 +71,22 @@ type Strategy interface {
 	Finish(ctx context.Context, t *Taken) error
 	// GiveBack undoes TakeNext.
 	GiveBack(ctx context.Context, t *Taken) error
+}
+
+// TryEach tries to take the items of a list until it has one, and returns nil if it gets none. It drops the items from the
+// list that it has tried.
+func TryEach(ctx context.Context, list *[]tickets.Ticket, try func(context.Context, tickets.Ticket) (*Taken, error)) (*Taken, error) {
+	for len(*list) > 0 {
+		item, err := try(ctx, (*list)[0])
+		if err != nil {
+			return nil, err
+		}
+		*list = (*list)[1:]
+		if item != nil {
+			return item, nil
+		}
+	}
+	return nil, nil
 }
 
 // Open prepares a client that takes items by a strategy.
@@ -120,7 +135,7 @@ func (c *Client) Scan(ctx context.Context) (Item, bool, error) {
 	if err != nil || t == nil {
 		return Item{}, false, err
 	}
-	return Item{Data: t.Data, Lost: t.Lost}, true, nil
+	return t.Item, true, nil
 }
 
 // Done implements [Taker].

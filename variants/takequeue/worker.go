@@ -16,6 +16,7 @@ import (
 type Worker struct {
 	Queue   Taker
 	Env     variants.Env
+	Put     func(ctx context.Context, class uint8, data []byte) error // the meaning of a class, at most 127, belongs to the recipe
 	puts    int64
 	removes bool // the event Removes has been recorded
 	unseen  int  // items that it may have taken without knowing, and that it has not counted as taken
@@ -32,9 +33,6 @@ func (w *Worker) unsure() bool {
 	return ok && q.Unsure()
 }
 
-// idBytes is the length of an item's data, which consists of its id.
-const idBytes = 8
-
 const longestPause = 50 * time.Millisecond
 
 // newID returns the id of an item. No other item of the run has the same id, nor one that differs only in its class.
@@ -45,11 +43,22 @@ func newID(class uint8, client, life int, puts int64) int64 {
 // ClassOf returns the class of an item.
 func ClassOf(id int64) uint8 { return uint8(id >> 56) }
 
+// DataOf returns the data of an item with an id, see [IDIn].
+func DataOf(id int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(id)) }
+
+// IDIn returns the id in an item's data. It fails if no participant can have put the item.
+func IDIn(data []byte) (int64, error) {
+	if len(data) != 8 {
+		return 0, fmt.Errorf("an item has %d bytes, want 8: no participant has put it", len(data))
+	}
+	return int64(binary.BigEndian.Uint64(data)), nil
+}
+
 // Round puts some items of a class and, in a lockstep run when it is its turn, takes some, which other clients may have
-// put. The meaning of a class, which is at most 127, belongs to the recipe.
-func (w *Worker) Round(ctx context.Context, class uint8, puts, takes int, put func(ctx context.Context, data []byte) error) error {
+// put.
+func (w *Worker) Round(ctx context.Context, class uint8, puts, takes int) error {
 	for range puts {
-		if err := w.put(ctx, class, put); err != nil {
+		if err := w.put(ctx, class); err != nil {
 			return err
 		}
 	}
@@ -64,11 +73,11 @@ func (w *Worker) Round(ctx context.Context, class uint8, puts, takes int, put fu
 	return nil
 }
 
-func (w *Worker) put(ctx context.Context, class uint8, put func(ctx context.Context, data []byte) error) error {
+func (w *Worker) put(ctx context.Context, class uint8) error {
 	id := newID(class, w.Env.Index, w.Env.Life, w.puts)
 	w.puts++
 	w.Env.Record(Putting, id)
-	err := put(ctx, binary.BigEndian.AppendUint64(nil, uint64(id)))
+	err := w.Put(ctx, class, DataOf(id))
 	if w.unsure() {
 		w.Env.Record(PutTwice, id)
 	}
@@ -86,14 +95,15 @@ func (w *Worker) process(ctx context.Context) error {
 		return nil
 	}
 	w.Env.Record(Taking, 0)
-	id, lost, err := w.take(ctx)
-	switch {
-	case errors.Is(err, errUnseen):
-		return nil
-	case err != nil:
-		return fmt.Errorf("take: %w", err)
+	item, ok, err := w.take(ctx)
+	if err != nil || !ok {
+		return session.Attempted("take", err)
 	}
-	if lost == nil && !w.removes {
+	id, err := IDIn(item.Data)
+	if err != nil {
+		return err
+	}
+	if item.Lost == nil && !w.removes {
 		w.removes = true
 		w.Env.Record(Removes, 0)
 	}
@@ -104,11 +114,8 @@ func (w *Worker) process(ctx context.Context) error {
 	if held != nil {
 		return w.giveBack(ctx, id, held)
 	}
-	return w.finish(ctx, id, lost)
+	return w.finish(ctx, id, item.Lost)
 }
-
-// errUnseen ends a search for an item in which the client may have taken one without knowing.
-var errUnseen = errors.New("an item may have been taken unseen")
 
 // countUnseen counts an item that the client may have taken without knowing as taken, if there is one. Other clients would otherwise
 // wait for ever for as many items as were lost.
@@ -123,10 +130,8 @@ func (w *Worker) countUnseen() bool {
 // finish calls Done, unless the item's claim was lost before.
 func (w *Worker) finish(ctx context.Context, id int64, lost <-chan struct{}) error {
 	w.Env.RecordUnless(lost, Finishing, GivenUp, id)
-	select {
-	case <-lost:
+	if session.IsClosed(lost) {
 		return w.giveBack(ctx, id, session.ErrSessionLost)
-	default:
 	}
 	if err := w.Queue.Done(ctx); err != nil {
 		w.Env.Record(GivenUp, id)
@@ -141,27 +146,22 @@ func (w *Worker) giveBack(ctx context.Context, id int64, err error) error {
 	return errors.Join(err, w.Queue.Return(ctx))
 }
 
-// take tries until there is an item, and returns its id and the channel that is closed when its claim is lost.
-func (w *Worker) take(ctx context.Context) (id int64, lost <-chan struct{}, err error) {
+// take tries until there is an item. It returns false if it counts one as taken that it may have taken without knowing.
+func (w *Worker) take(ctx context.Context) (Item, bool, error) {
 	for empty := 0; ; {
 		item, ok, err := w.scan(ctx)
 		switch {
 		case errors.Is(err, ErrScanAgain):
 			continue
-		case err != nil:
-			return 0, nil, err
-		case !ok:
-			w.Env.Record(Empty, 0)
-			if w.countUnseen() {
-				return 0, nil, errUnseen
-			}
-		case len(item.Data) != idBytes:
-			return 0, nil, fmt.Errorf("an item has %d bytes, want %d: no participant has put it", len(item.Data), idBytes)
-		default:
-			return int64(binary.BigEndian.Uint64(item.Data)), item.Lost, nil
+		case err != nil || ok:
+			return item, ok, err
+		}
+		w.Env.Record(Empty, 0)
+		if w.countUnseen() {
+			return Item{}, false, nil
 		}
 		if err := w.pause(ctx, empty); err != nil {
-			return 0, nil, err
+			return Item{}, false, err
 		}
 		empty++
 	}
@@ -192,21 +192,18 @@ type Notified interface {
 	AwaitChange(ctx context.Context) error
 }
 
-// pause waits until the client looks again, after so many attempts without an item.
+// pause waits until the client looks again: not at all after its first attempt without an item, and longer after each further one.
+// Items that exist may all be claimed by clients that have died, until their sessions end: a client that looks instead of waiting
+// is not notified then.
 func (w *Worker) pause(ctx context.Context, attempts int) error {
 	if q, ok := w.Queue.(Notified); ok {
 		return q.AwaitChange(ctx)
 	}
-	return w.Env.Session.Sleep(ctx, pauseAfter(attempts))
-}
-
-// attempts is the number of attempts without an item since the client last had one. Items that exist may all be claimed
-// by clients that have died, until their sessions end: a client that looks instead of waiting is not notified then.
-func pauseAfter(attempts int) time.Duration {
-	if attempts == 0 {
-		return 0
+	var pause time.Duration
+	if attempts > 0 {
+		pause = min(time.Millisecond<<min(attempts-1, 10), longestPause)
 	}
-	return min(time.Millisecond<<min(attempts-1, 10), longestPause)
+	return w.Env.Session.Sleep(ctx, pause)
 }
 
 // Leave implements [variants.Participant] for the recipes' participants, which embed a worker.

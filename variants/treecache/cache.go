@@ -28,7 +28,7 @@ type cache struct {
 	root        string
 	depth       int // of the znodes that have no children, below the root
 	listen      Listener
-	reconnected func(context.Context) error // completes the copy, or calls reloadAt
+	reconnected func(context.Context) error // completes the copy, or sets reload
 
 	mu    sync.Mutex // guards these fields: several reads are under way at once
 	nodes map[string]*node
@@ -41,7 +41,7 @@ type cache struct {
 	doubt    bool // the connection was lost again before reconnected had returned
 	behind   bool // the copy may lack something that happened before the connection was made
 
-	reload    time.Time // when the whole tree must be read; zero means never
+	reload    time.Time // when the whole tree must be read, or as soon as possible after it; zero means never
 	overtakes int64     // of the session, before it was read last
 }
 
@@ -56,15 +56,12 @@ func newNode() *node { return &node{children: map[string]bool{}} }
 // open makes a cache of a tree, which must be read in full before it is used.
 func open(s *session.Session, tree Tree, listen Listener) (*cache, error) {
 	events, err := s.Subscribe()
-	if err != nil {
-		return nil, err
-	}
 	root := path.Clean(tree.Root)
 	return &cache{
 		session: s.Fork(), events: events, root: root, depth: tree.Depth, listen: listen,
 		nodes: map[string]*node{root: newNode()}, data: map[string]bool{}, lists: map[string]bool{},
 		behind: true, reload: time.Now(),
-	}, nil
+	}, err
 }
 
 func (c *cache) Load(ctx context.Context) error {
@@ -77,14 +74,16 @@ func (c *cache) Load(ctx context.Context) error {
 	return err
 }
 
-// reloadAt makes the cache read the whole tree at some time, or as soon as possible after it.
-func (c *cache) reloadAt(when time.Time) { c.reload = when }
-
 func (c *cache) isDue() bool { return !c.reload.IsZero() && !time.Now().Before(c.reload) }
 
 func (c *cache) State() State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.state()
+}
+
+// The caller of state holds the mutex.
+func (c *cache) state() State {
 	switch {
 	case c.cut:
 		return CutOff
@@ -134,11 +133,7 @@ func (c *cache) note() {
 			c.cut = e.State == zk.StateDisconnected
 			c.doubt = c.doubt || c.cut && (c.back || c.resuming)
 			c.back, c.behind = !c.cut, true
-			kind := Reconnected
-			if c.cut {
-				kind = Disconnected
-			}
-			c.listen(Update{Kind: kind})
+			c.listen(Update{Kind: Connection, State: c.state()})
 		case zk.EventNodeDeleted:
 			c.remove(e.Path)
 		case zk.EventNodeDataChanged:
@@ -218,7 +213,7 @@ func (c *cache) readChanged(ctx context.Context) error {
 		err = c.descend(ctx, added, false)
 	}
 	if err != nil {
-		c.reloadAt(time.Now()) // it is not known which reads have been made
+		c.reload = time.Now() // it is not known which reads have been made
 	}
 	return err
 }
@@ -226,19 +221,14 @@ func (c *cache) readChanged(ctx context.Context) error {
 // descend reads some znodes and all znodes below them, or only the ones that are not in the copy yet.
 func (c *cache) descend(ctx context.Context, paths []string, all bool) (err error) {
 	for len(paths) > 0 && err == nil {
-		var parents []string
-		for _, p := range paths {
-			if c.mayHaveChildren(p) {
-				parents = append(parents, p)
-			}
-		}
+		parents := slices.DeleteFunc(slices.Clone(paths), c.hasNoChildren)
 		paths, err = c.read(ctx, paths, parents, all)
 	}
 	return err
 }
 
-func (c *cache) mayHaveChildren(p string) bool {
-	return strings.Count(strings.TrimPrefix(p, c.root), "/") < c.depth
+func (c *cache) hasNoChildren(p string) bool {
+	return strings.Count(strings.TrimPrefix(p, c.root), "/") >= c.depth
 }
 
 // read reads the data of some znodes and lists the children of some, several at once. It returns the paths of the children: all of
@@ -281,7 +271,7 @@ func (c *cache) get(ctx context.Context, p string) error {
 		kind = Added
 	}
 	n.read, n.mzxid = true, stat.Mzxid
-	c.listen(Update{kind, p, data})
+	c.listen(Update{Kind: kind, Path: p, Data: data})
 	return nil
 }
 
@@ -355,6 +345,6 @@ func (c *cache) remove(p string) {
 	delete(c.lists, p)
 	delete(c.nodes[path.Dir(p)].children, path.Base(p))
 	if n.read {
-		c.listen(Update{Removed, p, nil})
+		c.listen(Update{Kind: Removed, Path: p})
 	}
 }

@@ -39,14 +39,11 @@ type FullReload struct{ *cache }
 // NewFullReload returns one client's cache of a tree.
 func NewFullReload(s *session.Session, tree Tree, listen Listener) (FullReload, error) {
 	c, err := open(s, tree, listen)
-	if err != nil {
-		return FullReload{}, err
-	}
 	c.reconnected = func(context.Context) error {
-		c.reloadAt(time.Now())
+		c.reload = time.Now()
 		return nil
 	}
-	return FullReload{c}, nil
+	return FullReload{c}, err
 }
 
 func fullReloadVariant() variants.Variant {

@@ -36,21 +36,18 @@ type JitteredReload struct {
 // NewJitteredReload returns one client's cache of a tree.
 func NewJitteredReload(s *session.Session, tree Tree, window time.Duration, listen Listener) (JitteredReload, error) {
 	c, err := open(s, tree, listen)
-	if err != nil {
-		return JitteredReload{}, err
-	}
 	j := JitteredReload{c, window}
 	c.reconnected = func(context.Context) error {
 		j.Delay()
 		return nil
 	}
-	return j, nil
+	return j, err
 }
 
 // Delay makes the cache read the whole tree when a random part of the window has passed. It is called before Load where many
 // clients start at the same time.
 func (j JitteredReload) Delay() {
-	j.reloadAt(time.Now().Add(j.session.Jitter(j.window)))
+	j.reload = time.Now().Add(j.session.Jitter(j.window))
 }
 
 // Load implements [Cache]. It takes as long as the delay, if there is one.

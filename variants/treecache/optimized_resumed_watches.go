@@ -35,11 +35,8 @@ type ResumedWatches struct{ *cache }
 // NewResumedWatches returns one client's cache of a tree.
 func NewResumedWatches(s *session.Session, tree Tree, listen Listener) (ResumedWatches, error) {
 	c, err := open(s, tree, listen)
-	if err != nil {
-		return ResumedWatches{}, err
-	}
 	c.reconnected = c.resume
-	return ResumedWatches{c}, nil
+	return ResumedWatches{c}, err
 }
 
 // watchesPerRequest is how many bytes of watched paths the client library sends at once.
@@ -58,7 +55,7 @@ func (c *cache) resume(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.note(); c.doubt || c.session.Overtakes() != c.overtakes {
-		c.reloadAt(time.Now())
+		c.reload = time.Now()
 	}
 	return nil
 }

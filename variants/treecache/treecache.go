@@ -75,9 +75,10 @@ type Listener func(Update)
 
 // Update is a change of a znode of the copy, or of the connection.
 type Update struct {
-	Kind UpdateKind
-	Path string // empty for the connection
-	Data []byte // nil for a znode that has gone; it must not be modified
+	Kind  UpdateKind
+	Path  string // of the znode
+	Data  []byte // nil for a znode that has gone; it must not be modified
+	State State  // of the copy from now on; CutOff or Restoring for the connection
 }
 
 // UpdateKind is a kind of update.
@@ -88,8 +89,7 @@ const (
 	Added UpdateKind = iota
 	Changed
 	Removed
-	Disconnected // State is CutOff from now on
-	Reconnected  // State is Restoring from now on
+	Connection // it is lost or made again
 )
 
 // ErrNoTree says that the root of the tree does not exist.

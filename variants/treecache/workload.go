@@ -72,51 +72,6 @@ func join[C Cache](open func(*session.Session, Tree, Listener) (C, error)) varia
 	}
 }
 
-type writer struct {
-	env  variants.Env
-	tree *writtenTree
-	step int64
-}
-
-var _ variants.Roled = (*writer)(nil)
-
-func newWriter(ctx context.Context, env variants.Env) (*writer, error) {
-	w := &writer{env: env, tree: newTree(env.Session, env.Root, env.Size), step: int64(env.Completed)}
-	if env.Life == 0 {
-		return w, nil
-	}
-	return w, w.tree.find(ctx)
-}
-
-// The k-th step ends when 2k changes have been made. A step that has failed may have made some of them.
-func (w *writer) Step(ctx context.Context) error {
-	for target := changesPerStep * (w.step + 1); w.tree.number < target; {
-		if err := w.env.Hold(ctx, nil); err != nil {
-			return err
-		}
-		if err := w.change(ctx); err != nil {
-			return fmt.Errorf("change: %w", err)
-		}
-	}
-	w.step++
-	return nil
-}
-
-func (w *writer) change(ctx context.Context) error {
-	number := w.tree.number + 1
-	value := stamp(number, int(slotOf(number, int64(w.env.Size))))
-	w.env.Record(changing, value)
-	if err := w.tree.change(ctx); err != nil {
-		return err
-	}
-	w.env.Record(changed, value)
-	return nil
-}
-
-func (w *writer) Leave(context.Context) error { return nil }
-
-func (w *writer) Role() string { return roleWriter }
-
 type reader struct {
 	env     variants.Env
 	cache   Cache
@@ -137,12 +92,8 @@ var (
 // update records changes of the copy and of the connection: a client that was reading when it was cut off has more to
 // read again than others, and must not be left out.
 func (r *reader) update(u Update) {
-	switch u.Kind {
-	case Disconnected:
-		r.enter(CutOff)
-		return
-	case Reconnected:
-		r.enter(Restoring)
+	if u.Kind == Connection {
+		r.enter(u.State)
 		return
 	}
 	slot, isLeaf := slotIn(u.Path)
@@ -155,7 +106,6 @@ func (r *reader) update(u Update) {
 		return
 	case Added:
 		r.leaves++
-	case Changed:
 	}
 	number, err := numberIn(u.Data)
 	if err != nil {
@@ -195,14 +145,7 @@ func (r *reader) enter(state State) {
 		return
 	}
 	r.state = state
-	switch state {
-	case CutOff:
-		r.env.Record(cutOff, 0)
-	case Restoring:
-		r.env.Record(reconnected, 0)
-	case Current:
-		r.env.Record(restored, 0)
-	}
+	r.env.Record([...]variants.EventKind{Current: restored, CutOff: cutOff, Restoring: reconnected}[state], 0)
 }
 
 func (r *reader) Refresh(ctx context.Context) error {

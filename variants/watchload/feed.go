@@ -3,7 +3,6 @@ package watchload
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"slices"
 
@@ -18,7 +17,6 @@ type feed struct {
 	group   Group
 
 	own     []string // the client's znodes, ephemeral
-	owner   int64    // the session that created them
 	znodeOf func(topic int) string
 	watches []armedWatch  // by topic
 	state   []publication // by topic; belongs to the operation that runs
@@ -48,7 +46,6 @@ func newFeed(s *session.Session, group Group) *feed {
 const opsPerMulti = 500
 
 func (f *feed) open(ctx context.Context) error {
-	f.owner = f.session.ID()
 	return f.session.Do(ctx, func(ctx context.Context) error {
 		for paths := range slices.Chunk(f.own, opsPerMulti) {
 			if err := f.create(ctx, paths); err != nil {
@@ -71,13 +68,7 @@ func (f *feed) create(ctx context.Context, paths []string) error {
 	if errors.Is(err, zk.ErrNodeExists) {
 		err = f.checkOwner(ctx, paths[0])
 	}
-	switch {
-	case err == nil && f.session.ID() != f.owner, errors.Is(err, session.ErrSessionLost):
-		return session.ErrSessionLost
-	case err != nil:
-		return fmt.Errorf("create %s and others: %w", paths[0], err)
-	}
-	return nil
+	return session.Attempted("create "+paths[0]+" and others", err)
 }
 
 // multi makes one operation for each path, in one transaction.
@@ -92,7 +83,7 @@ func (f *feed) multi(ctx context.Context, paths []string, operation func(path st
 
 func (f *feed) checkOwner(ctx context.Context, path string) error {
 	exists, stat, err := f.session.Exists(ctx, path)
-	if err == nil && (!exists || stat.EphemeralOwner != f.owner) {
+	if err == nil && (!exists || stat.EphemeralOwner != f.session.ID()) {
 		err = ErrTaken
 	}
 	return err
@@ -188,12 +179,9 @@ func (f *feed) Close(ctx context.Context) error { return f.session.Do(ctx, f.rem
 // remove deletes the client's znodes, unless they end with their session anyway.
 func (f *feed) remove(ctx context.Context) error {
 	for paths := range slices.Chunk(f.own, opsPerMulti) {
-		if f.session.ID() != f.owner {
-			return session.ErrSessionLost
-		}
 		err := f.multi(ctx, paths, func(p string) any { return &zk.DeleteRequest{Path: p, Version: -1} })
 		if err != nil && !errors.Is(err, zk.ErrNoNode) { // an attempt whose reply was lost has deleted them, or they were never created
-			return fmt.Errorf("delete %s and others: %w", paths[0], err)
+			return session.Attempted("delete "+paths[0]+" and others", err)
 		}
 	}
 	f.own = nil

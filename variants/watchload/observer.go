@@ -73,7 +73,7 @@ func (f *feeds) Observe(e variants.Event) {
 		w.since, w.begun = e.At, t.begun(w.seen)
 		if !w.pending {
 			w.pending = true
-			f.round(w.seen).pending++
+			variants.StateOf(f.open, w.seen).pending++
 		}
 	case armed:
 		w.watching = true
@@ -97,14 +97,6 @@ func (t *topic) begun(number int) time.Duration {
 		return t.recent[len(t.recent)-ago]
 	}
 	return 0
-}
-
-// round is for a round for which a client waits, or whose first topic is published.
-func (f *feeds) round(number int) *round {
-	if f.open[number] == nil {
-		f.open[number] = &round{}
-	}
-	return f.open[number]
 }
 
 // unwait counts off a client that no longer waits. The last one ends the fan-out.
@@ -141,7 +133,7 @@ func (f *feeds) publish(t *topic, e variants.Event) {
 		return
 	}
 	f.begun = number + 1
-	r := f.round(number)
+	r := variants.StateOf(f.open, number)
 	r.begun, r.start, r.end = true, e.At, e.At
 	f.endRound(number)
 }

@@ -2,7 +2,6 @@ package watchload
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
@@ -109,9 +108,4 @@ func (p *participant) follow(ctx context.Context, topic int, late bool) error {
 	return nil
 }
 
-func (p *participant) Leave(ctx context.Context) error {
-	if err := p.feed.Close(ctx); err != nil && !errors.Is(err, session.ErrSessionLost) {
-		return fmt.Errorf("close: %w", err)
-	}
-	return nil
-}
+func (p *participant) Leave(ctx context.Context) error { return p.feed.Close(ctx) }

@@ -1,4 +1,4 @@
-package variantstest
+package simulation_test
 
 import (
 	"math/rand/v2"
@@ -7,9 +7,9 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Deal gives each client to one of several workers, whose clocks are wrong by up to skew, and returns the records of
+// deal gives each client to one of several workers, whose clocks are wrong by up to skew, and returns the records of
 // each.
-func Deal(random *rand.Rand, events []variants.Placed, workers int, skew time.Duration) [][]variants.Placed {
+func deal(random *rand.Rand, events []variants.Placed, workers int, skew time.Duration) [][]variants.Placed {
 	clocks := make([]time.Duration, workers)
 	for i := range clocks {
 		clocks[i] = time.Duration(random.Int64N(2*int64(skew)+1)) - skew
