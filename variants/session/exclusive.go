@@ -31,8 +31,8 @@ type Grant struct {
 	Revoked <-chan struct{}
 }
 
-// ErrHeld is returned by Acquire to a client that holds the lock already.
-var ErrHeld = errors.New("the lock is held already")
+// ErrHeld is returned by Acquire to a client that holds it already.
+var ErrHeld = errors.New("this client holds it already")
 
 // Exclusive is a [Lock] that is made of a variant's two steps.
 type Exclusive struct {
