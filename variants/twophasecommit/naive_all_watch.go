@@ -2,8 +2,6 @@ package twophasecommit
 
 import (
 	"context"
-	"fmt"
-	"path"
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
@@ -45,7 +43,8 @@ type AllWatch struct {
 	site
 	own     bool // each site watches its own vote, too
 	votes   []Decision
-	watches []*session.Watch
+	watches []*session.Watch // on the votes that are missing
+	needed  int64            // the first transaction that is kept when this one is opened
 }
 
 // NewAllWatch returns one site of a group.
@@ -55,12 +54,8 @@ func NewAllWatch(sess *session.Session, group Group) *AllWatch {
 	return s
 }
 
-func (s *AllWatch) ballot(round int64, site int) string {
-	return path.Join(s.transaction(round), slot(site))
-}
-
-func (s *AllWatch) begin(int64) {
-	s.votes, s.watches = make([]Decision, s.group.Sites), make([]*session.Watch, s.group.Sites)
+func (s *AllWatch) begin(round int64) {
+	s.votes, s.watches, s.needed = make([]Decision, s.group.Sites), make([]*session.Watch, s.group.Sites), round-1
 }
 
 func (s *AllWatch) prepare(ctx context.Context, t *Transaction) error {
@@ -75,9 +70,21 @@ func (s *AllWatch) watchOthers(ctx context.Context) error {
 		if other == s.group.Site && !s.own || s.votes[other] != "" || s.watches[other] != nil {
 			continue
 		}
-		if err := s.watch(ctx, other); err != nil {
+		if err := s.look(ctx, other); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// look reads the vote of a site with a watch, or when the watch on it has fired.
+func (s *AllWatch) look(ctx context.Context, other int) error {
+	r, err := s.observe(ctx, s.ballot(s.current.Round, other), &s.watches[other])
+	if err != nil {
+		return withdrawn(err)
+	}
+	if s.votes[other] = Decision(r.data); r.data != "" {
+		s.watches[other] = nil
 	}
 	return nil
 }
@@ -111,7 +118,7 @@ func (s *AllWatch) counted() Decision {
 
 func (s *AllWatch) receive(ctx context.Context, t *Transaction) error {
 	if s.coordinates() {
-		return s.open(ctx, t, slots(0, s.group.Sites), t.Round-1)
+		return s.open(ctx, t, slots(0, s.group.Sites), s.needed)
 	}
 	return s.await(ctx, func(tx string) error {
 		query, _, err := s.session.Get(ctx, tx)
@@ -120,24 +127,13 @@ func (s *AllWatch) receive(ctx context.Context, t *Transaction) error {
 	})
 }
 
-func (s *AllWatch) watch(ctx context.Context, other int) error {
-	r, err := s.readW(ctx, s.ballot(s.current.Round, other))
-	if err != nil {
-		return withdrawn(err)
-	}
-	if s.votes[other] = Decision(r.data); r.data == "" {
-		s.watches[other] = r.watch
-	}
-	return nil
-}
-
 func (s *AllWatch) decide(ctx context.Context) (Decision, error) {
 	if err := s.cast(ctx); err != nil {
 		return "", err
 	}
 	for other := range s.votes {
 		for s.votes[other] == "" {
-			if err := s.awaitVote(ctx, other); err != nil {
+			if err := s.look(ctx, other); err != nil {
 				return "", err
 			}
 		}
@@ -159,32 +155,6 @@ func (s *AllWatch) cast(ctx context.Context) error {
 	return nil
 }
 
-func (s *AllWatch) awaitVote(ctx context.Context, other int) error {
-	if s.watches[other] == nil {
-		return s.watch(ctx, other)
-	}
-	if err := s.session.Await(ctx, s.watches[other]); err != nil {
-		return err
-	}
-	s.watches[other] = nil
-	r, err := s.read(ctx, s.ballot(s.current.Round, other))
-	if err != nil {
-		return withdrawn(err)
-	}
-	s.votes[other] = Decision(r.data)
-	return nil
-}
-
-func slot(site int) string { return fmt.Sprintf("s-%d", site) }
-
-func slots(first, sites int) []string {
-	var names []string
-	for site := first; site < sites; site++ {
-		names = append(names, slot(site))
-	}
-	return names
-}
-
 func allWatchVariant() variants.Variant {
 	return variants.Variant{
 		Name:    "all-watch",
@@ -198,7 +168,7 @@ func allWatchVariant() variants.Variant {
 			Requests: "(2N²+2N-2)/N", Writes: "(N+1)/N", FailedWrites: "0",
 			Notifications: "(N-1)(N+1)/N", HerdMax: "(N-1)(N+4)/2",
 		},
-		Join: join(func(_ context.Context, s *session.Session, g Group) (Site, error) { return NewAllWatch(s, g), nil }),
+		Join: joinAs(NewAllWatch),
 	}
 }
 

@@ -111,12 +111,9 @@ func (s *SeparateWrites) openInSteps(ctx context.Context, t *Transaction) error 
 // propagate writes the query and deletes the transaction before the last. If the query is written, an attempt whose outcome was
 // unknown has done both.
 func (s *SeparateWrites) propagate(ctx context.Context, t *Transaction, tx string) error {
-	ops := []any{&zk.SetDataRequest{Path: tx, Data: t.Query, Version: 0}}
-	oldest := s.oldest
-	for ; oldest < min(t.Round-1, s.oldest+deletedAtOnce); oldest++ {
-		ops = append(ops, s.deletions(oldest, slots(0, s.group.Sites))...)
-	}
-	_, _, err := s.session.Multi(ctx, ops...)
+	deletions, oldest := s.deletions(s.needed, slots(0, s.group.Sites))
+	query := &zk.SetDataRequest{Path: tx, Data: t.Query, Version: 0}
+	_, _, err := s.session.Multi(ctx, append([]any{query}, deletions...)...)
 	if errors.Is(err, zk.ErrBadVersion) {
 		var r reading
 		r, err = s.read(ctx, tx)
@@ -130,13 +127,9 @@ func (s *SeparateWrites) propagate(ctx context.Context, t *Transaction, tx strin
 
 func (s *SeparateWrites) readQuery(ctx context.Context, t *Transaction, tx string) error {
 	r, err := s.read(ctx, tx)
-	for ; err == nil && !r.written; r, err = s.read(ctx, tx) {
-		if r, err = s.readW(ctx, tx); err != nil || r.written {
-			break
-		}
-		if err := s.session.Await(ctx, r.watch); err != nil {
-			return err
-		}
+	var watch *session.Watch
+	for err == nil && !r.written {
+		r, err = s.observe(ctx, tx, &watch)
 	}
 	t.Query = []byte(r.data)
 	return err
@@ -155,8 +148,6 @@ func separateWritesVariant() variants.Variant {
 			Requests: "(2N²+7N-3)/N", Writes: "2(N+1)/N", FailedWrites: "0",
 			Notifications: "(N²+2N-2)/N", HerdMax: "max(N,(N-1)(N+4)/2)",
 		},
-		Join: join(func(_ context.Context, s *session.Session, g Group) (Site, error) {
-			return NewSeparateWrites(s, g), nil
-		}),
+		Join: joinAs(NewSeparateWrites),
 	}
 }

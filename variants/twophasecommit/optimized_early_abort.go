@@ -76,18 +76,13 @@ func (s *EarlyAbort) begin(round int64) {
 }
 
 func (s *EarlyAbort) prepare(ctx context.Context, t *Transaction) error {
-	if !s.coordinates() {
-		return s.AllWatch.prepare(ctx, t)
-	}
-	if s.opened < t.Round { // not tried yet
+	if s.coordinates() && s.opened < t.Round { // not tried yet
 		if err := s.lookBack(ctx, t.Round-2); err != nil {
 			return err
 		}
 	}
-	if err := s.open(ctx, t, slots(0, s.group.Sites), s.complete); err != nil {
-		return err
-	}
-	return s.watchOthers(ctx)
+	s.needed = s.complete
+	return s.AllWatch.prepare(ctx, t)
 }
 
 func (s *EarlyAbort) lookBack(ctx context.Context, round int64) error {
@@ -145,7 +140,7 @@ func (s *EarlyAbort) awaitVotes(ctx context.Context) error {
 		if !watch.Fired() {
 			continue
 		}
-		if err := s.awaitVote(ctx, other); err != nil || s.known() != "" {
+		if err := s.look(ctx, other); err != nil || s.known() != "" {
 			return err
 		}
 	}
@@ -165,6 +160,6 @@ func earlyAbortVariant() variants.Variant {
 			Requests: "(2N²+3N-3)/N", Writes: "(N+1)/N", FailedWrites: "0",
 			Notifications: "(N-1)(N+1)/N", HerdMax: "(N-1)(N+3)",
 		},
-		Join: join(func(_ context.Context, s *session.Session, g Group) (Site, error) { return NewEarlyAbort(s, g), nil }),
+		Join: joinAs(NewEarlyAbort),
 	}
 }
