@@ -10,10 +10,8 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// oneStep moves tasks in one multi each, and all tasks of a dead worker in a single one.
-type oneStep struct{}
-
-func (oneStep) move(ctx context.Context, m *master, a assignment) error {
+// moveAtOnce moves a task in one multi. If the task is gone, another master has assigned it.
+func (m *Master) moveAtOnce(ctx context.Context, a assignment) error {
 	results, _, err := m.session.Multi(ctx, a.operations()...)
 	if err != nil && len(results) > 0 && errors.Is(results[0].Error, zk.ErrNoNode) {
 		return nil
@@ -24,8 +22,8 @@ func (oneStep) move(ctx context.Context, m *master, a assignment) error {
 // mostMoved limits the tasks that one multi moves, because a request has a limited size.
 const mostMoved = 100
 
-// moveAll implements [mover]. If the multi fails because something has changed, the caller lists again.
-func (oneStep) moveAll(ctx context.Context, m *master, dir string, tasks []string) (int, error) {
+// moveAllAtOnce moves all tasks of a directory in one multi. If that fails because something has changed, the caller lists again.
+func (m *Master) moveAllAtOnce(ctx context.Context, dir string, tasks []string) (int, error) {
 	var ops []any
 	moved := tasks[:min(len(tasks), mostMoved)]
 	for _, task := range moved {

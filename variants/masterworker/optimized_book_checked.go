@@ -29,16 +29,13 @@ import (
 //
 // Source: as written, but with the differences of book, and with the id of the master in the name of a task: Junqueira and Reed,
 // ZooKeeper, chapter 4, An Alternative Way: Multiop.
-type BookChecked struct{ *master }
-
-// NewBookChecked takes over as master below dir, which [Create] has prepared.
-func NewBookChecked(ctx context.Context, s *session.Session, dir string) (BookChecked, error) {
-	m := newBookMaster(s, dir, oneStep{})
+func BookChecked(ctx context.Context, s *session.Session, dir string) (*Master, error) {
+	m := newBookMaster(s, dir)
 	m.tasks.dir = ownTasks(s, dir)
 	if err := m.specify(ctx); err != nil {
-		return BookChecked{m}, err
+		return m, err
 	}
-	return BookChecked{m}, m.takeOver(ctx)
+	return m, m.takeOver(ctx)
 }
 
 func bookCheckedVariant() variants.Variant {
@@ -51,6 +48,6 @@ func bookCheckedVariant() variants.Variant {
 		Free:     freeBookCost("14 (10.4 for N=1)", "5", "2"),
 		Forgoes:  bookForgoes(),
 		Prepare:  prepare,
-		Join:     join(NewBookChecked, system{newClient: NewCheckedClient, newWorker: NewBookWorker, stepwise: true}),
+		Join:     join(BookChecked, system{newClient: NewCheckedClient, newWorker: NewBookWorker, stepwise: true}),
 	}
 }

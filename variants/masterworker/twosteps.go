@@ -11,26 +11,25 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-func newTwoSteps(ctx context.Context, s *session.Session, dir string, outstanding int) (*master, error) {
-	m := newMaster(s, dir, twoSteps{}, outstanding)
+func newTwoSteps(ctx context.Context, s *session.Session, dir string, outstanding int) (*Master, error) {
+	m := newMaster(s, dir, outstanding)
+	m.twoSteps = true
 	if err := m.disambiguate(ctx); err != nil {
 		return m, err
 	}
 	return m, m.takeOver(ctx)
 }
 
-// twoSteps creates a task in its new place, and then deletes it from the former one.
-type twoSteps struct{}
-
-// move implements [mover]. It may leave the task in both places, and so may be repeated.
-func (twoSteps) move(ctx context.Context, m *master, a assignment) error {
+// moveInSteps creates a task in its new place, and then deletes it from the former one. It may leave the task in both places, and so may
+// be repeated.
+func (m *Master) moveInSteps(ctx context.Context, a assignment) error {
 	if err := m.session.Ensure(ctx, a.to, a.data, 0); err != nil {
 		return err
 	}
 	return m.session.Discard(ctx, a.from)
 }
 
-func (twoSteps) moveAll(ctx context.Context, m *master, dir string, tasks []string) (int, error) {
+func (m *Master) moveAllInSteps(ctx context.Context, dir string, tasks []string) (int, error) {
 	n, err := m.assign(ctx, dir, tasks)
 	if err != nil {
 		return n, err
@@ -41,7 +40,7 @@ func (twoSteps) moveAll(ctx context.Context, m *master, dir string, tasks []stri
 // disambiguate looks for tasks in two places: a master may have died between the two steps of a move. Such a task is
 // deleted from where it was moved from: the pending tasks, or the directory of a worker that is gone. A task that has
 // been executed and deleted from its new place looks like one that was never moved.
-func (m *master) disambiguate(ctx context.Context) error {
+func (m *Master) disambiguate(ctx context.Context) error {
 	if err := m.tasks.sync(ctx); err != nil {
 		return err
 	}
@@ -69,7 +68,7 @@ func (m *master) disambiguate(ctx context.Context) error {
 }
 
 // assignedTo returns the directories of all workers, dead workers last.
-func (m *master) assignedTo(ctx context.Context) ([]string, error) {
+func (m *Master) assignedTo(ctx context.Context) ([]string, error) {
 	names, err := list(ctx, m.session, m.at.assign)
 	if err != nil {
 		return nil, err

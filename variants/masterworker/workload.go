@@ -71,14 +71,14 @@ func prepare(ctx context.Context, env variants.Env) error { return Create(ctx, e
 type participant struct {
 	env       variants.Env
 	worker    *Worker
-	candidate *Candidate                            // nil if it is not a candidate
-	open      func(context.Context) (Master, error) // takes over as master
-	master    Master                                // nil until it has taken over
-	client    *Client                               // nil for all but the last
-	window    int64                                 // how many tasks may be executed twice after an Assign that failed
-	hesitates bool                                  // as a master, because the tasks of a batch come one by one
-	batches   *batches                              // of the client
-	taken     int64                                 // the number of the first batch in which it has not taken its part
+	candidate *candidate // nil if it is not a candidate
+	open      opener     // takes over as master
+	master    *Master    // nil until it has taken over
+	client    *Client    // nil for all but the last
+	window    int64      // how many tasks may be executed twice after an Assign that failed
+	hesitates bool       // as a master, because the tasks of a batch come one by one
+	batches   *batches   // of the client
+	taken     int64      // the number of the first batch in which it has not taken its part
 
 	assigns   atomic.Bool
 	visiting  bool  // the worker executes the tasks that it was notified of
@@ -105,16 +105,17 @@ func ours(window int64) system {
 	return system{window: window, newClient: NewClient, newWorker: NewWorker}
 }
 
-func join[M Master](open func(context.Context, *session.Session, string) (M, error), s system) variants.JoinFunc {
+type opener = func(ctx context.Context, s *session.Session, dir string) (*Master, error)
+
+func join(open opener, s system) variants.JoinFunc {
 	var runs sync.Map // of *batches, by root, which is new in each measurement: they stay, a few words each
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		all, _ := runs.LoadOrStore(env.Root, &batches{present: newBatch(0)})
-		p := &participant{env: env, window: s.window, hesitates: s.stepwise, batches: all.(*batches)}
+		p := &participant{env: env, open: open, window: s.window, hesitates: s.stepwise, batches: all.(*batches)}
 		p.taken = p.batches.next()
 		if env.Index < env.Clients-1 || env.Clients < fewest {
-			p.candidate = NewCandidate(env.Session.Fork(), env.Root)
+			p.candidate = &candidate{session: env.Session.Fork(), znode: layoutOf(env.Root).master}
 		}
-		p.open = func(ctx context.Context) (Master, error) { return open(ctx, env.Session.Fork(), env.Root) }
 		return p, p.join(ctx, s)
 	}
 }
@@ -137,9 +138,7 @@ func (p *participant) join(ctx context.Context, s system) error {
 		p.client.Resubmitting = func() { p.env.Record(Doubtful, 1) }
 	}
 	if p.env.Index == 0 {
-		if err := p.contend(ctx); err != nil {
-			return err
-		}
+		return p.lead(ctx)
 	}
 	return nil
 }
@@ -261,7 +260,7 @@ func (p *participant) Leave(ctx context.Context) error {
 		err = p.client.Finish(ctx)
 	}
 	if p.candidate != nil {
-		err = errors.Join(err, p.candidate.Resign(ctx))
+		err = errors.Join(err, p.candidate.resign(ctx))
 	}
 	if err = errors.Join(err, p.worker.Close(ctx)); errors.Is(err, session.ErrSessionLost) {
 		return nil
