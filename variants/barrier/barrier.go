@@ -22,7 +22,6 @@
 package barrier
 
 import (
-	"context"
 	"embed"
 	"errors"
 
@@ -31,21 +30,6 @@ import (
 
 //go:embed naive_*.go optimized_*.go
 var code embed.FS
-
-// Barrier is one client's view of the barriers of a directory, which it passes one after another. Its methods may be
-// called concurrently and then run one after another. When the context ends first, they return its error within about a
-// second even if the server is silent, and the client has not passed the barrier.
-//
-// All return session.ErrSessionLost when the session is gone: what a new session sees may be older.
-type Barrier interface {
-	// Wait returns when the client's next barrier has been opened.
-	Wait(ctx context.Context) error
-	// Open opens the client's next barrier, passes it, and leaves the one after it closed. If another client has opened
-	// the barrier, the client only passes it. After an error the barrier may be open or not; Open may be called again.
-	Open(ctx context.Context) error
-	// Number returns the number of the client's next barrier. A new client's next barrier is the one that is closed.
-	Number() int64
-}
 
 // ErrNone says that there is no barrier in the directory.
 var ErrNone = errors.New("there is no barrier")

@@ -51,76 +51,100 @@ func latest(ctx context.Context, s *session.Session, dir string) (int64, error) 
 	return last, nil
 }
 
-// client is shared by the variants: how far the client has come, and how a barrier is opened. They differ in how they
-// wait.
-type client struct {
+// Barrier is one client's view of the barriers of a directory, which it passes one after another. Its methods may be
+// called concurrently and then run one after another. When the context ends first, they return its error within about a
+// second even if the server is silent, and the client has not passed the barrier.
+//
+// All return session.ErrSessionLost when the session is gone: what a new session sees may be older.
+type Barrier struct {
 	session *session.Session
 	dir     string
+	recheck bool           // the client reads the znode again when it is notified of its deletion
 	number  atomic.Int64   // of the next barrier
 	told    *session.Watch // the watch that has notified of the last opening; nil if the client has read of it
-	await   func(ctx context.Context, barrier string) error
 }
 
-// await waits until the znode of a barrier is gone.
-func (c *client) init(ctx context.Context, s *session.Session, dir string, await func(context.Context, string) error) error {
-	c.session, c.await = s, await
-	c.dir = path.Clean(dir) // no server accepts a path with a trailing slash
-	number, err := latest(ctx, s, c.dir)
-	c.number.Store(number)
-	return err
+// open returns a client's view of the barriers in dir, the first of which [Create] must have made. The client's next barrier
+// is the one that is closed.
+func open(ctx context.Context, s *session.Session, dir string, recheck bool) (*Barrier, error) {
+	b := &Barrier{session: s, dir: path.Clean(dir), recheck: recheck} // no server accepts a path with a trailing slash
+	number, err := latest(ctx, s, b.dir)
+	b.number.Store(number)
+	return b, err
 }
 
-func (c *client) Number() int64 { return c.number.Load() }
+// Number returns the number of the client's next barrier. A new client's next barrier is the one that is closed.
+func (b *Barrier) Number() int64 { return b.number.Load() }
 
-func (c *client) Wait(ctx context.Context) error { return c.pass(ctx, c.await) }
+// Wait returns when the client's next barrier has been opened.
+func (b *Barrier) Wait(ctx context.Context) error { return b.pass(ctx, b.await) }
 
-func (c *client) Open(ctx context.Context) error { return c.pass(ctx, c.open) }
+// Open opens the client's next barrier, passes it, and leaves the one after it closed. If another client has opened
+// the barrier, the client only passes it. After an error the barrier may be open or not; Open may be called again.
+func (b *Barrier) Open(ctx context.Context) error { return b.pass(ctx, b.open) }
 
 // pass moves the client on to the next barrier if it gets through its current one. If the caller has left meanwhile, the
 // client stays at the current one, which is then open.
-func (c *client) pass(ctx context.Context, through func(ctx context.Context, barrier string) error) error {
-	return c.session.Do(ctx, func(ctx context.Context) error {
-		err := errors.Join(ctx.Err(), c.session.Alive())
+func (b *Barrier) pass(ctx context.Context, through func(ctx context.Context, barrier string) error) error {
+	return b.session.Do(ctx, func(ctx context.Context) error {
+		err := errors.Join(ctx.Err(), b.session.Alive())
 		if err == nil {
-			err = through(ctx, znode(c.dir, c.number.Load()))
+			err = through(ctx, znode(b.dir, b.number.Load()))
 		}
 		if err == nil {
-			err = c.session.Alive()
+			err = b.session.Alive()
 		}
 		if err == nil {
-			c.number.Add(1)
+			b.number.Add(1)
 		}
 		return err
-	}, func() { c.number.Add(-1) })
+	}, func() { b.number.Add(-1) })
 }
 
 // open deletes the barrier and creates the next in one transaction. It returns nil if the znode is missing: another
 // client has opened the barrier, or an earlier attempt of this one whose reply was lost.
-func (c *client) open(ctx context.Context, barrier string) error {
-	_, _, err := c.session.Multi(ctx,
+func (b *Barrier) open(ctx context.Context, barrier string) error {
+	_, _, err := b.session.Multi(ctx,
 		&zk.DeleteRequest{Path: barrier, Version: -1},
-		&zk.CreateRequest{Path: znode(c.dir, c.number.Load()+1), Acl: session.WorldACL()})
-	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return fmt.Errorf("open %s: %w", barrier, err)
+		&zk.CreateRequest{Path: znode(b.dir, b.number.Load()+1), Acl: session.WorldACL()})
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil
 	}
-	return nil
+	return session.Attempted("open "+barrier, err)
+}
+
+func (b *Barrier) await(ctx context.Context, barrier string) error {
+	for {
+		watch, err := b.look(ctx, barrier)
+		if err != nil || watch == nil {
+			return err
+		}
+		event, err := b.session.AwaitEvent(ctx, watch)
+		if err != nil {
+			return err
+		}
+		if !b.recheck && event.Type == zk.EventNodeDeleted {
+			b.told = watch
+			return nil
+		}
+	}
 }
 
 // look returns a watch on the barrier, or nil if the barrier is open. It reads the data, because an exists would leave
 // a watch behind on a znode that is missing. A server to which the session has moved may lag behind the notification
 // with which the client has passed the barrier before, and not have this one yet: it catches up first.
-func (c *client) look(ctx context.Context, barrier string) (*session.Watch, error) {
-	_, _, watch, err := c.session.GetW(ctx, barrier)
-	if errors.Is(err, zk.ErrNoNode) && c.told.Moved() {
-		if err := c.session.Sync(ctx, c.dir); err != nil {
-			return nil, fmt.Errorf("sync %s: %w", c.dir, err)
+func (b *Barrier) look(ctx context.Context, barrier string) (*session.Watch, error) {
+	_, _, watch, err := b.session.GetW(ctx, barrier)
+	if errors.Is(err, zk.ErrNoNode) && b.told.Moved() {
+		if err := b.session.Sync(ctx, b.dir); err != nil {
+			return nil, fmt.Errorf("sync %s: %w", b.dir, err)
 		}
-		_, _, watch, err = c.session.GetW(ctx, barrier)
+		_, _, watch, err = b.session.GetW(ctx, barrier)
 	}
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return nil, fmt.Errorf("look for %s: %w", barrier, err)
 	}
-	c.told = nil
+	b.told = nil
 	return watch, nil
 }
 

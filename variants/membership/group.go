@@ -14,11 +14,12 @@ import (
 
 const marker = "-member-"
 
-// group is shared by the variants: how a client joins and leaves, and when its view is out of date. They differ in what
-// they read to bring it up to date.
-type group struct {
-	line tickets.Line
-	read func(ctx context.Context, members []tickets.Ticket) (View, error) // the variant's
+// Group is one client's view of a group, and its membership if it is a member. Its methods may be called concurrently;
+// Join and Leave do not wait for a Changed that is under way. When their context ends, they return within about a second
+// even if the server is silent. All return session.ErrSessionLost when the session, and with it the membership, is gone.
+type Group struct {
+	line   tickets.Line
+	caches bool // a member's data is read once; otherwise after each change
 
 	membership *session.Exclusive[tickets.Ticket]
 	own        tickets.Ticket // while the client is a member
@@ -28,12 +29,16 @@ type group struct {
 	watch     atomic.Pointer[session.Watch]
 }
 
-func (g *group) init(s *session.Session, dir string, read func(context.Context, []tickets.Ticket) (View, error)) {
-	g.line, g.read, g.following = tickets.New(s, dir, marker), read, s.Fork()
+// newGroup returns one client's view of the group below dir, an existing znode.
+func newGroup(s *session.Session, dir string, caches bool) *Group {
+	g := &Group{line: tickets.New(s, dir, marker), caches: caches, following: s.Fork()}
 	g.membership = session.NewExclusive[tickets.Ticket](s, ErrMember, nil, g.leave)
+	return g
 }
 
-func (g *group) Join(ctx context.Context, data []byte) error {
+// Join makes the client a member with this data, which does not change as long as it is one. It returns ErrMember
+// if the client is a member already. When ctx ends first, the client is not a member.
+func (g *Group) Join(ctx context.Context, data []byte) error {
 	_, err := g.membership.AcquireBy(ctx, func(ctx context.Context) (tickets.Ticket, error) {
 		own, err := g.line.Enter(ctx, data, zk.FlagEphemeral)
 		if err == nil {
@@ -45,9 +50,11 @@ func (g *group) Join(ctx context.Context, data []byte) error {
 	return err
 }
 
-func (g *group) Leave(ctx context.Context) error { return g.membership.Release(ctx) }
+// Leave ends the membership; it does nothing if there is none. After any error but ErrSessionLost the membership
+// continues.
+func (g *Group) Leave(ctx context.Context) error { return g.membership.Release(ctx) }
 
-func (g *group) leave(ctx context.Context) error {
+func (g *Group) leave(ctx context.Context) error {
 	err := g.line.Leave(ctx, g.own)
 	if err == nil || errors.Is(err, session.ErrSessionLost) {
 		g.outdate()
@@ -57,9 +64,11 @@ func (g *group) leave(ctx context.Context) error {
 
 // outdate makes the view count as out of date, because the client itself has joined or left. The watch fires for that,
 // too, but not for certain if the connection was down meanwhile.
-func (g *group) outdate() { g.watch.Load().Invalidate() }
+func (g *Group) outdate() { g.watch.Load().Invalidate() }
 
-func (g *group) View(ctx context.Context) (View, error) {
+// View returns the members of the group, as far as this session has seen. It must not be modified. As long as the
+// group does not change, this costs no request.
+func (g *Group) View(ctx context.Context) (View, error) {
 	return session.Run(ctx, g.following, func(ctx context.Context) (View, error) {
 		if err := g.refresh(ctx); err != nil {
 			return nil, err
@@ -70,7 +79,7 @@ func (g *group) View(ctx context.Context) (View, error) {
 
 // refresh lists the group unless nothing has happened since it was listed last. A change that comes during the listing and
 // the reads is left for the next time: if every change began it anew, it might never end.
-func (g *group) refresh(ctx context.Context) error {
+func (g *Group) refresh(ctx context.Context) error {
 	if watch := g.watch.Load(); watch != nil && !watch.Fired() {
 		return nil
 	}
@@ -87,7 +96,32 @@ func (g *group) refresh(ctx context.Context) error {
 	return nil
 }
 
-func (g *group) Changed(ctx context.Context) error {
+// read returns the view of the members that are listed. It reads the data of those that it does not remember.
+func (g *Group) read(ctx context.Context, members []tickets.Ticket) (View, error) {
+	known := map[string]Member{}
+	if g.caches {
+		for _, m := range g.view {
+			known[m.Name] = m
+		}
+	}
+	view := make(View, 0, len(members))
+	for _, listed := range members {
+		m, there := known[listed.Name]
+		if !there {
+			var err error
+			if m, there, err = g.get(ctx, listed); err != nil {
+				return nil, err
+			}
+		}
+		if there {
+			view = append(view, m)
+		}
+	}
+	return view, nil
+}
+
+// Changed waits until the view that View returned last is out of date.
+func (g *Group) Changed(ctx context.Context) error {
 	return g.following.Do(ctx, func(ctx context.Context) error {
 		if watch := g.watch.Load(); watch != nil {
 			if err := g.following.Await(ctx, watch); err != nil {
@@ -99,7 +133,7 @@ func (g *group) Changed(ctx context.Context) error {
 }
 
 // get reads the data of a member; false if the member has left since it was listed.
-func (g *group) get(ctx context.Context, member tickets.Ticket) (m Member, there bool, err error) {
+func (g *Group) get(ctx context.Context, member tickets.Ticket) (m Member, there bool, err error) {
 	data, _, err := g.following.Get(ctx, g.line.Path(member))
 	if errors.Is(err, zk.ErrNoNode) {
 		return Member{}, false, nil

@@ -18,7 +18,6 @@
 package membership
 
 import (
-	"context"
 	"embed"
 	"errors"
 
@@ -27,23 +26,6 @@ import (
 
 //go:embed naive_*.go optimized_*.go
 var code embed.FS
-
-// Group is one client's view of a group, and its membership if it is a member. Its methods may be called concurrently;
-// Join and Leave do not wait for a Changed that is under way. When their context ends, they return within about a second
-// even if the server is silent. All return session.ErrSessionLost when the session, and with it the membership, is gone.
-type Group interface {
-	// Join makes the client a member with this data, which does not change as long as it is one. It returns ErrMember
-	// if the client is a member already. When ctx ends first, the client is not a member.
-	Join(ctx context.Context, data []byte) error
-	// Leave ends the membership; it does nothing if there is none. After any error but ErrSessionLost the membership
-	// continues.
-	Leave(ctx context.Context) error
-	// View returns the members of the group, as far as this session has seen. It must not be modified. As long as the
-	// group does not change, this costs no request.
-	View(ctx context.Context) (View, error)
-	// Changed waits until the view that View returned last is out of date.
-	Changed(ctx context.Context) error
-}
 
 // ErrMember is returned by Join to a client that is a member already.
 var ErrMember = errors.New("already a member of the group")
