@@ -3,8 +3,8 @@ package doublebarrier
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
+	"slices"
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
@@ -191,10 +191,9 @@ func (c *client) end(ctx context.Context, ops ...any) error {
 		return nil
 	case gone:
 		return session.ErrSessionLost
-	case err != nil:
-		return fmt.Errorf("leave %s: %w", c.group.Dir, err)
+	default:
+		return session.Attempted("leave "+c.group.Dir, err)
 	}
-	return nil
 }
 
 func (c *client) watch(ctx context.Context, path string) (*session.Watch, error) {
@@ -245,10 +244,8 @@ func (c *client) outlast(ctx context.Context, other string, first func(context.C
 }
 
 func upTo(last tickets.Ticket, all []tickets.Ticket) []tickets.Ticket {
-	for i, t := range all {
-		if last.Before(t) {
-			return all[:i]
-		}
+	if i := slices.IndexFunc(all, last.Before); i >= 0 {
+		return all[:i]
 	}
 	return all
 }
