@@ -196,15 +196,6 @@ func (m *Master) empty(ctx context.Context, dir string) (total int, err error) {
 	}
 }
 
-// moveAll moves the tasks of a directory to the next workers and removes it, and returns how many tasks it has moved. The error is
-// zk.ErrNotEmpty if there are further tasks.
-func (m *Master) moveAll(ctx context.Context, dir string, tasks []string) (int, error) {
-	if m.twoSteps {
-		return m.moveAllInSteps(ctx, dir, tasks)
-	}
-	return m.moveAllAtOnce(ctx, dir, tasks)
-}
-
 func (m *Master) next() string {
 	if m.random != nil {
 		return m.workers[m.random.IntN(len(m.workers))]
@@ -240,11 +231,7 @@ func (m *Master) give(ctx context.Context, a assignment) (bool, error) {
 	}
 	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
-	if m.twoSteps {
-		err = m.moveInSteps(ctx, a)
-	} else {
-		err = m.moveAtOnce(ctx, a)
-	}
+	err = m.move(ctx, a)
 	return err == nil, err
 }
 

@@ -41,13 +41,13 @@ func (p *participant) lead(ctx context.Context) error {
 			return err
 		}
 	}
-	p.env.Record(Assigning, p.window)
+	p.env.Record(Assigning, p.system.window)
 	p.assigns.Store(true)
 	err := p.assign(ctx)
 	p.assigns.Store(false)
 	if err != nil {
-		if p.window > 0 && p.env.Session.Alive() == nil {
-			p.env.Record(Doubtful, p.window)
+		if p.system.window > 0 && p.env.Session.Alive() == nil {
+			p.env.Record(Doubtful, p.system.window)
 		}
 		return err
 	}
@@ -93,7 +93,7 @@ func (p *participant) submit(ctx context.Context, batch int) error {
 
 // doubt records at once that a master has lost a reply, after which it may die: a task may be executed twice.
 func (p *participant) doubt() {
-	if p.window > 0 && p.assigns.Load() {
+	if p.system.window > 0 && p.assigns.Load() {
 		p.env.Record(Doubtful, 1)
 	}
 }

@@ -20,16 +20,24 @@ func newTwoSteps(ctx context.Context, s *session.Session, dir string, outstandin
 	return m, m.takeOver(ctx)
 }
 
-// moveInSteps creates a task in its new place, and then deletes it from the former one. It may leave the task in both places, and so may
-// be repeated.
-func (m *Master) moveInSteps(ctx context.Context, a assignment) error {
+// move moves a task, in two steps or at once. Two steps create it in its new place, and then delete it from the former one. They may
+// leave the task in both places, and so may be repeated.
+func (m *Master) move(ctx context.Context, a assignment) error {
+	if !m.twoSteps {
+		return m.moveAtOnce(ctx, a)
+	}
 	if err := m.session.Ensure(ctx, a.to, a.data, 0); err != nil {
 		return err
 	}
 	return m.session.Discard(ctx, a.from)
 }
 
-func (m *Master) moveAllInSteps(ctx context.Context, dir string, tasks []string) (int, error) {
+// moveAll moves the tasks of a directory to the next workers and removes it, and returns how many tasks it has moved. The error is
+// zk.ErrNotEmpty if there are further tasks.
+func (m *Master) moveAll(ctx context.Context, dir string, tasks []string) (int, error) {
+	if !m.twoSteps {
+		return m.moveAllAtOnce(ctx, dir, tasks)
+	}
 	n, err := m.assign(ctx, dir, tasks)
 	if err != nil {
 		return n, err

@@ -70,13 +70,12 @@ func prepare(ctx context.Context, env variants.Env) error { return Create(ctx, e
 // alive.
 type participant struct {
 	env       variants.Env
+	system    system
 	worker    *Worker
 	candidate *candidate // nil if it is not a candidate
 	open      opener     // takes over as master
 	master    *Master    // nil until it has taken over
 	client    *Client    // nil for all but the last
-	window    int64      // how many tasks may be executed twice after an Assign that failed
-	hesitates bool       // as a master, because the tasks of a batch come one by one
 	batches   *batches   // of the client
 	taken     int64      // the number of the first batch in which it has not taken its part
 
@@ -94,7 +93,7 @@ var (
 )
 
 type system struct {
-	window    int64 // how many tasks may be executed twice if a master dies
+	window    int64 // how many tasks may be executed twice if a master dies, or an Assign fails
 	newClient func(s *session.Session, dir string) *Client
 	newWorker func(ctx context.Context, s *session.Session, dir, name string) (*Worker, error)
 	stepwise  bool // the client submits the tasks of a batch one by one, and a worker reports in two steps
@@ -110,31 +109,31 @@ type opener = func(ctx context.Context, s *session.Session, dir string) (*Master
 func join(open opener, s system) variants.JoinFunc {
 	var runs sync.Map // of *batches, by root, which is new in each measurement: they stay, a few words each
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		all, _ := runs.LoadOrStore(env.Root, &batches{present: newBatch(0)})
-		p := &participant{env: env, open: open, window: s.window, hesitates: s.stepwise, batches: all.(*batches)}
+		all, _ := runs.LoadOrStore(env.Root, &batches{present: newBatch(ctx, 0)})
+		p := &participant{env: env, system: s, open: open, batches: all.(*batches)}
 		p.taken = p.batches.next()
 		if env.Index < env.Clients-1 || env.Clients < fewest {
 			p.candidate = &candidate{session: env.Session.Fork(), znode: layoutOf(env.Root).master}
 		}
-		return p, p.join(ctx, s)
+		return p, p.join(ctx)
 	}
 }
 
 // join registers the worker. The first participant contends for mastership at once, the others when they act for the
 // first time.
-func (p *participant) join(ctx context.Context, s system) error {
+func (p *participant) join(ctx context.Context) error {
 	p.env.Session.WhenUnknown(p.doubt)
 	name := fmt.Sprintf("worker-%d-life-%d", p.env.Index, p.env.Life)
 	var err error
-	if p.worker, err = s.newWorker(ctx, p.env.Session, p.env.Root, name); err != nil {
+	if p.worker, err = p.system.newWorker(ctx, p.env.Session, p.env.Root, name); err != nil {
 		return fmt.Errorf("join as a worker: %w", err)
 	}
-	if s.stepwise {
+	if p.system.stepwise {
 		p.env.Record(Stepwise, 0)
 	}
 	p.env.Record(Idle, 0)
 	if p.env.Index == p.env.Clients-1 {
-		p.client = s.newClient(p.env.Session.Fork(), p.env.Root)
+		p.client = p.system.newClient(p.env.Session.Fork(), p.env.Root)
 		p.client.Resubmitting = func() { p.env.Record(Doubtful, 1) }
 	}
 	if p.env.Index == 0 {
@@ -187,9 +186,10 @@ func (p *participant) serve(ctx context.Context) error {
 		return p.env.Session.Alive()
 	}
 	defer b.serving.Done()
-	waiting, cancel := b.until(ctx)
+	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for p.visiting || !b.isOver() {
+	defer context.AfterFunc(b.over, cancel)()
+	for p.visiting || b.over.Err() == nil {
 		if err := p.play(ctx, waiting); err != nil && (ctx.Err() != nil || waiting.Err() == nil || !errors.Is(err, context.Canceled)) {
 			return err
 		}
@@ -224,12 +224,16 @@ func (p *participant) await(ctx context.Context) error {
 	return p.env.Session.AwaitAny(ctx, watches...)
 }
 
-// act does one thing that is due, as a master or as a worker. It returns false if nothing is.
+// act does one thing that is due, as a master or as a worker. It returns false if nothing is. If the tasks of a batch come one by
+// one, a master that is notified of the first is busy for as long as the scenario holds: in a lockstep run until the client has
+// submitted all, so that it finds them in one listing.
 func (p *participant) act(ctx context.Context) (bool, error) {
 	switch {
 	case p.leads():
-		if err := p.hesitate(ctx); err != nil {
-			return false, err
+		if p.system.stepwise && p.master != nil {
+			if err := p.env.Hold(ctx, nil); err != nil {
+				return false, err
+			}
 		}
 		if err := p.lead(ctx); err != nil {
 			return false, fmt.Errorf("assign: %w", err)
@@ -242,15 +246,6 @@ func (p *participant) act(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	return true, nil
-}
-
-// hesitate keeps a master busy when it is notified of the first of several tasks, for as long as the scenario holds: in
-// a lockstep run until the client has submitted all, so that it finds them in one listing.
-func (p *participant) hesitate(ctx context.Context) error {
-	if !p.hesitates || p.master == nil {
-		return nil
-	}
-	return p.env.Hold(ctx, nil)
 }
 
 func (p *participant) Leave(ctx context.Context) error {

@@ -42,6 +42,7 @@ import (
 type AllWatch struct {
 	site
 	own     bool // each site watches its own vote, too
+	early   bool // the first vote to abort decides
 	votes   []Decision
 	watches []*session.Watch // on the votes that are missing
 	needed  int64            // the first transaction that is kept when this one is opened
@@ -103,17 +104,24 @@ func (s *AllWatch) resume(ctx context.Context, t *Transaction) (Decision, error)
 	}
 	s.vote = Decision(own.data)
 	s.votes[s.group.Site] = s.vote
-	if err := s.watchOthers(ctx); err != nil || slices.Contains(s.votes, "") {
+	if err := s.watchOthers(ctx); err != nil {
 		return "", err
 	}
-	return s.counted(), nil
+	return s.known(), nil
 }
 
-func (s *AllWatch) counted() Decision {
-	if slices.ContainsFunc(s.votes, func(vote Decision) bool { return vote != Commit }) {
+// known returns the outcome, if it follows from the votes that are known.
+func (s *AllWatch) known() Decision {
+	switch {
+	case s.early && slices.Contains(s.votes, Abort):
 		return Abort
+	case slices.Contains(s.votes, ""):
+		return ""
+	case slices.ContainsFunc(s.votes, func(vote Decision) bool { return vote != Commit }):
+		return Abort
+	default:
+		return Commit
 	}
-	return Commit
 }
 
 func (s *AllWatch) receive(ctx context.Context, t *Transaction) error {
@@ -131,14 +139,20 @@ func (s *AllWatch) decide(ctx context.Context) (Decision, error) {
 	if err := s.cast(ctx); err != nil {
 		return "", err
 	}
-	for other := range s.votes {
-		for s.votes[other] == "" {
-			if err := s.look(ctx, other); err != nil {
-				return "", err
-			}
+	for s.known() == "" {
+		if err := s.awaitVotes(ctx); err != nil {
+			return "", err
 		}
 	}
-	return s.counted(), nil
+	return s.known(), nil
+}
+
+// awaitVotes waits for the vote of the first site whose vote is missing.
+func (s *AllWatch) awaitVotes(ctx context.Context) error {
+	if s.early {
+		return s.awaitAnyVote(ctx)
+	}
+	return s.look(ctx, slices.Index(s.votes, ""))
 }
 
 func (s *AllWatch) cast(ctx context.Context) error {

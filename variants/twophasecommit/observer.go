@@ -38,10 +38,6 @@ type decisions struct {
 	accounts map[int64]*account
 }
 
-func newDecisions(out variants.Findings) *decisions {
-	return &decisions{out: out, accounts: map[int64]*account{}, sites: map[int]*siteState{}}
-}
-
 func (d *decisions) Observe(e variants.Event) {
 	s := variants.StateOf(d.sites, e.Client)
 	switch e.Kind {

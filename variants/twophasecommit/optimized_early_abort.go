@@ -64,6 +64,7 @@ type EarlyAbort struct {
 func NewEarlyAbort(sess *session.Session, group Group) *EarlyAbort {
 	s := &EarlyAbort{complete: -1}
 	s.site = newSite(sess, group, s)
+	s.early = true
 	return s
 }
 
@@ -98,38 +99,8 @@ func (s *EarlyAbort) lookBack(ctx context.Context, round int64) error {
 	return nil
 }
 
-func (s *EarlyAbort) resume(ctx context.Context, t *Transaction) (Decision, error) {
-	if _, err := s.AllWatch.resume(ctx, t); err != nil {
-		return "", err
-	}
-	return s.known(), nil
-}
-
-func (s *EarlyAbort) decide(ctx context.Context) (Decision, error) {
-	if err := s.cast(ctx); err != nil {
-		return "", err
-	}
-	for s.known() == "" {
-		if err := s.awaitVotes(ctx); err != nil {
-			return "", err
-		}
-	}
-	return s.known(), nil
-}
-
-func (s *EarlyAbort) known() Decision {
-	switch {
-	case slices.Contains(s.votes, Abort):
-		return Abort
-	case slices.Contains(s.votes, ""):
-		return ""
-	default:
-		return s.counted()
-	}
-}
-
-// awaitVotes waits until another site has voted, and reads the votes that have come until one decides.
-func (s *EarlyAbort) awaitVotes(ctx context.Context) error {
+// awaitAnyVote waits until another site has voted, and reads the votes that have come until one decides.
+func (s *AllWatch) awaitAnyVote(ctx context.Context) error {
 	if err := s.watchOthers(ctx); err != nil || s.known() != "" {
 		return err
 	}

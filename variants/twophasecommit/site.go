@@ -127,10 +127,9 @@ func (s *site) rounds(ctx context.Context) (first, last int64, err error) {
 	}
 	var rounds []int64
 	for _, name := range names {
-		if text, ok := strings.CutPrefix(name, transactionPrefix); ok {
-			if round, err := strconv.ParseInt(text, 10, 64); err == nil {
-				rounds = append(rounds, round)
-			}
+		text, ours := strings.CutPrefix(name, transactionPrefix)
+		if round, err := strconv.ParseInt(text, 10, 64); ours && err == nil {
+			rounds = append(rounds, round)
 		}
 	}
 	if len(rounds) == 0 {

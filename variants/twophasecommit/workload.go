@@ -183,7 +183,7 @@ func newObserver(out variants.Findings) variants.Observer {
 		out.Between(phasePrepare, began, prepared),
 		out.Between(phaseHold, prepared, voted),
 		out.Between(phaseDecide, voted, decided),
-		newDecisions(out),
+		&decisions{out: out, accounts: map[int64]*account{}, sites: map[int]*siteState{}},
 		&blocking{out: out, down: map[int]bool{}, waits: map[int]*wait{}},
 	}
 }
