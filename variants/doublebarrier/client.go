@@ -15,15 +15,6 @@ import (
 
 const marker = "-member-"
 
-// stage is how far a client is in a round.
-type stage int
-
-const (
-	outside stage = iota
-	inside
-	leaving // it has finished, and waits for the others
-)
-
 // client is shared by the variants: how far a client is, and its own znode. They differ in how it learns of the others.
 type client struct {
 	session *session.Session
@@ -31,7 +22,7 @@ type client struct {
 	group   Group
 	round   atomic.Int64
 
-	stage  stage
+	inside bool           // it has entered, and not left yet
 	unseen bool           // a Leave has succeeded whose caller had given up on it
 	ticket tickets.Ticket // its place in the round
 	held   bool           // the ticket's znode is there
@@ -92,7 +83,7 @@ func (c *client) Enter(ctx context.Context) error {
 }
 
 func (c *client) enter(ctx context.Context) error {
-	if c.stage != outside {
+	if c.inside {
 		return ErrInside
 	}
 	if err := c.session.Alive(); err != nil {
@@ -106,7 +97,7 @@ func (c *client) enter(ctx context.Context) error {
 	if err != nil {
 		return c.withdraw(ctx, err)
 	}
-	c.stage = inside
+	c.inside = true
 	return nil
 }
 
@@ -118,29 +109,28 @@ func (c *client) leave(ctx context.Context) error {
 	seen := !c.unseen
 	c.unseen = false
 	switch {
-	case c.stage == outside && seen:
+	case !c.inside && seen:
 		return ErrOutside
-	case c.stage == outside:
+	case !c.inside:
 		return nil
 	}
 	if err := c.session.Alive(); err != nil {
 		return err
 	}
-	c.stage = leaving
 	if err := c.strategy.leave(ctx); err != nil {
 		return err
 	}
 	if err := c.session.Alive(); err != nil {
 		return err // a new session, whose server may lag behind, may have seen what it has seen of the others
 	}
-	c.stage = outside
+	c.inside = false
 	c.round.Add(1)
 	return nil
 }
 
 func (c *client) Close(ctx context.Context) error {
 	return c.session.Do(ctx, func(ctx context.Context) error {
-		c.stage = outside
+		c.inside = false
 		return c.strategy.abandon(ctx)
 	}, nil)
 }
@@ -150,7 +140,7 @@ func (c *client) Close(ctx context.Context) error {
 func (c *client) withdraw(ctx context.Context, err error) error {
 	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
-	c.stage = outside
+	c.inside = false
 	if left := c.strategy.abandon(ctx); left != nil && !errors.Is(left, session.ErrSessionLost) {
 		return errors.Join(err, left)
 	}

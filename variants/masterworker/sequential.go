@@ -11,13 +11,8 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// NewBookClient returns a client that works as the book's does:
-//
-//  1. Create a persistent sequential tasks/task- for each task, ten at once. If the reply is lost, create another one: the task may
-//     then be executed twice.
-//  2. After each create, watch status/task-<number> with exists. If it exists, read it.
-//  3. When the watch fires, read the status.
-//  4. With all results, delete the statuses, ten at once. The book's text leaves them, and its example code deletes them.
+// NewBookClient returns a client that works as the book's does, see [Book]. After a lost reply it creates a task once more, so that
+// the task may be executed twice.
 func NewBookClient(s *session.Session, dir string) *Client {
 	c := NewClient(s, dir)
 	c.create = c.createSequential
@@ -25,8 +20,7 @@ func NewBookClient(s *session.Session, dir string) *Client {
 }
 
 // NewCheckedClient returns a client that works as a book client does, but creates its tasks below the path that the
-// master specifies: it reads master-path, and creates the task in a multi that checks that master-path still has the
-// version read. If it has not, it reads again.
+// master specifies, see [BookChecked].
 func NewCheckedClient(s *session.Session, dir string) *Client {
 	c := NewClient(s, dir)
 	c.create = c.createChecked
@@ -94,12 +88,8 @@ func (c *Client) createChecked(ctx context.Context, data []byte) (string, error)
 // each directory, and the names of statuses and assignments must differ.
 func taskPrefix(dir string) string { return strings.Replace(path.Base(dir), "tasks", "task", 1) + "-" }
 
-// NewBookWorker registers a worker as [NewWorker] does, which works as the book's does:
-//
-//  1. When the watch on assign/<name> fires, list it with a watch. Read each task and execute it.
-//  2. Create status/<task> with the result. If it exists, another worker was faster. Then delete the assignment, as the book's
-//     example code does.
-//  3. Go to 1: the first deletion has made the watch fire.
+// NewBookWorker registers a worker as [NewWorker] does, which works as the book's does, see [Book]. If the status exists, another
+// worker was faster.
 //
 // The book sends the two writes without waiting for the reply to the first. With this client library they could then arrive in the
 // other order, and a worker that died between them would take the task with it.

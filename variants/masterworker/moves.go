@@ -11,15 +11,6 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-func newTwoSteps(ctx context.Context, s *session.Session, dir string, outstanding int) (*Master, error) {
-	m := newMaster(s, dir, outstanding)
-	m.twoSteps = true
-	if err := m.disambiguate(ctx); err != nil {
-		return m, err
-	}
-	return m, m.takeOver(ctx)
-}
-
 // move moves a task, in two steps or at once. Two steps create it in its new place, and then delete it from the former one. They may
 // leave the task in both places, and so may be repeated.
 func (m *Master) move(ctx context.Context, a assignment) error {
@@ -43,6 +34,54 @@ func (m *Master) moveAll(ctx context.Context, dir string, tasks []string) (int, 
 		return n, err
 	}
 	return n, m.session.Discard(ctx, dir)
+}
+
+// moveAtOnce moves a task in one multi. If the task is gone, another master has assigned it.
+func (m *Master) moveAtOnce(ctx context.Context, a assignment) error {
+	results, _, err := m.session.Multi(ctx, a.operations()...)
+	if err != nil && len(results) > 0 && errors.Is(results[0].Error, zk.ErrNoNode) {
+		return nil
+	}
+	return session.Attempted("move "+a.from+" to "+a.to, err)
+}
+
+// mostMoved limits the tasks that one multi moves, because a request has a limited size.
+const mostMoved = 100
+
+// moveAllAtOnce moves all tasks of a directory in one multi. If that fails because something has changed, the caller lists again.
+func (m *Master) moveAllAtOnce(ctx context.Context, dir string, tasks []string) (int, error) {
+	var ops []any
+	moved := tasks[:min(len(tasks), mostMoved)]
+	for _, task := range moved {
+		a := assignment{from: path.Join(dir, task), to: path.Join(m.at.assign, m.next(), task)}
+		switch there, err := m.read(ctx, &a); {
+		case err != nil:
+			return 0, err
+		case there:
+			ops = append(ops, a.operations()...)
+		}
+	}
+	count, all := len(ops)/2, len(moved) == len(tasks)
+	if all {
+		ops = append(ops, &zk.DeleteRequest{Path: dir, Version: -1})
+	}
+	_, _, err := m.session.Multi(ctx, ops...)
+	switch {
+	case err != nil:
+		return 0, session.Attempted("assign the tasks of "+dir+" again", err)
+	case !all:
+		return count, zk.ErrNotEmpty
+	}
+	return count, nil
+}
+
+func newTwoSteps(ctx context.Context, s *session.Session, dir string, outstanding int) (*Master, error) {
+	m := newMaster(s, dir, outstanding)
+	m.twoSteps = true
+	if err := m.disambiguate(ctx); err != nil {
+		return m, err
+	}
+	return m, m.takeOver(ctx)
 }
 
 // disambiguate looks for tasks in two places: a master may have died between the two steps of a move. Such a task is
