@@ -54,10 +54,10 @@ func (c *coordinated) prepare(ctx context.Context, t *Transaction) error {
 	return c.await(ctx, func(tx string) error {
 		query, stat, watch, err := c.session.GetW(ctx, tx)
 		if err == nil && stat.Version > 0 {
-			return ErrDecided // the outcome was read in place of the query
+			return session.Attempted("read "+tx, ErrDecided) // the outcome was read in place of the query
 		}
 		t.Query, c.watch = query, watch
-		return err
+		return session.Attempted("read "+tx, err)
 	})
 }
 

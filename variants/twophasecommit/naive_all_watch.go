@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
 )
@@ -41,22 +43,26 @@ import (
 // recipes page, Two-phased Commit, first form.
 type AllWatch struct {
 	site
-	own     bool // each site watches its own vote, too
-	early   bool // the first vote to abort decides
-	votes   []Decision
-	watches []*session.Watch // on the votes that are missing
-	needed  int64            // the first transaction that is kept when this one is opened
+	separate bool // the coordinator creates each znode by itself, and each site watches its own vote, too: see [SeparateWrites]
+	early    bool // the first vote to abort decides: see [EarlyAbort]
+	votes    []Decision
+	watches  []*session.Watch // on the votes that are missing
+	complete int64            // the last transaction in which this site knows that all have voted; -1 for none
 }
 
 // NewAllWatch returns one site of a group.
 func NewAllWatch(sess *session.Session, group Group) *AllWatch {
-	s := &AllWatch{}
+	s := &AllWatch{complete: -1}
 	s.site = newSite(sess, group, s)
 	return s
 }
 
+// begin also notes whether the last transaction was complete.
 func (s *AllWatch) begin(round int64) {
-	s.votes, s.watches, s.needed = make([]Decision, s.group.Sites), make([]*session.Watch, s.group.Sites), round-1
+	if len(s.votes) > 0 && !slices.Contains(s.votes, "") {
+		s.complete = round - 1
+	}
+	s.votes, s.watches = make([]Decision, s.group.Sites), make([]*session.Watch, s.group.Sites)
 }
 
 func (s *AllWatch) prepare(ctx context.Context, t *Transaction) error {
@@ -68,7 +74,7 @@ func (s *AllWatch) prepare(ctx context.Context, t *Transaction) error {
 
 func (s *AllWatch) watchOthers(ctx context.Context) error {
 	for other := range s.votes {
-		if other == s.group.Site && !s.own || s.votes[other] != "" || s.watches[other] != nil {
+		if other == s.group.Site && !s.separate || s.votes[other] != "" || s.watches[other] != nil {
 			continue
 		}
 		if err := s.look(ctx, other); err != nil {
@@ -91,13 +97,16 @@ func (s *AllWatch) look(ctx context.Context, other int) error {
 }
 
 // resume finds out the outcome of a transaction, which all votes together show, or prepares it. This site's own vote is
-// still there, too.
+// still there, too. With separate writes, a transaction without a query is treated as gone: Prepare opens it, or waits for it.
 func (s *AllWatch) resume(ctx context.Context, t *Transaction) (Decision, error) {
-	query, _, err := s.session.Get(ctx, s.transaction(t.Round))
+	r, err := s.read(ctx, s.transaction(t.Round))
+	if err == nil && s.separate && !r.written {
+		err = zk.ErrNoNode
+	}
 	if err != nil {
 		return "", err
 	}
-	t.Query = query
+	t.Query = []byte(r.data)
 	own, err := s.read(ctx, s.ballot(t.Round, s.group.Site))
 	if err != nil {
 		return "", err
@@ -125,14 +134,18 @@ func (s *AllWatch) known() Decision {
 }
 
 func (s *AllWatch) receive(ctx context.Context, t *Transaction) error {
-	if s.coordinates() {
-		return s.open(ctx, t, slots(0, s.group.Sites), s.needed)
+	if !s.coordinates() {
+		return s.await(ctx, func(tx string) error { return s.readQuery(ctx, t, tx) })
 	}
-	return s.await(ctx, func(tx string) error {
-		query, _, err := s.session.Get(ctx, tx)
-		t.Query = query
-		return err
-	})
+	if s.opened < t.Round { // not tried yet
+		if err := s.lookBack(ctx, t.Round-2); err != nil {
+			return err
+		}
+	}
+	if s.separate {
+		return s.openInSteps(ctx, t)
+	}
+	return s.open(ctx, t, slots(0, s.group.Sites), s.complete)
 }
 
 func (s *AllWatch) decide(ctx context.Context) (Decision, error) {
@@ -163,7 +176,7 @@ func (s *AllWatch) cast(ctx context.Context) error {
 	if err := s.write(ctx, s.ballot(s.current.Round, own), string(s.vote)); err != nil {
 		return withdrawn(err)
 	}
-	if !s.own {
+	if !s.separate {
 		s.votes[own] = s.vote
 	}
 	return nil

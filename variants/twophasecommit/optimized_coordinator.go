@@ -40,11 +40,8 @@ import (
 //
 // Source: as written, but with one multi that creates the transaction, and without a znode for the coordinator's vote: ZooKeeper
 // recipes page, Two-phased Commit, first remedy.
-type Coordinator struct{ coordinated }
-
-// NewCoordinator returns one site of a group.
-func NewCoordinator(sess *session.Session, group Group) *Coordinator {
-	s := &Coordinator{}
+func Coordinator(sess *session.Session, group Group) Site {
+	s := &coordinated{}
 	s.site = newSite(sess, group, s)
 	return s
 }
@@ -58,7 +55,7 @@ func coordinatorVariant() variants.Variant {
 		Forgoes:  []variants.Loss{variants.Blocked},
 		Lockstep: coordinatedSteps(),
 		Free:     coordinatedFree("2(N-1)"),
-		Join:     joinAs(NewCoordinator),
+		Join:     joinAs(Coordinator),
 	}
 }
 

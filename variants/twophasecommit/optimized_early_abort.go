@@ -2,7 +2,6 @@ package twophasecommit
 
 import (
 	"context"
-	"slices"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
@@ -55,38 +54,14 @@ import (
 //
 // Source: as written, but with one multi that creates the transaction, and without a watch of a site on its own vote: ZooKeeper
 // recipes page, Two-phased Commit, first form, its last sentence.
-type EarlyAbort struct {
-	AllWatch
-	complete int64 // at the coordinator: the last transaction in which it knows that all sites have voted; -1 for none
-}
-
-// NewEarlyAbort returns one site of a group.
-func NewEarlyAbort(sess *session.Session, group Group) *EarlyAbort {
-	s := &EarlyAbort{complete: -1}
-	s.site = newSite(sess, group, s)
+func EarlyAbort(sess *session.Session, group Group) *AllWatch {
+	s := NewAllWatch(sess, group)
 	s.early = true
 	return s
 }
 
-// begin also notes whether the last transaction was complete.
-func (s *EarlyAbort) begin(round int64) {
-	if len(s.votes) > 0 && !slices.Contains(s.votes, "") {
-		s.complete = round - 1
-	}
-	s.AllWatch.begin(round)
-}
-
-func (s *EarlyAbort) prepare(ctx context.Context, t *Transaction) error {
-	if s.coordinates() && s.opened < t.Round { // not tried yet
-		if err := s.lookBack(ctx, t.Round-2); err != nil {
-			return err
-		}
-	}
-	s.needed = s.complete
-	return s.AllWatch.prepare(ctx, t)
-}
-
-func (s *EarlyAbort) lookBack(ctx context.Context, round int64) error {
+// lookBack finds out whether all sites have voted in a transaction. That is known already unless an early abort has decided.
+func (s *AllWatch) lookBack(ctx context.Context, round int64) error {
 	if round <= s.complete {
 		return nil
 	}
@@ -131,6 +106,6 @@ func earlyAbortVariant() variants.Variant {
 			Requests: "(2N²+3N-3)/N", Writes: "(N+1)/N", FailedWrites: "0",
 			Notifications: "(N-1)(N+1)/N", HerdMax: "(N-1)(N+3)",
 		},
-		Join: joinAs(NewEarlyAbort),
+		Join: joinAs(EarlyAbort),
 	}
 }

@@ -241,7 +241,7 @@ func (s *site) await(ctx context.Context, read func(path string) error) error {
 	tx := s.transaction(s.current.Round)
 	for {
 		if err := read(tx); !errors.Is(err, zk.ErrNoNode) {
-			return session.Attempted("read "+tx, err)
+			return err
 		}
 		exists, _, watch, err := s.session.ExistsW(ctx, tx)
 		switch {
