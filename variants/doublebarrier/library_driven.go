@@ -31,12 +31,10 @@ func (b *driven) Close(context.Context) error { return nil }
 
 func (b *driven) Round() int64 { return b.round }
 
-var errRoundUnknown = errors.New("a client of this library that was lost cannot come back: nothing tells it which round the others are in")
-
 func joinDriven() variants.JoinFunc {
 	return func(_ context.Context, env variants.Env) (variants.Participant, error) {
 		if env.Life > 0 {
-			return nil, errRoundUnknown
+			return nil, errors.New("a client of this library that was lost cannot come back: nothing tells it which round the others are in")
 		}
 		client, err := variants.NewDriven(env)
 		if err != nil {

@@ -62,17 +62,3 @@ func (c *candidate) attempt(ctx context.Context) error {
 	}
 	return nil
 }
-
-// resign gives mastership up. It has no effect for a client that is not master.
-func (c *candidate) resign(ctx context.Context) error {
-	return do(ctx, c.session, func(ctx context.Context) error {
-		if !c.elected.Load() {
-			return nil
-		}
-		err := c.session.Remove(ctx, c.znode)
-		if err == nil {
-			c.elected.Store(false)
-		}
-		return err
-	})
-}

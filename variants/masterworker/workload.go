@@ -248,14 +248,12 @@ func (p *participant) act(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
+// A master leaves its znode to the end of its session.
 func (p *participant) Leave(ctx context.Context) error {
 	var err error
 	if p.client != nil {
 		p.env.Record(Withdrawn, 0)
 		err = p.client.Finish(ctx)
-	}
-	if p.candidate != nil {
-		err = errors.Join(err, p.candidate.resign(ctx))
 	}
 	if err = errors.Join(err, p.worker.Close(ctx)); errors.Is(err, session.ErrSessionLost) {
 		return nil
