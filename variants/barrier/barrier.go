@@ -164,13 +164,12 @@ func (b *Barrier) await(ctx context.Context, barrier string) error {
 func (b *Barrier) look(ctx context.Context, barrier string) (*session.Watch, error) {
 	_, _, watch, err := b.session.GetW(ctx, barrier)
 	if errors.Is(err, zk.ErrNoNode) && b.told.Moved() {
-		if err := b.session.Sync(ctx, b.dir); err != nil {
-			return nil, fmt.Errorf("sync %s: %w", b.dir, err)
+		if err = b.session.Sync(ctx, b.dir); err == nil {
+			_, _, watch, err = b.session.GetW(ctx, barrier)
 		}
-		_, _, watch, err = b.session.GetW(ctx, barrier)
 	}
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
-		return nil, fmt.Errorf("look for %s: %w", barrier, err)
+		return nil, session.Attempted("look for "+barrier, err)
 	}
 	b.told = nil
 	return watch, nil

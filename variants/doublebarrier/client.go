@@ -194,11 +194,6 @@ func (c *client) watch(ctx context.Context, path string) (*session.Watch, error)
 	return watch, err
 }
 
-func (c *client) lookFor(ctx context.Context, path string) (exists bool, watch *session.Watch, err error) {
-	exists, _, watch, err = c.session.ExistsW(ctx, path)
-	return exists, watch, session.Attempted("look for "+path, err)
-}
-
 // awaitCreation waits for the creation of a znode that a listing has shown to be absent. It looks again if the watch has fired before the
 // wait, which may be for a creation from before the listing, or only counts as fired, after an outage. A look that finds the znode sets no
 // watch, which its deletion would fire in vain.
@@ -206,12 +201,11 @@ func (c *client) awaitCreation(ctx context.Context, path string, created *sessio
 	for {
 		for created.Fired() {
 			found, _, err := c.session.Exists(ctx, path)
-			err = session.Attempted("look for "+path, err)
 			if err == nil && !found {
-				found, created, err = c.lookFor(ctx, path)
+				found, _, created, err = c.session.ExistsW(ctx, path)
 			}
 			if err != nil || found {
-				return err
+				return session.Attempted("look for "+path, err)
 			}
 		}
 		event, err := c.session.AwaitEvent(ctx, created)
@@ -219,18 +213,6 @@ func (c *client) awaitCreation(ctx context.Context, path string, created *sessio
 			return err
 		}
 	}
-}
-
-// outlast waits until another client's znode is gone. It calls first when it watches that one, unless it is gone already.
-func (c *client) outlast(ctx context.Context, other string, first func(context.Context) error) error {
-	gone, err := c.watch(ctx, other)
-	if err == nil && gone != nil {
-		err = first(ctx)
-	}
-	if err != nil || gone == nil {
-		return err
-	}
-	return c.session.Await(ctx, gone)
 }
 
 func upTo(last tickets.Ticket, all []tickets.Ticket) []tickets.Ticket {

@@ -295,15 +295,13 @@ func (b *Counted) abandon(ctx context.Context) error {
 			return err
 		}
 	}
+	b.tried = false
 	if !b.anchors {
-		b.tried = false
 		return b.give(ctx)
 	}
-	if err := b.session.Remove(ctx, b.anchor()); err != nil {
-		return err
-	}
-	b.anchors, b.tried = false, false
-	return nil
+	err := b.session.Remove(ctx, b.anchor())
+	b.anchors = err != nil
+	return err
 }
 
 func countedVariant() variants.Variant {

@@ -3,7 +3,6 @@ package masterworker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"path"
 	"strings"
@@ -78,10 +77,6 @@ func (m *Master) inherit(ctx context.Context) (int, error) {
 		m.former = m.former[1:]
 	}
 	return n, err
-}
-
-func ownTasks(s *session.Session, dir string) string {
-	return fmt.Sprintf("%s-%x", layoutOf(dir).tasks, s.ID())
 }
 
 // The cost in bookCost is per task with the book's clients and workers, in a batch of share·N tasks.

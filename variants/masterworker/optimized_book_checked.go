@@ -2,6 +2,7 @@ package masterworker
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
@@ -31,7 +32,7 @@ import (
 // ZooKeeper, chapter 4, An Alternative Way: Multiop.
 func BookChecked(ctx context.Context, s *session.Session, dir string) (*Master, error) {
 	m := newBookMaster(s, dir)
-	m.tasks.dir = ownTasks(s, dir)
+	m.tasks.dir = fmt.Sprintf("%s-%x", m.at.tasks, s.ID())
 	if err := m.specify(ctx); err != nil {
 		return m, err
 	}
