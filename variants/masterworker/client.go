@@ -74,7 +74,7 @@ func (c *Client) submitAtOnce(ctx context.Context, tasks [][]byte) error {
 			&zk.CreateRequest{Path: s.task, Data: data, Acl: session.WorldACL()})
 	}
 	_, repeated, err := c.session.Multi(ctx, ops...)
-	if err != nil && !(repeated && errors.Is(err, zk.ErrNodeExists)) {
+	if err != nil && (!repeated || !errors.Is(err, zk.ErrNodeExists)) {
 		return session.Attempted("submit tasks to "+c.at.tasks, err)
 	}
 	for _, s := range c.batch {

@@ -188,7 +188,7 @@ func (p *participant) serve(ctx context.Context) error {
 	defer b.serving.Done()
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(b.over, cancel)()
+	defer b.whenOver(cancel)()
 	for p.visiting || b.over.Err() == nil {
 		if err := p.play(ctx, waiting); err != nil && (ctx.Err() != nil || waiting.Err() == nil || !errors.Is(err, context.Canceled)) {
 			return err
