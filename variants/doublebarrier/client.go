@@ -1,6 +1,7 @@
 package doublebarrier
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -90,11 +91,7 @@ func (c *client) enter(ctx context.Context) error {
 		return err
 	}
 	c.unseen = false
-	err := c.strategy.enter(ctx)
-	if err == nil {
-		err = c.session.Alive()
-	}
-	if err != nil {
+	if err := cmp.Or(c.strategy.enter(ctx), c.session.Alive()); err != nil {
 		return c.withdraw(ctx, err)
 	}
 	c.inside = true
@@ -117,10 +114,7 @@ func (c *client) leave(ctx context.Context) error {
 	if err := c.session.Alive(); err != nil {
 		return err
 	}
-	if err := c.strategy.leave(ctx); err != nil {
-		return err
-	}
-	if err := c.session.Alive(); err != nil {
+	if err := cmp.Or(c.strategy.leave(ctx), c.session.Alive()); err != nil {
 		return err // a new session, whose server may lag behind, may have seen what it has seen of the others
 	}
 	c.inside = false

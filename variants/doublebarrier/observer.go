@@ -121,7 +121,7 @@ func (o *rounds) take(m *member, e variants.Event) {
 	}
 }
 
-// round returns the state of a round; nil if it is over.
+// round returns the state of a round. That of a round that is over is new, and is not kept.
 func (o *rounds) round(number int64) *round {
 	r := o.open[number]
 	if r == nil {

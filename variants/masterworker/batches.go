@@ -52,15 +52,11 @@ func (b *batches) end(ctx context.Context) error {
 	b.present = newBatch(ctx, last.number+1)
 	b.mu.Unlock()
 	last.end()
-	ended := make(chan struct{})
+	served, done := context.WithCancel(ctx)
 	go func() {
-		defer close(ended)
+		defer done()
 		last.serving.Wait()
 	}()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	<-served.Done()
+	return ctx.Err()
 }

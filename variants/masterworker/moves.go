@@ -115,7 +115,7 @@ func (m *Master) disambiguate(ctx context.Context) error {
 }
 
 // assignedTo returns the directories of all workers, dead workers last.
-func (m *Master) assignedTo(ctx context.Context) ([]string, error) {
+func (m *Master) assignedTo(ctx context.Context) (dirs []string, err error) {
 	names, err := list(ctx, m.session, m.at.assign)
 	if err != nil {
 		return nil, err
@@ -124,13 +124,12 @@ func (m *Master) assignedTo(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var alive, dead []string
-	for _, name := range names {
-		if slices.Contains(workers, name) {
-			alive = append(alive, path.Join(m.at.assign, name))
-		} else {
-			dead = append(dead, path.Join(m.at.assign, name))
+	for _, alive := range []bool{true, false} {
+		for _, name := range names {
+			if slices.Contains(workers, name) == alive {
+				dirs = append(dirs, path.Join(m.at.assign, name))
+			}
 		}
 	}
-	return append(alive, dead...), nil
+	return dirs, nil
 }
