@@ -33,25 +33,8 @@ import (
 //
 // Source: as written, but with getData instead of exists, and with a name of its own for each barrier: ZooKeeper recipes page,
 // Barriers.
-type Recheck struct{ client }
-
-// NewRecheck returns a client's view of the barriers in dir, the first of which [Create] must have made. The client's
-// next barrier is the one that is closed.
-func NewRecheck(ctx context.Context, s *session.Session, dir string) (*Recheck, error) {
-	b := &Recheck{}
-	return b, b.init(ctx, s, dir, b.awaitAbsence)
-}
-
-func (b *Recheck) awaitAbsence(ctx context.Context, barrier string) error {
-	for {
-		watch, err := b.look(ctx, barrier)
-		if err != nil || watch == nil {
-			return err
-		}
-		if err := b.session.Await(ctx, watch); err != nil {
-			return err
-		}
-	}
+func Recheck(ctx context.Context, s *session.Session, dir string) (*Barrier, error) {
+	return open(ctx, s, dir, true)
 }
 
 func recheckVariant() variants.Variant {
@@ -64,6 +47,6 @@ func recheckVariant() variants.Variant {
 		Lockstep: cost,
 		Free:     cost,
 		Prepare:  prepare,
-		Join:     join(NewRecheck),
+		Join:     join(Recheck),
 	}
 }

@@ -3,8 +3,6 @@ package barrier
 import (
 	"context"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
 )
@@ -36,30 +34,8 @@ import (
 //
 // Source: as written, but without the last step, with getData instead of exists, and with a name of its own for each barrier:
 // ZooKeeper recipes page, Barriers.
-type NoRecheck struct{ client }
-
-// NewNoRecheck returns a client's view of the barriers in dir, the first of which [Create] must have made. The client's
-// next barrier is the one that is closed.
-func NewNoRecheck(ctx context.Context, s *session.Session, dir string) (*NoRecheck, error) {
-	b := &NoRecheck{}
-	return b, b.init(ctx, s, dir, b.awaitDeletion)
-}
-
-func (b *NoRecheck) awaitDeletion(ctx context.Context, barrier string) error {
-	for {
-		watch, err := b.look(ctx, barrier)
-		if err != nil || watch == nil {
-			return err
-		}
-		event, err := b.session.AwaitEvent(ctx, watch)
-		if err != nil {
-			return err
-		}
-		if event.Type == zk.EventNodeDeleted {
-			b.told = watch
-			return nil
-		}
-	}
+func NoRecheck(ctx context.Context, s *session.Session, dir string) (*Barrier, error) {
+	return open(ctx, s, dir, false)
 }
 
 func noRecheckVariant() variants.Variant {
@@ -72,6 +48,6 @@ func noRecheckVariant() variants.Variant {
 		Lockstep: cost,
 		Free:     cost,
 		Prepare:  prepare,
-		Join:     join(NewNoRecheck),
+		Join:     join(NoRecheck),
 	}
 }

@@ -34,18 +34,22 @@ func phases() []variants.Phase {
 
 // participant passes one barrier in each step, the same way for every variant. The participants take turns to open.
 type participant struct {
-	barrier Barrier
-	env     variants.Env
+	barrier interface { // a [Barrier]
+		Wait(ctx context.Context) error
+		Open(ctx context.Context) error
+		Number() int64
+	}
+	env variants.Env
 }
 
 var _ variants.Rounded = (*participant)(nil)
 
-func join[B Barrier](open func(context.Context, *session.Session, string) (B, error)) variants.JoinFunc {
+func join(open func(context.Context, *session.Session, string) (*Barrier, error)) variants.JoinFunc {
 	return variants.JoinBy(
-		func(ctx context.Context, env variants.Env) (B, error) {
+		func(ctx context.Context, env variants.Env) (*Barrier, error) {
 			return open(ctx, env.Session, env.Root)
 		},
-		func(b B, env variants.Env) variants.Participant { return &participant{barrier: b, env: env} })
+		func(b *Barrier, env variants.Env) variants.Participant { return &participant{barrier: b, env: env} })
 }
 
 // The participant whose turn it is to open holds first, so that the others can line up.

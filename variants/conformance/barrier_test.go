@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/variants/barrier"
 )
 
-type barrierOpener = openFunc[barrier.Barrier]
+type barrierOpener = openFunc[*barrier.Barrier]
 
 type barrierCheck = func(t *testing.T, v venue, dir string, enter barrierOpener)
 
@@ -25,7 +25,7 @@ func TestBarrier(t *testing.T) { onEmbedded(t, checkBarriers) }
 // checkBarriers runs every check on every variant, each in a directory of its own with a barrier, after which no znode but
 // a barrier may be left.
 func checkBarriers(t *testing.T, at place) {
-	all := opensOf[barrier.Barrier](barrier.Recipe().Variants)
+	all := opensOf[*barrier.Barrier](barrier.Recipe().Variants)
 	checkAll(t, at, barrierChecks, all, func(t *testing.T, v venue, do barrierCheck, variant underTest[barrierOpener]) {
 		dir, keeper := barrierDirectory(t, v)
 		do(t, v, dir, variant.open)
@@ -43,9 +43,9 @@ func barrierDirectory(t *testing.T, v venue) (dir string, keeper *client) {
 	return dir, keeper
 }
 
-func barriersOf(t testing.TB, dir string, enter barrierOpener, cs ...*client) []barrier.Barrier {
+func barriersOf(t testing.TB, dir string, enter barrierOpener, cs ...*client) []*barrier.Barrier {
 	t.Helper()
-	var out []barrier.Barrier
+	var out []*barrier.Barrier
 	for _, c := range cs {
 		b, err := enter(testContext(t), c.session(), dir)
 		if err != nil {
@@ -56,7 +56,7 @@ func barriersOf(t testing.TB, dir string, enter barrierOpener, cs ...*client) []
 	return out
 }
 
-func barrierWait(ctx context.Context, b barrier.Barrier) <-chan error {
+func barrierWait(ctx context.Context, b *barrier.Barrier) <-chan error {
 	return background(func() error { return b.Wait(ctx) })
 }
 
@@ -72,7 +72,7 @@ func barrierMustStillWait(t testing.TB, done <-chan error) {
 	mustStillWait(t, "a client at a closed barrier", done)
 }
 
-func barrierMustOpen(t testing.TB, b barrier.Barrier) {
+func barrierMustOpen(t testing.TB, b *barrier.Barrier) {
 	t.Helper()
 	must(t, b.Open(testContext(t)))
 }

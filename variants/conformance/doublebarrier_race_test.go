@@ -19,7 +19,7 @@ func interruptedReadyRace(t *testing.T, c *client, g doublebarrier.Group, word s
 			once.Do(do)
 		}
 	}})
-	b, err := doublebarrier.NewReadyRace(t.Context(), session, g)
+	b, err := doublebarrier.ReadyRace(t.Context(), session, g)
 	must(t, err)
 	remember(t, b, session)
 	return b

@@ -25,7 +25,7 @@ var doubleBarrierVariants = []doubleBarrierVariant{
 		return opened(c, b)
 	}},
 	{"ready-race", func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
-		b, err := doublebarrier.NewReadyRace(t.Context(), c.session(), g)
+		b, err := doublebarrier.ReadyRace(t.Context(), c.session(), g)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,7 +40,7 @@ func masterworkerTakesOverInTime(t *testing.T, s *masterworkerShop) {
 func masterworkerSurvivesTwoMasters(t *testing.T, s *masterworkerShop) {
 	const tasks = 20
 	workers := s.workers(t, 3)
-	masters := []masterworker.Master{s.newMaster(t), s.newMaster(t)}
+	masters := []*masterworker.Master{s.newMaster(t), s.newMaster(t)}
 	customer := s.newClient(t, tasks)
 	s.doubt(tasks)
 	var wait sync.WaitGroup
@@ -106,8 +106,8 @@ func masterworkerHonoursADeadline(t *testing.T, s *masterworkerShop) {
 	must(t, m.Wait(testContext(t)))
 	cable.mustTimeOut(t, "Assign", func(ctx context.Context) error { _, err := m.Assign(ctx); return err })
 	must(t, errorOf(m.Assign(testContext(t))))
-	task, ok := s.begin(t, worker)
-	if !ok {
+	task := s.begin(t, worker)
+	if task == nil {
 		t.Fatal("the worker has no task")
 	}
 	cable.mustTimeOut(t, "Done", func(ctx context.Context) error { return worker.Done(ctx, task.Data) })

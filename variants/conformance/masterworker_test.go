@@ -17,7 +17,7 @@ import (
 
 type masterworkerVariant struct {
 	name      string
-	open      func(ctx context.Context, s *session.Session, dir string) (masterworker.Master, error)
+	open      func(ctx context.Context, s *session.Session, dir string) (*masterworker.Master, error)
 	newClient func(s *session.Session, dir string) *masterworker.Client
 	newWorker func(ctx context.Context, s *session.Session, dir, name string) (*masterworker.Worker, error)
 	once      bool // a task is assigned once, whichever client dies
@@ -35,21 +35,14 @@ func (v masterworkerVariant) checked() bool { return v.name == "book-checked" }
 // disambiguates reports whether a new master finds the tasks that are pending and assigned.
 func (v masterworkerVariant) disambiguates() bool { return v.name != "book" }
 
-// masterworkerOpen makes a function that returns any master out of a constructor.
-func masterworkerOpen[M masterworker.Master](open func(context.Context, *session.Session, string) (M, error)) func(context.Context, *session.Session, string) (masterworker.Master, error) {
-	return func(ctx context.Context, s *session.Session, dir string) (masterworker.Master, error) {
-		return open(ctx, s, dir)
-	}
-}
-
 var masterworkerVariants = []masterworkerVariant{
-	{"create-then-delete", masterworkerOpen(masterworker.NewCreateThenDelete), masterworker.NewClient, masterworker.NewWorker, false, false},
-	{"create-then-delete-pipelined", masterworkerOpen(masterworker.NewCreateThenDeletePipelined), masterworker.NewClient, masterworker.NewWorker, false, true},
-	{"multi", masterworkerOpen(masterworker.NewMulti), masterworker.NewClient, masterworker.NewWorker, true, false},
-	{"multi-pipelined", masterworkerOpen(masterworker.NewMultiPipelined), masterworker.NewClient, masterworker.NewWorker, true, true},
-	{"book", masterworkerOpen(masterworker.NewBook), masterworker.NewBookClient, masterworker.NewBookWorker, false, true},
-	{"book-multi", masterworkerOpen(masterworker.NewBookMulti), masterworker.NewBookClient, masterworker.NewBookWorker, true, true},
-	{"book-checked", masterworkerOpen(masterworker.NewBookChecked), masterworker.NewCheckedClient, masterworker.NewBookWorker, true, true},
+	{"create-then-delete", masterworker.CreateThenDelete, masterworker.NewClient, masterworker.NewWorker, false, false},
+	{"create-then-delete-pipelined", masterworker.CreateThenDeletePipelined, masterworker.NewClient, masterworker.NewWorker, false, true},
+	{"multi", masterworker.Multi, masterworker.NewClient, masterworker.NewWorker, true, false},
+	{"multi-pipelined", masterworker.MultiPipelined, masterworker.NewClient, masterworker.NewWorker, true, true},
+	{"book", masterworker.Book, masterworker.NewBookClient, masterworker.NewBookWorker, false, true},
+	{"book-multi", masterworker.BookMulti, masterworker.NewBookClient, masterworker.NewBookWorker, true, true},
+	{"book-checked", masterworker.BookChecked, masterworker.NewCheckedClient, masterworker.NewBookWorker, true, true},
 }
 
 type masterworkerCheck = func(t *testing.T, s *masterworkerShop)
@@ -134,7 +127,7 @@ func (s *masterworkerShop) doubtOfADeadMaster(tasks int) {
 }
 
 // master takes over with the session that is given.
-func (s *masterworkerShop) master(t *testing.T, sess *session.Session) masterworker.Master {
+func (s *masterworkerShop) master(t *testing.T, sess *session.Session) *masterworker.Master {
 	t.Helper()
 	m, err := s.variant.open(testContext(t), sess, s.dir)
 	if err != nil {
@@ -143,12 +136,12 @@ func (s *masterworkerShop) master(t *testing.T, sess *session.Session) masterwor
 	return m
 }
 
-func (s *masterworkerShop) newMaster(t *testing.T) masterworker.Master {
+func (s *masterworkerShop) newMaster(t *testing.T) *masterworker.Master {
 	t.Helper()
 	return s.master(t, clients(t, s.venue, 1)[0].session())
 }
 
-func mustAssign(t testing.TB, m masterworker.Master, want int) {
+func mustAssign(t testing.TB, m *masterworker.Master, want int) {
 	t.Helper()
 	if n, err := m.Assign(testContext(t)); err != nil || n != want {
 		t.Errorf("%d tasks were assigned (%v), want %d", n, err, want)
@@ -183,16 +176,16 @@ func (s *masterworkerShop) workers(t *testing.T, n int) []*masterworkerWorker {
 }
 
 // begin lets a worker read its next task, the number of which is its data.
-func (s *masterworkerShop) begin(t *testing.T, w *masterworkerWorker) (masterworker.Task, bool) {
+func (s *masterworkerShop) begin(t *testing.T, w *masterworkerWorker) *masterworker.Task {
 	t.Helper()
-	task, ok, err := w.Next(testContext(t))
+	task, err := w.Next(testContext(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok {
+	if task != nil {
 		s.record(w.number, masterworker.Executing, int64(task.Data[0]))
 	}
-	return task, ok
+	return task
 }
 
 // execute lets workers execute all their tasks.
@@ -200,7 +193,7 @@ func (s *masterworkerShop) execute(t *testing.T, workers ...*masterworkerWorker)
 	t.Helper()
 	for _, w := range workers {
 		catchUp(t, w.client, s.dir)
-		for task, ok := s.begin(t, w); ok; task, ok = s.begin(t, w) {
+		for task := s.begin(t, w); task != nil; task = s.begin(t, w) {
 			must(t, w.Done(testContext(t), task.Data))
 			s.record(w.number, masterworker.Executed, int64(task.Data[0]))
 		}

@@ -14,12 +14,12 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-type membershipOpener func(s *session.Session, dir string) membership.Group
+type membershipOpener func(s *session.Session, dir string) *membership.Group
 
 // membershipVariants are the variants under test, by name.
 var membershipVariants = []underTest[membershipOpener]{
-	{"relist-and-reread", func(s *session.Session, dir string) membership.Group { return membership.NewRelistAndReread(s, dir) }},
-	{"diff-cache", func(s *session.Session, dir string) membership.Group { return membership.NewDiffCache(s, dir) }},
+	{"relist-and-reread", membership.RelistAndReread},
+	{"diff-cache", membership.DiffCache},
 }
 
 type membershipCheck = func(t *testing.T, v venue, dir string, open membershipOpener)
@@ -43,20 +43,20 @@ func checkMemberships(t *testing.T, at place) {
 		})
 }
 
-func memberships(open membershipOpener, dir string, cs ...*client) []membership.Group {
-	var groups []membership.Group
+func memberships(open membershipOpener, dir string, cs ...*client) []*membership.Group {
+	var groups []*membership.Group
 	for _, c := range cs {
 		groups = append(groups, open(c.session(), dir))
 	}
 	return groups
 }
 
-func mustJoin(t testing.TB, g membership.Group, data string) {
+func mustJoin(t testing.TB, g *membership.Group, data string) {
 	t.Helper()
 	must(t, g.Join(testContext(t), []byte(data)))
 }
 
-func mustLeave(t testing.TB, groups ...membership.Group) {
+func mustLeave(t testing.TB, groups ...*membership.Group) {
 	t.Helper()
 	for _, g := range groups {
 		must(t, g.Leave(testContext(t)))
@@ -73,7 +73,7 @@ func membershipData(view membership.View) string {
 }
 
 // mustConverge follows groups until each view is as wanted.
-func mustConverge(t testing.TB, want string, groups ...membership.Group) {
+func mustConverge(t testing.TB, want string, groups ...*membership.Group) {
 	t.Helper()
 	for i, g := range groups {
 		for ctx := testContext(t); ; {

@@ -26,16 +26,16 @@ func (v siteVariant) label() string { return v.name }
 
 var siteVariants = []siteVariant{
 	{"separate-writes", func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
-		return opened(c, twophasecommit.NewSeparateWrites(c.session(), g))
+		return opened(c, twophasecommit.SeparateWrites(c.session(), g))
 	}, false, false},
 	{"all-watch", func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
 		return opened(c, twophasecommit.NewAllWatch(c.session(), g))
 	}, false, false},
 	{"early-abort", func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
-		return opened(c, twophasecommit.NewEarlyAbort(c.session(), g))
+		return opened(c, twophasecommit.EarlyAbort(c.session(), g))
 	}, false, true},
 	{"coordinator", func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
-		return opened(c, twophasecommit.NewCoordinator(c.session(), g))
+		return opened(c, twophasecommit.Coordinator(c.session(), g))
 	}, false, false},
 	{"coordinator-ephemeral", func(t testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
 		s, err := twophasecommit.NewCoordinatorEphemeral(t.Context(), c.session(), g)

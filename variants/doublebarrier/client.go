@@ -1,10 +1,11 @@
 package doublebarrier
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"path"
+	"slices"
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
@@ -15,15 +16,6 @@ import (
 
 const marker = "-member-"
 
-// stage is how far a client is in a round.
-type stage int
-
-const (
-	outside stage = iota
-	inside
-	leaving // it has finished, and waits for the others
-)
-
 // client is shared by the variants: how far a client is, and its own znode. They differ in how it learns of the others.
 type client struct {
 	session *session.Session
@@ -31,7 +23,7 @@ type client struct {
 	group   Group
 	round   atomic.Int64
 
-	stage  stage
+	inside bool           // it has entered, and not left yet
 	unseen bool           // a Leave has succeeded whose caller had given up on it
 	ticket tickets.Ticket // its place in the round
 	held   bool           // the ticket's znode is there
@@ -92,21 +84,17 @@ func (c *client) Enter(ctx context.Context) error {
 }
 
 func (c *client) enter(ctx context.Context) error {
-	if c.stage != outside {
+	if c.inside {
 		return ErrInside
 	}
 	if err := c.session.Alive(); err != nil {
 		return err
 	}
 	c.unseen = false
-	err := c.strategy.enter(ctx)
-	if err == nil {
-		err = c.session.Alive()
-	}
-	if err != nil {
+	if err := cmp.Or(c.strategy.enter(ctx), c.session.Alive()); err != nil {
 		return c.withdraw(ctx, err)
 	}
-	c.stage = inside
+	c.inside = true
 	return nil
 }
 
@@ -118,29 +106,25 @@ func (c *client) leave(ctx context.Context) error {
 	seen := !c.unseen
 	c.unseen = false
 	switch {
-	case c.stage == outside && seen:
+	case !c.inside && seen:
 		return ErrOutside
-	case c.stage == outside:
+	case !c.inside:
 		return nil
 	}
 	if err := c.session.Alive(); err != nil {
 		return err
 	}
-	c.stage = leaving
-	if err := c.strategy.leave(ctx); err != nil {
-		return err
-	}
-	if err := c.session.Alive(); err != nil {
+	if err := cmp.Or(c.strategy.leave(ctx), c.session.Alive()); err != nil {
 		return err // a new session, whose server may lag behind, may have seen what it has seen of the others
 	}
-	c.stage = outside
+	c.inside = false
 	c.round.Add(1)
 	return nil
 }
 
 func (c *client) Close(ctx context.Context) error {
 	return c.session.Do(ctx, func(ctx context.Context) error {
-		c.stage = outside
+		c.inside = false
 		return c.strategy.abandon(ctx)
 	}, nil)
 }
@@ -150,7 +134,7 @@ func (c *client) Close(ctx context.Context) error {
 func (c *client) withdraw(ctx context.Context, err error) error {
 	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
-	c.stage = outside
+	c.inside = false
 	if left := c.strategy.abandon(ctx); left != nil && !errors.Is(left, session.ErrSessionLost) {
 		return errors.Join(err, left)
 	}
@@ -191,10 +175,9 @@ func (c *client) end(ctx context.Context, ops ...any) error {
 		return nil
 	case gone:
 		return session.ErrSessionLost
-	case err != nil:
-		return fmt.Errorf("leave %s: %w", c.group.Dir, err)
+	default:
+		return session.Attempted("leave "+c.group.Dir, err)
 	}
-	return nil
 }
 
 func (c *client) watch(ctx context.Context, path string) (*session.Watch, error) {
@@ -205,11 +188,6 @@ func (c *client) watch(ctx context.Context, path string) (*session.Watch, error)
 	return watch, err
 }
 
-func (c *client) lookFor(ctx context.Context, path string) (exists bool, watch *session.Watch, err error) {
-	exists, _, watch, err = c.session.ExistsW(ctx, path)
-	return exists, watch, session.Attempted("look for "+path, err)
-}
-
 // awaitCreation waits for the creation of a znode that a listing has shown to be absent. It looks again if the watch has fired before the
 // wait, which may be for a creation from before the listing, or only counts as fired, after an outage. A look that finds the znode sets no
 // watch, which its deletion would fire in vain.
@@ -217,12 +195,11 @@ func (c *client) awaitCreation(ctx context.Context, path string, created *sessio
 	for {
 		for created.Fired() {
 			found, _, err := c.session.Exists(ctx, path)
-			err = session.Attempted("look for "+path, err)
 			if err == nil && !found {
-				found, created, err = c.lookFor(ctx, path)
+				found, _, created, err = c.session.ExistsW(ctx, path)
 			}
 			if err != nil || found {
-				return err
+				return session.Attempted("look for "+path, err)
 			}
 		}
 		event, err := c.session.AwaitEvent(ctx, created)
@@ -232,23 +209,9 @@ func (c *client) awaitCreation(ctx context.Context, path string, created *sessio
 	}
 }
 
-// outlast waits until another client's znode is gone. It calls first when it watches that one, unless it is gone already.
-func (c *client) outlast(ctx context.Context, other string, first func(context.Context) error) error {
-	gone, err := c.watch(ctx, other)
-	if err == nil && gone != nil {
-		err = first(ctx)
-	}
-	if err != nil || gone == nil {
-		return err
-	}
-	return c.session.Await(ctx, gone)
-}
-
 func upTo(last tickets.Ticket, all []tickets.Ticket) []tickets.Ticket {
-	for i, t := range all {
-		if last.Before(t) {
-			return all[:i]
-		}
+	if i := slices.IndexFunc(all, last.Before); i >= 0 {
+		return all[:i]
 	}
 	return all
 }

@@ -3,14 +3,13 @@ package doublebarrier
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 
 	"github.com/zkbench/zkbench/variants"
 )
 
 type driven struct {
 	variants.Driven
-	round atomic.Int64
+	round int64
 }
 
 // A client that gives up stays inside: its driver enters later.
@@ -22,7 +21,7 @@ func (b *driven) Enter(ctx context.Context) error {
 func (b *driven) Leave(ctx context.Context) error {
 	_, err := b.Call(ctx, "leave")
 	if err == nil {
-		b.round.Add(1)
+		b.round++
 	}
 	return err
 }
@@ -30,14 +29,12 @@ func (b *driven) Leave(ctx context.Context) error {
 // What the client has ends with its session, which is closed next.
 func (b *driven) Close(context.Context) error { return nil }
 
-func (b *driven) Round() int64 { return b.round.Load() }
-
-var errRoundUnknown = errors.New("a client of this library that was lost cannot come back: nothing tells it which round the others are in")
+func (b *driven) Round() int64 { return b.round }
 
 func joinDriven() variants.JoinFunc {
 	return func(_ context.Context, env variants.Env) (variants.Participant, error) {
 		if env.Life > 0 {
-			return nil, errRoundUnknown
+			return nil, errors.New("a client of this library that was lost cannot come back: nothing tells it which round the others are in")
 		}
 		client, err := variants.NewDriven(env)
 		if err != nil {

@@ -27,11 +27,13 @@ type series struct {
 func (s *series) Observe(e variants.Event) {
 	switch e.Kind {
 	case joined, arrived, started, finished, departed:
-		barrier, round := unstamp(e.Value)
+		barrier, number := unstamp(e.Value)
 		for len(s.barriers) <= barrier {
-			s.barriers = append(s.barriers, newRounds(s.out, len(s.barriers)))
+			s.barriers = append(s.barriers, &rounds{
+				out: s.out, barrier: len(s.barriers), open: map[int64]*round{}, members: map[int]*member{},
+			})
 		}
-		e.Value = round
+		e.Value = number
 		s.barriers[barrier].Observe(e)
 	default:
 		for _, b := range s.barriers {
@@ -46,25 +48,6 @@ func (s *series) Complete() {
 	}
 }
 
-// newRounds returns an observer of one barrier. The texts of its violations begin with the barrier's number, unless it is the first.
-func newRounds(out variants.Findings, barrier int) *rounds {
-	r := &rounds{out: out, open: map[int64]*round{}, members: map[int]*member{}}
-	if barrier == 0 {
-		return r
-	}
-	say := func(v variants.Violation) variants.Violation {
-		return variants.Violation{At: v.At, Text: fmt.Sprintf("barrier %d: %s", barrier, v.Text)}
-	}
-	r.out.Violation = func(v variants.Violation) { out.Violation(say(v)) }
-	if out.Damage != nil {
-		r.out.Damage = func(d variants.Damage) {
-			d.Violation = say(d.Violation)
-			out.Damage(d)
-		}
-	}
-	return r
-}
-
 // rounds reports participants that start a round before all have entered it, or leave it before all have finished.
 // Arriving and finishing are recorded just before anything is sent, starting and departing just after all is known, on
 // one clock: if a participant arrives later in the history than another one starts, the other one cannot have waited
@@ -75,6 +58,7 @@ func newRounds(out variants.Findings, barrier int) *rounds {
 // began before.
 type rounds struct {
 	out     variants.Findings
+	barrier int // whose rounds these are
 	size    int
 	open    map[int64]*round // the rounds in which some may still take part
 	over    int64            // rounds before this one are over for all, as each takes part in them in order
@@ -132,12 +116,12 @@ func (o *rounds) take(m *member, e variants.Event) {
 	}
 	r.did[e.Kind][e.Client] = true
 	if e.Kind == departed {
-		o.confirm(r, func(participant int) bool { return r.did[departed][participant] })
+		o.confirm(r, false)
 		o.advance(m, e.Value+1)
 	}
 }
 
-// round returns the state of a round; nil if it is over.
+// round returns the state of a round. That of a round that is over is new, and is not kept.
 func (o *rounds) round(number int64) *round {
 	r := o.open[number]
 	if r == nil {
@@ -211,7 +195,16 @@ func (o *rounds) start(r *round, e variants.Event) {
 func (o *rounds) outOfTurn(r *round, e variants.Event, format string, args ...any) {
 	r.early = true
 	r.dismiss(e.Client)
-	o.out.Lose(e, variants.OutOfStep, 1, format, args...)
+	o.lose(e, format, args...)
+}
+
+// lose reports that a participant was out of step. The text begins with the number of the barrier, unless it is the first.
+func (o *rounds) lose(e variants.Event, format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if o.barrier > 0 {
+		text = fmt.Sprintf("barrier %d: %s", o.barrier, text)
+	}
+	o.out.Lose(e, variants.OutOfStep, 1, "%s", text)
 }
 
 func (o *rounds) depart(r *round, e variants.Event) {
@@ -226,13 +219,13 @@ func (o *rounds) depart(r *round, e variants.Event) {
 	}
 }
 
-// confirm reports that a participant left too early, if one that it did not wait for was alive for certain.
-func (o *rounds) confirm(r *round, alive func(participant int) bool) {
+// confirm reports that a participant left too early, if one that it did not wait for was alive for certain: it has left the round,
+// or has not failed by the end.
+func (o *rounds) confirm(r *round, end bool) {
 	r.pending = slices.DeleteFunc(r.pending, func(d departure) bool {
-		certain := r.early || alive(d.participant)
+		certain := r.early || end || r.did[departed][d.participant]
 		if certain && !r.early {
-			o.out.Lose(d.left, variants.OutOfStep, 1, "participant %d left round %d before participant %d had finished",
-				d.left.Client, d.left.Value, d.participant)
+			o.lose(d.left, "participant %d left round %d before participant %d had finished", d.left.Client, d.left.Value, d.participant)
 		}
 		return certain
 	})
@@ -250,9 +243,8 @@ func (o *rounds) missing(set map[int]bool) (missing []int) {
 	return missing
 }
 
-// A participant that has not failed by now was alive.
 func (o *rounds) Complete() {
 	for _, number := range slices.Sorted(maps.Keys(o.open)) {
-		o.confirm(o.open[number], func(int) bool { return true })
+		o.confirm(o.open[number], true)
 	}
 }

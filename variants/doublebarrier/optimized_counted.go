@@ -3,7 +3,6 @@ package doublebarrier
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 	"strings"
 
@@ -111,14 +110,7 @@ func (s state) complete(t tickets.Ticket, size int) bool {
 
 func (b *Counted) look(ctx context.Context) (state, error) {
 	data, stat, err := b.session.Get(ctx, b.group.Dir)
-	return newState(data, stat), b.explain("read", err)
-}
-
-func (b *Counted) explain(attempted string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s %s: %w", attempted, b.group.Dir, err)
+	return newState(data, stat), session.Attempted("read "+b.group.Dir, err)
 }
 
 func (b *Counted) enter(ctx context.Context) error {
@@ -128,7 +120,7 @@ func (b *Counted) enter(ctx context.Context) error {
 	for {
 		data, stat, watch, err := b.session.GetW(ctx, b.group.Dir)
 		if err != nil {
-			return b.explain("read", err)
+			return session.Attempted("read "+b.group.Dir, err)
 		}
 		b.round.Store(int64(stat.Version) / 2) // it grows when a round begins, and when it ends
 		began, err := b.advance(ctx, newState(data, stat), watch)
@@ -175,7 +167,7 @@ func (b *Counted) open(ctx context.Context, version int32) error {
 	case errors.Is(err, zk.ErrNoNode):
 		return session.ErrSessionLost
 	default:
-		return b.explain("open", err)
+		return session.Attempted("open "+b.group.Dir, err)
 	}
 }
 
@@ -191,7 +183,7 @@ func (b *Counted) recover(ctx context.Context) error {
 	if err == nil && s.open && s.last == b.ticket {
 		b.anchors, b.held, b.opened = true, false, s.stat.Version
 	}
-	return b.explain("read", err)
+	return session.Attempted("read "+b.group.Dir, err)
 }
 
 // sitOut waits for a change to a round that has begun without this client. If the closer is dead and no client of the
@@ -215,7 +207,7 @@ func (b *Counted) sitOut(ctx context.Context, s state, changed *session.Watch) e
 
 func (b *Counted) left(ctx context.Context, last tickets.Ticket) ([]tickets.Ticket, error) {
 	children, err := b.line.List(ctx)
-	return upTo(last, tickets.Sorted(children, marker)), b.explain("list", err)
+	return upTo(last, tickets.Sorted(children, marker)), session.Attempted("list "+b.group.Dir, err)
 }
 
 // clear closes the barrier in place of a dead closer, unless another client has done so.
@@ -224,7 +216,7 @@ func (b *Counted) clear(ctx context.Context, s state) error {
 	if errors.Is(err, zk.ErrBadVersion) {
 		return nil
 	}
-	return b.explain("close", err)
+	return session.Attempted("close "+b.group.Dir, err)
 }
 
 func (b *Counted) leave(ctx context.Context) error {
@@ -303,15 +295,13 @@ func (b *Counted) abandon(ctx context.Context) error {
 			return err
 		}
 	}
+	b.tried = false
 	if !b.anchors {
-		b.tried = false
 		return b.give(ctx)
 	}
-	if err := b.session.Remove(ctx, b.anchor()); err != nil {
-		return err
-	}
-	b.anchors, b.tried = false, false
-	return nil
+	err := b.session.Remove(ctx, b.anchor())
+	b.anchors = err != nil
+	return err
 }
 
 func countedVariant() variants.Variant {

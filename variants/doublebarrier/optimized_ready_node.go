@@ -98,9 +98,9 @@ var errLate = errors.New("too late for the round")
 
 func (b *ReadyNode) enter(ctx context.Context) error {
 	for {
-		exists, watch, err := b.lookFor(ctx, b.ready())
+		exists, _, watch, err := b.session.ExistsW(ctx, b.ready())
 		if err != nil {
-			return err
+			return session.Attempted("look for "+b.ready(), err)
 		}
 		if exists {
 			err = b.sitOut(ctx)
@@ -211,12 +211,24 @@ func (b *ReadyNode) yield(ctx context.Context, all []tickets.Ticket) (over bool,
 	case len(all) == 0:
 		return true, nil
 	case all[0] != b.ticket:
-		return false, b.outlast(ctx, b.line.Path(all[0]), func(ctx context.Context) error { return b.give(ctx) })
+		return false, b.outlast(ctx, all[0])
 	case len(all) == 1:
 		return true, b.give(ctx, b.closing()...)
 	default:
 		return false, b.line.AwaitWatch(ctx, all[len(all)-1])
 	}
+}
+
+// outlast waits until the znode of the lowest client is gone. It gives up its own one when it watches that, unless it is gone already.
+func (b *ReadyNode) outlast(ctx context.Context, lowest tickets.Ticket) error {
+	gone, err := b.watch(ctx, b.line.Path(lowest))
+	if err == nil && gone != nil {
+		err = b.give(ctx)
+	}
+	if err != nil || gone == nil {
+		return err
+	}
+	return b.session.Await(ctx, gone)
 }
 
 // sweep deletes the ready znode of a round that has no client left. It cannot belong to another round, as none begins

@@ -36,11 +36,8 @@ import (
 //
 // Source: as written, but with sequence numbers, process nodes where the page has children, the deletion of ready by the last to leave, and
 // the watch before the delete: ZooKeeper recipes page, Double Barriers.
-type ReadyRace struct{ ReadyNode }
-
-// NewReadyRace returns one client's view of a barrier.
-func NewReadyRace(ctx context.Context, s *session.Session, group Group) (*ReadyRace, error) {
-	b := &ReadyRace{ReadyNode{race: true}}
+func ReadyRace(ctx context.Context, s *session.Session, group Group) (*ReadyNode, error) {
+	b := &ReadyNode{race: true}
 	return b, b.join(ctx, s, group)
 }
 
@@ -53,6 +50,6 @@ func readyRaceVariant() variants.Variant {
 		Lockstep: readyNodeVariant().Lockstep,
 		Free:     variants.Cost{Requests: "(10N-4)/N", Writes: "3", FailedWrites: "(N-1)/N", Notifications: "(3N-2)/N", HerdMax: "N"},
 		Prepare:  prepare,
-		Join:     join(NewReadyRace),
+		Join:     join(ReadyRace),
 	}
 }

@@ -91,11 +91,11 @@ func join[B Barrier](open func(context.Context, *session.Session, Group) (B, err
 }
 
 func (p *participant) Step(ctx context.Context) error {
-	if err := p.takePart(ctx); err != nil {
+	err := p.takePart(ctx)
+	if err != nil {
 		p.env.Record(failed, p.Round())
-		return err
 	}
-	return nil
+	return err
 }
 
 // All barriers are in the same round between two steps.

@@ -63,7 +63,7 @@ const acknowledgement = "acknowledged"
 // NewAcknowledged returns the part of one client in the elections below an existing znode dir.
 func NewAcknowledged(s *session.Session, dir string) *Acknowledged {
 	a := &Acknowledged{Line: tickets.New(s, dir, marker)}
-	a.Exclusive = session.NewExclusive(s, session.ErrHeld, a.campaign, func(ctx context.Context) error { return a.resign(ctx, a.mine) })
+	a.Exclusive = session.NewExclusive(s, a.campaign, func(ctx context.Context) error { return a.resign(ctx, a.mine) })
 	return a
 }
 

@@ -48,7 +48,7 @@ func NewZKLock(s *session.Session, dir string) (*ZKLock, error) {
 		return nil, fmt.Errorf("zk.Lock needs a connection of the client library, not a %T", s.Conn())
 	}
 	l := &ZKLock{session: s, conn: conn, dir: dir}
-	l.Exclusive = session.NewExclusive(s, session.ErrHeld, l.acquire, l.release)
+	l.Exclusive = session.NewExclusive(s, l.acquire, l.release)
 	return l, nil
 }
 

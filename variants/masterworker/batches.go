@@ -3,8 +3,6 @@ package masterworker
 import (
 	"context"
 	"sync"
-
-	"github.com/zkbench/zkbench/variants/session"
 )
 
 // batches lets the participants of a run end their steps together, when the client has the results of its batch: how many of its tasks
@@ -16,25 +14,19 @@ type batches struct {
 
 type batch struct {
 	number  int64
-	over    chan struct{}  // closed when the client has the results
+	over    context.Context // ends when the client has the results
+	end     context.CancelFunc
 	serving sync.WaitGroup // the steps of others that have begun
 }
 
-func newBatch(number int64) *batch { return &batch{number: number, over: make(chan struct{})} }
-
-func (b *batch) isOver() bool { return session.IsClosed(b.over) }
-
-func (b *batch) until(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-b.over:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
+func newBatch(ctx context.Context, number int64) *batch {
+	b := &batch{number: number}
+	b.over, b.end = context.WithCancel(context.WithoutCancel(ctx))
+	return b
 }
+
+// whenOver calls f when the batch is over, unless stop is called before.
+func (b *batch) whenOver(f func()) (stop func() bool) { return context.AfterFunc(b.over, f) }
 
 func (b *batches) next() int64 {
 	b.mu.Lock()
@@ -57,18 +49,14 @@ func (b *batches) enter(number int64) *batch {
 func (b *batches) end(ctx context.Context) error {
 	b.mu.Lock()
 	last := b.present
-	b.present = newBatch(last.number + 1)
+	b.present = newBatch(ctx, last.number+1)
 	b.mu.Unlock()
-	close(last.over)
-	ended := make(chan struct{})
+	last.end()
+	served, done := context.WithCancel(ctx)
 	go func() {
-		defer close(ended)
+		defer done()
 		last.serving.Wait()
 	}()
-	select {
-	case <-ended:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	<-served.Done()
+	return ctx.Err()
 }

@@ -3,7 +3,6 @@ package masterworker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"path"
 	"strings"
@@ -14,8 +13,8 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-func newBookMaster(s *session.Session, dir string, by mover) *master {
-	m := newMaster(s, dir, by, window)
+func newBookMaster(s *session.Session, dir string) *Master {
+	m := newMaster(s, dir, window)
 	m.tasks.always = true
 	m.random = newChoice()
 	return m
@@ -28,7 +27,7 @@ func newChoice() *rand.Rand { return rand.New(rand.NewPCG(4, 2013)) }
 // specify makes the clients create their tasks in a directory of this master, and finds the directories of former
 // masters. No client creates a task in these any more, because the version of master-path that it would check has
 // changed.
-func (m *master) specify(ctx context.Context) error {
+func (m *Master) specify(ctx context.Context) error {
 	if err := m.session.Ensure(ctx, m.tasks.dir, nil, 0); err != nil {
 		return err
 	}
@@ -50,7 +49,7 @@ func (m *master) specify(ctx context.Context) error {
 // The version of the write is read before the session is known to be alive. A request that has waited in the client
 // library until its session ended may be sent in the next one, after another master has taken over: then the version
 // has changed. If the former master writes between the read and the write of this one, this one must begin again.
-func (m *master) direct(ctx context.Context) error {
+func (m *Master) direct(ctx context.Context) error {
 	var stat *zk.Stat
 	err := m.session.Synced(ctx, m.at.masterPath, func(c session.Conn) (err error) {
 		_, stat, err = c.Get(m.at.masterPath)
@@ -72,16 +71,12 @@ func (m *master) direct(ctx context.Context) error {
 	return ErrDeposed
 }
 
-func (m *master) inherit(ctx context.Context) (int, error) {
+func (m *Master) inherit(ctx context.Context) (int, error) {
 	n, err := m.empty(ctx, m.former[0])
 	if err == nil {
 		m.former = m.former[1:]
 	}
 	return n, err
-}
-
-func ownTasks(s *session.Session, dir string) string {
-	return fmt.Sprintf("%s-%x", layoutOf(dir).tasks, s.ID())
 }
 
 // The cost in bookCost is per task with the book's clients and workers, in a batch of share·N tasks.

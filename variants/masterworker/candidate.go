@@ -10,8 +10,7 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// Candidate is a client that may become master: one of them is, and the others are its backups. Its methods may be called
-// concurrently and then run one after another.
+// candidate is a client that may become master: one of them is, and the others are its backups.
 //
 //  1. Create an ephemeral master. If that succeeds, the client is master until its session ends.
 //  2. Else watch master with exists. If it is gone meanwhile, go to 1.
@@ -21,47 +20,29 @@ import (
 // 2N-3 requests. The recipe election has variants without this herd. This one is the book's, and the simplest.
 //
 // A client whose session is lost must not go on as master. What it has begun may still take effect; see [Master].
-type Candidate struct {
+type candidate struct {
 	session *session.Session
 	znode   string
 	watch   *session.Watch // on another client's znode; nil before the first attempt
 	elected atomic.Bool
 }
 
-// NewCandidate returns a candidate below dir, which [Create] has prepared.
-func NewCandidate(s *session.Session, dir string) *Candidate {
-	return &Candidate{session: s, znode: layoutOf(dir).master}
-}
-
-// Elected reports whether the client has become master.
-func (c *Candidate) Elected() bool { return c.elected.Load() }
-
-// Run tries to become master, and reports whether the client is master.
-func (c *Candidate) Run(ctx context.Context) (bool, error) {
+// run tries to become master, and reports whether the client is master.
+func (c *candidate) run(ctx context.Context) (bool, error) {
 	return run(ctx, c.session, func(ctx context.Context) (bool, error) {
 		for c.due() {
 			if err := c.attempt(ctx); err != nil {
 				return false, err
 			}
 		}
-		return c.Elected(), c.session.Alive()
-	})
-}
-
-// Wait returns when it may be possible to become master.
-func (c *Candidate) Wait(ctx context.Context) error {
-	return do(ctx, c.session, func(ctx context.Context) error {
-		if c.Elected() || c.due() {
-			return nil
-		}
-		return c.session.Await(ctx, c.watch)
+		return c.elected.Load(), c.session.Alive()
 	})
 }
 
 // due depends on the notifications that have arrived.
-func (c *Candidate) due() bool { return !c.Elected() && (c.watch == nil || c.watch.Fired()) }
+func (c *candidate) due() bool { return !c.elected.Load() && (c.watch == nil || c.watch.Fired()) }
 
-func (c *Candidate) attempt(ctx context.Context) error {
+func (c *candidate) attempt(ctx context.Context) error {
 	_, err := c.session.Create(ctx, c.znode, nil, zk.FlagEphemeral)
 	if err == nil {
 		c.elected.Store(true)
@@ -80,18 +61,4 @@ func (c *Candidate) attempt(ctx context.Context) error {
 		c.watch = watch
 	}
 	return nil
-}
-
-// Resign gives mastership up. It has no effect for a client that is not master.
-func (c *Candidate) Resign(ctx context.Context) error {
-	return do(ctx, c.session, func(ctx context.Context) error {
-		if !c.Elected() {
-			return nil
-		}
-		err := c.session.Remove(ctx, c.znode)
-		if err == nil {
-			c.elected.Store(false)
-		}
-		return err
-	})
 }

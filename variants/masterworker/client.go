@@ -29,19 +29,12 @@ type Client struct {
 	// executed twice. It may be called concurrently.
 	Resubmitting func()
 
-	session  *session.Session
-	at       layout
-	id       string
-	number   int // of tasks submitted, or tried to
-	batch    []*submission
-	protocol protocol
-}
-
-type protocol interface {
-	put(ctx context.Context, c *Client, tasks [][]byte) error
-	look(ctx context.Context, c *Client, s *submission) error
-	read(ctx context.Context, c *Client, s *submission) error
-	clear(ctx context.Context, c *Client) error
+	session *session.Session
+	at      layout
+	id      string
+	number  int // of tasks submitted, or tried to
+	batch   []*submission
+	create  func(ctx context.Context, task []byte) (string, error) // of a book client, which creates tasks one by one; nil for others
 }
 
 type submission struct {
@@ -53,7 +46,7 @@ type submission struct {
 
 // NewClient returns a client of the system that [Create] has made below dir.
 func NewClient(s *session.Session, dir string) *Client {
-	return &Client{session: s, at: layoutOf(dir), id: rand.Text(), protocol: atOnce{}}
+	return &Client{session: s, at: layoutOf(dir), id: rand.Text()}
 }
 
 // Submit submits a batch of tasks, with [NewClient] all or none. If it fails, Finish withdraws the tasks that were
@@ -63,26 +56,14 @@ func (c *Client) Submit(ctx context.Context, tasks [][]byte) error {
 		if len(c.batch) > 0 {
 			return ErrOutstanding
 		}
-		return c.protocol.put(ctx, c, tasks)
+		if c.create != nil {
+			return c.submitEach(ctx, tasks)
+		}
+		return c.submitAtOnce(ctx, tasks)
 	})
 }
 
-// atOnce submits a batch in one multi, and deletes its statuses in another.
-type atOnce struct{}
-
-func (p atOnce) put(ctx context.Context, c *Client, tasks [][]byte) error {
-	if err := c.submit(ctx, tasks); err != nil {
-		return err
-	}
-	for _, s := range c.batch {
-		if err := p.look(ctx, c, s); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *Client) submit(ctx context.Context, tasks [][]byte) error {
+func (c *Client) submitAtOnce(ctx context.Context, tasks [][]byte) error {
 	var ops []any
 	for _, data := range tasks {
 		s := &submission{task: path.Join(c.at.tasks, fmt.Sprintf("%s-%010d", c.id, c.number))}
@@ -93,10 +74,15 @@ func (c *Client) submit(ctx context.Context, tasks [][]byte) error {
 			&zk.CreateRequest{Path: s.task, Data: data, Acl: session.WorldACL()})
 	}
 	_, repeated, err := c.session.Multi(ctx, ops...)
-	if repeated && errors.Is(err, zk.ErrNodeExists) {
-		return nil
+	if err != nil && (!repeated || !errors.Is(err, zk.ErrNodeExists)) {
+		return session.Attempted("submit tasks to "+c.at.tasks, err)
 	}
-	return session.Attempted("submit tasks to "+c.at.tasks, err)
+	for _, s := range c.batch {
+		if err := c.look(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *Client) status(s *submission) string { return path.Join(c.at.status, path.Base(s.task)) }
@@ -140,31 +126,43 @@ func (c *Client) awaited() (*session.Watch, int) {
 // advance waits for a notification of a status and reads it, or reads it with a watch if none is set.
 func (c *Client) advance(ctx context.Context, s *submission) error {
 	if s.watch == nil {
-		return c.protocol.look(ctx, c, s)
+		return c.look(ctx, s)
 	}
 	if err := c.session.Await(ctx, s.watch); err != nil {
 		return err
 	}
 	s.watch = nil
-	return c.protocol.read(ctx, c, s)
+	return c.read(ctx, s)
 }
 
-func (atOnce) read(ctx context.Context, c *Client, s *submission) error {
-	data, stat, err := c.session.Get(ctx, c.status(s))
-	return c.take(s, data, stat, err)
-}
-
-func (atOnce) look(ctx context.Context, c *Client, s *submission) error {
+// look reads a status with a watch. That of a book client may not exist yet.
+func (c *Client) look(ctx context.Context, s *submission) error {
+	if c.create != nil {
+		exists, _, watch, err := c.session.ExistsW(ctx, c.status(s))
+		if s.watch = watch; err == nil && exists {
+			return c.read(ctx, s)
+		}
+		return session.Attempted("watch "+c.status(s), err)
+	}
 	data, stat, watch, err := c.session.GetW(ctx, c.status(s))
 	s.watch = watch
 	return c.take(s, data, stat, err)
 }
 
+func (c *Client) read(ctx context.Context, s *submission) error {
+	data, stat, err := c.session.Get(ctx, c.status(s))
+	return c.take(s, data, stat, err)
+}
+
+// take takes the result from a status. If that of a book client does not exist, the watch has fired without need.
 func (c *Client) take(s *submission, data []byte, stat *zk.Stat, err error) error {
-	if err != nil {
+	switch {
+	case c.create != nil && errors.Is(err, zk.ErrNoNode):
+		return nil
+	case err != nil:
 		return session.Attempted("read "+c.status(s), err)
 	}
-	s.done, s.result = stat.Version > 0, data
+	s.done, s.result = c.create != nil || stat.Version > 0, data
 	return nil
 }
 
@@ -187,11 +185,15 @@ func (c *Client) finish(ctx context.Context) error {
 	case slices.ContainsFunc(c.batch, func(s *submission) bool { return !s.done }):
 		return c.withdraw(ctx)
 	default:
-		return c.protocol.clear(ctx, c)
+		return c.clear(ctx)
 	}
 }
 
-func (atOnce) clear(ctx context.Context, c *Client) error {
+// clear deletes the statuses of a batch with all results.
+func (c *Client) clear(ctx context.Context) error {
+	if c.create != nil {
+		return pipeline(ctx, window, len(c.batch), func(i int) error { return c.session.Discard(ctx, c.status(c.batch[i])) })
+	}
 	var ops []any
 	for _, s := range c.batch {
 		ops = append(ops, &zk.DeleteRequest{Path: c.status(s), Version: -1})

@@ -24,14 +24,6 @@ type inbox struct {
 	found    []string       // by the listing that set the last watch
 }
 
-// open sets the first watch, when the client's server has caught up with the others.
-func (b *inbox) open(ctx context.Context) error {
-	if err := b.sync(ctx); err != nil {
-		return err
-	}
-	return b.rearm(ctx)
-}
-
 func (b *inbox) sync(ctx context.Context) error {
 	return session.Attempted("sync "+b.dir, b.session.Sync(ctx, b.dir))
 }
@@ -42,33 +34,16 @@ func (b *inbox) due() bool {
 
 // next returns the children in order. If there are none, a watch has been set.
 func (b *inbox) next(ctx context.Context) ([]string, error) {
-	if b.always {
-		return b.watched(ctx)
-	}
-	if b.watch.Fired() {
-		b.notified, b.watch = true, nil
-	}
-	if b.notified {
+	if !b.always && (b.notified || b.watch.Fired()) {
 		names, err := list(ctx, b.session, b.dir)
 		if err != nil {
 			return nil, err
 		}
-		if b.notified = false; len(names) > 0 {
+		if b.notified, b.watch = false, nil; len(names) > 0 {
 			return names, nil
 		}
 	}
-	if len(b.found) == 0 {
-		if err := b.rearm(ctx); err != nil {
-			return nil, err
-		}
-	}
-	names := b.found
-	b.found = nil
-	return names, nil
-}
-
-func (b *inbox) watched(ctx context.Context) ([]string, error) {
-	if len(b.found) == 0 && b.due() {
+	if len(b.found) == 0 && (!b.always || b.due()) {
 		if err := b.rearm(ctx); err != nil {
 			return nil, err
 		}

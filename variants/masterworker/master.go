@@ -9,13 +9,18 @@ import (
 	"sync/atomic"
 
 	"github.com/go-zookeeper/zk"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// master is shared by the variants: how tasks are found, which workers get them, and which workers there are. The
-// variants differ in how tasks are moved, and in how many are moved at once.
-type master struct {
+// Master assigns the tasks that are pending, and the tasks of workers that are gone. Its methods may be called
+// concurrently and then run one after another. A client that becomes master, as by the recipe election, makes a new one, which
+// first completes what its predecessor has left half done. A master whose session is lost may be followed by another one
+// while its last requests still take effect: this loses no task.
+//
+// The variants differ in how tasks are moved, and in how many are moved at once.
+type Master struct {
 	session *session.Session
 	at      layout
 	tasks   inbox
@@ -25,16 +30,8 @@ type master struct {
 	random  *rand.Rand     // chooses the workers; nil if they take turns
 	former  []string       // directories of tasks of former masters, in which no client creates any more
 
-	outstanding int // how many assignments may be outstanding
-	mover       mover
-}
-
-type mover interface {
-	// move moves one task. It returns nil if another master has assigned the task.
-	move(ctx context.Context, m *master, a assignment) error
-	// moveAll moves the tasks of a directory to the next workers and removes it, and returns how many tasks it has moved. The error is
-	// zk.ErrNotEmpty if there are further tasks.
-	moveAll(ctx context.Context, m *master, dir string, tasks []string) (int, error)
+	outstanding int  // how many assignments may be outstanding
+	twoSteps    bool // a task is created in its new place before it is deleted from the former one; otherwise one multi does both
 }
 
 type assignment struct {
@@ -43,14 +40,14 @@ type assignment struct {
 	data []byte
 }
 
-func newMaster(s *session.Session, dir string, by mover, outstanding int) *master {
+func newMaster(s *session.Session, dir string, outstanding int) *Master {
 	at := layoutOf(dir)
-	return &master{session: s, at: at, tasks: inbox{session: s, dir: at.tasks}, mover: by, outstanding: outstanding}
+	return &Master{session: s, at: at, tasks: inbox{session: s, dir: at.tasks}, outstanding: outstanding}
 }
 
 // takeOver reassigns the tasks of workers that are gone and of former masters, and lists the pending tasks with a
 // watch.
-func (m *master) takeOver(ctx context.Context) error {
+func (m *Master) takeOver(ctx context.Context) error {
 	for {
 		_, err := m.muster(ctx)
 		for err == nil && len(m.former) > 0 && len(m.workers) > 0 {
@@ -65,7 +62,8 @@ func (m *master) takeOver(ctx context.Context) error {
 	}
 }
 
-func (m *master) Wait(ctx context.Context) error {
+// Wait returns when there may be a task to assign.
+func (m *Master) Wait(ctx context.Context) error {
 	return do(ctx, m.session, func(ctx context.Context) error {
 		for !m.due() {
 			if err := m.session.AwaitAny(ctx, m.watches()...); err != nil {
@@ -77,22 +75,24 @@ func (m *master) Wait(ctx context.Context) error {
 }
 
 // watches returns the watches that the master waits for while nothing is due. Without workers, tasks are of no use.
-func (m *master) watches() []*session.Watch {
+func (m *Master) watches() []*session.Watch {
 	if len(m.workers) == 0 {
 		return []*session.Watch{m.changed}
 	}
 	return []*session.Watch{m.changed, m.tasks.watch}
 }
 
-func (m *master) due() bool {
+func (m *Master) due() bool {
 	return m.outdated() || len(m.workers) > 0 && (len(m.former) > 0 || m.tasks.due())
 }
 
-func (m *master) outdated() bool { return m.changed == nil || m.changed.Fired() }
+func (m *Master) outdated() bool { return m.changed == nil || m.changed.Fired() }
 
-func (m *master) Assign(ctx context.Context) (int, error) { return run(ctx, m.session, m.assignAll) }
+// Assign assigns all tasks that are pending, and the tasks of workers that are gone, and returns how many these
+// were. An assignment that has begun is completed even if ctx ends. After an error Assign may be called again.
+func (m *Master) Assign(ctx context.Context) (int, error) { return run(ctx, m.session, m.assignAll) }
 
-func (m *master) assignAll(ctx context.Context) (total int, err error) {
+func (m *Master) assignAll(ctx context.Context) (total int, err error) {
 	for {
 		n, done, err := m.assignSome(ctx)
 		total += n
@@ -109,7 +109,7 @@ func (m *master) assignAll(ctx context.Context) (total int, err error) {
 
 // workerLeft reports whether an assignment has failed because the directory of its worker is gone. The list of workers is then
 // outdated even if the notification has not arrived yet.
-func (m *master) workerLeft(ctx context.Context, err error) bool {
+func (m *Master) workerLeft(ctx context.Context, err error) bool {
 	if !errors.Is(err, zk.ErrNoNode) || errors.Is(err, session.ErrSessionLost) || ctx.Err() != nil {
 		return false
 	}
@@ -118,7 +118,7 @@ func (m *master) workerLeft(ctx context.Context, err error) bool {
 }
 
 // assignSome brings the list of workers up to date and assigns the tasks of one listing. done reports that there were none.
-func (m *master) assignSome(ctx context.Context) (total int, done bool, err error) {
+func (m *Master) assignSome(ctx context.Context) (total int, done bool, err error) {
 	if m.outdated() {
 		if total, err = m.muster(ctx); err != nil {
 			return total, false, err
@@ -149,7 +149,7 @@ func (m *master) assignSome(ctx context.Context) (total int, done bool, err erro
 //
 // Note: assign is listed before workers. A worker creates its znodes in both at once, so that a directory without a
 // worker belongs to a worker that is gone, not to one that is about to begin.
-func (m *master) muster(ctx context.Context) (total int, err error) {
+func (m *Master) muster(ctx context.Context) (total int, err error) {
 	m.changed = nil
 	if err := m.tasks.sync(ctx); err != nil {
 		return 0, err
@@ -179,7 +179,7 @@ func (m *master) muster(ctx context.Context) (total int, err error) {
 
 // empty assigns the tasks in the directory of a dead worker or of a former master, and removes it. Another master that
 // saw the worker alive for longer may have added a task meanwhile.
-func (m *master) empty(ctx context.Context, dir string) (total int, err error) {
+func (m *Master) empty(ctx context.Context, dir string) (total int, err error) {
 	for {
 		tasks, err := list(ctx, m.session, dir)
 		switch {
@@ -190,14 +190,14 @@ func (m *master) empty(ctx context.Context, dir string) (total int, err error) {
 		case len(tasks) > 0 && len(m.workers) == 0:
 			return total, nil // until there is a worker
 		}
-		n, err := m.mover.moveAll(ctx, m, dir, tasks)
+		n, err := m.moveAll(ctx, dir, tasks)
 		if total += n; !errors.Is(err, zk.ErrNotEmpty) {
 			return total, err
 		}
 	}
 }
 
-func (m *master) next() string {
+func (m *Master) next() string {
 	if m.random != nil {
 		return m.workers[m.random.IntN(len(m.workers))]
 	}
@@ -207,7 +207,7 @@ func (m *master) next() string {
 
 // assign moves each task from a directory to the next worker, as many at once as may be outstanding. It stops at an error, and
 // returns how many tasks it has moved.
-func (m *master) assign(ctx context.Context, from string, tasks []string) (int, error) {
+func (m *Master) assign(ctx context.Context, from string, tasks []string) (int, error) {
 	var given atomic.Int64
 	assignments := make([]assignment, len(tasks))
 	for i, task := range tasks {
@@ -225,18 +225,18 @@ func (m *master) assign(ctx context.Context, from string, tasks []string) (int, 
 
 // give moves one task to a worker, and returns false if the task is gone. A move that has begun is completed even if ctx
 // ends.
-func (m *master) give(ctx context.Context, a assignment) (bool, error) {
+func (m *Master) give(ctx context.Context, a assignment) (bool, error) {
 	there, err := m.read(ctx, &a)
 	if err != nil || !there {
 		return false, err
 	}
 	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
-	err = m.mover.move(ctx, m, a)
+	err = m.move(ctx, a)
 	return err == nil, err
 }
 
-func (m *master) read(ctx context.Context, a *assignment) (there bool, err error) {
+func (m *Master) read(ctx context.Context, a *assignment) (there bool, err error) {
 	a.data, _, err = m.session.Get(ctx, a.from)
 	if errors.Is(err, zk.ErrNoNode) {
 		return false, nil
@@ -252,4 +252,28 @@ func (a assignment) operations() []any {
 		&zk.DeleteRequest{Path: a.from, Version: -1},
 		&zk.CreateRequest{Path: a.to, Data: a.data, Acl: session.WorldACL()},
 	}
+}
+
+// window is how many requests a role that pipelines has outstanding: assignments of a master, or submissions of a
+// client.
+const window = 10
+
+// pipeline calls do n times, with at most so many calls outstanding. It begins no call after an error, and returns all
+// errors: one of them may say that the session is lost.
+func pipeline(ctx context.Context, outstanding, n int, do func(i int) error) error {
+	errs := make([]error, n)
+	group, stop := errgroup.WithContext(ctx)
+	group.SetLimit(outstanding)
+	for i := range n {
+		group.Go(func() error {
+			if stop.Err() == nil {
+				errs[i] = do(i)
+			}
+			return errs[i]
+		})
+	}
+	if group.Wait() == nil {
+		return ctx.Err()
+	}
+	return errors.Join(errs...)
 }

@@ -70,28 +70,12 @@ import (
 //go:embed naive_*.go optimized_*.go
 var code embed.FS
 
-// Master assigns the tasks that are pending, and the tasks of workers that are gone. Its methods may be called
-// concurrently and then run one after another. A client that becomes master, see [Candidate], makes a new one, which
-// first completes what its predecessor has left half done. A master whose session is lost may be followed by another one
-// while its last requests still take effect: this loses no task.
-type Master interface {
-	// Wait returns when there may be a task to assign.
-	Wait(ctx context.Context) error
-	// Assign assigns all tasks that are pending, and the tasks of workers that are gone, and returns how many these
-	// were. An assignment that has begun is completed even if ctx ends. After an error Assign may be called again.
-	Assign(ctx context.Context) (int, error)
-
-	// due and watches are for clients that wait for several things at once.
-	due() bool
-	watches() []*session.Watch
-}
-
 // The errors of calls that are not possible at the moment.
 var (
 	// ErrNoWorkers is returned by Assign if there are no workers. The tasks remain pending, and Wait waits for a worker.
 	ErrNoWorkers = errors.New("there are no workers")
 	// ErrDeposed is returned by Assign if another master has taken over and removed the directory of this one's tasks.
-	// NewBookChecked returns it, too, if another master has directed the clients meanwhile, perhaps a former one: a
+	// [BookChecked] returns it, too, if another master has directed the clients meanwhile, perhaps a former one: a
 	// client that is still elected may call it again.
 	ErrDeposed = errors.New("another master has taken over")
 	// ErrNoTask is returned by Done if no task is being executed.

@@ -42,12 +42,10 @@ import (
 // delete of a task whose assignment exists: Junqueira and Reed, ZooKeeper, chapter 4, The Master-Worker Example, with the deletions of
 // its example code. Besides, workers that are gone are found by comparing assign with workers, and writes that depend on each other
 // wait for their replies. There, a task whose assignment exists is logged and left.
-type Book struct{ *master }
-
-// NewBook takes over as master below dir, which [Create] has prepared.
-func NewBook(ctx context.Context, s *session.Session, dir string) (Book, error) {
-	m := newBookMaster(s, dir, twoSteps{})
-	return Book{m}, m.takeOver(ctx)
+func Book(ctx context.Context, s *session.Session, dir string) (*Master, error) {
+	m := newBookMaster(s, dir)
+	m.twoSteps = true
+	return m, m.takeOver(ctx)
 }
 
 func bookVariant() variants.Variant {
@@ -61,7 +59,7 @@ func bookVariant() variants.Variant {
 		Free:     freeBookCost("14 (10.4 for N=1)", "6", "1"),
 		Forgoes:  bookForgoes(),
 		Prepare:  prepare,
-		Join:     join(NewBook, system{window: window, newClient: NewBookClient, newWorker: NewBookWorker, stepwise: true}),
+		Join:     join(Book, system{window: window, newClient: NewBookClient, newWorker: NewBookWorker, stepwise: true}),
 	}
 }
 

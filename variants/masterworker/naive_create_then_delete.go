@@ -46,12 +46,8 @@ import (
 //
 // Source: as written, but synchronous, with workers in turn, with a new master that looks for tasks in two places, and with
 // other clients and workers: Junqueira and Reed, ZooKeeper, chapter 4, Master Waits for New Tasks to Assign.
-type CreateThenDelete struct{ *master }
-
-// NewCreateThenDelete takes over as master below dir, which [Create] has prepared.
-func NewCreateThenDelete(ctx context.Context, s *session.Session, dir string) (CreateThenDelete, error) {
-	m, err := newTwoSteps(ctx, s, dir, 1)
-	return CreateThenDelete{m}, err
+func CreateThenDelete(ctx context.Context, s *session.Session, dir string) (*Master, error) {
+	return newTwoSteps(ctx, s, dir, 1)
 }
 
 func createThenDeleteVariant() variants.Variant {
@@ -65,6 +61,6 @@ func createThenDeleteVariant() variants.Variant {
 		Free:     freeCost("9 + 0.4/N (7.6 for N=1)", "3 + 0.2/N"),
 		Forgoes:  forgoes(),
 		Prepare:  prepare,
-		Join:     join(NewCreateThenDelete, ours(1)),
+		Join:     join(CreateThenDelete, ours(1)),
 	}
 }

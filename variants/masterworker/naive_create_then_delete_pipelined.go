@@ -27,12 +27,8 @@ import (
 // Source: as written, but with at most ten assignments outstanding, with workers in turn, with a new master that looks for tasks in two
 // places, and with other clients and workers: Junqueira and Reed, ZooKeeper, chapter 4, Master Waits for New Tasks to Assign.
 // The master there is asynchronous.
-type CreateThenDeletePipelined struct{ *master }
-
-// NewCreateThenDeletePipelined takes over as master below dir, which [Create] has prepared.
-func NewCreateThenDeletePipelined(ctx context.Context, s *session.Session, dir string) (CreateThenDeletePipelined, error) {
-	m, err := newTwoSteps(ctx, s, dir, window)
-	return CreateThenDeletePipelined{m}, err
+func CreateThenDeletePipelined(ctx context.Context, s *session.Session, dir string) (*Master, error) {
+	return newTwoSteps(ctx, s, dir, window)
 }
 
 func createThenDeletePipelinedVariant() variants.Variant {
@@ -45,6 +41,6 @@ func createThenDeletePipelinedVariant() variants.Variant {
 		Free:     freeCost("9 + 0.4/N (7.6 for N=1)", "3 + 0.2/N"),
 		Forgoes:  forgoes(),
 		Prepare:  prepare,
-		Join:     join(NewCreateThenDeletePipelined, ours(window)),
+		Join:     join(CreateThenDeletePipelined, ours(window)),
 	}
 }

@@ -101,7 +101,7 @@ func (d *delivery) Observe(e variants.Event) {
 			t.submitted = true
 		}
 	case Withdrawn:
-		d.giveUp(e, func(t *task) { t.withdrawn = true })
+		d.giveUp(e, false)
 	case Learned, Executing, Executed, Abandoned:
 		d.advance(e)
 	case variants.SessionLost:
@@ -135,14 +135,14 @@ func (d *delivery) bury(e variants.Event) {
 		}
 		d.keep(number, t)
 	}
-	d.giveUp(e, func(t *task) { t.withdrawn, t.forsaken, t.batch = true, true, d.batch })
+	d.giveUp(e, true)
 }
 
-func (d *delivery) giveUp(e variants.Event, mark func(*task)) {
+func (d *delivery) giveUp(e variants.Event, forsaken bool) {
 	own := func(_ int64, t *task) bool { return t.submitting.Client == e.Client && !t.withdrawn && !t.learned }
 	for _, number := range variants.KeysWhere(d.open, own) {
 		t := d.open[number]
-		mark(t)
+		t.withdrawn, t.forsaken, t.batch = true, forsaken, d.batch
 		d.givenUp = append(d.givenUp, number)
 		d.keep(number, t)
 	}

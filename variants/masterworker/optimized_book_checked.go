@@ -2,6 +2,7 @@ package masterworker
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
@@ -29,16 +30,13 @@ import (
 //
 // Source: as written, but with the differences of book, and with the id of the master in the name of a task: Junqueira and Reed,
 // ZooKeeper, chapter 4, An Alternative Way: Multiop.
-type BookChecked struct{ *master }
-
-// NewBookChecked takes over as master below dir, which [Create] has prepared.
-func NewBookChecked(ctx context.Context, s *session.Session, dir string) (BookChecked, error) {
-	m := newBookMaster(s, dir, oneStep{})
-	m.tasks.dir = ownTasks(s, dir)
+func BookChecked(ctx context.Context, s *session.Session, dir string) (*Master, error) {
+	m := newBookMaster(s, dir)
+	m.tasks.dir = fmt.Sprintf("%s-%x", m.at.tasks, s.ID())
 	if err := m.specify(ctx); err != nil {
-		return BookChecked{m}, err
+		return m, err
 	}
-	return BookChecked{m}, m.takeOver(ctx)
+	return m, m.takeOver(ctx)
 }
 
 func bookCheckedVariant() variants.Variant {
@@ -51,6 +49,6 @@ func bookCheckedVariant() variants.Variant {
 		Free:     freeBookCost("14 (10.4 for N=1)", "5", "2"),
 		Forgoes:  bookForgoes(),
 		Prepare:  prepare,
-		Join:     join(NewBookChecked, system{newClient: NewCheckedClient, newWorker: NewBookWorker, stepwise: true}),
+		Join:     join(BookChecked, system{newClient: NewCheckedClient, newWorker: NewBookWorker, stepwise: true}),
 	}
 }

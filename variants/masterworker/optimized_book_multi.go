@@ -26,12 +26,9 @@ import (
 // assignment and status. A worker that gets many tasks adds 2 writes and a read for each, because it executes them in turn.
 //
 // Source: as written, but with the differences of book: Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop.
-type BookMulti struct{ *master }
-
-// NewBookMulti takes over as master below dir, which [Create] has prepared.
-func NewBookMulti(ctx context.Context, s *session.Session, dir string) (BookMulti, error) {
-	m := newBookMaster(s, dir, oneStep{})
-	return BookMulti{m}, m.takeOver(ctx)
+func BookMulti(ctx context.Context, s *session.Session, dir string) (*Master, error) {
+	m := newBookMaster(s, dir)
+	return m, m.takeOver(ctx)
 }
 
 func bookMultiVariant() variants.Variant {
@@ -44,6 +41,6 @@ func bookMultiVariant() variants.Variant {
 		Free:     freeBookCost("13 (9.4 for N=1)", "5", "2"),
 		Forgoes:  bookForgoes(),
 		Prepare:  prepare,
-		Join:     join(NewBookMulti, system{newClient: NewBookClient, newWorker: NewBookWorker, stepwise: true}),
+		Join:     join(BookMulti, system{newClient: NewBookClient, newWorker: NewBookWorker, stepwise: true}),
 	}
 }

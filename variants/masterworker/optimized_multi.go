@@ -40,12 +40,9 @@ import (
 //
 // Source: as written, but synchronous, with workers in turn, and with other clients and workers: Junqueira and Reed, ZooKeeper,
 // chapter 4, An Alternative Way: Multiop.
-type Multi struct{ *master }
-
-// NewMulti takes over as master below dir, which [Create] has prepared.
-func NewMulti(ctx context.Context, s *session.Session, dir string) (Multi, error) {
-	m := newMaster(s, dir, oneStep{}, 1)
-	return Multi{m}, m.takeOver(ctx)
+func Multi(ctx context.Context, s *session.Session, dir string) (*Master, error) {
+	m := newMaster(s, dir, 1)
+	return m, m.takeOver(ctx)
 }
 
 func multiVariant() variants.Variant {
@@ -58,6 +55,6 @@ func multiVariant() variants.Variant {
 		Free:     freeCost("8 + 0.4/N (6.6 for N=1)", "2 + 0.2/N"),
 		Forgoes:  forgoes(),
 		Prepare:  prepare,
-		Join:     join(NewMulti, ours(0)),
+		Join:     join(Multi, ours(0)),
 	}
 }

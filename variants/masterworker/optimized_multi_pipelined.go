@@ -25,12 +25,9 @@ import (
 //
 // Source: as written, but with at most ten assignments outstanding, with workers in turn, and with other clients and workers:
 // Junqueira and Reed, ZooKeeper, chapter 4, An Alternative Way: Multiop.
-type MultiPipelined struct{ *master }
-
-// NewMultiPipelined takes over as master below dir, which [Create] has prepared.
-func NewMultiPipelined(ctx context.Context, s *session.Session, dir string) (MultiPipelined, error) {
-	m := newMaster(s, dir, oneStep{}, window)
-	return MultiPipelined{m}, m.takeOver(ctx)
+func MultiPipelined(ctx context.Context, s *session.Session, dir string) (*Master, error) {
+	m := newMaster(s, dir, window)
+	return m, m.takeOver(ctx)
 }
 
 func multiPipelinedVariant() variants.Variant {
@@ -43,6 +40,6 @@ func multiPipelinedVariant() variants.Variant {
 		Free:     freeCost("8 + 0.4/N (6.6 for N=1)", "2 + 0.2/N"),
 		Forgoes:  forgoes(),
 		Prepare:  prepare,
-		Join:     join(NewMultiPipelined, ours(0)),
+		Join:     join(MultiPipelined, ours(0)),
 	}
 }

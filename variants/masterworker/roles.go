@@ -17,7 +17,7 @@ const (
 
 func (p *participant) Role() string {
 	switch {
-	case p.candidate != nil && p.candidate.Elected():
+	case p.candidate != nil && p.candidate.elected.Load():
 		return roleMaster
 	case p.client != nil:
 		return roleSubmitter
@@ -30,28 +30,41 @@ func (p *participant) leads() bool {
 	if p.master != nil {
 		return p.master.due()
 	}
-	return p.candidate != nil && (p.candidate.Elected() || p.candidate.due())
+	return p.candidate != nil && (p.candidate.elected.Load() || p.candidate.due())
 }
 
+// lead assigns tasks as a master, or tries to become one. If an assignment fails, the tasks that the master was about to assign may be
+// executed twice. If the session is lost, the observer knows that.
 func (p *participant) lead(ctx context.Context) error {
-	if p.master != nil {
-		return p.assign(ctx)
+	if p.master == nil {
+		if elected, err := p.candidate.run(ctx); err != nil || !elected {
+			return err
+		}
 	}
-	return p.contend(ctx)
-}
-
-func (p *participant) contend(ctx context.Context) error {
-	elected, err := p.candidate.Run(ctx)
-	if err != nil || !elected {
-		return err
-	}
-	err = p.assigning(func() error {
-		m, err := p.open(ctx)
-		if err == nil {
-			p.master = m
+	p.env.Record(Assigning, p.system.window)
+	p.assigns.Store(true)
+	err := p.assign(ctx)
+	p.assigns.Store(false)
+	if err != nil {
+		if p.system.window > 0 && p.env.Session.Alive() == nil {
+			p.env.Record(Doubtful, p.system.window)
 		}
 		return err
-	})
+	}
+	p.env.Record(Assigned, 0)
+	p.env.Record(Resting, 0)
+	return nil
+}
+
+func (p *participant) assign(ctx context.Context) error {
+	if p.master != nil {
+		_, err := p.master.Assign(ctx)
+		return err
+	}
+	m, err := p.open(ctx, p.env.Session.Fork(), p.env.Root)
+	if err == nil {
+		p.master = m
+	}
 	return session.Attempted("take over as master", err)
 }
 
@@ -78,34 +91,9 @@ func (p *participant) submit(ctx context.Context, batch int) error {
 	return nil
 }
 
-func (p *participant) assign(ctx context.Context) error {
-	return p.assigning(func() error {
-		_, err := p.master.Assign(ctx)
-		return err
-	})
-}
-
-// assigning records an assignment of tasks. If it fails, the tasks that the master was about to assign may be executed twice. If the
-// session is lost, the observer knows that.
-func (p *participant) assigning(assign func() error) error {
-	p.env.Record(Assigning, p.window)
-	p.assigns.Store(true)
-	err := assign()
-	p.assigns.Store(false)
-	if err != nil {
-		if p.window > 0 && p.env.Session.Alive() == nil {
-			p.env.Record(Doubtful, p.window)
-		}
-		return err
-	}
-	p.env.Record(Assigned, 0)
-	p.env.Record(Resting, 0)
-	return nil
-}
-
 // doubt records at once that a master has lost a reply, after which it may die: a task may be executed twice.
 func (p *participant) doubt() {
-	if p.window > 0 && p.assigns.Load() {
+	if p.system.window > 0 && p.assigns.Load() {
 		p.env.Record(Doubtful, 1)
 	}
 }
@@ -120,11 +108,11 @@ func (p *participant) work(ctx context.Context) error {
 		}
 		p.visiting = true
 	}
-	task, ok, err := p.worker.Next(ctx)
+	task, err := p.worker.Next(ctx)
 	if err != nil {
 		return err
 	}
-	if !ok {
+	if task == nil {
 		p.visiting = false
 		p.env.Record(Idle, 0)
 		return nil
@@ -132,7 +120,7 @@ func (p *participant) work(ctx context.Context) error {
 	return p.execute(ctx, task)
 }
 
-func (p *participant) execute(ctx context.Context, task Task) error {
+func (p *participant) execute(ctx context.Context, task *Task) error {
 	number, err := numberOf(task.Data)
 	if err != nil {
 		return err

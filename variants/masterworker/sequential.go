@@ -11,43 +11,32 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// NewBookClient returns a client that works as the book's does:
-//
-//  1. Create a persistent sequential tasks/task- for each task, ten at once. If the reply is lost, create another one: the task may
-//     then be executed twice.
-//  2. After each create, watch status/task-<number> with exists. If it exists, read it.
-//  3. When the watch fires, read the status.
-//  4. With all results, delete the statuses, ten at once. The book's text leaves them, and its example code deletes them.
+// NewBookClient returns a client that works as the book's does, see [Book]. After a lost reply it creates a task once more, so that
+// the task may be executed twice.
 func NewBookClient(s *session.Session, dir string) *Client {
-	return &Client{session: s, at: layoutOf(dir), protocol: oneByOne{}}
+	c := NewClient(s, dir)
+	c.create = c.createSequential
+	return c
 }
 
 // NewCheckedClient returns a client that works as a book client does, but creates its tasks below the path that the
-// master specifies: it reads master-path, and creates the task in a multi that checks that master-path still has the
-// version read. If it has not, it reads again.
+// master specifies, see [BookChecked].
 func NewCheckedClient(s *session.Session, dir string) *Client {
-	return &Client{session: s, at: layoutOf(dir), protocol: oneByOne{checked: true}}
+	c := NewClient(s, dir)
+	c.create = c.createChecked
+	return c
 }
 
-// oneByOne creates tasks, and deletes their statuses, one by one.
-type oneByOne struct {
-	checked bool // creates a task below the path that the master specifies
-}
-
-func (p oneByOne) put(ctx context.Context, c *Client, tasks [][]byte) error {
+func (c *Client) submitEach(ctx context.Context, tasks [][]byte) error {
 	for range tasks {
 		c.batch = append(c.batch, &submission{})
 	}
-	create := c.createSequential
-	if p.checked {
-		create = c.createChecked
-	}
 	return pipeline(ctx, window, len(tasks), func(i int) error {
 		var err error
-		if c.batch[i].task, err = create(ctx, tasks[i]); err != nil {
+		if c.batch[i].task, err = c.create(ctx, tasks[i]); err != nil {
 			return err
 		}
-		return p.look(ctx, c, c.batch[i])
+		return c.look(ctx, c.batch[i])
 	})
 }
 
@@ -99,48 +88,13 @@ func (c *Client) createChecked(ctx context.Context, data []byte) (string, error)
 // each directory, and the names of statuses and assignments must differ.
 func taskPrefix(dir string) string { return strings.Replace(path.Base(dir), "tasks", "task", 1) + "-" }
 
-// look implements [protocol]. The status may not exist yet.
-func (p oneByOne) look(ctx context.Context, c *Client, s *submission) error {
-	exists, _, watch, err := c.session.ExistsW(ctx, c.status(s))
-	if err != nil {
-		return session.Attempted("watch "+c.status(s), err)
-	}
-	if s.watch = watch; exists {
-		return p.read(ctx, c, s)
-	}
-	return nil
-}
-
-// read implements [protocol]. If the status does not exist, the watch has fired without need.
-func (oneByOne) read(ctx context.Context, c *Client, s *submission) error {
-	data, _, err := c.session.Get(ctx, c.status(s))
-	switch {
-	case errors.Is(err, zk.ErrNoNode):
-		return nil
-	case err != nil:
-		return session.Attempted("read "+c.status(s), err)
-	}
-	s.done, s.result = true, data
-	return nil
-}
-
-func (oneByOne) clear(ctx context.Context, c *Client) error {
-	return pipeline(ctx, window, len(c.batch), func(i int) error { return c.session.Discard(ctx, c.status(c.batch[i])) })
-}
-
-// NewBookWorker registers a worker as [NewWorker] does, which works as the book's does:
-//
-//  1. When the watch on assign/<name> fires, list it with a watch. Read each task and execute it.
-//  2. Create status/<task> with the result. If it exists, another worker was faster. Then delete the assignment, as the book's
-//     example code does.
-//  3. Go to 1: the first deletion has made the watch fire.
+// NewBookWorker registers a worker as [NewWorker] does, which works as the book's does, see [Book]. If the status exists, another
+// worker was faster.
 //
 // The book sends the two writes without waiting for the reply to the first. With this client library they could then arrive in the
 // other order, and a worker that died between them would take the task with it.
 func NewBookWorker(ctx context.Context, s *session.Session, dir, name string) (*Worker, error) {
-	w := newWorker(s, dir, name)
-	w.inbox.always, w.report = true, w.reportThenDelete
-	return w, w.begin(ctx)
+	return newWorker(ctx, s, dir, name, true)
 }
 
 func (w *Worker) reportThenDelete(ctx context.Context, task string, result []byte) error {

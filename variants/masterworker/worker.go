@@ -39,29 +39,27 @@ type Worker struct {
 	inbox   inbox
 	names   []string // found, and not executed yet
 	current *Task
-	report  func(ctx context.Context, task string, result []byte) error
+	book    bool // works as [NewBookWorker] describes
 }
 
 // NewWorker registers a worker below dir, which [Create] has prepared. No earlier worker may have had its name, because
 // the master may still have to reassign that worker's tasks.
 func NewWorker(ctx context.Context, s *session.Session, dir, name string) (*Worker, error) {
-	w := newWorker(s, dir, name)
-	w.report = w.reportAtOnce
-	return w, w.begin(ctx)
+	return newWorker(ctx, s, dir, name, false)
 }
 
-func newWorker(s *session.Session, dir, name string) *Worker {
+func newWorker(ctx context.Context, s *session.Session, dir, name string, book bool) (*Worker, error) {
 	at := layoutOf(dir)
-	w := &Worker{session: s, at: at, member: path.Join(at.workers, name), dir: path.Join(at.assign, name)}
-	w.inbox = inbox{session: s, dir: w.dir}
-	return w
-}
-
-func (w *Worker) begin(ctx context.Context) error {
-	if err := w.register(ctx); err != nil {
-		return err
+	w := &Worker{session: s, at: at, member: path.Join(at.workers, name), dir: path.Join(at.assign, name), book: book}
+	w.inbox = inbox{session: s, dir: w.dir, always: book}
+	err := w.register(ctx)
+	if err == nil {
+		err = w.inbox.sync(ctx)
 	}
-	return w.inbox.open(ctx)
+	if err == nil {
+		err = w.inbox.rearm(ctx)
+	}
+	return w, err
 }
 
 func (w *Worker) register(ctx context.Context) error {
@@ -87,14 +85,8 @@ func (w *Worker) Wait(ctx context.Context) error {
 // due depends on the notifications that have arrived.
 func (w *Worker) due() bool { return w.current != nil || len(w.names) > 0 || w.inbox.due() }
 
-// Next returns the next task, the same one until Done; false if there is none left, after which Wait waits for others.
-func (w *Worker) Next(ctx context.Context) (Task, bool, error) {
-	task, err := run(ctx, w.session, w.next)
-	if err != nil || task == nil {
-		return Task{}, false, err
-	}
-	return *task, true, nil
-}
+// Next returns the next task, the same one until Done; nil if there is none left, after which Wait waits for others.
+func (w *Worker) Next(ctx context.Context) (*Task, error) { return run(ctx, w.session, w.next) }
 
 func (w *Worker) next(ctx context.Context) (*Task, error) {
 	for w.current == nil {
@@ -124,7 +116,11 @@ func (w *Worker) Done(ctx context.Context, result []byte) error {
 		if w.current == nil {
 			return ErrNoTask
 		}
-		if err := cmp.Or(w.report(ctx, w.current.Name, result), w.session.Alive()); err != nil {
+		report := w.reportAtOnce
+		if w.book {
+			report = w.reportThenDelete
+		}
+		if err := cmp.Or(report(ctx, w.current.Name, result), w.session.Alive()); err != nil {
 			return err
 		}
 		w.current = nil

@@ -70,15 +70,14 @@ func prepare(ctx context.Context, env variants.Env) error { return Create(ctx, e
 // alive.
 type participant struct {
 	env       variants.Env
+	system    system
 	worker    *Worker
-	candidate *Candidate                            // nil if it is not a candidate
-	open      func(context.Context) (Master, error) // takes over as master
-	master    Master                                // nil until it has taken over
-	client    *Client                               // nil for all but the last
-	window    int64                                 // how many tasks may be executed twice after an Assign that failed
-	hesitates bool                                  // as a master, because the tasks of a batch come one by one
-	batches   *batches                              // of the client
-	taken     int64                                 // the number of the first batch in which it has not taken its part
+	candidate *candidate // nil if it is not a candidate
+	open      opener     // takes over as master
+	master    *Master    // nil until it has taken over
+	client    *Client    // nil for all but the last
+	batches   *batches   // of the client
+	taken     int64      // the number of the first batch in which it has not taken its part
 
 	assigns   atomic.Bool
 	visiting  bool  // the worker executes the tasks that it was notified of
@@ -94,7 +93,7 @@ var (
 )
 
 type system struct {
-	window    int64 // how many tasks may be executed twice if a master dies
+	window    int64 // how many tasks may be executed twice if a master dies, or an Assign fails
 	newClient func(s *session.Session, dir string) *Client
 	newWorker func(ctx context.Context, s *session.Session, dir, name string) (*Worker, error)
 	stepwise  bool // the client submits the tasks of a batch one by one, and a worker reports in two steps
@@ -105,41 +104,40 @@ func ours(window int64) system {
 	return system{window: window, newClient: NewClient, newWorker: NewWorker}
 }
 
-func join[M Master](open func(context.Context, *session.Session, string) (M, error), s system) variants.JoinFunc {
+type opener = func(ctx context.Context, s *session.Session, dir string) (*Master, error)
+
+func join(open opener, s system) variants.JoinFunc {
 	var runs sync.Map // of *batches, by root, which is new in each measurement: they stay, a few words each
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		all, _ := runs.LoadOrStore(env.Root, &batches{present: newBatch(0)})
-		p := &participant{env: env, window: s.window, hesitates: s.stepwise, batches: all.(*batches)}
+		all, _ := runs.LoadOrStore(env.Root, &batches{present: newBatch(ctx, 0)})
+		p := &participant{env: env, system: s, open: open, batches: all.(*batches)}
 		p.taken = p.batches.next()
 		if env.Index < env.Clients-1 || env.Clients < fewest {
-			p.candidate = NewCandidate(env.Session.Fork(), env.Root)
+			p.candidate = &candidate{session: env.Session.Fork(), znode: layoutOf(env.Root).master}
 		}
-		p.open = func(ctx context.Context) (Master, error) { return open(ctx, env.Session.Fork(), env.Root) }
-		return p, p.join(ctx, s)
+		return p, p.join(ctx)
 	}
 }
 
 // join registers the worker. The first participant contends for mastership at once, the others when they act for the
 // first time.
-func (p *participant) join(ctx context.Context, s system) error {
+func (p *participant) join(ctx context.Context) error {
 	p.env.Session.WhenUnknown(p.doubt)
 	name := fmt.Sprintf("worker-%d-life-%d", p.env.Index, p.env.Life)
 	var err error
-	if p.worker, err = s.newWorker(ctx, p.env.Session, p.env.Root, name); err != nil {
+	if p.worker, err = p.system.newWorker(ctx, p.env.Session, p.env.Root, name); err != nil {
 		return fmt.Errorf("join as a worker: %w", err)
 	}
-	if s.stepwise {
+	if p.system.stepwise {
 		p.env.Record(Stepwise, 0)
 	}
 	p.env.Record(Idle, 0)
 	if p.env.Index == p.env.Clients-1 {
-		p.client = s.newClient(p.env.Session.Fork(), p.env.Root)
+		p.client = p.system.newClient(p.env.Session.Fork(), p.env.Root)
 		p.client.Resubmitting = func() { p.env.Record(Doubtful, 1) }
 	}
 	if p.env.Index == 0 {
-		if err := p.contend(ctx); err != nil {
-			return err
-		}
+		return p.lead(ctx)
 	}
 	return nil
 }
@@ -188,9 +186,10 @@ func (p *participant) serve(ctx context.Context) error {
 		return p.env.Session.Alive()
 	}
 	defer b.serving.Done()
-	waiting, cancel := b.until(ctx)
+	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
-	for p.visiting || !b.isOver() {
+	defer b.whenOver(cancel)()
+	for p.visiting || b.over.Err() == nil {
 		if err := p.play(ctx, waiting); err != nil && (ctx.Err() != nil || waiting.Err() == nil || !errors.Is(err, context.Canceled)) {
 			return err
 		}
@@ -225,12 +224,16 @@ func (p *participant) await(ctx context.Context) error {
 	return p.env.Session.AwaitAny(ctx, watches...)
 }
 
-// act does one thing that is due, as a master or as a worker. It returns false if nothing is.
+// act does one thing that is due, as a master or as a worker. It returns false if nothing is. If the tasks of a batch come one by
+// one, a master that is notified of the first is busy for as long as the scenario holds: in a lockstep run until the client has
+// submitted all, so that it finds them in one listing.
 func (p *participant) act(ctx context.Context) (bool, error) {
 	switch {
 	case p.leads():
-		if err := p.hesitate(ctx); err != nil {
-			return false, err
+		if p.system.stepwise && p.master != nil {
+			if err := p.env.Hold(ctx, nil); err != nil {
+				return false, err
+			}
 		}
 		if err := p.lead(ctx); err != nil {
 			return false, fmt.Errorf("assign: %w", err)
@@ -245,23 +248,12 @@ func (p *participant) act(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// hesitate keeps a master busy when it is notified of the first of several tasks, for as long as the scenario holds: in
-// a lockstep run until the client has submitted all, so that it finds them in one listing.
-func (p *participant) hesitate(ctx context.Context) error {
-	if !p.hesitates || p.master == nil {
-		return nil
-	}
-	return p.env.Hold(ctx, nil)
-}
-
+// A master leaves its znode to the end of its session.
 func (p *participant) Leave(ctx context.Context) error {
 	var err error
 	if p.client != nil {
 		p.env.Record(Withdrawn, 0)
 		err = p.client.Finish(ctx)
-	}
-	if p.candidate != nil {
-		err = errors.Join(err, p.candidate.Resign(ctx))
 	}
 	if err = errors.Join(err, p.worker.Close(ctx)); errors.Is(err, session.ErrSessionLost) {
 		return nil

@@ -192,7 +192,7 @@ func (f *flaky) Get(string) ([]byte, *zk.Stat, error) {
 // A watch that was set before an outage is not waited for.
 func TestNoWatchIsTrustedAcrossAnOutage(t *testing.T) {
 	f := &flaky{monitor: session.NewMonitor(time.Hour)}
-	g := NewDiffCache(session.NewMonitoredSession(f, f.monitor), "/group")
+	g := DiffCache(session.NewMonitoredSession(f, f.monitor), "/group")
 	for range 2 {
 		if view, err := g.View(t.Context()); err != nil || len(view) != 1 {
 			t.Fatalf("view %v, %v", view, err)

@@ -1,11 +1,8 @@
 package membership
 
 import (
-	"context"
-
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
-	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // RelistAndReread is the group whose clients list it and read every member again whenever it changes.
@@ -31,28 +28,7 @@ import (
 //
 // Source: ours: an application that treats all notifications alike does this. The group of ephemeral znodes comes from
 // the recipes page (Group Membership), which says nothing of how members learn of each other's data.
-type RelistAndReread struct{ group }
-
-// NewRelistAndReread returns one client's view of the group below dir, an existing znode.
-func NewRelistAndReread(s *session.Session, dir string) *RelistAndReread {
-	g := &RelistAndReread{}
-	g.init(s, dir, g.reread)
-	return g
-}
-
-func (g *RelistAndReread) reread(ctx context.Context, members []tickets.Ticket) (View, error) {
-	view := make(View, 0, len(members))
-	for _, listed := range members {
-		m, there, err := g.get(ctx, listed)
-		if err != nil {
-			return nil, err
-		}
-		if there {
-			view = append(view, m)
-		}
-	}
-	return view, nil
-}
+func RelistAndReread(s *session.Session, dir string) *Group { return newGroup(s, dir, false) }
 
 func relistAndRereadVariant() variants.Variant {
 	return variants.Variant{
@@ -62,7 +38,7 @@ func relistAndRereadVariant() variants.Variant {
 		BadAt:    "groups of more than a few: each change of N members makes N clients read N znodes",
 		Lockstep: cost("2N²+2"),
 		Free:     cost("2N²+N+1"),
-		Join:     join(NewRelistAndReread),
+		Join:     join(RelistAndReread),
 	}
 }
 

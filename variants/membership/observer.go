@@ -242,14 +242,12 @@ func (r *roll) over(member int64, by int) bool {
 func (r *roll) reportOversight(member int64, client int) {
 	overlooked := r.members[member].overlooked
 	o, found := overlooked[client]
-	_, own := unstamp(member)
-	switch {
+	delete(overlooked, client)
+	switch _, own := unstamp(member); {
 	case found && own == client:
 		r.out.Breach(o.view, "client %d does not see itself", client)
-		delete(overlooked, client)
 	case found:
 		r.out.Breach(o.view, "client %d does not see %s, who had joined before %s", client, describe(member), describe(o.newest))
-		delete(overlooked, client)
 	}
 }
 

@@ -1,11 +1,8 @@
 package membership
 
 import (
-	"context"
-
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
-	"github.com/zkbench/zkbench/variants/tickets"
 )
 
 // DiffCache is the group whose clients remember its members, and read only those that are new.
@@ -38,35 +35,7 @@ import (
 //
 // Source: as written, but with the members' data and with a GUID in the name: Junqueira and Reed, ZooKeeper, chapter 4 (Master
 // Waits for Changes to the List of Workers, ChildrenCache), where the master remembers the last list to see who has gone.
-type DiffCache struct{ group }
-
-// NewDiffCache returns one client's view of the group below dir, an existing znode.
-func NewDiffCache(s *session.Session, dir string) *DiffCache {
-	g := &DiffCache{}
-	g.init(s, dir, g.readNew)
-	return g
-}
-
-func (g *DiffCache) readNew(ctx context.Context, members []tickets.Ticket) (View, error) {
-	known := make(map[string]Member, len(g.view))
-	for _, m := range g.view {
-		known[m.Name] = m
-	}
-	view := make(View, 0, len(members))
-	for _, listed := range members {
-		m, there := known[listed.Name]
-		if !there {
-			var err error
-			if m, there, err = g.get(ctx, listed); err != nil {
-				return nil, err
-			}
-		}
-		if there {
-			view = append(view, m)
-		}
-	}
-	return view, nil
-}
+func DiffCache(s *session.Session, dir string) *Group { return newGroup(s, dir, true) }
 
 func diffCacheVariant() variants.Variant {
 	both := cost("3N+1")
@@ -77,6 +46,6 @@ func diffCacheVariant() variants.Variant {
 		BadAt:    "groups of thousands that change often: each change still makes every client list them all",
 		Lockstep: both,
 		Free:     both,
-		Join:     join(NewDiffCache),
+		Join:     join(DiffCache),
 	}
 }

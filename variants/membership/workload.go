@@ -61,7 +61,7 @@ func unstamp(value int64) (round int64, client int) {
 // participant is one member. In each round the members leave in turn, one at a time, stay away for a while, and join
 // again, as when a service is restarted host by host; all others follow.
 type participant struct {
-	group Group
+	group *Group
 	env   variants.Env
 	round int64
 	view  View
@@ -74,7 +74,7 @@ var (
 )
 
 // In join, each client is a member from the beginning, of round 0.
-func join[G Group](open func(s *session.Session, dir string) G) variants.JoinFunc {
+func join(open func(s *session.Session, dir string) *Group) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		p := &participant{group: open(env.Session, env.Root), env: env, seen: slices.Repeat([]int64{-1}, env.Clients)}
 		env.Record(enrolled, int64(env.Clients))

@@ -24,7 +24,7 @@ type sequential struct {
 func (s *sequential) init(sess *session.Session, dir string, reader func(mine revocation.Znode) revocation.RequestReader) {
 	s.Line = tickets.New(sess, dir, marker)
 	s.await, s.reader = s.awaitTurn, reader
-	s.Exclusive = session.NewExclusive(sess, session.ErrHeld, s.acquire, s.release)
+	s.Exclusive = session.NewExclusive(sess, s.acquire, s.release)
 }
 
 func (s *sequential) acquire(ctx context.Context) (granted session.Grant, err error) {

@@ -70,7 +70,7 @@ type turn func(ctx context.Context, mine contender) (*revocation.Listening, erro
 func (s *sequential) init(sess *session.Session, dir string, turn turn) {
 	s.Line = tickets.New(sess, dir, readMarker)
 	s.turn, s.leave = turn, s.Leave
-	s.exclusive = session.NewExclusive(sess, session.ErrHeld, nil, func(ctx context.Context) error {
+	s.exclusive = session.NewExclusive(sess, nil, func(ctx context.Context) error {
 		s.listening.Stop()
 		return s.leave(ctx, s.mine.Ticket)
 	})

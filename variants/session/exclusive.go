@@ -37,7 +37,6 @@ var ErrHeld = errors.New("this client holds it already")
 // Exclusive is a [Lock] that is made of a variant's two steps.
 type Exclusive struct {
 	session *Session
-	already error
 	take    func(context.Context) (Grant, error)
 	give    func(context.Context) error
 	held    bool // belongs to the operation that runs
@@ -46,11 +45,9 @@ type Exclusive struct {
 
 // NewExclusive returns an Exclusive that is not held. Its operations do not wait for those of other objects on the session. take
 // waits for it and withdraws when it fails; it may be nil if only AcquireBy is used. give gives it up and is called only while it is
-// held. already is the error of an Acquire by a client that holds it.
-func NewExclusive(
-	session *Session, already error, take func(context.Context) (Grant, error), give func(context.Context) error,
-) *Exclusive {
-	return &Exclusive{session: session.Fork(), already: already, take: take, give: give}
+// held.
+func NewExclusive(session *Session, take func(context.Context) (Grant, error), give func(context.Context) error) *Exclusive {
+	return &Exclusive{session: session.Fork(), take: take, give: give}
 }
 
 // Acquire implements [Lock].
@@ -72,7 +69,7 @@ func (e *Exclusive) Release(ctx context.Context) error { return e.session.Do(ctx
 // created its znode.
 func (e *Exclusive) acquire(ctx context.Context, take func(context.Context) (Grant, error)) (Grant, error) {
 	if e.held {
-		return Grant{}, e.already
+		return Grant{}, ErrHeld
 	}
 	grant, err := take(ctx)
 	if err != nil {

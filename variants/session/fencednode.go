@@ -23,7 +23,7 @@ type FencedNode struct {
 // does, such as [FencedNode.Win].
 func (n FencedNode) Exclusive(ctx context.Context, win func(context.Context) (token int64, err error)) (*Exclusive, error) {
 	var token int64
-	return NewExclusive(n.Session, ErrHeld, func(ctx context.Context) (granted Grant, err error) {
+	return NewExclusive(n.Session, func(ctx context.Context) (granted Grant, err error) {
 		if token, err = win(ctx); err != nil {
 			return granted, err
 		}

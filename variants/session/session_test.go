@@ -179,11 +179,11 @@ func TestAbandonedOperationIsUndone(t *testing.T) {
 
 // A hold is given up once, a holder cannot acquire again, and a lost session does not get a grant.
 func TestExclusive(t *testing.T) {
-	already, broken := errors.New("already"), errors.New("broken")
+	broken := errors.New("broken")
 	lost := make(chan struct{})
 	given := 0
 	var giveErr error
-	e := session.NewExclusive(session.NewSession(nil, lost), already, func(context.Context) (session.Grant, error) { return session.Grant{}, nil },
+	e := session.NewExclusive(session.NewSession(nil, lost), func(context.Context) (session.Grant, error) { return session.Grant{}, nil },
 		func(context.Context) error { given++; return giveErr })
 	release := func(err error, want error, wantGiven int) {
 		t.Helper()
@@ -200,9 +200,9 @@ func TestExclusive(t *testing.T) {
 	}
 	release(nil, nil, 0) // not held
 	acquire(nil)
-	acquire(already)
+	acquire(session.ErrHeld)
 	release(broken, broken, 1)
-	acquire(already) // it is held still
+	acquire(session.ErrHeld) // it is held still
 	release(session.ErrSessionLost, session.ErrSessionLost, 2)
 	release(nil, nil, 2)
 	close(lost)
@@ -216,7 +216,7 @@ func TestReleaseAfterALostReply(t *testing.T) {
 		lost := make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
 		gives := []error{context.Canceled, session.ErrSessionLost}
-		e := session.NewExclusive(session.NewSession(nil, lost), nil, func(context.Context) (session.Grant, error) { return session.Grant{}, nil }, func(context.Context) error {
+		e := session.NewExclusive(session.NewSession(nil, lost), func(context.Context) (session.Grant, error) { return session.Grant{}, nil }, func(context.Context) error {
 			cancel()
 			err := gives[0]
 			gives = gives[1:]
@@ -240,8 +240,8 @@ func TestTwoExclusivesOnOneSession(t *testing.T) {
 	s := session.NewSession(nil, nil)
 	waiting, over := make(chan struct{}), make(chan struct{})
 	give := func(context.Context) error { return nil }
-	first := session.NewExclusive(s, nil, func(context.Context) (session.Grant, error) { close(waiting); <-over; return session.Grant{}, nil }, give)
-	second := session.NewExclusive(s, nil, func(context.Context) (session.Grant, error) { return session.Grant{}, nil }, give)
+	first := session.NewExclusive(s, func(context.Context) (session.Grant, error) { close(waiting); <-over; return session.Grant{}, nil }, give)
+	second := session.NewExclusive(s, func(context.Context) (session.Grant, error) { return session.Grant{}, nil }, give)
 	acquired := make(chan error)
 	go func() { acquired <- errors.Join(errOf(first.Acquire(t.Context())), first.Release(t.Context())) }()
 	<-waiting

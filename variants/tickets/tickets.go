@@ -184,7 +184,7 @@ type Place interface {
 // the fencing token.
 func NewExclusive(s *session.Session, l Place, wait func(context.Context, Ticket) error) *session.Exclusive {
 	var mine Ticket
-	return session.NewExclusive(s, session.ErrHeld, func(ctx context.Context) (granted session.Grant, err error) {
+	return session.NewExclusive(s, func(ctx context.Context) (granted session.Grant, err error) {
 		if mine, err = l.Take(ctx, wait); err != nil {
 			return granted, err
 		}

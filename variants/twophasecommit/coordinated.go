@@ -3,6 +3,8 @@ package twophasecommit
 import (
 	"context"
 	"errors"
+	"fmt"
+	"path"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
@@ -14,18 +16,28 @@ import (
 // sites vote in.
 type coordinated struct {
 	site
-	ballots
-	watch   *session.Watch // on the transaction, at sites other than the coordinator
-	verdict Decision       // at the coordinator: the outcome that it writes, and no longer changes
+	ephemeral bool           // the sites vote in their own znodes, as in [CoordinatorEphemeral]
+	watch     *session.Watch // on the transaction, at sites other than the coordinator
+	verdict   Decision       // at the coordinator: the outcome that it writes, and no longer changes
 }
 
-// ballots describe the znodes that the sites vote in.
-type ballots struct {
-	children []string                           // below the transaction, made with it
-	path     func(round int64, site int) string // of a site's ballot
-	prefix   func(round int64) string           // the beginning of a vote in this round
-	missing  func() (Decision, error)           // how the vote of a site counts if its ballot is missing
-	gone     error                              // returned if the site's own ballot is missing
+func (c *coordinated) ballot(round int64, site int) string {
+	if c.ephemeral {
+		return c.member(site)
+	}
+	return c.site.ballot(round, site)
+}
+
+func (c *coordinated) member(site int) string {
+	return path.Join(c.group.Dir, fmt.Sprintf("site-%d", site))
+}
+
+// prefix returns the beginning of each vote in a round.
+func (c *coordinated) prefix(round int64) string {
+	if c.ephemeral {
+		return fmt.Sprintf("%d ", round)
+	}
+	return ""
 }
 
 func (c *coordinated) begin(int64) { c.watch, c.verdict = nil, "" }
@@ -33,25 +45,31 @@ func (c *coordinated) begin(int64) { c.watch, c.verdict = nil, "" }
 // prepare opens the transaction, or waits for it. The watch that it sets is for the outcome.
 func (c *coordinated) prepare(ctx context.Context, t *Transaction) error {
 	if c.coordinates() {
-		return c.open(ctx, t, c.children, t.Round-1)
+		ballots := slots(1, c.group.Sites)
+		if c.ephemeral {
+			ballots = nil
+		}
+		return c.open(ctx, t, ballots, t.Round-1)
 	}
 	return c.await(ctx, func(tx string) error {
 		query, stat, watch, err := c.session.GetW(ctx, tx)
 		if err == nil && stat.Version > 0 {
-			return ErrDecided // the outcome was read in place of the query
+			return session.Attempted("read "+tx, ErrDecided) // the outcome was read in place of the query
 		}
 		t.Query, c.watch = query, watch
-		return err
+		return session.Attempted("read "+tx, err)
 	})
 }
 
 // resume returns the outcome of a transaction, or prepares it if there is none.
 func (c *coordinated) resume(ctx context.Context, t *Transaction) (Decision, error) {
-	read := c.readW
-	if c.coordinates() {
-		read = c.read
+	var r reading
+	var err error
+	if tx := c.transaction(t.Round); c.coordinates() {
+		r, err = c.read(ctx, tx)
+	} else {
+		r, err = c.observe(ctx, tx, &c.watch)
 	}
-	r, err := read(ctx, c.transaction(t.Round))
 	if err != nil || r.written {
 		return Decision(r.data), err
 	}
@@ -59,15 +77,9 @@ func (c *coordinated) resume(ctx context.Context, t *Transaction) (Decision, err
 	if c.coordinates() {
 		return "", nil // no site knows an outcome, so that it may collect the votes again
 	}
-	c.watch = r.watch
-	c.vote, err = c.recall(ctx, t.Round)
-	return "", err
-}
-
-func (c *coordinated) recall(ctx context.Context, round int64) (Decision, error) {
-	r, err := c.read(ctx, c.path(round, c.group.Site))
-	if text, ours := strings.CutPrefix(r.data, c.prefix(round)); ours && err == nil {
-		return Decision(text), nil
+	r, err = c.read(ctx, c.ballot(t.Round, c.group.Site))
+	if vote, ours := strings.CutPrefix(r.data, c.prefix(t.Round)); ours {
+		c.vote = Decision(vote)
 	}
 	return "", err
 }
@@ -82,18 +94,7 @@ func (c *coordinated) decide(ctx context.Context) (Decision, error) {
 	}
 	tx := c.transaction(round)
 	for {
-		if c.watch == nil {
-			r, err := c.readW(ctx, tx)
-			if err != nil || r.written {
-				return Decision(r.data), withdrawn(err)
-			}
-			c.watch = r.watch
-		}
-		if err := c.session.Await(ctx, c.watch); err != nil {
-			return "", err
-		}
-		c.watch = nil
-		r, err := c.read(ctx, tx)
+		r, err := c.observe(ctx, tx, &c.watch)
 		if err != nil || r.written {
 			return Decision(r.data), withdrawn(err)
 		}
@@ -102,11 +103,11 @@ func (c *coordinated) decide(ctx context.Context) (Decision, error) {
 
 // cast writes this site's vote. A later call may write it again: the vote stays the same.
 func (c *coordinated) cast(ctx context.Context, round int64) error {
-	err := c.write(ctx, c.path(round, c.group.Site), c.prefix(round)+string(c.vote))
-	if errors.Is(err, zk.ErrNoNode) {
-		return c.gone
+	err := c.write(ctx, c.ballot(round, c.group.Site), c.prefix(round)+string(c.vote))
+	if c.ephemeral && errors.Is(err, zk.ErrNoNode) {
+		return session.ErrSessionLost
 	}
-	return err
+	return withdrawn(err)
 }
 
 // conclude collects the votes and writes the outcome. Once it has begun to write, it never collects again: a site whose
@@ -140,32 +141,20 @@ func (c *coordinated) announce(ctx context.Context) (Decision, error) {
 	return c.verdict, withdrawn(session.Attempted("write "+tx, err))
 }
 
+// voteOf waits for the vote of a site. With ephemeral ballots, a site whose ballot is gone is dead.
 func (c *coordinated) voteOf(ctx context.Context, other int) (Decision, error) {
-	ballot := c.path(c.current.Round, other)
+	var watch *session.Watch
+	round := c.current.Round
 	for {
-		r, err := c.readW(ctx, ballot)
-		if vote, known, err := c.count(r, err); err != nil || known {
-			return vote, err
-		}
-		if err := c.session.Await(ctx, r.watch); err != nil {
-			return "", err
-		}
-		r, err = c.read(ctx, ballot)
-		if vote, known, err := c.count(r, err); err != nil || known {
-			return vote, err
+		r, err := c.observe(ctx, c.ballot(round, other), &watch)
+		vote, ours := strings.CutPrefix(r.data, c.prefix(round))
+		switch {
+		case c.ephemeral && errors.Is(err, zk.ErrNoNode):
+			return Abort, nil
+		case err != nil:
+			return "", withdrawn(err)
+		case ours && vote != "":
+			return Decision(vote), nil
 		}
 	}
-}
-
-// count returns the vote in a ballot; known is false if there is none in this round yet.
-func (c *coordinated) count(r reading, err error) (vote Decision, known bool, _ error) {
-	if errors.Is(err, zk.ErrNoNode) {
-		vote, err := c.missing()
-		return vote, true, err
-	}
-	if err != nil {
-		return "", false, err
-	}
-	text, ours := strings.CutPrefix(r.data, c.prefix(c.current.Round))
-	return Decision(text), ours && text != "", nil
 }

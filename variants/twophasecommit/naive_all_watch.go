@@ -2,9 +2,9 @@ package twophasecommit
 
 import (
 	"context"
-	"fmt"
-	"path"
 	"slices"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
@@ -43,23 +43,25 @@ import (
 // recipes page, Two-phased Commit, first form.
 type AllWatch struct {
 	site
-	own     bool // each site watches its own vote, too
-	votes   []Decision
-	watches []*session.Watch
+	separate bool // the coordinator creates each znode by itself, and each site watches its own vote, too: see [SeparateWrites]
+	early    bool // the first vote to abort decides: see [EarlyAbort]
+	votes    []Decision
+	watches  []*session.Watch // on the votes that are missing
+	complete int64            // the last transaction in which this site knows that all have voted; -1 for none
 }
 
 // NewAllWatch returns one site of a group.
 func NewAllWatch(sess *session.Session, group Group) *AllWatch {
-	s := &AllWatch{}
+	s := &AllWatch{complete: -1}
 	s.site = newSite(sess, group, s)
 	return s
 }
 
-func (s *AllWatch) ballot(round int64, site int) string {
-	return path.Join(s.transaction(round), slot(site))
-}
-
-func (s *AllWatch) begin(int64) {
+// begin also notes whether the last transaction was complete.
+func (s *AllWatch) begin(round int64) {
+	if len(s.votes) > 0 && !slices.Contains(s.votes, "") {
+		s.complete = round - 1
+	}
 	s.votes, s.watches = make([]Decision, s.group.Sites), make([]*session.Watch, s.group.Sites)
 }
 
@@ -72,77 +74,98 @@ func (s *AllWatch) prepare(ctx context.Context, t *Transaction) error {
 
 func (s *AllWatch) watchOthers(ctx context.Context) error {
 	for other := range s.votes {
-		if other == s.group.Site && !s.own || s.votes[other] != "" || s.watches[other] != nil {
+		if other == s.group.Site && !s.separate || s.votes[other] != "" || s.watches[other] != nil {
 			continue
 		}
-		if err := s.watch(ctx, other); err != nil {
+		if err := s.look(ctx, other); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// look reads the vote of a site with a watch, or when the watch on it has fired.
+func (s *AllWatch) look(ctx context.Context, other int) error {
+	r, err := s.observe(ctx, s.ballot(s.current.Round, other), &s.watches[other])
+	if err != nil {
+		return withdrawn(err)
+	}
+	if s.votes[other] = Decision(r.data); r.data != "" {
+		s.watches[other] = nil
+	}
+	return nil
+}
+
 // resume finds out the outcome of a transaction, which all votes together show, or prepares it. This site's own vote is
-// still there, too.
+// still there, too. With separate writes, a transaction without a query is treated as gone: Prepare opens it, or waits for it.
 func (s *AllWatch) resume(ctx context.Context, t *Transaction) (Decision, error) {
-	query, _, err := s.session.Get(ctx, s.transaction(t.Round))
+	r, err := s.read(ctx, s.transaction(t.Round))
+	if err == nil && s.separate && !r.written {
+		err = zk.ErrNoNode
+	}
 	if err != nil {
 		return "", err
 	}
-	t.Query = query
+	t.Query = []byte(r.data)
 	own, err := s.read(ctx, s.ballot(t.Round, s.group.Site))
 	if err != nil {
 		return "", err
 	}
 	s.vote = Decision(own.data)
 	s.votes[s.group.Site] = s.vote
-	if err := s.watchOthers(ctx); err != nil || slices.Contains(s.votes, "") {
+	if err := s.watchOthers(ctx); err != nil {
 		return "", err
 	}
-	return s.counted(), nil
+	return s.known(), nil
 }
 
-func (s *AllWatch) counted() Decision {
-	if slices.ContainsFunc(s.votes, func(vote Decision) bool { return vote != Commit }) {
+// known returns the outcome, if it follows from the votes that are known.
+func (s *AllWatch) known() Decision {
+	switch {
+	case s.early && slices.Contains(s.votes, Abort):
 		return Abort
+	case slices.Contains(s.votes, ""):
+		return ""
+	case slices.ContainsFunc(s.votes, func(vote Decision) bool { return vote != Commit }):
+		return Abort
+	default:
+		return Commit
 	}
-	return Commit
 }
 
 func (s *AllWatch) receive(ctx context.Context, t *Transaction) error {
-	if s.coordinates() {
-		return s.open(ctx, t, slots(0, s.group.Sites), t.Round-1)
+	if !s.coordinates() {
+		return s.await(ctx, func(tx string) error { return s.readQuery(ctx, t, tx) })
 	}
-	return s.await(ctx, func(tx string) error {
-		query, _, err := s.session.Get(ctx, tx)
-		t.Query = query
-		return err
-	})
-}
-
-func (s *AllWatch) watch(ctx context.Context, other int) error {
-	r, err := s.readW(ctx, s.ballot(s.current.Round, other))
-	if err != nil {
-		return withdrawn(err)
+	if s.opened < t.Round { // not tried yet
+		if err := s.lookBack(ctx, t.Round-2); err != nil {
+			return err
+		}
 	}
-	if s.votes[other] = Decision(r.data); r.data == "" {
-		s.watches[other] = r.watch
+	if s.separate {
+		return s.openInSteps(ctx, t)
 	}
-	return nil
+	return s.open(ctx, t, slots(0, s.group.Sites), s.complete)
 }
 
 func (s *AllWatch) decide(ctx context.Context) (Decision, error) {
 	if err := s.cast(ctx); err != nil {
 		return "", err
 	}
-	for other := range s.votes {
-		for s.votes[other] == "" {
-			if err := s.awaitVote(ctx, other); err != nil {
-				return "", err
-			}
+	for s.known() == "" {
+		if err := s.awaitVotes(ctx); err != nil {
+			return "", err
 		}
 	}
-	return s.counted(), nil
+	return s.known(), nil
+}
+
+// awaitVotes waits for the vote of the first site whose vote is missing.
+func (s *AllWatch) awaitVotes(ctx context.Context) error {
+	if s.early {
+		return s.awaitAnyVote(ctx)
+	}
+	return s.look(ctx, slices.Index(s.votes, ""))
 }
 
 func (s *AllWatch) cast(ctx context.Context) error {
@@ -153,36 +176,10 @@ func (s *AllWatch) cast(ctx context.Context) error {
 	if err := s.write(ctx, s.ballot(s.current.Round, own), string(s.vote)); err != nil {
 		return withdrawn(err)
 	}
-	if !s.own {
+	if !s.separate {
 		s.votes[own] = s.vote
 	}
 	return nil
-}
-
-func (s *AllWatch) awaitVote(ctx context.Context, other int) error {
-	if s.watches[other] == nil {
-		return s.watch(ctx, other)
-	}
-	if err := s.session.Await(ctx, s.watches[other]); err != nil {
-		return err
-	}
-	s.watches[other] = nil
-	r, err := s.read(ctx, s.ballot(s.current.Round, other))
-	if err != nil {
-		return withdrawn(err)
-	}
-	s.votes[other] = Decision(r.data)
-	return nil
-}
-
-func slot(site int) string { return fmt.Sprintf("s-%d", site) }
-
-func slots(first, sites int) []string {
-	var names []string
-	for site := first; site < sites; site++ {
-		names = append(names, slot(site))
-	}
-	return names
 }
 
 func allWatchVariant() variants.Variant {
@@ -198,7 +195,7 @@ func allWatchVariant() variants.Variant {
 			Requests: "(2N²+2N-2)/N", Writes: "(N+1)/N", FailedWrites: "0",
 			Notifications: "(N-1)(N+1)/N", HerdMax: "(N-1)(N+4)/2",
 		},
-		Join: join(func(_ context.Context, s *session.Session, g Group) (Site, error) { return NewAllWatch(s, g), nil }),
+		Join: joinAs(NewAllWatch),
 	}
 }
 

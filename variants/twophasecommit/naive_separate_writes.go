@@ -50,45 +50,15 @@ import (
 //
 // Source: as written, but with the deletion of old transactions, of which the page says nothing: ZooKeeper recipes page, Two-phased
 // Commit, first form, with the transaction propagated through its znode.
-type SeparateWrites struct{ AllWatch }
-
-// NewSeparateWrites returns one site of a group.
-func NewSeparateWrites(sess *session.Session, group Group) *SeparateWrites {
-	s := &SeparateWrites{}
-	s.site = newSite(sess, group, s)
-	s.own = true
+func SeparateWrites(sess *session.Session, group Group) *AllWatch {
+	s := NewAllWatch(sess, group)
+	s.separate = true
 	return s
-}
-
-func (s *SeparateWrites) prepare(ctx context.Context, t *Transaction) error {
-	var err error
-	if s.coordinates() {
-		err = s.openInSteps(ctx, t)
-	} else {
-		err = s.await(ctx, func(tx string) error { return s.readQuery(ctx, t, tx) })
-	}
-	if err != nil {
-		return err
-	}
-	return s.watchOthers(ctx)
-}
-
-// resume prepares a transaction only if its query is written. Otherwise the transaction is treated as gone: Prepare opens
-// it, or waits for it.
-func (s *SeparateWrites) resume(ctx context.Context, t *Transaction) (Decision, error) {
-	r, err := s.read(ctx, s.transaction(t.Round))
-	if err == nil && !r.written {
-		err = zk.ErrNoNode
-	}
-	if err != nil {
-		return "", err
-	}
-	return s.AllWatch.resume(ctx, t)
 }
 
 // openInSteps creates a transaction and the znodes below it, and then writes the query. Each step may have been taken by an
 // earlier attempt, or by an earlier process of the coordinator.
-func (s *SeparateWrites) openInSteps(ctx context.Context, t *Transaction) error {
+func (s *AllWatch) openInSteps(ctx context.Context, t *Transaction) error {
 	tx := s.transaction(t.Round)
 	tried := s.opened == t.Round
 	s.opened = t.Round
@@ -110,13 +80,10 @@ func (s *SeparateWrites) openInSteps(ctx context.Context, t *Transaction) error 
 
 // propagate writes the query and deletes the transaction before the last. If the query is written, an attempt whose outcome was
 // unknown has done both.
-func (s *SeparateWrites) propagate(ctx context.Context, t *Transaction, tx string) error {
-	ops := []any{&zk.SetDataRequest{Path: tx, Data: t.Query, Version: 0}}
-	oldest := s.oldest
-	for ; oldest < min(t.Round-1, s.oldest+deletedAtOnce); oldest++ {
-		ops = append(ops, s.deletions(oldest, slots(0, s.group.Sites))...)
-	}
-	_, _, err := s.session.Multi(ctx, ops...)
+func (s *AllWatch) propagate(ctx context.Context, t *Transaction, tx string) error {
+	deletions, oldest := s.deletions(s.complete, slots(0, s.group.Sites))
+	query := &zk.SetDataRequest{Path: tx, Data: t.Query, Version: 0}
+	_, _, err := s.session.Multi(ctx, append([]any{query}, deletions...)...)
 	if errors.Is(err, zk.ErrBadVersion) {
 		var r reading
 		r, err = s.read(ctx, tx)
@@ -128,15 +95,12 @@ func (s *SeparateWrites) propagate(ctx context.Context, t *Transaction, tx strin
 	return session.Attempted("open "+tx, err)
 }
 
-func (s *SeparateWrites) readQuery(ctx context.Context, t *Transaction, tx string) error {
+// readQuery reads the query of a transaction. With separate writes, it waits until that is written.
+func (s *AllWatch) readQuery(ctx context.Context, t *Transaction, tx string) error {
 	r, err := s.read(ctx, tx)
-	for ; err == nil && !r.written; r, err = s.read(ctx, tx) {
-		if r, err = s.readW(ctx, tx); err != nil || r.written {
-			break
-		}
-		if err := s.session.Await(ctx, r.watch); err != nil {
-			return err
-		}
+	var watch *session.Watch
+	for s.separate && err == nil && !r.written {
+		r, err = s.observe(ctx, tx, &watch)
 	}
 	t.Query = []byte(r.data)
 	return err
@@ -155,8 +119,6 @@ func separateWritesVariant() variants.Variant {
 			Requests: "(2N²+7N-3)/N", Writes: "2(N+1)/N", FailedWrites: "0",
 			Notifications: "(N²+2N-2)/N", HerdMax: "max(N,(N-1)(N+4)/2)",
 		},
-		Join: join(func(_ context.Context, s *session.Session, g Group) (Site, error) {
-			return NewSeparateWrites(s, g), nil
-		}),
+		Join: joinAs(SeparateWrites),
 	}
 }

@@ -38,10 +38,6 @@ type decisions struct {
 	accounts map[int64]*account
 }
 
-func newDecisions(out variants.Findings) *decisions {
-	return &decisions{out: out, accounts: map[int64]*account{}, sites: map[int]*siteState{}}
-}
-
 func (d *decisions) Observe(e variants.Event) {
 	s := variants.StateOf(d.sites, e.Client)
 	switch e.Kind {
@@ -174,14 +170,7 @@ func (d *decisions) over(round int64) bool {
 	return true
 }
 
-func (a *account) refused() bool {
-	for _, vote := range a.votes {
-		if vote == Abort {
-			return true
-		}
-	}
-	return false
-}
+func (a *account) refused() bool { return slices.Contains(slices.Collect(maps.Values(a.votes)), Abort) }
 
 // groundless reports a transaction that was aborted before any site had voted to abort it, although none had failed meanwhile.
 func (d *decisions) groundless(round int64) {

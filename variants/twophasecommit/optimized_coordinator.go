@@ -1,9 +1,6 @@
 package twophasecommit
 
 import (
-	"context"
-	"path"
-
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
 )
@@ -43,19 +40,9 @@ import (
 //
 // Source: as written, but with one multi that creates the transaction, and without a znode for the coordinator's vote: ZooKeeper
 // recipes page, Two-phased Commit, first remedy.
-type Coordinator struct{ coordinated }
-
-// NewCoordinator returns one site of a group.
-func NewCoordinator(sess *session.Session, group Group) *Coordinator {
-	s := &Coordinator{}
+func Coordinator(sess *session.Session, group Group) Site {
+	s := &coordinated{}
 	s.site = newSite(sess, group, s)
-	s.ballots = ballots{
-		children: slots(1, group.Sites),
-		path:     func(round int64, site int) string { return path.Join(s.transaction(round), slot(site)) },
-		prefix:   func(int64) string { return "" },
-		missing:  func() (Decision, error) { return "", ErrWithdrawn },
-		gone:     ErrWithdrawn,
-	}
 	return s
 }
 
@@ -68,7 +55,7 @@ func coordinatorVariant() variants.Variant {
 		Forgoes:  []variants.Loss{variants.Blocked},
 		Lockstep: coordinatedSteps(),
 		Free:     coordinatedFree("2(N-1)"),
-		Join:     join(func(_ context.Context, s *session.Session, g Group) (Site, error) { return NewCoordinator(s, g), nil }),
+		Join:     joinAs(Coordinator),
 	}
 }
 

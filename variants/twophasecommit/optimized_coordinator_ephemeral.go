@@ -3,8 +3,6 @@ package twophasecommit
 import (
 	"context"
 	"errors"
-	"fmt"
-	"path"
 
 	"github.com/go-zookeeper/zk"
 
@@ -56,20 +54,11 @@ type CoordinatorEphemeral struct {
 func NewCoordinatorEphemeral(ctx context.Context, sess *session.Session, group Group) (*CoordinatorEphemeral, error) {
 	s := &CoordinatorEphemeral{}
 	s.site = newSite(sess, group, s)
-	s.ballots = ballots{
-		path:    func(_ int64, site int) string { return s.member(site) },
-		prefix:  func(round int64) string { return fmt.Sprintf("%d ", round) },
-		missing: func() (Decision, error) { return Abort, nil },
-		gone:    session.ErrSessionLost,
-	}
+	s.ephemeral = true
 	if s.coordinates() {
 		return s, nil
 	}
 	return s, s.enlist(ctx)
-}
-
-func (s *CoordinatorEphemeral) member(site int) string {
-	return path.Join(s.group.Dir, fmt.Sprintf("site-%d", site))
 }
 
 // enlist creates this site's znode. A site that joins again first waits until its former znode is gone, with its session.
@@ -104,6 +93,14 @@ func (s *CoordinatorEphemeral) create(ctx context.Context, own string) error {
 	return err
 }
 
+// Close also deletes the site's own znode.
+func (s *CoordinatorEphemeral) Close(ctx context.Context) error {
+	if s.coordinates() {
+		return s.site.Close(ctx)
+	}
+	return s.session.Do(ctx, s.withdraw, nil)
+}
+
 func (s *CoordinatorEphemeral) withdraw(ctx context.Context) error {
 	if !s.joined {
 		return nil
@@ -124,8 +121,6 @@ func coordinatorEphemeralVariant() variants.Variant {
 		Forgoes:  []variants.Loss{variants.Blocked},
 		Lockstep: coordinatedSteps(),
 		Free:     coordinatedFree("N-1"),
-		Join: join(func(ctx context.Context, s *session.Session, g Group) (Site, error) {
-			return NewCoordinatorEphemeral(ctx, s, g)
-		}),
+		Join:     join(NewCoordinatorEphemeral),
 	}
 }

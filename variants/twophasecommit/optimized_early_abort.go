@@ -2,7 +2,6 @@ package twophasecommit
 
 import (
 	"context"
-	"slices"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
@@ -55,42 +54,14 @@ import (
 //
 // Source: as written, but with one multi that creates the transaction, and without a watch of a site on its own vote: ZooKeeper
 // recipes page, Two-phased Commit, first form, its last sentence.
-type EarlyAbort struct {
-	AllWatch
-	complete int64 // at the coordinator: the last transaction in which it knows that all sites have voted; -1 for none
-}
-
-// NewEarlyAbort returns one site of a group.
-func NewEarlyAbort(sess *session.Session, group Group) *EarlyAbort {
-	s := &EarlyAbort{complete: -1}
-	s.site = newSite(sess, group, s)
+func EarlyAbort(sess *session.Session, group Group) *AllWatch {
+	s := NewAllWatch(sess, group)
+	s.early = true
 	return s
 }
 
-// begin also notes whether the last transaction was complete.
-func (s *EarlyAbort) begin(round int64) {
-	if len(s.votes) > 0 && !slices.Contains(s.votes, "") {
-		s.complete = round - 1
-	}
-	s.AllWatch.begin(round)
-}
-
-func (s *EarlyAbort) prepare(ctx context.Context, t *Transaction) error {
-	if !s.coordinates() {
-		return s.AllWatch.prepare(ctx, t)
-	}
-	if s.opened < t.Round { // not tried yet
-		if err := s.lookBack(ctx, t.Round-2); err != nil {
-			return err
-		}
-	}
-	if err := s.open(ctx, t, slots(0, s.group.Sites), s.complete); err != nil {
-		return err
-	}
-	return s.watchOthers(ctx)
-}
-
-func (s *EarlyAbort) lookBack(ctx context.Context, round int64) error {
+// lookBack finds out whether all sites have voted in a transaction. That is known already unless an early abort has decided.
+func (s *AllWatch) lookBack(ctx context.Context, round int64) error {
 	if round <= s.complete {
 		return nil
 	}
@@ -103,38 +74,8 @@ func (s *EarlyAbort) lookBack(ctx context.Context, round int64) error {
 	return nil
 }
 
-func (s *EarlyAbort) resume(ctx context.Context, t *Transaction) (Decision, error) {
-	if _, err := s.AllWatch.resume(ctx, t); err != nil {
-		return "", err
-	}
-	return s.known(), nil
-}
-
-func (s *EarlyAbort) decide(ctx context.Context) (Decision, error) {
-	if err := s.cast(ctx); err != nil {
-		return "", err
-	}
-	for s.known() == "" {
-		if err := s.awaitVotes(ctx); err != nil {
-			return "", err
-		}
-	}
-	return s.known(), nil
-}
-
-func (s *EarlyAbort) known() Decision {
-	switch {
-	case slices.Contains(s.votes, Abort):
-		return Abort
-	case slices.Contains(s.votes, ""):
-		return ""
-	default:
-		return s.counted()
-	}
-}
-
-// awaitVotes waits until another site has voted, and reads the votes that have come until one decides.
-func (s *EarlyAbort) awaitVotes(ctx context.Context) error {
+// awaitAnyVote waits until another site has voted, and reads the votes that have come until one decides.
+func (s *AllWatch) awaitAnyVote(ctx context.Context) error {
 	if err := s.watchOthers(ctx); err != nil || s.known() != "" {
 		return err
 	}
@@ -145,7 +86,7 @@ func (s *EarlyAbort) awaitVotes(ctx context.Context) error {
 		if !watch.Fired() {
 			continue
 		}
-		if err := s.awaitVote(ctx, other); err != nil || s.known() != "" {
+		if err := s.look(ctx, other); err != nil || s.known() != "" {
 			return err
 		}
 	}
@@ -165,6 +106,6 @@ func earlyAbortVariant() variants.Variant {
 			Requests: "(2N²+3N-3)/N", Writes: "(N+1)/N", FailedWrites: "0",
 			Notifications: "(N-1)(N+1)/N", HerdMax: "(N-1)(N+3)",
 		},
-		Join: join(func(_ context.Context, s *session.Session, g Group) (Site, error) { return NewEarlyAbort(s, g), nil }),
+		Join: joinAs(EarlyAbort),
 	}
 }

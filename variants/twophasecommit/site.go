@@ -41,11 +41,6 @@ type strategy interface {
 	decide(ctx context.Context) (Decision, error)
 }
 
-// withdrawer is a strategy in which a site has something to give up when it leaves.
-type withdrawer interface {
-	withdraw(ctx context.Context) error
-}
-
 func newSite(sess *session.Session, group Group, s strategy) site {
 	group.Dir = path.Clean(group.Dir)
 	return site{session: sess, group: group, opened: -1, strategy: s}
@@ -132,10 +127,9 @@ func (s *site) rounds(ctx context.Context) (first, last int64, err error) {
 	}
 	var rounds []int64
 	for _, name := range names {
-		if text, ok := strings.CutPrefix(name, transactionPrefix); ok {
-			if round, err := strconv.ParseInt(text, 10, 64); err == nil {
-				rounds = append(rounds, round)
-			}
+		text, ours := strings.CutPrefix(name, transactionPrefix)
+		if round, err := strconv.ParseInt(text, 10, 64); ours && err == nil {
+			rounds = append(rounds, round)
 		}
 	}
 	if len(rounds) == 0 {
@@ -163,15 +157,7 @@ func (s *site) Decide(ctx context.Context, vote Decision) (Decision, error) {
 	})
 }
 
-func (s *site) Close(ctx context.Context) error {
-	return s.session.Do(ctx, func(ctx context.Context) error {
-		var err error
-		if w, ok := s.strategy.(withdrawer); ok {
-			err = w.withdraw(ctx)
-		}
-		return errors.Join(err, s.clear(ctx))
-	}, nil)
-}
+func (s *site) Close(ctx context.Context) error { return s.session.Do(ctx, s.clear, nil) }
 
 // run runs op unless the session is lost. Nothing is undone if the caller leaves: the site remembers the steps that were
 // done, and the next call continues from there.
@@ -191,6 +177,21 @@ func (s *site) transaction(round int64) string {
 	return path.Join(s.group.Dir, transactionPrefix+strconv.FormatInt(round, 10))
 }
 
+// ballot returns the znode below a transaction in which a site votes.
+func (s *site) ballot(round int64, site int) string {
+	return path.Join(s.transaction(round), slot(site))
+}
+
+func slot(site int) string { return fmt.Sprintf("s-%d", site) }
+
+func slots(first, sites int) []string {
+	var names []string
+	for site := first; site < sites; site++ {
+		names = append(names, slot(site))
+	}
+	return names
+}
+
 // deletedAtOnce is how many transactions one multi deletes at most: more than it creates, so that fewer are left each
 // time.
 const deletedAtOnce = 2
@@ -205,13 +206,10 @@ func (s *site) open(ctx context.Context, t *Transaction, children []string, need
 	for _, child := range children {
 		ops = append(ops, &zk.CreateRequest{Path: path.Join(tx, child), Acl: session.WorldACL()})
 	}
-	oldest := s.oldest
-	for ; oldest < min(needed, s.oldest+deletedAtOnce); oldest++ {
-		ops = append(ops, s.deletions(oldest, children)...)
-	}
+	deletions, oldest := s.deletions(needed, children)
 	tried := s.opened == t.Round
 	s.opened = t.Round
-	_, repeated, err := s.session.Multi(ctx, ops...)
+	_, repeated, err := s.session.Multi(ctx, append(ops, deletions...)...)
 	switch {
 	case errors.Is(err, zk.ErrNodeExists) && !tried && !repeated && !s.group.Again:
 		s.opened-- // there is nothing of ours to clear
@@ -225,12 +223,16 @@ func (s *site) open(ctx context.Context, t *Transaction, children []string, need
 	return session.Attempted("open "+tx, err)
 }
 
-func (s *site) deletions(round int64, children []string) (ops []any) {
-	tx := s.transaction(round)
-	for _, child := range children {
-		ops = append(ops, &zk.DeleteRequest{Path: path.Join(tx, child), Version: -1})
+// deletions returns the operations that delete transactions before needed, and the first round that they leave.
+func (s *site) deletions(needed int64, children []string) (ops []any, oldest int64) {
+	for oldest = s.oldest; oldest < min(needed, s.oldest+deletedAtOnce); oldest++ {
+		tx := s.transaction(oldest)
+		for _, child := range children {
+			ops = append(ops, &zk.DeleteRequest{Path: path.Join(tx, child), Version: -1})
+		}
+		ops = append(ops, &zk.DeleteRequest{Path: tx, Version: -1})
 	}
-	return append(ops, &zk.DeleteRequest{Path: tx, Version: -1})
+	return ops, oldest
 }
 
 // await waits until the current transaction exists and can be read. The watch of an exists that finds it stays behind: it
@@ -239,7 +241,7 @@ func (s *site) await(ctx context.Context, read func(path string) error) error {
 	tx := s.transaction(s.current.Round)
 	for {
 		if err := read(tx); !errors.Is(err, zk.ErrNoNode) {
-			return session.Attempted("read "+tx, err)
+			return err
 		}
 		exists, _, watch, err := s.session.ExistsW(ctx, tx)
 		switch {
@@ -254,28 +256,37 @@ func (s *site) await(ctx context.Context, read func(path string) error) error {
 	}
 }
 
-// reading is the data of a znode, with a watch if one was asked for.
+// reading is the data of a znode.
 type reading struct {
 	data    string
 	written bool // since it was created
-	watch   *session.Watch
+}
+
+func newReading(path string, data []byte, stat *zk.Stat, err error) (reading, error) {
+	if err != nil {
+		return reading{}, session.Attempted("read "+path, err)
+	}
+	return reading{string(data), stat.Version > 0}, nil
 }
 
 // read reads a znode; zk.ErrNoNode if it does not exist.
 func (s *site) read(ctx context.Context, path string) (reading, error) {
 	data, stat, err := s.session.Get(ctx, path)
-	if err != nil {
-		return reading{}, session.Attempted("read "+path, err)
-	}
-	return reading{string(data), stat.Version > 0, nil}, nil
+	return newReading(path, data, stat, err)
 }
 
-func (s *site) readW(ctx context.Context, path string) (reading, error) {
-	data, stat, watch, err := s.session.GetW(ctx, path)
-	if err != nil {
-		return reading{}, session.Attempted("read "+path, err)
+// observe reads a znode: with a watch if none is set, and otherwise without one when the watch that is set has fired.
+func (s *site) observe(ctx context.Context, path string, watch **session.Watch) (reading, error) {
+	if *watch == nil {
+		data, stat, set, err := s.session.GetW(ctx, path)
+		*watch = set
+		return newReading(path, data, stat, err)
 	}
-	return reading{string(data), stat.Version > 0, watch}, nil
+	if err := s.session.Await(ctx, *watch); err != nil {
+		return reading{}, err
+	}
+	*watch = nil
+	return s.read(ctx, path)
 }
 
 // write writes to a znode, possibly twice if a reply is lost; zk.ErrNoNode if it does not exist.

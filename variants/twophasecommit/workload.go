@@ -81,7 +81,7 @@ const (
 	roleSite        = "site"
 )
 
-func join(open func(context.Context, *session.Session, Group) (Site, error)) variants.JoinFunc {
+func join[S Site](open func(context.Context, *session.Session, Group) (S, error)) variants.JoinFunc {
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		site, err := open(ctx, env.Session, Group{Dir: env.Root, Sites: env.Clients, Site: env.Index, Again: env.Life > 0})
 		if err != nil {
@@ -96,6 +96,11 @@ func join(open func(context.Context, *session.Session, Group) (Site, error)) var
 		env.Record(joined, int64(env.Clients))
 		return p, nil
 	}
+}
+
+// joinAs is join for a site that needs no request to join.
+func joinAs[S Site](open func(*session.Session, Group) S) variants.JoinFunc {
+	return join(func(_ context.Context, s *session.Session, g Group) (S, error) { return open(s, g), nil })
 }
 
 // resume finds the group's present round.
@@ -178,7 +183,7 @@ func newObserver(out variants.Findings) variants.Observer {
 		out.Between(phasePrepare, began, prepared),
 		out.Between(phaseHold, prepared, voted),
 		out.Between(phaseDecide, voted, decided),
-		newDecisions(out),
+		&decisions{out: out, accounts: map[int64]*account{}, sites: map[int]*siteState{}},
 		&blocking{out: out, down: map[int]bool{}, waits: map[int]*wait{}},
 	}
 }
