@@ -244,7 +244,7 @@ func (m *measurement) oracle(o observation) results.Oracle {
 	}
 	out := crossCheck(m.Ensemble.Owned(), o.begin, o.end)
 	if out.Checked && faults.OfServers(m.scenario.Faults) {
-		out.Checked, out.Why = false, "servers failed, and did with requests under way what no client can know"
+		out.Checked, out.Why = false, "servers failed: which of the requests under way took effect cannot be known"
 		out.ServerNotifications, out.ServerTransactions = 0, 0
 	}
 	return out
