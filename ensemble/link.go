@@ -125,24 +125,6 @@ func (l *Link) awaitEnd(ctx context.Context) error {
 	}
 }
 
-// Trap cuts one of several links at a request that has not been sent yet.
-type Trap struct {
-	*wire.Trap
-	links []*Link
-}
-
-// CutFirst cuts the link whose client is the first to send a request of a kind, see [wire.CutFirst].
-func CutFirst(links []*Link, op wire.Opcode, after bool) *Trap {
-	var ledgers []*wire.Ledger
-	for _, l := range links {
-		ledgers = append(ledgers, l.ledger)
-	}
-	return &Trap{wire.CutFirst(ledgers, op, after), links}
-}
-
-// Victim returns the link that was cut. It must not be called before the trap has fired.
-func (t *Trap) Victim() *Link { return t.links[t.Trap.Victim()] }
-
 // Expire ends the session at the servers by a second connection with the same id and password, which closes it. It returns
 // [ErrNoSession] if the session does not exist. The client's own connection ends first, so that its counts are exact. When Expire
 // returns, the client can connect again and learn of the end of its session. Servers close all connections while they elect a leader:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/scenarios/pool"
@@ -38,21 +37,17 @@ func caught(ctx context.Context, traps []*clientTrap) []*pool.Client {
 }
 
 type clientTrap struct {
-	*ensemble.Trap
-	clients map[*ensemble.Link]*pool.Client
+	*wire.Trap
+	clients []*pool.Client
 }
 
 func setTrap(o *occurrence, among []*pool.Client) *clientTrap {
-	t := &clientTrap{clients: map[*ensemble.Link]*pool.Client{}}
-	var links []*ensemble.Link
+	var ledgers []*wire.Ledger
 	for _, c := range among {
-		link := c.Present().Link
-		links = append(links, link)
-		t.clients[link] = c
+		ledgers = append(ledgers, c.Present().Ledger)
 	}
 	op, _ := wire.OpcodeNamed(o.Before + o.After)
-	t.Trap = ensemble.CutFirst(links, op, o.After != "")
-	return t
+	return &clientTrap{wire.CutFirst(ledgers, op, o.After != ""), among}
 }
 
 // await returns the client that the trap caught; nil if the trap has not fired when ctx ends.
