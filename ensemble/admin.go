@@ -108,10 +108,9 @@ func Probe(ctx context.Context, server Server) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	if counters, err := Monitor(ctx, server); err == nil {
-		if watches, ok := counters["zk_watch_count"]; ok {
-			s.Watches = watches
-		}
+	counters, _ := Monitor(ctx, server) // nil after an error
+	if watches, ok := counters["zk_watch_count"]; ok {
+		s.Watches = watches
 	}
 	return s, nil
 }

@@ -43,10 +43,8 @@ func (l *Link) Cut() {
 }
 
 func (l *Link) end() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.current != nil {
-		l.current.End()
+	if current := l.state().current; current != nil {
+		current.End()
 	}
 }
 

@@ -24,15 +24,26 @@ import (
 type Link struct {
 	ledger *wire.Ledger
 
-	mu      sync.Mutex
-	current *wire.Conn // nil before the first connection
-	server  Server     // of the current connection
-	servers []Server   // of the session
-	severed bool
+	mu sync.Mutex
+	linkState
 	renews  bool           // the client may open a new session when the first has ended
 	client  *Link          // of the client's first session, if this is a further one (see Further)
 	further map[*Link]bool // of the client's further sessions, until they are detached
 	dialing dial.Mutex     // locked while a connection begins, and while none may begin
+}
+
+// linkState is where a link leads. It is guarded by the mutex of the link.
+type linkState struct {
+	current *wire.Conn // nil before the first connection
+	server  Server     // of the current connection
+	servers []Server   // of the session
+	severed bool
+}
+
+func (l *Link) state() linkState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.linkState
 }
 
 // NewLink returns a link whose frames are counted in ledger.
@@ -56,17 +67,12 @@ var (
 )
 
 // Server returns the server of the current connection, or of the last one; the zero value before the first.
-func (l *Link) Server() Server {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.server
-}
+func (l *Link) Server() Server { return l.state().server }
 
 // Established reports whether the session has a connection on which a server has answered the connect request.
 func (l *Link) Established() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.current != nil && l.current.Established()
+	current := l.state().current
+	return current != nil && current.Established()
 }
 
 func (l *Link) dial(_, address string, timeout time.Duration) (net.Conn, error) {
@@ -74,10 +80,7 @@ func (l *Link) dial(_, address string, timeout time.Duration) (net.Conn, error) 
 	if err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	servers := len(l.servers)
-	l.mu.Unlock()
-	return &smallBufferConn{Conn: dial.Impatient(conn, l.ledger.Patience(servers))}, nil
+	return &smallBufferConn{Conn: dial.Impatient(conn, l.ledger.Patience(len(l.state().servers)))}, nil
 }
 
 // open opens a counted connection, after the server has noticed the end of the last one.
@@ -85,15 +88,14 @@ func (l *Link) open(address string, timeout time.Duration) (*wire.Conn, error) {
 	l.dialing.Lock()
 	defer l.dialing.Unlock()
 	_ = l.awaitEnd(context.Background()) // the error could only come from the context
-	l.mu.Lock()
-	server, severed := withAddress(l.servers, address), l.severed
-	l.mu.Unlock()
+	state := l.state()
 	switch {
-	case severed:
+	case state.severed:
 		return nil, errSevered
 	case l.ledger.Over() && !l.renews:
 		return nil, errOver
 	}
+	server := withAddress(state.servers, address)
 	conn, err := dialWithin(server, timeout)
 	if err != nil {
 		return nil, err
@@ -111,9 +113,7 @@ func (l *Link) open(address string, timeout time.Duration) (*wire.Conn, error) {
 // awaitEnd waits until the server has noticed that the last connection has ended, if a cut has ended it. That takes a round trip, and at
 // most two seconds.
 func (l *Link) awaitEnd(ctx context.Context) error {
-	l.mu.Lock()
-	current := l.current
-	l.mu.Unlock()
+	current := l.state().current
 	if current == nil || current.Drained() == nil {
 		return nil
 	}
@@ -173,12 +173,10 @@ func (l *Link) closeSession(ctx context.Context, s wire.Session) error {
 
 // closeSomewhere asks each of the session's servers once, until one has closed the session.
 func (l *Link) closeSomewhere(ctx context.Context, s wire.Session) error {
-	l.mu.Lock()
-	servers, last := slices.Clone(l.servers), l.server
-	l.mu.Unlock()
-	servers = append([]Server{last}, slices.DeleteFunc(servers, func(o Server) bool { return o == last })...)
+	state := l.state()
+	others := slices.DeleteFunc(slices.Clone(state.servers), func(s Server) bool { return s == state.server })
 	var errs []error
-	for _, server := range servers {
+	for _, server := range append([]Server{state.server}, others...) {
 		err := closeSession(ctx, server, s)
 		if err == nil || errors.Is(err, ErrNoSession) {
 			return err

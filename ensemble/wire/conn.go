@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/binary"
 	"io"
 	"net"
@@ -308,17 +307,17 @@ func (c *Conn) notification(body []byte, length int) {
 
 func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 	l := c.ledger
-	for len(c.outstanding) > 0 && c.outstanding[0].xid != xid && c.expects(xid) { // replies to earlier requests were not seen
-		l.unmatched++
-		c.outstanding[0].write.end(0)
-		c.outstanding = c.outstanding[1:]
-	}
-	if len(c.outstanding) == 0 || c.outstanding[0].xid != xid {
+	i := slices.IndexFunc(c.outstanding, func(r outstandingRequest) bool { return r.xid == xid })
+	if i < 0 {
 		l.unmatched++
 		return
 	}
-	r := c.outstanding[0]
-	if c.outstanding = c.outstanding[1:]; len(c.outstanding) == 0 {
+	for _, r := range c.outstanding[:i] { // whose replies were not seen
+		l.unmatched++
+		r.write.end(0)
+	}
+	r := c.outstanding[i]
+	if c.outstanding = c.outstanding[i+1:]; len(c.outstanding) == 0 {
 		c.outstanding = c.requests[:0]
 	}
 	if r.last && !c.ending.ended {
@@ -355,10 +354,6 @@ func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 	}
 }
 
-func (c *Conn) expects(xid int32) bool {
-	return slices.ContainsFunc(c.outstanding, func(r outstandingRequest) bool { return r.xid == xid })
-}
-
 func (c *Conn) upkeep(r outstandingRequest, code Code, length int) {
 	l := c.ledger
 	c.sessionReply(r.op == OpClose, length)
@@ -379,7 +374,7 @@ func (c *Conn) resetDone() {
 
 // multiFailed reports whether the first result is an error (type -1): a multi fails without an error in the reply header.
 func multiFailed(results []byte) bool {
-	return len(results) >= 9 && bytes.Equal(results[:4], []byte{0xff, 0xff, 0xff, 0xff}) && results[4] == 0
+	return len(results) >= partHeader && int32(binary.BigEndian.Uint32(results)) == -1 && results[4] == 0
 }
 
 // jutePath returns the length-prefixed string at the start of p, truncated to the end of p, and the bytes after it.
