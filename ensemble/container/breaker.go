@@ -9,10 +9,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-func possibleFaults() []ensemble.ServerFault {
-	return []ensemble.ServerFault{ensemble.Kill, ensemble.Pause, ensemble.Partition}
-}
-
 // Faults implements [ensemble.Diagnoser].
 func (e *Ensemble) Faults(ctx context.Context) (map[string]ensemble.ServerFault, error) {
 	states, err := inspectEach(ctx, e.ids)
@@ -35,7 +31,7 @@ func (e *Ensemble) cause(ctx context.Context, s ensemble.Server, f ensemble.Serv
 	}
 	command := map[ensemble.ServerFault][]string{
 		ensemble.Kill:      {"kill", "--signal", "KILL"},
-		ensemble.Partition: {"network", "disconnect", e.quorum},
+		ensemble.Partition: {"network", "disconnect", e.first.quorum()},
 	}[f]
 	_, err := docker(ctx, append(command, id)...)
 	return err
@@ -95,7 +91,7 @@ func (s state) remedies(ctx context.Context, id int) (commands [][]string, err e
 		}
 		commands = append(commands, []string{"network", "connect", "--ip", quorumAddress(subnet, id), s.quorum()})
 	}
-	if s.status != "paused" && s.status != "running" {
+	if !s.up() {
 		commands = append(commands, []string{"start"})
 	}
 	return commands, nil

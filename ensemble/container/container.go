@@ -31,12 +31,9 @@ const (
 // Ensemble is three containers, or the remaining ones of a broken ensemble.
 type Ensemble struct {
 	ensemble.Local
-	name     string
-	image    string
-	ids      []string // container ids, in the servers' order
-	lifetime ensemble.Lifetime
-	started  bool   // at least one server runs or is paused, which none does after a reboot
-	quorum   string // the name of the network between the servers
+	name  string
+	first state    // of the first container
+	ids   []string // container ids, in the servers' order
 }
 
 var _ ensemble.Breaker = (*Ensemble)(nil)
@@ -69,10 +66,11 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	if err := composeUp(ctx, opts, image, slices.Concat(ports, second)); err != nil {
 		return nil, ensemble.PortTaken(err, err.Error())
 	}
-	e, err := inspect(ctx, opts.Name)
+	states, err := inspectAll(ctx, opts.Name)
 	if err != nil {
 		return nil, err
 	}
+	e := assemble(opts.Name, states)
 	return e, ensemble.AwaitReady(ctx, e)
 }
 
@@ -97,34 +95,27 @@ func composeUp(ctx context.Context, opts ensemble.Options, image string, ports [
 // Find returns the ensemble of that name if it is kept up, also with some of its servers killed. After a reboot, none is running.
 // Find does not lock the ensemble, and Close leaves it up.
 func Find(ctx context.Context, name string) (*Ensemble, error) {
-	e, err := inspect(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if e.lifetime != ensemble.Kept || len(e.ids) != ensemble.Size || !e.started {
-		return nil, ensemble.ErrNotUp
-	}
-	e.Found = true
-	return e, nil
-}
-
-func inspect(ctx context.Context, name string) (*Ensemble, error) {
 	states, err := inspectAll(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	first := states[0]
-	e := &Ensemble{
-		name: name, image: first.image, lifetime: first.lifetime, quorum: first.quorum(),
-		Local: ensemble.Local{TxnLog: first.txnLog, LockName: name},
+	if states[0].lifetime != ensemble.Kept || len(states) != ensemble.Size || !slices.ContainsFunc(states, state.up) {
+		return nil, ensemble.ErrNotUp
 	}
-	e.Breakage = &ensemble.Breakage{Possible: possibleFaults(), Cause: e.cause, Undo: e.undo}
+	e := assemble(name, states)
+	e.Found = true
+	return e, nil
+}
+
+func assemble(name string, states []state) *Ensemble {
+	e := &Ensemble{name: name, first: states[0], Local: ensemble.Local{TxnLog: states[0].txnLog, LockName: name}}
+	possible := []ensemble.ServerFault{ensemble.Kill, ensemble.Pause, ensemble.Partition}
+	e.Breakage = &ensemble.Breakage{Possible: possible, Cause: e.cause, Undo: e.undo}
 	for i, s := range states {
 		e.Members = append(e.Members, ensemble.Server{ID: i + 1, Name: s.service, Addr: s.address(0), Second: s.address(1)})
 		e.ids = append(e.ids, s.id)
-		e.started = e.started || s.status == "running" || s.status == "paused"
 	}
-	return e, nil
+	return e
 }
 
 // Describe implements [ensemble.Ensemble].
@@ -133,7 +124,7 @@ func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 	if err != nil {
 		return d, err
 	}
-	d.Image = e.image
+	d.Image = e.first.image
 	if err := e.addEnvironment(ctx, d.Config); err != nil {
 		return d, err
 	}

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -78,11 +77,10 @@ func configure(dir string, opts ensemble.Options) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	peers, err := ensemble.FreePorts(3 * ensemble.Size) // some may be the client ports, which are not in use yet
+	peers, err := ensemble.FreePorts(2*ensemble.Size, clients...)
 	if err != nil {
 		return nil, err
 	}
-	peers = slices.DeleteFunc(peers, func(port int) bool { return slices.Contains(clients, port) })
 	var members strings.Builder
 	for i, client := range clients {
 		fmt.Fprintf(&members, "server.%d=127.0.0.1:%d:%d;127.0.0.1:%d\n", i+1, peers[2*i], peers[2*i+1], client)
