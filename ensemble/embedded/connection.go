@@ -41,7 +41,7 @@ const noZxid = -1
 
 func (c *connection) read() {
 	in := bufio.NewReader(c.conn)
-	_ = c.conn.SetReadDeadline(c.server.now().Add(c.server.limits.handshake))
+	_ = c.conn.SetReadDeadline(time.Now().Add(handshakeTimeout))
 	proceed := c.greet(in)
 	_ = c.conn.SetReadDeadline(time.Time{})
 	for proceed {
@@ -165,7 +165,7 @@ func (c *connection) adopt(e *session, knowsReadOnly bool) {
 		if old := s.attached[e.id]; old != nil { // attached since this connection asked
 			s.drop(old)
 		}
-		c.session, c.heard, s.attached[e.id] = e, s.now(), c
+		c.session, c.heard, s.attached[e.id] = e, time.Now(), c
 	}
 	out := jute.NewFrame(smallFrame)
 	out.Int(0)
@@ -198,7 +198,7 @@ func (c *connection) request(frame []byte) bool {
 	}
 	s.received++
 	c.requests++
-	c.heard = s.now()
+	c.heard = time.Now()
 	if s.hears() {
 		s.renew(c.session)
 	}
@@ -264,7 +264,7 @@ func (c *connection) notify(e event, zxid int64) {
 		out.Text(e.path)
 	})}
 	if d := c.server.notificationDelay; d > 0 {
-		i.notBefore = c.server.now().Add(d)
+		i.notBefore = time.Now().Add(d)
 	}
 	c.send(i)
 	c.out.wake()
