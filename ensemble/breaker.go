@@ -45,6 +45,9 @@ type Breaker interface {
 	Ensemble
 	// ServerFaults returns the faults that this engine can cause.
 	ServerFaults() []ServerFault
+	// Faults returns the servers' faults by their names, including those that another process has caused. It does not ask the servers:
+	// a paused one would not answer.
+	Faults(ctx context.Context) (map[string]ServerFault, error)
 	// Break makes a server fail, and returns when it has. A server has one fault at a time.
 	Break(ctx context.Context, s Server, f ServerFault) error
 	// Restore undoes the fault of a server, such as by starting it again. It returns before the server serves requests; see
@@ -58,12 +61,6 @@ func ServerFaultsOf(e Ensemble) []ServerFault {
 		return b.ServerFaults()
 	}
 	return nil
-}
-
-// Diagnoser is an ensemble that finds the faults of its servers, including those that another process has caused.
-type Diagnoser interface {
-	// Faults returns the servers' faults by their names. It does not ask the servers: a paused one would not answer.
-	Faults(ctx context.Context) (map[string]ServerFault, error)
 }
 
 // FaultyError is the error for an ensemble with faulty servers. Restore undoes the faults.
@@ -85,11 +82,11 @@ func (e *FaultyError) Error() string {
 
 // CheckFaults returns a [FaultyError] if servers of the ensemble have faults. It returns nil for engines that cannot find them.
 func CheckFaults(ctx context.Context, e Ensemble) error {
-	d, ok := e.(Diagnoser)
+	b, ok := e.(Breaker)
 	if !ok {
 		return nil
 	}
-	faults, err := d.Faults(ctx)
+	faults, err := b.Faults(ctx)
 	if err == nil && len(faults) > 0 {
 		err = &FaultyError{e.Servers(), faults}
 	}

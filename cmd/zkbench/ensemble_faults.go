@@ -15,7 +15,6 @@ import (
 
 type breakable interface {
 	ensemble.Breaker
-	ensemble.Diagnoser
 	CheckPossible(f ensemble.ServerFault) error
 	Lock() error
 	Release() error

@@ -9,7 +9,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// Faults implements [ensemble.Diagnoser].
+// Faults implements [ensemble.Breaker].
 func (e *Ensemble) Faults(ctx context.Context) (map[string]ensemble.ServerFault, error) {
 	states, err := inspectEach(ctx, e.ids)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// Faults implements [ensemble.Diagnoser].
+// Faults implements [ensemble.Breaker].
 func (e *Ensemble) Faults(context.Context) (map[string]ensemble.ServerFault, error) {
 	if _, err := os.Stat(e.dir); err != nil { // taken down since
 		return nil, err
