@@ -1,16 +1,9 @@
 package jute
 
-// Stat is the metadata of a znode. Times are in milliseconds since 1970.
-type Stat struct {
-	Czxid, Mzxid, Ctime, Mtime  int64
-	Version, Cversion, Aversion int32
-	EphemeralOwner              int64 // session id; zero for persistent znodes
-	DataLength, NumChildren     int32
-	Pzxid                       int64
-}
+import "github.com/go-zookeeper/zk"
 
 // Stat writes a stat.
-func (e *Encoder) Stat(s Stat) {
+func (e *Encoder) Stat(s zk.Stat) {
 	e.Long(s.Czxid)
 	e.Long(s.Mzxid)
 	e.Long(s.Ctime)
@@ -25,28 +18,16 @@ func (e *Encoder) Stat(s Stat) {
 }
 
 // Stat reads a stat.
-func (d *Decoder) Stat() Stat {
-	return Stat{
+func (d *Decoder) Stat() zk.Stat {
+	return zk.Stat{
 		Czxid: d.Long(), Mzxid: d.Long(), Ctime: d.Long(), Mtime: d.Long(),
 		Version: d.Int(), Cversion: d.Int(), Aversion: d.Int(),
 		EphemeralOwner: d.Long(), DataLength: d.Int(), NumChildren: d.Int(), Pzxid: d.Long(),
 	}
 }
 
-// ACL is one entry of an access control list.
-type ACL struct {
-	Perms      int32
-	Scheme, ID string
-}
-
-// PermAll is all permissions.
-const PermAll int32 = 31
-
-// World returns the access control list that gives all permissions to all clients.
-func World() []ACL { return []ACL{{PermAll, "world", "anyone"}} }
-
 // ACLs writes an access control list.
-func (e *Encoder) ACLs(list []ACL) {
+func (e *Encoder) ACLs(list []zk.ACL) {
 	e.Int(int32(len(list)))
 	for _, a := range list {
 		e.Int(a.Perms)
@@ -56,10 +37,10 @@ func (e *Encoder) ACLs(list []ACL) {
 }
 
 // ACLs reads an access control list; a null one is nil.
-func (d *Decoder) ACLs() []ACL {
-	var out []ACL
+func (d *Decoder) ACLs() []zk.ACL {
+	var out []zk.ACL
 	for n := d.Int(); n > 0 && d.err == nil; n-- {
-		out = append(out, ACL{Perms: d.Int(), Scheme: d.Text(), ID: d.Text()})
+		out = append(out, zk.ACL{Perms: d.Int(), Scheme: d.Text(), ID: d.Text()})
 	}
 	return out
 }
