@@ -41,10 +41,8 @@ func AwaitHistogram(ctx context.Context, printed func(context.Context) (string, 
 		if !errors.Is(err, errIncomplete) {
 			return used, err
 		}
-		select {
-		case <-ctx.Done():
-			return 0, context.Cause(ctx)
-		case <-time.After(pollInterval):
+		if err := Sleep(ctx, pollInterval); err != nil {
+			return 0, err
 		}
 	}
 }

@@ -163,10 +163,8 @@ func (l *Link) closeSession(ctx context.Context, s wire.Session) error {
 		if err == nil || errors.Is(err, ErrNoSession) {
 			return err
 		}
-		select {
-		case <-time.After(expirePause):
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
+		if late := Sleep(ctx, expirePause); late != nil {
+			return errors.Join(late, err)
 		}
 	}
 }

@@ -47,13 +47,9 @@ const (
 func freeze(ctx context.Context, id string) error {
 	for attempt := 1; ; attempt++ {
 		_, err := docker(ctx, "pause", id)
-		if err == nil || attempt == freezeAttempts || !strings.Contains(err.Error(), "unable to freeze") {
+		if err == nil || attempt == freezeAttempts || !strings.Contains(err.Error(), "unable to freeze") ||
+			ensemble.Sleep(ctx, freezePause) != nil {
 			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(freezePause):
 		}
 	}
 }

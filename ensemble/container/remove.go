@@ -91,10 +91,8 @@ func remove(ctx context.Context, name string) (Remains, error) {
 		if refused == nil {
 			continue // look again
 		}
-		select {
-		case <-ctx.Done():
+		if ensemble.Sleep(ctx, removePause) != nil {
 			return most, fmt.Errorf("%s of ensemble %q are left: %w", left, name, refused)
-		case <-time.After(removePause):
 		}
 	}
 }

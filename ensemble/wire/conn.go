@@ -71,9 +71,7 @@ func (c *Conn) count(p []byte) bool {
 
 // Established reports whether the server has answered the connect request and the connection has not ended.
 func (c *Conn) Established() bool {
-	c.ledger.mu.Lock()
-	defer c.ledger.mu.Unlock()
-	return c.greetedIn && !c.ending.ended
+	return locked(c.ledger, func() bool { return c.greetedIn && !c.ending.ended })
 }
 
 // readSize is how much is read from the network at once. The client reads a frame in two pieces, its length and its

@@ -102,10 +102,7 @@ func (c *Conn) answered() bool {
 func (c *Conn) discardUntil(done func() bool) bool {
 	buffer := make([]byte, readSize) // the client may still read what it has been sent before
 	for {
-		c.ledger.mu.Lock()
-		stop := done()
-		c.ledger.mu.Unlock()
-		if stop {
+		if locked(c.ledger, done) {
 			return true
 		}
 		n, err := c.Conn.Read(buffer)
