@@ -55,14 +55,6 @@ type Breaker interface {
 	Restore(ctx context.Context, s Server) error
 }
 
-// ServerFaultsOf returns the faults that an ensemble's engine can cause: none unless it is a [Breaker].
-func ServerFaultsOf(e Ensemble) []ServerFault {
-	if b, ok := e.(Breaker); ok {
-		return b.ServerFaults()
-	}
-	return nil
-}
-
 // FaultyError is the error for an ensemble with faulty servers. Restore undoes the faults.
 type FaultyError struct {
 	Servers []Server               // all servers of the ensemble

@@ -90,8 +90,10 @@ func AbilityOf(engine ensemble.Engine, voters int) faults.Ability {
 func AbilityNow(e ensemble.Ensemble, engine ensemble.Engine) faults.Ability {
 	a := AbilityOf(engine, 1)
 	a.Kinds, a.Servers = nil, nil
-	for _, fault := range ensemble.ServerFaultsOf(e) {
-		a.Kinds = append(a.Kinds, faults.Kind(fault))
+	if b, ok := e.(ensemble.Breaker); ok {
+		for _, fault := range b.ServerFaults() {
+			a.Kinds = append(a.Kinds, faults.Kind(fault))
+		}
 	}
 	a.Kinds = append(a.Kinds, faults.ClientKinds()...)
 	for _, s := range e.Servers() {
