@@ -44,21 +44,16 @@ func Available(home string) error {
 const debianJar = "/usr/share/java/zookeeper.jar"
 
 func findInstallation(home string) (installation, error) {
-	inst := installation{home: cmp.Or(home, os.Getenv("ZOOKEEPER_HOME"))}
-	switch home = inst.home; {
-	case home != "" && home != debianJar:
-		jars, _ := filepath.Glob(filepath.Join(home, "lib", "zookeeper-*.jar"))
-		if len(jars) == 0 {
-			return inst, fmt.Errorf("%w: %s holds no lib/zookeeper-*.jar: it must be an unpacked ZooKeeper release", ensemble.ErrUnavailable, home)
-		}
-		inst.classpath = filepath.Join(home, "lib", "*")
-	default:
+	home = cmp.Or(home, os.Getenv("ZOOKEEPER_HOME"), debianJar)
+	inst := installation{home: home, classpath: filepath.Join(home, "lib", "*")}
+	if home == debianJar {
 		if _, err := os.Stat(debianJar); err != nil {
 			return inst, fmt.Errorf("%w: no ZooKeeper is installed: apt-get install zookeeper, or set ZOOKEEPER_HOME to an unpacked release",
 				ensemble.ErrUnavailable)
 		}
-		inst.home = debianJar
 		inst.classpath = debianJar + ":/usr/share/java/slf4j-simple.jar"
+	} else if jars, _ := filepath.Glob(filepath.Join(home, "lib", "zookeeper-*.jar")); len(jars) == 0 {
+		return inst, fmt.Errorf("%w: %s holds no lib/zookeeper-*.jar: it must be an unpacked ZooKeeper release", ensemble.ErrUnavailable, home)
 	}
 	java, err := exec.LookPath("java")
 	if javaHome := os.Getenv("JAVA_HOME"); err != nil && javaHome != "" {
