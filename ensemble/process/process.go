@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/zkbench/zkbench/ensemble"
 )
@@ -25,7 +26,10 @@ type Ensemble struct {
 	home string // where the jars are
 }
 
-var _ ensemble.Breaker = (*Ensemble)(nil)
+var (
+	_ ensemble.Breaker   = (*Ensemble)(nil)
+	_ ensemble.HeapMeter = (*Ensemble)(nil)
+)
 
 // lockName differs from the lock name of a container ensemble of the same name.
 func lockName(name string) string { return "process-" + name }
@@ -141,6 +145,33 @@ func (e *Ensemble) Logs(_ context.Context, w io.Writer, lines int) error {
 		}
 	}
 	return nil
+}
+
+// HeapUsed implements [ensemble.HeapMeter].
+func (e *Ensemble) HeapUsed(ctx context.Context) (int64, error) {
+	return e.SumHeaps(func(i int) (int64, error) { return heapOf(ctx, serverDir(e.dir, e.Members[i].ID)) })
+}
+
+func heapOf(ctx context.Context, server string) (int64, error) {
+	pid, alive := running(server)
+	if !alive {
+		return 0, errors.New("it is not running")
+	}
+	path := filepath.Join(server, logFile)
+	before, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
+		return 0, err
+	}
+	return ensemble.AwaitHistogram(ctx, func(context.Context) (string, error) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		return string(text[min(before.Size(), int64(len(text))):]), nil
+	})
 }
 
 // Close implements [ensemble.Ensemble].
