@@ -37,8 +37,6 @@ type Conn struct {
 	outstanding []outstandingRequest // in the order of their replies
 	resetting   int                  // requests to set watches again that are outstanding
 	watching    bool                 // a request that sets watches has been sent
-	onRequest   func(prefix []byte, length int)
-	onReply     func(prefix []byte, length int)
 	ending      ending
 }
 
@@ -65,7 +63,7 @@ func (c *Conn) count(p []byte) bool {
 	if c.ending.ended || !c.spring(p) {
 		return false
 	}
-	c.out.feed(p, c.onRequest)
+	c.out.feed(p)
 	return true
 }
 
@@ -103,7 +101,7 @@ func (c *Conn) receive(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.ledger.mu.Lock()
 	defer c.ledger.mu.Unlock()
-	c.in.feed(p[:n], c.onReply)
+	c.in.feed(p[:n])
 	n = c.ending.admit(n)
 	switch {
 	case c.ending.ended && n == 0:

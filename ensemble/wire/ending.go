@@ -107,7 +107,7 @@ func (c *Conn) discardUntil(done func() bool) bool {
 		}
 		n, err := c.Conn.Read(buffer)
 		c.ledger.mu.Lock()
-		c.in.feed(buffer[:n], c.onReply)
+		c.in.feed(buffer[:n])
 		c.ledger.mu.Unlock()
 		if err != nil {
 			return false

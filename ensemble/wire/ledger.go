@@ -197,7 +197,7 @@ func (l *Ledger) attach(c *Conn) {
 		l.reconnects++
 	}
 	l.connected, l.inFlight = true, 0
-	c.ledger, c.onRequest, c.onReply = l, c.request, c.reply
+	c.ledger, c.out.frame, c.in.frame = l, c.request, c.reply
 }
 
 // Session identifies a session to the servers.
