@@ -22,8 +22,9 @@ type Local struct {
 	*Breakage
 	Members  []Server
 	TxnLog   TxnLog
-	Found    bool   // kept up since an earlier command: Close leaves it up
-	LockName string // reserves the ensemble; set by Find
+	Found    bool                            // kept up since an earlier command: Close leaves it up
+	LockName string                          // reserves the ensemble; set by Find
+	Remove   func(ctx context.Context) error // everything of an ensemble that was not found; set by Up
 	lock     *FileLock
 }
 
@@ -45,14 +46,14 @@ func (l *Local) Lock() (err error) {
 // Release unlocks an ensemble that stays up.
 func (l *Local) Release() error { return l.lock.Release() }
 
-// CloseBy removes the ensemble and unlocks it. If the ensemble was up before, CloseBy does not remove it, but restores the servers
-// that this process has broken.
-func (l *Local) CloseBy(ctx context.Context, remove func() error) error {
+// Close implements [Ensemble]: it removes the ensemble and unlocks it. If the ensemble was up before, Close does not remove it, but
+// restores the servers that this process has broken.
+func (l *Local) Close(ctx context.Context) error {
 	if l.Found {
 		return errors.Join(l.restoreBroken(ctx), l.lock.Release())
 	}
 	l.abandon(l.Members)
-	return errors.Join(remove(), l.lock.Release())
+	return errors.Join(l.Remove(ctx), l.lock.Release())
 }
 
 func (l *Local) restoreBroken(ctx context.Context) error {
@@ -108,7 +109,7 @@ func (l Lifecycle[E]) Up(ctx context.Context, opts Options) (E, error) {
 	if err != nil {
 		return none, errors.Join(err, lock.Release())
 	}
-	e.local().lock = lock
+	e.local().lock, e.local().Remove = lock, l.Remove
 	return e, nil
 }
 
@@ -160,27 +161,21 @@ func DownCommand(name string) string { return "zkbench ensemble down --name " + 
 // HealCommand returns the command that undoes the faults of the servers of an ensemble.
 func HealCommand(name string) string { return "zkbench ensemble heal --name " + name }
 
-func checkWell(ctx context.Context, kept Ensemble, name string) error {
+// attach returns an error unless the ensemble that is kept up is well and has the transaction log that the options ask for.
+func attach(ctx context.Context, kept Ensemble, log TxnLog, opts Options) error {
 	err := CheckFaults(ctx, kept)
 	if err == nil {
 		err = CheckQuorum(ctx, kept.Servers())
 	}
-	if err == nil || ctx.Err() != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return err
-	}
-	return fmt.Errorf("ensemble %q is up but not well, `%s` restores its servers, and `%s` ends it: %w",
-		name, HealCommand(name), DownCommand(name), err)
-}
-
-// attach returns an error unless the ensemble that is kept up is well and has the transaction log that the options ask for.
-func attach(ctx context.Context, kept Ensemble, log TxnLog, opts Options) error {
-	if err := checkWell(ctx, kept, opts.Name); err != nil {
-		return err
-	}
-	if len(opts.Ports) > 0 || opts.Image != "" || opts.Home != "" {
+	case err != nil:
+		return fmt.Errorf("ensemble %q is up but not well, `%s` restores its servers, and `%s` ends it: %w",
+			opts.Name, HealCommand(opts.Name), DownCommand(opts.Name), err)
+	case len(opts.Ports) > 0 || opts.Image != "" || opts.Home != "":
 		return fmt.Errorf("ensemble %q is already up: `%s` first to start it differently", opts.Name, DownCommand(opts.Name))
-	}
-	if opts.TxnLog != "" && opts.TxnLog != log {
+	case opts.TxnLog != "" && opts.TxnLog != log:
 		return fmt.Errorf("ensemble %q is already up and keeps its transaction logs %s: `%s` first to start it with --txn-log %s",
 			opts.Name, log.where(), DownCommand(opts.Name), opts.TxnLog)
 	}

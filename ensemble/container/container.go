@@ -31,7 +31,6 @@ const (
 // Ensemble is three containers, or the remaining ones of a broken ensemble.
 type Ensemble struct {
 	ensemble.Local
-	name  string
 	first state    // of the first container
 	ids   []string // container ids, in the servers' order
 }
@@ -111,7 +110,7 @@ func Find(ctx context.Context, name string) (*Ensemble, error) {
 }
 
 func assemble(name string, states []state) *Ensemble {
-	e := &Ensemble{name: name, first: states[0], Local: ensemble.Local{TxnLog: states[0].txnLog, LockName: name}}
+	e := &Ensemble{first: states[0], Local: ensemble.Local{TxnLog: states[0].txnLog, LockName: name}}
 	possible := []ensemble.ServerFault{ensemble.Kill, ensemble.Pause, ensemble.Partition}
 	e.Breakage = &ensemble.Breakage{Possible: possible, Cause: e.cause, Undo: e.undo}
 	for i, s := range states {
@@ -198,9 +197,4 @@ func loggedAfter(text, since string) string {
 		}
 	}
 	return out.String()
-}
-
-// Close implements [ensemble.Ensemble].
-func (e *Ensemble) Close(ctx context.Context) error {
-	return e.CloseBy(ctx, func() error { _, err := remove(ctx, e.name); return err })
 }

@@ -174,11 +174,6 @@ func heapOf(ctx context.Context, server string) (int64, error) {
 	})
 }
 
-// Close implements [ensemble.Ensemble].
-func (e *Ensemble) Close(ctx context.Context) error {
-	return e.CloseBy(ctx, func() error { _, err := remove(e.dir); return err })
-}
-
 // Down ends the ensemble of that name, even if its run was killed, and returns how many processes it has ended.
 func Down(name string) (ended int, err error) {
 	lock, err := ensemble.TryLock(lockName(name))
