@@ -121,9 +121,11 @@ func (c *connection) pauseUntil(done <-chan struct{}) {
 	}
 }
 
+// ask runs do at the leader as soon as the server can reach it. Requests keep their order.
 func (c *connection) ask(do func()) {
-	c.waiting = true
-	c.server.askLeader(do)
+	s := c.server
+	c.waiting, s.outgoing = true, append(s.outgoing, s.delayed(s.late, do))
+	s.proceed()
 }
 
 // answerAt returns a function that answers the request that the connection waits for. It returns nil if s is not the connection's
@@ -222,7 +224,6 @@ func (c *connection) fail(r request, trap *Trap) bool {
 	case DropAfter, ExpireAfter:
 		c.muted = true
 		c.serve(r)
-	case DropBefore, ExpireBefore:
 	}
 	expires := trap.fault.Do == ExpireBefore || trap.fault.Do == ExpireAfter
 	if expires && c.server.sessions[e.id] == e && c.server.leads() { // unless the request has closed it

@@ -36,12 +36,6 @@ func (s *Server) hears() bool {
 // applies reports whether the server works on its queue. While it is cut off, transactions that are committed meanwhile wait there.
 func (s *Server) applies() bool { return s.follows && s.fault == "" }
 
-// askLeader runs do at the leader as soon as the server can reach it. Requests keep their order.
-func (s *Server) askLeader(do func()) {
-	s.outgoing = append(s.outgoing, s.delayed(s.late, do))
-	s.proceed()
-}
-
 // enqueue gives the server something to apply, at the next proceed.
 func (s *Server) enqueue(do func()) { s.queue = append(s.queue, s.delayed(s.lag, do)) }
 

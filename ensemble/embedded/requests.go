@@ -114,7 +114,7 @@ func (c *connection) serveWrite(r request) {
 	s.delay(s.config.WriteDelay)
 	c.write(func(t *change) func() {
 		result, code := t.apply(o)
-		return func() { c.reply(r.xid, code, func(out *jute.Encoder) { result.encode(out) }) }
+		return func() { c.reply(r.xid, code, result.encode) }
 	})
 }
 

@@ -164,9 +164,7 @@ func (c *Conn) request(body []byte, length int) {
 
 // LeastConnectRequest is the size of a connect request up to the end of the id of the session to resume: after the version, the last
 // zxid and the timeout.
-const LeastConnectRequest = idAt + 8
-
-const idAt = 4 + 8 + 4
+const LeastConnectRequest = 4 + 8 + 4 + 8
 
 // SessionToResume returns the session that a connect request wants to resume, or zero for a new one. known is false if there are too
 // few bytes. The request is given without its length prefix.
@@ -174,7 +172,7 @@ func SessionToResume(request []byte) (id int64, known bool) {
 	if len(request) < LeastConnectRequest {
 		return 0, false
 	}
-	return int64(binary.BigEndian.Uint64(request[idAt:])), true
+	return int64(binary.BigEndian.Uint64(request[LeastConnectRequest-8:])), true
 }
 
 // expect appends to the outstanding requests. Their memory is reused when all of them have been answered.

@@ -122,14 +122,12 @@ const removalXid = 1<<31 - 2
 func (c *Conn) removeWatches() bool {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_, err := c.Conn.Write(c.removals())
+	_, err := c.Conn.Write(locked(c.ledger, c.removals))
 	return err == nil
 }
 
-// removals returns the requests that remove the remaining watches, and counts them.
+// removals returns the requests that remove the remaining watches, and counts them. The ledger is locked.
 func (c *Conn) removals() []byte {
-	c.ledger.mu.Lock()
-	defer c.ledger.mu.Unlock()
 	var out []byte
 	if len(c.ending.remaining) > maxRemovals {
 		return nil
