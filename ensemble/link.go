@@ -219,35 +219,26 @@ const (
 	expirePause    = 100 * time.Millisecond // between two rounds of asking all servers
 )
 
-// closeSession closes a session through its last server, or through another one if that does not answer. It tries again for
+// closeSession asks each of the session's servers, its last one first, until one has closed the session. It tries again for
 // expirePatience.
 func (l *Link) closeSession(ctx context.Context, s wire.Session) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, expirePatience, fmt.Errorf("no server closed the session within %s", expirePatience))
 	defer cancel()
-	for {
-		err := l.closeSomewhere(ctx, s)
-		if err == nil || errors.Is(err, ErrNoSession) {
-			return err
-		}
-		if late := Sleep(ctx, expirePause); late != nil {
-			return errors.Join(late, err)
-		}
-	}
-}
-
-// closeSomewhere asks each of the session's servers once, until one has closed the session.
-func (l *Link) closeSomewhere(ctx context.Context, s wire.Session) error {
 	state := l.state()
 	others := slices.DeleteFunc(slices.Clone(state.servers), func(s Server) bool { return s == state.server })
-	var errs []error
-	for _, server := range append([]Server{state.server}, others...) {
-		err := closeSession(ctx, server, s)
-		if err == nil || errors.Is(err, ErrNoSession) {
-			return err
+	for {
+		var errs []error
+		for _, server := range append([]Server{state.server}, others...) {
+			err := closeSession(ctx, server, s)
+			if err == nil || errors.Is(err, ErrNoSession) {
+				return err
+			}
+			errs = append(errs, fmt.Errorf("%s: %w", server.Addr, err))
 		}
-		errs = append(errs, fmt.Errorf("%s: %w", server.Addr, err))
+		if late := Sleep(ctx, expirePause); late != nil {
+			return errors.Join(late, errors.Join(errs...))
+		}
 	}
-	return errors.Join(errs...)
 }
 
 // ErrNoSession is the error of Expire if the servers do not have the session.

@@ -102,10 +102,7 @@ func Start(
 		if err := admit(next); err != nil {
 			return nil, errors.Join(failed, err)
 		}
-		what := "three local processes"
-		if next == ensemble.Embedded {
-			what = embeddedServer
-		}
+		what := map[ensemble.Engine]string{ensemble.Process: "three local processes", ensemble.Embedded: embeddedServer}[next]
 		fmt.Fprintf(opts.Progress, "the %s engine does not start here: FALLING BACK to %s\n%s\n", engine, what, indent(err))
 		engine = next
 	}

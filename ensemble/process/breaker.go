@@ -37,7 +37,7 @@ func (e *Ensemble) cause(ctx context.Context, s ensemble.Server, f ensemble.Serv
 	if err := send(pid, signal); err != nil {
 		return fmt.Errorf("signal process %d: %w", pid, err)
 	}
-	for alive && !(f == ensemble.Pause && stopped(pid)) {
+	for alive && (f != ensemble.Pause || !stopped(pid)) {
 		if err := ensemble.Sleep(ctx, time.Millisecond); err != nil {
 			return err
 		}

@@ -203,10 +203,7 @@ func InUse(name string) bool { return ensemble.InUse(lockName(name)) }
 
 // Names returns the names of all ensembles that have a folder.
 func Names() []string {
-	entries, err := os.ReadDir(filepath.Dir(stateDir(ensemble.DefaultName)))
-	if err != nil {
-		return nil
-	}
+	entries, _ := os.ReadDir(filepath.Dir(stateDir(ensemble.DefaultName))) // none if no ensemble was ever started
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())

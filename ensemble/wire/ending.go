@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"net"
-	"os"
 	"time"
 )
 
@@ -211,5 +210,5 @@ func (c *Conn) unlessEnded(set func(time.Time) error, t time.Time) error {
 // isTimeout reports whether an error leaves the connection open.
 func isTimeout(err error) bool {
 	var timeout net.Error
-	return errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+	return errors.As(err, &timeout) && timeout.Timeout()
 }
