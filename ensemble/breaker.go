@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -56,18 +57,13 @@ type Breaker interface {
 }
 
 // FaultyError is the error for an ensemble with faulty servers. Restore undoes the faults.
-type FaultyError struct {
-	Servers []Server               // all servers of the ensemble
-	Faults  map[string]ServerFault // by the servers' names
-}
+type FaultyError struct{ Faults map[string]ServerFault } // by the servers' names
 
-// Error lists the faulty servers in the order of their ids, such as "zoo1 is paused, zoo3 is cut off".
+// Error lists the faulty servers by their names, such as "zoo1 is paused, zoo3 is cut off".
 func (e *FaultyError) Error() string {
 	var parts []string
-	for _, s := range e.Servers {
-		if f, ok := e.Faults[s.Name]; ok {
-			parts = append(parts, s.Name+" is "+f.Condition())
-		}
+	for _, name := range slices.Sorted(maps.Keys(e.Faults)) {
+		parts = append(parts, name+" is "+e.Faults[name].Condition())
 	}
 	return strings.Join(parts, ", ")
 }
@@ -80,7 +76,7 @@ func CheckFaults(ctx context.Context, e Ensemble) error {
 	}
 	faults, err := b.Faults(ctx)
 	if err == nil && len(faults) > 0 {
-		err = &FaultyError{e.Servers(), faults}
+		err = &FaultyError{faults}
 	}
 	return err
 }

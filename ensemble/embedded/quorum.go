@@ -72,7 +72,7 @@ func newQuorum(config Config) *quorum {
 // transaction is a change of all trees. Each server that applies it calls run: on equal trees, it has equal results.
 type transaction struct {
 	zxid    int64
-	at      time.Time
+	now     int64 // in milliseconds since 1970, when it was proposed
 	session int64
 	// run applies the changes at a server. It returns a function to call after the watchers have been notified, or nil.
 	run  func(at *Server, c *change) func()
@@ -83,7 +83,7 @@ type transaction struct {
 // propose makes the leader order a transaction. It uses up a zxid even if it changes nothing.
 func (q *quorum) propose(session int64, run func(*Server, *change) func(), lost func()) {
 	q.zxid++
-	q.proposals = append(q.proposals, &transaction{zxid: q.zxid, at: time.Now(), session: session, run: run, lost: lost})
+	q.proposals = append(q.proposals, &transaction{zxid: q.zxid, now: time.Now().UnixMilli(), session: session, run: run, lost: lost})
 	q.commit()
 }
 

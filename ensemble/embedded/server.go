@@ -181,7 +181,7 @@ func (s *Server) detach(c *connection) {
 
 func (s *Server) take(t *transaction) {
 	s.applied = t.zxid
-	c := &change{tree: s.tree, zxid: t.zxid, now: t.at.UnixMilli(), session: t.session}
+	c := &change{tree: s.tree, transaction: t}
 	answer := t.run(s, c)
 	for _, e := range c.events {
 		for _, w := range slices.SortedFunc(maps.Keys(s.watches.fire(e)), func(a, b *connection) int { return cmp.Compare(a.number, b.number) }) {

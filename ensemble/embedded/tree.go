@@ -108,14 +108,12 @@ type event struct {
 	path string
 }
 
-// change is one transaction. Its operations see earlier ones and are rolled back together; its events are published last.
+// change is one transaction at one server. Its operations see earlier ones and are rolled back together; its events are published last.
 type change struct {
 	*tree
-	zxid    int64
-	now     int64 // in milliseconds since 1970
-	session int64
-	undo    []func()
-	events  []event
+	*transaction
+	undo   []func()
+	events []event
 }
 
 type operation struct {
