@@ -20,6 +20,7 @@ var ErrPortTaken = errors.New("another program took one of the free ports first"
 // Local is the common part of engines that start their servers on this machine. Their ensembles embed it.
 type Local struct {
 	*Breakage
+	Heap     func(ctx context.Context, s Server) (int64, error) // collects all garbage, and returns the bytes in use
 	Members  []Server
 	TxnLog   TxnLog
 	Found    bool                            // kept up since an earlier command: Close leaves it up
@@ -66,11 +67,11 @@ func (l *Local) restoreBroken(ctx context.Context) error {
 	return AwaitQuorum(ready, l.Members)
 }
 
-// SumHeaps adds up the bytes in use on the heaps of all servers. used returns the bytes for the server with the given index.
-func (l *Local) SumHeaps(used func(i int) (int64, error)) (int64, error) {
+// HeapUsed implements [HeapMeter].
+func (l *Local) HeapUsed(ctx context.Context) (int64, error) {
 	var total int64
-	for i, s := range l.Members {
-		n, err := used(i)
+	for _, s := range l.Members {
+		n, err := l.Heap(ctx, s)
 		if err != nil {
 			return 0, fmt.Errorf("ask %s for its heap: %w", s.Name, err)
 		}

@@ -35,10 +35,7 @@ type Ensemble struct {
 	ids   []string // container ids, in the servers' order
 }
 
-var (
-	_ ensemble.Breaker   = (*Ensemble)(nil)
-	_ ensemble.HeapMeter = (*Ensemble)(nil)
-)
+var _ ensemble.Breaker = (*Ensemble)(nil)
 
 // Up starts the ensemble of that name, or attaches to it if it is kept up. The ensemble is locked until Close.
 func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
@@ -112,6 +109,7 @@ func Find(ctx context.Context, name string) (*Ensemble, error) {
 func assemble(name string, states []state) *Ensemble {
 	e := &Ensemble{first: states[0], Local: ensemble.Local{TxnLog: states[0].txnLog, LockName: name}}
 	possible := []ensemble.ServerFault{ensemble.Kill, ensemble.Pause, ensemble.Partition}
+	e.Heap = e.heapOf
 	e.Breakage = &ensemble.Breakage{Possible: possible, Cause: e.cause, Undo: e.undo}
 	for i, s := range states {
 		e.Members = append(e.Members, ensemble.Server{ID: i + 1, Name: s.service, Addr: s.address(0), Second: s.address(1)})
@@ -166,13 +164,9 @@ func (e *Ensemble) Logs(ctx context.Context, w io.Writer, lines int) error {
 	return nil
 }
 
-// HeapUsed implements [ensemble.HeapMeter].
-func (e *Ensemble) HeapUsed(ctx context.Context) (int64, error) {
-	return e.SumHeaps(func(i int) (int64, error) { return heapOf(ctx, e.ids[i]) })
-}
-
 // heapOf signals the container's first process, which is Java, and reads the lines that it adds to the log.
-func heapOf(ctx context.Context, id string) (int64, error) {
+func (e *Ensemble) heapOf(ctx context.Context, s ensemble.Server) (int64, error) {
+	id := e.ids[s.ID-1]
 	last, err := dockerCombined(ctx, "logs", "--timestamps", "--tail", "1", id)
 	if err != nil {
 		return 0, err

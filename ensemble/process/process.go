@@ -26,10 +26,7 @@ type Ensemble struct {
 	home string // where the jars are
 }
 
-var (
-	_ ensemble.Breaker   = (*Ensemble)(nil)
-	_ ensemble.HeapMeter = (*Ensemble)(nil)
-)
+var _ ensemble.Breaker = (*Ensemble)(nil)
 
 // lockName differs from the lock name of a container ensemble of the same name.
 func lockName(name string) string { return "process-" + name }
@@ -90,6 +87,7 @@ func load(name string) (*Ensemble, error) {
 	log, _ := os.ReadFile(filepath.Join(dir, txnLogFile)) // empty or missing means the default
 	local := ensemble.Local{TxnLog: cmp.Or(ensemble.TxnLog(log), ensemble.OnDisk), LockName: lockName(name)}
 	e := &Ensemble{dir: dir, home: string(home), Local: local}
+	e.Heap = e.heapOf
 	e.Breakage = &ensemble.Breakage{Possible: []ensemble.ServerFault{ensemble.Kill, ensemble.Pause}, Cause: e.cause, Undo: e.undo}
 	for id := 1; id <= ensemble.Size; id++ {
 		addr, err := os.ReadFile(filepath.Join(serverDir(dir, id), addrFile))
@@ -147,12 +145,8 @@ func (e *Ensemble) Logs(_ context.Context, w io.Writer, lines int) error {
 	return nil
 }
 
-// HeapUsed implements [ensemble.HeapMeter].
-func (e *Ensemble) HeapUsed(ctx context.Context) (int64, error) {
-	return e.SumHeaps(func(i int) (int64, error) { return heapOf(ctx, serverDir(e.dir, e.Members[i].ID)) })
-}
-
-func heapOf(ctx context.Context, server string) (int64, error) {
+func (e *Ensemble) heapOf(ctx context.Context, s ensemble.Server) (int64, error) {
+	server := serverDir(e.dir, s.ID)
 	pid, alive := running(server)
 	if !alive {
 		return 0, errors.New("it is not running")
