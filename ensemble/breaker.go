@@ -24,15 +24,7 @@ const (
 
 // Condition describes a server that has the fault, such as in "zoo2 is paused". A crashed server cannot be told from a killed one.
 func (f ServerFault) Condition() string {
-	switch f {
-	case Kill:
-		return "not running"
-	case Pause:
-		return "paused"
-	case Partition:
-		return "cut off"
-	}
-	return string(f)
+	return map[ServerFault]string{Kill: "not running", Pause: "paused", Partition: "cut off"}[f]
 }
 
 // Dater is an ensemble that knows when a server ended.
