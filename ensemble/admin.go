@@ -15,7 +15,6 @@ const commandTimeout = 5 * time.Second
 // Command sends one of ZooKeeper's four-letter commands and returns the answer. It returns an error if the server does not allow the
 // command, or serves no requests.
 func Command(ctx context.Context, s Server, word string) (string, error) {
-	addr := s.Addr
 	ctx, cancel := context.WithTimeoutCause(ctx, commandTimeout, fmt.Errorf("no answer within %s", commandTimeout))
 	defer cancel()
 	conn, err := s.Dial(ctx)
@@ -25,22 +24,22 @@ func Command(ctx context.Context, s Server, word string) (string, error) {
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	if _, err := io.WriteString(conn, word); err != nil {
-		return "", fmt.Errorf("send %s to %s: %w (%w)", word, addr, ErrUnanswered, err)
+		return "", fmt.Errorf("send %s to %s: %w (%w)", word, s.Addr, ErrUnanswered, err)
 	}
 	answer, err := io.ReadAll(io.LimitReader(conn, 1<<20))
 	switch text := string(answer); {
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("%s to %s: %w", word, addr, context.Cause(ctx))
+		return "", fmt.Errorf("%s to %s: %w", word, s.Addr, context.Cause(ctx))
 	case err != nil && text == "":
-		return "", fmt.Errorf("read the answer to %s from %s: %w (%w)", word, addr, ErrUnanswered, err)
+		return "", fmt.Errorf("read the answer to %s from %s: %w (%w)", word, s.Addr, ErrUnanswered, err)
 	case text == "":
-		return "", fmt.Errorf("%s: %q: %w: is it a ZooKeeper client port?", addr, word, ErrUnanswered)
+		return "", fmt.Errorf("%s: %q: %w: is it a ZooKeeper client port?", s.Addr, word, ErrUnanswered)
 	case strings.Contains(text, "is not in the whitelist"):
-		return "", fmt.Errorf("%s: %q is %w: add it to 4lw.commands.whitelist", addr, word, ErrNotAllowed)
+		return "", fmt.Errorf("%s: %q is %w: add it to 4lw.commands.whitelist", s.Addr, word, ErrNotAllowed)
 	case strings.Contains(text, "not currently serving requests"):
-		return "", fmt.Errorf("%s: %w", addr, ErrNotServing)
+		return "", fmt.Errorf("%s: %w", s.Addr, ErrNotServing)
 	case err != nil:
-		return "", fmt.Errorf("read the answer to %s from %s, which is cut off after %d bytes: %w", word, addr, len(text), err)
+		return "", fmt.Errorf("read the answer to %s from %s, which is cut off after %d bytes: %w", word, s.Addr, len(text), err)
 	default:
 		return text, nil
 	}
@@ -108,10 +107,9 @@ func Probe(ctx context.Context, server Server) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	if counters, err := Monitor(ctx, server); err == nil {
-		if watches, ok := counters["zk_watch_count"]; ok {
-			s.Watches = watches
-		}
+	counters, _ := Monitor(ctx, server) // nil after an error
+	if watches, ok := counters["zk_watch_count"]; ok {
+		s.Watches = watches
 	}
 	return s, nil
 }

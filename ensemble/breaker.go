@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -23,15 +24,7 @@ const (
 
 // Condition describes a server that has the fault, such as in "zoo2 is paused". A crashed server cannot be told from a killed one.
 func (f ServerFault) Condition() string {
-	switch f {
-	case Kill:
-		return "not running"
-	case Pause:
-		return "paused"
-	case Partition:
-		return "cut off"
-	}
-	return string(f)
+	return map[ServerFault]string{Kill: "not running", Pause: "paused", Partition: "cut off"}[f]
 }
 
 // Dater is an ensemble that knows when a server ended.
@@ -45,6 +38,9 @@ type Breaker interface {
 	Ensemble
 	// ServerFaults returns the faults that this engine can cause.
 	ServerFaults() []ServerFault
+	// Faults returns the servers' faults by their names, including those that another process has caused. It does not ask the servers:
+	// a paused one would not answer.
+	Faults(ctx context.Context) (map[string]ServerFault, error)
 	// Break makes a server fail, and returns when it has. A server has one fault at a time.
 	Break(ctx context.Context, s Server, f ServerFault) error
 	// Restore undoes the fault of a server, such as by starting it again. It returns before the server serves requests; see
@@ -52,46 +48,27 @@ type Breaker interface {
 	Restore(ctx context.Context, s Server) error
 }
 
-// ServerFaultsOf returns the faults that an ensemble's engine can cause: none unless it is a [Breaker].
-func ServerFaultsOf(e Ensemble) []ServerFault {
-	if b, ok := e.(Breaker); ok {
-		return b.ServerFaults()
-	}
-	return nil
-}
-
-// Diagnoser is an ensemble that finds the faults of its servers, including those that another process has caused.
-type Diagnoser interface {
-	// Faults returns the servers' faults by their names. It does not ask the servers: a paused one would not answer.
-	Faults(ctx context.Context) (map[string]ServerFault, error)
-}
-
 // FaultyError is the error for an ensemble with faulty servers. Restore undoes the faults.
-type FaultyError struct {
-	Servers []Server               // all servers of the ensemble
-	Faults  map[string]ServerFault // by the servers' names
-}
+type FaultyError struct{ Faults map[string]ServerFault } // by the servers' names
 
-// Error lists the faulty servers in the order of their ids, such as "zoo1 is paused, zoo3 is cut off".
+// Error lists the faulty servers by their names, such as "zoo1 is paused, zoo3 is cut off".
 func (e *FaultyError) Error() string {
 	var parts []string
-	for _, s := range e.Servers {
-		if f, ok := e.Faults[s.Name]; ok {
-			parts = append(parts, s.Name+" is "+f.Condition())
-		}
+	for _, name := range slices.Sorted(maps.Keys(e.Faults)) {
+		parts = append(parts, name+" is "+e.Faults[name].Condition())
 	}
 	return strings.Join(parts, ", ")
 }
 
 // CheckFaults returns a [FaultyError] if servers of the ensemble have faults. It returns nil for engines that cannot find them.
 func CheckFaults(ctx context.Context, e Ensemble) error {
-	d, ok := e.(Diagnoser)
+	b, ok := e.(Breaker)
 	if !ok {
 		return nil
 	}
-	faults, err := d.Faults(ctx)
+	faults, err := b.Faults(ctx)
 	if err == nil && len(faults) > 0 {
-		err = &FaultyError{e.Servers(), faults}
+		err = &FaultyError{faults}
 	}
 	return err
 }

@@ -129,12 +129,13 @@ func TestCloseRestores(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	for _, found := range []bool{true, false} {
 		e := newEngine()
+		removed := false
 		local := ensemble.Local{Breakage: e.breakage(), Members: server.Servers(), Found: found}
+		local.Remove = func(context.Context) error { removed = true; return nil }
 		if err := local.Break(t.Context(), server.Servers()[0], ensemble.Pause); err != nil {
 			t.Fatal(err)
 		}
-		removed := false
-		if err := local.CloseBy(t.Context(), func() error { removed = true; return nil }); err != nil {
+		if err := local.Close(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if err := local.Restore(t.Context(), server.Servers()[0]); (err == nil) != found {

@@ -20,9 +20,8 @@ import (
 )
 
 type started interface {
-	ensemble.Ensemble
 	ensemble.HeapMeter
-	diagnosable
+	ensemble.Breaker
 	Release() error
 }
 

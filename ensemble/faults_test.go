@@ -14,18 +14,13 @@ import (
 	"github.com/zkbench/zkbench/results/must"
 )
 
-type diagnosable interface {
-	ensemble.Breaker
-	ensemble.Diagnoser
-}
-
 // checkFaults checks each fault that an engine can cause. The ensemble must have a quorum. After each fault, it checks how the other
 // servers react, and that the restored server follows again, with its data.
-func checkFaults(t *testing.T, e diagnosable) {
+func checkFaults(t *testing.T, e ensemble.Breaker) {
 	t.Helper()
 	for _, c := range []struct {
 		fault ensemble.ServerFault
-		check func(*testing.T, diagnosable)
+		check func(*testing.T, ensemble.Breaker)
 	}{{ensemble.Kill, checkKill}, {ensemble.Pause, checkPause}, {ensemble.Partition, checkPartition}} {
 		if slices.Contains(e.ServerFaults(), c.fault) {
 			t.Run(string(c.fault), func(t *testing.T) { c.check(t, e) })
@@ -38,7 +33,7 @@ func checkFaults(t *testing.T, e diagnosable) {
 }
 
 // checkKill kills the leader. Another server must lead, and the killed one must come back as a follower with the writes it missed.
-func checkKill(t *testing.T, e diagnosable) {
+func checkKill(t *testing.T, e ensemble.Breaker) {
 	victim := withRole(t, e.Servers(), ensemble.Leader)
 	causeFault(t, e, victim, ensemble.Kill)
 	others := without(e.Servers(), victim)
@@ -58,7 +53,7 @@ func checkKill(t *testing.T, e diagnosable) {
 }
 
 // checkPause pauses the leader. Another server must lead, while the port of the paused one still accepts connections.
-func checkPause(t *testing.T, e diagnosable) {
+func checkPause(t *testing.T, e ensemble.Breaker) {
 	victim := withRole(t, e.Servers(), ensemble.Leader)
 	causeFault(t, e, victim, ensemble.Pause)
 	reachable(t, victim)
@@ -67,7 +62,7 @@ func checkPause(t *testing.T, e diagnosable) {
 }
 
 // checkPartition cuts off a follower. It must stop serving, while its port still accepts connections, and the others must have a quorum.
-func checkPartition(t *testing.T, e diagnosable) {
+func checkPartition(t *testing.T, e ensemble.Breaker) {
 	victim := withRole(t, e.Servers(), ensemble.Follower)
 	causeFault(t, e, victim, ensemble.Partition)
 	awaitSilence(t, victim)
@@ -81,7 +76,7 @@ func checkPartition(t *testing.T, e diagnosable) {
 
 // checkOutage cuts off two servers, which ends the quorum, and restores them one after the other. The network may give the first one
 // the address that the other had.
-func checkOutage(t *testing.T, e diagnosable, victims ...ensemble.Server) {
+func checkOutage(t *testing.T, e ensemble.Breaker, victims ...ensemble.Server) {
 	for _, s := range victims {
 		must.Do(t, e.Break(t.Context(), s, ensemble.Partition))
 		t.Cleanup(func() { mend(t, e, s) })
@@ -103,12 +98,12 @@ func awaitSilence(t *testing.T, s ensemble.Server) {
 	})
 }
 
-func mend(t *testing.T, e diagnosable, s ensemble.Server) {
+func mend(t *testing.T, e ensemble.Breaker, s ensemble.Server) {
 	t.Helper()
 	must.Do(t, e.Restore(context.WithoutCancel(t.Context()), s))
 }
 
-func causeFault(t *testing.T, e diagnosable, s ensemble.Server, f ensemble.ServerFault) {
+func causeFault(t *testing.T, e ensemble.Breaker, s ensemble.Server, f ensemble.ServerFault) {
 	t.Helper()
 	must.Do(t, e.Break(t.Context(), s, f))
 	t.Cleanup(func() { mend(t, e, s) }) // it has no effect after restored
@@ -120,7 +115,7 @@ func causeFault(t *testing.T, e diagnosable, s ensemble.Server, f ensemble.Serve
 	}
 }
 
-func restored(t *testing.T, e diagnosable, s ensemble.Server) {
+func restored(t *testing.T, e ensemble.Breaker, s ensemble.Server) {
 	t.Helper()
 	for range 2 { // the second time without effect
 		must.Do(t, e.Restore(t.Context(), s))

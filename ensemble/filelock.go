@@ -63,10 +63,7 @@ func TryLock(name string) (*FileLock, error) {
 // InUse reports whether a process has locked the ensemble of that name.
 func InUse(name string) bool {
 	lock, err := TryLock(name)
-	if err == nil {
-		err = lock.Release()
-	}
-	return errors.Is(err, ErrBusy)
+	return errors.Is(errors.Join(err, lock.Release()), ErrBusy)
 }
 
 // tryLock opens the lock file of an ensemble and locks it, unless another process has. An existing file is opened without

@@ -2,8 +2,8 @@ package ensemble
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -37,32 +37,18 @@ func AwaitHistogram(ctx context.Context, printed func(context.Context) (string, 
 		if err != nil {
 			return 0, err
 		}
-		used, err := histogramTotal(text)
-		if !errors.Is(err, errIncomplete) {
-			return used, err
+		if total := histogramTotal.FindStringSubmatch(text); total != nil {
+			used, err := strconv.ParseInt(total[1], 10, 64)
+			if err != nil {
+				return 0, fmt.Errorf("understand the histogram's total %q: %w", strings.TrimSpace(total[0]), err)
+			}
+			return used, nil
 		}
-		select {
-		case <-ctx.Done():
-			return 0, context.Cause(ctx)
-		case <-time.After(pollInterval):
+		if err := Sleep(ctx, pollInterval); err != nil {
+			return 0, err
 		}
 	}
 }
 
-var errIncomplete = errors.New("the histogram is not complete")
-
-// histogramTotal returns the bytes from the last line of a histogram: "Total  <objects>  <bytes>".
-func histogramTotal(text string) (int64, error) {
-	for line := range strings.Lines(text) {
-		f := strings.Fields(line)
-		if len(f) != 3 || f[0] != "Total" || !strings.HasSuffix(line, "\n") {
-			continue
-		}
-		used, err := strconv.ParseInt(f[2], 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("understand the histogram's total %q: %w", strings.TrimSpace(line), err)
-		}
-		return used, nil
-	}
-	return 0, errIncomplete
-}
+// histogramTotal matches the last line of a histogram: "Total  <objects>  <bytes>".
+var histogramTotal = regexp.MustCompile(`(?m)^[ \t]*Total[ \t]+\S+[ \t]+(\S+)[ \t\r]*\n`)

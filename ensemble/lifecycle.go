@@ -20,10 +20,12 @@ var ErrPortTaken = errors.New("another program took one of the free ports first"
 // Local is the common part of engines that start their servers on this machine. Their ensembles embed it.
 type Local struct {
 	*Breakage
+	Heap     func(ctx context.Context, s Server) (int64, error) // collects all garbage, and returns the bytes in use
 	Members  []Server
 	TxnLog   TxnLog
-	Found    bool   // kept up since an earlier command: Close leaves it up
-	LockName string // reserves the ensemble; set by Find
+	Found    bool                            // kept up since an earlier command: Close leaves it up
+	LockName string                          // reserves the ensemble; set by Find
+	Remove   func(ctx context.Context) error // everything of an ensemble that was not found; set by Up
 	lock     *FileLock
 }
 
@@ -45,14 +47,14 @@ func (l *Local) Lock() (err error) {
 // Release unlocks an ensemble that stays up.
 func (l *Local) Release() error { return l.lock.Release() }
 
-// CloseBy removes the ensemble and unlocks it. If the ensemble was up before, CloseBy does not remove it, but restores the servers
-// that this process has broken.
-func (l *Local) CloseBy(ctx context.Context, remove func() error) error {
+// Close implements [Ensemble]: it removes the ensemble and unlocks it. If the ensemble was up before, Close does not remove it, but
+// restores the servers that this process has broken.
+func (l *Local) Close(ctx context.Context) error {
 	if l.Found {
 		return errors.Join(l.restoreBroken(ctx), l.lock.Release())
 	}
 	l.abandon(l.Members)
-	return errors.Join(remove(), l.lock.Release())
+	return errors.Join(l.Remove(ctx), l.lock.Release())
 }
 
 func (l *Local) restoreBroken(ctx context.Context) error {
@@ -65,11 +67,11 @@ func (l *Local) restoreBroken(ctx context.Context) error {
 	return AwaitQuorum(ready, l.Members)
 }
 
-// SumHeaps adds up the bytes in use on the heaps of all servers. used returns the bytes for the server with the given index.
-func (l *Local) SumHeaps(used func(i int) (int64, error)) (int64, error) {
+// HeapUsed implements [HeapMeter].
+func (l *Local) HeapUsed(ctx context.Context) (int64, error) {
 	var total int64
-	for i, s := range l.Members {
-		n, err := used(i)
+	for _, s := range l.Members {
+		n, err := l.Heap(ctx, s)
 		if err != nil {
 			return 0, fmt.Errorf("ask %s for its heap: %w", s.Name, err)
 		}
@@ -108,7 +110,7 @@ func (l Lifecycle[E]) Up(ctx context.Context, opts Options) (E, error) {
 	if err != nil {
 		return none, errors.Join(err, lock.Release())
 	}
-	e.local().lock = lock
+	e.local().lock, e.local().Remove = lock, l.Remove
 	return e, nil
 }
 
@@ -160,27 +162,21 @@ func DownCommand(name string) string { return "zkbench ensemble down --name " + 
 // HealCommand returns the command that undoes the faults of the servers of an ensemble.
 func HealCommand(name string) string { return "zkbench ensemble heal --name " + name }
 
-func checkWell(ctx context.Context, kept Ensemble, name string) error {
+// attach returns an error unless the ensemble that is kept up is well and has the transaction log that the options ask for.
+func attach(ctx context.Context, kept Ensemble, log TxnLog, opts Options) error {
 	err := CheckFaults(ctx, kept)
 	if err == nil {
 		err = CheckQuorum(ctx, kept.Servers())
 	}
-	if err == nil || ctx.Err() != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
 		return err
-	}
-	return fmt.Errorf("ensemble %q is up but not well, `%s` restores its servers, and `%s` ends it: %w",
-		name, HealCommand(name), DownCommand(name), err)
-}
-
-// attach returns an error unless the ensemble that is kept up is well and has the transaction log that the options ask for.
-func attach(ctx context.Context, kept Ensemble, log TxnLog, opts Options) error {
-	if err := checkWell(ctx, kept, opts.Name); err != nil {
-		return err
-	}
-	if len(opts.Ports) > 0 || opts.Image != "" || opts.Home != "" {
+	case err != nil:
+		return fmt.Errorf("ensemble %q is up but not well, `%s` restores its servers, and `%s` ends it: %w",
+			opts.Name, HealCommand(opts.Name), DownCommand(opts.Name), err)
+	case len(opts.Ports) > 0 || opts.Image != "" || opts.Home != "":
 		return fmt.Errorf("ensemble %q is already up: `%s` first to start it differently", opts.Name, DownCommand(opts.Name))
-	}
-	if opts.TxnLog != "" && opts.TxnLog != log {
+	case opts.TxnLog != "" && opts.TxnLog != log:
 		return fmt.Errorf("ensemble %q is already up and keeps its transaction logs %s: `%s` first to start it with --txn-log %s",
 			opts.Name, log.where(), DownCommand(opts.Name), opts.TxnLog)
 	}

@@ -21,7 +21,6 @@ func (*kept) Describe(context.Context) (ensemble.Description, error) {
 	return ensemble.Description{}, nil
 }
 func (*kept) Logs(context.Context, io.Writer, int) error { return nil }
-func (*kept) Close(context.Context) error                { return nil }
 
 // A run without a choice for the transaction logs attaches to any ensemble that is up, and progress names their place. A run
 // that asks for another place is refused.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"sync"
@@ -24,20 +25,31 @@ import (
 type Link struct {
 	ledger *wire.Ledger
 
-	mu      sync.Mutex
-	current *wire.Conn // nil before the first connection
-	server  Server     // of the current connection
-	servers []Server   // of the session
-	severed bool
+	mu sync.Mutex
+	linkState
 	renews  bool           // the client may open a new session when the first has ended
 	client  *Link          // of the client's first session, if this is a further one (see Further)
 	further map[*Link]bool // of the client's further sessions, until they are detached
 	dialing dial.Mutex     // locked while a connection begins, and while none may begin
 }
 
+// linkState is where a link leads. It is guarded by the mutex of the link.
+type linkState struct {
+	current *wire.Conn // nil before the first connection
+	server  Server     // of the current connection
+	servers []Server   // of the session
+	severed bool
+}
+
+func (l *Link) state() linkState {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.linkState
+}
+
 // NewLink returns a link whose frames are counted in ledger.
 func NewLink(ledger *wire.Ledger) *Link {
-	return &Link{ledger: ledger, dialing: dial.NewMutex()}
+	return &Link{ledger: ledger, further: map[*Link]bool{}, dialing: dial.NewMutex()}
 }
 
 // Ledger returns the ledger in which the link's frames are counted.
@@ -56,17 +68,12 @@ var (
 )
 
 // Server returns the server of the current connection, or of the last one; the zero value before the first.
-func (l *Link) Server() Server {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.server
-}
+func (l *Link) Server() Server { return l.state().server }
 
 // Established reports whether the session has a connection on which a server has answered the connect request.
 func (l *Link) Established() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.current != nil && l.current.Established()
+	current := l.state().current
+	return current != nil && current.Established()
 }
 
 func (l *Link) dial(_, address string, timeout time.Duration) (net.Conn, error) {
@@ -74,10 +81,7 @@ func (l *Link) dial(_, address string, timeout time.Duration) (net.Conn, error) 
 	if err != nil {
 		return nil, err
 	}
-	l.mu.Lock()
-	servers := len(l.servers)
-	l.mu.Unlock()
-	return &smallBufferConn{Conn: dial.Impatient(conn, l.ledger.Patience(servers))}, nil
+	return &smallBufferConn{Conn: dial.Impatient(conn, l.ledger.Patience(len(l.state().servers)))}, nil
 }
 
 // open opens a counted connection, after the server has noticed the end of the last one.
@@ -85,15 +89,14 @@ func (l *Link) open(address string, timeout time.Duration) (*wire.Conn, error) {
 	l.dialing.Lock()
 	defer l.dialing.Unlock()
 	_ = l.awaitEnd(context.Background()) // the error could only come from the context
-	l.mu.Lock()
-	server, severed := withAddress(l.servers, address), l.severed
-	l.mu.Unlock()
+	state := l.state()
 	switch {
-	case severed:
+	case state.severed:
 		return nil, errSevered
 	case l.ledger.Over() && !l.renews:
 		return nil, errOver
 	}
+	server := withAddress(state.servers, address)
 	conn, err := dialWithin(server, timeout)
 	if err != nil {
 		return nil, err
@@ -111,9 +114,7 @@ func (l *Link) open(address string, timeout time.Duration) (*wire.Conn, error) {
 // awaitEnd waits until the server has noticed that the last connection has ended, if a cut has ended it. That takes a round trip, and at
 // most two seconds.
 func (l *Link) awaitEnd(ctx context.Context) error {
-	l.mu.Lock()
-	current := l.current
-	l.mu.Unlock()
+	current := l.state().current
 	if current == nil || current.Drained() == nil {
 		return nil
 	}
@@ -125,23 +126,70 @@ func (l *Link) awaitEnd(ctx context.Context) error {
 	}
 }
 
-// Trap cuts one of several links at a request that has not been sent yet.
-type Trap struct {
-	*wire.Trap
-	links []*Link
+// Further returns a link for a further session of the same client, whose frames are counted in a further ledger of l's. The traps of l,
+// Cut, Sever and Settle apply to all sessions of the client. Expire ends only the first session. The caller detaches the further link
+// when its session has been closed.
+func (l *Link) Further() *Link {
+	f := NewLink(l.ledger.Further())
+	f.client = l
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	f.severed = l.severed
+	l.further[f] = true
+	return f
 }
 
-// CutFirst cuts the link whose client is the first to send a request of a kind, see [wire.CutFirst].
-func CutFirst(links []*Link, op wire.Opcode, after bool) *Trap {
-	var ledgers []*wire.Ledger
-	for _, l := range links {
-		ledgers = append(ledgers, l.ledger)
+// Detach removes a further link from the link of its client's first session.
+func (l *Link) Detach() {
+	l.client.mu.Lock()
+	defer l.client.mu.Unlock()
+	delete(l.client.further, l)
+}
+
+func (l *Link) all() []*Link {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]*Link{l}, slices.Collect(maps.Keys(l.further))...)
+}
+
+// Cut ends the current connections at once. The client library connects again.
+func (l *Link) Cut() {
+	for _, link := range l.all() {
+		link.end()
 	}
-	return &Trap{wire.CutFirst(ledgers, op, after), links}
 }
 
-// Victim returns the link that was cut. It must not be called before the trap has fired.
-func (t *Trap) Victim() *Link { return t.links[t.Trap.Victim()] }
+func (l *Link) end() {
+	if current := l.state().current; current != nil {
+		current.End()
+	}
+}
+
+// Sever ends the connections and refuses all further ones, as when the client's process has died: no close request is sent.
+func (l *Link) Sever() {
+	l.sever() // first, so that further sessions that begin from now on are severed, too
+	for _, link := range l.all() {
+		link.sever()
+		link.end()
+	}
+}
+
+func (l *Link) sever() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.severed = true
+}
+
+// Settle returns when the counts of connections that were ended through the link are final. Before the client has connected again, or
+// when the link is severed, that takes a round trip, and at most two seconds.
+func (l *Link) Settle(ctx context.Context) error {
+	for _, link := range l.all() {
+		if err := link.awaitEnd(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Expire ends the session at the servers by a second connection with the same id and password, which closes it. It returns
 // [ErrNoSession] if the session does not exist. The client's own connection ends first, so that its counts are exact. When Expire
@@ -171,39 +219,26 @@ const (
 	expirePause    = 100 * time.Millisecond // between two rounds of asking all servers
 )
 
-// closeSession closes a session through its last server, or through another one if that does not answer. It tries again for
+// closeSession asks each of the session's servers, its last one first, until one has closed the session. It tries again for
 // expirePatience.
 func (l *Link) closeSession(ctx context.Context, s wire.Session) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, expirePatience, fmt.Errorf("no server closed the session within %s", expirePatience))
 	defer cancel()
+	state := l.state()
+	others := slices.DeleteFunc(slices.Clone(state.servers), func(s Server) bool { return s == state.server })
 	for {
-		err := l.closeSomewhere(ctx, s)
-		if err == nil || errors.Is(err, ErrNoSession) {
-			return err
+		var errs []error
+		for _, server := range append([]Server{state.server}, others...) {
+			err := closeSession(ctx, server, s)
+			if err == nil || errors.Is(err, ErrNoSession) {
+				return err
+			}
+			errs = append(errs, fmt.Errorf("%s: %w", server.Addr, err))
 		}
-		select {
-		case <-time.After(expirePause):
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), err)
+		if late := Sleep(ctx, expirePause); late != nil {
+			return errors.Join(late, errors.Join(errs...))
 		}
 	}
-}
-
-// closeSomewhere asks each of the session's servers once, until one has closed the session.
-func (l *Link) closeSomewhere(ctx context.Context, s wire.Session) error {
-	l.mu.Lock()
-	servers, last := slices.Clone(l.servers), l.server
-	l.mu.Unlock()
-	servers = append([]Server{last}, slices.DeleteFunc(servers, func(o Server) bool { return o == last })...)
-	var errs []error
-	for _, server := range servers {
-		err := closeSession(ctx, server, s)
-		if err == nil || errors.Is(err, ErrNoSession) {
-			return err
-		}
-		errs = append(errs, fmt.Errorf("%s: %w", server.Addr, err))
-	}
-	return errors.Join(errs...)
 }
 
 // ErrNoSession is the error of Expire if the servers do not have the session.

@@ -92,7 +92,7 @@ func TestCuts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			victim, other := openLinked(t, addr), openLinked(t, addr)
 			id, path := victim.SessionID(), "/"+tt.name
-			trap := ensemble.CutFirst([]*ensemble.Link{victim.link}, wire.OpCreate, tt.after)
+			trap := wire.CutFirst([]*wire.Ledger{victim.link.Ledger()}, wire.OpCreate, tt.after)
 			if exists(t, victim, path) {
 				t.Fatal("the znode exists already")
 			}
@@ -122,10 +122,10 @@ func TestCuts(t *testing.T) {
 
 func TestDisarm(t *testing.T) {
 	victim := openLinked(t, ensembletest.Embedded(t, embedded.Config{}).Addr())
-	if trap := ensemble.CutFirst([]*ensemble.Link{victim.link}, wire.OpCreate, true); !trap.Disarm() || trap.Disarm() {
+	if trap := wire.CutFirst([]*wire.Ledger{victim.link.Ledger()}, wire.OpCreate, true); !trap.Disarm() || trap.Disarm() {
 		t.Error("disarmed other than once")
 	}
-	ensemble.CutFirst([]*ensemble.Link{victim.link}, wire.OpGetChildren, false) // the library sends getChildren2
+	wire.CutFirst([]*wire.Ledger{victim.link.Ledger()}, wire.OpGetChildren, false) // the library sends getChildren2
 	must.Do(t, victim.make("/x"))
 	if _, _, err := victim.Children("/"); !errors.Is(err, zk.ErrConnectionClosed) {
 		t.Errorf("getChildren returned %v", err)
@@ -136,12 +136,12 @@ func TestDisarm(t *testing.T) {
 func TestCutFirst(t *testing.T) {
 	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	idle, first, second := openLinked(t, addr), openLinked(t, addr), openLinked(t, addr)
-	trap := ensemble.CutFirst([]*ensemble.Link{idle.link, first.link, second.link}, wire.OpCreate, false)
+	trap := wire.CutFirst([]*wire.Ledger{idle.link.Ledger(), first.link.Ledger(), second.link.Ledger()}, wire.OpCreate, false)
 	if err := first.make("/first"); !errors.Is(err, zk.ErrConnectionClosed) {
 		t.Errorf("the first create returned %v", err)
 	}
 	<-trap.Fired()
-	if trap.Victim() != first.link || trap.Disarm() {
+	if trap.Victim() != 1 || trap.Disarm() {
 		t.Error("the trap has another victim, or was disarmed after it fired")
 	}
 	if err := second.make("/second"); err != nil {
@@ -297,13 +297,13 @@ func TestFurtherLink(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{}).Servers()[0].Addr
 	first := openLinked(t, server)
 	further := openOn(t, first.link.Further(), server)
-	trap := ensemble.CutFirst([]*ensemble.Link{first.link}, wire.OpCreate, true)
+	trap := wire.CutFirst([]*wire.Ledger{first.link.Ledger()}, wire.OpCreate, true)
 	if _, err := further.Create("/cut", nil, 0, zk.WorldACL(zk.PermAll)); err == nil {
 		t.Error("the reply arrived although a trap was set")
 	}
 	<-trap.Fired()
-	if trap.Victim() != first.link {
-		t.Error("the victim is not the client's first link")
+	if trap.Victim() != 0 {
+		t.Error("the victim is not the client's first session")
 	}
 	must.Do(t, first.link.Expire(t.Context()))
 	further.await(t, zk.StateHasSession)

@@ -26,11 +26,19 @@ func AwaitQuorum(ctx context.Context, servers []Server) error {
 		if err == nil || ctx.Err() == nil {
 			err = now
 		}
-		select {
-		case <-ctx.Done():
+		if Sleep(ctx, pollInterval) != nil {
 			return fmt.Errorf("no quorum: %w", err)
-		case <-time.After(pollInterval):
 		}
+	}
+}
+
+// Sleep waits for d. If ctx ends before, it returns the cause.
+func Sleep(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
 	}
 }
 

@@ -72,7 +72,7 @@ func TestTunnelCountsWhatTheClientCounts(t *testing.T) {
 func TestTunnelFails(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{Tick: 2 * time.Second})
 	s := openThrough(t, server.Addr())
-	trap := ensemble.CutFirst([]*ensemble.Link{s.link}, wire.OpCreate, true)
+	trap := wire.CutFirst([]*wire.Ledger{s.link.Ledger()}, wire.OpCreate, true)
 	if _, err := s.Create("/made", nil, 0, zk.WorldACL(zk.PermAll)); err == nil {
 		t.Error("the reply to the create was not lost")
 	}

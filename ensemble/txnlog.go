@@ -20,10 +20,7 @@ func TxnLogs() []TxnLog { return []TxnLog{OnDisk, InMemory} }
 const MemoryLogBytes = 1 << 30
 
 func (t TxnLog) where() string {
-	if t == InMemory {
-		return "in memory"
-	}
-	return "on disk"
+	return map[TxnLog]string{OnDisk: "on disk", InMemory: "in memory"}[t]
 }
 
 // FileSystemOf returns "path (file system type on device)" for a path, given the text of /proc/mounts. Results include it,

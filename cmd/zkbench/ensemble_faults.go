@@ -15,7 +15,6 @@ import (
 
 type breakable interface {
 	ensemble.Breaker
-	ensemble.Diagnoser
 	CheckPossible(f ensemble.ServerFault) error
 	Lock() error
 	Release() error
@@ -181,7 +180,7 @@ func (a *app) heal(ctx context.Context, e breakable, name string, args []string)
 		fmt.Fprintln(a.stdout, "no fault to undo")
 	}
 	if len(faults) > 0 {
-		still := &ensemble.FaultyError{Servers: e.Servers(), Faults: faults}
+		still := &ensemble.FaultyError{Faults: faults}
 		fmt.Fprintf(a.stdout, "%v still: `%s` restores all\n", still, ensemble.HealCommand(name))
 		return nil
 	}

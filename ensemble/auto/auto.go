@@ -44,26 +44,22 @@ func Resolve(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Eng
 	if ctx.Err() != nil { // interrupted before it was known whether the engine works
 		return "", ctx.Err()
 	}
-	if containerErr == nil {
-		if _, err := container.Find(ctx, opts.Name); err == nil {
-			return ensemble.Container, nil
-		}
-	}
-	if _, err := process.Find(opts.Name); err == nil { // an ensemble that is up comes before one that is not
-		return ensemble.Process, nil
-	}
-	if containerErr == nil {
-		return ensemble.Container, nil
-	}
+	containerUp := func() bool { _, err := container.Find(ctx, opts.Name); return err == nil }
+	_, processDown := process.Find(opts.Name)
 	processErr := process.Available("")
-	if processErr == nil {
-		return ensemble.Process, nil
-	}
 	missing := errors.Join(containerErr, processErr)
-	if opts.Lifetime == ensemble.Kept { // the embedded server ends with its process
+	switch { // an ensemble that is up comes before one that is not
+	case containerErr == nil && containerUp():
+		return ensemble.Container, nil
+	case processDown == nil:
+		return ensemble.Process, nil
+	case containerErr == nil:
+		return ensemble.Container, nil
+	case processErr == nil:
+		return ensemble.Process, nil
+	case opts.Lifetime == ensemble.Kept: // the embedded server ends with its process
 		return "", fmt.Errorf("no ensemble can be kept up here until one of these is fixed: %w", missing)
-	}
-	if opts.TxnLog != "" { // the embedded server has no transaction log
+	case opts.TxnLog != "": // the embedded server has no transaction log
 		return "", fmt.Errorf("no server with a transaction log can be started here until one of these is fixed: %w", missing)
 	}
 	fmt.Fprintf(opts.WithDefaults().Progress, "no real ensemble can be started here: FALLING BACK to %s\n%s\n",
@@ -106,10 +102,7 @@ func Start(
 		if err := admit(next); err != nil {
 			return nil, errors.Join(failed, err)
 		}
-		what := "three local processes"
-		if next == ensemble.Embedded {
-			what = embeddedServer
-		}
+		what := map[ensemble.Engine]string{ensemble.Process: "three local processes", ensemble.Embedded: embeddedServer}[next]
 		fmt.Fprintf(opts.Progress, "the %s engine does not start here: FALLING BACK to %s\n%s\n", engine, what, indent(err))
 		engine = next
 	}

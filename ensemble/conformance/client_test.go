@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
@@ -280,7 +282,7 @@ func (c *client) told(e *exchange, r reply) (ok bool, text string, known bool) {
 		}
 		return ok, text, known
 	}
-	var st jute.Stat
+	var st zk.Stat
 	switch {
 	case !ok || e.op == wire.OpClose:
 	case e.op == wire.OpGetData:

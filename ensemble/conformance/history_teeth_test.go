@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble/embedded"
-	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -104,18 +105,18 @@ func spoilers() []spoiler {
 		}},
 		{"a session that has moved writes on its old connection", "of a session that had moved", func(h history) {
 			e, _, _ := h.find(func(l *line, i int, _ int64) bool { return l.exchanges[i].belated })
-			h.effects[e.number] = jute.Stat{Czxid: e.floor + 1}
+			h.effects[e.number] = zk.Stat{Czxid: e.floor + 1}
 		}},
 		{"a session writes after its end", "the session ended at", func(h history) {
 			e, _, _ := h.find(func(l *line, i int, _ int64) bool { return written(l, i, 0) && l.exchanges[i].life })
-			h.effects[e.number] = jute.Stat{Czxid: e.zxid, Pzxid: e.zxid}
+			h.effects[e.number] = zk.Stat{Czxid: e.zxid, Pzxid: e.zxid}
 		}},
 		{"a write takes effect before one that had been acknowledged", "before a write that had been acknowledged", func(h history) {
 			e, _, seen := h.find(func(l *line, i int, seen int64) bool {
 				return written(l, i, 0) && 0 < seen && seen < l.exchanges[i].floor
 			})
 			e.zxid = seen + 1
-			h.effects[e.number] = jute.Stat{Czxid: seen + 1}
+			h.effects[e.number] = zk.Stat{Czxid: seen + 1}
 		}},
 	}
 }

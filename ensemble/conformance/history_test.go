@@ -6,7 +6,8 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/zkbench/zkbench/ensemble/jute"
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -14,7 +15,7 @@ import (
 // tests of check change it.
 type history struct {
 	lines   []*line
-	effects map[int]jute.Stat // of the writes that took effect, by number: the stat, in the end, of a znode that each one created
+	effects map[int]zk.Stat // of the writes that took effect, by number: the stat, in the end, of a znode that each one created
 	// leaders are the servers that led, by epoch. They are nil if leaders promise the same as other servers: see weak.
 	leaders map[int64]int
 }
@@ -60,7 +61,7 @@ func (e *exchange) isRead() bool {
 func (e *exchange) lags() bool { return e.answered && e.zxid < e.floor }
 
 // outcome is an answer as text, without times: the servers' clocks are not compared.
-func outcome(code wire.Code, text string, st jute.Stat) string {
+func outcome(code wire.Code, text string, st zk.Stat) string {
 	st.Ctime, st.Mtime = 0, 0
 	return fmt.Sprintf("%s %q %+v; ", code, text, st)
 }

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zkbench/zkbench/ensemble/jute"
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -17,7 +18,7 @@ type model struct {
 }
 
 type node struct {
-	jute.Stat
+	zk.Stat
 	data    []byte
 	creates int32
 	names   map[string]bool
@@ -37,7 +38,7 @@ func newModel() *model {
 	return m
 }
 
-func (n *node) stat() jute.Stat {
+func (n *node) stat() zk.Stat {
 	st := n.Stat
 	st.NumChildren, st.DataLength = int32(len(n.names)), int32(len(n.data))
 	st.Cversion = 2*n.creates - st.NumChildren
@@ -47,7 +48,7 @@ func (n *node) stat() jute.Stat {
 func (m *model) show(r read) string {
 	n := m.nodes[r.path]
 	if n == nil {
-		return outcome(wire.NoNode, "", jute.Stat{})
+		return outcome(wire.NoNode, "", zk.Stat{})
 	}
 	children := strings.Join(slices.Sorted(maps.Keys(n.names)), " ")
 	switch r.op {
@@ -56,7 +57,7 @@ func (m *model) show(r read) string {
 	case wire.OpGetData:
 		return outcome(wire.OK, string(n.data), n.stat())
 	case wire.OpGetChildren:
-		return outcome(wire.OK, children, jute.Stat{})
+		return outcome(wire.OK, children, zk.Stat{})
 	default:
 		return outcome(wire.OK, children, n.stat())
 	}
@@ -71,7 +72,7 @@ func (m *model) apply(zxid, session int64, e *exchange) (ok bool, told string) {
 	ok, second := m.applyOne(zxid, session, e.write)
 	if !ok {
 		delete(m.nodes, mark(e.number)) // the stat of its parent is not compared
-		first = outcome(wire.OK, "", jute.Stat{})
+		first = outcome(wire.OK, "", zk.Stat{})
 	}
 	return ok, first + second
 }
@@ -84,13 +85,13 @@ func (m *model) applyOne(zxid, session int64, w write) (ok bool, told string) {
 	}
 	code := m.code(w)
 	if code != wire.OK {
-		return false, outcome(code, "", jute.Stat{})
+		return false, outcome(code, "", zk.Stat{})
 	}
 	n := m.nodes[w.path]
 	switch w.op {
 	case wire.OpDelete:
 		m.remove(zxid, w.path)
-		return true, outcome(wire.OK, "", jute.Stat{})
+		return true, outcome(wire.OK, "", zk.Stat{})
 	case wire.OpSetData:
 		n.data, n.Mzxid = w.data, zxid
 		n.Version++
@@ -102,7 +103,7 @@ func (m *model) applyOne(zxid, session int64, w write) (ok bool, told string) {
 			n.EphemeralOwner = session
 		}
 		if w.op == wire.OpCreate {
-			return true, outcome(wire.OK, w.path, jute.Stat{})
+			return true, outcome(wire.OK, w.path, zk.Stat{})
 		}
 		return true, outcome(wire.OK, w.path, n.stat())
 	}
@@ -130,7 +131,7 @@ func (m *model) code(w write) wire.Code {
 func dir(path string) string { return path[:strings.LastIndexByte(path, '/')] }
 
 func (m *model) insert(zxid int64, w write) *node {
-	n := &node{Stat: jute.Stat{Czxid: zxid, Mzxid: zxid, Pzxid: zxid}, data: w.data, names: map[string]bool{}}
+	n := &node{Stat: zk.Stat{Czxid: zxid, Mzxid: zxid, Pzxid: zxid}, data: w.data, names: map[string]bool{}}
 	m.nodes[w.path] = n
 	parent := m.nodes[dir(w.path)]
 	parent.Pzxid, parent.names[w.path[len(dir(w.path))+1:]] = zxid, true

@@ -11,19 +11,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
-	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results/must"
 )
 
 // survey returns the effects of all writes, when all sessions have ended.
-func survey(s *site, acked int64) map[int]jute.Stat {
+func survey(s *site, acked int64) map[int]zk.Stat {
 	s.latest = acked
 	p := s.peer()
-	effects := map[int]jute.Stat{}
+	effects := map[int]zk.Stat{}
 	listed := func(path string) []string {
 		names, _, _ := p.children(s.root+path, false)
 		return strings.Fields(names)

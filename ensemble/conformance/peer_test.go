@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results/must"
@@ -288,9 +290,9 @@ func text(r reply) string {
 	return r.body.Text()
 }
 
-func stat(r reply) jute.Stat {
+func stat(r reply) zk.Stat {
 	if r.code != wire.OK {
-		return jute.Stat{}
+		return zk.Stat{}
 	}
 	return r.body.Stat()
 }
@@ -305,10 +307,10 @@ const (
 )
 
 func putCreate(path string, data []byte, flags int32) func(*jute.Encoder) {
-	return putCreateACL(path, data, jute.World(), flags)
+	return putCreateACL(path, data, zk.WorldACL(zk.PermAll), flags)
 }
 
-func putCreateACL(path string, data []byte, acl []jute.ACL, flags int32) func(*jute.Encoder) {
+func putCreateACL(path string, data []byte, acl []zk.ACL, flags int32) func(*jute.Encoder) {
 	return func(out *jute.Encoder) {
 		out.Text(path)
 		out.Buffer(data)
@@ -332,7 +334,7 @@ func (p *peer) mustCreate(path string, flags int32) string {
 	return created
 }
 
-func (p *peer) create2(op wire.Opcode, path string, data []byte, flags int32) (string, jute.Stat, reply) {
+func (p *peer) create2(op wire.Opcode, path string, data []byte, flags int32) (string, zk.Stat, reply) {
 	p.t.Helper()
 	r := p.call(op, putCreate(path, data, flags))
 	return text(r), stat(r), r
@@ -365,7 +367,7 @@ func putSetData(path string, data []byte, version int32) func(*jute.Encoder) {
 	}
 }
 
-func (p *peer) setData(path string, data []byte, version int32) (jute.Stat, wire.Code) {
+func (p *peer) setData(path string, data []byte, version int32) (zk.Stat, wire.Code) {
 	p.t.Helper()
 	r := p.call(wire.OpSetData, putSetData(path, data, version))
 	return stat(r), r.code
@@ -378,22 +380,22 @@ func putPathWatch(path string, watch bool) func(*jute.Encoder) {
 	}
 }
 
-func (p *peer) exists(path string, watch bool) (jute.Stat, wire.Code) {
+func (p *peer) exists(path string, watch bool) (zk.Stat, wire.Code) {
 	p.t.Helper()
 	r := p.call(wire.OpExists, putPathWatch(path, watch))
 	return stat(r), r.code
 }
 
-func (p *peer) getData(path string, watch bool) ([]byte, jute.Stat, wire.Code) {
+func (p *peer) getData(path string, watch bool) ([]byte, zk.Stat, wire.Code) {
 	p.t.Helper()
 	r := p.call(wire.OpGetData, putPathWatch(path, watch))
 	if r.code != wire.OK {
-		return nil, jute.Stat{}, r.code
+		return nil, zk.Stat{}, r.code
 	}
 	return r.body.Buffer(), r.body.Stat(), r.code
 }
 
-func (p *peer) children(path string, watch bool) (string, jute.Stat, wire.Code) {
+func (p *peer) children(path string, watch bool) (string, zk.Stat, wire.Code) {
 	p.t.Helper()
 	r := p.call(wire.OpGetChildren2, putPathWatch(path, watch))
 	return names(r), stat(r), r.code
@@ -430,7 +432,7 @@ type result struct {
 	op   wire.Opcode
 	code wire.Code
 	path string
-	stat jute.Stat
+	stat zk.Stat
 }
 
 func (p *peer) multi(steps ...step) ([]result, reply) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
@@ -53,7 +55,7 @@ func readCases() []namedCase {
 			p := s.peer()
 			list, st, _ := p.children("/zookeeper", false)
 			s.want("children", list, "config quota")
-			s.want("stat", st, jute.Stat{NumChildren: 2, Cversion: st.Cversion, Ctime: st.Ctime, Mtime: st.Mtime})
+			s.want("stat", st, zk.Stat{NumChildren: 2, Cversion: st.Cversion, Ctime: st.Ctime, Mtime: st.Mtime})
 		}},
 		{"sync", func(s *site) {
 			p := s.peer()

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strings"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
@@ -300,7 +302,7 @@ func (g *stage) answer(op wire.Opcode, r reply) string {
 }
 
 // stat returns a stat in a form that is the same on all servers: without times, and with names for zxids and sessions.
-func (g *stage) stat(st jute.Stat) string {
+func (g *stage) stat(st zk.Stat) string {
 	owner, known := g.names[st.EphemeralOwner]
 	if !known {
 		owner = "a stranger"

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
@@ -20,7 +22,7 @@ func createCases() []namedCase {
 			if st.Ctime < begin-60_000 || st.Ctime > time.Now().UnixMilli()+60_000 {
 				s.Errorf("created at %d, want about %d", st.Ctime, begin)
 			}
-			want := jute.Stat{Czxid: r.zxid, Mzxid: r.zxid, Pzxid: r.zxid, Ctime: st.Ctime, Mtime: st.Ctime, DataLength: 4}
+			want := zk.Stat{Czxid: r.zxid, Mzxid: r.zxid, Pzxid: r.zxid, Ctime: st.Ctime, Mtime: st.Ctime, DataLength: 4}
 			s.want("stat", st, want)
 			data, again, _ := p.getData(path, false)
 			s.want("data", string(data), "data")
@@ -154,33 +156,33 @@ func createCases() []namedCase {
 			p := s.peer()
 			for _, tt := range []struct {
 				name string
-				acl  []jute.ACL
+				acl  []zk.ACL
 			}{
 				{"none", nil},
-				{"an unknown scheme", []jute.ACL{{Perms: jute.PermAll, Scheme: "nonsense", ID: "x"}}},
-				{"an unknown id of the world scheme", []jute.ACL{{Perms: jute.PermAll, Scheme: "world", ID: "nobody"}}},
-				{"auth without authentication", []jute.ACL{{Perms: jute.PermAll, Scheme: "auth"}}},
+				{"an unknown scheme", []zk.ACL{{Perms: zk.PermAll, Scheme: "nonsense", ID: "x"}}},
+				{"an unknown id of the world scheme", []zk.ACL{{Perms: zk.PermAll, Scheme: "world", ID: "nobody"}}},
+				{"auth without authentication", []zk.ACL{{Perms: zk.PermAll, Scheme: "auth"}}},
 			} {
 				r := p.call(wire.OpCreate, putCreateACL(s.at("x"), nil, tt.acl, persistent))
 				s.want(tt.name, r.code, wire.InvalidACL)
 			}
-			twice := append(jute.World(), jute.World()...)
+			twice := append(zk.WorldACL(zk.PermAll), zk.WorldACL(zk.PermAll)...)
 			s.want("the world twice", p.call(wire.OpCreate, putCreateACL(s.at("x"), nil, twice, persistent)).code, wire.OK)
 		}},
 		{"the first mistake counts", func(s *site) {
 			p := s.peer()
-			bad := []jute.ACL{{Scheme: "nonsense"}}
+			bad := []zk.ACL{{Scheme: "nonsense"}}
 			for _, tt := range []struct {
 				name, path string
-				acl        []jute.ACL
+				acl        []zk.ACL
 				flags      int32
 				want       wire.Code
 			}{
-				{"flags before the path", "", jute.World(), 9, wire.BadArguments},
-				{"TTL before the path", "", jute.World(), 5, wire.Unimplemented},
+				{"flags before the path", "", zk.WorldACL(zk.PermAll), 9, wire.BadArguments},
+				{"TTL before the path", "", zk.WorldACL(zk.PermAll), 5, wire.Unimplemented},
 				{"the slash before the list", "x", bad, 0, wire.BadArguments},
 				{"the list before the parent", s.at("none/x"), bad, 0, wire.InvalidACL},
-				{"the parent before the characters", s.at("none/\x01"), jute.World(), 0, wire.NoNode},
+				{"the parent before the characters", s.at("none/\x01"), zk.WorldACL(zk.PermAll), 0, wire.NoNode},
 			} {
 				s.want(tt.name, p.call(wire.OpCreate, putCreateACL(tt.path, nil, tt.acl, tt.flags)).code, tt.want)
 			}

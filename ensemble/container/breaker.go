@@ -9,11 +9,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-func possibleFaults() []ensemble.ServerFault {
-	return []ensemble.ServerFault{ensemble.Kill, ensemble.Pause, ensemble.Partition}
-}
-
-// Faults implements [ensemble.Diagnoser].
+// Faults implements [ensemble.Breaker].
 func (e *Ensemble) Faults(ctx context.Context) (map[string]ensemble.ServerFault, error) {
 	states, err := inspectEach(ctx, e.ids)
 	if err != nil {
@@ -35,7 +31,7 @@ func (e *Ensemble) cause(ctx context.Context, s ensemble.Server, f ensemble.Serv
 	}
 	command := map[ensemble.ServerFault][]string{
 		ensemble.Kill:      {"kill", "--signal", "KILL"},
-		ensemble.Partition: {"network", "disconnect", e.quorum},
+		ensemble.Partition: {"network", "disconnect", e.first.quorum()},
 	}[f]
 	_, err := docker(ctx, append(command, id)...)
 	return err
@@ -51,13 +47,9 @@ const (
 func freeze(ctx context.Context, id string) error {
 	for attempt := 1; ; attempt++ {
 		_, err := docker(ctx, "pause", id)
-		if err == nil || attempt == freezeAttempts || !strings.Contains(err.Error(), "unable to freeze") {
+		if err == nil || attempt == freezeAttempts || !strings.Contains(err.Error(), "unable to freeze") ||
+			ensemble.Sleep(ctx, freezePause) != nil {
 			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(freezePause):
 		}
 	}
 }
@@ -95,7 +87,7 @@ func (s state) remedies(ctx context.Context, id int) (commands [][]string, err e
 		}
 		commands = append(commands, []string{"network", "connect", "--ip", quorumAddress(subnet, id), s.quorum()})
 	}
-	if s.status != "paused" && s.status != "running" {
+	if !s.up() {
 		commands = append(commands, []string{"start"})
 	}
 	return commands, nil

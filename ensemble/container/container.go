@@ -31,12 +31,8 @@ const (
 // Ensemble is three containers, or the remaining ones of a broken ensemble.
 type Ensemble struct {
 	ensemble.Local
-	name     string
-	image    string
-	ids      []string // container ids, in the servers' order
-	lifetime ensemble.Lifetime
-	started  bool   // at least one server runs or is paused, which none does after a reboot
-	quorum   string // the name of the network between the servers
+	first state    // of the first container
+	ids   []string // container ids, in the servers' order
 }
 
 var _ ensemble.Breaker = (*Ensemble)(nil)
@@ -69,10 +65,11 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	if err := composeUp(ctx, opts, image, slices.Concat(ports, second)); err != nil {
 		return nil, ensemble.PortTaken(err, err.Error())
 	}
-	e, err := inspect(ctx, opts.Name)
+	states, err := inspectAll(ctx, opts.Name)
 	if err != nil {
 		return nil, err
 	}
+	e := assemble(opts.Name, states)
 	return e, ensemble.AwaitReady(ctx, e)
 }
 
@@ -97,34 +94,28 @@ func composeUp(ctx context.Context, opts ensemble.Options, image string, ports [
 // Find returns the ensemble of that name if it is kept up, also with some of its servers killed. After a reboot, none is running.
 // Find does not lock the ensemble, and Close leaves it up.
 func Find(ctx context.Context, name string) (*Ensemble, error) {
-	e, err := inspect(ctx, name)
-	if err != nil {
-		return nil, err
-	}
-	if e.lifetime != ensemble.Kept || len(e.ids) != ensemble.Size || !e.started {
-		return nil, ensemble.ErrNotUp
-	}
-	e.Found = true
-	return e, nil
-}
-
-func inspect(ctx context.Context, name string) (*Ensemble, error) {
 	states, err := inspectAll(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	first := states[0]
-	e := &Ensemble{
-		name: name, image: first.image, lifetime: first.lifetime, quorum: first.quorum(),
-		Local: ensemble.Local{TxnLog: first.txnLog, LockName: name},
+	if states[0].lifetime != ensemble.Kept || len(states) != ensemble.Size || !slices.ContainsFunc(states, state.up) {
+		return nil, ensemble.ErrNotUp
 	}
-	e.Breakage = &ensemble.Breakage{Possible: possibleFaults(), Cause: e.cause, Undo: e.undo}
+	e := assemble(name, states)
+	e.Found = true
+	return e, nil
+}
+
+func assemble(name string, states []state) *Ensemble {
+	e := &Ensemble{first: states[0], Local: ensemble.Local{TxnLog: states[0].txnLog, LockName: name}}
+	possible := []ensemble.ServerFault{ensemble.Kill, ensemble.Pause, ensemble.Partition}
+	e.Heap = e.heapOf
+	e.Breakage = &ensemble.Breakage{Possible: possible, Cause: e.cause, Undo: e.undo}
 	for i, s := range states {
 		e.Members = append(e.Members, ensemble.Server{ID: i + 1, Name: s.service, Addr: s.address(0), Second: s.address(1)})
 		e.ids = append(e.ids, s.id)
-		e.started = e.started || s.status == "running" || s.status == "paused"
 	}
-	return e, nil
+	return e
 }
 
 // Describe implements [ensemble.Ensemble].
@@ -133,7 +124,7 @@ func (e *Ensemble) Describe(ctx context.Context) (ensemble.Description, error) {
 	if err != nil {
 		return d, err
 	}
-	d.Image = e.image
+	d.Image = e.first.image
 	if err := e.addEnvironment(ctx, d.Config); err != nil {
 		return d, err
 	}
@@ -173,7 +164,31 @@ func (e *Ensemble) Logs(ctx context.Context, w io.Writer, lines int) error {
 	return nil
 }
 
-// Close implements [ensemble.Ensemble].
-func (e *Ensemble) Close(ctx context.Context) error {
-	return e.CloseBy(ctx, func() error { _, err := remove(ctx, e.name); return err })
+// heapOf signals the container's first process, which is Java, and reads the lines that it adds to the log.
+func (e *Ensemble) heapOf(ctx context.Context, s ensemble.Server) (int64, error) {
+	id := e.ids[s.ID-1]
+	last, err := dockerCombined(ctx, "logs", "--timestamps", "--tail", "1", id)
+	if err != nil {
+		return 0, err
+	}
+	since, _, _ := strings.Cut(last, " ")
+	if _, err := docker(ctx, "kill", "--signal", "QUIT", id); err != nil {
+		return 0, err
+	}
+	return ensemble.AwaitHistogram(ctx, func(ctx context.Context) (string, error) {
+		text, err := dockerCombined(ctx, "logs", "--timestamps", "--since", since, id)
+		return loggedAfter(text, since), err
+	})
+}
+
+// loggedAfter returns the lines that are later than since, without their time stamps. Docker's --since includes the line at
+// that very time. The time stamps have a fixed length and can be compared as text.
+func loggedAfter(text, since string) string {
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		if at, rest, ok := strings.Cut(line, " "); ok && at > since {
+			out.WriteString(rest)
+		}
+	}
+	return out.String()
 }

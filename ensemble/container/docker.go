@@ -58,27 +58,26 @@ func dockerCombined(ctx context.Context, args ...string) (string, error) {
 }
 
 func run(ctx context.Context, env []string, args ...string) (string, error) {
-	cmd := command(ctx, env, args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return "", commandError(ctx, args, stderr.String(), err)
-	}
-	return stdout.String(), nil
+	return output(ctx, strings.Join(args[:2], " "), command(ctx, env, args...))
 }
 
-// commandError describes a command that failed by its name and the last lines of its output, which have the reason.
-func commandError(ctx context.Context, args []string, stderr string, err error) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("%s: %w", strings.Join(args[:2], " "), context.Cause(ctx))
-	}
-	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+// output returns what a command prints. The error of a command that failed has the last lines of its standard error, with the reason.
+func output(ctx context.Context, name string, cmd *exec.Cmd) (string, error) {
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	lines := strings.Split(strings.TrimSpace(stderr.String()), "\n")
 	text := strings.Join(lines[max(len(lines)-3, 0):], "; ")
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && text != "" {
-		return fmt.Errorf("%s: %s", strings.Join(args[:2], " "), text)
+	switch {
+	case err == nil:
+		return string(out), nil
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("%s: %w", name, context.Cause(ctx))
+	case errors.As(err, new(*exec.ExitError)) && text != "":
+		return "", fmt.Errorf("%s: %s", name, text)
+	default:
+		return "", fmt.Errorf("%s: %w %s", name, err, text)
 	}
-	return fmt.Errorf("%s: %w %s", strings.Join(args[:2], " "), err, text)
 }
 
 // command prepares a child in its own process group, so that Ctrl-C does not end the commands that take the ensemble down.

@@ -1,7 +1,6 @@
 package container
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -78,13 +77,8 @@ func build(ctx context.Context, tag string, progress io.Writer) error {
 
 func script(ctx context.Context, name, arg string) error {
 	return unpacked(func(dir string) error {
-		cmd := command(ctx, nil, "bash", filepath.Join(dir, "image", name), arg)
-		var stderr bytes.Buffer
-		cmd.Stderr = &stderr
-		if err := cmd.Run(); err != nil {
-			return commandError(ctx, []string{"image/" + name, arg}, stderr.String(), err)
-		}
-		return nil
+		_, err := output(ctx, "image/"+name+" "+arg, command(ctx, nil, "bash", filepath.Join(dir, "image", name), arg))
+		return err
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -91,10 +90,8 @@ func remove(ctx context.Context, name string) (Remains, error) {
 		if refused == nil {
 			continue // look again
 		}
-		select {
-		case <-ctx.Done():
+		if ensemble.Sleep(ctx, removePause) != nil {
 			return most, fmt.Errorf("%s of ensemble %q are left: %w", left, name, refused)
-		case <-time.After(removePause):
 		}
 	}
 }
@@ -118,15 +115,14 @@ func list(ctx context.Context, name string, command ...string) ([]string, error)
 
 // Names returns the names of all ensembles that have any object left.
 func Names(ctx context.Context) ([]string, error) {
-	names := map[string]bool{}
+	var names []string
 	for _, kind := range kinds() {
 		out, err := docker(ctx, append(kind.list, "--filter", "label="+nameLabel, "--format", `{{.Label "`+nameLabel+`"}}`)...)
 		if err != nil {
 			return nil, err
 		}
-		for _, name := range strings.Fields(out) {
-			names[name] = true
-		}
+		names = append(names, strings.Fields(out)...)
 	}
-	return slices.Sorted(maps.Keys(names)), nil
+	slices.Sort(names)
+	return slices.Compact(names), nil
 }

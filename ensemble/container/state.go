@@ -23,6 +23,9 @@ type state struct {
 
 func (s state) quorum() string { return s.project + "_quorum" }
 
+// up reports whether the container runs or is paused, as none does after a reboot.
+func (s state) up() bool { return s.status == "running" || s.status == "paused" }
+
 func (s state) address(i int) string {
 	if i >= len(s.ports) {
 		return ""

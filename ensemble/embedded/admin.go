@@ -17,10 +17,6 @@ const version = "3.9.3-zkbench-embedded"
 // znodes counts the root twice, as ZooKeeper does, which stores it under two names.
 func (s *Server) znodes() int { return len(s.tree.nodes) + 1 }
 
-func refusedCommands() []string {
-	return []string{"crst", "dirs", "dump", "envi", "gtmk", "hash", "isro", "srst", "stat", "stmk", "wchc", "wchp"}
-}
-
 // command answers a four-letter command; ok is false for any other word.
 func (c *connection) command(word string) (answer string, ok bool) {
 	s := c.server
@@ -31,9 +27,10 @@ func (c *connection) command(word string) (answer string, ok bool) {
 		"ruok": func() string { return "imok" },
 		"srvr": s.srvr, "mntr": s.mntr, "conf": s.conf, "cons": s.cons, "wchs": s.wchs,
 	}
+	refused := []string{"crst", "dirs", "dump", "envi", "gtmk", "hash", "isro", "srst", "stat", "stmk", "wchc", "wchp"}
 	execute, known := commands[word]
 	switch {
-	case !known && slices.Contains(refusedCommands(), word):
+	case !known && slices.Contains(refused, word):
 		return word + " is not executed because it is not in the whitelist.\n", true
 	case !known:
 		return "", false

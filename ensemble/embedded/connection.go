@@ -41,7 +41,7 @@ const noZxid = -1
 
 func (c *connection) read() {
 	in := bufio.NewReader(c.conn)
-	_ = c.conn.SetReadDeadline(c.server.now().Add(c.server.limits.handshake))
+	_ = c.conn.SetReadDeadline(time.Now().Add(handshakeTimeout))
 	proceed := c.greet(in)
 	_ = c.conn.SetReadDeadline(time.Time{})
 	for proceed {
@@ -121,9 +121,11 @@ func (c *connection) pauseUntil(done <-chan struct{}) {
 	}
 }
 
+// ask runs do at the leader as soon as the server can reach it. Requests keep their order.
 func (c *connection) ask(do func()) {
-	c.waiting = true
-	c.server.askLeader(do)
+	s := c.server
+	c.waiting, s.outgoing = true, append(s.outgoing, s.delayed(s.late, do))
+	s.proceed()
 }
 
 // answerAt returns a function that answers the request that the connection waits for. It returns nil if s is not the connection's
@@ -165,7 +167,7 @@ func (c *connection) adopt(e *session, knowsReadOnly bool) {
 		if old := s.attached[e.id]; old != nil { // attached since this connection asked
 			s.drop(old)
 		}
-		c.session, c.heard, s.attached[e.id] = e, s.now(), c
+		c.session, c.heard, s.attached[e.id] = e, time.Now(), c
 	}
 	out := jute.NewFrame(smallFrame)
 	out.Int(0)
@@ -198,7 +200,7 @@ func (c *connection) request(frame []byte) bool {
 	}
 	s.received++
 	c.requests++
-	c.heard = s.now()
+	c.heard = time.Now()
 	if s.hears() {
 		s.renew(c.session)
 	}
@@ -222,7 +224,6 @@ func (c *connection) fail(r request, trap *Trap) bool {
 	case DropAfter, ExpireAfter:
 		c.muted = true
 		c.serve(r)
-	case DropBefore, ExpireBefore:
 	}
 	expires := trap.fault.Do == ExpireBefore || trap.fault.Do == ExpireAfter
 	if expires && c.server.sessions[e.id] == e && c.server.leads() { // unless the request has closed it
@@ -264,7 +265,7 @@ func (c *connection) notify(e event, zxid int64) {
 		out.Text(e.path)
 	})}
 	if d := c.server.notificationDelay; d > 0 {
-		i.notBefore = c.server.now().Add(d)
+		i.notBefore = time.Now().Add(d)
 	}
 	c.send(i)
 	c.out.wake()

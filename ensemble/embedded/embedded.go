@@ -28,10 +28,7 @@ type Ensemble struct {
 	lock *ensemble.FileLock
 }
 
-var (
-	_ ensemble.Breaker   = (*Ensemble)(nil)
-	_ ensemble.Diagnoser = (*Ensemble)(nil)
-)
+var _ ensemble.Breaker = (*Ensemble)(nil)
 
 // Up starts servers and locks the ensemble of that name until Close. They end with the process.
 func Up(opts ensemble.Options) (*Ensemble, error) {
@@ -86,7 +83,7 @@ func (e *Ensemble) Servers() []ensemble.Server {
 	return servers
 }
 
-// Faults implements [ensemble.Diagnoser].
+// Faults implements [ensemble.Breaker].
 func (e *Ensemble) Faults(context.Context) (map[string]ensemble.ServerFault, error) {
 	faults := map[string]ensemble.ServerFault{}
 	servers := e.Servers()

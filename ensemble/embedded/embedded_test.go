@@ -373,7 +373,7 @@ func TestThousandSessions(t *testing.T) {
 		ask(t, conns[i], wire.OpCreate, func(out *jute.Encoder) {
 			out.Text("/e-")
 			out.Buffer(nil)
-			out.ACLs(jute.World())
+			out.ACLs(zk.WorldACL(zk.PermAll))
 			out.Int(zk.FlagEphemeral | zk.FlagSequence)
 		})
 		ask(t, conns[i], wire.OpExists, func(out *jute.Encoder) { out.Text("/gate"); out.Bool(true) })

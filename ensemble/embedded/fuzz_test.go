@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results/must"
@@ -86,7 +88,7 @@ func seedRequests() [][]byte {
 		return func(e *jute.Encoder) {
 			e.Text(path)
 			e.Buffer([]byte("x"))
-			e.ACLs(jute.World())
+			e.ACLs(zk.WorldACL(zk.PermAll))
 			e.Int(flags)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/jute"
@@ -12,11 +13,10 @@ import (
 	"github.com/zkbench/zkbench/results/must"
 )
 
-// dialLimited connects to a server with short limits. The pipe has no buffers, so a write lasts until the frame is read.
-func dialLimited(t *testing.T, change func(*Server)) (*Server, net.Conn) {
+// dialPiped connects to a server, in virtual time. The pipe has no buffers, so a write lasts until the frame is read.
+func dialPiped(t *testing.T) (*Server, net.Conn) {
 	t.Helper()
 	s := newQuorum(Config{}).servers[0]
-	change(s)
 	client, server := net.Pipe()
 	s.open(server)
 	t.Cleanup(func() {
@@ -39,7 +39,7 @@ func shakeHands(t *testing.T, conn net.Conn) {
 
 func ended(t *testing.T, conn net.Conn) {
 	t.Helper()
-	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	_ = conn.SetReadDeadline(time.Now().Add(2 * handshakeTimeout))
 	if _, err := conn.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
 		t.Errorf("%v, want the end of the connection", err)
 	}
@@ -51,29 +51,36 @@ func TestHandshakeTimeout(t *testing.T) {
 		"nothing": nil, "half a length": {0, 0}, "half a frame": conversation(greeted, nil)[:20],
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, conn := dialLimited(t, func(s *Server) { s.limits.handshake = time.Millisecond })
-			_, _ = conn.Write(said) // fails if the server has closed the connection before
-			ended(t, conn)
+			synctest.Test(t, func(t *testing.T) {
+				_, conn := dialPiped(t)
+				must.Get(conn.Write(said))(t)
+				ended(t, conn)
+			})
 		})
 	}
 }
 
 // A client that closes its session without reading the reply leaves nothing behind.
 func TestFarewellTimeout(t *testing.T) {
-	s, conn := dialLimited(t, func(s *Server) { s.limits.lastWrite = time.Millisecond })
-	shakeHands(t, conn)
-	var bye jute.Encoder
-	bye.Int(1)
-	bye.Int(int32(wire.OpClose))
-	must.Get(conn.Write(append([]byte{0, 0, 0, 8}, bye.Bytes()...)))(t)
-	s.running.Wait()
-	must.Do(t, inspect(s))
+	synctest.Test(t, func(t *testing.T) {
+		s, conn := dialPiped(t)
+		shakeHands(t, conn)
+		var bye jute.Encoder
+		bye.Int(1)
+		bye.Int(int32(wire.OpClose))
+		must.Get(conn.Write(append([]byte{0, 0, 0, 8}, bye.Bytes()...)))(t)
+		s.running.Wait()
+		must.Do(t, inspect(s))
+	})
 }
 
 // The server reads no further requests of a client that leaves too many replies unread.
 func TestOutboxIsBounded(t *testing.T) {
-	const limit = 1000
-	s, conn := dialLimited(t, func(s *Server) { s.limits.outbox = limit })
+	synctest.Test(t, checkOutboxIsBounded)
+}
+
+func checkOutboxIsBounded(t *testing.T) {
+	s, conn := dialPiped(t)
 	shakeHands(t, conn)
 	s.DelayNotifications(time.Hour)
 	written := make(chan int)
@@ -94,7 +101,7 @@ func TestOutboxIsBounded(t *testing.T) {
 			}
 		}
 	}()
-	if n := <-written; n > 2*limit/20 {
+	if n := <-written; n > 2*outboxLimit/20 {
 		t.Errorf("%d requests were read although nothing was taken", n)
 	}
 }
@@ -104,7 +111,7 @@ func TestFlushLeavesHeldFramesToTheWriter(t *testing.T) {
 	client, server := net.Pipe()
 	defer client.Close()
 	defer server.Close()
-	o := newOutbox(server, defaultLimits())
+	o := newOutbox(server)
 	o.put(item{frame: []byte("a"), notBefore: time.Now().Add(time.Hour)})
 	o.put(item{frame: []byte("b")})
 	o.flush() // would not return
@@ -128,20 +135,20 @@ func TestServiceDelays(t *testing.T) {
 		{"none", 0, 0, 1000, 0},
 		{"short ones, alone", 50 * time.Microsecond, 10 * time.Millisecond, 10, 0},
 	} {
-		s := newQuorum(Config{}).servers[0]
-		clock, slept := time.Now(), time.Duration(0)
-		s.now = func() time.Time { return clock }
-		s.sleep = func(d time.Duration) {
-			clock = clock.Add(d + overrun)
-			slept += d + overrun
-		}
-		for range tt.n {
-			s.delay(tt.delay)
-			clock = clock.Add(tt.between)
-		}
-		if diff := slept - tt.want; diff.Abs() > 2*time.Millisecond {
-			t.Errorf("%s: %d delays of %s come to %s, want about %s", tt.name, tt.n, tt.delay, slept, tt.want)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			s, slept := newQuorum(Config{}).servers[0], time.Duration(0)
+			s.sleep = func(d time.Duration) {
+				time.Sleep(d + overrun)
+				slept += d + overrun
+			}
+			for range tt.n {
+				s.delay(tt.delay)
+				time.Sleep(tt.between)
+			}
+			if diff := slept - tt.want; diff.Abs() > 2*time.Millisecond {
+				t.Errorf("%s: %d delays of %s come to %s, want about %s", tt.name, tt.n, tt.delay, slept, tt.want)
+			}
+		})
 	}
 }
 

@@ -36,12 +36,6 @@ func (s *Server) hears() bool {
 // applies reports whether the server works on its queue. While it is cut off, transactions that are committed meanwhile wait there.
 func (s *Server) applies() bool { return s.follows && s.fault == "" }
 
-// askLeader runs do at the leader as soon as the server can reach it. Requests keep their order.
-func (s *Server) askLeader(do func()) {
-	s.outgoing = append(s.outgoing, s.delayed(s.late, do))
-	s.proceed()
-}
-
 // enqueue gives the server something to apply, at the next proceed.
 func (s *Server) enqueue(do func()) { s.queue = append(s.queue, s.delayed(s.lag, do)) }
 
@@ -49,7 +43,7 @@ func (s *Server) enqueue(do func()) { s.queue = append(s.queue, s.delayed(s.lag,
 func (s *Server) delayed(d time.Duration, do func()) task {
 	t := task{do: do}
 	if d > 0 && s != s.leader {
-		t.due = s.now().Add(d)
+		t.due = time.Now().Add(d)
 	}
 	return t
 }
@@ -64,7 +58,7 @@ func (s *Server) proceed() {
 
 // next does the first task if it is due, and reports whether it did.
 func (s *Server) next(tasks *[]task) bool {
-	if len(*tasks) == 0 || (*tasks)[0].due.After(s.now()) {
+	if len(*tasks) == 0 || (*tasks)[0].due.After(time.Now()) {
 		return false
 	}
 	first := (*tasks)[0]
@@ -84,9 +78,9 @@ func (s *Server) plan() {
 	switch {
 	case next.IsZero():
 	case s.timer == nil:
-		s.timer = s.after(next.Sub(s.now()), s.proceed)
+		s.timer = s.after(time.Until(next), s.proceed)
 	default:
-		s.timer.Reset(next.Sub(s.now()))
+		s.timer.Reset(time.Until(next))
 	}
 }
 

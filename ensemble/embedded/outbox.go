@@ -12,8 +12,7 @@ import (
 //
 // Note: the goroutine that read a request usually writes the reply, too: waking another one costs more than the request.
 type outbox struct {
-	conn   net.Conn
-	limits limits
+	conn net.Conn
 
 	mu       sync.Mutex
 	changed  sync.Cond
@@ -34,9 +33,9 @@ type item struct {
 
 func (i item) held() bool { return i.until != nil || !i.notBefore.IsZero() }
 
-func newOutbox(conn net.Conn, limits limits) *outbox {
+func newOutbox(conn net.Conn) *outbox {
 	ctx, cancel := context.WithCancel(context.Background())
-	o := &outbox{conn: conn, limits: limits, aborted: ctx.Done(), discard: cancel}
+	o := &outbox{conn: conn, aborted: ctx.Done(), discard: cancel}
 	o.changed.L = &o.mu
 	return o
 }
@@ -72,7 +71,7 @@ func (o *outbox) abort() {
 func (o *outbox) awaitRoom() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for o.bytes > o.limits.outbox && !o.finished {
+	for o.bytes > outboxLimit && !o.finished {
 		o.changed.Wait()
 	}
 }
@@ -146,7 +145,7 @@ func (o *outbox) transfer(items []item) error {
 	}
 	o.mu.Lock()
 	if o.finished { // a client that does not read would otherwise block the writer without end
-		_ = o.conn.SetWriteDeadline(time.Now().Add(o.limits.lastWrite))
+		_ = o.conn.SetWriteDeadline(time.Now().Add(lastWriteTimeout))
 	}
 	o.mu.Unlock()
 	_, err := batch.WriteTo(o.conn)

@@ -20,8 +20,6 @@ import (
 // reads that lag behind writes, refused handshakes, and writes that are lost or not answered. Apart from that, they see one server.
 type quorum struct {
 	config  Config
-	limits  limits
-	now     func() time.Time
 	sleep   func(time.Duration)
 	exact   bool // each delay is slept, however short: virtual time passes exactly
 	started time.Time
@@ -49,8 +47,6 @@ func newQuorum(config Config) *quorum {
 	now := time.Now()
 	q := &quorum{
 		config:      config,
-		limits:      defaultLimits(),
-		now:         time.Now,
 		sleep:       time.Sleep,
 		started:     now,
 		mu:          dial.NewMutex(),
@@ -76,7 +72,7 @@ func newQuorum(config Config) *quorum {
 // transaction is a change of all trees. Each server that applies it calls run: on equal trees, it has equal results.
 type transaction struct {
 	zxid    int64
-	at      time.Time
+	now     int64 // in milliseconds since 1970, when it was proposed
 	session int64
 	// run applies the changes at a server. It returns a function to call after the watchers have been notified, or nil.
 	run  func(at *Server, c *change) func()
@@ -87,7 +83,7 @@ type transaction struct {
 // propose makes the leader order a transaction. It uses up a zxid even if it changes nothing.
 func (q *quorum) propose(session int64, run func(*Server, *change) func(), lost func()) {
 	q.zxid++
-	q.proposals = append(q.proposals, &transaction{zxid: q.zxid, at: q.now(), session: session, run: run, lost: lost})
+	q.proposals = append(q.proposals, &transaction{zxid: q.zxid, now: time.Now().UnixMilli(), session: session, run: run, lost: lost})
 	q.commit()
 }
 
@@ -204,7 +200,7 @@ func (q *quorum) resume(c *connection, id int64, password []byte, timeout time.D
 
 const passwordSize = 16
 
-func (q *quorum) renew(e *session) { e.expires = q.now().Add(e.timeout) }
+func (q *quorum) renew(e *session) { e.expires = time.Now().Add(e.timeout) }
 
 // end removes a session and its ephemeral znodes in one transaction, and ends its connections. Clients learn of that when they
 // connect again, except one that has asked for the end.

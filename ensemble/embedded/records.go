@@ -91,17 +91,3 @@ func encodeHeader(out *jute.Encoder, op wire.Opcode, done bool, code wire.Code) 
 	out.Bool(done)
 	out.Int(int32(code))
 }
-
-type rewatch struct {
-	since              int64 // the last zxid that the client has seen
-	data, exist, child []string
-	unsupported        []string // persistent watches
-}
-
-func readRewatch(d *jute.Decoder, op wire.Opcode) rewatch {
-	w := rewatch{since: d.Long(), data: d.Texts(), exist: d.Texts(), child: d.Texts()}
-	if op == wire.OpSetWatches2 {
-		w.unsupported = append(d.Texts(), d.Texts()...)
-	}
-	return w
-}

@@ -114,7 +114,7 @@ func (c *connection) serveWrite(r request) {
 	s.delay(s.config.WriteDelay)
 	c.write(func(t *change) func() {
 		result, code := t.apply(o)
-		return func() { c.reply(r.xid, code, func(out *jute.Encoder) { result.encode(out) }) }
+		return func() { c.reply(r.xid, code, result.encode) }
 	})
 }
 
@@ -180,40 +180,46 @@ func (c *connection) serveClose(r request) {
 
 // setWatches sets the watches of a client's last connection again. It notifies the client at once of events since then.
 func (c *connection) setWatches(r request) {
-	w := readRewatch(r.body, r.op)
-	code := malformed(r.body)
-	if code == wire.OK && len(w.unsupported) > 0 {
-		code = wire.Unimplemented
+	d, persistent := r.body, 0
+	since, data, exist, child := d.Long(), d.Texts(), d.Texts(), d.Texts()
+	if r.op == wire.OpSetWatches2 {
+		persistent = len(d.Texts()) + len(d.Texts())
 	}
-	if code == wire.OK {
-		c.rewatch(w)
+	code := malformed(d)
+	switch {
+	case code != wire.OK:
+	case persistent > 0:
+		code = wire.Unimplemented
+	default:
+		c.rewatch(since, data, exist, child)
 	}
 	c.reply(r.xid, code, nil)
 }
 
-func (c *connection) rewatch(w rewatch) {
+// rewatch sets watches of each kind on the paths that have not changed since a zxid.
+func (c *connection) rewatch(since int64, data, exist, child []string) {
 	s := c.server
 	again := func(paths []string, watches watchTable, changed wire.EventType, last func(*znode) int64) {
 		for _, path := range paths {
 			switch n := s.tree.node(path); {
 			case n == nil:
 				c.notify(event{wire.NodeDeleted, path}, noZxid)
-			case last(n) > w.since:
+			case last(n) > since:
 				c.notify(event{changed, path}, noZxid)
 			default:
 				watches.add(path, c)
 			}
 		}
 	}
-	again(w.data, s.watches.data, wire.NodeDataChanged, func(n *znode) int64 { return n.mzxid })
-	for _, path := range w.exist {
+	again(data, s.watches.data, wire.NodeDataChanged, func(n *znode) int64 { return n.mzxid })
+	for _, path := range exist {
 		if s.tree.node(path) != nil {
 			c.notify(event{wire.NodeCreated, path}, noZxid)
 		} else {
 			s.watches.data.add(path, c)
 		}
 	}
-	again(w.child, s.watches.child, wire.NodeChildrenChanged, func(n *znode) int64 { return n.pzxid })
+	again(child, s.watches.child, wire.NodeChildrenChanged, func(n *znode) int64 { return n.pzxid })
 }
 
 // answerAboutWatches calls do for the connection's watches of a kind on a path. It answers NoWatcher if do returns false.

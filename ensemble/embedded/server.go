@@ -55,14 +55,12 @@ type Server struct {
 	busyUntil      time.Time // when all service delays so far are over
 }
 
-// limits bound how long a client can block a goroutine of the server, and how much memory it can occupy.
-type limits struct {
-	handshake time.Duration // ZooKeeper's sessionlessCnxnTimeout
-	lastWrite time.Duration // for the last replies, after the connection has ended
-	outbox    int           // unsent bytes above which no further request is read
-}
-
-func defaultLimits() limits { return limits{10 * time.Second, 10 * time.Second, 4 << 20} }
+// The bounds on how long a client can block a goroutine of the server, and how much memory it can occupy.
+const (
+	handshakeTimeout = 10 * time.Second // ZooKeeper's sessionlessCnxnTimeout
+	lastWriteTimeout = 10 * time.Second // for the last replies, after the connection has ended
+	outboxLimit      = 4 << 20          // unsent bytes above which no further request is read
+)
 
 // session is the servers' state of a client session. It outlives its connections.
 type session struct {
@@ -140,7 +138,7 @@ func (q *quorum) Close() error {
 
 // open starts the two goroutines of a connection. It returns false if the server is closed or has been killed.
 func (s *Server) open(conn net.Conn) bool {
-	c := &connection{server: s, conn: conn, out: newOutbox(conn, s.limits), answered: make(chan struct{}, 1)}
+	c := &connection{server: s, conn: conn, out: newOutbox(conn), answered: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped.Err() != nil || s.fault == ensemble.Kill {
@@ -183,7 +181,7 @@ func (s *Server) detach(c *connection) {
 
 func (s *Server) take(t *transaction) {
 	s.applied = t.zxid
-	c := &change{tree: s.tree, zxid: t.zxid, now: t.at.UnixMilli(), session: t.session}
+	c := &change{tree: s.tree, transaction: t}
 	answer := t.run(s, c)
 	for _, e := range c.events {
 		for _, w := range slices.SortedFunc(maps.Keys(s.watches.fire(e)), func(a, b *connection) int { return cmp.Compare(a.number, b.number) }) {
@@ -211,7 +209,7 @@ func (s *Server) delay(d time.Duration) {
 		s.sleep(d)
 		return
 	}
-	now := s.now()
+	now := time.Now()
 	if now.Sub(s.busyUntil) > longestOverrun { // the server was idle
 		s.busyUntil = now
 	}

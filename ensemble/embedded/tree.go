@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
@@ -25,9 +27,9 @@ type znode struct {
 	container    bool
 }
 
-func (n *znode) stat() jute.Stat {
+func (n *znode) stat() zk.Stat {
 	children := int32(len(n.children))
-	return jute.Stat{
+	return zk.Stat{
 		Czxid: n.czxid, Mzxid: n.mzxid, Pzxid: n.pzxid, Ctime: n.ctime, Mtime: n.mtime,
 		Version: n.version,
 		// The version counts creates and deletes: two for each deleted child, and one for each present child.
@@ -106,21 +108,19 @@ type event struct {
 	path string
 }
 
-// change is one transaction. Its operations see earlier ones and are rolled back together; its events are published last.
+// change is one transaction at one server. Its operations see earlier ones and are rolled back together; its events are published last.
 type change struct {
 	*tree
-	zxid    int64
-	now     int64 // in milliseconds since 1970
-	session int64
-	undo    []func()
-	events  []event
+	*transaction
+	undo   []func()
+	events []event
 }
 
 type operation struct {
 	op      wire.Opcode
 	path    string
 	data    []byte
-	acl     []jute.ACL
+	acl     []zk.ACL
 	flags   int32
 	version int32
 }
@@ -128,7 +128,7 @@ type operation struct {
 type outcome struct {
 	op   wire.Opcode
 	path string
-	stat jute.Stat
+	stat zk.Stat
 }
 
 func (c *change) apply(o operation) (outcome, wire.Code) {
@@ -338,6 +338,6 @@ func validPath(path string) bool {
 }
 
 // isWorld reports whether a list gives all permissions to all clients. This server accepts no other list.
-func isWorld(acl []jute.ACL) bool {
-	return len(acl) > 0 && !slices.ContainsFunc(acl, func(a jute.ACL) bool { return a != jute.World()[0] })
+func isWorld(acl []zk.ACL) bool {
+	return len(acl) > 0 && !slices.ContainsFunc(acl, func(a zk.ACL) bool { return a != zk.WorldACL(zk.PermAll)[0] })
 }

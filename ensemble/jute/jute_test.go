@@ -8,13 +8,15 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/results/must"
 )
 
 func TestRoundTrip(t *testing.T) {
-	stat := jute.Stat{Czxid: 1, Mzxid: 2, Ctime: 3, Mtime: math.MaxInt64, Version: 5, Cversion: -6, Aversion: 7, EphemeralOwner: -8, DataLength: 9, NumChildren: 10, Pzxid: 11}
-	acl := append(jute.World(), jute.ACL{Perms: 1, Scheme: "digest", ID: "a:b"})
+	stat := zk.Stat{Czxid: 1, Mzxid: 2, Ctime: 3, Mtime: math.MaxInt64, Version: 5, Cversion: -6, Aversion: 7, EphemeralOwner: -8, DataLength: 9, NumChildren: 10, Pzxid: 11}
+	acl := append(zk.WorldACL(zk.PermAll), zk.ACL{Perms: 1, Scheme: "digest", ID: "a:b"})
 	out := jute.NewFrame(0)
 	out.Bool(true)
 	out.Int(-1)

@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// Faults implements [ensemble.Diagnoser].
+// Faults implements [ensemble.Breaker].
 func (e *Ensemble) Faults(context.Context) (map[string]ensemble.ServerFault, error) {
 	if _, err := os.Stat(e.dir); err != nil { // taken down since
 		return nil, err
@@ -29,18 +29,21 @@ func (e *Ensemble) Faults(context.Context) (map[string]ensemble.ServerFault, err
 
 func (e *Ensemble) cause(ctx context.Context, s ensemble.Server, f ensemble.ServerFault) error {
 	server := serverDir(e.dir, s.ID)
-	signal, done := syscall.SIGKILL, func() bool { _, alive := running(server); return !alive }
-	if f == ensemble.Pause {
-		signal, done = syscall.SIGSTOP, func() bool { pid, alive := running(server); return !alive || stopped(pid) }
-	}
 	pid, alive := running(server)
 	if !alive {
 		return fmt.Errorf("it is %s", ensemble.Kill.Condition())
 	}
+	signal := map[ensemble.ServerFault]syscall.Signal{ensemble.Kill: syscall.SIGKILL, ensemble.Pause: syscall.SIGSTOP}[f]
 	if err := send(pid, signal); err != nil {
 		return fmt.Errorf("signal process %d: %w", pid, err)
 	}
-	return await(ctx, done)
+	for alive && (f != ensemble.Pause || !stopped(pid)) {
+		if err := ensemble.Sleep(ctx, time.Millisecond); err != nil {
+			return err
+		}
+		_, alive = running(server)
+	}
+	return nil
 }
 
 func (e *Ensemble) undo(_ context.Context, s ensemble.Server) error {
@@ -53,15 +56,4 @@ func (e *Ensemble) undo(_ context.Context, s ensemble.Server) error {
 		return err
 	}
 	return launch(installation, server)
-}
-
-func await(ctx context.Context, condition func() bool) error {
-	for !condition() {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(time.Millisecond):
-		}
-	}
-	return nil
 }

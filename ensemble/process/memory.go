@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
+
+	"github.com/shirou/gopsutil/v4/disk"
 
 	"github.com/zkbench/zkbench/ensemble"
 )
@@ -34,24 +35,17 @@ func makeMemoryDir(dir string) (string, error) {
 	return logs, nil
 }
 
-// Memory file systems, as statfs(2) calls them.
-const (
-	tmpfs = 0x01021994
-	ramfs = 0x858458f6 // has no size
-)
-
-func checkMemory(folder string, needed int64) error {
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(folder, &fs); err != nil {
+func checkMemory(folder string, needed uint64) error {
+	fs, err := disk.Usage(folder)
+	if err != nil {
 		return fmt.Errorf("%s: %w", folder, err)
 	}
-	free := int64(fs.Bavail) * int64(fs.Bsize) //nolint:unconvert // other types on other systems
-	switch kind := uint32(fs.Type); {
-	case kind != tmpfs && kind != ramfs:
+	switch {
+	case fs.Fstype != "tmpfs" && fs.Fstype != "ramfs": // a ramfs has no size
 		return fmt.Errorf("%s is no memory file system", folder)
-	case kind == tmpfs && free < needed:
+	case fs.Fstype == "tmpfs" && fs.Free < needed:
 		return fmt.Errorf("%s has %d MB free, and the transaction logs may take %d MB: enlarge it (mount -o remount,size=%dg %s)",
-			folder, free>>20, needed>>20, 1+needed>>30, folder)
+			folder, fs.Free>>20, needed>>20, 1+needed>>30, folder)
 	default:
 		return nil
 	}

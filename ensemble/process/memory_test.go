@@ -8,7 +8,7 @@ import (
 func TestCheckMemory(t *testing.T) {
 	for _, tt := range []struct {
 		name, folder string
-		needed       int64
+		needed       uint64
 		want         string // in the error; empty for none
 	}{
 		{"a memory file system", memoryFolder, 1, ""},

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/zkbench/zkbench/ensemble"
 )
@@ -86,6 +87,7 @@ func load(name string) (*Ensemble, error) {
 	log, _ := os.ReadFile(filepath.Join(dir, txnLogFile)) // empty or missing means the default
 	local := ensemble.Local{TxnLog: cmp.Or(ensemble.TxnLog(log), ensemble.OnDisk), LockName: lockName(name)}
 	e := &Ensemble{dir: dir, home: string(home), Local: local}
+	e.Heap = e.heapOf
 	e.Breakage = &ensemble.Breakage{Possible: []ensemble.ServerFault{ensemble.Kill, ensemble.Pause}, Cause: e.cause, Undo: e.undo}
 	for id := 1; id <= ensemble.Size; id++ {
 		addr, err := os.ReadFile(filepath.Join(serverDir(dir, id), addrFile))
@@ -143,9 +145,27 @@ func (e *Ensemble) Logs(_ context.Context, w io.Writer, lines int) error {
 	return nil
 }
 
-// Close implements [ensemble.Ensemble].
-func (e *Ensemble) Close(ctx context.Context) error {
-	return e.CloseBy(ctx, func() error { _, err := remove(e.dir); return err })
+func (e *Ensemble) heapOf(ctx context.Context, s ensemble.Server) (int64, error) {
+	server := serverDir(e.dir, s.ID)
+	pid, alive := running(server)
+	if !alive {
+		return 0, errors.New("it is not running")
+	}
+	path := filepath.Join(server, logFile)
+	before, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
+		return 0, err
+	}
+	return ensemble.AwaitHistogram(ctx, func(context.Context) (string, error) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		return string(text[min(before.Size(), int64(len(text))):]), nil
+	})
 }
 
 // Down ends the ensemble of that name, even if its run was killed, and returns how many processes it has ended.
@@ -177,10 +197,7 @@ func InUse(name string) bool { return ensemble.InUse(lockName(name)) }
 
 // Names returns the names of all ensembles that have a folder.
 func Names() []string {
-	entries, err := os.ReadDir(filepath.Dir(stateDir(ensemble.DefaultName)))
-	if err != nil {
-		return nil
-	}
+	entries, _ := os.ReadDir(filepath.Dir(stateDir(ensemble.DefaultName))) // none if no ensemble was ever started
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -45,21 +44,16 @@ func Available(home string) error {
 const debianJar = "/usr/share/java/zookeeper.jar"
 
 func findInstallation(home string) (installation, error) {
-	inst := installation{home: cmp.Or(home, os.Getenv("ZOOKEEPER_HOME"))}
-	switch home = inst.home; {
-	case home != "" && home != debianJar:
-		jars, _ := filepath.Glob(filepath.Join(home, "lib", "zookeeper-*.jar"))
-		if len(jars) == 0 {
-			return inst, fmt.Errorf("%w: %s holds no lib/zookeeper-*.jar: it must be an unpacked ZooKeeper release", ensemble.ErrUnavailable, home)
-		}
-		inst.classpath = filepath.Join(home, "lib", "*")
-	default:
+	home = cmp.Or(home, os.Getenv("ZOOKEEPER_HOME"), debianJar)
+	inst := installation{home: home, classpath: filepath.Join(home, "lib", "*")}
+	if home == debianJar {
 		if _, err := os.Stat(debianJar); err != nil {
 			return inst, fmt.Errorf("%w: no ZooKeeper is installed: apt-get install zookeeper, or set ZOOKEEPER_HOME to an unpacked release",
 				ensemble.ErrUnavailable)
 		}
-		inst.home = debianJar
 		inst.classpath = debianJar + ":/usr/share/java/slf4j-simple.jar"
+	} else if jars, _ := filepath.Glob(filepath.Join(home, "lib", "zookeeper-*.jar")); len(jars) == 0 {
+		return inst, fmt.Errorf("%w: %s holds no lib/zookeeper-*.jar: it must be an unpacked ZooKeeper release", ensemble.ErrUnavailable, home)
 	}
 	java, err := exec.LookPath("java")
 	if javaHome := os.Getenv("JAVA_HOME"); err != nil && javaHome != "" {
@@ -78,11 +72,10 @@ func configure(dir string, opts ensemble.Options) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	peers, err := ensemble.FreePorts(3 * ensemble.Size) // some may be the client ports, which are not in use yet
+	peers, err := ensemble.FreePorts(2*ensemble.Size, clients...)
 	if err != nil {
 		return nil, err
 	}
-	peers = slices.DeleteFunc(peers, func(port int) bool { return slices.Contains(clients, port) })
 	var members strings.Builder
 	for i, client := range clients {
 		fmt.Fprintf(&members, "server.%d=127.0.0.1:%d:%d;127.0.0.1:%d\n", i+1, peers[2*i], peers[2*i+1], client)

@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"bytes"
 	"encoding/binary"
 	"io"
 	"net"
@@ -38,8 +37,6 @@ type Conn struct {
 	outstanding []outstandingRequest // in the order of their replies
 	resetting   int                  // requests to set watches again that are outstanding
 	watching    bool                 // a request that sets watches has been sent
-	onRequest   func(prefix []byte, length int)
-	onReply     func(prefix []byte, length int)
 	ending      ending
 }
 
@@ -66,15 +63,13 @@ func (c *Conn) count(p []byte) bool {
 	if c.ending.ended || !c.spring(p) {
 		return false
 	}
-	c.out.feed(p, c.onRequest)
+	c.out.feed(p)
 	return true
 }
 
 // Established reports whether the server has answered the connect request and the connection has not ended.
 func (c *Conn) Established() bool {
-	c.ledger.mu.Lock()
-	defer c.ledger.mu.Unlock()
-	return c.greetedIn && !c.ending.ended
+	return locked(c.ledger, func() bool { return c.greetedIn && !c.ending.ended })
 }
 
 // readSize is how much is read from the network at once. The client reads a frame in two pieces, its length and its
@@ -106,7 +101,7 @@ func (c *Conn) receive(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.ledger.mu.Lock()
 	defer c.ledger.mu.Unlock()
-	c.in.feed(p[:n], c.onReply)
+	c.in.feed(p[:n])
 	n = c.ending.admit(n)
 	switch {
 	case c.ending.ended && n == 0:
@@ -169,9 +164,7 @@ func (c *Conn) request(body []byte, length int) {
 
 // LeastConnectRequest is the size of a connect request up to the end of the id of the session to resume: after the version, the last
 // zxid and the timeout.
-const LeastConnectRequest = idAt + 8
-
-const idAt = 4 + 8 + 4
+const LeastConnectRequest = 4 + 8 + 4 + 8
 
 // SessionToResume returns the session that a connect request wants to resume, or zero for a new one. known is false if there are too
 // few bytes. The request is given without its length prefix.
@@ -179,7 +172,7 @@ func SessionToResume(request []byte) (id int64, known bool) {
 	if len(request) < LeastConnectRequest {
 		return 0, false
 	}
-	return int64(binary.BigEndian.Uint64(request[idAt:])), true
+	return int64(binary.BigEndian.Uint64(request[LeastConnectRequest-8:])), true
 }
 
 // expect appends to the outstanding requests. Their memory is reused when all of them have been answered.
@@ -308,17 +301,17 @@ func (c *Conn) notification(body []byte, length int) {
 
 func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 	l := c.ledger
-	for len(c.outstanding) > 0 && c.outstanding[0].xid != xid && c.expects(xid) { // replies to earlier requests were not seen
-		l.unmatched++
-		c.outstanding[0].write.end(0)
-		c.outstanding = c.outstanding[1:]
-	}
-	if len(c.outstanding) == 0 || c.outstanding[0].xid != xid {
+	i := slices.IndexFunc(c.outstanding, func(r outstandingRequest) bool { return r.xid == xid })
+	if i < 0 {
 		l.unmatched++
 		return
 	}
-	r := c.outstanding[0]
-	if c.outstanding = c.outstanding[1:]; len(c.outstanding) == 0 {
+	for _, r := range c.outstanding[:i] { // whose replies were not seen
+		l.unmatched++
+		r.write.end(0)
+	}
+	r := c.outstanding[i]
+	if c.outstanding = c.outstanding[i+1:]; len(c.outstanding) == 0 {
 		c.outstanding = c.requests[:0]
 	}
 	if r.last && !c.ending.ended {
@@ -355,10 +348,6 @@ func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 	}
 }
 
-func (c *Conn) expects(xid int32) bool {
-	return slices.ContainsFunc(c.outstanding, func(r outstandingRequest) bool { return r.xid == xid })
-}
-
 func (c *Conn) upkeep(r outstandingRequest, code Code, length int) {
 	l := c.ledger
 	c.sessionReply(r.op == OpClose, length)
@@ -379,7 +368,7 @@ func (c *Conn) resetDone() {
 
 // multiFailed reports whether the first result is an error (type -1): a multi fails without an error in the reply header.
 func multiFailed(results []byte) bool {
-	return len(results) >= 9 && bytes.Equal(results[:4], []byte{0xff, 0xff, 0xff, 0xff}) && results[4] == 0
+	return len(results) >= partHeader && int32(binary.BigEndian.Uint32(results)) == -1 && results[4] == 0
 }
 
 // jutePath returns the length-prefixed string at the start of p, truncated to the end of p, and the bytes after it.

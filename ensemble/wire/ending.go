@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"net"
-	"os"
 	"time"
 )
 
@@ -102,15 +101,12 @@ func (c *Conn) answered() bool {
 func (c *Conn) discardUntil(done func() bool) bool {
 	buffer := make([]byte, readSize) // the client may still read what it has been sent before
 	for {
-		c.ledger.mu.Lock()
-		stop := done()
-		c.ledger.mu.Unlock()
-		if stop {
+		if locked(c.ledger, done) {
 			return true
 		}
 		n, err := c.Conn.Read(buffer)
 		c.ledger.mu.Lock()
-		c.in.feed(buffer[:n], c.onReply)
+		c.in.feed(buffer[:n])
 		c.ledger.mu.Unlock()
 		if err != nil {
 			return false
@@ -125,14 +121,12 @@ const removalXid = 1<<31 - 2
 func (c *Conn) removeWatches() bool {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	_, err := c.Conn.Write(c.removals())
+	_, err := c.Conn.Write(locked(c.ledger, c.removals))
 	return err == nil
 }
 
-// removals returns the requests that remove the remaining watches, and counts them.
+// removals returns the requests that remove the remaining watches, and counts them. The ledger is locked.
 func (c *Conn) removals() []byte {
-	c.ledger.mu.Lock()
-	defer c.ledger.mu.Unlock()
 	var out []byte
 	if len(c.ending.remaining) > maxRemovals {
 		return nil
@@ -216,5 +210,5 @@ func (c *Conn) unlessEnded(set func(time.Time) error, t time.Time) error {
 // isTimeout reports whether an error leaves the connection open.
 func isTimeout(err error) bool {
 	var timeout net.Error
-	return errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout()
+	return errors.As(err, &timeout) && timeout.Timeout()
 }

@@ -9,6 +9,9 @@ const prefixSize = 1024
 // frames splits one direction of a connection into its length-prefixed frames. The network may split a frame anywhere, so the
 // decoder buffers the prefix of a frame until it is complete. It allocates for the first split frame only.
 type frames struct {
+	// frame is called once for each complete frame, with the first prefixSize bytes of its body and the length of the whole body.
+	// The prefix is valid during the call only.
+	frame   func(prefix []byte, length int)
 	header  [4]byte
 	nheader int // bytes of header seen
 	length  int // length of the current frame's body
@@ -16,32 +19,24 @@ type frames struct {
 	prefix  []byte
 }
 
-// feed decodes the next bytes of the stream. It calls frame once for each frame that they complete, with the first
-// prefixSize bytes of its body and the length of the whole body. The prefix is valid during the call only.
-func (f *frames) feed(p []byte, frame func(prefix []byte, length int)) {
+// feed decodes the next bytes of the stream.
+func (f *frames) feed(p []byte) {
 	for len(p) > 0 {
 		if f.nheader < len(f.header) {
-			p = f.feedHeader(p)
-			if f.nheader < len(f.header) || f.length > 0 {
-				continue
+			n := copy(f.header[f.nheader:], p)
+			p = p[n:]
+			if f.nheader += n; f.nheader < len(f.header) {
+				return
 			}
+			f.length, f.seen, f.prefix = int(int32(binary.BigEndian.Uint32(f.header[:]))), 0, f.prefix[:0]
 		}
-		p = f.feedBody(p, frame)
+		if len(p) > 0 || f.length <= 0 {
+			p = f.feedBody(p)
+		}
 	}
 }
 
-func (f *frames) feedHeader(p []byte) []byte {
-	n := copy(f.header[f.nheader:], p)
-	f.nheader += n
-	if f.nheader == len(f.header) {
-		f.length = int(int32(binary.BigEndian.Uint32(f.header[:])))
-		f.seen = 0
-		f.prefix = f.prefix[:0]
-	}
-	return p[n:]
-}
-
-func (f *frames) feedBody(p []byte, frame func(prefix []byte, length int)) []byte {
+func (f *frames) feedBody(p []byte) []byte {
 	n := max(min(f.length-f.seen, len(p)), 0)
 	chunk := p[:n]
 	whole := f.seen == 0 && n == f.length
@@ -54,7 +49,7 @@ func (f *frames) feedBody(p []byte, frame func(prefix []byte, length int)) []byt
 		if whole { // the common case, decoded without a copy
 			prefix = chunk[:min(n, prefixSize)]
 		}
-		frame(prefix, f.length)
+		f.frame(prefix, f.length)
 		f.nheader = 0
 	}
 	return p[n:]

@@ -197,7 +197,7 @@ func (l *Ledger) attach(c *Conn) {
 		l.reconnects++
 	}
 	l.connected, l.inFlight = true, 0
-	c.ledger, c.onRequest, c.onReply = l, c.request, c.reply
+	c.ledger, c.out.frame, c.in.frame = l, c.request, c.reply
 }
 
 // Session identifies a session to the servers.
@@ -255,28 +255,22 @@ func (l *Ledger) Closed() {
 	l.closed(false)
 }
 
-func read[T any](l *Ledger, field *T) T {
+func read[T any](l *Ledger, field *T) T { return locked(l, func() T { return *field }) }
+
+func locked[T any](l *Ledger, get func() T) T {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return *field
+	return get()
 }
 
 // Counts returns the totals so far.
 func (l *Ledger) Counts() Counts { return read(l, &l.counts) }
 
 // Traffic returns the traffic so far. It is cheaper than Counts.
-func (l *Ledger) Traffic() Traffic {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.counts.Traffic()
-}
+func (l *Ledger) Traffic() Traffic { return locked(l, l.counts.Traffic) }
 
 // Notified returns the number of notifications so far, including those that TakeNotifications has returned.
-func (l *Ledger) Notified() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return int(l.counts.TotalNotifications())
-}
+func (l *Ledger) Notified() int { return int(locked(l, l.counts.TotalNotifications)) }
 
 // TakeNotifications appends to dst the notifications that have arrived since its last call, in the order of their
 // arrival, and removes them from the ledger. After a call that begins at time T, no later call returns a notification
@@ -296,21 +290,13 @@ func (l *Ledger) TakeNotifications(dst []Notification) []Notification {
 
 // Idle reports whether every request has been answered and at least one watch is set, so that the session waits only
 // for a notification. It returns false from the end of a connection until the client's watches are set on the next one.
-func (l *Ledger) Idle() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.idle()
-}
+func (l *Ledger) Idle() bool { return locked(l, l.idle) }
 
 func (l *Ledger) idle() bool { return l.inFlight == 0 && len(l.watches) > 0 && l.resumed }
 
 // Undisturbed reports whether the session is idle, see [Ledger.Idle], and not disturbed, see [Ledger.Disturbed]. It is for clients of
 // which only the frames are known: a client that has been notified may be about to act on it.
-func (l *Ledger) Undisturbed() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.idle() && !l.notified
-}
+func (l *Ledger) Undisturbed() bool { return locked(l, func() bool { return l.idle() && !l.notified }) }
 
 // Disturbed reports whether a notification has come since the session's last request. The client library may not have passed it on
 // yet. That is certain only when it returns from a later request.

@@ -74,7 +74,7 @@ func (t *Tapped) Sent(p []byte) { t.conn.count(p) }
 func (t *Tapped) Received(p []byte) {
 	t.conn.ledger.mu.Lock()
 	defer t.conn.ledger.mu.Unlock()
-	t.conn.in.feed(p, t.conn.onReply)
+	t.conn.in.feed(p)
 }
 
 // Greeted reports whether the server has answered the connect request.

@@ -55,15 +55,15 @@ func (c *Conn) spring(frame []byte) (goesOn bool) {
 		return true
 	}
 	t := c.ledger.trapFor(op)
-	switch {
-	case t == nil:
-	case t.after:
-		c.ending.next, c.ending.traps = true, append(c.ending.traps, t)
-	default:
-		c.ending.traps = append(c.ending.traps, t)
+	if t == nil {
+		return true
+	}
+	c.ending.traps = append(c.ending.traps, t)
+	if !t.after {
 		c.endAndDrain()
 		return false
 	}
+	c.ending.next = true
 	return true
 }
 

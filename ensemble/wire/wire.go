@@ -136,14 +136,8 @@ func (op Opcode) resetsWatches() bool { return op == OpSetWatches || op == OpSet
 // armsWatch reports whether the request can carry a watch flag (can), and whether the watch is set even if the reply is
 // NoNode (evenOnNoNode): exists sets it then, getData and getChildren do not.
 func (op Opcode) armsWatch() (can, evenOnNoNode bool) {
-	switch op {
-	case OpExists:
-		return true, true
-	case OpGetData, OpGetChildren, OpGetChildren2:
-		return true, false
-	default:
-		return false, false
-	}
+	evenOnNoNode = op == OpExists
+	return evenOnNoNode || op == OpGetData || op == OpGetChildren || op == OpGetChildren2, evenOnNoNode
 }
 
 // EventType is the type of a notification, as the protocol numbers it.

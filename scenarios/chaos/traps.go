@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios/faults"
@@ -32,9 +31,9 @@ func caught(ctx context.Context, traps []trap) []*pool.Client {
 }
 
 func setTrap(o *occurrence, among ...*pool.Client) trap {
-	links := list.Map(among, func(c *pool.Client) *ensemble.Link { return c.Present().Link })
+	ledgers := list.Map(among, func(c *pool.Client) *wire.Ledger { return c.Present().Ledger })
 	op, _ := wire.OpcodeNamed(o.Before + o.After)
-	t := ensemble.CutFirst(links, op, o.After != "")
+	t := wire.CutFirst(ledgers, op, o.After != "")
 	return func(ctx context.Context) *pool.Client {
 		select {
 		case <-t.Fired():
@@ -44,6 +43,6 @@ func setTrap(o *occurrence, among ...*pool.Client) trap {
 			}
 			<-t.Fired()
 		}
-		return among[slices.Index(links, t.Victim())]
+		return among[t.Victim()]
 	}
 }
