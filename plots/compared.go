@@ -188,10 +188,12 @@ func verdictLook(v compare.Verdict) look {
 func (s sides) ratios() []Figure {
 	var panels []*plot.Plot
 	most := 0
-	finite := list.Where(s.rows, func(r compare.Row) bool { return r.Ratio.Finite() && r.Ratio > 0 })
-	for _, rows := range list.GroupBy(finite, metricOf) {
-		panels = append(panels, s.ratioPanel(rows[0].Metric, rows))
-		most = max(most, len(rows))
+	for _, rows := range list.GroupBy(s.rows, metricOf) {
+		rows = list.Where(rows, func(r compare.Row) bool { return r.Ratio.Finite() && r.Ratio > 0 })
+		if len(rows) > 0 {
+			panels = append(panels, s.ratioPanel(rows[0].Metric, rows))
+			most = max(most, len(rows))
+		}
 	}
 	if len(panels) == 0 {
 		return nil

@@ -199,14 +199,9 @@ func run(t *testing.T) []*results.Document {
 	return docs
 }
 
-func figures(t *testing.T, docs []*results.Document) ([]plots.Figure, []plots.NotDrawn) {
-	t.Helper()
-	return plots.Figures(docs)
-}
-
 func draw(t *testing.T, docs []*results.Document, formats ...string) (dir string, names []string) {
 	t.Helper()
-	drawn, _ := figures(t, docs)
+	drawn, _ := plots.Figures(docs)
 	return write(t, drawn, formats...)
 }
 
@@ -262,7 +257,7 @@ func TestFormats(t *testing.T) {
 
 func figure(t *testing.T, docs []*results.Document, name string) plots.Figure {
 	t.Helper()
-	figures, _ := figures(t, docs)
+	figures, _ := plots.Figures(docs)
 	i := slices.IndexFunc(figures, func(f plots.Figure) bool { return f.Name == "lock-contention-container-"+name })
 	if i < 0 {
 		t.Fatalf("no figure %s among %d", name, len(figures))
@@ -314,7 +309,7 @@ func TestPhasesOfEveryRecipe(t *testing.T) {
 				}
 			}
 			m.Complete(d)
-			figures, _ := figures(t, []*results.Document{d})
+			figures, _ := plots.Figures([]*results.Document{d})
 			text := strings.Join(list.Map(figures, plots.Figure.Inline), "")
 			drawn := func(phase string) bool {
 				return strings.Contains(text, ">"+phase+", ms<") || strings.Contains(text, ">"+phase+", ms (log scale)<")

@@ -24,7 +24,7 @@ func TestWhatDoesNotDifferIsNotDrawn(t *testing.T) {
 			d.Metrics[metric.RequestsPerOp] = results.Metric{Value: 3, Unit: "per op"}
 		}
 	}
-	_, notDrawn := figures(t, docs)
+	_, notDrawn := plots.Figures(docs)
 	if len(notDrawn) != 1 || !slices.Contains(notDrawn[0].Same, "writes/op 2.00") {
 		t.Errorf("not drawn: %v; want writes/op 2.00 among them", notDrawn)
 	}
@@ -49,7 +49,7 @@ func TestFiguresFollowTheQuestion(t *testing.T) {
 					d.Metrics[metric] = results.Metric{Value: float64(i+1) * 1e6}
 				}
 			}
-			all, _ := figures(t, docs)
+			all, _ := plots.Figures(docs)
 			i := slices.IndexFunc(all, func(f plots.Figure) bool { return f.Name == "lock-contention-container-"+name })
 			if i >= 0 {
 				text = all[i].Inline()
@@ -137,7 +137,7 @@ func TestInline(t *testing.T) {
 	for _, d := range docs {
 		d.Scenario.Name = `a & "b" ]]> <i>`
 	}
-	figures, _ := figures(t, append(docs, run(t)...))
+	figures, _ := plots.Figures(append(docs, run(t)...))
 	style, spots := plots.InlineStyle(), 0
 	for _, f := range figures {
 		text := f.Inline()
@@ -209,7 +209,7 @@ func TestTwoPairsHaveTimelines(t *testing.T) {
 	for _, d := range docs {
 		d.Scenario.Overview = "predecessor-watch against d by ops/s"
 	}
-	figures, notDrawn := figures(t, docs)
+	figures, notDrawn := plots.Figures(docs)
 	var drawn []string
 	for _, f := range figures {
 		if _, upper, is := strings.Cut(f.Name, "timeline-n4-"); is {

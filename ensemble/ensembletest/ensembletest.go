@@ -95,11 +95,12 @@ func open(ctx context.Context, name string) (ensemble.Ensemble, error) {
 		return nil, fmt.Errorf("%w: %s", ensemble.ErrUnavailable, why.String())
 	}
 	opts.Progress = os.Stderr
-	e, err := auto.Open(ctx, auto.Choice{Engine: string(engine)}, opts)
-	if errors.Is(err, ensemble.ErrNotStarted) && ctx.Err() == nil {
-		e, err = auto.Open(ctx, auto.Choice{Engine: string(engine)}, opts)
+	for again := true; ; again = false {
+		e, err := auto.Open(ctx, auto.Choice{Engine: string(engine)}, opts)
+		if !again || !errors.Is(err, ensemble.ErrNotStarted) || ctx.Err() != nil {
+			return e, err
+		}
 	}
-	return e, err
 }
 
 // Embedded starts servers on ports, which end with the test.

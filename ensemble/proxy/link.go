@@ -56,7 +56,7 @@ func (l *link) serve() {
 		reset(l.client)
 		return
 	}
-	defer context.AfterFunc(l.proxy.dials, func() {
+	defer context.AfterFunc(l.proxy.alive, func() {
 		reset(l.client)
 		reset(l.server)
 	})()

@@ -38,13 +38,13 @@ func (l *listener) at() string {
 }
 
 func (l *listener) listen(address string) error {
-	socket, err := (&net.ListenConfig{}).Listen(l.proxy.dials, "tcp", address)
+	socket, err := (&net.ListenConfig{}).Listen(l.proxy.alive, "tcp", address)
 	if err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.proxy.dials.Err(); err != nil { // closed meanwhile
+	if err := l.proxy.alive.Err(); err != nil { // closed meanwhile
 		return errors.Join(err, socket.Close())
 	}
 	l.socket = socket
@@ -67,7 +67,7 @@ func (l *listener) serve() {
 			l.shut()
 			return
 		}
-		if err := l.listen(l.at()); err != nil && l.proxy.dials.Err() == nil {
+		if err := l.listen(l.at()); err != nil && l.proxy.alive.Err() == nil {
 			l.unreachable(err)
 		}
 	}
@@ -80,7 +80,7 @@ func (l *listener) unreachable(err error) {
 func (l *listener) awaitServer() bool {
 	for {
 		select {
-		case <-l.proxy.dials.Done():
+		case <-l.proxy.alive.Done():
 			return false
 		case <-time.After(probePause):
 		}
@@ -91,7 +91,7 @@ func (l *listener) awaitServer() bool {
 }
 
 func (l *listener) dial(timeout time.Duration) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(l.proxy.dials, timeout)
+	ctx, cancel := context.WithTimeout(l.proxy.alive, timeout)
 	defer cancel()
 	return dial.To(ctx, nil, l.server)
 }
@@ -122,7 +122,7 @@ func (l *listener) check() {
 	l.proxy.running.Go(func() {
 		defer l.looking.Store(false)
 		select {
-		case <-l.proxy.dials.Done():
+		case <-l.proxy.alive.Done():
 		case <-time.After(secondLook):
 			if l.probe() != nil {
 				l.shut()

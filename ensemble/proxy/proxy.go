@@ -73,7 +73,7 @@ type Proxy struct {
 	config    Config
 	listeners []*listener
 	accounts  *accounts
-	dials     context.Context // ends with the proxy
+	alive     context.Context // ends with the proxy
 	stop      context.CancelFunc
 	running   sync.WaitGroup
 
@@ -90,7 +90,7 @@ func Start(ctx context.Context, c Config) (*Proxy, error) {
 		config: c, stats: Stats{Incidents: map[IncidentKind]int64{}},
 		accounts: &accounts{epoch: c.Epoch, observer: c.Observer, byID: map[int64]*account{}},
 	}
-	p.dials, p.stop = context.WithCancel(context.WithoutCancel(ctx))
+	p.alive, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	for i, server := range c.Servers {
 		l, address := &listener{proxy: p, server: server}, "127.0.0.1:0"
 		if len(c.Listen) > 0 {
@@ -115,7 +115,7 @@ func (p *Proxy) sweep() {
 	defer ticker.Stop()
 	for {
 		select {
-		case <-p.dials.Done():
+		case <-p.alive.Done():
 			return
 		case now := <-ticker.C:
 			for _, a := range p.accounts.silent(now) {
@@ -147,7 +147,7 @@ func (p *Proxy) Stats() Stats {
 func (p *Proxy) serve(l *link) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.dials.Err() != nil {
+	if p.alive.Err() != nil {
 		l.client.Close()
 		return
 	}
@@ -168,7 +168,7 @@ func (p *Proxy) count(change func(*Stats)) {
 func (p *Proxy) happened(i Incident) {
 	i.At = time.Since(p.config.Epoch)
 	p.count(func(s *Stats) { s.Incidents[i.Kind]++ })
-	if p.dials.Err() == nil { // a connection that Close ends is not an incident
+	if p.alive.Err() == nil { // a connection that Close ends is not an incident
 		p.config.Observer.Happened(i)
 	}
 }

@@ -109,8 +109,9 @@ func syntheticDocument(mode results.Mode, operations int, took time.Duration, no
 	for i := range notifications {
 		r.Notification(recorder.Notification{Zxid: int64(i) + 1, Type: "NodeDeleted"})
 	}
-	for i := range time.Duration(operations) {
-		r.Span("wait", 0, i*took, (i+1)*took)
+	for i := range operations {
+		at := time.Duration(i) * took
+		r.Span("wait", 0, at, at+took)
 	}
 	r.CloseWindow(time.Duration(operations) * took)
 	r.Close(d, recorder.Unserved{})

@@ -117,14 +117,20 @@ type Decision struct {
 // Decide returns the verdict for a screen and, if that is flagged, a confirmation, which is ignored otherwise. A block with
 // fewer or more pairs than the rule asks for is INCONCLUSIVE.
 func (r Rule) Decide(screen, confirmation []float64) (Decision, error) {
-	if err := errors.Join(r.Validate(), usable(screen), usable(confirmation)); err != nil {
+	if err := r.Validate(); err != nil {
 		return Decision{}, err
+	}
+	if err := usable(screen); err != nil {
+		return Decision{}, fmt.Errorf("screen: %w", err)
 	}
 	first := r.block(screen, r.ScreenPairs, r.ScreenAlpha)
 	d := Decision{Verdict: Inconclusive, Why: "screen: " + first.Why, Screen: first}
 	last, unflagged := first, Pass // the block that decides, and its verdict if it is not flagged
 	complete := len(screen) == r.ScreenPairs
 	if first.Flagged {
+		if err := usable(confirmation); err != nil {
+			return Decision{}, fmt.Errorf("confirmation: %w", err)
+		}
 		last = r.block(confirmation, r.ConfirmPairs, r.ConfirmAlpha)
 		d.Confirmation, d.Why, unflagged = last, "screen flagged; confirmation: "+last.Why, Noise
 		complete = len(confirmation) == r.ConfirmPairs

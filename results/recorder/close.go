@@ -18,6 +18,9 @@ type Unserved struct {
 // the requests of the window and the oracle. It adds everything that was recorded, the metrics, and the warnings that follow from
 // them. The window must have been opened and closed.
 func (r *Recorder) Close(d *results.Document, u Unserved) {
+	if r.window.end == ahead {
+		panic("the window was not opened and closed")
+	}
 	r.closeHerds()
 	r.CloseFailed(d)
 	r.fillWindow(d)

@@ -35,7 +35,7 @@ func (r raw) failure(t *testing.T) *results.Failure {
 		}
 		out.Faults = append(out.Faults, one)
 	}
-	out.Recovery = histogram(t, recoveries)
+	out.Recovery = results.NewHistogram(recoveries)
 	for _, gap := range r.gaps() {
 		if gap.Start >= r.Window.Start {
 			out.Unavailable = max(out.Unavailable, lengthOf(gap))

@@ -47,8 +47,7 @@ func closed(t *testing.T, r *recorder.Recorder, d *results.Document) *results.Do
 
 func longest(t *testing.T, h results.Histogram) time.Duration {
 	t.Helper()
-	decoded := h.Decode()
-	return time.Duration(decoded.Max())
+	return time.Duration(h.Decode().Max())
 }
 
 // The functions below compute the parts of a document from lists of everything, which takes memory but no thought. They
@@ -74,15 +73,9 @@ func (r raw) histograms(t *testing.T) map[string]results.Histogram {
 	}
 	out := map[string]results.Histogram{}
 	for phase, v := range values {
-		out[phase] = histogram(t, v)
+		out[phase] = results.NewHistogram(v)
 	}
 	return out
-}
-
-func histogram(t *testing.T, values []time.Duration) results.Histogram {
-	t.Helper()
-	h := results.NewHistogram(values)
-	return h
 }
 
 func (r raw) unfrozen() []results.BystanderRead {
@@ -183,7 +176,7 @@ func (r raw) herd(t *testing.T, old bool) results.Herd {
 		out.Sizes = append(out.Sizes, results.SizeCount{Size: size, Count: count})
 	}
 	slices.SortFunc(out.Sizes, func(a, b results.SizeCount) int { return cmp.Compare(a.Size, b.Size) })
-	out.Spread = histogram(t, spreads)
+	out.Spread = results.NewHistogram(spreads)
 	return out
 }
 

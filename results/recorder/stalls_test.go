@@ -156,6 +156,14 @@ func wantStalls(t *testing.T, r raw, want []results.Stall) {
 	equal(t, "stalls", got, want)
 }
 
+// An application that is observed may have nothing to do.
+func TestApplicationsDoNotStall(t *testing.T) {
+	d := &results.Document{Scenario: results.Scenario{Mode: results.ObservedMode}}
+	if stalls := new(operations).clients(1, 7*s, 2*ms, 0).paused(4*s, 5*s).load(between(2*s, 12*s)).record(t, d).Stalls; len(stalls) > 0 {
+		t.Errorf("an application has the stalls %v", stalls)
+	}
+}
+
 // If the gaps that are like a stall were not left out, a stall among few operations would hide itself, and two would hide each other.
 func TestStallsDoNotHideThemselves(t *testing.T) {
 	l := new(operations).clients(1, 20*s, 2*ms, 198*ms).paused(4*s, 5*s).paused(12*s, 5*s).load(between(2*s, 30*s))

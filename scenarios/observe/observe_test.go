@@ -522,6 +522,9 @@ func TestBounded(t *testing.T) {
 		t.Errorf("the heap grew from %d to %d KiB", sizes[0], sizes[1])
 	}
 	r := s.Report()
+	if r.OtherPaths.Path != "(others)" {
+		t.Errorf("the sum of all other paths is called %q", r.OtherPaths.Path)
+	}
 	var sum int64
 	for _, p := range append(r.Paths, *r.OtherPaths) {
 		for _, o := range p.Operations {
