@@ -93,7 +93,7 @@ func Join[L session.Lock](open func(*session.Session, string) L) variants.JoinFu
 
 // JoinBy is Join for a constructor that needs more than session and directory, or may fail.
 func JoinBy(open func(context.Context, variants.Env) (session.Lock, error)) variants.JoinFunc {
-	return variants.JoinThreads(variants.JoinBy(open, NewParticipant))
+	return variants.JoinBy(open, NewParticipant)
 }
 
 // JoinDriven returns the Join of all variants of a recipe whose clients are in a driver, which has these two verbs. A client

@@ -10,7 +10,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -84,7 +83,7 @@ func zkLockVariant() variants.Variant {
 		Summary: "zk.Lock of the Go client library: sequential znodes, each waiter watches the one just below its own",
 		BadAt:   "lost connections: an attempt that fails forgets its znode, which blocks the lock until the session ends",
 		Free:    predecessorWatchVariant().Free,
-		Join: exclusion.JoinBy(func(_ context.Context, env variants.Env) (session.Lock, error) {
+		Join: joinBy(func(_ context.Context, env variants.Env) (session.Lock, error) {
 			return NewZKLock(env.Session, env.Root)
 		}),
 	}

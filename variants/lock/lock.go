@@ -23,10 +23,12 @@
 package lock
 
 import (
+	"context"
 	"embed"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 //go:embed naive_*.go optimized_*.go library_*.go drivers
@@ -60,6 +62,16 @@ func Recipe() variants.Recipe {
 		NewObserver: newObserver,
 		Code:        code,
 	}
+}
+
+// join makes the Join of a variant from the constructor of its lock.
+func join[L session.Lock](open func(*session.Session, string) L) variants.JoinFunc {
+	return variants.JoinThreads(exclusion.Join(open))
+}
+
+// joinBy is join for a constructor that needs more than session and directory, or may fail.
+func joinBy(open func(context.Context, variants.Env) (session.Lock, error)) variants.JoinFunc {
+	return variants.JoinThreads(exclusion.JoinBy(open))
 }
 
 // marker is in the names of a lock's tickets.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -61,6 +60,6 @@ func childrenWatchVariant() variants.Variant {
 			Notifications: "(N-1)(N+2)/2N (1 for N=1)", HerdMax: "N-1 (1 for N=1)",
 		},
 		Free: variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "2N-1", HerdMax: "N"},
-		Join: exclusion.Join(NewChildrenWatch),
+		Join: join(NewChildrenWatch),
 	}
 }

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -48,6 +47,6 @@ func predecessorWatchSessionIDVariant() variants.Variant {
 	v.Summary = "as predecessor-watch, but looks for its session id in the names before every create"
 	v.BadAt = "two locks on one session, which take each other's znode for their own and are both granted; and every acquire lists once more"
 	v.Free.Requests = "6 (4 for N=1)"
-	v.Join = exclusion.Join(NewPredecessorWatchSessionID)
+	v.Join = join(NewPredecessorWatchSessionID)
 	return v
 }

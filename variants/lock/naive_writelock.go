@@ -6,7 +6,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -90,6 +89,6 @@ func writeLockVariant() variants.Variant {
 		Broken:   "no client holds the lock and some wait for ever, because one watches a znode that went just before",
 		Lockstep: tickets.LockstepCost("(3N-2)/N", "1"),
 		Free:     tickets.FreeCost("8 (5 for N=1)", "2"),
-		Join:     exclusion.Join(NewWriteLock),
+		Join:     join(NewWriteLock),
 	}
 }

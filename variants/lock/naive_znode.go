@@ -5,7 +5,6 @@ import (
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -65,7 +64,7 @@ func znodeVariant() variants.Variant {
 			Notifications: "(N-1)/2", HerdMax: "N-1",
 		},
 		Free: variants.Cost{Requests: "2N", Writes: "N+1", FailedWrites: "N-1", Notifications: "N-1", HerdMax: "N-1"},
-		Join: exclusion.JoinBy(func(ctx context.Context, env variants.Env) (session.Lock, error) {
+		Join: joinBy(func(ctx context.Context, env variants.Env) (session.Lock, error) {
 			return NewZnode(ctx, env.Session, env.Root)
 		}),
 	}

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -47,6 +46,6 @@ func backToBackVariant() variants.Variant {
 	v.Name = "back-to-back"
 	v.Summary = "as predecessor-watch, with its create and its first listing in one round trip"
 	v.BadAt = "servers in the same process, where starting a goroutine takes longer than a round trip; and long lines, as predecessor-watch"
-	v.Join = exclusion.Join(NewBackToBack)
+	v.Join = join(NewBackToBack)
 	return v
 }

@@ -2,7 +2,6 @@ package lock
 
 import (
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -48,6 +47,6 @@ func predecessorWatchVariant() variants.Variant {
 		BadAt:    "long lines: every client lists the whole line once, and once more when its turn comes",
 		Lockstep: tickets.LockstepCost("(2N-1)/N", "1"),
 		Free:     tickets.FreeCost("5 (3 for N=1)", "2"),
-		Join:     exclusion.Join(NewPredecessorWatch),
+		Join:     join(NewPredecessorWatch),
 	}
 }

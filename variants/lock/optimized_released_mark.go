@@ -2,7 +2,6 @@ package lock
 
 import (
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
@@ -56,6 +55,6 @@ func releasedMarkVariant() variants.Variant {
 		BadAt:    "clients that rarely come back: each leaves one released znode until its next acquire or the end of its session",
 		Lockstep: tickets.LockstepCost("1", "1"),
 		Free:     variants.Cost{Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "N-1"},
-		Join:     exclusion.Join(NewReleasedMark),
+		Join:     join(NewReleasedMark),
 	}
 }
