@@ -109,6 +109,14 @@ func awaitWaits(t testing.TB, object any, waits int64, done <-chan struct{}) {
 	}
 }
 
+// awaitWaiting returns when all these sessions wait for nothing but a notification, or have polled twice.
+func awaitWaiting(t testing.TB, cs ...*client) {
+	t.Helper()
+	for _, c := range cs {
+		eventually(t, "a waiter did not come to rest", c.waits)
+	}
+}
+
 // mustStillWait fails if the operation in the background has ended.
 func mustStillWait[T any](t testing.TB, what string, done <-chan T) {
 	t.Helper()
