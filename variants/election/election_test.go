@@ -1,15 +1,11 @@
 package election
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
-	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
@@ -93,47 +89,6 @@ func TestSpans(t *testing.T) {
 			"campaign(0)=1ms campaign(1)=2ms campaign(2)=4ms lead(1)=2ms resign(1)=2ms failover-clean(2)=1ms",
 		},
 	})
-}
-
-// scripted is an election whose outcome is given.
-type scripted struct {
-	term           session.Grant
-	refused, stays error
-}
-
-func (s scripted) Acquire(context.Context) (session.Grant, error) { return s.term, s.refused }
-func (s scripted) Release(context.Context) error                  { return s.stays }
-
-// A participant records what happened to it, however its step ends.
-func TestStepRecordsHowATermEnds(t *testing.T) {
-	lost := make(chan struct{})
-	close(lost)
-	for _, tt := range []struct {
-		name     string
-		election scripted
-		want     []variants.EventKind
-	}{
-		{"resigns", scripted{}, []variants.EventKind{exclusion.Requested, exclusion.Acquired, exclusion.Releasing, exclusion.Released}},
-		{"is not elected", scripted{refused: session.ErrSessionLost}, []variants.EventKind{exclusion.Requested, exclusion.Withdrew}},
-		{"loses its session", scripted{term: session.Grant{Lost: lost}, stays: session.ErrSessionLost}, []variants.EventKind{exclusion.Requested, exclusion.Acquired, exclusion.Deposed}},
-		{"cannot resign", scripted{stays: session.ErrSessionLost}, []variants.EventKind{exclusion.Requested, exclusion.Acquired, exclusion.Releasing}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var got []variants.EventKind
-			c := exclusion.NewParticipant(tt.election, variants.Env{
-				Record:       func(kind variants.EventKind, _ int64) { got = append(got, kind) },
-				RecordUnless: variantstest.RecordUnless(&got),
-				Hold:         func(context.Context, <-chan struct{}) error { return nil },
-			})
-			err := c.Step(t.Context())
-			if want := errors.Join(tt.election.refused, tt.election.stays); (err != nil) != (want != nil) || err != nil && !errors.Is(err, session.ErrSessionLost) {
-				t.Errorf("err = %v, want %v", err, want)
-			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("recorded %v, want %v", got, tt.want)
-			}
-		})
-	}
 }
 
 func TestObserverMemory(t *testing.T) {

@@ -6,7 +6,9 @@ package variantstest
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -225,14 +227,17 @@ func Forgoing(recipe variants.Recipe) variants.Recipe {
 	return recipe
 }
 
-// RecordUnless returns a function for [variants.Env] that appends the kinds of events.
-func RecordUnless(kinds *[]variants.EventKind) func(<-chan struct{}, variants.EventKind, variants.EventKind, int64) {
-	return func(closed <-chan struct{}, kind, otherwise variants.EventKind, _ int64) {
-		select {
-		case <-closed:
-			kind = otherwise
-		default:
+// Recorder returns an environment of a participant that holds for no time, and a function that returns the kinds of events that it has
+// recorded.
+func Recorder() (env variants.Env, recorded func() []variants.EventKind) {
+	log := variants.NewLog(time.Now(), 0, func() (seen, shown int64, next variants.Write) { return 0, 0, nil }, nil)
+	env = variants.Env{
+		Record: log.Record, RecordUnless: log.RecordUnless, Hold: func(context.Context, <-chan struct{}) error { return nil },
+	}
+	return env, func() (kinds []variants.EventKind) {
+		for _, e := range log.Take(nil, math.MaxInt64) {
+			kinds = append(kinds, e.Kind)
 		}
-		*kinds = append(*kinds, kind)
+		return kinds
 	}
 }
