@@ -222,9 +222,7 @@ func oblivious(t *testing.T, v venue, cable *cable) *client {
 			}
 			return cable.wrap(distance{c.ledger.Wrap(conn)})
 		}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.conn = conn
 	t.Cleanup(c.Close)
 	for e := range events {

@@ -133,6 +133,19 @@ func openEnd[E any](ctx context.Context, v variants.Variant, env variants.Env) (
 	return end, err
 }
 
+// by makes a constructor return a client's end of a recipe as the interface that all variants implement.
+func by[E, O, P any](
+	construct func(context.Context, *session.Session, P) (O, error),
+) func(context.Context, *session.Session, P) (E, error) {
+	return func(ctx context.Context, s *session.Session, where P) (end E, err error) {
+		own, err := construct(ctx, s, where)
+		if err == nil {
+			end = any(own).(E)
+		}
+		return end, err
+	}
+}
+
 // openersOf is opensOf with ends that must open.
 func openersOf[E any](all []variants.Variant) []underTest[opener[E]] {
 	return list.Map(opensOf[E](all), func(v underTest[openFunc[E]]) underTest[opener[E]] {
@@ -277,9 +290,7 @@ func connect(t testing.TB, server ensemble.Server, timeout time.Duration, wrap f
 			}
 		}),
 		zk.WithLogger(quiet{}), zk.WithMaxBufferSize(largestReply))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.conn = conn
 	t.Cleanup(c.Close)
 	select {
@@ -326,9 +337,7 @@ func directory(t testing.TB, e ensemble.Ensemble) string {
 	t.Helper()
 	c := connect(t, e.Servers()[0], ensemble.SessionTimeout, nil)
 	dir, err := c.conn.Create("/conformance-", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { removeTree(t, c, dir) })
 	return dir
 }
@@ -375,8 +384,6 @@ func children(t testing.TB, c *client, dir string) []string {
 	t.Helper()
 	catchUp(t, c, dir)
 	names, _, err := c.conn.Children(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return names
 }

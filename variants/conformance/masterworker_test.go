@@ -35,21 +35,14 @@ func (v masterworkerVariant) checked() bool { return v.name == "book-checked" }
 // disambiguates reports whether a new master finds the tasks that are pending and assigned.
 func (v masterworkerVariant) disambiguates() bool { return v.name != "book" }
 
-// masterworkerOpen makes a function that returns any master out of a constructor.
-func masterworkerOpen[M masterworker.Master](open func(context.Context, *session.Session, string) (M, error)) func(context.Context, *session.Session, string) (masterworker.Master, error) {
-	return func(ctx context.Context, s *session.Session, dir string) (masterworker.Master, error) {
-		return open(ctx, s, dir)
-	}
-}
-
 var masterworkerVariants = []masterworkerVariant{
-	{"create-then-delete", masterworkerOpen(masterworker.NewCreateThenDelete), masterworker.NewClient, masterworker.NewWorker, false, false},
-	{"create-then-delete-pipelined", masterworkerOpen(masterworker.NewCreateThenDeletePipelined), masterworker.NewClient, masterworker.NewWorker, false, true},
-	{"multi", masterworkerOpen(masterworker.NewMulti), masterworker.NewClient, masterworker.NewWorker, true, false},
-	{"multi-pipelined", masterworkerOpen(masterworker.NewMultiPipelined), masterworker.NewClient, masterworker.NewWorker, true, true},
-	{"book", masterworkerOpen(masterworker.NewBook), masterworker.NewBookClient, masterworker.NewBookWorker, false, true},
-	{"book-multi", masterworkerOpen(masterworker.NewBookMulti), masterworker.NewBookClient, masterworker.NewBookWorker, true, true},
-	{"book-checked", masterworkerOpen(masterworker.NewBookChecked), masterworker.NewCheckedClient, masterworker.NewBookWorker, true, true},
+	{"create-then-delete", by[masterworker.Master](masterworker.NewCreateThenDelete), masterworker.NewClient, masterworker.NewWorker, false, false},
+	{"create-then-delete-pipelined", by[masterworker.Master](masterworker.NewCreateThenDeletePipelined), masterworker.NewClient, masterworker.NewWorker, false, true},
+	{"multi", by[masterworker.Master](masterworker.NewMulti), masterworker.NewClient, masterworker.NewWorker, true, false},
+	{"multi-pipelined", by[masterworker.Master](masterworker.NewMultiPipelined), masterworker.NewClient, masterworker.NewWorker, true, true},
+	{"book", by[masterworker.Master](masterworker.NewBook), masterworker.NewBookClient, masterworker.NewBookWorker, false, true},
+	{"book-multi", by[masterworker.Master](masterworker.NewBookMulti), masterworker.NewBookClient, masterworker.NewBookWorker, true, true},
+	{"book-checked", by[masterworker.Master](masterworker.NewBookChecked), masterworker.NewCheckedClient, masterworker.NewBookWorker, true, true},
 }
 
 type masterworkerCheck = func(t *testing.T, s *masterworkerShop)
@@ -137,9 +130,7 @@ func (s *masterworkerShop) doubtOfADeadMaster(tasks int) {
 func (s *masterworkerShop) master(t *testing.T, sess *session.Session) masterworker.Master {
 	t.Helper()
 	m, err := s.variant.open(testContext(t), sess, s.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return m
 }
 
@@ -167,9 +158,7 @@ func (s *masterworkerShop) worker(t *testing.T, number int, c *client) *masterwo
 	t.Helper()
 	session := c.session()
 	w, err := s.variant.newWorker(testContext(t), session, s.dir, "worker-"+string(rune('a'+number)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &masterworkerWorker{w, c, session, number}
 }
 
@@ -186,9 +175,7 @@ func (s *masterworkerShop) workers(t *testing.T, n int) []*masterworkerWorker {
 func (s *masterworkerShop) begin(t *testing.T, w *masterworkerWorker) (masterworker.Task, bool) {
 	t.Helper()
 	task, ok, err := w.Next(testContext(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if ok {
 		s.record(w.number, masterworker.Executing, int64(task.Data[0]))
 	}
@@ -238,9 +225,7 @@ func (s *masterworkerShop) learn(t *testing.T, c *masterworker.Client, n int) {
 	t.Helper()
 	for i := range n {
 		result, err := c.Result(testContext(t), i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.record(0, masterworker.Learned, int64(result[0]))
 	}
 	must(t, c.Finish(testContext(t)))

@@ -105,9 +105,7 @@ func (c *company) joinWith(t testing.TB, s *session.Session, ledger *wire.Ledger
 	log := variants.NewLog(c.epoch, member, sight, c.calls)
 	env.Record, env.RecordUnless = log.Record, log.RecordUnless
 	p, err := c.variant.Join(testContext(t), env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	remember(t, p, env.Session)
 	c.members, c.logs = append(c.members, p), append(c.logs, log)
 }
