@@ -13,7 +13,6 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"campaigning": exclusion.Requested, "withdrew": exclusion.Withdrew, "elected": exclusion.Acquired,
 		"resigning": exclusion.Releasing, "resigned": exclusion.Released, "deposed": exclusion.Deposed,
-		"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 

@@ -13,7 +13,6 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"requested": exclusion.Requested, "withdrew": exclusion.Withdrew, "acquired": exclusion.Acquired,
 		"releasing": exclusion.Releasing, "released": exclusion.Released, "deposed": exclusion.Deposed,
-		"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 

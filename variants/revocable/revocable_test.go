@@ -20,8 +20,7 @@ func teller() variantstest.HistoryBuilder {
 		Events: map[string]variants.EventKind{
 			"agreed": agreed, "forcible": agreedForced, "requested": exclusion.Requested, "withdrew": exclusion.Withdrew, "acquired": exclusion.Acquired,
 			"heeded": exclusion.Heeded, "releasing": exclusion.Releasing, "ousted": ousted, "released": exclusion.Released,
-			"deposed": exclusion.Deposed, "lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
-			"deaf": variants.Deafened, "hears": variants.Hearing,
+			"deposed": exclusion.Deposed,
 		},
 		Apart: time.Second,
 		Value: func(t testing.TB, event string, parts []string) int64 {

@@ -17,7 +17,6 @@ func teller() variantstest.HistoryBuilder {
 		Events: map[string]variants.EventKind{
 			"requested": exclusion.Requested, "withdrew": exclusion.Withdrew, "waited": waited, "acquired": exclusion.Acquired,
 			"releasing": exclusion.Releasing, "released": exclusion.Released, "deposed": exclusion.Deposed,
-			"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 		},
 		Value: func(t testing.TB, _ string, parts []string) int64 { // the runner's events have none
 			mode, known := map[string]Mode{"r": Read, "w": Write}[parts[0]]
