@@ -16,24 +16,18 @@ func teller() variantstest.HistoryBuilder {
 	}}
 }
 
+// The promise is that of a lock, whose tests have more stories, in other words.
 func TestCheck(t *testing.T) {
 	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"one after the other", "0:campaigning 0:elected:1 1:campaigning 0:resigning 1:elected:2 0:resigned 1:resigning 1:resigned", ""},
 		{"a leader in the end", "0:campaigning 0:elected:1 1:campaigning", ""},
-		{"after a crash", "0:campaigning 0:elected:1 1:campaigning 0:deposed 1:elected:2", ""},
 		{"all who waited have given up", "0:campaigning 0:elected:1 1:campaigning 0:resigning 1:withdrew", ""},
-		{"the first epoch may be anything", "0:elected:-7 0:resigning 1:elected:-6", ""},
 		{"two at once", "0:elected:1 1:elected:2", "client 1 was elected while client 0 led"},
-		{"the same client twice", "0:elected:1 0:elected:2", "client 0 was elected while client 0 led"},
-		{"before the old leader was told", "0:elected:1 1:elected:2 0:deposed", ""},
 		{"before the old leader was told, which goes on", "0:elected:1 1:elected:2 0:lost 0:resigning", "client 0 went on leading after it could know that its session was lost, while client 1 led"},
 		{"after one that is not the leader has resigned", "0:elected:1 1:resigning 1:elected:2", "client 1 was elected while client 0 led"},
 		{"an epoch again", "0:elected:1 0:resigning 1:elected:1", "epoch 1 after epoch 1"},
-		{"an epoch backwards", "0:elected:5 0:deposed 1:elected:4", "epoch 4 after epoch 5"},
 		{"no successor", "0:campaigning 0:elected:1 1:campaigning 2:campaigning 0:resigning 0:resigned", "no client leads in the end, although 2 clients campaign"},
-		{"no successor after a crash", "0:elected:1 1:campaigning 0:deposed", "no client leads in the end, although 1 clients campaign"},
-		{"no successor after a death", "0:elected:1 1:campaigning 0:died 0:rejoined 0:campaigning", "no client leads in the end, although 2 clients campaign"},
 		{"no client is left", "0:elected:1 1:campaigning 0:died 1:lost", ""},
 		{"no client ever", "0:campaigning", "no client leads in the end, although 1 clients campaign"},
 	})
