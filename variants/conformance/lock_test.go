@@ -3,7 +3,6 @@ package conformance_test
 import (
 	"context"
 	"errors"
-	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -209,28 +208,11 @@ func lateRelease(t *testing.T, v venue, dir string, open lockOpener) {
 	l.release(successor)
 }
 
-// oblivious opens a session that is not closed when it is lost, and whose user does not learn of the loss: the client
-// library goes on with a new one.
+// oblivious opens an unguarded session whose user does not learn of its loss.
 func oblivious(t *testing.T, v venue, cable *cable) *client {
 	t.Helper()
-	c := newClient(t, v.shortest)
-	conn, events, err := zk.Connect([]string{v.Servers()[0].Addr}, v.shortest, zk.WithLogger(quiet{}),
-		zk.WithDialer(func(string, string, time.Duration) (net.Conn, error) {
-			conn, err := v.Servers()[0].Dial(t.Context())
-			if err != nil {
-				return nil, err
-			}
-			return cable.wrap(distance{c.ledger.Wrap(conn)})
-		}))
-	must(t, err)
-	c.conn = conn
-	t.Cleanup(c.Close)
-	for e := range events {
-		if e.State == zk.StateHasSession {
-			break
-		}
-	}
-	c.handle = session.NewSession(conn, c.monitor.Lost())
+	c := unguarded(t, v.Servers()[0], v.shortest, cable.wrap)
+	c.handle = session.NewSession(c.conn, nil)
 	return c
 }
 

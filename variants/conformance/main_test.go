@@ -260,8 +260,18 @@ func (c *client) waits() bool {
 	return c.ledger.Idle()
 }
 
-// connect opens a session through a dialer, which is the ledger's own if nil.
+// connect opens a session through a dialer, which is the ledger's own if nil. It is closed when it is lost.
 func connect(t testing.TB, server ensemble.Server, timeout time.Duration, wrap func(net.Conn) (net.Conn, error)) *client {
+	t.Helper()
+	c := unguarded(t, server, timeout, wrap)
+	c.handle = session.NewMonitoredSession(c.conn, c.monitor)
+	c.handle.OrderBy(c.ledger)
+	c.monitor.Guard(c)
+	return c
+}
+
+// unguarded opens a session that is not closed when it is lost, so that the client library goes on with a new one. It has no handle.
+func unguarded(t testing.TB, server ensemble.Server, timeout time.Duration, wrap func(net.Conn) (net.Conn, error)) *client {
 	t.Helper()
 	c := newClient(t, timeout)
 	ready := make(chan struct{}, 1)
@@ -298,9 +308,6 @@ func connect(t testing.TB, server ensemble.Server, timeout time.Duration, wrap f
 	case <-time.After(patience):
 		t.Fatalf("no session at %s", server.Addr)
 	}
-	c.handle = session.NewMonitoredSession(conn, c.monitor)
-	c.handle.OrderBy(c.ledger)
-	c.monitor.Guard(c)
 	return c
 }
 
