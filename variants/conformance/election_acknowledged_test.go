@@ -111,7 +111,15 @@ func TestAcknowledgementFaultsUnderTheNextSession(t *testing.T) {
 			dir, old := directory(t, v), oblivious(t, v, &cable{})
 			slow, cable := cabled(t, v, ensemble.SessionTimeout)
 			lost, creating := make(chan struct{}), newPause()
-			hit := election.NewAcknowledged(session.NewSession(&lateCreate{Conn: old.conn, nth: 2, before: creating.stop}, lost), dir)
+			creates := 0
+			late := hooked{old.conn, func(op, _ string) {
+				if op == "create" {
+					if creates++; creates == 2 {
+						creating.stop()
+					}
+				}
+			}}
+			hit := election.NewAcknowledged(session.NewSession(late, lost), dir)
 			ended := acquires(testContext(t), hit)
 			<-creating.reached
 			next := opened(slow, election.NewAcknowledged(slow.session(), dir))
@@ -150,20 +158,6 @@ func mustLeadNext(t *testing.T, v venue, c *client, dir string, e session.Lock, 
 	mustHaveAcknowledged(t, c, dir, mustBeGranted(t, elected))
 	mustRelease(t, e)
 	mustBeEmpty(t, v, dir)
-}
-
-// lateCreate is a session in which something happens just before the nth create.
-type lateCreate struct {
-	session.Conn
-	nth    int
-	before func()
-}
-
-func (l *lateCreate) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
-	if l.nth--; l.nth == 0 {
-		l.before()
-	}
-	return l.Conn.Create(path, data, flags, acl)
 }
 
 func mustHaveAcknowledged(t *testing.T, c *client, dir string, term session.Grant) {

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
@@ -16,19 +14,6 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/twophasecommit"
 )
-
-// stopped is a connection whose client stands still before it reads the fence.
-type stopped struct {
-	session.Conn
-	before func()
-}
-
-func (s stopped) Exists(path string) (bool, *zk.Stat, error) {
-	if path == "/d/fence" {
-		s.before()
-	}
-	return s.Conn.Exists(path)
-}
 
 // A client that stands still for longer than its session lives, and goes on in a new session of the client library, does not take another
 // client's fencing token for its own: with that, it would delete the znode of a holder that lives.
@@ -68,7 +53,11 @@ func takesAnothersToken(t *testing.T, e *embedded.Ensemble, see func(*client, se
 		mustAcquire(t, second)
 		time.Sleep(5 * time.Second) // the client library has a new session by then
 	})
-	first := newZnodeLock(t, see(stopping, stopped{stopping.conn, once}))
+	first := newZnodeLock(t, see(stopping, hooked{stopping.conn, func(op, path string) {
+		if op == "exists" && path == "/d/fence" {
+			once()
+		}
+	}}))
 	e.Inject(embedded.Fault{Session: stopping.conn.SessionID(), Op: wire.OpMulti, Do: embedded.DropAfter})
 	_, err = first.Acquire(t.Context())
 	if err == nil {

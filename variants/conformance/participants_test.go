@@ -244,6 +244,11 @@ func (h hooked) Children(path string) ([]string, *zk.Stat, error) {
 	return h.Conn.Children(path)
 }
 
+func (h hooked) Exists(path string) (bool, *zk.Stat, error) {
+	h.before("exists", path)
+	return h.Conn.Exists(path)
+}
+
 func (h hooked) Get(path string) ([]byte, *zk.Stat, error) {
 	h.before("get", path)
 	return h.Conn.Get(path)
