@@ -38,7 +38,8 @@ func TestStepRecordsHowAHoldEnds(t *testing.T) {
 	}{
 		{"holds to the end", scripted{}, []variants.EventKind{requested, acquired, releasing, released}},
 		{"is refused", scripted{refused: gone}, []variants.EventKind{requested, withdrew}},
-		{"is asked", scripted{grant: session.Grant{Revoked: over}}, []variants.EventKind{requested, acquired, heeded, releasing, released}},
+		{"is asked", scripted{grant: session.Grant{Revoked: over}},
+			[]variants.EventKind{requested, acquired, heeded, releasing, released}},
 		{"loses its session", scripted{grant: session.Grant{Lost: over}, stays: gone},
 			[]variants.EventKind{requested, acquired, lost, deposed}},
 		{"loses its session, which is no request", scripted{grant: session.Grant{Revoked: over, Lost: over}, stays: gone},
