@@ -14,7 +14,6 @@ import (
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"waiting": waiting, "passed": passed, "opening": opening, "opened": opened, "gave-up": gaveUp,
-		"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 

@@ -12,7 +12,6 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"putting": putting, "put": put, "requested": requested, "claiming": claiming, "taken": taken,
 		"draining": draining, "drained": drained, "shortLived": shortLived,
-		"sessionLost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 
@@ -46,7 +45,7 @@ func TestCheckOfFailures(t *testing.T) {
 		{"a put that its client did not live to see", "9:putting:1 9:died 9:rejoined:1 9:putting:2 9:put:2 0:claiming:2 0:taken:2", ""},
 		{"taken, and the client died", twoPut + "0:claiming:1 0:taken:1 0:died 1:claiming:2 1:taken:2", ""},
 		{"an item that went with its claim", twoPut + "0:claiming:1 0:died 1:claiming:2 1:taken:2 0:rejoined:1", "item 1 is lost: client 0 was claiming it"},
-		{"an item that went with a lost session", twoPut + "0:claiming:1 0:sessionLost 1:claiming:2 1:taken:2 0:rejoined:1", "item 1 is lost: client 0 was claiming it"},
+		{"an item that went with a lost session", twoPut + "0:claiming:1 0:lost 1:claiming:2 1:taken:2 0:rejoined:1", "item 1 is lost: client 0 was claiming it"},
 		{"an item that ended with its producer", "0:shortLived " + twoPut + "0:claiming:1 0:taken:1 9:died 9:rejoined:1", "item 2 is lost: the session of client 9, which had put it, has ended"},
 		{"an item of a later life of its producer", "0:shortLived 9:died 9:rejoined:1 " + twoPut + "0:claiming:1 0:taken:1", ""},
 		{"an item that was taken before its producer died", "0:shortLived " + twoPut + "0:claiming:1 0:taken:1 9:died 0:claiming:2 0:taken:2 9:rejoined:1", ""},

@@ -19,7 +19,6 @@ func teller() variantstest.HistoryBuilder {
 		Answered: []string{"updated"},
 		Events: map[string]variants.EventKind{
 			"updating": updating, "writing": writing, "updated": updated, "awaiting": awaiting, "reading": reading, "heldUp": heldUp, "used": used,
-			"died": variants.Died, "rejoined": variants.Rejoined,
 		},
 		Value: func(t testing.TB, event string, parts []string) int64 {
 			low, high, torn := strings.Cut(parts[0], "-")

@@ -48,9 +48,7 @@ func barriersOf(t testing.TB, dir string, enter barrierOpener, cs ...*client) []
 	var out []*barrier.Barrier
 	for _, c := range cs {
 		b, err := enter(testContext(t), c.session(), dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out = append(out, b)
 	}
 	return out
@@ -94,13 +92,9 @@ func barrierTakesNoOtherEventForAnOpening(t *testing.T, v venue, dir string, ent
 func barrierWithdraws(t *testing.T, v venue, dir string, enter barrierOpener) {
 	cs := clients(t, v, 2)
 	barriers := barriersOf(t, dir, enter, cs...)
-	ctx, cancel := context.WithCancel(testContext(t))
-	waiting := barrierWait(ctx, barriers[1])
-	awaitWaiting(t, cs[1])
-	cancel()
-	wantError(t, "a cancelled Wait", <-waiting, context.Canceled)
-	wantError(t, "a cancelled Open", barriers[0].Open(ctx), context.Canceled)
-	waiting = barrierWait(testContext(t), barriers[1])
+	gone := mustWithdraw(t, "Wait", cs[1], barriers[1].Wait)
+	wantError(t, "a cancelled Open", barriers[0].Open(gone), context.Canceled)
+	waiting := barrierWait(testContext(t), barriers[1])
 	awaitWaiting(t, cs[1])
 	barrierMustStillWait(t, waiting)
 	barrierMustOpen(t, barriers[0])

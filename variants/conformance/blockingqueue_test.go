@@ -58,9 +58,7 @@ func newQueues(t *testing.T, v venue, open queueOpener) queues {
 func (q queues) of(c *client) blockingqueue.Queue {
 	q.Helper()
 	view, err := q.open(testContext(q), c.session(), q.dir)
-	if err != nil {
-		q.Fatal(err)
-	}
+	must(q, err)
 	return view
 }
 
@@ -73,9 +71,7 @@ func (q queues) new() (blockingqueue.Queue, *client) {
 func (q queues) put(p blockingqueue.Queue, text string) blockingqueue.Item {
 	q.Helper()
 	item, err := p.Put(testContext(q), []byte(text))
-	if err != nil {
-		q.Fatal(err)
-	}
+	must(q, err)
 	return item
 }
 
@@ -89,9 +85,7 @@ func (q queues) expectTake(c blockingqueue.Queue, want string) {
 func (q queues) peek(c blockingqueue.Queue) blockingqueue.Item {
 	q.Helper()
 	item, err := c.Peek(testContext(q))
-	if err != nil {
-		q.Fatal(err)
-	}
+	must(q, err)
 	return item
 }
 

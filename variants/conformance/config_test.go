@@ -19,23 +19,22 @@ const configSize = 3
 
 type configOpener func(s session.Conn, dir string, lost <-chan struct{}) config.Configuration
 
+// configBy makes an opener of a constructor.
+func configBy[C config.Configuration](construct func(s *session.Session, dir string, znodes int) C) configOpener {
+	return func(s session.Conn, dir string, lost <-chan struct{}) config.Configuration {
+		return construct(session.NewSession(s, lost), dir, configSize)
+	}
+}
+
 // configVariants are the variants under test whose configurations are never torn, by name.
 var configVariants = []underTest[configOpener]{
-	{"invalid-flag", func(s session.Conn, dir string, lost <-chan struct{}) config.Configuration {
-		return config.NewInvalidFlag(session.NewSession(s, lost), dir, configSize)
-	}},
-	{"read-through", func(s session.Conn, dir string, lost <-chan struct{}) config.Configuration {
-		return config.NewReadThrough(session.NewSession(s, lost), dir, configSize)
-	}},
-	{"watched-cache", func(s session.Conn, dir string, lost <-chan struct{}) config.Configuration {
-		return config.NewWatchedCache(session.NewSession(s, lost), dir, configSize)
-	}},
+	{"invalid-flag", configBy(config.NewInvalidFlag)},
+	{"read-through", configBy(config.NewReadThrough)},
+	{"watched-cache", configBy(config.NewWatchedCache)},
 }
 
 // unprotectedConfig is the variant that does not promise whole configurations.
-var unprotectedConfig = underTest[configOpener]{"unprotected", func(s session.Conn, dir string, lost <-chan struct{}) config.Configuration {
-	return config.NewUnprotected(session.NewSession(s, lost), dir, configSize)
-}}
+var unprotectedConfig = underTest[configOpener]{"unprotected", configBy(config.NewUnprotected)}
 
 // allConfigs are the variants under test, also the one that tears configurations.
 func allConfigs() []underTest[configOpener] {
@@ -94,9 +93,7 @@ func mustUpdate(t testing.TB, c config.Configuration, value string) {
 func mustRead(t testing.TB, c config.Configuration, want string) {
 	t.Helper()
 	values, err := c.Read(testContext(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, value := range values {
 		if string(value) != want {
 			t.Fatalf("read %s, want %s everywhere", values, want)
@@ -181,14 +178,7 @@ func configWithdraws(t *testing.T, v venue, dir string, open configOpener) {
 	cs := clients(t, v, 2)
 	writer, reader := open(cs[0].conn, dir, cs[0].monitor.Lost()), open(cs[1].conn, dir, cs[1].monitor.Lost())
 	mustRead(t, reader, "0")
-	ctx, cancel := context.WithCancel(testContext(t))
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		wantError(t, "a cancelled Changed", reader.Changed(ctx), context.Canceled)
-	})
-	awaitWaiting(t, cs[1])
-	cancel()
-	wait.Wait()
+	gone := mustWithdraw(t, "Changed", cs[1], reader.Changed)
 	mustRead(t, reader, "0")
 	mustUpdate(t, writer, "1")
 	if err := reader.Changed(testContext(t)); err != nil {
@@ -196,10 +186,10 @@ func configWithdraws(t *testing.T, v venue, dir string, open configOpener) {
 	}
 	catchUp(t, cs[1], dir) // with all of the update
 	mustRead(t, reader, "1")
-	if _, err := reader.Read(ctx); err != nil && !errors.Is(err, context.Canceled) {
+	if _, err := reader.Read(gone); err != nil && !errors.Is(err, context.Canceled) {
 		t.Errorf("Read after its context ended returned %v", err)
 	}
-	wantError(t, "Update after its context ended", writer.Update(ctx, nil), context.Canceled)
+	wantError(t, "Update after its context ended", writer.Update(gone, nil), context.Canceled)
 }
 
 // A writer that finds no values, is cancelled while it prepares them, or has the wrong number of them, leaves the

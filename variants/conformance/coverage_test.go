@@ -13,7 +13,7 @@ func tables() map[string][]string {
 	return map[string][]string{
 		"config": labels(allConfigs()), "configread": labels(configVariants), "doublebarrier": labels(doubleBarrierVariants),
 		"hiddenchannel": labels(hiddenVariants), "masterworker": labels(masterworkerVariants), "membership": labels(membershipVariants),
-		"treecache": labels(cacheVariants), "twophasecommit": labels(siteVariants), "watchload": labels(watchloadVariants()),
+		"treecache": labels(cacheVariants), "twophasecommit": labels(siteVariants), "watchload": labels(watchloadVariants),
 	}
 }
 

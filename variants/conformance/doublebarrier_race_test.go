@@ -19,10 +19,7 @@ func interruptedReadyRace(t *testing.T, c *client, g doublebarrier.Group, word s
 			once.Do(do)
 		}
 	}})
-	b, err := doublebarrier.ReadyRace(t.Context(), session, g)
-	must(t, err)
-	remember(t, b, session)
-	return b
+	return openBarrier(t, readyRace, session, g)
 }
 
 // soon is a context that ends long before the test does.
@@ -46,7 +43,7 @@ func TestReadyRaceCancelledJustAsTheLastOneEnters(t *testing.T) {
 				t.Error("a cancelled Enter succeeded")
 			}
 		})
-		bs := barriersFor(t, g.Dir, doubleBarrierVariants[1], cs[0], cs[1], cs[2])[:2]
+		bs := barriersFor(t, g.Dir, readyRace, cs[0], cs[1], cs[2])[:2]
 		cancelled = doubleBarrierWait(ctx, t, bs[0], bs[0].Enter)
 		second := doubleBarrierWait(soon(t), t, bs[1], bs[1].Enter)
 		must(t, last.Enter(soon(t)))
@@ -75,7 +72,7 @@ func overtakeReadyRace(t *testing.T, v venue, over bool) {
 	t.Helper()
 	cs := clients(t, v, 3)
 	g := doublebarrier.Group{Dir: directory(t, v), Size: 2}
-	others := barriersFor(t, g.Dir, doubleBarrierVariants[1], cs[:2]...)
+	others := barriersFor(t, g.Dir, readyRace, cs[:2]...)
 	overtaken := interruptedReadyRace(t, cs[2], g, "-member-", func() {
 		doubleBarrierEnter(t, others...)
 		if over {
@@ -96,11 +93,10 @@ func TestReadyRaceMemberIsBackInsideARound(t *testing.T) {
 	inBubble(t, func(t *testing.T, v venue) {
 		cs := clients(t, v, 3)
 		g := doublebarrier.Group{Dir: directory(t, v), Size: 2, Member: "0"}
-		open := doubleBarrierVariants[1].open
-		first := open(t, cs[0], g)
+		first := openBarrier(t, readyRace, cs[0].session(), g)
 		g.Member = "1"
-		doubleBarrierEnter(t, first, open(t, cs[1], g))
-		open(t, cs[2], g)
+		doubleBarrierEnter(t, first, openBarrier(t, readyRace, cs[1].session(), g))
+		openBarrier(t, readyRace, cs[2].session(), g)
 		must(t, first.Leave(soon(t)))
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -14,33 +13,25 @@ import (
 )
 
 // doubleBarrierVariant is a variant under test.
-type doubleBarrierVariant = underTest[func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier]
+type doubleBarrierVariant = underTest[func(context.Context, *session.Session, doublebarrier.Group) (doublebarrier.Barrier, error)]
 
 var doubleBarrierVariants = []doubleBarrierVariant{
-	{"children-watch", func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
-		b, err := doublebarrier.NewChildrenWatch(t.Context(), c.session(), g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return opened(c, b)
-	}},
-	{"ready-race", func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
-		b, err := doublebarrier.ReadyRace(t.Context(), c.session(), g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return opened(c, b)
-	}},
-	{"ready-node", func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
-		return opened(c, readyNode(t, c.session(), g))
-	}},
-	{"counted", func(t testing.TB, c *client, g doublebarrier.Group) doublebarrier.Barrier {
-		b, err := doublebarrier.NewCounted(t.Context(), c.session(), g)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return opened(c, b)
-	}},
+	{"children-watch", by[doublebarrier.Barrier](doublebarrier.NewChildrenWatch)},
+	{"ready-race", by[doublebarrier.Barrier](doublebarrier.ReadyRace)},
+	{"ready-node", by[doublebarrier.Barrier](doublebarrier.NewReadyNode)},
+	{"counted", by[doublebarrier.Barrier](doublebarrier.NewCounted)},
+}
+
+// These have tests of their own.
+var readyRace, readyNode = doubleBarrierVariants[1], doubleBarrierVariants[2]
+
+// openBarrier gives a client its view of a barrier, whose waits can be awaited.
+func openBarrier(t testing.TB, variant doubleBarrierVariant, s *session.Session, g doublebarrier.Group) doublebarrier.Barrier {
+	t.Helper()
+	b, err := variant.open(t.Context(), s, g)
+	must(t, err)
+	remember(t, b, s)
+	return b
 }
 
 type doubleBarrierCheck = func(t *testing.T, v venue, dir string, variant doubleBarrierVariant)
@@ -66,7 +57,7 @@ func barriersFor(t testing.TB, dir string, variant doubleBarrierVariant, cs ...*
 	t.Helper()
 	bs := make([]doublebarrier.Barrier, len(cs))
 	for i, c := range cs {
-		bs[i] = variant.open(t, c, doublebarrier.Group{Dir: dir, Size: len(cs)})
+		bs[i] = openBarrier(t, variant, c.session(), doublebarrier.Group{Dir: dir, Size: len(cs)})
 	}
 	return bs
 }
@@ -112,13 +103,6 @@ func doubleBarrierLeave(t testing.TB, bs ...doublebarrier.Barrier) {
 	doubleBarrierMustBeDone(t, "leave", ends...)
 }
 
-// doubleBarrierMustBeClean closes all, after which nothing may be left.
-func doubleBarrierMustBeClean(t testing.TB, v venue, dir string, bs ...doublebarrier.Barrier) {
-	t.Helper()
-	closeAll(t, bs...)
-	mustBeEmpty(t, v, dir)
-}
-
 // A client that is cancelled can enter again, or wait on to leave.
 func barriersGoOnAfterACancellation(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
 	cs := clients(t, v, 3)
@@ -146,7 +130,7 @@ func barriersGoOnAfterACancellation(t *testing.T, v venue, dir string, variant d
 		}
 		doubleBarrierLeave(t, bs...)
 	}
-	doubleBarrierMustBeClean(t, v, dir, bs...)
+	mustClose(t, v, dir, bs...)
 }
 
 // A caller gets control back although the server does not answer at all.
@@ -157,7 +141,7 @@ func barriersHonourADeadlineOfASilentServer(t *testing.T, v venue, dir string, v
 	doubleBarrierEnter(t, bs...)
 	cable.mustTimeOut(t, "Leave", bs[0].Leave)
 	doubleBarrierLeave(t, bs...)
-	doubleBarrierMustBeClean(t, v, dir, bs...)
+	mustClose(t, v, dir, bs...)
 }
 
 func barriersRefuseWhatMakesNoSense(t *testing.T, v venue, dir string, variant doubleBarrierVariant) {
@@ -169,7 +153,7 @@ func barriersRefuseWhatMakesNoSense(t *testing.T, v venue, dir string, variant d
 		doubleBarrierLeave(t, b)
 	}
 	must(t, b.Enter(testContext(t)))
-	doubleBarrierMustBeClean(t, v, dir, b, b)
+	mustClose(t, v, dir, b, b)
 }
 
 // Between the look for ready and the listing, another client may have cleared up and be the first of the next round: a
@@ -180,30 +164,18 @@ func TestReadyNodeSeesThatTheRoundIsOver(t *testing.T) {
 		cs := clients(t, v, 2)
 		must(t, errorOf(cs[0].conn.Create(dir+"/ready", nil, 0, session.WorldACL()))) // of a round of which no client is left
 		group := doublebarrier.Group{Dir: dir, Size: 2}
-		first := opened(cs[0], readyNode(t, cs[0].session(), group))
+		first := openBarrier(t, readyNode, cs[0].session(), group)
 		var entered <-chan error
 		joined, once := false, sync.Once{}
-		second := readyNode(t, cs[1].handle.Through(hooked{cs[1].conn, func(op, _ string) {
+		second := openBarrier(t, readyNode, cs[1].handle.Through(hooked{cs[1].conn, func(op, _ string) {
 			if joined && op == "list" {
 				once.Do(func() { entered = doubleBarrierWait(testContext(t), t, first, first.Enter) })
 			}
 		}}), group)
 		joined = true
-		ctx, cancel := context.WithTimeout(testContext(t), 10*time.Second)
-		defer cancel()
-		must(t, second.Enter(ctx))
+		must(t, second.Enter(soon(t)))
 		must(t, <-entered)
 	})
-}
-
-// readyNode is a client's view of a double barrier.
-func readyNode(t testing.TB, s *session.Session, group doublebarrier.Group) *doublebarrier.ReadyNode {
-	t.Helper()
-	b, err := doublebarrier.NewReadyNode(t.Context(), s, group)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // listed is a session in which something happens just after each listing.
@@ -224,9 +196,9 @@ func TestReadyNodeSeesBeforeItWaitsThatAllHaveEntered(t *testing.T) {
 	inBubble(t, func(t *testing.T, v venue) {
 		cs := clients(t, v, 2)
 		group := doublebarrier.Group{Dir: directory(t, v), Size: 2}
-		last := readyNode(t, cs[0].session(), group)
+		last := openBarrier(t, readyNode, cs[0].session(), group)
 		joined, once := false, sync.Once{}
-		first := readyNode(t, cs[1].handle.Through(listed{cs[1].conn, func() {
+		first := openBarrier(t, readyNode, cs[1].handle.Through(listed{cs[1].conn, func() {
 			if joined {
 				once.Do(func() {
 					must(t, last.Enter(testContext(t)))
@@ -235,9 +207,7 @@ func TestReadyNodeSeesBeforeItWaitsThatAllHaveEntered(t *testing.T) {
 			}
 		}}), group)
 		joined = true
-		ctx, cancel := context.WithTimeout(testContext(t), 10*time.Second)
-		defer cancel()
-		must(t, first.Enter(ctx))
+		must(t, first.Enter(soon(t)))
 		doubleBarrierLeave(t, first, last)
 	})
 }

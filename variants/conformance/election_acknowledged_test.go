@@ -32,18 +32,14 @@ func TestAcknowledgementSaysWhoKnows(t *testing.T) {
 		term, err := first.Acquire(testContext(t))
 		must(t, err)
 		mustHaveAcknowledged(t, cs[1], dir, term)
-		elected := campaigns(testContext(t), second)
+		elected := acquires(testContext(t), second)
 		awaitWaiting(t, slow)
 		cable.freeze()
 		must(t, first.Release(testContext(t)))
-		if n := contenders(t, cs[1], dir); n != 1 {
-			t.Fatalf("%d znodes stand for the successor", n)
-		}
+		mustContend(t, cs[1], dir, 1)
 		noLeader()
 		cable.thaw()
-		next := <-elected
-		must(t, next.err)
-		mustHaveAcknowledged(t, cs[1], dir, next.term)
+		mustHaveAcknowledged(t, cs[1], dir, mustBeGranted(t, elected))
 		must(t, second.Release(testContext(t)))
 		noLeader()
 	})
@@ -96,14 +92,14 @@ func TestAcknowledgementFaultsBeforeTheSessionEnds(t *testing.T) {
 		dir, cs := directory(t, v), clients(t, v, 2)
 		lost, created := make(chan struct{}), newPause()
 		hit := election.NewAcknowledged(session.NewSession(&droppedCreate{Conn: cs[0].conn, nth: 2, then: created.stop}, lost), dir)
-		ended := campaigns(testContext(t), hit)
+		ended := acquires(testContext(t), hit)
 		<-created.reached
 		next := opened(cs[1], election.NewAcknowledged(cs[1].session(), dir))
-		elected := untilWaiting(testContext(t), t, next, func(ctx context.Context) <-chan campaigned { return campaigns(ctx, next) })
+		elected := untilWaiting(testContext(t), t, next, func(ctx context.Context) <-chan outcome { return acquires(ctx, next) })
 		close(lost)
 		close(created.over)
 		wantError(t, "Acquire", (<-ended).err, session.ErrSessionLost)
-		mustLeadNext(t, v, cs[1], dir, next, <-elected)
+		mustLeadNext(t, v, cs[1], dir, next, elected)
 	})
 }
 
@@ -115,11 +111,19 @@ func TestAcknowledgementFaultsUnderTheNextSession(t *testing.T) {
 			dir, old := directory(t, v), oblivious(t, v, &cable{})
 			slow, cable := cabled(t, v, ensemble.SessionTimeout)
 			lost, creating := make(chan struct{}), newPause()
-			hit := election.NewAcknowledged(session.NewSession(&lateCreate{Conn: old.conn, nth: 2, before: creating.stop}, lost), dir)
-			ended := campaigns(testContext(t), hit)
+			creates := 0
+			late := hooked{old.conn, func(op, _ string) {
+				if op == "create" {
+					if creates++; creates == 2 {
+						creating.stop()
+					}
+				}
+			}}
+			hit := election.NewAcknowledged(session.NewSession(late, lost), dir)
+			ended := acquires(testContext(t), hit)
 			<-creating.reached
 			next := opened(slow, election.NewAcknowledged(slow.session(), dir))
-			elected := untilWaiting(testContext(t), t, next, func(ctx context.Context) <-chan campaigned { return campaigns(ctx, next) })
+			elected := untilWaiting(testContext(t), t, next, func(ctx context.Context) <-chan outcome { return acquires(ctx, next) })
 			var traps []*embedded.Trap
 			if repeated {
 				traps = append(traps, inject(embeddedServer(t, v), slow, wire.OpCreate, embedded.DropBefore))
@@ -129,13 +133,13 @@ func TestAcknowledgementFaultsUnderTheNextSession(t *testing.T) {
 			close(lost)
 			close(creating.over)
 			wantError(t, "Acquire", (<-ended).err, session.ErrSessionLost)
-			untilWaiting(testContext(t), t, next, func(context.Context) <-chan campaigned {
+			untilWaiting(testContext(t), t, next, func(context.Context) <-chan outcome {
 				cable.thaw()
 				return elected
 			})
 			mustHaveFired(t, traps...)
 			old.Close()
-			mustLeadNext(t, v, slow, dir, next, <-elected)
+			mustLeadNext(t, v, slow, dir, next, elected)
 		})
 	}
 }
@@ -145,46 +149,15 @@ func expire(t *testing.T, v venue, c *client) {
 	t.Helper()
 	expired := c.conn.SessionID()
 	embeddedServer(t, v).Expire(expired)
-	eventually(t, "the client library did not go on with a new session", func() bool {
-		return c.conn.State() == zk.StateHasSession && c.conn.SessionID() != expired
-	})
-}
-
-type campaigned struct {
-	term session.Grant
-	err  error
-}
-
-func campaigns(ctx context.Context, e session.Lock) <-chan campaigned {
-	done := make(chan campaigned, 1)
-	go func() {
-		term, err := e.Acquire(ctx)
-		done <- campaigned{term, err}
-	}()
-	return done
+	awaitNextSession(t, c, expired)
 }
 
 // mustLeadNext fails unless a client leads, is acknowledged, and leaves nothing behind.
-func mustLeadNext(t *testing.T, v venue, c *client, dir string, e session.Lock, got campaigned) {
+func mustLeadNext(t *testing.T, v venue, c *client, dir string, e session.Lock, elected <-chan outcome) {
 	t.Helper()
-	must(t, got.err)
-	mustHaveAcknowledged(t, c, dir, got.term)
-	must(t, e.Release(testContext(t)))
+	mustHaveAcknowledged(t, c, dir, mustBeGranted(t, elected))
+	mustRelease(t, e)
 	mustBeEmpty(t, v, dir)
-}
-
-// lateCreate is a session in which something happens just before the nth create.
-type lateCreate struct {
-	session.Conn
-	nth    int
-	before func()
-}
-
-func (l *lateCreate) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
-	if l.nth--; l.nth == 0 {
-		l.before()
-	}
-	return l.Conn.Create(path, data, flags, acl)
 }
 
 func mustHaveAcknowledged(t *testing.T, c *client, dir string, term session.Grant) {

@@ -35,9 +35,7 @@ func checkEnqueue(t *testing.T, at place) {
 		e := enqueuing{queues: newQueues(t, v, nil), once: enqueuesOnce(variant.name), marks: variant.name == "guid-marker"}
 		e.open = func(c *client, s session.Conn) enqueue.Producer {
 			p, err := variant.open(testContext(t), c.handle.Through(s), e.dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return p
 		}
 		do(t, e)
@@ -63,9 +61,7 @@ func (e enqueuing) consume() map[string]int {
 	got := map[string]int{}
 	for _, name := range children(e, e.observer, e.dir+"/items") {
 		stored, _, err := e.observer.conn.Get(e.dir + "/items/" + name)
-		if err != nil {
-			e.Fatal(err)
-		}
+		must(e, err)
 		if data, ok := enqueue.Consumable(stored); ok {
 			got[string(data)]++
 			must(e, e.observer.conn.Delete(e.dir+"/items/"+name, -1))

@@ -109,6 +109,25 @@ func awaitWaits(t testing.TB, object any, waits int64, done <-chan struct{}) {
 	}
 }
 
+// awaitWaiting returns when all these sessions wait for nothing but a notification, or have polled twice.
+func awaitWaiting(t testing.TB, cs ...*client) {
+	t.Helper()
+	for _, c := range cs {
+		eventually(t, "a waiter did not come to rest", c.waits)
+	}
+}
+
+// mustWithdraw cancels a call that waits, and returns the context that has ended.
+func mustWithdraw(t testing.TB, what string, c *client, call func(context.Context) error) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(testContext(t))
+	done := background(func() error { return call(ctx) })
+	awaitWaiting(t, c)
+	cancel()
+	wantError(t, "a cancelled "+what, await(t, what+" did not end with its context", done), context.Canceled)
+	return ctx
+}
+
 // mustStillWait fails if the operation in the background has ended.
 func mustStillWait[T any](t testing.TB, what string, done <-chan T) {
 	t.Helper()
@@ -126,6 +145,15 @@ func closeAll[C interface{ Close(context.Context) error }](t testing.TB, all ...
 			t.Error(err)
 		}
 	}
+}
+
+// mustClose closes all that clients have in a directory, the first client's last, after which nothing may be left.
+func mustClose[C interface{ Close(context.Context) error }](t testing.TB, v venue, dir string, all ...C) {
+	t.Helper()
+	for _, c := range slices.Backward(all) {
+		closeAll(t, c)
+	}
+	mustBeEmpty(t, v, dir)
 }
 
 // unmarked returns the znodes in dir without those that say "released": these belong to no live turn, and end with

@@ -42,9 +42,7 @@ func (s hiddenSite) value(t testing.TB, c *client) hiddenchannel.Value {
 func (s hiddenSite) valueOver(t testing.TB, c *client, sess session.Conn) hiddenchannel.Value {
 	t.Helper()
 	v, err := s.open(testContext(t), c.handle.Through(sess), s.znode, s.mail)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return v
 }
 

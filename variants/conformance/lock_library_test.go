@@ -2,7 +2,6 @@ package conformance_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 	"time"
 
@@ -22,10 +21,7 @@ var libraryLocks = openersOf[session.Lock](list.Where(lock.Recipe().Libraries, f
 func TestLibraryLocks(t *testing.T) {
 	t.Parallel()
 	without := []string{"withdraws", "keeps the lock from those behind a withdrawal", "ignores foreign znodes"}
-	checks := slices.DeleteFunc(slices.Clone(lockChecks), func(c check[lockCheck]) bool { return slices.Contains(without, c.name) })
-	checkAll(t, bubbles, checks, libraryLocks, func(t *testing.T, v venue, do lockCheck, variant lockVariant) {
-		do(t, v, directory(t, v), variant.open)
-	})
+	checkLocks(t, bubbles, lockChecksWithout(without...), libraryLocks)
 }
 
 // A client of zk.Lock that gives up stays in the line, and passes the lock on when its turn comes.

@@ -3,9 +3,7 @@ package conformance_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,6 +15,7 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
+	"github.com/zkbench/zkbench/variants/revocable"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -32,24 +31,33 @@ type lockCheck = func(t *testing.T, v venue, dir string, open lockOpener)
 var lockChecks = []check[lockCheck]{
 	{"excludes", lockExcludes},
 	{"withdraws", lockWithdraws},
-	{"is not reentrant", lockIsNotReentrant},
 	{"keeps the lock from those behind a withdrawal", lockKeepsTheLockFromThoseBehindAWithdrawal},
 	{"frees no other client's lock", lateRelease},
+	{"is not reentrant", lockIsNotReentrant},
+	{"grants nothing to a lost session", lockGrantsNothingToALostSession},
 	{"honours a deadline of a silent server", lockHonoursADeadlineOfASilentServer},
 	{"ignores foreign znodes", lockIgnoresForeignZnodes},
 }
 
+// loneLockChecks are those of them in which one client acquires.
+var loneLockChecks = lockChecks[4:]
+
 func TestLock(t *testing.T)     { onEmbedded(t, checkLockVariants) }
 func TestLiveLock(t *testing.T) { onLive(t, checkLockVariants) }
 
-func checkLockVariants(t *testing.T, at place) { checkLocks(t, at, lockVariants) }
+func checkLockVariants(t *testing.T, at place) { checkLocks(t, at, lockChecks, lockVariants) }
 
-// checkLocks runs every check on every variant, each in a directory of its own.
-func checkLocks(t *testing.T, at place, locks []lockVariant) {
+// checkLocks runs checks on variants, each in a directory of its own.
+func checkLocks(t *testing.T, at place, checks []check[lockCheck], locks []lockVariant) {
 	t.Helper()
-	checkAll(t, at, lockChecks, locks, func(t *testing.T, v venue, do lockCheck, variant lockVariant) {
+	checkAll(t, at, checks, locks, func(t *testing.T, v venue, do lockCheck, variant lockVariant) {
 		do(t, v, directory(t, v), variant.open)
 	})
+}
+
+// lockChecksWithout returns the checks but those of these names.
+func lockChecksWithout(names ...string) []check[lockCheck] {
+	return slices.DeleteFunc(slices.Clone(lockChecks), func(c check[lockCheck]) bool { return slices.Contains(names, c.name) })
 }
 
 // brokenLocks are the variants in Go that are known to be broken.
@@ -59,50 +67,8 @@ var brokenLocks = openersOf[session.Lock](list.Where(lock.Recipe().Broken, func(
 // one that is known.
 func TestBrokenLocks(t *testing.T) {
 	t.Parallel()
-	races := []string{"excludes", "withdraws"} // a predecessor goes while its successor looks at it
-	withoutRaces := slices.DeleteFunc(slices.Clone(lockChecks), func(c check[lockCheck]) bool { return slices.Contains(races, c.name) })
-	checkAll(t, bubbles, withoutRaces, brokenLocks, func(t *testing.T, v venue, do lockCheck, variant lockVariant) {
-		do(t, v, directory(t, v), variant.open)
-	})
-}
-
-// contenders counts the znodes in dir that belong to a client that holds or waits. A leader's acknowledgement of its
-// term counts if there is no leader.
-func contenders(t testing.TB, c *client, dir string) int {
-	t.Helper()
-	n, acknowledged := 0, 0
-	for _, name := range unmarked(t, c, dir) {
-		switch name {
-		case "fence":
-		case "acknowledged":
-			acknowledged++
-		default:
-			n++
-		}
-	}
-	return max(n, acknowledged)
-}
-
-func mustAcquire(t testing.TB, l session.Lock) session.Grant {
-	t.Helper()
-	grant, err := l.Acquire(testContext(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return grant
-}
-
-func mustRelease(t testing.TB, l session.Lock) {
-	t.Helper()
-	must(t, l.Release(testContext(t)))
-}
-
-// awaitWaiting returns when all these sessions wait for nothing but a notification, or have polled twice.
-func awaitWaiting(t testing.TB, cs ...*client) {
-	t.Helper()
-	for _, c := range cs {
-		eventually(t, "a waiter did not come to rest", c.waits)
-	}
+	withoutRaces := lockChecksWithout("excludes", "withdraws") // a predecessor goes while its successor looks at it
+	checkLocks(t, bubbles, withoutRaces, brokenLocks)
 }
 
 func lockExcludes(t *testing.T, v venue, dir string, open lockOpener) {
@@ -136,90 +102,126 @@ func lockExcludes(t *testing.T, v venue, dir string, open lockOpener) {
 	if n := breaches.Load(); n > 0 {
 		t.Errorf("%d times two clients were inside, or a fencing token did not grow", n)
 	}
-	if n := contenders(t, cs[0], dir); n != 0 {
-		t.Errorf("%d znodes are left", n)
-	}
+	mustContend(t, cs[0], dir, 0)
 }
 
 // A waiter whose context ends, by cancellation or by its deadline, leaves nothing behind, and the line moves on.
 func lockWithdraws(t *testing.T, v venue, dir string, open lockOpener) {
-	cs := clients(t, v, 3)
-	holder, quitter, next := open(t, cs[0], dir), open(t, cs[1], dir), open(t, cs[2], dir)
-	mustAcquire(t, holder)
+	const holder, quitter, next, late = 0, 1, 2, 3
+	l := newLine(t, dir, clients(t, v, 4), open)
+	l.hold(holder)
 	ctx, cancel := context.WithCancel(testContext(t))
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		wantError(t, "a cancelled Acquire", errorOf(quitter.Acquire(ctx)), context.Canceled)
-	})
-	awaitWaiting(t, cs[1])
-	wait.Go(func() { mustAcquire(t, next) })
-	awaitWaiting(t, cs[2])
+	quits, granted := l.want(ctx, quitter), l.want(testContext(t), next)
 	cancel()
+	wantError(t, "a cancelled Acquire", (<-quits).err, context.Canceled)
 	expiring, stop := context.WithTimeout(testContext(t), 50*time.Millisecond)
 	defer stop()
-	wantError(t, "Acquire after its deadline", errorOf(open(t, clients(t, v, 1)[0], dir).Acquire(expiring)), context.DeadlineExceeded)
-	mustRelease(t, holder)
-	wait.Wait()
-	mustRelease(t, next)
-	mustAcquire(t, quitter) // usable again
-	mustRelease(t, quitter)
-	if n := contenders(t, cs[0], dir); n != 0 {
-		t.Errorf("%d znodes are left", n)
-	}
+	wantError(t, "Acquire after its deadline", errorOf(l.locks[late].Acquire(expiring)), context.DeadlineExceeded)
+	l.release(holder)
+	mustBeGranted(t, granted)
+	l.release(next)
+	l.hold(quitter) // usable again
+	l.release(quitter)
+	mustContend(t, l.cs[holder], dir, 0)
 }
 
 // A waiter that wakes because the one before it has withdrawn looks again, and waits for the holder.
 func lockKeepsTheLockFromThoseBehindAWithdrawal(t *testing.T, v venue, dir string, open lockOpener) {
-	cs := clients(t, v, 3)
-	holder, quitter, next := open(t, cs[0], dir), open(t, cs[1], dir), open(t, cs[2], dir)
-	mustAcquire(t, holder)
+	const holder, quitter, next = 0, 1, 2
+	l := newLine(t, dir, clients(t, v, 3), open)
+	l.hold(holder)
 	ctx, cancel := context.WithCancel(testContext(t))
-	quits := background(func() error { return errorOf(quitter.Acquire(ctx)) })
-	awaitWaiting(t, cs[1])
-	granted := background(func() error { return errorOf(next.Acquire(testContext(t))) })
-	awaitWaiting(t, cs[2])
+	quits, granted := l.want(ctx, quitter), l.want(testContext(t), next)
 	cancel()
-	wantError(t, "a cancelled Acquire", <-quits, context.Canceled)
-	must(t, ensemble.Fence(cs[2].conn))
-	awaitWaiting(t, cs[2])
-	mustStillWait(t, "the client behind the one that withdrew", granted)
-	mustRelease(t, holder)
-	must(t, <-granted)
-	mustRelease(t, next)
+	wantError(t, "a cancelled Acquire", (<-quits).err, context.Canceled)
+	l.mustStillWait(next, granted)
+	l.release(holder)
+	mustBeGranted(t, granted)
+	l.release(next)
 }
 
 func lockIsNotReentrant(t *testing.T, v venue, dir string, open lockOpener) {
-	l := open(t, clients(t, v, 1)[0], dir)
+	c := clients(t, v, 1)[0]
+	l := open(t, c, dir)
 	mustAcquire(t, l)
-	wantError(t, "Acquire of a held lock", errorOf(l.Acquire(testContext(t))), session.ErrHeld)
+	for range 2 {
+		wantError(t, "Acquire of a held lock", errorOf(l.Acquire(testContext(t))), session.ErrHeld)
+	}
 	mustRelease(t, l)
 	mustRelease(t, l) // of a lock that is not held: nothing to do
+	mustContend(t, c, dir, 0)
+}
+
+// Once its session has been taken for lost, a client is granted nothing, although the client library goes on, perhaps with
+// a new session, and the lock is free; and its znode does not stay.
+func lockGrantsNothingToALostSession(t *testing.T, v venue, dir string, open lockOpener) {
+	c := clients(t, v, 1)[0]
+	lost := session.NewMonitor(ensemble.SessionTimeout) // guards nothing, so that the connection goes on
+	lost.Observe(zk.Event{Type: zk.EventSession, State: zk.StateExpired})
+	l := open(t, &client{t: t, conn: c.conn, ledger: c.ledger, monitor: lost, handle: session.NewSession(c.conn, lost.Lost())}, dir)
+	wantError(t, "Acquire in a lost session", errorOf(l.Acquire(testContext(t))), session.ErrSessionLost)
+	mustContend(t, c, dir, 0)
 }
 
 // A caller gets control back although the server does not answer at all, and the lock cleans up in the background.
 func lockHonoursADeadlineOfASilentServer(t *testing.T, v venue, dir string, open lockOpener) {
 	c, cable := cabled(t, v, ensemble.SessionTimeout)
 	l := open(t, c, dir)
-	cable.mustTimeOut(t, "Acquire", func(ctx context.Context) error { _, err := l.Acquire(ctx); return err })
+	cable.mustTimeOut(t, "Acquire", func(ctx context.Context) error { return errorOf(l.Acquire(ctx)) })
 	mustAcquire(t, l) // waits for the clean-up
-	if n := contenders(t, clients(t, v, 1)[0], dir); n != 1 {
-		t.Errorf("%d znodes stand for one holder", n)
-	}
+	mustContend(t, clients(t, v, 1)[0], dir, 1)
 	mustRelease(t, l)
 }
 
 // Foreign znodes in the lock's directory are not contenders.
 func lockIgnoresForeignZnodes(t *testing.T, v venue, dir string, open lockOpener) {
 	c := clients(t, v, 1)[0]
-	for _, name := range []string{"a", "x-lock-", "x-lock-abc", "_c_1"} {
+	foreign := []string{"a", "x-lock-", "x-lock-abc", "x-write-", "x-read-abc", "_c_1"}
+	for _, name := range foreign {
 		must(t, errorOf(c.conn.Create(dir+"/"+name, nil, 0, zk.WorldACL(zk.PermAll))))
 	}
 	l := open(t, c, dir)
-	mustAcquire(t, l)
-	mustRelease(t, l)
-	if got := fmt.Sprint(children(t, c, dir)); !strings.Contains(got, "x-lock-abc") {
-		t.Errorf("foreign znodes are gone: %s", got)
+	for range 2 {
+		mustAcquire(t, l)
+		mustRelease(t, l)
 	}
+	mustContend(t, c, dir, len(foreign))
+}
+
+// A holder that does not know that its session has expired cannot end what its successor holds.
+func lateRelease(t *testing.T, v venue, dir string, open lockOpener) {
+	const old, successor = 0, 1
+	cable, other := &cable{}, clients(t, v, 1)[0]
+	l := newLine(t, dir, []*client{oblivious(t, v, cable), other}, open)
+	grant, granted := l.hold(old), l.want(testContext(t), successor)
+	expired := l.cs[old].conn.SessionID()
+	cable.unplug()
+	mustGrow(t, grant, mustBeGranted(t, granted))
+	cable.replug()
+	awaitNextSession(t, l.cs[old], expired)
+	err := l.locks[old].Release(testContext(t))
+	forced := errors.Is(err, revocable.ErrForced) // a successor without patience may come before the expiry
+	if !forced && !errors.Is(err, session.ErrSessionLost) {
+		t.Errorf("a late release returned %v, want ErrSessionLost", err)
+	}
+	mustContend(t, clients(t, v, 1)[0], dir, 1)
+	l.release(successor)
+}
+
+// oblivious opens an unguarded session whose user does not learn of its loss.
+func oblivious(t *testing.T, v venue, cable *cable) *client {
+	t.Helper()
+	c := unguarded(t, v.Servers()[0], v.shortest, cable.wrap)
+	c.handle = session.NewSession(c.conn, nil)
+	return c
+}
+
+// awaitNextSession returns when the client library has gone on with another session.
+func awaitNextSession(t *testing.T, c *client, expired int64) {
+	t.Helper()
+	eventually(t, "the client library did not go on with a new session", func() bool {
+		return c.conn.State() == zk.StateHasSession && c.conn.SessionID() != expired
+	})
 }
 
 // This is the weakness of the session id in the name: the second lock of a session takes the first one's znode for its
@@ -238,19 +240,15 @@ func TestTwoLocksOfOneSession(t *testing.T) {
 			return n
 		}
 		before := sent()
-		var second session.Grant
-		ends := background(func() (err error) {
-			second, err = variant.open(t, c, dir).Acquire(ctx)
-			return err
-		})
+		ends := acquires(ctx, variant.open(t, c, dir))
 		eventually(t, "the second lock was not granted, and does not wait", func() bool {
 			return len(ends) > 0 || sent() > before && c.waits()
 		})
 		cancel() // if it waits, as it should
-		err := <-ends
-		adopted := err == nil && second.Token == first.Token
-		if want := variant.name == "predecessor-watch-session-id"; adopted != want || !adopted && !errors.Is(err, context.Canceled) {
-			t.Errorf("the second lock was granted %v (%v), the first one %v", second, err, first)
+		second := <-ends
+		adopted := second.err == nil && second.Token == first.Token
+		if want := variant.name == "predecessor-watch-session-id"; adopted != want || !adopted && !errors.Is(second.err, context.Canceled) {
+			t.Errorf("the second lock was granted %v (%v), the first one %v", second.Grant, second.err, first)
 		}
 	})
 }

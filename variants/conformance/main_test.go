@@ -133,6 +133,19 @@ func openEnd[E any](ctx context.Context, v variants.Variant, env variants.Env) (
 	return end, err
 }
 
+// by makes a constructor return a client's end of a recipe as the interface that all variants implement.
+func by[E, O, P any](
+	construct func(context.Context, *session.Session, P) (O, error),
+) func(context.Context, *session.Session, P) (E, error) {
+	return func(ctx context.Context, s *session.Session, where P) (end E, err error) {
+		own, err := construct(ctx, s, where)
+		if err == nil {
+			end = any(own).(E)
+		}
+		return end, err
+	}
+}
+
 // openersOf is opensOf with ends that must open.
 func openersOf[E any](all []variants.Variant) []underTest[opener[E]] {
 	return list.Map(opensOf[E](all), func(v underTest[openFunc[E]]) underTest[opener[E]] {
@@ -247,8 +260,18 @@ func (c *client) waits() bool {
 	return c.ledger.Idle()
 }
 
-// connect opens a session through a dialer, which is the ledger's own if nil.
+// connect opens a session through a dialer, which is the ledger's own if nil. It is closed when it is lost.
 func connect(t testing.TB, server ensemble.Server, timeout time.Duration, wrap func(net.Conn) (net.Conn, error)) *client {
+	t.Helper()
+	c := unguarded(t, server, timeout, wrap)
+	c.handle = session.NewMonitoredSession(c.conn, c.monitor)
+	c.handle.OrderBy(c.ledger)
+	c.monitor.Guard(c)
+	return c
+}
+
+// unguarded opens a session that is not closed when it is lost, so that the client library goes on with a new one. It has no handle.
+func unguarded(t testing.TB, server ensemble.Server, timeout time.Duration, wrap func(net.Conn) (net.Conn, error)) *client {
 	t.Helper()
 	c := newClient(t, timeout)
 	ready := make(chan struct{}, 1)
@@ -277,9 +300,7 @@ func connect(t testing.TB, server ensemble.Server, timeout time.Duration, wrap f
 			}
 		}),
 		zk.WithLogger(quiet{}), zk.WithMaxBufferSize(largestReply))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c.conn = conn
 	t.Cleanup(c.Close)
 	select {
@@ -287,9 +308,6 @@ func connect(t testing.TB, server ensemble.Server, timeout time.Duration, wrap f
 	case <-time.After(patience):
 		t.Fatalf("no session at %s", server.Addr)
 	}
-	c.handle = session.NewMonitoredSession(conn, c.monitor)
-	c.handle.OrderBy(c.ledger)
-	c.monitor.Guard(c)
 	return c
 }
 
@@ -326,9 +344,7 @@ func directory(t testing.TB, e ensemble.Ensemble) string {
 	t.Helper()
 	c := connect(t, e.Servers()[0], ensemble.SessionTimeout, nil)
 	dir, err := c.conn.Create("/conformance-", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { removeTree(t, c, dir) })
 	return dir
 }
@@ -375,8 +391,6 @@ func children(t testing.TB, c *client, dir string) []string {
 	t.Helper()
 	catchUp(t, c, dir)
 	names, _, err := c.conn.Children(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return names
 }

@@ -130,9 +130,7 @@ func (s *masterworkerShop) doubtOfADeadMaster(tasks int) {
 func (s *masterworkerShop) master(t *testing.T, sess *session.Session) *masterworker.Master {
 	t.Helper()
 	m, err := s.variant.open(testContext(t), sess, s.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return m
 }
 
@@ -160,9 +158,7 @@ func (s *masterworkerShop) worker(t *testing.T, number int, c *client) *masterwo
 	t.Helper()
 	session := c.session()
 	w, err := s.variant.newWorker(testContext(t), session, s.dir, "worker-"+string(rune('a'+number)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return &masterworkerWorker{w, c, session, number}
 }
 
@@ -179,9 +175,7 @@ func (s *masterworkerShop) workers(t *testing.T, n int) []*masterworkerWorker {
 func (s *masterworkerShop) begin(t *testing.T, w *masterworkerWorker) *masterworker.Task {
 	t.Helper()
 	task, err := w.Next(testContext(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if task != nil {
 		s.record(w.number, masterworker.Executing, int64(task.Data[0]))
 	}
@@ -231,9 +225,7 @@ func (s *masterworkerShop) learn(t *testing.T, c *masterworker.Client, n int) {
 	t.Helper()
 	for i := range n {
 		result, err := c.Result(testContext(t), i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s.record(0, masterworker.Learned, int64(result[0]))
 	}
 	must(t, c.Finish(testContext(t)))

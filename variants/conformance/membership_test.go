@@ -119,15 +119,8 @@ func membershipWithdraws(t *testing.T, v venue, dir string, open membershipOpene
 	cs := clients(t, v, 2)
 	groups := memberships(open, dir, cs...)
 	mustConverge(t, "", groups...)
-	ctx, cancel := context.WithCancel(testContext(t))
-	var wait sync.WaitGroup
-	wait.Go(func() {
-		wantError(t, "a cancelled Changed", groups[0].Changed(ctx), context.Canceled)
-	})
-	awaitWaiting(t, cs[0])
-	cancel()
-	wait.Wait()
-	wantError(t, "a cancelled Join", groups[0].Join(ctx, []byte("a")), context.Canceled)
+	gone := mustWithdraw(t, "Changed", cs[0], groups[0].Changed)
+	wantError(t, "a cancelled Join", groups[0].Join(gone, []byte("a")), context.Canceled)
 	mustJoin(t, groups[1], "b")
 	mustConverge(t, "b", groups...)
 	mustLeave(t, groups...)

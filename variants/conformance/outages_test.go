@@ -1,13 +1,10 @@
 package conformance_test
 
 import (
-	"context"
 	"errors"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
@@ -17,19 +14,6 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/twophasecommit"
 )
-
-// stopped is a connection whose client stands still before it reads the fence.
-type stopped struct {
-	session.Conn
-	before func()
-}
-
-func (s stopped) Exists(path string) (bool, *zk.Stat, error) {
-	if path == "/d/fence" {
-		s.before()
-	}
-	return s.Conn.Exists(path)
-}
 
 // A client that stands still for longer than its session lives, and goes on in a new session of the client library, does not take another
 // client's fencing token for its own: with that, it would delete the znode of a holder that lives.
@@ -60,7 +44,7 @@ func TestFencingTokenOfAnother(t *testing.T) {
 // took effect. It reports whether a third client comes to hold the lock while the second one does.
 func takesAnothersToken(t *testing.T, e *embedded.Ensemble, see func(*client, session.Conn) *session.Session) bool {
 	cs := clients(t, e, 2)
-	stopping := unguarded(t, e)
+	stopping := unguarded(t, e.Servers()[0], ensemble.SessionTimeout, nil)
 	_, err := cs[0].conn.Create("/d", nil, 0, session.WorldACL())
 	must(t, err)
 	second, third := newZnodeLock(t, cs[0].session()), newZnodeLock(t, cs[1].session())
@@ -69,20 +53,18 @@ func takesAnothersToken(t *testing.T, e *embedded.Ensemble, see func(*client, se
 		mustAcquire(t, second)
 		time.Sleep(5 * time.Second) // the client library has a new session by then
 	})
-	first := newZnodeLock(t, see(stopping, stopped{stopping.conn, once}))
+	first := newZnodeLock(t, see(stopping, hooked{stopping.conn, func(op, path string) {
+		if op == "exists" && path == "/d/fence" {
+			once()
+		}
+	}}))
 	e.Inject(embedded.Fault{Session: stopping.conn.SessionID(), Op: wire.OpMulti, Do: embedded.DropAfter})
 	_, err = first.Acquire(t.Context())
 	if err == nil {
 		t.Error("the client acquired the lock that another client holds")
 	}
-	got := make(chan error, 1)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	go func() {
-		_, err := third.Acquire(ctx)
-		got <- err
-	}()
-	return <-got == nil
+	_, err = third.Acquire(testContext(t))
+	return err == nil
 }
 
 func newZnodeLock(t *testing.T, s *session.Session) session.Lock {
@@ -90,17 +72,6 @@ func newZnodeLock(t *testing.T, s *session.Session) session.Lock {
 	l, err := lock.NewZnode(t.Context(), s, "/d")
 	must(t, err)
 	return l
-}
-
-// unguarded opens a session that is not closed when it is lost.
-func unguarded(t *testing.T, e *embedded.Ensemble) *client {
-	t.Helper()
-	c := &client{ledger: wire.NewLedger(time.Now()), monitor: session.NewMonitor(ensemble.SessionTimeout)}
-	var err error
-	c.conn, err = ensemble.Connect(t.Context(), e.Servers()[0], c.ledger, c.monitor.Observe)
-	must(t, err)
-	t.Cleanup(c.conn.Close)
-	return c
 }
 
 // A site that joins when a transaction is decided does not take the outcome for its query. It can go on with the next one.

@@ -105,9 +105,7 @@ func (c *company) joinWith(t testing.TB, s *session.Session, ledger *wire.Ledger
 	log := variants.NewLog(c.epoch, member, sight, c.calls)
 	env.Record, env.RecordUnless = log.Record, log.RecordUnless
 	p, err := c.variant.Join(testContext(t), env)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	remember(t, p, env.Session)
 	c.members, c.logs = append(c.members, p), append(c.logs, log)
 }
@@ -244,6 +242,11 @@ func (h hooked) Create(path string, data []byte, flags int32, acl []zk.ACL) (str
 func (h hooked) Children(path string) ([]string, *zk.Stat, error) {
 	h.before("list", path)
 	return h.Conn.Children(path)
+}
+
+func (h hooked) Exists(path string) (bool, *zk.Stat, error) {
+	h.before("exists", path)
+	return h.Conn.Exists(path)
 }
 
 func (h hooked) Get(path string) ([]byte, *zk.Stat, error) {

@@ -2,8 +2,7 @@ package conformance_test
 
 import (
 	"context"
-	"errors"
-	"sync"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,152 +26,130 @@ func revocableVariants() []lockVariant {
 	})
 }
 
-type revocableCheck = func(t *testing.T, v venue, dir string, variant lockVariant)
-
 // revocableChecks are what every variant must pass in addition to the checks of a lock.
-var revocableChecks = []check[revocableCheck]{
+var revocableChecks = []check[lockCheck]{
 	{"tells the holder", revocableTellsTheHolder},
 	{"tells who is asked while it waits", revocableTellsWhoIsAskedWhileItWaits},
 	{"asks for one that did not", revocableAsksForOneThatDidNot},
-	{"ignores what is no request", revocableIgnoresWhatIsNoRequest},
-	{"tells of a lost session", revocableTellsOfALostSession},
+}
+
+type askCheck = func(t *testing.T, v venue, holder, asker lockOpener)
+
+// askChecks are what every lock must pass whose holder can be asked, of whatever kind the two clients are.
+var askChecks = []check[askCheck]{
+	{"ignores what is no request", askIgnoresWhatIsNoRequest},
+	{"tells of a lost session", askTellsOfALostSession},
 }
 
 func TestRevocable(t *testing.T) { onEmbedded(t, checkRevocable) }
 
 func checkRevocable(t *testing.T, at place) {
 	t.Helper()
-	checkLocks(t, at, revocableVariants())
-	checkAll(t, at, revocableChecks, revocableVariants(), func(t *testing.T, v venue, do revocableCheck, variant lockVariant) {
-		do(t, v, directory(t, v), variant)
+	checkLocks(t, at, slices.Concat(lockChecks, revocableChecks), revocableVariants())
+	checkAll(t, at, askChecks, revocableVariants(), func(t *testing.T, v venue, do askCheck, variant lockVariant) {
+		do(t, v, variant.open, variant.open)
 	})
-	at.run(t, "takes the lock by force", func(t *testing.T, v venue) {
-		revocableTakesTheLockByForce(t, v)
-	})
-	at.run(t, "spares who waits", func(t *testing.T, v venue) {
-		revocableSparesWhoWaits(t, v)
-	})
+	at.run(t, "takes the lock by force", revocableTakesTheLockByForce)
+	at.run(t, "spares who waits", revocableSparesWhoWaits)
 }
 
-// revocableWant lets a client want the lock in the background, and returns when it waits.
-func revocableWant(t *testing.T, c *client, l session.Lock) <-chan session.Grant {
+func mustBeAsked(t *testing.T, grant session.Grant) {
 	t.Helper()
-	ctx, granted := testContext(t), make(chan session.Grant, 1)
-	var wait sync.WaitGroup
-	t.Cleanup(wait.Wait)
-	wait.Go(func() {
-		grant, err := l.Acquire(ctx)
-		if err != nil {
-			t.Error(err)
-		}
-		granted <- grant
-	})
-	awaitWaiting(t, c)
-	return granted
+	await(t, "the holder was not told that it was asked", grant.Revoked)
 }
 
-func revocableMustBeTold(t *testing.T, what string, told <-chan struct{}) {
+// mustNotBeAsked fails if a holder has been asked. The clients that could have asked it wait.
+func mustNotBeAsked(t *testing.T, grant session.Grant) {
 	t.Helper()
-	await(t, "the holder was not told that "+what, told)
+	if session.IsClosed(grant.Revoked) {
+		t.Error("the holder was asked")
+	}
 }
 
-func revocableTellsTheHolder(t *testing.T, v venue, dir string, variant lockVariant) {
-	cs := clients(t, v, 2)
-	holder, next := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
-	grant := mustAcquire(t, holder)
-	granted := revocableWant(t, cs[1], next)
-	revocableMustBeTold(t, "it was asked", grant.Revoked)
-	select {
-	case <-grant.Lost:
+func revocableTellsTheHolder(t *testing.T, v venue, dir string, open lockOpener) {
+	l := newLine(t, dir, clients(t, v, 2), open)
+	grant, granted := l.hold(0), l.want(testContext(t), 1)
+	mustBeAsked(t, grant)
+	if session.IsClosed(grant.Lost) {
 		t.Error("a lock that was asked for is not lost")
-	default:
 	}
-	mustRelease(t, holder)
-	second := <-granted
-	if second.Token <= grant.Token {
-		t.Errorf("fencing token %d after %d", second.Token, grant.Token)
-	}
-	mustRelease(t, next)
+	l.release(0)
+	mustGrow(t, grant, mustBeGranted(t, granted))
+	l.release(1)
 	mustBeEmpty(t, v, dir)
 }
 
-func revocableTellsWhoIsAskedWhileItWaits(t *testing.T, v venue, dir string, variant lockVariant) {
-	cs := clients(t, v, 3)
-	first, second, third := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir), variant.open(t, cs[2], dir)
-	mustAcquire(t, first)
-	granted := revocableWant(t, cs[1], second)
-	last := revocableWant(t, cs[2], third)
-	mustRelease(t, first)
-	revocableMustBeTold(t, "it was asked before it held", (<-granted).Revoked)
-	mustRelease(t, second)
-	<-last
-	mustRelease(t, third)
+func revocableTellsWhoIsAskedWhileItWaits(t *testing.T, v venue, dir string, open lockOpener) {
+	l := newLine(t, dir, clients(t, v, 3), open)
+	l.hold(0)
+	second, third := l.want(testContext(t), 1), l.want(testContext(t), 2)
+	l.release(0)
+	mustBeAsked(t, mustBeGranted(t, second))
+	l.release(1)
+	mustBeGranted(t, third)
+	l.release(2)
 	mustBeEmpty(t, v, dir)
 }
 
 // A client that leaves between taking its place and asking has asked no other client; the one behind it must.
-func revocableAsksForOneThatDidNot(t *testing.T, v venue, dir string, variant lockVariant) {
-	cs := clients(t, v, 3)
-	holder, next := variant.open(t, cs[0], dir), variant.open(t, cs[2], dir)
-	grant := mustAcquire(t, holder)
-	silent := cs[1].conn
+func revocableAsksForOneThatDidNot(t *testing.T, v venue, dir string, open lockOpener) {
+	l, silent := newLine(t, dir, clients(t, v, 2), open), clients(t, v, 1)[0].conn
+	grant := l.hold(0)
 	must(t, errorOf(silent.Create(dir+"/silent-lock-", nil, zk.FlagEphemeral|zk.FlagSequence, zk.WorldACL(zk.PermAll))))
-	granted := revocableWant(t, cs[2], next)
-	select {
-	case <-grant.Revoked:
-		t.Error("the holder was asked by a client that is not next")
-	default:
-	}
+	granted := l.want(testContext(t), 1)
+	mustNotBeAsked(t, grant) // by a client that is not next
 	silent.Close()
-	revocableMustBeTold(t, "it was asked", grant.Revoked)
-	mustRelease(t, holder)
-	<-granted
-	mustRelease(t, next)
+	mustBeAsked(t, grant)
+	l.release(0)
+	mustBeGranted(t, granted)
+	l.release(1)
 	mustBeEmpty(t, v, dir)
 }
 
 // A write of another client to a holder's znode that is not a request asks for nothing, and does not make the holder
 // deaf.
-func revocableIgnoresWhatIsNoRequest(t *testing.T, v venue, dir string, variant lockVariant) {
-	cs := clients(t, v, 2)
-	holder, next := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
-	grant := mustAcquire(t, holder)
-	znode := dir + "/" + children(t, cs[1], dir)[0]
-	reads := func() int64 { return cs[0].ledger.Counts().Requests[wire.OpGetData] }
+func askIgnoresWhatIsNoRequest(t *testing.T, v venue, holder, asker lockOpener) {
+	dir := directory(t, v)
+	l := newLine(t, dir, clients(t, v, 2), holder, asker)
+	grant, other := l.hold(0), l.cs[1]
+	znode := dir + "/" + children(t, other, dir)[0]
+	reads := func() int64 { return l.cs[0].ledger.Counts().Requests[wire.OpGetData] }
 	before := reads()
-	must(t, errorOf(cs[1].conn.Set(znode, []byte("hello"), -1)))
+	must(t, errorOf(other.conn.Set(znode, []byte("hello"), -1)))
 	eventually(t, "the holder did not look at its znode", func() bool { return reads() != before })
-	granted := revocableWant(t, cs[1], next)
-	revocableMustBeTold(t, "it was asked", grant.Revoked)
-	if data, _, err := cs[1].conn.Get(znode); err != nil || string(data) != "unlock" {
+	catchUp(t, l.cs[0], dir)
+	mustNotBeAsked(t, grant)
+	granted := l.want(testContext(t), 1)
+	mustBeAsked(t, grant)
+	if data, _, err := other.conn.Get(znode); err != nil || string(data) != "unlock" {
 		t.Errorf("the holder was told although its znode says %q (%v)", data, err)
 	}
-	mustRelease(t, holder)
-	<-granted
-	mustRelease(t, next)
+	l.release(0)
+	mustBeGranted(t, granted)
+	l.release(1)
 }
 
 // A holder whose session is closed learns of it, whether it was asked before or not.
-func revocableTellsOfALostSession(t *testing.T, v venue, dir string, variant lockVariant) {
+func askTellsOfALostSession(t *testing.T, v venue, holder, asker lockOpener) {
 	for _, asked := range []bool{false, true} {
-		cs := []*client{connect(t, v.Servers()[0], v.shortest, nil), clients(t, v, 1)[0]}
-		holder, next := variant.open(t, cs[0], dir), variant.open(t, cs[1], dir)
-		grant := mustAcquire(t, holder)
-		var granted <-chan session.Grant
+		dir := directory(t, v)
+		l := newLine(t, dir, []*client{connect(t, v.Servers()[0], v.shortest, nil), clients(t, v, 1)[0]}, holder, asker)
+		grant := l.hold(0)
+		var granted <-chan outcome
 		if asked {
-			granted = revocableWant(t, cs[1], next)
-			revocableMustBeTold(t, "it was asked", grant.Revoked)
+			granted = l.want(testContext(t), 1)
+			mustBeAsked(t, grant)
 		}
-		cs[0].Close()
-		revocableMustBeTold(t, "its session is lost", grant.Lost)
-		revocableMustBeTold(t, "it must stop", grant.Revoked)
-		wantError(t, "Release of a lost lock", holder.Release(testContext(t)), session.ErrSessionLost)
+		l.cs[0].Close()
+		await(t, "the holder was not told that its session is lost", grant.Lost)
+		await(t, "the holder was not told that it must stop", grant.Revoked)
+		wantError(t, "Release of a lost lock", l.locks[0].Release(testContext(t)), session.ErrSessionLost)
 		if asked {
-			<-granted
+			mustBeGranted(t, granted)
 		} else {
-			mustAcquire(t, next)
+			l.hold(1)
 		}
-		mustRelease(t, next)
+		l.release(1)
 		mustBeEmpty(t, v, dir)
 	}
 }
@@ -186,10 +163,8 @@ func revocableTakesTheLockByForce(t *testing.T, v venue) {
 	deaf := revocable.NewForced(cs[0].session(), dir, patience)
 	next := revocable.NewForced(cs[1].session(), dir, shortGrace)
 	grant := mustAcquire(t, deaf)
-	if second := mustAcquire(t, next); second.Token <= grant.Token {
-		t.Errorf("fencing token %d after %d", second.Token, grant.Token)
-	}
-	revocableMustBeTold(t, "the lock was taken away", grant.Lost)
+	mustGrow(t, grant, mustAcquire(t, next))
+	await(t, "the holder was not told that the lock was taken away", grant.Lost)
 	wantError(t, "Release of a lock that was taken away", deaf.Release(testContext(t)), revocable.ErrForced)
 	mustRelease(t, next)
 	mustAcquire(t, deaf) // usable again
@@ -200,24 +175,19 @@ func revocableTakesTheLockByForce(t *testing.T, v venue) {
 // However long a client waits, force is used against the holder only.
 func revocableSparesWhoWaits(t *testing.T, v venue) {
 	dir, cs := directory(t, v), clients(t, v, 3)
-	holder := revocable.NewDataWatch(cs[0].session(), dir)
-	patient := revocable.NewDataWatch(cs[1].session(), dir)
-	mustAcquire(t, holder)
-	granted := revocableWant(t, cs[1], patient)
+	l := newLine(t, dir, cs[:2], func(_ testing.TB, c *client, dir string) session.Lock {
+		return revocable.NewDataWatch(c.session(), dir)
+	})
+	l.hold(0)
+	granted := l.want(testContext(t), 1)
 	ctx, withdraw := context.WithCancel(testContext(t))
-	withdrawn := make(chan error, 1)
-	go func() {
-		_, err := revocable.NewForced(cs[2].session(), dir, shortGrace).Acquire(ctx)
-		withdrawn <- err
-	}()
+	withdrawn := acquires(ctx, revocable.NewForced(cs[2].session(), dir, shortGrace))
 	eventually(t, "three graces did not pass", func() bool { return cs[2].ledger.Counts().Requests[wire.OpGetChildren2] >= 4 })
 	if n := len(children(t, cs[0], dir)); n != 3 {
 		t.Errorf("%d znodes stand for a holder and two who wait", n)
 	}
 	withdraw() // else it may use force on the patient one as soon as that one is the first, before it has noticed
-	if err := <-withdrawn; !errors.Is(err, context.Canceled) {
-		t.Errorf("the one who withdrew: %v", err)
-	}
-	mustRelease(t, holder)
-	<-granted
+	wantError(t, "Acquire of the one who withdrew", (<-withdrawn).err, context.Canceled)
+	l.release(0)
+	mustBeGranted(t, granted)
 }

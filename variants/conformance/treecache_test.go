@@ -190,11 +190,7 @@ func cacheWithdraws(t *testing.T, v venue, root string, open cacheOpener) {
 	cancel()
 	wantError(t, "a cancelled Load", c.Load(gone), context.Canceled)
 	must(t, c.Load(testContext(t)))
-	ctx, cancel := context.WithCancel(testContext(t))
-	waited := background(func() error { return c.Changed(ctx) })
-	awaitWaiting(t, cs[0])
-	cancel()
-	wantError(t, "a cancelled Changed", await(t, "Changed did not end with its context", waited), context.Canceled)
+	mustWithdraw(t, "Changed", cs[0], c.Changed)
 	c.mustBecome(t, shakeTree(t, cs[1], root))
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/twophasecommit"
 )
 
@@ -24,24 +25,21 @@ type siteVariant struct {
 
 func (v siteVariant) label() string { return v.name }
 
+// siteBy makes an opener of a constructor that cannot fail.
+func siteBy[S twophasecommit.Site](construct func(*session.Session, twophasecommit.Group) S) siteOpener {
+	return func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
+		return opened(c, construct(c.session(), g))
+	}
+}
+
 var siteVariants = []siteVariant{
-	{"separate-writes", func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
-		return opened(c, twophasecommit.SeparateWrites(c.session(), g))
-	}, false, false},
-	{"all-watch", func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
-		return opened(c, twophasecommit.NewAllWatch(c.session(), g))
-	}, false, false},
-	{"early-abort", func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
-		return opened(c, twophasecommit.EarlyAbort(c.session(), g))
-	}, false, true},
-	{"coordinator", func(_ testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
-		return opened(c, twophasecommit.Coordinator(c.session(), g))
-	}, false, false},
+	{"separate-writes", siteBy(twophasecommit.SeparateWrites), false, false},
+	{"all-watch", siteBy(twophasecommit.NewAllWatch), false, false},
+	{"early-abort", siteBy(twophasecommit.EarlyAbort), false, true},
+	{"coordinator", siteBy(twophasecommit.Coordinator), false, false},
 	{"coordinator-ephemeral", func(t testing.TB, c *client, g twophasecommit.Group) twophasecommit.Site {
 		s, err := twophasecommit.NewCoordinatorEphemeral(t.Context(), c.session(), g)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return opened(c, s)
 	}, true, false},
 }
@@ -150,15 +148,6 @@ func voteAll(t testing.TB, sites ...twophasecommit.Site) []<-chan decision {
 	return decisions
 }
 
-// mustClose closes sites, the coordinator last, after which nothing may be left.
-func mustClose(t testing.TB, v venue, dir string, sites ...twophasecommit.Site) {
-	t.Helper()
-	for _, s := range slices.Backward(sites) {
-		closeAll(t, s)
-	}
-	mustBeEmpty(t, v, dir)
-}
-
 func transactionsIn(names []string) int {
 	n := 0
 	for _, name := range names {
@@ -173,14 +162,10 @@ func transactionsIn(names []string) int {
 func sitesGoOnAfterACancellation(t *testing.T, v venue, dir string, variant siteVariant) {
 	cs := clients(t, v, 3)
 	sites := assemble(t, dir, variant.open, cs...)
-	ctx, cancel := context.WithCancel(testContext(t))
-	prepared := background(func() error { return errorOf(sites[1].Prepare(ctx, nil)) })
-	awaitWaiting(t, cs[1])
-	cancel()
-	wantError(t, "a cancelled Prepare", <-prepared, context.Canceled)
+	mustWithdraw(t, "Prepare", cs[1], func(ctx context.Context) error { return errorOf(sites[1].Prepare(ctx, nil)) })
 	mustPrepare(t, sites...)
 	mustPrepare(t, sites...) // the same again
-	ctx, cancel = context.WithCancel(testContext(t))
+	ctx, cancel := context.WithCancel(testContext(t))
 	waiting := []<-chan decision{
 		voteAndWait(ctx, t, sites[0], twophasecommit.Commit),
 		voteAndWait(ctx, t, sites[1], twophasecommit.Commit),

@@ -24,15 +24,9 @@ type watchloadVariant struct {
 
 func (v watchloadVariant) label() string { return v.name }
 
-func watchloadVariants() []watchloadVariant {
-	return []watchloadVariant{
-		{"one-znode", func(ctx context.Context, s *session.Session, g watchload.Group) (watchload.Feed, error) {
-			return watchload.NewOneZnode(ctx, s, g)
-		}, true},
-		{"znode-per-watch", func(ctx context.Context, s *session.Session, g watchload.Group) (watchload.Feed, error) {
-			return watchload.NewZnodePerWatch(ctx, s, g)
-		}, false},
-	}
+var watchloadVariants = []watchloadVariant{
+	{"one-znode", by[watchload.Feed](watchload.NewOneZnode), true},
+	{"znode-per-watch", by[watchload.Feed](watchload.NewZnodePerWatch), false},
 }
 
 type watchloadCheck = func(t *testing.T, v venue, dir string, variant watchloadVariant)
@@ -52,7 +46,7 @@ var watchloadChecks = []check[watchloadCheck]{
 func TestWatchload(t *testing.T) { onEmbedded(t, checkWatchload) }
 
 func checkWatchload(t *testing.T, at place) {
-	checkAll(t, at, watchloadChecks, watchloadVariants(), func(t *testing.T, v venue, do watchloadCheck, variant watchloadVariant) {
+	checkAll(t, at, watchloadChecks, watchloadVariants, func(t *testing.T, v venue, do watchloadCheck, variant watchloadVariant) {
 		do(t, v, directory(t, v), variant)
 	})
 }
@@ -64,9 +58,7 @@ func watchloadFeeds(t testing.TB, dir string, variant watchloadVariant, cs ...*c
 	for i, c := range cs {
 		group := watchload.Group{Dir: dir, Clients: len(cs), Client: i, Topics: watchloadTopics}
 		feed, err := variant.open(testContext(t), c.session(), group)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		feeds = append(feeds, feed)
 	}
 	catchUpAll(t, dir, cs...) // what one has created, all see
@@ -102,26 +94,15 @@ func watchloadMustBeTold(t testing.TB, feeds ...watchload.Feed) {
 	}
 }
 
-// watchloadClose closes feeds, after which nothing may be left.
-func watchloadClose(t testing.TB, v venue, dir string, feeds ...watchload.Feed) {
-	t.Helper()
-	closeAll(t, feeds...)
-	mustBeEmpty(t, v, dir)
-}
-
 func watchloadGoesOnAfterACancellation(t *testing.T, v venue, dir string, variant watchloadVariant) {
 	cs := clients(t, v, 2)
 	feeds := watchloadFeeds(t, dir, variant, cs...)
 	watchloadWatch(t, 0, feeds...)
-	ctx, cancel := context.WithCancel(testContext(t))
-	waited := background(func() error { return feeds[1].Changed(ctx, 0) })
-	awaitWaiting(t, cs[1])
-	cancel()
-	wantError(t, "a cancelled Changed", <-waited, context.Canceled)
+	mustWithdraw(t, "Changed", cs[1], func(ctx context.Context) error { return feeds[1].Changed(ctx, 0) })
 	watchloadPublish(t, feeds[0])
 	watchloadMustBeTold(t, feeds...)
 	watchloadWatch(t, 1, feeds...)
-	watchloadClose(t, v, dir, feeds...)
+	mustClose(t, v, dir, feeds...)
 }
 
 // A publication whose context ends between two of its writes is completed by the next call, and no client is notified twice.
@@ -163,7 +144,7 @@ func watchloadCompletesAPublication(t *testing.T, v venue, dir string, variant w
 	watchloadPublish(t, feeds[0])
 	watchloadMustBeTold(t, feeds...)
 	watchloadWatch(t, 1, feeds...)
-	watchloadClose(t, v, dir, feeds...)
+	mustClose(t, v, dir, feeds...)
 }
 
 func watchloadSurvivesAWatcherThatExpires(t *testing.T, v venue, dir string, variant watchloadVariant) {
@@ -183,7 +164,7 @@ func watchloadSurvivesAWatcherThatExpires(t *testing.T, v venue, dir string, var
 	watchloadAwaitGone(t, v, dir, "-c-2")
 	watchloadPublish(t, feeds[0])
 	watchloadMustBeTold(t, feeds[0], feeds[1], feeds[3])
-	watchloadClose(t, v, dir, feeds[0], feeds[1], feeds[3])
+	mustClose(t, v, dir, feeds[0], feeds[1], feeds[3])
 }
 
 // watchloadAwaitGone returns when no znode with such a name is left.
@@ -212,7 +193,7 @@ func watchloadSurvivesAPublisherThatDies(t *testing.T, v venue, dir string, vari
 			t.Errorf("Changed returned %v, want %v", err, want)
 		}
 	}
-	watchloadClose(t, v, dir, feeds[1:]...)
+	mustClose(t, v, dir, feeds[1:]...)
 }
 
 func watchloadReportsALostSession(t *testing.T, v venue, dir string, variant watchloadVariant) {
@@ -241,7 +222,7 @@ func watchloadHonoursADeadline(t *testing.T, v venue, dir string, variant watchl
 	if err := feeds[1].Changed(testContext(t), 0); err != nil { // the publication continued in the background
 		t.Error(err)
 	}
-	watchloadClose(t, v, dir, feeds...)
+	mustClose(t, v, dir, feeds...)
 }
 
 // Znodes of another session in the directory are neither adopted nor deleted.
@@ -251,7 +232,7 @@ func watchloadRespectsForeignZnodes(t *testing.T, v venue, dir string, variant w
 	group := watchload.Group{Dir: dir, Clients: 1, Topics: watchloadTopics}
 	wantError(t, "opening what is another session's", errorOf(variant.open(testContext(t), cs[1].session(), group)), watchload.ErrTaken)
 	watchloadWatch(t, 0, feeds...)
-	watchloadClose(t, v, dir, feeds...)
+	mustClose(t, v, dir, feeds...)
 }
 
 func watchloadRefuses(t *testing.T, v venue, dir string, variant watchloadVariant) {
@@ -259,7 +240,7 @@ func watchloadRefuses(t *testing.T, v venue, dir string, variant watchloadVarian
 	feeds := watchloadFeeds(t, dir, variant, cs...)
 	wantError(t, "client 1 publishes", feeds[1].Publish(testContext(t), 0), watchload.ErrNotPublisher)
 	wantError(t, "Changed without Watch", feeds[1].Changed(testContext(t), 0), watchload.ErrNotWatched)
-	watchloadClose(t, v, dir, feeds...)
+	mustClose(t, v, dir, feeds...)
 	catchUp(t, cs[1], dir)
 	wantError(t, "Watch after the end", errorOf(feeds[1].Watch(testContext(t), 0)), watchload.ErrClosed)
 }

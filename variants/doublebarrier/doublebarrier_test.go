@@ -18,7 +18,6 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
 			"joined": joined, "arrived": arrived, "started": started, "finished": finished, "departed": departed, "failed": failed,
-			"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 		},
 		Value: func(t testing.TB, _ string, parts []string) int64 {
 			value := variantstest.Number(t, parts[0])

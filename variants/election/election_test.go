@@ -1,15 +1,11 @@
 package election
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
-	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
@@ -17,28 +13,21 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"campaigning": exclusion.Requested, "withdrew": exclusion.Withdrew, "elected": exclusion.Acquired,
 		"resigning": exclusion.Releasing, "resigned": exclusion.Released, "deposed": exclusion.Deposed,
-		"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 
+// The promise is that of a lock, whose tests have more stories, in other words.
 func TestCheck(t *testing.T) {
 	teller().Check(t, Recipe(), []variantstest.Case{
 		{"nothing", "", ""},
 		{"one after the other", "0:campaigning 0:elected:1 1:campaigning 0:resigning 1:elected:2 0:resigned 1:resigning 1:resigned", ""},
 		{"a leader in the end", "0:campaigning 0:elected:1 1:campaigning", ""},
-		{"after a crash", "0:campaigning 0:elected:1 1:campaigning 0:deposed 1:elected:2", ""},
 		{"all who waited have given up", "0:campaigning 0:elected:1 1:campaigning 0:resigning 1:withdrew", ""},
-		{"the first epoch may be anything", "0:elected:-7 0:resigning 1:elected:-6", ""},
 		{"two at once", "0:elected:1 1:elected:2", "client 1 was elected while client 0 led"},
-		{"the same client twice", "0:elected:1 0:elected:2", "client 0 was elected while client 0 led"},
-		{"before the old leader was told", "0:elected:1 1:elected:2 0:deposed", ""},
 		{"before the old leader was told, which goes on", "0:elected:1 1:elected:2 0:lost 0:resigning", "client 0 went on leading after it could know that its session was lost, while client 1 led"},
 		{"after one that is not the leader has resigned", "0:elected:1 1:resigning 1:elected:2", "client 1 was elected while client 0 led"},
 		{"an epoch again", "0:elected:1 0:resigning 1:elected:1", "epoch 1 after epoch 1"},
-		{"an epoch backwards", "0:elected:5 0:deposed 1:elected:4", "epoch 4 after epoch 5"},
 		{"no successor", "0:campaigning 0:elected:1 1:campaigning 2:campaigning 0:resigning 0:resigned", "no client leads in the end, although 2 clients campaign"},
-		{"no successor after a crash", "0:elected:1 1:campaigning 0:deposed", "no client leads in the end, although 1 clients campaign"},
-		{"no successor after a death", "0:elected:1 1:campaigning 0:died 0:rejoined 0:campaigning", "no client leads in the end, although 2 clients campaign"},
 		{"no client is left", "0:elected:1 1:campaigning 0:died 1:lost", ""},
 		{"no client ever", "0:campaigning", "no client leads in the end, although 1 clients campaign"},
 	})
@@ -93,47 +82,6 @@ func TestSpans(t *testing.T) {
 			"campaign(0)=1ms campaign(1)=2ms campaign(2)=4ms lead(1)=2ms resign(1)=2ms failover-clean(2)=1ms",
 		},
 	})
-}
-
-// scripted is an election whose outcome is given.
-type scripted struct {
-	term           session.Grant
-	refused, stays error
-}
-
-func (s scripted) Acquire(context.Context) (session.Grant, error) { return s.term, s.refused }
-func (s scripted) Release(context.Context) error                  { return s.stays }
-
-// A participant records what happened to it, however its step ends.
-func TestStepRecordsHowATermEnds(t *testing.T) {
-	lost := make(chan struct{})
-	close(lost)
-	for _, tt := range []struct {
-		name     string
-		election scripted
-		want     []variants.EventKind
-	}{
-		{"resigns", scripted{}, []variants.EventKind{exclusion.Requested, exclusion.Acquired, exclusion.Releasing, exclusion.Released}},
-		{"is not elected", scripted{refused: session.ErrSessionLost}, []variants.EventKind{exclusion.Requested, exclusion.Withdrew}},
-		{"loses its session", scripted{term: session.Grant{Lost: lost}, stays: session.ErrSessionLost}, []variants.EventKind{exclusion.Requested, exclusion.Acquired, exclusion.Deposed}},
-		{"cannot resign", scripted{stays: session.ErrSessionLost}, []variants.EventKind{exclusion.Requested, exclusion.Acquired, exclusion.Releasing}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var got []variants.EventKind
-			c := exclusion.NewParticipant(tt.election, variants.Env{
-				Record:       func(kind variants.EventKind, _ int64) { got = append(got, kind) },
-				RecordUnless: variantstest.RecordUnless(&got),
-				Hold:         func(context.Context, <-chan struct{}) error { return nil },
-			})
-			err := c.Step(t.Context())
-			if want := errors.Join(tt.election.refused, tt.election.stays); (err != nil) != (want != nil) || err != nil && !errors.Is(err, session.ErrSessionLost) {
-				t.Errorf("err = %v, want %v", err, want)
-			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("recorded %v, want %v", got, tt.want)
-			}
-		})
-	}
 }
 
 func TestObserverMemory(t *testing.T) {

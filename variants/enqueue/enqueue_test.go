@@ -11,7 +11,6 @@ import (
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"enqueuing": enqueuing, "enqueuing-once": enqueuingOnce, "enqueued": enqueued, "found": found, "audited": audited,
-		"sessionLost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 

@@ -1,59 +1,67 @@
 package exclusion_test
 
 import (
+	"cmp"
 	"context"
-	"math"
+	"errors"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
+	"github.com/zkbench/zkbench/variants/variantstest"
 )
 
-// A worker's record of the end of its hold stands in the order of what it could know.
-func TestWorkerRecordsALossInOrder(t *testing.T) {
-	const token = 7
-	over := make(chan struct{})
+// scripted is a lock whose outcome is given.
+type scripted struct {
+	grant          session.Grant
+	refused, stays error
+}
+
+func (s scripted) Acquire(context.Context) (session.Grant, error) { return s.grant, s.refused }
+func (s scripted) Release(context.Context) error                  { return s.stays }
+
+// A participant records what happened to it, however its step ends. Its record of the end of its hold stands in the order of what it
+// could know.
+func TestStepRecordsHowAHoldEnds(t *testing.T) {
+	const (
+		requested, withdrew, acquired, heeded = exclusion.Requested, exclusion.Withdrew, exclusion.Acquired, exclusion.Heeded
+		releasing, released, deposed, lost    = exclusion.Releasing, exclusion.Released, exclusion.Deposed, variants.SessionLost
+	)
+	over, gone := make(chan struct{}), session.ErrSessionLost
 	close(over)
 	for _, tt := range []struct {
-		name        string
-		asked, lost chan struct{}
-		want        []variants.EventKind
+		name string
+		lock scripted
+		want []variants.EventKind
 	}{
-		{"holds to the end", nil, nil, []variants.EventKind{exclusion.Releasing, exclusion.Released}},
-		{"is asked", over, nil, []variants.EventKind{exclusion.Heeded, exclusion.Releasing, exclusion.Released}},
-		{"loses its session", nil, over, []variants.EventKind{variants.SessionLost, exclusion.Deposed, exclusion.Released}},
-		{"loses its session, which is no request", over, over, []variants.EventKind{variants.SessionLost, exclusion.Deposed, exclusion.Released}},
+		{"holds to the end", scripted{}, []variants.EventKind{requested, acquired, releasing, released}},
+		{"is refused", scripted{refused: gone}, []variants.EventKind{requested, withdrew}},
+		{"is asked", scripted{grant: session.Grant{Revoked: over}},
+			[]variants.EventKind{requested, acquired, heeded, releasing, released}},
+		{"loses its session", scripted{grant: session.Grant{Lost: over}, stays: gone},
+			[]variants.EventKind{requested, acquired, lost, deposed}},
+		{"loses its session, which is no request", scripted{grant: session.Grant{Revoked: over, Lost: over}, stays: gone},
+			[]variants.EventKind{requested, acquired, lost, deposed}},
+		{"loses its session, and releases all the same", scripted{grant: session.Grant{Lost: over}},
+			[]variants.EventKind{requested, acquired, lost, deposed, released}},
+		{"loses its session as it releases", scripted{stays: gone}, []variants.EventKind{requested, acquired, releasing}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			log := variants.NewLog(time.Now(), 3, func() (seen, shown int64, next variants.Write) { return 0, 0, nil }, nil)
-			w := exclusion.NewWorker(variants.Env{
-				Record: log.Record, RecordUnless: log.RecordUnless,
-				Hold: func(context.Context, <-chan struct{}) error {
-					if tt.lost != nil { // the runner records the loss when the channel is closed
-						log.Record(variants.SessionLost, 0)
-					}
-					return nil
-				},
-			}, func(int) exclusion.Operation {
-				return exclusion.Operation{
-					Acquire: func(context.Context) (session.Grant, error) {
-						return session.Grant{Token: token, Revoked: tt.asked, Lost: tt.lost}, nil
-					},
-					Release: func(context.Context) error { return nil },
+			env, recorded := variantstest.Recorder()
+			env.Hold = func(context.Context, <-chan struct{}) error {
+				if tt.lock.grant.Lost != nil { // the runner records the loss when the channel is closed
+					env.Record(lost, 0)
 				}
-			})
-			if err := w.Step(t.Context()); err != nil {
-				t.Fatal(err)
+				return nil
 			}
-			var got []variants.EventKind
-			for _, e := range log.Take(nil, math.MaxInt64)[2:] {
-				got = append(got, e.Kind)
+			want := cmp.Or(tt.lock.refused, tt.lock.stays)
+			if err := exclusion.NewParticipant(tt.lock, env).Step(t.Context()); !errors.Is(err, want) {
+				t.Errorf("err = %v, want %v", err, want)
 			}
-			if !slices.Equal(got, tt.want) {
-				t.Errorf("recorded %v after the acquisition, want %v", got, tt.want)
+			if got := recorded(); !slices.Equal(got, tt.want) {
+				t.Errorf("recorded %v, want %v", got, tt.want)
 			}
 		})
 	}

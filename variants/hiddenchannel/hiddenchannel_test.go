@@ -16,7 +16,6 @@ func teller() variantstest.HistoryBuilder {
 		Answered: []string{"written"},
 		Events: map[string]variants.EventKind{
 			"writing": writing, "written": written, "awaiting": awaiting, "told": told, "read": read, "fresh": fresh,
-			"died": variants.Died, "rejoined": variants.Rejoined,
 		},
 		Verbatim: true,
 	}

@@ -15,7 +15,6 @@ func teller() variantstest.HistoryBuilder {
 		"doubtful": Doubtful, "submitting": Submitting, "submitted": Submitted, "learned": Learned, "withdrawn": Withdrawn,
 		"resting": Resting, "assigning": Assigning, "assigned": Assigned, "idle": Idle, "notified": Notified,
 		"executing": Executing, "executed": Executed, "abandoned": Abandoned, "stepwise": Stepwise,
-		"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 

@@ -21,7 +21,7 @@ func teller() variantstest.HistoryBuilder {
 		Events: map[string]variants.EventKind{
 			"enrolled": enrolled, "joining": joining, "joined": joined, "leaving": leaving, "left": left, "lost": lost,
 			"following": following, "gained": gained, "dropped": dropped, "viewed": viewed, "settled": settled,
-			"died": variants.Died, "rejoined": variants.Rejoined, "sessionlost": variants.SessionLost,
+			"sessionlost": variants.SessionLost,
 		},
 		Verbatim: true,
 		Value: func(t testing.TB, _ string, parts []string) int64 {

@@ -17,7 +17,7 @@ func teller() variantstest.HistoryBuilder {
 		Events: map[string]variants.EventKind{
 			"putting": takequeue.Putting, "put": takequeue.Put, "taking": takequeue.Taking, "empty": takequeue.Empty, "took": takequeue.Took,
 			"done": takequeue.Done, "givenUp": takequeue.GivenUp, "unordered": takequeue.Unordered,
-			"removes": takequeue.Removes, "sessionLost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
+			"removes": takequeue.Removes,
 		},
 		Value: func(t testing.TB, _ string, parts []string) int64 {
 			p, known := map[byte]int64{'x': 1, 'u': int64(urgent), 'o': int64(ordinary)}[parts[0][0]]
@@ -67,7 +67,7 @@ func TestCheckOfFailures(t *testing.T) {
 	teller().Check(t, Recipe(), []variantstest.Case{
 		{"an urgent one went with its taker", bothPut + knows + "0:taking 0:died:o0 1:taking 1:took:o1 1:taking 1:took:o3 0:rejoined:o1", ""},
 		{"known in a former life", bothPut + knows + "1:died:o0 1:rejoined:o1 1:taking 1:took:o1", ""},
-		{"known before the session was lost", bothPut + knows + "1:taking 1:sessionLost:o0 1:took:o1", ""},
+		{"known before the session was lost", bothPut + knows + "1:taking 1:lost:o0 1:took:o1", ""},
 		{"removed and not processed", removes + bothPut + "0:taking 0:took:u2 0:died:o0", "item 0xa00000000000002 is lost: client 0 had removed it"},
 		{"removed without a reply", removes + bothPut + knows + "0:taking 0:died:o0 1:taking 1:took:o1 1:taking 1:took:o3", "item 0xa00000000000002 is lost: client 0 was taking it"},
 		{"only one was removed", removes + "0:putting:u4 0:put:u4 " + bothPut + knows + "0:taking 0:died:o0 1:taking 1:took:o1", "item 0xa00000000000004 is lost: client 0 was taking it | " + passed},

@@ -16,7 +16,6 @@ func teller() variantstest.HistoryBuilder {
 		"putting": takequeue.Putting, "put": takequeue.Put, "taking": takequeue.Taking, "empty": takequeue.Empty, "took": takequeue.Took,
 		"finishing": takequeue.Finishing, "done": takequeue.Done, "givenUp": takequeue.GivenUp, "unordered": takequeue.Unordered,
 		"removes": takequeue.Removes, "scanning": takequeue.Scanning, "scanned": takequeue.Scanned, "inVain": takequeue.InVain,
-		"sessionLost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 	}}
 }
 
@@ -80,25 +79,25 @@ func TestCheckOfFailures(t *testing.T) {
 		{"claimed, and passed over just after the client has joined again", onePut + "0:taking 0:took:1 0:died - - 0:rejoined:1 " + another + "1:taking 1:took:3", ""},
 		{"claimed, and then claimed by a client that dies, too", onePut + "0:taking 0:took:1 " + back + another + "2:taking 2:died 1:taking 1:took:3 1:done:3", ""},
 		{"claimed, and about to be claimed again", onePut + "0:taking 0:took:1 " + back + another + "2:taking 1:taking 1:took:3 2:took:1", ""},
-		{"the claim of a client that was only cut off may stand", onePut + "0:taking 0:took:1 0:sessionLost 0:givenUp:1 0:rejoined:1 " + another + "1:taking 1:took:3", ""},
+		{"the claim of a client that was only cut off may stand", onePut + "0:taking 0:took:1 0:lost 0:givenUp:1 0:rejoined:1 " + another + "1:taking 1:took:3", ""},
 		{"never free again", onePut + "0:taking 0:took:1 " + back + another + "1:taking 1:took:3", "client 1 took item 0x3, although item 0x1 had been put before it; it was not free again"},
 		{"never free again, and not found", "1:unordered " + onePut + "0:taking 0:took:1 " + back + another + "1:taking 1:took:3 1:done:3 1:taking 1:empty", "client 1 found nothing, although item 0x1 was there and no client took it; it was not free again"},
 		{"never free again, by an attempt that died", twoPut + "0:taking 0:died 1:taking 1:took:2 1:done:2 0:rejoined:1 - - - - - - " + another + "1:taking 1:took:3", "item 0x1 had been put before it; it was not free again"},
 		{"reported once", onePut + "0:taking 0:took:1 " + back + another + "1:taking 1:took:3 1:done:3 1:putting:4 1:put:4 1:taking 1:took:4", "item 0x1"},
 
-		{"removed, and the client goes on without a session", "0:removes " + onePut + "0:taking 0:took:1 0:sessionLost 0:finishing:1 0:done:1 0:rejoined:1", ""},
+		{"removed, and the client goes on without a session", "0:removes " + onePut + "0:taking 0:took:1 0:lost 0:finishing:1 0:done:1 0:rejoined:1", ""},
 		{"removed, processed, and not done", "0:removes " + onePut + "0:taking 0:took:1 0:finishing:1 0:died", ""},
 		{"removed and not processed", "0:removes " + onePut + "0:taking 0:took:1 0:died", "item 0x1 is lost: client 0 had removed it"},
 		{"removed by a request whose reply its client did not live to see", "0:removes " + twoPut + "0:taking 0:died 1:taking 1:took:2", "item 0x1 is lost: client 0 was taking it"},
-		{"removed by a client whose session was lost", "0:removes " + twoPut + "0:taking 0:sessionLost 1:taking 1:took:2 0:rejoined:1", "item 0x1 is lost: client 0 was taking it"},
+		{"removed by a client whose session was lost", "0:removes " + twoPut + "0:taking 0:lost 1:taking 1:took:2 0:rejoined:1", "item 0x1 is lost: client 0 was taking it"},
 		{"two passed over, one of them removed", "0:removes 1:putting:3 1:put:3 " + twoPut + "0:taking 0:died 1:taking 1:took:2", "item 0x3 is lost: client 0 was taking it | client 1 took item 0x2, although item 0x1"},
 		{"an item that was put after its supposed taker had died", twoPut + "0:taking 0:died " + another + "1:putting:4 1:put:4 1:taking 1:took:1 1:done:1 1:taking 1:took:2 1:done:2 1:taking 1:took:4", "client 1 took item 0x4, although item 0x3"},
 		{"two attempts of one client", twoPut + "1:putting:3 1:put:3 0:taking 0:died 0:rejoined:1 0:taking 0:died 1:taking 1:took:3", ""},
 		{"one attempt, two items", twoPut + "1:putting:3 1:put:3 0:taking 0:died 0:rejoined:1 1:taking 1:took:3", "although item 0x2"},
 
 		{"processed again after a death", onePut + "0:taking 0:took:1 0:finishing:1 0:died 1:taking 1:took:1 1:finishing:1 1:done:1", "client 1 processed item 0x1, which client 0 had processed"},
-		{"processed again by a client that learns late", onePut + "0:taking 0:took:1 1:taking 1:took:1 1:finishing:1 1:done:1 0:finishing:1 0:sessionLost 0:givenUp:1", "client 0 processed item 0x1, which client 1 had processed"},
-		{"stopped in time", onePut + "0:taking 0:took:1 1:taking 1:took:1 0:sessionLost 0:givenUp:1 1:finishing:1 1:done:1 0:rejoined:1", ""},
+		{"processed again by a client that learns late", onePut + "0:taking 0:took:1 1:taking 1:took:1 1:finishing:1 1:done:1 0:finishing:1 0:lost 0:givenUp:1", "client 0 processed item 0x1, which client 1 had processed"},
+		{"stopped in time", onePut + "0:taking 0:took:1 1:taking 1:took:1 0:lost 0:givenUp:1 1:finishing:1 1:done:1 0:rejoined:1", ""},
 		{"done by two", onePut + "0:taking 0:took:1 1:taking 1:took:1 1:done:1 0:done:1 0:died", "client 1 took item 0x1, which client 0 had taken"},
 		{"put and not acknowledged", "0:putting:1 0:died 1:putting:2 1:put:2 1:taking 1:took:1 1:done:1 1:taking 1:took:2", ""},
 	})

@@ -20,8 +20,7 @@ func teller() variantstest.HistoryBuilder {
 		Events: map[string]variants.EventKind{
 			"agreed": agreed, "forcible": agreedForced, "requested": exclusion.Requested, "withdrew": exclusion.Withdrew, "acquired": exclusion.Acquired,
 			"heeded": exclusion.Heeded, "releasing": exclusion.Releasing, "ousted": ousted, "released": exclusion.Released,
-			"deposed": exclusion.Deposed, "lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
-			"deaf": variants.Deafened, "hears": variants.Hearing,
+			"deposed": exclusion.Deposed,
 		},
 		Apart: time.Second,
 		Value: func(t testing.TB, event string, parts []string) int64 {
@@ -85,14 +84,14 @@ func TestSpans(t *testing.T) {
 
 // scripted is a lock whose outcome is given.
 type scripted struct {
-	grant          session.Grant
-	refused, stays error
+	grant session.Grant
+	stays error
 }
 
-func (s scripted) Acquire(context.Context) (session.Grant, error) { return s.grant, s.refused }
+func (s scripted) Acquire(context.Context) (session.Grant, error) { return s.grant, nil }
 func (s scripted) Release(context.Context) error                  { return s.stays }
 
-// A participant records what happened to it, however its step ends.
+// A participant records what all have agreed upon, and force is not the loss of its session. The rest is as for any lock.
 func TestStepRecordsHowAHoldEnds(t *testing.T) {
 	over := make(chan struct{})
 	close(over)
@@ -104,24 +103,16 @@ func TestStepRecordsHowAHoldEnds(t *testing.T) {
 		err  error
 	}{
 		{"no client asks", scripted{}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Releasing, exclusion.Released}, nil},
-		{"is asked", scripted{grant: session.Grant{Revoked: over}}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Heeded, exclusion.Releasing, exclusion.Released}, nil},
 		{"is forced", scripted{stays: ErrForced}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Releasing, ousted, exclusion.Released}, nil},
-		{"withdraws", scripted{refused: session.ErrSessionLost}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Withdrew}, session.ErrSessionLost},
 		{"loses its session", scripted{grant: session.Grant{Revoked: over}, stays: session.ErrSessionLost}, over, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Deposed}, session.ErrSessionLost},
-		{"loses its session as it releases", scripted{stays: session.ErrSessionLost}, nil, []variants.EventKind{agreed, exclusion.Requested, exclusion.Acquired, exclusion.Releasing}, session.ErrSessionLost},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var got []variants.EventKind
-			p := NewParticipant(tt.lock, agreed, variants.Env{
-				Session:      session.NewSession(nil, tt.lost),
-				Record:       func(kind variants.EventKind, _ int64) { got = append(got, kind) },
-				RecordUnless: variantstest.RecordUnless(&got),
-				Hold:         func(context.Context, <-chan struct{}) error { return nil },
-			})
-			if err := p.Step(t.Context()); !errors.Is(err, tt.err) {
+			env, recorded := variantstest.Recorder()
+			env.Session = session.NewSession(nil, tt.lost)
+			if err := NewParticipant(tt.lock, agreed, env).Step(t.Context()); !errors.Is(err, tt.err) {
 				t.Errorf("err = %v, want %v", err, tt.err)
 			}
-			if !slices.Equal(got, tt.want) {
+			if got := recorded(); !slices.Equal(got, tt.want) {
 				t.Errorf("recorded %v, want %v", got, tt.want)
 			}
 		})

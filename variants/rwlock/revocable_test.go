@@ -16,7 +16,7 @@ func revocableTeller() variantstest.HistoryBuilder {
 	b := teller()
 	plain := b.Value
 	for name, kind := range map[string]variants.EventKind{
-		"agreed": agreed, "priorities": agreedUrgent, "heeded": exclusion.Heeded, "deaf": variants.Deafened, "hears": variants.Hearing,
+		"agreed": agreed, "priorities": agreedUrgent, "heeded": exclusion.Heeded,
 	} {
 		b.Events[name] = kind
 	}

@@ -19,7 +19,6 @@ func teller() variantstest.HistoryBuilder {
 		Events: map[string]variants.EventKind{
 			"enrolled": enrolled, "changing": changing, "changed": changed, "following": following, "shown": shown, "refreshed": refreshed,
 			"cut": cutOff, "reconnected": reconnected, "restored": restored,
-			"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 		},
 		Value: func(t testing.TB, event string, parts []string) int64 {
 			text, slot, given := strings.Cut(parts[0], "@")

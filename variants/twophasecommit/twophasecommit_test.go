@@ -13,7 +13,6 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{
 		Events: map[string]variants.EventKind{
 			"joined": joined, "began": began, "prepared": prepared, "voted": voted, "decided": decided, "failed": failed, "learned": learned,
-			"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
 		},
 		Value: func(t testing.TB, _ string, parts []string) int64 {
 			value := variantstest.Number(t, parts[0])

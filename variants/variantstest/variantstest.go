@@ -6,7 +6,9 @@ package variantstest
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +21,7 @@ import (
 // HistoryBuilder makes histories of stories: of words "client:event" or "client:event:value". They are one millisecond apart,
 // or as much as Apart says, and "-" is a moment in which nothing happens. A word may have several clients and several events:
 // "0-2:requested+acquired:5" is short for "0:requested:5 1:requested:5 2:requested:5 0:acquired:5 1:acquired:5 2:acquired:5".
+// Besides a recipe's own events, there are those that the runner records: lost, died, rejoined, deaf and hears.
 // After "client:sees", the client has seen all that has happened. The first word's time is not zero, because no
 // event's is in a real run, and checks may use zero for never.
 type HistoryBuilder struct {
@@ -27,6 +30,12 @@ type HistoryBuilder struct {
 	Apart    time.Duration                                          // a unit of time, such as a second
 	Answered []string                                               // events after the answer to a write that the previous event sent
 	Verbatim bool                                                   // cases give the whole text that must be said
+}
+
+// ofTheRunner is the events that are the same for all recipes.
+var ofTheRunner = map[string]variants.EventKind{
+	"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
+	"deaf": variants.Deafened, "hears": variants.Hearing,
 }
 
 func (w HistoryBuilder) apart() time.Duration { return cmp.Or(w.Apart, time.Millisecond) }
@@ -82,6 +91,9 @@ func (w HistoryBuilder) event(t testing.TB, word string) variants.Event {
 		t.Fatalf("%q is not client:event", word)
 	}
 	kind, known := w.Events[parts[1]]
+	if !known {
+		kind, known = ofTheRunner[parts[1]]
+	}
 	if !known {
 		t.Fatalf("%q: there is no such event", word)
 	}
@@ -225,14 +237,17 @@ func Forgoing(recipe variants.Recipe) variants.Recipe {
 	return recipe
 }
 
-// RecordUnless returns a function for [variants.Env] that appends the kinds of events.
-func RecordUnless(kinds *[]variants.EventKind) func(<-chan struct{}, variants.EventKind, variants.EventKind, int64) {
-	return func(closed <-chan struct{}, kind, otherwise variants.EventKind, _ int64) {
-		select {
-		case <-closed:
-			kind = otherwise
-		default:
+// Recorder returns an environment of a participant that holds for no time, and a function that returns the kinds of events that it has
+// recorded.
+func Recorder() (env variants.Env, recorded func() []variants.EventKind) {
+	log := variants.NewLog(time.Now(), 0, func() (seen, shown int64, next variants.Write) { return 0, 0, nil }, nil)
+	env = variants.Env{
+		Record: log.Record, RecordUnless: log.RecordUnless, Hold: func(context.Context, <-chan struct{}) error { return nil },
+	}
+	return env, func() (kinds []variants.EventKind) {
+		for _, e := range log.Take(nil, math.MaxInt64) {
+			kinds = append(kinds, e.Kind)
 		}
-		*kinds = append(*kinds, kind)
+		return kinds
 	}
 }
