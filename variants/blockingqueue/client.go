@@ -38,11 +38,8 @@ func open(ctx context.Context, s *session.Session, dir string) (*client, error) 
 }
 
 func (c *client) Put(ctx context.Context, data []byte) (Item, error) {
-	return session.Run(ctx, c.session, func(ctx context.Context) (Item, error) { return c.put(ctx, data) }, func(item Item) {
-		ctx, cancel := session.Cleanup(ctx)
-		defer cancel()
-		_ = c.items.Leave(ctx, item.place) // the caller has left; an item that is gone was taken
-	})
+	return session.Run(ctx, c.session, func(ctx context.Context) (Item, error) { return c.put(ctx, data) },
+		func(ctx context.Context, item Item) error { return c.items.Leave(ctx, item.place) })
 }
 
 func (c *client) put(ctx context.Context, data []byte) (Item, error) {

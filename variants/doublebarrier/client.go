@@ -78,17 +78,12 @@ func (c *client) list(ctx context.Context) (children []string, stat *zk.Stat, er
 func (c *client) Round() int64 { return c.round.Load() }
 
 func (c *client) Enter(ctx context.Context) error {
-	return c.session.Do(ctx, c.enter, func() {
-		_ = c.withdraw(ctx, nil) // the caller has left; if this fails too, the znode ends with the session
-	})
+	return c.session.DoWhileAlive(ctx, c.enter, func(ctx context.Context) error { return c.withdraw(ctx, nil) })
 }
 
 func (c *client) enter(ctx context.Context) error {
 	if c.inside {
 		return ErrInside
-	}
-	if err := c.session.Alive(); err != nil {
-		return err
 	}
 	c.unseen = false
 	if err := cmp.Or(c.strategy.enter(ctx), c.session.Alive()); err != nil {
@@ -99,7 +94,7 @@ func (c *client) enter(ctx context.Context) error {
 }
 
 func (c *client) Leave(ctx context.Context) error {
-	return c.session.Do(ctx, c.leave, func() { c.unseen = true })
+	return c.session.DoWhileAlive(ctx, c.leave, func(context.Context) error { c.unseen = true; return nil })
 }
 
 func (c *client) leave(ctx context.Context) error {
@@ -110,9 +105,6 @@ func (c *client) leave(ctx context.Context) error {
 		return ErrOutside
 	case !c.inside:
 		return nil
-	}
-	if err := c.session.Alive(); err != nil {
-		return err
 	}
 	if err := cmp.Or(c.strategy.leave(ctx), c.session.Alive()); err != nil {
 		return err // a new session, whose server may lag behind, may have seen what it has seen of the others

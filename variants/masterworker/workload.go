@@ -221,7 +221,7 @@ func (p *participant) await(ctx context.Context) error {
 		watch, _ := p.client.awaited()
 		watches = append(watches, watch)
 	}
-	return p.env.Session.AwaitAny(ctx, watches...)
+	return p.env.Session.Await(ctx, watches...)
 }
 
 // act does one thing that is due, as a master or as a worker. It returns false if nothing is. If the tasks of a batch come one by

@@ -125,11 +125,9 @@ func (g *Group) outdate() { g.watch.Load().Invalidate() }
 // View returns the members of the group, as far as this session has seen. It must not be modified. As long as the
 // group does not change, this costs no request.
 func (g *Group) View(ctx context.Context) (View, error) {
-	return session.Run(ctx, g.following, func(ctx context.Context) (View, error) {
-		if err := g.refresh(ctx); err != nil {
-			return nil, err
-		}
-		return g.view, g.following.Alive()
+	return session.RunWhileAlive(ctx, g.following, func(ctx context.Context) (View, error) {
+		err := g.refresh(ctx)
+		return g.view, err
 	}, nil)
 }
 
@@ -178,13 +176,11 @@ func (g *Group) read(ctx context.Context, members []tickets.Ticket) (View, error
 
 // Changed waits until the view that View returned last is out of date.
 func (g *Group) Changed(ctx context.Context) error {
-	return g.following.Do(ctx, func(ctx context.Context) error {
+	return g.following.DoWhileAlive(ctx, func(ctx context.Context) error {
 		if watch := g.watch.Load(); watch != nil {
-			if err := g.following.Await(ctx, watch); err != nil {
-				return err
-			}
+			return g.following.Await(ctx, watch)
 		}
-		return g.following.Alive()
+		return nil
 	}, nil)
 }
 

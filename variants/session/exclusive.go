@@ -55,11 +55,8 @@ func (e *Exclusive) Acquire(ctx context.Context) (Grant, error) { return e.Acqui
 
 // AcquireBy is Acquire with another first step, for a lock with several modes.
 func (e *Exclusive) AcquireBy(ctx context.Context, take func(context.Context) (Grant, error)) (Grant, error) {
-	return Run(ctx, e.session, func(ctx context.Context) (Grant, error) { return e.acquire(ctx, take) }, func(Grant) {
-		ctx, cancel := Cleanup(ctx)
-		defer cancel()
-		_ = e.release(ctx) // the caller has left; if this fails too, the znode ends with the session
-	})
+	return Run(ctx, e.session, func(ctx context.Context) (Grant, error) { return e.acquire(ctx, take) },
+		func(ctx context.Context, _ Grant) error { return e.release(ctx) })
 }
 
 // Release implements [Lock].

@@ -127,10 +127,8 @@ func (c *Client) Scan(ctx context.Context) (Item, bool, error) {
 		var err error
 		c.held, err = c.strategy.TakeNext(ctx)
 		return c.held, err
-	}, func(*Taken) {
-		ctx, cancel := session.Cleanup(ctx)
-		defer cancel()
-		_ = c.settle(ctx, c.strategy.GiveBack) // the caller has left; it may still call Done and Return
+	}, func(ctx context.Context, _ *Taken) error {
+		return c.settle(ctx, c.strategy.GiveBack) // the caller may still call Done and Return
 	})
 	if err != nil || t == nil {
 		return Item{}, false, err
