@@ -255,10 +255,7 @@ func (p *participant) Leave(ctx context.Context) error {
 		p.env.Record(Withdrawn, 0)
 		err = p.client.Finish(ctx)
 	}
-	if err = errors.Join(err, p.worker.Close(ctx)); errors.Is(err, session.ErrSessionLost) {
-		return nil
-	}
-	return err
+	return errors.Join(err, p.worker.Close(ctx))
 }
 
 // lockstepCost is per task, in a batch of share·N tasks.
