@@ -192,71 +192,60 @@ func (s *Session) Jitter(d time.Duration) time.Duration {
 
 // Exists reports whether a znode exists.
 func (s *Session) Exists(ctx context.Context, path string) (exists bool, stat *zk.Stat, err error) {
-	_, err = s.Retry(ctx, func(c Conn) error {
-		exists, stat, err = c.Exists(path)
-		return err
-	})
-	return exists, stat, err
+	return read(ctx, s, path, Conn.Exists)
 }
 
 // ExistsW is Exists with a watch. If the znode does not exist, the watch fires when it is created.
 func (s *Session) ExistsW(ctx context.Context, path string) (exists bool, stat *zk.Stat, watch *Watch, err error) {
-	watch, err = s.watched(ctx, func(c Conn) (events <-chan zk.Event, err error) {
-		exists, stat, events, err = c.ExistsW(path)
-		return events, err
-	})
-	return exists, stat, watch, err
+	return readW(ctx, s, path, Conn.ExistsW)
 }
 
 // Get returns the data of a znode.
 func (s *Session) Get(ctx context.Context, path string) (data []byte, stat *zk.Stat, err error) {
-	_, err = s.Retry(ctx, func(c Conn) error {
-		data, stat, err = c.Get(path)
-		return err
-	})
-	return data, stat, err
+	return read(ctx, s, path, Conn.Get)
 }
 
 // GetW is Get with a watch. If the znode does not exist, GetW returns zk.ErrNoNode and sets no watch.
 func (s *Session) GetW(ctx context.Context, path string) (data []byte, stat *zk.Stat, watch *Watch, err error) {
-	watch, err = s.watched(ctx, func(c Conn) (events <-chan zk.Event, err error) {
-		data, stat, events, err = c.GetW(path)
-		return events, err
-	})
-	return data, stat, watch, err
+	return readW(ctx, s, path, Conn.GetW)
 }
 
 // Children returns the names of a znode's children, in no particular order.
 func (s *Session) Children(ctx context.Context, path string) (names []string, stat *zk.Stat, err error) {
-	_, err = s.Retry(ctx, func(c Conn) error {
-		names, stat, err = c.Children(path)
-		return err
-	})
-	return names, stat, err
+	return read(ctx, s, path, Conn.Children)
 }
 
 // ChildrenW is Children with a watch, which fires when a child is created or deleted.
 func (s *Session) ChildrenW(ctx context.Context, path string) (names []string, stat *zk.Stat, watch *Watch, err error) {
-	watch, err = s.watched(ctx, func(c Conn) (events <-chan zk.Event, err error) {
-		names, stat, events, err = c.ChildrenW(path)
-		return events, err
-	})
-	return names, stat, watch, err
+	return readW(ctx, s, path, Conn.ChildrenW)
 }
 
-// watched makes a read that sets a watch. The watch counts as fired if the connection is made again after the attempt has
+func read[T any](
+	ctx context.Context, s *Session, path string, op func(Conn, string) (T, *zk.Stat, error),
+) (value T, stat *zk.Stat, err error) {
+	_, err = s.Retry(ctx, func(c Conn) (err error) {
+		value, stat, err = op(c, path)
+		return err
+	})
+	return value, stat, err
+}
+
+// readW makes a read that sets a watch. The watch counts as fired if the connection is made again after the attempt has
 // begun. If the read may have overtaken earlier watches, see [Session.Overtakes], their notifications may fire it.
-func (s *Session) watched(ctx context.Context, read func(Conn) (<-chan zk.Event, error)) (*Watch, error) {
-	var watch *Watch
-	_, err := s.Retry(ctx, func(c Conn) error {
+func readW[T any](
+	ctx context.Context, s *Session, path string, op func(Conn, string) (T, *zk.Stat, <-chan zk.Event, error),
+) (value T, stat *zk.Stat, watch *Watch, err error) {
+	_, err = s.Retry(ctx, func(c Conn) error {
 		again, recent := s.monitor.connection()
-		events, err := read(c)
+		var events <-chan zk.Event
+		var err error
+		value, stat, events, err = op(c, path)
 		if err == nil && events != nil {
 			watch = &Watch{events: events, again: again, overtook: recent || IsClosed(again), stale: make(chan struct{})}
 		}
 		return err
 	})
-	return watch, err
+	return value, stat, watch, err
 }
 
 // Sync returns when the session's server has applied all transactions that the leader had committed when it received
