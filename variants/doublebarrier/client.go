@@ -158,18 +158,10 @@ func (c *client) give(ctx context.Context, also ...any) error {
 	return err
 }
 
-// end makes a transaction that ends something of the client's own. If there is nothing to end, an attempt whose reply was
-// lost has ended it, or, at the first attempt, the session is lost.
+// end makes a transaction that ends something of the client's own.
 func (c *client) end(ctx context.Context, ops ...any) error {
 	_, repeated, err := c.session.Multi(ctx, ops...)
-	switch gone := errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion); {
-	case gone && repeated:
-		return nil
-	case gone:
-		return session.ErrSessionLost
-	default:
-		return session.Attempted("leave "+c.group.Dir, err)
-	}
+	return c.session.Ended("leave "+c.group.Dir, repeated, err)
 }
 
 func (c *client) watch(ctx context.Context, path string) (*session.Watch, error) {

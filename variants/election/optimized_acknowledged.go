@@ -76,7 +76,7 @@ func (a *Acknowledged) campaign(ctx context.Context) (term session.Grant, err er
 		return term, a.withdraw(ctx, mine, err)
 	}
 	a.mine = mine
-	return session.Grant{Token: int64(mine.Seq), Lost: a.Session.Lost()}, nil
+	return session.Grant{Token: int64(mine.Seq)}, nil
 }
 
 // acknowledge creates the acknowledgement. If that fails, the znode may exist all the same.

@@ -302,19 +302,24 @@ func (s *Session) Discard(ctx context.Context, path string) error {
 	return unless(zk.ErrNoNode, "delete "+path, err)
 }
 
-// Remove deletes an ephemeral znode of this session. If the first attempt finds no znode, the session that owned it
-// must have ended, and Remove returns ErrSessionLost. If a later attempt finds none, an earlier one has deleted it, and
-// Remove returns nil, unless the session was lost meanwhile: the client library may have made the later attempt in a
-// new one.
+// Remove deletes an ephemeral znode of this session, see [Session.Ended].
 func (s *Session) Remove(ctx context.Context, path string) error {
 	repeated, err := s.Delete(ctx, path, -1)
-	switch {
-	case errors.Is(err, zk.ErrNoNode) && repeated:
+	return s.Ended("delete "+path, repeated, err)
+}
+
+// Ended returns the error of a write by which the session ends something of its own, such as an ephemeral znode. If the first
+// attempt finds it gone, the session that owned it must have ended, and Ended returns ErrSessionLost. If a later attempt does, an
+// earlier one has ended it, and Ended returns nil, unless the session was lost meanwhile: the client library may have made the
+// later attempt in a new one. attempted is for other errors, see [Attempted].
+func (s *Session) Ended(attempted string, repeated bool, err error) error {
+	switch gone := errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion); {
+	case gone && repeated:
 		return s.Alive()
-	case errors.Is(err, zk.ErrNoNode):
+	case gone:
 		return ErrSessionLost
 	default:
-		return Attempted("delete "+path, err)
+		return Attempted(attempted, err)
 	}
 }
 

@@ -184,11 +184,9 @@ type Place interface {
 // the fencing token.
 func NewExclusive(s *session.Session, l Place, wait func(context.Context, Ticket) error) *session.Exclusive {
 	var mine Ticket
-	return session.NewExclusive(s, func(ctx context.Context) (granted session.Grant, err error) {
-		if mine, err = l.Take(ctx, wait); err != nil {
-			return granted, err
-		}
-		return session.Grant{Token: int64(mine.Seq), Lost: s.Lost()}, nil
+	return session.NewExclusive(s, func(ctx context.Context) (_ session.Grant, err error) {
+		mine, err = l.Take(ctx, wait)
+		return session.Grant{Token: int64(mine.Seq)}, err
 	}, func(ctx context.Context) error { return l.Leave(ctx, mine) })
 }
 
