@@ -77,11 +77,8 @@ func (c *client) AwaitTaken(ctx context.Context, item Item) error {
 }
 
 func (c *client) read(ctx context.Context, place tickets.Ticket) (Item, bool, error) {
-	data, _, err := c.session.Get(ctx, c.items.Path(place))
-	if errors.Is(err, zk.ErrNoNode) {
-		return Item{}, false, nil
-	}
-	return Item{data, place}, err == nil, err
+	data, found, err := c.session.Find(ctx, c.items.Path(place))
+	return Item{data, place}, found, err
 }
 
 // claim runs a claim to its end even if ctx ends meanwhile: the caller must learn whether it has taken the item.

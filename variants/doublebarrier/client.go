@@ -57,12 +57,9 @@ func (c *client) init(ctx context.Context, sess *session.Session, group Group, s
 // expel deletes a znode if it belongs to an earlier session of this member. The servers may not have ended that session yet,
 // and the group would count the member twice.
 func (c *client) expel(ctx context.Context, path string) error {
-	data, _, err := c.session.Get(ctx, path)
+	data, _, err := c.session.Find(ctx, path)
 	if err == nil && string(data) == c.group.Member {
 		err = c.session.Discard(ctx, path)
-	}
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
 	}
 	return session.Attempted("look for an earlier session in "+path, err)
 }
@@ -121,16 +118,10 @@ func (c *client) Close(ctx context.Context) error {
 	}, nil)
 }
 
-// withdraw gives everything up after err. It returns err, joined with the reason if that was not possible. The loss of
-// the session is not joined: its znodes end with it.
+// withdraw gives everything up after err, as [session.Withdraw] does.
 func (c *client) withdraw(ctx context.Context, err error) error {
-	ctx, cancel := session.Cleanup(ctx)
-	defer cancel()
 	c.inside = false
-	if left := c.strategy.abandon(ctx); left != nil && !errors.Is(left, session.ErrSessionLost) {
-		return errors.Join(err, left)
-	}
-	return err
+	return session.Withdraw(ctx, err, c.strategy.abandon)
 }
 
 func (c *client) take(ctx context.Context) error {

@@ -239,11 +239,8 @@ func (m *Master) give(ctx context.Context, a assignment) (bool, error) {
 }
 
 func (m *Master) read(ctx context.Context, a *assignment) (there bool, err error) {
-	a.data, _, err = m.session.Get(ctx, a.from)
-	if errors.Is(err, zk.ErrNoNode) {
-		return false, nil
-	}
-	return err == nil, session.Attempted("read "+a.from, err)
+	a.data, there, err = m.session.Find(ctx, a.from)
+	return there, err
 }
 
 // operations returns the move of a task as a part of a multi. The deletion comes first, because a multi reports its

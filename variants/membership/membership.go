@@ -186,11 +186,8 @@ func (g *Group) Changed(ctx context.Context) error {
 
 // get reads the data of a member; false if the member has left since it was listed.
 func (g *Group) get(ctx context.Context, member tickets.Ticket) (m Member, there bool, err error) {
-	data, _, err := g.following.Get(ctx, g.line.Path(member))
-	if errors.Is(err, zk.ErrNoNode) {
-		return Member{}, false, nil
-	}
-	return Member{Name: member.Name, Data: data}, err == nil, session.Attempted("read a member", err)
+	data, there, err := g.following.Find(ctx, g.line.Path(member))
+	return Member{Name: member.Name, Data: data}, there, err
 }
 
 // Recipe returns the membership recipe with its variants, naive ones first.

@@ -113,3 +113,14 @@ func UntilLost(ctx context.Context, lost <-chan struct{}, why func() error) (con
 func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
 }
+
+// Withdraw gives something up after err, even if ctx has ended, and returns err. If it could not be given up, that error is joined
+// to it, except for the loss of the session: what the session held goes with it.
+func Withdraw(ctx context.Context, err error, giveUp func(context.Context) error) error {
+	ctx, cancel := Cleanup(ctx)
+	defer cancel()
+	if left := giveUp(ctx); left != nil && !errors.Is(left, ErrSessionLost) {
+		return errors.Join(err, left)
+	}
+	return err
+}

@@ -205,6 +205,15 @@ func (s *Session) Get(ctx context.Context, path string) (data []byte, stat *zk.S
 	return read(ctx, s, path, Conn.Get)
 }
 
+// Find is Get for a znode that may be gone, and returns false if it is.
+func (s *Session) Find(ctx context.Context, path string) (data []byte, found bool, err error) {
+	data, _, err = s.Get(ctx, path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, false, nil
+	}
+	return data, err == nil, Attempted("read "+path, err)
+}
+
 // GetW is Get with a watch. If the znode does not exist, GetW returns zk.ErrNoNode and sets no watch.
 func (s *Session) GetW(ctx context.Context, path string) (data []byte, stat *zk.Stat, watch *Watch, err error) {
 	return readW(ctx, s, path, Conn.GetW)

@@ -159,9 +159,5 @@ func (c *Client) settle(ctx context.Context, end func(context.Context, *Taken) e
 
 // Read returns an item's data, or false if the item is gone.
 func (c *Client) Read(ctx context.Context, t tickets.Ticket) (data []byte, found bool, err error) {
-	data, _, err = c.Session.Get(ctx, c.Path(t))
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil, false, nil
-	}
-	return data, err == nil, session.Attempted("read "+c.Path(t), err)
+	return c.Session.Find(ctx, c.Path(t))
 }
