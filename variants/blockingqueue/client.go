@@ -39,7 +39,7 @@ func open(ctx context.Context, s *session.Session, dir string) (*client, error) 
 
 func (c *client) Put(ctx context.Context, data []byte) (Item, error) {
 	return session.Run(ctx, c.session, func(ctx context.Context) (Item, error) { return c.put(ctx, data) },
-		func(ctx context.Context, item Item) error { return c.items.Leave(ctx, item.place) })
+		func(ctx context.Context, item Item) error { return c.items.Leave(ctx, item.place) }) // an item that is gone was taken
 }
 
 func (c *client) put(ctx context.Context, data []byte) (Item, error) {

@@ -156,8 +156,3 @@ func (c *Client) settle(ctx context.Context, end func(context.Context, *Taken) e
 	}
 	return err
 }
-
-// Read returns an item's data, or false if the item is gone.
-func (c *Client) Read(ctx context.Context, t tickets.Ticket) (data []byte, found bool, err error) {
-	return c.Session.Find(ctx, c.Path(t))
-}
