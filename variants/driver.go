@@ -54,15 +54,8 @@ func (d Driven) Lost() <-chan struct{} { return d.session.Lost() }
 
 // Call is [Caller.Call] until the session is lost. It then returns ErrSessionLost.
 func (d Driven) Call(ctx context.Context, verb string) (string, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	go func() {
-		select {
-		case <-d.session.Lost():
-			cancel(session.ErrSessionLost)
-		case <-ctx.Done():
-		}
-	}()
+	ctx, cancel := session.UntilLost(ctx, d.session.Lost(), d.session.Alive)
+	defer cancel()
 	text, err := d.Caller.Call(ctx, verb)
 	if err != nil && d.session.Alive() != nil {
 		return "", session.ErrSessionLost

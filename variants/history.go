@@ -1,6 +1,7 @@
 package variants
 
 import (
+	"encoding/binary"
 	"fmt"
 	"sync"
 	"time"
@@ -41,6 +42,17 @@ type Violation struct {
 // Violation returns a breach at the time of the event, in words.
 func (e Event) Violation(format string, args ...any) Violation {
 	return Violation{At: e.At, Text: fmt.Sprintf(format, args...)}
+}
+
+// DataOf returns the data of an item, a task or the like with a number, see [NumberIn].
+func DataOf(number int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(number)) }
+
+// NumberIn returns the number in such data. It fails if no participant can have written it.
+func NumberIn(data []byte) (int64, error) {
+	if len(data) != 8 {
+		return 0, fmt.Errorf("%d bytes of data in place of 8: no participant has written them", len(data))
+	}
+	return int64(binary.BigEndian.Uint64(data)), nil
 }
 
 // Log records the events of one participant until they are taken. Its methods may be called concurrently.

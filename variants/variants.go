@@ -9,6 +9,7 @@ package variants
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"slices"
 	"sync"
@@ -348,6 +349,17 @@ type Env struct {
 
 	// Opened takes the end that [JoinBy] has opened, so that no participant is made. It is nil in runs.
 	Opened func(end any)
+}
+
+// Timed records from, calls op, and records to if op has succeeded, both with the same value, as [Findings.Between] expects.
+// what says in an error what was attempted.
+func (e Env) Timed(ctx context.Context, what string, from, to EventKind, value int64, op func(context.Context) error) error {
+	e.Record(from, value)
+	if err := op(ctx); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	e.Record(to, value)
+	return nil
 }
 
 // DialFunc opens a further session of a participant, on the server of its first one. The participant closes it with hangUp,

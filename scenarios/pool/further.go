@@ -37,7 +37,7 @@ func (c *Client) dial(l *Life, at Config) variants.DialFunc {
 
 // openFurther opens a further session. It gives up when the first one is lost.
 func (l *Life) openFurther(ctx context.Context, servers []ensemble.Server, timeout time.Duration) (*furtherSession, error) {
-	opening, cancel := whileAlive(ctx, l.Monitor, func() error { return session.ErrSessionLost })
+	opening, cancel := session.UntilLost(ctx, l.Monitor.Lost(), func() error { return session.ErrSessionLost })
 	defer cancel()
 	s := &furtherSession{link: l.Link.Further(), monitor: session.NewMonitor(ensemble.SessionTimeout)}
 	conn, err := ensemble.OpenSession(opening,

@@ -78,20 +78,7 @@ var ErrOwnerLost = errors.New("the session that owns the run's znodes was lost")
 // WhileOwned returns a context that ends when the root's session is lost, with ErrOwnerLost as its cause. After that,
 // zkbench clean may remove the root as left over.
 func (r *Root) WhileOwned(ctx context.Context) (context.Context, context.CancelFunc) {
-	return whileAlive(ctx, r.Monitor, r.lossOfOwner)
-}
-
-// whileAlive returns a context that ends when a session is lost, with the cause that why returns then.
-func whileAlive(ctx context.Context, m *session.Monitor, why func() error) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	go func() {
-		select {
-		case <-ctx.Done():
-		case <-m.Lost():
-			cancel(why())
-		}
-	}()
-	return ctx, func() { cancel(nil) }
+	return session.UntilLost(ctx, r.Monitor.Lost(), r.lossOfOwner)
 }
 
 func (r *Root) lossOfOwner() error {

@@ -22,6 +22,7 @@
 package barrier
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -114,19 +115,13 @@ func (b *Barrier) Open(ctx context.Context) error { return b.pass(ctx, b.open) }
 // pass moves the client on to the next barrier if it gets through its current one. If the caller has left meanwhile, the
 // client stays at the current one, which is then open.
 func (b *Barrier) pass(ctx context.Context, through func(ctx context.Context, barrier string) error) error {
-	return b.session.Do(ctx, func(ctx context.Context) error {
-		err := errors.Join(ctx.Err(), b.session.Alive())
-		if err == nil {
-			err = through(ctx, znode(b.dir, b.number.Load()))
-		}
-		if err == nil {
-			err = b.session.Alive()
-		}
+	return b.session.DoWhileAlive(ctx, func(ctx context.Context) error {
+		err := cmp.Or(through(ctx, znode(b.dir, b.number.Load())), b.session.Alive())
 		if err == nil {
 			b.number.Add(1)
 		}
 		return err
-	}, func() { b.number.Add(-1) })
+	}, func(context.Context) error { b.number.Add(-1); return nil })
 }
 
 // open deletes the barrier and creates the next in one transaction. It returns nil if the znode is missing: another

@@ -67,12 +67,7 @@ func (p *participant) open(ctx context.Context, number int64) error {
 	if err := p.env.Hold(ctx, nil); err != nil {
 		return err
 	}
-	p.env.Record(opening, number)
-	if err := p.barrier.Open(ctx); err != nil {
-		return fmt.Errorf("open: %w", err)
-	}
-	p.env.Record(opened, number)
-	return nil
+	return p.env.Timed(ctx, "open", opening, opened, number, p.barrier.Open)
 }
 
 func (p *participant) wait(ctx context.Context, number int64) error {

@@ -38,11 +38,8 @@ func open(ctx context.Context, s *session.Session, dir string) (*client, error) 
 }
 
 func (c *client) Put(ctx context.Context, data []byte) (Item, error) {
-	return session.Run(ctx, c.session, func(ctx context.Context) (Item, error) { return c.put(ctx, data) }, func(item Item) {
-		ctx, cancel := session.Cleanup(ctx)
-		defer cancel()
-		_ = c.items.Leave(ctx, item.place) // the caller has left; an item that is gone was taken
-	})
+	return session.Run(ctx, c.session, func(ctx context.Context) (Item, error) { return c.put(ctx, data) },
+		func(ctx context.Context, item Item) error { return c.items.Leave(ctx, item.place) }) // an item that is gone was taken
 }
 
 func (c *client) put(ctx context.Context, data []byte) (Item, error) {
@@ -80,11 +77,8 @@ func (c *client) AwaitTaken(ctx context.Context, item Item) error {
 }
 
 func (c *client) read(ctx context.Context, place tickets.Ticket) (Item, bool, error) {
-	data, _, err := c.session.Get(ctx, c.items.Path(place))
-	if errors.Is(err, zk.ErrNoNode) {
-		return Item{}, false, nil
-	}
-	return Item{data, place}, err == nil, err
+	data, found, err := c.session.Find(ctx, c.items.Path(place))
+	return Item{data, place}, found, err
 }
 
 // claim runs a claim to its end even if ctx ends meanwhile: the caller must learn whether it has taken the item.

@@ -35,11 +35,7 @@ func openTurns(ctx context.Context, s *session.Session, dir string, line tickets
 }
 
 func (q *turns) Peek(ctx context.Context) (Item, error) {
-	return session.Run(ctx, q.session, q.peek, func(Item) {
-		ctx, cancel := session.Cleanup(ctx)
-		defer cancel()
-		_ = q.leave(ctx) // the caller has left; if this fails too, the ticket ends with the session
-	})
+	return session.Run(ctx, q.session, q.peek, func(ctx context.Context, _ Item) error { return q.leave(ctx) })
 }
 
 func (q *turns) peek(ctx context.Context) (Item, error) {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
-	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 // The events that a participant records. The values are the numbers of items, which grow from put to put of the
@@ -162,7 +161,7 @@ func (w *worker) produce(ctx context.Context) (Item, error) {
 func (w *worker) put(ctx context.Context) (Item, error) {
 	w.number++
 	w.env.Record(putting, w.number)
-	item, err := w.queue.Put(ctx, takequeue.DataOf(w.number))
+	item, err := w.queue.Put(ctx, variants.DataOf(w.number))
 	if err != nil {
 		return Item{}, fmt.Errorf("put: %w", err)
 	}
@@ -179,7 +178,7 @@ func (w *worker) consume(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("peek: %w", err)
 		}
-		number, err := takequeue.IDIn(item.Data)
+		number, err := variants.NumberIn(item.Data)
 		if err != nil {
 			return err
 		}

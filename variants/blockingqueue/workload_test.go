@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/takequeue"
 	"github.com/zkbench/zkbench/variants/tickets"
 )
 
@@ -18,12 +17,12 @@ type putsOnly struct {
 }
 
 func (q *putsOnly) Put(_ context.Context, data []byte) (Item, error) {
-	number, err := takequeue.IDIn(data)
+	number, err := variants.NumberIn(data)
 	return Item{data, tickets.Ticket{Name: "item", Seq: q.before + int32(number&0xffff) - 1}}, err
 }
 
 func (q *putsOnly) AwaitTaken(_ context.Context, item Item) error {
-	number, err := takequeue.IDIn(item.Data)
+	number, err := variants.NumberIn(item.Data)
 	q.awaited = append(q.awaited, number&0xffff)
 	return err
 }

@@ -24,7 +24,6 @@
 package config
 
 import (
-	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -172,20 +171,15 @@ type strategy struct {
 }
 
 func (s serial) Update(ctx context.Context, prepare func(context.Context) ([][]byte, error)) error {
-	return s.run(ctx, func(ctx context.Context) error { return s.strategy.update(ctx, prepare) })
+	return s.handle.DoWhileAlive(ctx, func(ctx context.Context) error { return s.strategy.update(ctx, prepare) }, nil)
 }
 
 func (s serial) Read(ctx context.Context) ([][]byte, error) {
-	return session.Run(ctx, s.handle, func(ctx context.Context) ([][]byte, error) {
-		values, err := s.strategy.read(ctx)
-		return values, cmp.Or(err, s.handle.Alive())
-	}, nil)
+	return session.RunWhileAlive(ctx, s.handle, s.strategy.read, nil)
 }
 
-func (s serial) Changed(ctx context.Context) error { return s.run(ctx, s.strategy.changed) }
-
-func (s serial) run(ctx context.Context, step func(context.Context) error) error {
-	return s.handle.Do(ctx, func(ctx context.Context) error { return cmp.Or(step(ctx), s.handle.Alive()) }, nil)
+func (s serial) Changed(ctx context.Context) error {
+	return s.handle.DoWhileAlive(ctx, s.strategy.changed, nil)
 }
 
 // copied is a copy of the values that is used until a watch fires.

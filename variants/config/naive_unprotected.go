@@ -86,7 +86,7 @@ func (c *Unprotected) changed(ctx context.Context) error {
 	if slices.Contains(c.watches, nil) {
 		return nil
 	}
-	return c.session.AwaitAny(ctx, c.watches...)
+	return c.session.Await(ctx, c.watches...)
 }
 
 func unprotectedVariant() variants.Variant {

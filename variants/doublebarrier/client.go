@@ -57,12 +57,9 @@ func (c *client) init(ctx context.Context, sess *session.Session, group Group, s
 // expel deletes a znode if it belongs to an earlier session of this member. The servers may not have ended that session yet,
 // and the group would count the member twice.
 func (c *client) expel(ctx context.Context, path string) error {
-	data, _, err := c.session.Get(ctx, path)
+	data, _, err := c.session.Find(ctx, path)
 	if err == nil && string(data) == c.group.Member {
 		err = c.session.Discard(ctx, path)
-	}
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
 	}
 	return session.Attempted("look for an earlier session in "+path, err)
 }
@@ -78,17 +75,12 @@ func (c *client) list(ctx context.Context) (children []string, stat *zk.Stat, er
 func (c *client) Round() int64 { return c.round.Load() }
 
 func (c *client) Enter(ctx context.Context) error {
-	return c.session.Do(ctx, c.enter, func() {
-		_ = c.withdraw(ctx, nil) // the caller has left; if this fails too, the znode ends with the session
-	})
+	return c.session.DoWhileAlive(ctx, c.enter, func(ctx context.Context) error { return c.withdraw(ctx, nil) })
 }
 
 func (c *client) enter(ctx context.Context) error {
 	if c.inside {
 		return ErrInside
-	}
-	if err := c.session.Alive(); err != nil {
-		return err
 	}
 	c.unseen = false
 	if err := cmp.Or(c.strategy.enter(ctx), c.session.Alive()); err != nil {
@@ -99,7 +91,7 @@ func (c *client) enter(ctx context.Context) error {
 }
 
 func (c *client) Leave(ctx context.Context) error {
-	return c.session.Do(ctx, c.leave, func() { c.unseen = true })
+	return c.session.DoWhileAlive(ctx, c.leave, func(context.Context) error { c.unseen = true; return nil })
 }
 
 func (c *client) leave(ctx context.Context) error {
@@ -110,9 +102,6 @@ func (c *client) leave(ctx context.Context) error {
 		return ErrOutside
 	case !c.inside:
 		return nil
-	}
-	if err := c.session.Alive(); err != nil {
-		return err
 	}
 	if err := cmp.Or(c.strategy.leave(ctx), c.session.Alive()); err != nil {
 		return err // a new session, whose server may lag behind, may have seen what it has seen of the others
@@ -129,16 +118,10 @@ func (c *client) Close(ctx context.Context) error {
 	}, nil)
 }
 
-// withdraw gives everything up after err. It returns err, joined with the reason if that was not possible. The loss of
-// the session is not joined: its znodes end with it.
+// withdraw gives everything up after err, as [session.Withdraw] does.
 func (c *client) withdraw(ctx context.Context, err error) error {
-	ctx, cancel := session.Cleanup(ctx)
-	defer cancel()
 	c.inside = false
-	if left := c.strategy.abandon(ctx); left != nil && !errors.Is(left, session.ErrSessionLost) {
-		return errors.Join(err, left)
-	}
-	return err
+	return session.Withdraw(ctx, err, c.strategy.abandon)
 }
 
 func (c *client) take(ctx context.Context) error {
@@ -166,18 +149,10 @@ func (c *client) give(ctx context.Context, also ...any) error {
 	return err
 }
 
-// end makes a transaction that ends something of the client's own. If there is nothing to end, an attempt whose reply was
-// lost has ended it, or, at the first attempt, the session is lost.
+// end makes a transaction that ends something of the client's own.
 func (c *client) end(ctx context.Context, ops ...any) error {
 	_, repeated, err := c.session.Multi(ctx, ops...)
-	switch gone := errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion); {
-	case gone && repeated:
-		return nil
-	case gone:
-		return session.ErrSessionLost
-	default:
-		return session.Attempted("leave "+c.group.Dir, err)
-	}
+	return c.session.Ended("leave "+c.group.Dir, repeated, err)
 }
 
 func (c *client) watch(ctx context.Context, path string) (*session.Watch, error) {

@@ -202,7 +202,7 @@ func (b *Counted) sitOut(ctx context.Context, s state, changed *session.Watch) e
 	if err != nil || end == nil {
 		return err
 	}
-	return b.session.AwaitAny(ctx, end, changed)
+	return b.session.Await(ctx, end, changed)
 }
 
 func (b *Counted) left(ctx context.Context, last tickets.Ticket) ([]tickets.Ticket, error) {

@@ -2,7 +2,6 @@ package doublebarrier
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"strconv"
@@ -112,14 +111,14 @@ func (p *participant) takePart(ctx context.Context) error {
 			return err
 		}
 	}
-	for barrier := range p.barriers {
+	for barrier, b := range p.barriers {
 		if barrier > 0 {
 			if err := p.env.Hold(ctx, nil); err != nil {
 				return err
 			}
 		}
-		if err := p.leave(ctx, barrier); err != nil {
-			return fmt.Errorf("leave: %w", err)
+		if err := p.env.Timed(ctx, "leave", finished, departed, stamp(barrier, b.Round()), b.Leave); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -135,20 +134,9 @@ func (p *participant) enter(ctx context.Context, barrier int) error {
 	return nil
 }
 
-func (p *participant) leave(ctx context.Context, barrier int) error {
-	b := p.barriers[barrier]
-	round := stamp(barrier, b.Round())
-	p.env.Record(finished, round)
-	if err := b.Leave(ctx); err != nil {
-		return err
-	}
-	p.env.Record(departed, round)
-	return nil
-}
-
 func (p *participant) Leave(ctx context.Context) error {
 	for _, b := range p.barriers {
-		if err := b.Close(ctx); err != nil && !errors.Is(err, session.ErrSessionLost) {
+		if err := b.Close(ctx); err != nil {
 			return fmt.Errorf("close: %w", err)
 		}
 	}

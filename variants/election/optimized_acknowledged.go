@@ -76,7 +76,7 @@ func (a *Acknowledged) campaign(ctx context.Context) (term session.Grant, err er
 		return term, a.withdraw(ctx, mine, err)
 	}
 	a.mine = mine
-	return session.Grant{Token: int64(mine.Seq), Lost: a.Session.Lost()}, nil
+	return session.Grant{Token: int64(mine.Seq)}, nil
 }
 
 // acknowledge creates the acknowledgement. If that fails, the znode may exist all the same.
@@ -114,12 +114,7 @@ func (a *Acknowledged) awaitOther(ctx context.Context, epoch string) (own bool, 
 // withdraw gives a term up after err, even if ctx has ended or the session is lost, and returns err. The server may not
 // have ended a lost session yet. Deleting the ticket alone would then leave the acknowledgement to the successor.
 func (a *Acknowledged) withdraw(ctx context.Context, mine tickets.Ticket, err error) error {
-	ctx, cancel := session.Cleanup(ctx)
-	defer cancel()
-	if left := a.resign(ctx, mine); left != nil && !errors.Is(left, session.ErrSessionLost) {
-		return errors.Join(err, left)
-	}
-	return err
+	return session.Withdraw(ctx, err, func(ctx context.Context) error { return a.resign(ctx, mine) })
 }
 
 // resign deletes both znodes, or the ticket alone if there is no acknowledgement. While the ticket is the first in
@@ -144,11 +139,8 @@ func (a *Acknowledged) acknowledged() string { return path.Join(a.Dir, acknowled
 // Leader returns the epoch of the leader that has acknowledged its term, below the same dir; known is false if there is
 // none. It costs one read. Any session may ask.
 func Leader(ctx context.Context, s *session.Session, dir string) (epoch int64, known bool, err error) {
-	data, _, err := s.Get(ctx, path.Join(dir, acknowledgement))
-	switch {
-	case errors.Is(err, zk.ErrNoNode):
-		return 0, false, nil
-	case err != nil:
+	data, known, err := s.Find(ctx, path.Join(dir, acknowledgement))
+	if err != nil || !known {
 		return 0, false, err
 	}
 	epoch, err = strconv.ParseInt(string(data), 10, 64)

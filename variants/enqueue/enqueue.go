@@ -122,16 +122,6 @@ func (p producer) put(ctx context.Context, s *session.Session, key string, data 
 	return session.Attempted("create item "+key, err)
 }
 
-// run gives the caller control back when ctx ends. Nothing is undone: the caller should try again.
-func (p producer) run(ctx context.Context, op func(context.Context) error) error {
-	return p.session.Do(ctx, func(ctx context.Context) error {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		return op(ctx)
-	}, nil)
-}
-
 // orphans counts the markers, and the items that can never be consumed. Other items that are left wait for a consumer.
 func orphans(ctx context.Context, env variants.Env) (int64, error) {
 	if err := env.Session.Sync(ctx, env.Root); err != nil {

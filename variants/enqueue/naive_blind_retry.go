@@ -29,7 +29,7 @@ func NewBlindRetry(ctx context.Context, s *session.Session, dir string) (*BlindR
 
 // Enqueue implements [Producer].
 func (q *BlindRetry) Enqueue(ctx context.Context, key string, data []byte) error {
-	return q.run(ctx, func(ctx context.Context) error { return q.put(ctx, q.session, key, data) })
+	return q.session.DoWhileAlive(ctx, func(ctx context.Context) error { return q.put(ctx, q.session, key, data) }, nil)
 }
 
 func blindRetryVariant() variants.Variant {

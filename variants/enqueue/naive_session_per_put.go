@@ -41,7 +41,7 @@ func NewSessionPerPut(ctx context.Context, s *session.Session, dir string, dial 
 
 // Enqueue implements [Producer].
 func (q *SessionPerPut) Enqueue(ctx context.Context, key string, data []byte) error {
-	return q.run(ctx, func(ctx context.Context) error {
+	return q.session.DoWhileAlive(ctx, func(ctx context.Context) error {
 		session, hangUp, err := q.dial(ctx)
 		if err != nil {
 			return fmt.Errorf("open a session for item %s: %w", key, err)
@@ -52,7 +52,7 @@ func (q *SessionPerPut) Enqueue(ctx context.Context, key string, data []byte) er
 		}
 		// The workload counts the copies of the item in the first session, whose server may lag behind the other session's.
 		return q.session.Sync(ctx, q.dir)
-	})
+	}, nil)
 }
 
 func sessionPerPutVariant() variants.Variant {

@@ -51,7 +51,7 @@ func NewConsumableFlag(ctx context.Context, s *session.Session, dir string) (*Co
 
 // Enqueue implements [Producer]. A caller may try again with the last key only.
 func (q *ConsumableFlag) Enqueue(ctx context.Context, key string, data []byte) error {
-	return q.run(ctx, func(ctx context.Context) error {
+	return q.session.DoWhileAlive(ctx, func(ctx context.Context) error {
 		if q.begun != key {
 			q.begun, q.created = "", ""
 		}
@@ -59,7 +59,7 @@ func (q *ConsumableFlag) Enqueue(ctx context.Context, key string, data []byte) e
 			return fmt.Errorf("create item %s: %w", key, err)
 		}
 		return session.Attempted("mark item "+key, q.mark(ctx, data))
-	})
+	}, nil)
 }
 
 func (q *ConsumableFlag) ensure(ctx context.Context, key string, data []byte) error {

@@ -48,7 +48,7 @@ func NewGUIDMarker(ctx context.Context, s *session.Session, dir string) (*GUIDMa
 
 // Enqueue implements [Producer].
 func (q *GUIDMarker) Enqueue(ctx context.Context, key string, data []byte) error {
-	return q.run(ctx, func(ctx context.Context) error {
+	return q.session.DoWhileAlive(ctx, func(ctx context.Context) error {
 		_, _, err := q.session.Multi(ctx, q.transaction(key, data)...)
 		if errors.Is(err, zk.ErrNoNode) && q.old != "" { // another client has removed the old marker
 			q.old = ""
@@ -59,7 +59,7 @@ func (q *GUIDMarker) Enqueue(ctx context.Context, key string, data []byte) error
 		}
 		q.old = key // the attempt that took effect has deleted the other
 		return nil
-	})
+	}, nil)
 }
 
 func (q *GUIDMarker) transaction(key string, data []byte) []any {
@@ -75,7 +75,7 @@ func (q *GUIDMarker) transaction(key string, data []byte) []any {
 
 // Leave implements [Producer].
 func (q *GUIDMarker) Leave(ctx context.Context) error {
-	return q.run(ctx, func(ctx context.Context) error {
+	return q.session.DoWhileAlive(ctx, func(ctx context.Context) error {
 		if q.old == "" {
 			return nil
 		}
@@ -84,7 +84,7 @@ func (q *GUIDMarker) Leave(ctx context.Context) error {
 		}
 		q.old = ""
 		return nil
-	})
+	}, nil)
 }
 
 func guidMarkerVariant() variants.Variant {

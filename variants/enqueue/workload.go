@@ -58,11 +58,12 @@ func joinBy[P Producer](begin variants.EventKind, open func(context.Context, var
 func (w *worker) Step(ctx context.Context) error {
 	w.number++
 	key := fmt.Sprintf("n%d", w.number)
-	w.env.Record(w.begin, w.number)
-	if err := w.producer.Enqueue(ctx, key, []byte(key)); err != nil {
-		return fmt.Errorf("enqueue: %w", err)
+	err := w.env.Timed(ctx, "enqueue", w.begin, enqueued, w.number, func(ctx context.Context) error {
+		return w.producer.Enqueue(ctx, key, []byte(key))
+	})
+	if err != nil {
+		return err
 	}
-	w.env.Record(enqueued, w.number)
 	if err := errors.Join(w.audit(ctx, key), w.env.Session.Alive()); err != nil { // else another session may have listed
 		return fmt.Errorf("audit: %w", err)
 	}

@@ -1,7 +1,6 @@
 package hiddenchannel
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,10 +35,7 @@ func follow(ctx context.Context, s *session.Session, znode string) (*follower, e
 }
 
 func (f *follower) Update(ctx context.Context, data []byte) error {
-	return f.session.Do(ctx, func(ctx context.Context) error {
-		if err := errors.Join(ctx.Err(), f.session.Alive()); err != nil {
-			return err
-		}
+	return f.session.DoWhileAlive(ctx, func(ctx context.Context) error {
 		ctx, cancel := session.Cleanup(ctx)
 		defer cancel()
 		if err := f.write(ctx, data); err != nil {
@@ -58,15 +54,10 @@ func (f *follower) Read(ctx context.Context) (Reading, error) { return learn(ctx
 // learn runs a step that adds to the client's knowledge. If the caller has left meanwhile, the result is dropped.
 func learn[T any](ctx context.Context, f *follower, step func(context.Context) (T, error)) (T, error) {
 	var before int64
-	return session.Run(ctx, f.session, func(ctx context.Context) (T, error) {
+	return session.RunWhileAlive(ctx, f.session, func(ctx context.Context) (T, error) {
 		before = f.known
-		if err := errors.Join(ctx.Err(), f.session.Alive()); err != nil {
-			var none T
-			return none, err
-		}
-		learned, err := step(ctx)
-		return learned, cmp.Or(err, f.session.Alive())
-	}, func(T) { f.known, f.watch = before, nil })
+		return step(ctx)
+	}, func(context.Context, T) error { f.known, f.watch = before, nil; return nil })
 }
 
 // write replaces the version that the client knows of. A repeated write is refused if an earlier attempt has taken effect,

@@ -71,17 +71,8 @@ func correspond(
 }
 
 func (f *follower) receive(ctx context.Context, mail Mail) (int64, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	var watching sync.WaitGroup
-	defer watching.Wait()
+	ctx, cancel := session.UntilLost(ctx, f.session.Lost(), f.session.Alive)
 	defer cancel()
-	watching.Go(func() {
-		select {
-		case <-f.session.Lost():
-			cancel()
-		case <-ctx.Done():
-		}
-	})
 	version, err := mail.Receive(ctx, f.known)
 	if err != nil {
 		err = cmp.Or(f.session.Alive(), err)

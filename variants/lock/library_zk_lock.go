@@ -3,7 +3,6 @@ package lock
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 
@@ -57,7 +56,7 @@ func (l *ZKLock) acquire(ctx context.Context) (session.Grant, error) {
 		return session.Grant{}, cmp.Or(l.session.Alive(), fmt.Errorf("zk.Lock: %w", err)) // a session that is given up looks closed to it
 	}
 	l.mine = mine
-	return session.Grant{Token: number(mine), Lost: l.session.Lost()}, nil
+	return session.Grant{Token: number(mine)}, nil
 }
 
 func number(held *zk.Lock) int64 {
@@ -67,13 +66,7 @@ func number(held *zk.Lock) int64 {
 // If the znode is gone, release takes it that an earlier attempt has deleted it.
 func (l *ZKLock) release(ctx context.Context) error {
 	repeated, err := l.session.Retry(ctx, func(session.Conn) error { return l.mine.Unlock() })
-	switch {
-	case errors.Is(err, zk.ErrNoNode) && repeated:
-		return l.session.Alive()
-	case errors.Is(err, zk.ErrNoNode):
-		return session.ErrSessionLost
-	}
-	return err
+	return l.session.Ended("zk.Lock", repeated, err)
 }
 
 func zkLockVariant() variants.Variant {

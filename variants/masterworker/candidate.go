@@ -29,14 +29,14 @@ type candidate struct {
 
 // run tries to become master, and reports whether the client is master.
 func (c *candidate) run(ctx context.Context) (bool, error) {
-	return run(ctx, c.session, func(ctx context.Context) (bool, error) {
+	return session.RunWhileAlive(ctx, c.session, func(ctx context.Context) (bool, error) {
 		for c.due() {
 			if err := c.attempt(ctx); err != nil {
 				return false, err
 			}
 		}
-		return c.elected.Load(), c.session.Alive()
-	})
+		return c.elected.Load(), nil
+	}, nil)
 }
 
 // due depends on the notifications that have arrived.

@@ -52,7 +52,7 @@ func NewClient(s *session.Session, dir string) *Client {
 // Submit submits a batch of tasks, with [NewClient] all or none. If it fails, Finish withdraws the tasks that were
 // submitted; if its context ended, Result also finds out whether the tasks were submitted.
 func (c *Client) Submit(ctx context.Context, tasks [][]byte) error {
-	return do(ctx, c.session, func(ctx context.Context) error {
+	return c.session.DoWhileAlive(ctx, func(ctx context.Context) error {
 		if len(c.batch) > 0 {
 			return ErrOutstanding
 		}
@@ -60,7 +60,7 @@ func (c *Client) Submit(ctx context.Context, tasks [][]byte) error {
 			return c.submitEach(ctx, tasks)
 		}
 		return c.submitAtOnce(ctx, tasks)
-	})
+	}, nil)
 }
 
 func (c *Client) submitAtOnce(ctx context.Context, tasks [][]byte) error {
@@ -101,7 +101,7 @@ func (c *Client) Result(ctx context.Context, task int) ([]byte, error) {
 }
 
 func (c *Client) lookAt(ctx context.Context, task int) (*submission, error) {
-	return run(ctx, c.session, func(ctx context.Context) (*submission, error) {
+	return session.RunWhileAlive(ctx, c.session, func(ctx context.Context) (*submission, error) {
 		if task < 0 || task >= len(c.batch) || c.batch[task].task == "" {
 			return nil, ErrNoBatch
 		}
@@ -110,7 +110,7 @@ func (c *Client) lookAt(ctx context.Context, task int) (*submission, error) {
 			return s, nil
 		}
 		return s, c.advance(ctx, s)
-	})
+	}, nil)
 }
 
 // awaited returns the watch on the status of the first task of the batch whose result is not known, and the task's
@@ -169,13 +169,13 @@ func (c *Client) take(s *submission, data []byte, stat *zk.Stat, err error) erro
 // Finish deletes the rest of the batch. Tasks that are still pending are withdrawn. Tasks that are assigned are still
 // executed, but the client does not learn their results.
 func (c *Client) Finish(ctx context.Context) error {
-	return do(ctx, c.session, func(ctx context.Context) error {
+	return c.session.DoWhileAlive(ctx, func(ctx context.Context) error {
 		err := c.finish(ctx)
 		if err == nil {
 			c.batch = nil
 		}
 		return err
-	})
+	}, nil)
 }
 
 func (c *Client) finish(ctx context.Context) error {

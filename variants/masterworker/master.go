@@ -64,14 +64,14 @@ func (m *Master) takeOver(ctx context.Context) error {
 
 // Wait returns when there may be a task to assign.
 func (m *Master) Wait(ctx context.Context) error {
-	return do(ctx, m.session, func(ctx context.Context) error {
+	return m.session.DoWhileAlive(ctx, func(ctx context.Context) error {
 		for !m.due() {
-			if err := m.session.AwaitAny(ctx, m.watches()...); err != nil {
+			if err := m.session.Await(ctx, m.watches()...); err != nil {
 				return err
 			}
 		}
 		return nil
-	})
+	}, nil)
 }
 
 // watches returns the watches that the master waits for while nothing is due. Without workers, tasks are of no use.
@@ -90,7 +90,9 @@ func (m *Master) outdated() bool { return m.changed == nil || m.changed.Fired() 
 
 // Assign assigns all tasks that are pending, and the tasks of workers that are gone, and returns how many these
 // were. An assignment that has begun is completed even if ctx ends. After an error Assign may be called again.
-func (m *Master) Assign(ctx context.Context) (int, error) { return run(ctx, m.session, m.assignAll) }
+func (m *Master) Assign(ctx context.Context) (int, error) {
+	return session.RunWhileAlive(ctx, m.session, m.assignAll, nil)
+}
 
 func (m *Master) assignAll(ctx context.Context) (total int, err error) {
 	for {
@@ -237,11 +239,8 @@ func (m *Master) give(ctx context.Context, a assignment) (bool, error) {
 }
 
 func (m *Master) read(ctx context.Context, a *assignment) (there bool, err error) {
-	a.data, _, err = m.session.Get(ctx, a.from)
-	if errors.Is(err, zk.ErrNoNode) {
-		return false, nil
-	}
-	return err == nil, session.Attempted("read "+a.from, err)
+	a.data, there, err = m.session.Find(ctx, a.from)
+	return there, err
 }
 
 // operations returns the move of a task as a part of a multi. The deletion comes first, because a multi reports its

@@ -106,26 +106,6 @@ func Create(ctx context.Context, s *session.Session, dir string) error {
 	return s.Ensure(ctx, at.masterPath, []byte(at.tasks), 0)
 }
 
-// run runs op unless the session is lost or ctx has ended. Nothing is undone if the caller leaves: the next call
-// continues after the steps that were done.
-func run[T any](ctx context.Context, s *session.Session, op func(context.Context) (T, error)) (T, error) {
-	var zero T
-	if err := s.Alive(); err != nil {
-		return zero, err
-	}
-	return session.Run(ctx, s, func(ctx context.Context) (T, error) {
-		if err := ctx.Err(); err != nil {
-			return zero, err
-		}
-		return op(ctx)
-	}, nil)
-}
-
-func do(ctx context.Context, s *session.Session, op func(context.Context) error) error {
-	_, err := run(ctx, s, func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) })
-	return err
-}
-
 // orphans counts the statuses that are left when all clients have gone. The next master and its workers deal with the
 // other znodes that failures leave behind, such as the tasks of a client that has died.
 func orphans(ctx context.Context, env variants.Env) (int64, error) {

@@ -2,9 +2,8 @@ package masterworker
 
 import (
 	"context"
-	"encoding/binary"
-	"fmt"
 
+	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -77,7 +76,7 @@ func (p *participant) submit(ctx context.Context, batch int) error {
 	tasks := make([][]byte, batch)
 	for i := range tasks {
 		number := first + int64(i)
-		tasks[i] = binary.BigEndian.AppendUint64(nil, uint64(number))
+		tasks[i] = variants.DataOf(number)
 		p.env.Record(Submitting, number)
 		p.submitted++
 	}
@@ -121,7 +120,7 @@ func (p *participant) work(ctx context.Context) error {
 }
 
 func (p *participant) execute(ctx context.Context, task *Task) error {
-	number, err := numberOf(task.Data)
+	number, err := variants.NumberIn(task.Data)
 	if err != nil {
 		return err
 	}
@@ -149,7 +148,7 @@ func (p *participant) learn(ctx context.Context) error {
 	if err != nil || !task.done {
 		return err
 	}
-	number, err := numberOf(task.result)
+	number, err := variants.NumberIn(task.result)
 	if err != nil {
 		return err
 	}
@@ -168,12 +167,4 @@ func (p *participant) giveUp(ctx context.Context) error {
 	p.env.Record(Withdrawn, 0)
 	p.batch = 0
 	return p.client.Finish(ctx)
-}
-
-func numberOf(data []byte) (int64, error) {
-	const length = 8
-	if len(data) != length {
-		return 0, fmt.Errorf("a task has %d bytes, want %d: it is not a task of this workload", len(data), length)
-	}
-	return int64(binary.BigEndian.Uint64(data)), nil
 }

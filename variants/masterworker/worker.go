@@ -1,7 +1,6 @@
 package masterworker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"path"
@@ -74,19 +73,21 @@ func (w *Worker) register(ctx context.Context) error {
 
 // Wait returns when there may be a task to execute.
 func (w *Worker) Wait(ctx context.Context) error {
-	return do(ctx, w.session, func(ctx context.Context) error {
+	return w.session.DoWhileAlive(ctx, func(ctx context.Context) error {
 		if w.due() {
 			return nil
 		}
 		return w.session.Await(ctx, w.inbox.watch)
-	})
+	}, nil)
 }
 
 // due depends on the notifications that have arrived.
 func (w *Worker) due() bool { return w.current != nil || len(w.names) > 0 || w.inbox.due() }
 
 // Next returns the next task, the same one until Done; nil if there is none left, after which Wait waits for others.
-func (w *Worker) Next(ctx context.Context) (*Task, error) { return run(ctx, w.session, w.next) }
+func (w *Worker) Next(ctx context.Context) (*Task, error) {
+	return session.RunWhileAlive(ctx, w.session, w.next, nil)
+}
 
 func (w *Worker) next(ctx context.Context) (*Task, error) {
 	for w.current == nil {
@@ -112,7 +113,7 @@ func (w *Worker) next(ctx context.Context) (*Task, error) {
 // Done reports the result of the task that Next returned. After an error it may be tried again, but not after
 // session.ErrSessionLost: then it is not known whether the report took effect, and another worker may get the task.
 func (w *Worker) Done(ctx context.Context, result []byte) error {
-	return do(ctx, w.session, func(ctx context.Context) error {
+	return w.session.DoWhileAlive(ctx, func(ctx context.Context) error {
 		if w.current == nil {
 			return ErrNoTask
 		}
@@ -120,12 +121,12 @@ func (w *Worker) Done(ctx context.Context, result []byte) error {
 		if w.book {
 			report = w.reportThenDelete
 		}
-		if err := cmp.Or(report(ctx, w.current.Name, result), w.session.Alive()); err != nil {
+		if err := report(ctx, w.current.Name, result); err != nil {
 			return err
 		}
 		w.current = nil
 		return nil
-	})
+	}, nil)
 }
 
 func (w *Worker) reportAtOnce(ctx context.Context, task string, result []byte) error {
@@ -141,7 +142,7 @@ func (w *Worker) reportAtOnce(ctx context.Context, task string, result []byte) e
 
 // Close removes the worker from the list of workers. If it still has tasks, the master assigns them again.
 func (w *Worker) Close(ctx context.Context) error {
-	return do(ctx, w.session, func(ctx context.Context) error {
+	return w.session.DoWhileAlive(ctx, func(ctx context.Context) error {
 		if err := w.session.Discard(ctx, w.member); err != nil {
 			return err
 		}
@@ -150,5 +151,5 @@ func (w *Worker) Close(ctx context.Context) error {
 			return nil
 		}
 		return err
-	})
+	}, nil)
 }

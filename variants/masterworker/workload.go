@@ -221,7 +221,7 @@ func (p *participant) await(ctx context.Context) error {
 		watch, _ := p.client.awaited()
 		watches = append(watches, watch)
 	}
-	return p.env.Session.AwaitAny(ctx, watches...)
+	return p.env.Session.Await(ctx, watches...)
 }
 
 // act does one thing that is due, as a master or as a worker. It returns false if nothing is. If the tasks of a batch come one by
@@ -255,10 +255,7 @@ func (p *participant) Leave(ctx context.Context) error {
 		p.env.Record(Withdrawn, 0)
 		err = p.client.Finish(ctx)
 	}
-	if err = errors.Join(err, p.worker.Close(ctx)); errors.Is(err, session.ErrSessionLost) {
-		return nil
-	}
-	return err
+	return errors.Join(err, p.worker.Close(ctx))
 }
 
 // lockstepCost is per task, in a batch of share·N tasks.

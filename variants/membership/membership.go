@@ -125,11 +125,9 @@ func (g *Group) outdate() { g.watch.Load().Invalidate() }
 // View returns the members of the group, as far as this session has seen. It must not be modified. As long as the
 // group does not change, this costs no request.
 func (g *Group) View(ctx context.Context) (View, error) {
-	return session.Run(ctx, g.following, func(ctx context.Context) (View, error) {
-		if err := g.refresh(ctx); err != nil {
-			return nil, err
-		}
-		return g.view, g.following.Alive()
+	return session.RunWhileAlive(ctx, g.following, func(ctx context.Context) (View, error) {
+		err := g.refresh(ctx)
+		return g.view, err
 	}, nil)
 }
 
@@ -178,23 +176,18 @@ func (g *Group) read(ctx context.Context, members []tickets.Ticket) (View, error
 
 // Changed waits until the view that View returned last is out of date.
 func (g *Group) Changed(ctx context.Context) error {
-	return g.following.Do(ctx, func(ctx context.Context) error {
+	return g.following.DoWhileAlive(ctx, func(ctx context.Context) error {
 		if watch := g.watch.Load(); watch != nil {
-			if err := g.following.Await(ctx, watch); err != nil {
-				return err
-			}
+			return g.following.Await(ctx, watch)
 		}
-		return g.following.Alive()
+		return nil
 	}, nil)
 }
 
 // get reads the data of a member; false if the member has left since it was listed.
 func (g *Group) get(ctx context.Context, member tickets.Ticket) (m Member, there bool, err error) {
-	data, _, err := g.following.Get(ctx, g.line.Path(member))
-	if errors.Is(err, zk.ErrNoNode) {
-		return Member{}, false, nil
-	}
-	return Member{Name: member.Name, Data: data}, err == nil, session.Attempted("read a member", err)
+	data, there, err := g.following.Find(ctx, g.line.Path(member))
+	return Member{Name: member.Name, Data: data}, there, err
 }
 
 // Recipe returns the membership recipe with its variants, naive ones first.

@@ -151,22 +151,17 @@ func (p *participant) hasSeenAll() bool { return slices.Min(p.seen) >= p.round }
 
 func (p *participant) join(ctx context.Context) error {
 	mine := p.membership()
-	p.env.Record(joining, mine)
-	if err := p.group.Join(ctx, strconv.AppendInt(nil, mine, 10)); err != nil {
-		return fmt.Errorf("join: %w", err)
+	err := p.env.Timed(ctx, "join", joining, joined, mine, func(ctx context.Context) error {
+		return p.group.Join(ctx, strconv.AppendInt(nil, mine, 10))
+	})
+	if err != nil {
+		return err
 	}
-	p.env.Record(joined, mine)
 	return p.look(ctx)
 }
 
 func (p *participant) leave(ctx context.Context) error {
-	mine := p.membership()
-	p.env.Record(leaving, mine)
-	if err := p.group.Leave(ctx); err != nil {
-		return fmt.Errorf("leave: %w", err)
-	}
-	p.env.Record(left, mine)
-	return nil
+	return p.env.Timed(ctx, "leave", leaving, left, p.membership(), p.group.Leave)
 }
 
 func (p *participant) follow(ctx context.Context, done func() bool) error {
@@ -213,9 +208,4 @@ func (p *participant) note(kind variants.EventKind, members []Member) error {
 	return nil
 }
 
-func (p *participant) Leave(ctx context.Context) error {
-	if err := p.noteLoss(p.leave(ctx)); !errors.Is(err, session.ErrSessionLost) {
-		return err
-	}
-	return nil
-}
+func (p *participant) Leave(ctx context.Context) error { return p.noteLoss(p.leave(ctx)) }

@@ -71,7 +71,7 @@ func (q *InvalidatedList) TakeNext(ctx context.Context) (*takequeue.Taken, error
 			return nil, err
 		}
 		next := q.list[0]
-		data, found, err := q.Read(ctx, next)
+		data, found, err := q.Session.Find(ctx, q.Path(next))
 		switch {
 		case err != nil:
 			return nil, err

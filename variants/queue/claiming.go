@@ -54,7 +54,7 @@ func (q *claiming) lock(ctx context.Context, t tickets.Ticket) (*takequeue.Taken
 // readClaimed returns an item that this client has claimed. If the item is gone, it gives the claim back and returns
 // nil. After an error, it gives the claim back, too.
 func (q *claiming) readClaimed(ctx context.Context, t tickets.Ticket) (*takequeue.Taken, error) {
-	data, found, err := q.Read(ctx, t)
+	data, found, err := q.Session.Find(ctx, q.Path(t))
 	item := &takequeue.Taken{Ticket: t, Item: takequeue.Item{Data: data, Lost: q.Session.Lost()}}
 	if err == nil && found {
 		return item, nil

@@ -85,20 +85,17 @@ func (s *sequential) Acquire(ctx context.Context, mode Mode) (session.Grant, err
 func (s *sequential) acquire(
 	ctx context.Context, mode Mode, take func(context.Context, func(context.Context, tickets.Ticket) error) (tickets.Ticket, error),
 ) (session.Grant, error) {
-	return s.exclusive.AcquireBy(ctx, func(ctx context.Context) (granted session.Grant, err error) {
+	return s.exclusive.AcquireBy(ctx, func(ctx context.Context) (session.Grant, error) {
 		mine, err := take(ctx, func(ctx context.Context, mine tickets.Ticket) (err error) {
 			s.mine = newContender(mine, mode)
 			s.listening, err = s.turn(ctx, s.mine)
 			return err
 		})
-		switch {
-		case err != nil:
-			return granted, err
-		case s.listening == nil:
-			return session.Grant{Token: int64(mine.Seq), Lost: s.Session.Lost()}, nil
-		default:
-			return session.Grant{Token: int64(mine.Seq), Revoked: s.listening.Revoked, Lost: s.listening.Lost}, nil
+		granted := session.Grant{Token: int64(mine.Seq)}
+		if s.listening != nil {
+			granted.Revoked, granted.Lost = s.listening.Revoked, s.listening.Lost
 		}
+		return granted, err
 	})
 }
 

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"time"
 )
 
@@ -16,8 +18,11 @@ const grace = time.Second
 // Run runs op when all earlier operations of the handle have ended. The caller gets control back when its context ends,
 // although the client library's own calls cannot be interrupted: op must return soon after that, unless a call to the
 // server holds it up. In that case Run returns the context's error, and op continues in the background; the next operation
-// waits for it. If op succeeds after all, undo takes back what it did; a nil undo does nothing.
-func Run[T any](ctx context.Context, s *Session, op func(context.Context) (T, error), undo func(T)) (T, error) {
+// waits for it. If op succeeds after all, undo takes back what it did, with a context of [Cleanup]; a nil undo does nothing. Its
+// error is dropped, because the caller has left.
+func Run[T any](
+	ctx context.Context, s *Session, op func(context.Context) (T, error), undo func(context.Context, T) error,
+) (T, error) {
 	var value, zero T
 	var err error
 	select {
@@ -33,7 +38,9 @@ func Run[T any](ctx context.Context, s *Session, op func(context.Context) (T, er
 		case done <- struct{}{}:
 		case <-left:
 			if err == nil && undo != nil {
-				undo(value)
+				ctx, cancel := Cleanup(ctx)
+				defer cancel()
+				_ = undo(ctx, value)
 			}
 		}
 	}()
@@ -52,16 +59,68 @@ func Run[T any](ctx context.Context, s *Session, op func(context.Context) (T, er
 }
 
 // Do is [Run] for an operation that returns only an error. undo may be nil.
-func (s *Session) Do(ctx context.Context, op func(context.Context) error, undo func()) error {
-	_, err := Run(ctx, s, func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) }, func(struct{}) {
-		if undo != nil {
-			undo()
-		}
-	})
+func (s *Session) Do(ctx context.Context, op, undo func(context.Context) error) error {
+	_, err := Run(ctx, s, func(ctx context.Context) (struct{}, error) { return struct{}{}, op(ctx) },
+		func(ctx context.Context, _ struct{}) error {
+			if undo == nil {
+				return nil
+			}
+			return undo(ctx)
+		})
 	return err
+}
+
+// RunWhileAlive is [Run] for an operation that must not begin when its context has ended or the session is lost. It returns
+// ErrSessionLost if the session is lost when the operation ends: see [Session.Alive].
+func RunWhileAlive[T any](
+	ctx context.Context, s *Session, op func(context.Context) (T, error), undo func(context.Context, T) error,
+) (T, error) {
+	return Run(ctx, s, func(ctx context.Context) (value T, err error) {
+		err = s.whileAlive(ctx, func(ctx context.Context) error {
+			value, err = op(ctx)
+			return err
+		})
+		return value, err
+	}, undo)
+}
+
+// DoWhileAlive is [RunWhileAlive] for an operation that returns only an error. undo may be nil.
+func (s *Session) DoWhileAlive(ctx context.Context, op, undo func(context.Context) error) error {
+	return s.Do(ctx, func(ctx context.Context) error { return s.whileAlive(ctx, op) }, undo)
+}
+
+func (s *Session) whileAlive(ctx context.Context, op func(context.Context) error) error {
+	if err := errors.Join(ctx.Err(), s.Alive()); err != nil {
+		return err
+	}
+	return cmp.Or(op(ctx), s.Alive())
+}
+
+// UntilLost returns a context that also ends when lost is closed, as by a loss of a session, with the cause that why returns then.
+func UntilLost(ctx context.Context, lost <-chan struct{}, why func() error) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		select {
+		case <-lost:
+			cancel(why())
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // Cleanup returns a context for undoing things after ctx has ended.
 func Cleanup(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(ctx), cleanupTimeout)
+}
+
+// Withdraw gives something up after err, even if ctx has ended, and returns err. If it could not be given up, that error is joined
+// to it, except for the loss of the session: what the session held goes with it.
+func Withdraw(ctx context.Context, err error, giveUp func(context.Context) error) error {
+	ctx, cancel := Cleanup(ctx)
+	defer cancel()
+	if left := giveUp(ctx); left != nil && !errors.Is(left, ErrSessionLost) {
+		return errors.Join(err, left)
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 )
@@ -44,8 +45,8 @@ type Exclusive struct {
 }
 
 // NewExclusive returns an Exclusive that is not held. Its operations do not wait for those of other objects on the session. take
-// waits for it and withdraws when it fails; it may be nil if only AcquireBy is used. give gives it up and is called only while it is
-// held.
+// waits for it and withdraws when it fails; its grant is lost with the session unless it says otherwise. It may be nil if only
+// AcquireBy is used. give gives it up and is called only while it is held.
 func NewExclusive(session *Session, take func(context.Context) (Grant, error), give func(context.Context) error) *Exclusive {
 	return &Exclusive{session: session.Fork(), take: take, give: give}
 }
@@ -55,11 +56,8 @@ func (e *Exclusive) Acquire(ctx context.Context) (Grant, error) { return e.Acqui
 
 // AcquireBy is Acquire with another first step, for a lock with several modes.
 func (e *Exclusive) AcquireBy(ctx context.Context, take func(context.Context) (Grant, error)) (Grant, error) {
-	return Run(ctx, e.session, func(ctx context.Context) (Grant, error) { return e.acquire(ctx, take) }, func(Grant) {
-		ctx, cancel := Cleanup(ctx)
-		defer cancel()
-		_ = e.release(ctx) // the caller has left; if this fails too, the znode ends with the session
-	})
+	return Run(ctx, e.session, func(ctx context.Context) (Grant, error) { return e.acquire(ctx, take) },
+		func(ctx context.Context, _ Grant) error { return e.release(ctx) })
 }
 
 // Release implements [Lock].
@@ -75,7 +73,7 @@ func (e *Exclusive) acquire(ctx context.Context, take func(context.Context) (Gra
 	if err != nil {
 		return Grant{}, err
 	}
-	e.held = true
+	e.held, grant.Lost = true, cmp.Or(grant.Lost, e.session.Lost())
 	if err := e.session.Alive(); err != nil {
 		return Grant{}, errors.Join(err, e.release(ctx))
 	}

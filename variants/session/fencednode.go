@@ -23,11 +23,9 @@ type FencedNode struct {
 // does, such as [FencedNode.Win].
 func (n FencedNode) Exclusive(ctx context.Context, win func(context.Context) (token int64, err error)) (*Exclusive, error) {
 	var token int64
-	return NewExclusive(n.Session, func(ctx context.Context) (granted Grant, err error) {
-		if token, err = win(ctx); err != nil {
-			return granted, err
-		}
-		return Grant{Token: token, Lost: n.Session.Lost()}, nil
+	return NewExclusive(n.Session, func(ctx context.Context) (_ Grant, err error) {
+		token, err = win(ctx)
+		return Grant{Token: token}, err
 	}, func(ctx context.Context) error { return n.Give(ctx, token) }), n.Session.Ensure(ctx, n.Fence, nil, 0)
 }
 
@@ -113,12 +111,5 @@ func (n FencedNode) Give(ctx context.Context, token int64) error {
 	_, repeated, err := n.Session.Multi(ctx,
 		&zk.CheckVersionRequest{Path: n.Fence, Version: int32(token)},
 		&zk.DeleteRequest{Path: n.Path, Version: -1})
-	switch gone := errors.Is(err, zk.ErrBadVersion) || errors.Is(err, zk.ErrNoNode); {
-	case gone && repeated: // an attempt whose reply was lost has deleted it, or the session was lost first
-		return n.Session.Alive()
-	case gone:
-		return ErrSessionLost
-	default:
-		return Attempted("delete "+n.Path, err)
-	}
+	return n.Session.Ended("delete "+n.Path, repeated, err)
 }

@@ -192,71 +192,69 @@ func (s *Session) Jitter(d time.Duration) time.Duration {
 
 // Exists reports whether a znode exists.
 func (s *Session) Exists(ctx context.Context, path string) (exists bool, stat *zk.Stat, err error) {
-	_, err = s.Retry(ctx, func(c Conn) error {
-		exists, stat, err = c.Exists(path)
-		return err
-	})
-	return exists, stat, err
+	return read(ctx, s, path, Conn.Exists)
 }
 
 // ExistsW is Exists with a watch. If the znode does not exist, the watch fires when it is created.
 func (s *Session) ExistsW(ctx context.Context, path string) (exists bool, stat *zk.Stat, watch *Watch, err error) {
-	watch, err = s.watched(ctx, func(c Conn) (events <-chan zk.Event, err error) {
-		exists, stat, events, err = c.ExistsW(path)
-		return events, err
-	})
-	return exists, stat, watch, err
+	return readW(ctx, s, path, Conn.ExistsW)
 }
 
 // Get returns the data of a znode.
 func (s *Session) Get(ctx context.Context, path string) (data []byte, stat *zk.Stat, err error) {
-	_, err = s.Retry(ctx, func(c Conn) error {
-		data, stat, err = c.Get(path)
-		return err
-	})
-	return data, stat, err
+	return read(ctx, s, path, Conn.Get)
+}
+
+// Find is Get for a znode that may be gone, and returns false if it is.
+func (s *Session) Find(ctx context.Context, path string) (data []byte, found bool, err error) {
+	data, _, err = s.Get(ctx, path)
+	if errors.Is(err, zk.ErrNoNode) {
+		return nil, false, nil
+	}
+	return data, err == nil, Attempted("read "+path, err)
 }
 
 // GetW is Get with a watch. If the znode does not exist, GetW returns zk.ErrNoNode and sets no watch.
 func (s *Session) GetW(ctx context.Context, path string) (data []byte, stat *zk.Stat, watch *Watch, err error) {
-	watch, err = s.watched(ctx, func(c Conn) (events <-chan zk.Event, err error) {
-		data, stat, events, err = c.GetW(path)
-		return events, err
-	})
-	return data, stat, watch, err
+	return readW(ctx, s, path, Conn.GetW)
 }
 
 // Children returns the names of a znode's children, in no particular order.
 func (s *Session) Children(ctx context.Context, path string) (names []string, stat *zk.Stat, err error) {
-	_, err = s.Retry(ctx, func(c Conn) error {
-		names, stat, err = c.Children(path)
-		return err
-	})
-	return names, stat, err
+	return read(ctx, s, path, Conn.Children)
 }
 
 // ChildrenW is Children with a watch, which fires when a child is created or deleted.
 func (s *Session) ChildrenW(ctx context.Context, path string) (names []string, stat *zk.Stat, watch *Watch, err error) {
-	watch, err = s.watched(ctx, func(c Conn) (events <-chan zk.Event, err error) {
-		names, stat, events, err = c.ChildrenW(path)
-		return events, err
-	})
-	return names, stat, watch, err
+	return readW(ctx, s, path, Conn.ChildrenW)
 }
 
-// watched makes a read that sets a watch. The watch counts as fired if the connection is made again after the attempt has
+func read[T any](
+	ctx context.Context, s *Session, path string, op func(Conn, string) (T, *zk.Stat, error),
+) (value T, stat *zk.Stat, err error) {
+	_, err = s.Retry(ctx, func(c Conn) (err error) {
+		value, stat, err = op(c, path)
+		return err
+	})
+	return value, stat, err
+}
+
+// readW makes a read that sets a watch. The watch counts as fired if the connection is made again after the attempt has
 // begun. If the read may have overtaken earlier watches, see [Session.Overtakes], their notifications may fire it.
-func (s *Session) watched(ctx context.Context, read func(Conn) (<-chan zk.Event, error)) (*Watch, error) {
-	var watch *Watch
-	_, err := s.Retry(ctx, func(c Conn) error {
+func readW[T any](
+	ctx context.Context, s *Session, path string, op func(Conn, string) (T, *zk.Stat, <-chan zk.Event, error),
+) (value T, stat *zk.Stat, watch *Watch, err error) {
+	_, err = s.Retry(ctx, func(c Conn) error {
 		again, recent := s.monitor.connection()
-		events, err := read(c)
+		var events <-chan zk.Event
+		var err error
+		value, stat, events, err = op(c, path)
 		if err == nil && events != nil {
 			watch = &Watch{events: events, again: again, overtook: recent || IsClosed(again), stale: make(chan struct{})}
 		}
 		return err
 	})
-	return watch, err
+	return value, stat, watch, err
 }
 
 // Sync returns when the session's server has applied all transactions that the leader had committed when it received
@@ -313,19 +311,24 @@ func (s *Session) Discard(ctx context.Context, path string) error {
 	return unless(zk.ErrNoNode, "delete "+path, err)
 }
 
-// Remove deletes an ephemeral znode of this session. If the first attempt finds no znode, the session that owned it
-// must have ended, and Remove returns ErrSessionLost. If a later attempt finds none, an earlier one has deleted it, and
-// Remove returns nil, unless the session was lost meanwhile: the client library may have made the later attempt in a
-// new one.
+// Remove deletes an ephemeral znode of this session, see [Session.Ended].
 func (s *Session) Remove(ctx context.Context, path string) error {
 	repeated, err := s.Delete(ctx, path, -1)
-	switch {
-	case errors.Is(err, zk.ErrNoNode) && repeated:
+	return s.Ended("delete "+path, repeated, err)
+}
+
+// Ended returns the error of a write by which the session ends something of its own, such as an ephemeral znode. If the first
+// attempt finds it gone, the session that owned it must have ended, and Ended returns ErrSessionLost. If a later attempt does, an
+// earlier one has ended it, and Ended returns nil, unless the session was lost meanwhile: the client library may have made the
+// later attempt in a new one. attempted is for other errors, see [Attempted].
+func (s *Session) Ended(attempted string, repeated bool, err error) error {
+	switch gone := errors.Is(err, zk.ErrNoNode) || errors.Is(err, zk.ErrBadVersion); {
+	case gone && repeated:
 		return s.Alive()
-	case errors.Is(err, zk.ErrNoNode):
+	case gone:
 		return ErrSessionLost
 	default:
-		return Attempted("delete "+path, err)
+		return Attempted(attempted, err)
 	}
 }
 

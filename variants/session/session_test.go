@@ -159,7 +159,8 @@ func TestAbandonedOperationIsUndone(t *testing.T) {
 	}
 	close(stuckFirst)
 	ctx, cancel = context.WithCancel(t.Context())
-	_, err := session.Run(ctx, s, func(context.Context) (int, error) { cancel(); <-stuck; return 7, nil }, func(v int) { undone <- v })
+	_, err := session.Run(ctx, s, func(context.Context) (int, error) { cancel(); <-stuck; return 7, nil },
+		func(_ context.Context, v int) error { undone <- v; return nil })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("a stuck operation: %v, want context.Canceled", err)
 	}
@@ -171,7 +172,7 @@ func TestAbandonedOperationIsUndone(t *testing.T) {
 		default:
 			return 0, errors.New("the next operation began before the last one was undone")
 		}
-	}, func(int) {})
+	}, nil)
 	if err != nil || got != 7 {
 		t.Errorf("got %d, %v; want the 7 that was undone", got, err)
 	}
@@ -338,7 +339,7 @@ func TestFiredTakesNoEventAway(t *testing.T) {
 		channels := []chan zk.Event{make(chan zk.Event, 1), make(chan zk.Event, 1)}
 		s, _, w := watching(t, channels...)
 		done := make(chan error, 1)
-		go func() { done <- s.AwaitAny(t.Context(), w[0], w[1]) }()
+		go func() { done <- s.Await(t.Context(), w[0], w[1]) }()
 		wait := awaitWait(t, s)
 		if wait.Fired() {
 			t.Fatal("it had fired before an event")
@@ -363,7 +364,7 @@ func TestFiredTakesNoEventAway(t *testing.T) {
 	}
 }
 
-func TestAwaitAnyOfMany(t *testing.T) {
+func TestAwaitOfMany(t *testing.T) {
 	const many = 20
 	for which := range many {
 		channels := make([]chan zk.Event, many)
@@ -372,7 +373,7 @@ func TestAwaitAnyOfMany(t *testing.T) {
 		}
 		s, _, watches := watching(t, channels...)
 		done := make(chan error, 1)
-		go func() { done <- s.AwaitAny(t.Context(), append(watches, nil)...) }()
+		go func() { done <- s.Await(t.Context(), append(watches, nil)...) }()
 		wait := awaitWait(t, s)
 		if wait.Fired() {
 			t.Fatal("it had fired before an event")

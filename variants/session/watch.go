@@ -118,13 +118,9 @@ func (w *Wait) Fired() bool {
 	return slices.ContainsFunc(w.watches, (*Watch).Fired) || w.events.Pending()
 }
 
-// Await waits for a watch to fire. It does not return the event: a recipe reads again instead of guessing.
-func (s *Session) Await(ctx context.Context, watch *Watch) error {
-	return s.AwaitAny(ctx, watch)
-}
-
-// AwaitAny waits for the first of several watches to fire. A nil watch never fires.
-func (s *Session) AwaitAny(ctx context.Context, watches ...*Watch) error {
+// Await waits for the first of the watches to fire. A nil watch never fires. It does not return the event: a recipe reads again
+// instead of guessing.
+func (s *Session) Await(ctx context.Context, watches ...*Watch) error {
 	_, err := s.await(ctx, &Wait{watches: slices.Clone(watches)}) // the runner looks at it while the caller may change its own
 	return err
 }

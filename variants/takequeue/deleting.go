@@ -17,7 +17,7 @@ type Deleting struct{ Client }
 
 // Remove reads and takes one item. It returns nil if another client was faster.
 func (q *Deleting) Remove(ctx context.Context, t tickets.Ticket) (*Taken, error) {
-	data, found, err := q.Read(ctx, t)
+	data, found, err := q.Session.Find(ctx, q.Path(t))
 	if err != nil || !found {
 		return nil, err
 	}

@@ -127,10 +127,8 @@ func (c *Client) Scan(ctx context.Context) (Item, bool, error) {
 		var err error
 		c.held, err = c.strategy.TakeNext(ctx)
 		return c.held, err
-	}, func(*Taken) {
-		ctx, cancel := session.Cleanup(ctx)
-		defer cancel()
-		_ = c.settle(ctx, c.strategy.GiveBack) // the caller has left; it may still call Done and Return
+	}, func(ctx context.Context, _ *Taken) error {
+		return c.settle(ctx, c.strategy.GiveBack) // the caller may still call Done and Return
 	})
 	if err != nil || t == nil {
 		return Item{}, false, err
@@ -157,13 +155,4 @@ func (c *Client) settle(ctx context.Context, end func(context.Context, *Taken) e
 		c.held = nil
 	}
 	return err
-}
-
-// Read returns an item's data, or false if the item is gone.
-func (c *Client) Read(ctx context.Context, t tickets.Ticket) (data []byte, found bool, err error) {
-	data, _, err = c.Session.Get(ctx, c.Path(t))
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil, false, nil
-	}
-	return data, err == nil, session.Attempted("read "+c.Path(t), err)
 }

@@ -2,7 +2,6 @@ package takequeue
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -43,17 +42,6 @@ func newID(class uint8, client, life int, puts int64) int64 {
 // ClassOf returns the class of an item.
 func ClassOf(id int64) uint8 { return uint8(id >> 56) }
 
-// DataOf returns the data of an item with an id, see [IDIn].
-func DataOf(id int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(id)) }
-
-// IDIn returns the id in an item's data. It fails if no participant can have put the item.
-func IDIn(data []byte) (int64, error) {
-	if len(data) != 8 {
-		return 0, fmt.Errorf("an item has %d bytes, want 8: no participant has put it", len(data))
-	}
-	return int64(binary.BigEndian.Uint64(data)), nil
-}
-
 // Round puts some items of a class and, in a lockstep run when it is its turn, takes some, which other clients may have
 // put.
 func (w *Worker) Round(ctx context.Context, class uint8, puts, takes int) error {
@@ -77,7 +65,7 @@ func (w *Worker) put(ctx context.Context, class uint8) error {
 	id := newID(class, w.Env.Index, w.Env.Life, w.puts)
 	w.puts++
 	w.Env.Record(Putting, id)
-	err := w.Put(ctx, class, DataOf(id))
+	err := w.Put(ctx, class, variants.DataOf(id))
 	if w.unsure() {
 		w.Env.Record(PutTwice, id)
 	}
@@ -99,7 +87,7 @@ func (w *Worker) process(ctx context.Context) error {
 	if err != nil || !ok {
 		return session.Attempted("take", err)
 	}
-	id, err := IDIn(item.Data)
+	id, err := variants.NumberIn(item.Data)
 	if err != nil {
 		return err
 	}

@@ -184,11 +184,9 @@ type Place interface {
 // the fencing token.
 func NewExclusive(s *session.Session, l Place, wait func(context.Context, Ticket) error) *session.Exclusive {
 	var mine Ticket
-	return session.NewExclusive(s, func(ctx context.Context) (granted session.Grant, err error) {
-		if mine, err = l.Take(ctx, wait); err != nil {
-			return granted, err
-		}
-		return session.Grant{Token: int64(mine.Seq), Lost: s.Lost()}, nil
+	return session.NewExclusive(s, func(ctx context.Context) (_ session.Grant, err error) {
+		mine, err = l.Take(ctx, wait)
+		return session.Grant{Token: int64(mine.Seq)}, err
 	}, func(ctx context.Context) error { return l.Leave(ctx, mine) })
 }
 
@@ -197,15 +195,9 @@ func (l Line) Leave(ctx context.Context, t Ticket) error {
 	return l.Session.Remove(ctx, l.Path(t))
 }
 
-// Withdraw gives a ticket back after err, even if ctx has ended, and returns err. If the ticket could not be given back, that
-// error is joined to it, except for the loss of the session: its tickets go with it.
+// Withdraw gives a ticket back after err, as [session.Withdraw] does.
 func (l Line) Withdraw(ctx context.Context, t Ticket, err error) error {
-	ctx, cancel := session.Cleanup(ctx)
-	defer cancel()
-	if left := l.Leave(ctx, t); left != nil && !errors.Is(left, session.ErrSessionLost) {
-		return errors.Join(err, left)
-	}
-	return err
+	return session.Withdraw(ctx, err, func(ctx context.Context) error { return l.Leave(ctx, t) })
 }
 
 // Predecessor returns the ticket just before mine among the children, or false if mine is the first. If mine is missing, its

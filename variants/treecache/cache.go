@@ -95,7 +95,7 @@ func (c *cache) state() State {
 }
 
 func (c *cache) Changed(ctx context.Context) error {
-	return c.session.Do(ctx, func(ctx context.Context) error {
+	return c.session.DoWhileAlive(ctx, func(ctx context.Context) error {
 		if !c.hasWork() {
 			if err := c.session.AwaitEvents(ctx, c.events, c.timer()); err != nil {
 				return err
@@ -104,7 +104,7 @@ func (c *cache) Changed(ctx context.Context) error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.note()
-		return c.session.Alive()
+		return nil
 	}, nil)
 }
 
@@ -145,14 +145,14 @@ func (c *cache) note() {
 }
 
 func (c *cache) Refresh(ctx context.Context) error {
-	return c.session.Do(ctx, func(ctx context.Context) error {
+	return c.session.DoWhileAlive(ctx, func(ctx context.Context) error {
 		for {
 			if err := c.refresh(ctx); err != nil {
 				return err
 			}
 			if !c.events.Pending() && !c.hasWork() {
 				c.settle()
-				return c.session.Alive()
+				return nil
 			}
 		}
 	}, nil)

@@ -79,7 +79,7 @@ func (s *AllWatch) awaitAnyVote(ctx context.Context) error {
 	if err := s.watchOthers(ctx); err != nil || s.known() != "" {
 		return err
 	}
-	if err := s.session.AwaitAny(ctx, s.watches...); err != nil {
+	if err := s.session.Await(ctx, s.watches...); err != nil {
 		return err
 	}
 	for other, watch := range s.watches {

@@ -47,7 +47,7 @@ func newSite(sess *session.Session, group Group, s strategy) site {
 }
 
 func (s *site) Prepare(ctx context.Context, query []byte) (Transaction, error) {
-	return run(ctx, s, func(ctx context.Context) (Transaction, error) {
+	return session.RunWhileAlive(ctx, s.session, func(ctx context.Context) (Transaction, error) {
 		switch {
 		case s.current == nil:
 			s.next(0, query)
@@ -63,7 +63,7 @@ func (s *site) Prepare(ctx context.Context, query []byte) (Transaction, error) {
 			s.ready = true
 		}
 		return *s.current, nil
-	})
+	}, nil)
 }
 
 func (s *site) next(round int64, query []byte) {
@@ -77,7 +77,7 @@ type resumption struct {
 }
 
 func (s *site) Resume(ctx context.Context) (outcomes []Outcome, next int64, err error) {
-	r, err := run(ctx, s, s.resume)
+	r, err := session.RunWhileAlive(ctx, s.session, s.resume, nil)
 	return r.outcomes, r.next, err
 }
 
@@ -139,7 +139,7 @@ func (s *site) rounds(ctx context.Context) (first, last int64, err error) {
 }
 
 func (s *site) Decide(ctx context.Context, vote Decision) (Decision, error) {
-	return run(ctx, s, func(ctx context.Context) (Decision, error) {
+	return session.RunWhileAlive(ctx, s.session, func(ctx context.Context) (Decision, error) {
 		if !s.ready {
 			return "", ErrNotPrepared
 		}
@@ -154,20 +154,10 @@ func (s *site) Decide(ctx context.Context, vote Decision) (Decision, error) {
 			s.outcome = outcome
 		}
 		return s.outcome, nil
-	})
+	}, nil)
 }
 
 func (s *site) Close(ctx context.Context) error { return s.session.Do(ctx, s.clear, nil) }
-
-// run runs op unless the session is lost. Nothing is undone if the caller leaves: the site remembers the steps that were
-// done, and the next call continues from there.
-func run[T any](ctx context.Context, s *site, op func(context.Context) (T, error)) (T, error) {
-	if err := s.session.Alive(); err != nil {
-		var zero T
-		return zero, err
-	}
-	return session.Run(ctx, s.session, op, nil)
-}
 
 func (s *site) coordinates() bool { return s.group.Site == 0 }
 

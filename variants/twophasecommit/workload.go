@@ -172,10 +172,7 @@ func (p *participant) prepare(ctx context.Context) (Transaction, error) {
 }
 
 func (p *participant) Leave(ctx context.Context) error {
-	if err := p.site.Close(ctx); err != nil && !errors.Is(err, session.ErrSessionLost) {
-		return fmt.Errorf("close: %w", err)
-	}
-	return nil
+	return session.Attempted("close", p.site.Close(ctx))
 }
 
 func newObserver(out variants.Findings) variants.Observer {

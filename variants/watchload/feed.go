@@ -53,11 +53,7 @@ func (f *feed) open(ctx context.Context) error {
 			}
 		}
 		return nil
-	}, func() {
-		ctx, cancel := session.Cleanup(ctx)
-		defer cancel()
-		_ = f.remove(ctx) // the caller has left; if this fails too, the znodes end with the session
-	})
+	}, f.remove)
 }
 
 // create makes some znodes at once. After a lost reply they may be there already: all of them or none.

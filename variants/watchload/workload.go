@@ -92,11 +92,12 @@ func (p *participant) arm(ctx context.Context) (late []bool, err error) {
 // notification arrives before the reply to its write.
 func (p *participant) follow(ctx context.Context, topic int, late bool) error {
 	if p.env.Index == 0 {
-		p.env.Record(publishing, int64(topic))
-		if err := p.feed.Publish(ctx, topic); err != nil {
-			return fmt.Errorf("publish: %w", err)
+		err := p.env.Timed(ctx, "publish", publishing, published, int64(topic), func(ctx context.Context) error {
+			return p.feed.Publish(ctx, topic)
+		})
+		if err != nil {
+			return err
 		}
-		p.env.Record(published, int64(topic))
 	}
 	if late {
 		return nil
