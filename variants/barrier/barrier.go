@@ -159,9 +159,10 @@ func (b *Barrier) await(ctx context.Context, barrier string) error {
 func (b *Barrier) look(ctx context.Context, barrier string) (*session.Watch, error) {
 	_, _, watch, err := b.session.GetW(ctx, barrier)
 	if errors.Is(err, zk.ErrNoNode) && b.told.Moved() {
-		if err = b.session.Sync(ctx, b.dir); err == nil {
-			_, _, watch, err = b.session.GetW(ctx, barrier)
+		if err := b.session.Sync(ctx, b.dir); err != nil {
+			return nil, err
 		}
+		_, _, watch, err = b.session.GetW(ctx, barrier)
 	}
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
 		return nil, session.Attempted("look for "+barrier, err)

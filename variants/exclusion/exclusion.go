@@ -101,12 +101,15 @@ func JoinBy(open func(context.Context, variants.Env) (session.Lock, error)) vari
 func JoinDriven(acquire, release string) variants.JoinFunc {
 	return func(_ context.Context, env variants.Env) (variants.Participant, error) {
 		client, err := variants.NewDriven(env)
+		if err != nil {
+			return nil, err
+		}
 		return NewWorker(env, func(int) Operation {
 			return Operation{Release: ReleaseDriven(client, release), Acquire: func(ctx context.Context) (session.Grant, error) {
 				token, err := client.CallForToken(ctx, acquire)
 				return session.Grant{Token: token, Lost: client.Lost()}, err
 			}}
-		}), err
+		}), nil
 	}
 }
 

@@ -47,14 +47,13 @@ func znode(env variants.Env) string { return path.Join(env.Root, "value") }
 
 func numbered(number int64) []byte { return strconv.AppendInt(nil, number, 10) }
 
-// withMail completes a variant whose clients have a mailbox, which begins empty in each run.
+// withMail completes a variant whose clients have a mailbox.
 //
 // The first participant writes: where readers wait for messages, it has to be the first in a lockstep run to hold.
 // Readers begin by reading the current value.
 func withMail(v variants.Variant, open func(context.Context, variants.Env, Mail) (Value, error)) variants.Variant {
-	var boxes sync.Map // the mailboxes, by root; a run leaves its own behind, which is small
+	var boxes sync.Map // the mailboxes, by root, which is new in each measurement: they stay, a few words each
 	v.Prepare = func(ctx context.Context, env variants.Env) error {
-		boxes.Delete(env.Root)
 		return env.Session.Ensure(ctx, znode(env), numbered(0), 0)
 	}
 	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {

@@ -19,9 +19,9 @@ type batch struct {
 	serving sync.WaitGroup // the steps of others that have begun
 }
 
-func newBatch(ctx context.Context, number int64) *batch {
+func newBatch(number int64) *batch {
 	b := &batch{number: number}
-	b.over, b.end = context.WithCancel(context.WithoutCancel(ctx))
+	b.over, b.end = context.WithCancel(context.Background())
 	return b
 }
 
@@ -49,7 +49,7 @@ func (b *batches) enter(number int64) *batch {
 func (b *batches) end(ctx context.Context) error {
 	b.mu.Lock()
 	last := b.present
-	b.present = newBatch(ctx, last.number+1)
+	b.present = newBatch(last.number + 1)
 	b.mu.Unlock()
 	last.end()
 	served, done := context.WithCancel(ctx)

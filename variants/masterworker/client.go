@@ -49,6 +49,9 @@ func NewClient(s *session.Session, dir string) *Client {
 	return &Client{session: s, at: layoutOf(dir), id: rand.Text()}
 }
 
+// isBook reports whether it is a client of the book's system.
+func (c *Client) isBook() bool { return c.create != nil }
+
 // Submit submits a batch of tasks, with [NewClient] all or none. If it fails, Finish withdraws the tasks that were
 // submitted; if its context ended, Result also finds out whether the tasks were submitted.
 func (c *Client) Submit(ctx context.Context, tasks [][]byte) error {
@@ -56,7 +59,7 @@ func (c *Client) Submit(ctx context.Context, tasks [][]byte) error {
 		if len(c.batch) > 0 {
 			return ErrOutstanding
 		}
-		if c.create != nil {
+		if c.isBook() {
 			return c.submitEach(ctx, tasks)
 		}
 		return c.submitAtOnce(ctx, tasks)
@@ -137,7 +140,7 @@ func (c *Client) advance(ctx context.Context, s *submission) error {
 
 // look reads a status with a watch. That of a book client may not exist yet.
 func (c *Client) look(ctx context.Context, s *submission) error {
-	if c.create != nil {
+	if c.isBook() {
 		exists, _, watch, err := c.session.ExistsW(ctx, c.status(s))
 		if s.watch = watch; err == nil && exists {
 			return c.read(ctx, s)
@@ -157,12 +160,12 @@ func (c *Client) read(ctx context.Context, s *submission) error {
 // take takes the result from a status. If that of a book client does not exist, the watch has fired without need.
 func (c *Client) take(s *submission, data []byte, stat *zk.Stat, err error) error {
 	switch {
-	case c.create != nil && errors.Is(err, zk.ErrNoNode):
+	case c.isBook() && errors.Is(err, zk.ErrNoNode):
 		return nil
 	case err != nil:
 		return session.Attempted("read "+c.status(s), err)
 	}
-	s.done, s.result = c.create != nil || stat.Version > 0, data
+	s.done, s.result = c.isBook() || stat.Version > 0, data
 	return nil
 }
 
@@ -191,7 +194,7 @@ func (c *Client) finish(ctx context.Context) error {
 
 // clear deletes the statuses of a batch with all results.
 func (c *Client) clear(ctx context.Context) error {
-	if c.create != nil {
+	if c.isBook() {
 		return pipeline(ctx, window, len(c.batch), func(i int) error { return c.session.Discard(ctx, c.status(c.batch[i])) })
 	}
 	var ops []any

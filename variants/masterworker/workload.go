@@ -109,7 +109,7 @@ type opener = func(ctx context.Context, s *session.Session, dir string) (*Master
 func join(open opener, s system) variants.JoinFunc {
 	var runs sync.Map // of *batches, by root, which is new in each measurement: they stay, a few words each
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-		all, _ := runs.LoadOrStore(env.Root, &batches{present: newBatch(ctx, 0)})
+		all, _ := runs.LoadOrStore(env.Root, &batches{present: newBatch(0)})
 		p := &participant{env: env, system: s, open: open, batches: all.(*batches)}
 		p.taken = p.batches.next()
 		if env.Index < env.Clients-1 || env.Clients < fewest {

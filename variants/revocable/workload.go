@@ -10,7 +10,7 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// The events that a participant records in addition to those of package holding.
+// The events that a participant records in addition to those of package exclusion.
 const (
 	agreed       = exclusion.Further + iota // value: the grace, after which no client may use force
 	agreedForced                            // value: the grace, after which a client may use force

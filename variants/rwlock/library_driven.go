@@ -11,10 +11,13 @@ import (
 // A client of joinDriven that gives up stays in the line, as with [exclusion.JoinDriven].
 func joinDriven(_ context.Context, env variants.Env) (variants.Participant, error) {
 	client, err := variants.NewDriven(env)
+	if err != nil {
+		return nil, err
+	}
 	return newWorker(env, func(ctx context.Context, mode Mode) (session.Grant, error) {
 		token, err := client.CallForToken(ctx, [...]string{Read: "acquire-read", Write: "acquire-write"}[mode])
 		return session.Grant{Token: token, Lost: client.Lost()}, err
-	}, exclusion.ReleaseDriven(client, "release")), err
+	}, exclusion.ReleaseDriven(client, "release")), nil
 }
 
 // Curator is InterProcessReadWriteLock of Apache Curator. It uses the algorithm of [FirstWriterWatch].

@@ -17,8 +17,8 @@ import (
 //   - An earlier operation of a client has failed as a writer, or ended with a life of the client, and may have left its znode
 //     behind. That ends when the client acquires the lock, and explains the waits until then.
 //   - A writer has requested the lock and has not recorded more. It explains the wait if it then withdraws, and does not if
-//     it is granted a larger token than the reader. Until this is known the breach is pending; a request
-//     that is still open in the end may have been given up.
+//     it is granted a larger token than the reader. Until this is known the breach is pending; a request that is still open in
+//     the end may have been given up.
 //
 // The reader's own wait is certain: it is recorded where the session's handle has begun one.
 type sharing struct {

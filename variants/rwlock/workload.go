@@ -8,7 +8,7 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// waited is recorded, in addition to the events of package holding, before a participant records that it acquired the
+// waited is recorded, in addition to the events of package exclusion, before a participant records that it acquired the
 // lock: it had to wait for a notification.
 const waited = exclusion.Further
 

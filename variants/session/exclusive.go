@@ -32,7 +32,7 @@ type Grant struct {
 	Revoked <-chan struct{}
 }
 
-// ErrHeld is returned by Acquire to a client that holds it already.
+// ErrHeld is returned by Acquire to a client that holds the lock or the office already.
 var ErrHeld = errors.New("this client holds it already")
 
 // Exclusive is a [Lock] that is made of a variant's two steps.

@@ -64,9 +64,8 @@ func (m *Monitor) Lose() {
 	m.end()
 }
 
-// Guard makes the monitor close the session as soon as it is lost.
-// Then the server, too, gives up what the session held, at the latest after the session timeout. Without Guard, a session that
-// comes back after its holder was told to stop would hold on for ever.
+// Guard makes the monitor close the session as soon as it is lost. Then the server, too, gives up what the session held, at the latest
+// after the session timeout. Without Guard, a session that comes back after its holder was told to stop would hold on for ever.
 func (m *Monitor) Guard(session interface{ Close() }) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -31,6 +31,18 @@ func TestOpen(t *testing.T) {
 	must.Do(t, server.Close())
 }
 
+// A session that its servers have ended does not go on as the next one that the client library opens.
+func TestOpenedSessionIsGuarded(t *testing.T) {
+	server := must.Get(embedded.Listen(embedded.Config{}))(t)
+	s := must.Get(session.Open(t.Context(), []string{server.Addr()}, 10*time.Second))(t)
+	server.Expire(s.ID())
+	<-s.Lost()
+	if _, _, err := s.Exists(t.Context(), "/a"); !errors.Is(err, session.ErrSessionLost) {
+		t.Errorf("a read of a session that has expired: %v", err)
+	}
+	must.Do(t, server.Close())
+}
+
 func TestOpenWithoutAServer(t *testing.T) {
 	server := must.Get(embedded.Listen(embedded.Config{}))(t)
 	must.Do(t, server.Close())

@@ -38,11 +38,8 @@ func Late(ctx context.Context, s *session.Session) (*session.Session, error) {
 		}
 		late.Lose()
 	}()
-	return session.NewMonitoredSession(unclosable{s.Conn()}, late), nil
+	return session.NewMonitoredSession(s.Conn(), late), nil
 }
-
-// unclosable is a connection that its monitor does not close.
-type unclosable struct{ session.Conn }
 
 // Unexpecting is a connection on which a transaction that exists already belongs to another client: a coordinator that joins again gives up on
 // what a late request of its former session has opened.

@@ -198,5 +198,5 @@ func hearingUntilAnOutage(ctx context.Context, s *session.Session) *session.Sess
 			}
 		}
 	}()
-	return session.NewMonitoredSession(struct{ session.Conn }{s.Conn()}, hears)
+	return session.NewMonitoredSession(s.Conn(), hears)
 }

@@ -89,7 +89,7 @@ func (w *Worker) process(ctx context.Context) error {
 	}
 	id, err := variants.NumberIn(item.Data)
 	if err != nil {
-		return err
+		return session.Attempted("take", err)
 	}
 	if item.Lost == nil && !w.removes {
 		w.removes = true

@@ -174,6 +174,9 @@ func (f *feed) Close(ctx context.Context) error { return f.session.Do(ctx, f.rem
 
 // remove deletes the client's znodes, unless they end with their session anyway.
 func (f *feed) remove(ctx context.Context) error {
+	if err := f.session.Alive(); err != nil {
+		return err
+	}
 	for paths := range slices.Chunk(f.own, opsPerMulti) {
 		err := f.multi(ctx, paths, func(p string) any { return &zk.DeleteRequest{Path: p, Version: -1} })
 		if err != nil && !errors.Is(err, zk.ErrNoNode) { // an attempt whose reply was lost has deleted them, or they were never created
