@@ -201,6 +201,6 @@ func AwaitReady(ctx context.Context, e Ensemble) error {
 	}
 	var logs strings.Builder
 	_ = e.Logs(ctx, &logs, 5)
-	return fmt.Errorf("the servers started but did not become ready within %s: %w\nthe last lines of their logs:\n%s",
+	return fmt.Errorf("the servers did not become ready within %s: %w\nthe last lines of their logs:\n%s",
 		readyTimeout, err, logs.String())
 }

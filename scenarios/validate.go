@@ -218,12 +218,12 @@ func (s *Scenario) validateProducts(p *problems, recipes []variants.Recipe) {
 		return
 	}
 	clients := max(min(slices.Max(s.Clients), maxClients), 1)
-	if s.Size > maxUnits/clients {
+	if s.Size <= maxUnits && s.Size > maxUnits/clients {
 		p.add("size", "wants at most %d for %d clients, not %d: a measurement works on at most %d",
 			maxUnits/clients, clients, s.Size, maxUnits)
 	}
 	each := cmp.Or(s.Measurements(recipes), len(s.Clients))
-	if s.RecipeAmong(recipes) != nil && (each > maxMeasurements || s.Repeats > maxMeasurements/each) {
+	if s.RecipeAmong(recipes) != nil && (each > maxMeasurements || s.Repeats <= maxMeasurements && s.Repeats > maxMeasurements/each) {
 		p.add("repeats", "wants at most %d, not %d: each has %d measurements, and a run makes at most %d",
 			maxMeasurements/each, s.Repeats, each, maxMeasurements)
 	}

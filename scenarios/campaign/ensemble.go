@@ -63,7 +63,10 @@ func Share(
 		return where, stay, local.Release()
 	}
 	fmt.Fprintf(opts.Progress, "started an ensemble for all runs; if zkbench is killed, `%s` removes it\n", ensemble.DownCommand(opts.Name))
-	return where, down, local.Release()
+	if err := local.Release(); err != nil {
+		return nil, nil, errors.Join(err, down(context.WithoutCancel(ctx)))
+	}
+	return where, down, nil
 }
 
 // lockable is an ensemble that each run locks for itself.

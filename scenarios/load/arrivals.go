@@ -133,16 +133,25 @@ func (a *Arrivals) Begin(ctx context.Context, c *pool.Client, _ int) bool {
 	}
 	a.ask(mine.hand)
 	freed := a.since()
-	select {
-	case due, ok := <-mine.hand:
-		if ok {
-			mine.due, mine.begun = due, a.since()
-			mine.lateness = mine.begun - max(freed, due)
-		}
-		return ok
-	case <-ctx.Done():
-		return false
+	due, ok := received(ctx, mine.hand)
+	if ok {
+		mine.due, mine.begun = due, a.since()
+		mine.lateness = mine.begun - max(freed, due)
 	}
+	return ok
+}
+
+// received waits for an arrival until ctx ends. One that is there is not left in hand, where nobody would count it.
+func received(ctx context.Context, hand <-chan time.Duration) (due time.Duration, ok bool) {
+	select {
+	case due, ok = <-hand:
+	default:
+		select {
+		case due, ok = <-hand:
+		case <-ctx.Done():
+		}
+	}
+	return due, ok
 }
 
 // WindowOpened implements [Turns]. The levels of a changing rate begin at the moment of the window.

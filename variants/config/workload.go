@@ -322,7 +322,8 @@ type readerState struct {
 	// last is the newest configuration that it has acted on, without those that only a former life of the writer has
 	// begun: a write that was still under way when that life ended may take effect in the next one, which then makes an
 	// older update once more.
-	last int64
+	last  int64
+	whole int64 // the newest configuration all of whose values it has acted on
 }
 
 func newUses(out variants.Findings) variants.Observer {
@@ -342,6 +343,9 @@ func (u *uses) observe(e variants.Event) {
 		return
 	case updating:
 		u.begun = e.Value
+		for _, other := range u.readers {
+			other.last = min(other.last, max(other.whole, e.Value))
+		}
 	case writing:
 		u.newest, u.begun = max(u.newest, e.Value), e.Value
 	case updated:
@@ -369,5 +373,5 @@ func (u *uses) used(r *readerState, e variants.Event) {
 		const old = "client %d acted on configuration %d, although its server had shown a state with update %d before"
 		u.out.Breach(e, old, e.Client, e.Value, r.floor)
 	}
-	r.last = max(r.last, min(e.Value, u.begun))
+	r.last, r.whole = max(r.last, min(e.Value, u.begun)), max(r.whole, r.low)
 }
