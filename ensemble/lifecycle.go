@@ -197,7 +197,7 @@ func AwaitReady(ctx context.Context, e Ensemble) error {
 		return nil
 	}
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	var logs strings.Builder
 	_ = e.Logs(ctx, &logs, 5)

@@ -85,15 +85,16 @@ func TestUpStartsAgainWithOtherPorts(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var starts, removals int
+			lock := fmt.Sprintf("test-ports-%d", os.Getpid())
 			e, err := ensemble.Lifecycle[*kept]{
-				LockName: fmt.Sprintf("test-ports-%d", os.Getpid()),
+				LockName: lock,
 				Find:     func(context.Context) (*kept, error) { return nil, ensemble.ErrNotUp },
 				Remove:   func(context.Context) error { removals++; return nil },
 				Start: func(context.Context) (*kept, error) {
 					if starts++; starts <= len(tt.failures) {
 						return nil, ensemble.PortTaken(errors.New("not started"), tt.failures[starts-1])
 					}
-					return &kept{}, nil
+					return &kept{ensemble.Local{Breakage: &ensemble.Breakage{}}}, nil
 				},
 			}.Up(t.Context(), ensemble.Options{Name: "x", Ports: tt.ports, Progress: io.Discard})
 			if (err == nil) != tt.up || starts != tt.starts || removals != 1+min(starts, len(tt.failures)) {
@@ -102,8 +103,12 @@ func TestUpStartsAgainWithOtherPorts(t *testing.T) {
 			if err != nil && !errors.Is(err, ensemble.ErrNotStarted) {
 				t.Errorf("error = %v", err)
 			}
-			if e != nil {
-				_ = e.Release()
+			if e == nil {
+				return
+			}
+			before := removals
+			if err := e.Close(t.Context()); err != nil || removals != before+1 || ensemble.InUse(lock) {
+				t.Errorf("Close removes it %d times: %v; locked: %t", removals-before, err, ensemble.InUse(lock))
 			}
 		})
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // failure computes a document's failure from lists of everything, without the surroundings of the first fault.
-func (r raw) failure(t *testing.T) *results.Failure {
+func (r raw) failure() *results.Failure {
 	if !r.Config.Faulty {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (r raw) afterFault(gap stretch) bool {
 // compareFailure compares the failure with the lists, and its excerpt with the events around the first fault.
 func (l *load) compareFailure(t *testing.T, d *results.Document) {
 	t.Helper()
-	want := l.failure(t)
+	want := l.failure()
 	if want == nil || d.Failure == nil {
 		equal(t, "failure", d.Failure, want)
 		return
@@ -177,7 +177,7 @@ func TestVictimsMatter(t *testing.T) {
 			l.Faults[i].Victims = nil
 		}
 		broken := l.record(t, l.document()).Failure
-		if l.Faults = faults; broken != nil && !reflect.DeepEqual(broken.Recovery, l.failure(t).Recovery) {
+		if l.Faults = faults; broken != nil && !reflect.DeepEqual(broken.Recovery, l.failure().Recovery) {
 			return
 		}
 	}

@@ -214,7 +214,7 @@ func equal(t *testing.T, what string, got, want any) {
 
 func (l *load) compareCounts(t *testing.T, d *results.Document) {
 	t.Helper()
-	histograms := l.histograms(t)
+	histograms := l.histograms()
 	equal(t, "histograms", d.Histograms, histograms)
 	equal(t, "operations", d.Window.Operations, histograms["release"].Samples)
 	sorted := l.inWindow()

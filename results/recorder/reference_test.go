@@ -54,7 +54,7 @@ func longest(t *testing.T, h results.Histogram) time.Duration {
 // are what a recorder is compared with.
 
 // histograms sorts the times by phase, and by whether they ended in the window or before it.
-func (r raw) histograms(t *testing.T) map[string]results.Histogram {
+func (r raw) histograms() map[string]results.Histogram {
 	values := map[string][]time.Duration{}
 	book := func(phase string, end, took time.Duration) {
 		switch {

@@ -18,7 +18,7 @@ var errNoEnsemble = errors.New("neither containers nor processes can be started,
 // Share prepares the ensemble that all runs of a series use: a new one, or a running one that the choice and the name in the
 // options select. It returns the flags by which a run finds the ensemble, and a function that takes a new ensemble down. On
 // the embedded engine, each run starts its own servers. Share calls starts before it starts servers, and the result of starts
-// once they are down.
+// once they are down, or at once if it found a kept ensemble.
 func Share(
 	ctx context.Context, c auto.Choice, opts ensemble.Options, starts func(ensemble.Engine) (done func()),
 ) (where []string, down func(context.Context) error, err error) {
@@ -27,10 +27,11 @@ func Share(
 		return nil, nil, err
 	}
 	stay := func(context.Context) error { return nil }
-	if engine == ensemble.Embedded {
-		if c.Engine != string(ensemble.Embedded) {
-			return nil, nil, outcome.With(outcome.CodeUsage, errNoEnsemble)
-		}
+	switch {
+	case engine != ensemble.Embedded:
+	case c.Engine != string(ensemble.Embedded):
+		return nil, nil, outcome.With(outcome.CodeUsage, errNoEnsemble)
+	default:
 		return onEmbedded(opts), stay, nil
 	}
 	opts.Lifetime = ensemble.Kept
@@ -48,10 +49,7 @@ func Share(
 		engine = ensemble.Process
 	}
 	where, down = on(engine, opts.Name), func(ctx context.Context) error {
-		err := local.Lock()
-		if err == nil {
-			err = e.Close(ctx)
-		}
+		err := closeLocked(ctx, e, local)
 		if err != nil {
 			return fmt.Errorf("take down ensemble %q: %w\n`%s` removes what is left", opts.Name, err, ensemble.DownCommand(opts.Name))
 		}
@@ -67,6 +65,13 @@ func Share(
 		return nil, nil, errors.Join(err, down(context.WithoutCancel(ctx)))
 	}
 	return where, down, nil
+}
+
+func closeLocked(ctx context.Context, e ensemble.Ensemble, local lockable) error {
+	if err := local.Lock(); err != nil {
+		return err
+	}
+	return e.Close(ctx)
 }
 
 // lockable is an ensemble that each run locks for itself.

@@ -32,10 +32,12 @@ type HistoryBuilder struct {
 	Verbatim bool                                                   // cases give the whole text that must be said
 }
 
-// ofTheRunner is the events that are the same for all recipes.
-var ofTheRunner = map[string]variants.EventKind{
-	"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
-	"deaf": variants.Deafened, "hears": variants.Hearing,
+// ofTheRunner returns the events that are the same for all recipes.
+func ofTheRunner() map[string]variants.EventKind {
+	return map[string]variants.EventKind{
+		"lost": variants.SessionLost, "died": variants.Died, "rejoined": variants.Rejoined,
+		"deaf": variants.Deafened, "hears": variants.Hearing,
+	}
 }
 
 func (w HistoryBuilder) apart() time.Duration { return cmp.Or(w.Apart, time.Millisecond) }
@@ -92,7 +94,7 @@ func (w HistoryBuilder) event(t testing.TB, word string) variants.Event {
 	}
 	kind, known := w.Events[parts[1]]
 	if !known {
-		kind, known = ofTheRunner[parts[1]]
+		kind, known = ofTheRunner()[parts[1]]
 	}
 	if !known {
 		t.Fatalf("%q: there is no such event", word)
