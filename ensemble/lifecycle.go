@@ -24,7 +24,7 @@ type Local struct {
 	Members  []Server
 	TxnLog   TxnLog
 	Found    bool                            // kept up since an earlier command: Close leaves it up
-	LockName string                          // reserves the ensemble; set by Find
+	LockName string                          // reserves the ensemble
 	Remove   func(ctx context.Context) error // everything of an ensemble that was not found; set by Up
 	lock     *FileLock
 }
