@@ -88,8 +88,8 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 		p.add("clients", "is missing: how many clients, such as [1, 10, 50]?")
 	}
 	p.loads("clients", s.Clients, maxClients)
-	limit(&p, "size", s.Size, 1, maxUnits)
-	limit(&p, "repeats", s.Repeats, 1, maxMeasurements)
+	limit(&p, "size", min(s.Size, maxUnits), 1, maxUnits) // validateProducts says what is too many
+	limit(&p, "repeats", min(s.Repeats, maxMeasurements), 1, maxMeasurements)
 	if s.BystanderRate < 1 || s.BystanderRate > maxBystanderRate {
 		p.add("bystander-rate", "wants 1 to %d reads per second, not %d: bystanders must not become load",
 			maxBystanderRate, s.BystanderRate)
@@ -218,12 +218,12 @@ func (s *Scenario) validateProducts(p *problems, recipes []variants.Recipe) {
 		return
 	}
 	clients := max(min(slices.Max(s.Clients), maxClients), 1)
-	if s.Size <= maxUnits && s.Size > maxUnits/clients {
+	if s.Size > maxUnits/clients {
 		p.add("size", "wants at most %d for %d clients, not %d: a measurement works on at most %d",
 			maxUnits/clients, clients, s.Size, maxUnits)
 	}
 	each := cmp.Or(s.Measurements(recipes), len(s.Clients))
-	if s.RecipeAmong(recipes) != nil && (each > maxMeasurements || s.Repeats <= maxMeasurements && s.Repeats > maxMeasurements/each) {
+	if s.RecipeAmong(recipes) != nil && (each > maxMeasurements || s.Repeats > maxMeasurements/each) {
 		p.add("repeats", "wants at most %d, not %d: each has %d measurements, and a run makes at most %d",
 			maxMeasurements/each, s.Repeats, each, maxMeasurements)
 	}
