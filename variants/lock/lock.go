@@ -16,8 +16,12 @@
 // predecessor-watch-session-id is predecessor-watch with znodes <dir>/<session id>-lock-<seq>. It costs one more listing at
 // each acquire. back-to-back is predecessor-watch with one round trip less at each acquire.
 //
-// Two run only where a scenario or a flag names them: zk-lock is the lock of the Go client library, which uses the algorithm of
-// predecessor-watch, and writelock is the lock that comes with ZooKeeper. The latter is known to be broken: a waiter may wait for ever.
+// Others run only where a scenario or a flag names them: the locks of client libraries (zk-lock is that of go-zookeeper, with the
+// algorithm of predecessor-watch; Curator and kazoo have theirs), and two that are known to be broken, of which writelock, which comes
+// with ZooKeeper, may let a waiter wait for ever.
+//
+// In an application, open a session by [session.Open], create the lock's znode by [session.Session.Ensure], and use what a constructor
+// such as [NewPredecessorWatch] returns as a [session.Lock].
 //
 // Each variant's own comment has the steps and the exact formulas. `zkbench run lock-drain` checks the formulas.
 package lock

@@ -10,20 +10,21 @@ import (
 //
 //  1. Create <dir>/<guid>-lock-, ephemeral and sequential. If the reply is lost, look for the GUID.
 //  2. List <dir>, without a watch. If its own znode is the lowest, the client holds the lock.
-//  3. Read the next lower znode with a watch. If it is gone, go to 2. getData leaves no watch behind on a znode that is
-//     gone, as the recipe's exists would.
+//  3. Read the next lower znode with a watch. If it is gone, go to 2. Unlike the recipe's exists,
+//     getData leaves no watch behind on a znode that is gone.
 //  4. Wait for the watch, then go to 2: the predecessor may have withdrawn rather than released.
 //  5. To release, or to withdraw, delete the client's own znode.
 //
 // Cost of one acquire and release: 3 requests alone (create, getChildren, delete), 5 after a wait (and getData and
 // getChildren), 2 of them writes. One release notifies one client. Each listing is O(N) bytes all the same. Waiters are
-// served in the order of their creates. The fencing token is the sequence number, which grows as long as <dir> lives, for
-// 2^31 creates.
+// served in the order of their creates. The fencing token is the sequence number, which begins with 0 and grows as long as
+// <dir> lives, for 2^31 creates.
 //
 // What may fail: a request whose reply is lost is repeated when the connection is back, the create after a look for its GUID; a watch
-// that was set before counts as fired. A client whose session is lost, at the latest after a third of the session timeout without a
-// connection, gets session.ErrSessionLost while it waits, and its grant's Lost is closed while it holds. A client whose context ends goes
-// to 5, in the background if the server does not answer within a second.
+// that was set on a former connection counts as fired. A client whose session is lost, at the latest when it has known for a third of the
+// session timeout that it has no connection, gets session.ErrSessionLost while it waits, and its grant's Lost is closed while it holds.
+// A client whose context ends while it waits goes to 5; if the server does not answer within a second, in the background and for at
+// most a minute.
 //
 // Bound: in a handoff, which is the phase that a lock is compared by, one quorum write of the holder and one notification of the
 // next holder lie one after another in any lock with this promise: the next holder learns of the release by nothing else. Here one

@@ -15,7 +15,8 @@ const cleanupTimeout = time.Minute
 // session is up. A session that does not answer must not keep the caller.
 const grace = time.Second
 
-// Run runs op when all earlier operations of the handle have ended. The caller gets control back when its context ends,
+// Run runs op when all earlier operations of the handle have ended, also with a context that has ended before, unless it would have to
+// wait. The caller gets control back when its context ends,
 // although the client library's own calls cannot be interrupted: op must return soon after that, unless a call to the
 // server holds it up. In that case Run returns the context's error, and op continues in the background; the next operation
 // waits for it. If op succeeds after all, undo takes back what it did, with a context of [Cleanup]; a nil undo does nothing. Its
@@ -26,9 +27,13 @@ func Run[T any](
 	var value, zero T
 	var err error
 	select {
-	case s.executor <- struct{}{}:
-	case <-ctx.Done():
-		return zero, ctx.Err()
+	case s.executor <- struct{}{}: // even if ctx has ended: chance must not decide whether a lock is released
+	default:
+		select {
+		case s.executor <- struct{}{}:
+		case <-ctx.Done():
+			return zero, ctx.Err()
+		}
 	}
 	done, left := make(chan struct{}), make(chan struct{})
 	go func() {

@@ -13,7 +13,8 @@ type Lock interface {
 	// about a second even from a session that does not answer. The withdrawal then continues in the background, and a later Acquire
 	// waits for it. ErrSessionLost means that the session was lost while the client waited.
 	Acquire(ctx context.Context) (Grant, error)
-	// Release gives it up; it costs one write, and nothing if the client does not hold it. ErrSessionLost means that it had already
+	// Release gives it up, also when ctx has ended before, as in a shutdown, if the session then answers within about a second. It costs
+	// one write, and nothing if the client does not hold it. ErrSessionLost means that it had already
 	// been lost, and that there may have been another holder since. After any other error it is not known whether it is still held:
 	// act as if it were not, and call Release again.
 	Release(ctx context.Context) error
@@ -28,7 +29,7 @@ type Grant struct {
 	// must then stop.
 	Lost <-chan struct{}
 	// Revoked is closed when another client has asked for the lock, or when it is lost. The holder must then come to an end within
-	// the grace, and release. It is nil if no client can ask.
+	// the time that all clients have agreed upon, and release. It is nil if no client can ask.
 	Revoked <-chan struct{}
 }
 
@@ -68,6 +69,9 @@ func (e *Exclusive) Release(ctx context.Context) error { return e.session.Do(ctx
 func (e *Exclusive) acquire(ctx context.Context, take func(context.Context) (Grant, error)) (Grant, error) {
 	if e.held {
 		return Grant{}, ErrHeld
+	}
+	if err := ctx.Err(); err != nil {
+		return Grant{}, err
 	}
 	grant, err := take(ctx)
 	if err != nil {

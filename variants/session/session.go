@@ -3,6 +3,8 @@
 //
 // It takes one position: a lost reply and a lost connection are ordinary. Each operation says what is known after them, and no success is
 // reported to a client whose session may be gone. [Open] opens a session; the recipes are in the folders beside this one.
+//
+// Who only uses a recipe needs Open, [Session.Ensure], [Lock], [Grant] and [ErrSessionLost]. The rest is for those who write one.
 package session
 
 import (
@@ -284,7 +286,7 @@ func (s *Session) Create(ctx context.Context, path string, data []byte, flags in
 	})
 }
 
-// Ensure creates a znode unless it exists. It does not change the data of an existing znode.
+// Ensure creates a znode, whose parent must exist, unless it exists. It does not change the data of an existing znode.
 func (s *Session) Ensure(ctx context.Context, path string, data []byte, flags int32) error {
 	_, err := s.Create(ctx, path, data, flags)
 	return unless(zk.ErrNodeExists, "create "+path, err)

@@ -211,6 +211,22 @@ func TestExclusive(t *testing.T) {
 	release(nil, nil, 3) // given up by the failed Acquire
 }
 
+// A context that has ended before does not keep a client from releasing, and lets it acquire nothing.
+func TestExclusiveWithAnEndedContext(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	taken, given := 0, 0
+	e := session.NewExclusive(session.NewSession(nil, nil), func(context.Context) (session.Grant, error) { taken++; return session.Grant{}, nil },
+		func(context.Context) error { given++; return nil })
+	for n := range 100 { // chance would decide differently now and then
+		_, acquireErr := e.Acquire(ended)
+		must.Get(e.Acquire(t.Context()))(t)
+		if err := e.Release(ended); err != nil || !errors.Is(acquireErr, context.Canceled) || taken != n+1 || given != n+1 {
+			t.Fatalf("Acquire: %v, Release: %v; taken %d times and given %d times, want %d", acquireErr, err, taken, given, n+1)
+		}
+	}
+}
+
 // A release whose context ends may have taken effect. The next one that finds nothing has succeeded, unless the session is lost.
 func TestReleaseAfterALostReply(t *testing.T) {
 	for _, lose := range []bool{false, true} {
