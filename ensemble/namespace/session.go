@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -50,27 +49,30 @@ func connectionLost(err error) bool {
 func Connect(ctx context.Context, servers []ensemble.Server) (Client, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, Patience, fmt.Errorf("%w within %s", ErrSilent, Patience))
 	defer cancel()
-	var mu sync.Mutex
+	type result struct {
+		conn *zk.Conn
+		err  error
+	}
+	granted := make(chan result, len(servers))
+	for _, s := range servers {
+		go func() {
+			conn, err := ensemble.Connect(ctx, s, wire.NewLedger(time.Now()), nil)
+			granted <- result{conn, err}
+		}()
+	}
 	var first *zk.Conn
 	var errs []error
-	var opening sync.WaitGroup
-	for _, s := range servers {
-		opening.Go(func() {
-			conn, err := ensemble.Connect(ctx, s, wire.NewLedger(time.Now()), nil)
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case err != nil:
-				errs = append(errs, err)
-			case first == nil:
-				first = conn
-				cancel()
-			default: // another server has granted a session at the same time
-				conn.Close()
-			}
-		})
+	for range servers {
+		switch r := <-granted; {
+		case r.err != nil:
+			errs = append(errs, r.err)
+		case first == nil:
+			first = r.conn
+			cancel()
+		default: // another server has granted a session at the same time
+			r.conn.Close()
+		}
 	}
-	opening.Wait()
 	if first == nil {
 		return Client{}, errors.Join(errs...)
 	}
