@@ -27,11 +27,10 @@ func Share(
 		return nil, nil, err
 	}
 	stay := func(context.Context) error { return nil }
-	switch {
-	case engine != ensemble.Embedded:
-	case c.Engine != string(ensemble.Embedded):
+	if engine == ensemble.Embedded && c.Engine != string(ensemble.Embedded) {
 		return nil, nil, outcome.With(outcome.CodeUsage, errNoEnsemble)
-	default:
+	}
+	if engine == ensemble.Embedded {
 		return onEmbedded(opts), stay, nil
 	}
 	opts.Lifetime = ensemble.Kept

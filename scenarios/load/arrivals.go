@@ -141,7 +141,7 @@ func (a *Arrivals) Begin(ctx context.Context, c *pool.Client, _ int) bool {
 	return ok
 }
 
-// received waits for an arrival until ctx ends. One that is there is not left in hand, where nobody would count it.
+// received waits for an arrival until ctx ends. One that is there is not left in hand, where it would not be counted.
 func received(ctx context.Context, hand <-chan time.Duration) (due time.Duration, ok bool) {
 	select {
 	case due, ok = <-hand:
