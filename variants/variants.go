@@ -185,12 +185,11 @@ type Variant struct {
 	// losses as metrics. Any other loss breaks the promise of the variant there.
 	ForgoesAlways []Loss
 
-	// Lockstep is the cost of one operation in a lockstep run, which counts all that N participants send. They start one after
-	// another, each when all others are at rest; docs/glossary.md defines "at rest". Then the holders proceed one after another, again
-	// each when all others are at rest. Their order is the order in which they began to hold, and the order of their numbers if they
-	// began in the same step. A holder that another participant asks to stop holding does so before the next participant starts.
-	// Nothing coalesces then, so that the formulas are exact. They are empty for a variant that never comes to rest, such as one that
-	// polls.
+	// Lockstep is the cost of one operation in a lockstep run. It is exact, because nothing coalesces there, and contains all that the
+	// N participants send. They start one at a time, each when the others are at rest (see docs/glossary.md). Then the holders proceed
+	// one at a time, in the order in which they began to hold; those that began in the same step, in the order of their numbers. A
+	// holder that is asked to stop holding does so before the next participant starts. The formulas are empty for a variant that never
+	// comes to rest, such as one that polls.
 	Lockstep Cost
 	// Free is the cost of one operation when N participants loop without waiting for each other. Watches fire once until
 	// they are set again, so that events coalesce: for N > 1 the formulas are upper bounds.

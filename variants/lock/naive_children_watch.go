@@ -20,7 +20,8 @@ import (
 //
 // Cost in lockstep, where N clients come and then release one after another. Client k = 1 … N notifies the waiters before it when
 // it comes, and those behind it when it releases. Each of them lists. A holder is notified once, without a listing: the first by
-// the second client's create, and each other one by its own release, because it set its watch when it found its znode the lowest:
+// the second client's create, if there is one, and any other by its own release, because it set its watch when it found its znode the
+// lowest:
 //
 //	notifications  of waiters Σ (k-2) for k = 2 … N, and Σ (N-k) for k = 1 … N  =  (N-1)²; of holders N; together N(N-1) + 1
 //	requests       N creates, N listings, N deletes, and a listing for each waiter notified  =  3N + (N-1)²

@@ -21,10 +21,10 @@ import (
 // notified once more.
 //
 // Cost in lockstep, where f = ⌈N/3⌉ readers hold, w = ⌊(N+1)/3⌋ writers wait behind them, and r = ⌊N/3⌋ readers wait
-// behind those. Each of the first readers is notified of the client that comes next, and does not set its watch again. A client that
-// waits is notified of all that come later. The first readers' releases notify the w+r waiters. Writer k = 1 … w armed its watch when
-// it found itself the lowest, so its release notifies itself, w-k writers and r readers. These then hold, all with armed watches,
-// which the first of their own releases uses up:
+// behind those. Each of the first readers is notified of the client that comes next, or of its own release if it is alone, and does
+// not set its watch again. A client that waits is notified of all that come later. The first readers' releases notify the w+r waiters.
+// Writer k = 1 … w armed its watch when it found itself the lowest, so its release notifies itself, w-k writers and r readers. These
+// then hold, all with armed watches, which the first of their own releases uses up:
 //
 //	notifications  of waiters (w+r)(w+r-1)/2 + f(w+r) + Σ (w-k + r) for k = 1 … w  =  (w+r)(w+r-1)/2 + f(w+r) + w(w-1)/2 + wr;
 //	               of holders one each, N
