@@ -34,11 +34,11 @@ import (
 // demands. The next client acknowledges, and leads, only after that.
 //
 // Cost of one term: one create more than with PredecessorWatch. The multi is one request and one write, as the delete
-// was. So in lockstep, where N clients campaign and lead one after another:
+// was. So in lockstep, where N clients campaign and lead one after another, and all but the first wait:
 //
 //	notifications  N-1
-//	requests       N multis + N-1 listings + N-1 creates  =  3N-2
-//	writes         N multis + N-1 creates  =  2N-1
+//	requests       2N creates, N listings, N multis, and a getData and a listing for each wait  =  6N-2
+//	writes         2N creates, N multis  =  3N
 //	herd           1
 //
 // Running free, each term has one more create: 6 requests, 3 of them writes. A failover takes one quorum write more, until the successor
@@ -153,7 +153,7 @@ func acknowledgedVariant() variants.Variant {
 		Kind:     variants.Optimized,
 		Summary:  "as predecessor-watch, and the leader creates a znode that says that it knows",
 		BadAt:    "failovers that must be fast: a quorum write more until the successor leads, and a write more for each term",
-		Lockstep: tickets.LockstepCost("(3N-2)/N", "(2N-1)/N"),
+		Lockstep: tickets.LockstepCost("(6N-2)/N", "3"),
 		Free:     tickets.FreeCost("6 (4 for N=1)", "3"),
 		Join:     exclusion.Join(NewAcknowledged),
 	}
