@@ -1,0 +1,98 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/paired"
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// Estimate says how many times the value of the base the other side has. Numbers that are not known are missing.
+type Estimate struct {
+	Ratio table.Number `json:"ratio"` // the median over the pairs if there are any, else the ratio of the values
+	Low   table.Number `json:"low"`   // 95 % interval of the ratio, which needs 6 pairs
+	High  table.Number `json:"high"`
+	Least table.Number `json:"least"` // over the pairs if there are any, else of any two repeats
+	Most  table.Number `json:"most"`
+	Pairs int          `json:"pairs"` // 0 if the ratio does not come from pairs
+}
+
+func missing() table.Number { return table.Number(math.NaN()) }
+
+func noEstimate() Estimate { return Estimate{missing(), missing(), missing(), missing(), missing(), 0} }
+
+// ofValues estimates the ratio of measurements without pairs.
+func ofValues(base, other metric.Aggregated) Estimate {
+	e := noEstimate()
+	if base.Value != 0 {
+		e.Ratio, e.Least, e.Most = table.Number(other.Value/base.Value), table.Number(other.Min/base.Max), table.Number(other.Max/base.Min)
+	}
+	return e
+}
+
+func ofPairs(e paired.Estimate, logRatios []float64) Estimate {
+	least, most := slices.Min(logRatios), slices.Max(logRatios)
+	return Estimate{e.Median, e.Low, e.High, table.Number(math.Exp(least)), table.Number(math.Exp(most)), e.Pairs}
+}
+
+func (e Estimate) inverse() Estimate {
+	return Estimate{1 / e.Ratio, 1 / e.High, 1 / e.Low, 1 / e.Most, 1 / e.Least, e.Pairs}
+}
+
+// HasInterval reports whether there were enough pairs.
+func (e Estimate) HasInterval() bool { return e.Low > 0 && e.High.Finite() }
+
+// TimesBetter returns how many times better the other side is, which is the inverse of the ratio where less is better.
+func (r Row) TimesBetter() Estimate {
+	if metric.Named(r.Metric).MoreIsBetter() {
+		return r.Estimate
+	}
+	return r.inverse()
+}
+
+// Text shows an estimate of a row, such as "0.72×". Without an interval, a single number would promise too much: it shows the range over
+// the repeats, such as "2.10–3.40×".
+func (r Row) Text(e Estimate) string {
+	least, most := r.times(e.Least), r.times(e.Most)
+	switch {
+	case !e.Ratio.Finite():
+		return table.Missing
+	case e.HasInterval() || least == most || !e.Least.Finite() || !e.Most.Finite():
+		return r.times(e.Ratio) + "×"
+	default:
+		return least + "–" + most + "×"
+	}
+}
+
+// Interval shows the 95 % interval of the ratio, if there is one.
+func (r Row) Interval() string {
+	if !r.HasInterval() {
+		return table.Missing
+	}
+	return fmt.Sprintf("[%s, %s]", r.times(r.Low), r.times(r.High))
+}
+
+// times shows a ratio with two decimals, or with enough to show a difference that the verdict claims.
+func (r Row) times(ratio table.Number) string {
+	v := float64(ratio)
+	short := fmt.Sprintf("%.2f", v)
+	switch {
+	case v == 0:
+		return "0"
+	case short == "0.00":
+		return fmt.Sprintf("%.2g", v)
+	case short == "1.00" && v != 1 && r.Verdict.Claimed():
+		digits := math.Ceil(-math.Log10(math.Abs(v - 1)))
+		return strconv.FormatFloat(v, 'f', int(min(9, digits)), 64)
+	case v >= 100:
+		return fmt.Sprintf("%.0f", v)
+	case v >= 10:
+		return fmt.Sprintf("%.1f", v)
+	default:
+		return short
+	}
+}
