@@ -165,10 +165,7 @@ func rowText(r compare.Row) string {
 	m := metric.Named(r.Metric)
 	text := fmt.Sprintf("%s: %s → %s %s", r.Other.Variant, m.Format(float64(r.Base.Value)), m.Format(float64(r.Other.Value)), r.Metric)
 	if r.Ratio.Finite() {
-		text += ", ratio " + r.Text(r.Estimate)
-	}
-	if r.HasInterval() {
-		text += fmt.Sprintf(" %s in %d pairs", r.Interval(), r.Pairs)
+		text += ", ratio " + r.RatioText()
 	}
 	return text + ": " + string(r.Verdict) + ", " + r.Reason
 }

@@ -28,8 +28,11 @@ func noEstimate() Estimate { return Estimate{missing(), missing(), missing(), mi
 // ofValues estimates the ratio of measurements without pairs.
 func ofValues(base, other metric.Aggregated) Estimate {
 	e := noEstimate()
-	if base.Value != 0 {
-		e.Ratio, e.Least, e.Most = table.Number(other.Value/base.Value), table.Number(other.Min/base.Max), table.Number(other.Max/base.Min)
+	if base.Value > 0 {
+		e.Ratio = table.Number(other.Value / base.Value)
+	}
+	if base.Min > 0 {
+		e.Least, e.Most = table.Number(other.Min/base.Max), table.Number(other.Max/base.Min)
 	}
 	return e
 }
@@ -61,37 +64,30 @@ func (r Row) Text(e Estimate) string {
 	switch {
 	case !e.Ratio.Finite():
 		return table.Missing
-	case e.HasInterval() || least == most || !e.Least.Finite() || !e.Most.Finite():
+	case e.HasInterval() || least == most:
 		return r.times(e.Ratio) + "×"
 	default:
 		return least + "–" + most + "×"
 	}
 }
 
-// Interval shows the 95 % interval of the ratio, if there is one.
-func (r Row) Interval() string {
+// RatioText shows the ratio with its 95 % interval, if there is one, such as "0.72× [0.71, 0.73]".
+func (r Row) RatioText() string {
 	if !r.HasInterval() {
-		return table.Missing
+		return r.Text(r.Estimate)
 	}
-	return fmt.Sprintf("[%s, %s]", r.times(r.Low), r.times(r.High))
+	return fmt.Sprintf("%s [%s, %s]", r.Text(r.Estimate), r.times(r.Low), r.times(r.High))
 }
 
-// times shows a ratio with two decimals, or with enough to show a difference that the verdict claims.
+// times shows a ratio with about three digits, or with enough to show a difference that the verdict claims.
 func (r Row) times(ratio table.Number) string {
 	v := float64(ratio)
-	short := fmt.Sprintf("%.2f", v)
-	switch {
-	case v == 0:
-		return "0"
+	switch short := table.Count(v); {
 	case short == "0.00":
 		return fmt.Sprintf("%.2g", v)
 	case short == "1.00" && v != 1 && r.Verdict.Claimed():
 		digits := math.Ceil(-math.Log10(math.Abs(v - 1)))
 		return strconv.FormatFloat(v, 'f', int(min(9, digits)), 64)
-	case v >= 100:
-		return fmt.Sprintf("%.0f", v)
-	case v >= 10:
-		return fmt.Sprintf("%.1f", v)
 	default:
 		return short
 	}

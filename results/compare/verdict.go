@@ -94,15 +94,14 @@ func (m match) excluded(name string) string {
 }
 
 func compareCounts(base, other metric.Aggregated) (Verdict, string) {
-	switch verdict := separated(base, other); {
-	case verdict == Undecided && base.Min != base.Max:
-		return Undecided, "exact counts, but the repeats of the base disagree"
-	case verdict == Undecided && other.Min != other.Max:
-		return Undecided, "exact counts, but the repeats of the other side disagree"
-	case verdict == Undecided:
-		return Same, "exact counts, equal"
-	default:
+	verdict := separated(base, other)
+	switch {
+	case verdict != Undecided:
 		return verdict, unequalCounts
+	case base.Min != base.Max || other.Min != other.Max:
+		return Undecided, "exact counts, but repeats of one side disagree: `zkbench report` shows them"
+	default:
+		return Same, "exact counts, equal"
 	}
 }
 
@@ -141,7 +140,7 @@ func (r *Row) compareRanges(base, other metric.Aggregated) {
 
 func (r *Row) comparePairs(pairs turns.Pairs) {
 	if len(pairs) == 0 {
-		r.Reason = "not measured in turns: alternate 6 runs of each side"
+		r.Reason = fmt.Sprintf("not measured in turns: alternate %d runs of each side", pairsNeeded())
 		return
 	}
 	ratios, doubt := pairs.LogRatios(r.Metric)
@@ -162,16 +161,12 @@ func (r *Row) comparePairs(pairs turns.Pairs) {
 	}
 	r.Verdict, r.Reason = decide(e, r.Metric)
 	if e.Pairs < pairsNeeded() {
-		r.Reason = fmt.Sprintf("%d %s, %d are needed: %s", e.Pairs, table.Plural(e.Pairs, "pair"), pairsNeeded(), r.remedy())
+		remedy := "run with --repeats %d"
+		if r.Base.Side != r.Other.Side {
+			remedy = "alternate %d runs of each side"
+		}
+		r.Reason = fmt.Sprintf("%d %s, too few: "+remedy, e.Pairs, table.Plural(e.Pairs, "pair"), pairsNeeded())
 	}
-}
-
-// remedy says how to measure enough pairs.
-func (r *Row) remedy() string {
-	if r.Base.Side == r.Other.Side {
-		return fmt.Sprintf("run with --repeats %d", pairsNeeded())
-	}
-	return fmt.Sprintf("alternate %d runs of each side", pairsNeeded())
 }
 
 func pairsNeeded() int { return paired.PairsNeeded(0.025) } // for each end of the interval

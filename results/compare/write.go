@@ -99,7 +99,7 @@ func (c Comparison) heading(r Row) string {
 func (c Comparison) reasons() []string {
 	var out []string
 	if slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Pairs > 0 }) {
-		out = append(out, fmt.Sprintf("ratios are the median of the pairs, not the ratio of the medians beside them; below %d pairs, their range", pairsNeeded()))
+		out = append(out, fmt.Sprintf("ratios are medians of pairs, not ratios of the medians beside them, with a 95 %% interval; below %d pairs, their range", pairsNeeded()))
 	}
 	var rows []Row
 	for _, v := range Verdicts() {
@@ -117,13 +117,13 @@ func (c Comparison) reasons() []string {
 func columns() []table.Column {
 	return []table.Column{
 		{Title: "metric"}, {Title: "base", Right: true}, {Title: "other", Right: true},
-		{Title: "ratio", Right: true, Need: 1}, {Title: "95 % interval", Right: true, Need: 2}, {Title: "verdict"},
+		{Title: "ratio [interval]", Right: true, Need: 1}, {Title: "verdict"},
 	}
 }
 
 func (r Row) cells() []any {
 	base, other := r.values()
-	return []any{r.Metric, base, other, r.Text(r.Estimate), r.Interval(), string(r.Verdict)}
+	return []any{r.Metric, base, other, r.RatioText(), string(r.Verdict)}
 }
 
 func sections(rows []Row) *table.Table {
