@@ -105,6 +105,7 @@ func TestPairsDecide(t *testing.T) {
 		{"never", "requests/op", flat(4, 7), flat(0, 7), math.NaN(), compare.Better, "a probability of 0.00058"},
 		{"never, of two repeats", "requests/op", flat(4, 2), flat(0, 2), math.NaN(), compare.Undecided, "a value of 0 has no ratio"},
 		{"a count, three repeats", "notifications/op", []float64{39, 40, 41}, flat(1, 3), 1.0 / 40, compare.Better, "a probability of 0.1"},
+		{"a count of which the window cut more", "notifications/op", flat(1.001, 7), flat(1.002, 7), 1.002 / 1.001, compare.NotShown, "in the digits shown"},
 		{"a count that overlaps", "notifications/op", []float64{1, 40, 41}, []float64{1, 2, 3}, 3.0 / 41, compare.Undecided, "3 pairs, too few"},
 		{"a time, three repeats", "handoff-p50-ns", flat(40, 3), flat(1, 3), 1.0 / 40, compare.Undecided, "3 pairs, too few"},
 		{"many small ones against few large ones", "handoff-p50-ns", flat(100, 30),

@@ -43,7 +43,7 @@ func (m match) row(name, obstacle string) Row {
 		r.Reason = "a percentile rests on too few samples, or leaves some out: lengthen --duration"
 	default:
 		r.comparePairs(turns.InTurns(m.base.docs, m.other.docs))
-		if metric.Named(name).Exact && !r.Verdict.Claimed() && !m.any(func(d *results.Document) bool { return turns.Unfit(d, name) != "" }) {
+		if metric.Named(name).Exact && !m.any(func(d *results.Document) bool { return turns.Unfit(d, name) != "" }) {
 			r.compareRanges(base, other)
 		}
 	}
@@ -117,25 +117,22 @@ func separated(base, other metric.Aggregated) Verdict {
 	}
 }
 
-// fewestRepeats of each side are needed to claim that counts of a free load differ: 3 and 3 equal sides are apart in one case of ten.
-const fewestRepeats = 3
-
-// compareRanges decides a count of a free load if no repeat of one side reaches those of the other, or if all are equal. Unlike a time,
-// such a count drifts little with the machine.
+// compareRanges decides a count of a free load, which drifts little with the machine: if all repeats are equal, and, where pairs do not
+// decide, if no repeat of one side reaches those of the other. What the edges of the window add is not in the digits that are shown.
 func (r *Row) compareRanges(base, other metric.Aggregated) {
-	verdict, n, m := separated(base, other), r.Base.Repeats, r.Other.Repeats
-	if base == other && base.Min == base.Max {
-		r.Verdict, r.Reason = NotShown, "all repeats are equal"
+	show, n, m := metric.Named(r.Metric).Format, r.Base.Repeats, r.Other.Repeats
+	verdict := separated(base, other)
+	switch {
+	case show(base.Min) == show(other.Max) && show(base.Max) == show(other.Min):
+		r.Verdict, r.Reason = NotShown, "all repeats are equal, in the digits shown"
+	case verdict != Undecided && !r.Verdict.Claimed() && min(n, m) >= 3:
+		chance := 2.0 // of two sides that do not differ: each order of n+m repeats is equally likely
+		for i := 1; i <= n; i++ {
+			chance *= float64(i) / float64(m+i)
+		}
+		r.Verdict = verdict
+		r.Reason = fmt.Sprintf("the repeats do not overlap, as those of equal sides do with a probability of %.2g", chance)
 	}
-	if verdict == Undecided || min(n, m) < fewestRepeats {
-		return
-	}
-	chance := 2.0 // of two sides that do not differ: each order of n+m repeats is equally likely
-	for i := 1; i <= n; i++ {
-		chance *= float64(i) / float64(m+i)
-	}
-	r.Verdict = verdict
-	r.Reason = fmt.Sprintf("the repeats do not overlap, as those of equal sides do with a probability of %.2g", chance)
 }
 
 func (r *Row) comparePairs(pairs turns.Pairs) {

@@ -134,17 +134,17 @@ func (p Pairing) GainsText(separator string) string {
 }
 
 func gain(name string, naive, optimized summary.Row) Gain {
-	r := compare.Of(naive.Repeats, optimized.Repeats, name)
-	m, better := metric.Named(name), r.TimesBetter()
-	short := m.Short()
-	switch {
-	case !r.Base.Value.Finite() || !r.Other.Value.Finite():
+	a, measured := naive.Metrics[name]
+	b, also := optimized.Metrics[name]
+	m, r := metric.Named(name), compare.Of(naive.Repeats, optimized.Repeats, name)
+	switch better := r.TimesBetter(); {
+	case !measured || !also:
 		return Gain{Text: table.Missing}
 	case m.Kind == metric.KindShare || !(r.Ratio > 0):
-		return Gain{Text: fmt.Sprintf("%s → %s %s", m.Format(float64(r.Base.Value)), m.Format(float64(r.Other.Value)), short)}
+		return Gain{Text: fmt.Sprintf("%s → %s %s", m.Format(a.Value), m.Format(b.Value), m.Short())}
 	case r.Verdict == compare.NotShown:
-		return Gain{Text: string(r.Verdict) + " in " + short}
+		return Gain{Text: string(r.Verdict) + " in " + m.Short()}
 	default:
-		return Gain{float64(better.Ratio), r.Text(better) + " " + short}
+		return Gain{float64(better.Ratio), r.Text(better) + " " + m.Short()}
 	}
 }
