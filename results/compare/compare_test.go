@@ -281,6 +281,37 @@ func TestDoubtfulMeasurementsGetNoVerdict(t *testing.T) {
 	}
 }
 
+// Runs one after the other differ by drift. It changes counts of free loads a little.
+func TestCountsWithoutTurns(t *testing.T) {
+	for _, tt := range []struct {
+		base, other []float64
+		want        compare.Verdict
+	}{
+		{[]float64{10, 11, 12}, []float64{25, 26, 27}, compare.Worse},
+		{[]float64{10, 11, 12}, []float64{4, 4, 5}, compare.Better},
+		{[]float64{0, 0, 0}, []float64{1, 1, 1}, compare.Worse},
+		{[]float64{10, 11, 12}, []float64{13, 14, 15}, compare.Undecided},
+		{[]float64{10, 11}, []float64{25, 26}, compare.Undecided},
+	} {
+		a, b := turns("notifications/op", tt.base, tt.other)
+		for _, d := range b.Docs {
+			d.Started = d.Started.Add(time.Hour)
+		}
+		if r := only(t, a, b, compare.Options{}); r.Verdict != tt.want {
+			t.Errorf("%v against %v: %s (%s), want %s", tt.other, tt.base, r.Verdict, r.Reason, tt.want)
+		}
+	}
+}
+
+// A count that is far apart on both sides is not decided either if one of the measurements does not describe the load that was asked for.
+func TestCountsOfDoubtfulMeasurements(t *testing.T) {
+	a, b := turns("requests/op", slices.Repeat([]float64{40}, 3), slices.Repeat([]float64{1}, 3))
+	b.Docs[1].Unfinished = new(results.Unfinished)
+	if r := only(t, a, b, compare.Options{}); r.Verdict != compare.Undecided {
+		t.Errorf("%s (%s), want undecided", r.Verdict, r.Reason)
+	}
+}
+
 func TestMissingMetrics(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

@@ -42,9 +42,10 @@ func (m match) row(name, obstacle string) Row {
 	case m.any(func(d *results.Document) bool { return claim.Scarce(d, name) != "" }): // in words without numbers, for many rows
 		r.Reason = "a percentile rests on too few samples, or leaves some out: lengthen --duration"
 	default:
-		r.comparePairs(turns.InTurns(m.base.docs, m.other.docs))
+		pairs := turns.InTurns(m.base.docs, m.other.docs)
+		r.comparePairs(pairs)
 		if metric.Named(name).Exact && !m.any(func(d *results.Document) bool { return turns.Unfit(d, name) != "" }) {
-			r.compareRanges(base, other)
+			r.compareRanges(base, other, len(pairs) > 0)
 		}
 	}
 	return r
@@ -117,21 +118,25 @@ func separated(base, other metric.Aggregated) Verdict {
 	}
 }
 
-// compareRanges decides a count of a free load, which drifts little with the machine: if all repeats are equal, and, where pairs do not
-// decide, if no repeat of one side reaches those of the other. What the edges of the window add is not in the digits that are shown.
-func (r *Row) compareRanges(base, other metric.Aggregated) {
+// compareRanges decides a count of a free load: if all repeats are equal, and, where pairs do not decide, if no repeat of one side
+// reaches those of the other. Without turns, drift may be why, unless the sides are far apart. What the edges of the window add is
+// not in the digits that are shown.
+func (r *Row) compareRanges(base, other metric.Aggregated, inTurns bool) {
 	show, n, m := metric.Named(r.Metric).Format, r.Base.Repeats, r.Other.Repeats
 	verdict := separated(base, other)
 	switch {
 	case show(base.Min) == show(other.Max) && show(base.Max) == show(other.Min):
 		r.Verdict, r.Reason = NotShown, "all repeats are equal, in the digits shown"
-	case verdict != Undecided && !r.Verdict.Claimed() && min(n, m) >= 3:
+	case verdict == Undecided || r.Verdict.Claimed() || min(n, m) < 3:
+	case inTurns:
 		chance := 2.0 // of two sides that do not differ: each order of n+m repeats is equally likely
 		for i := 1; i <= n; i++ {
 			chance *= float64(i) / float64(m+i)
 		}
 		r.Verdict = verdict
 		r.Reason = fmt.Sprintf("the repeats do not overlap, as those of equal sides do with a probability of %.2g", chance)
+	case !(r.Least < 2 && r.Most > 0.5): // neither is a number if a value is 0
+		r.Verdict, r.Reason = verdict, "all repeats of one side are at least twice those of the other"
 	}
 }
 
