@@ -25,16 +25,10 @@ func missing() table.Number { return table.Number(math.NaN()) }
 
 func noEstimate() Estimate { return Estimate{missing(), missing(), missing(), missing(), missing(), 0} }
 
-// ofValues estimates the ratio of measurements without pairs.
+// ofValues estimates the ratio of measurements without pairs. It is infinite or missing if the base is 0.
 func ofValues(base, other metric.Aggregated) Estimate {
-	e := noEstimate()
-	if base.Value > 0 {
-		e.Ratio = table.Number(other.Value / base.Value)
-	}
-	if base.Min > 0 {
-		e.Least, e.Most = table.Number(other.Min/base.Max), table.Number(other.Max/base.Min)
-	}
-	return e
+	over := func(a, b float64) table.Number { return table.Number(a / b) }
+	return Estimate{over(other.Value, base.Value), missing(), missing(), over(other.Min, base.Max), over(other.Max, base.Min), 0}
 }
 
 func ofPairs(e paired.Estimate, logRatios []float64) Estimate {

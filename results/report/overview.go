@@ -140,7 +140,7 @@ func gain(name string, naive, optimized summary.Row) Gain {
 	switch better := r.TimesBetter(); {
 	case !measured || !also:
 		return Gain{Text: table.Missing}
-	case m.Kind == metric.KindShare || !(r.Ratio > 0):
+	case m.Kind == metric.KindShare || r.Ratio == 0 || !r.Ratio.Finite():
 		return Gain{Text: fmt.Sprintf("%s → %s %s", m.Format(a.Value), m.Format(b.Value), m.Short())}
 	case r.Verdict == compare.NotShown:
 		return Gain{Text: string(r.Verdict) + " in " + m.Short()}
