@@ -177,6 +177,8 @@ func verdictLook(v compare.Verdict) look {
 		return cool().look(0)
 	case compare.Worse:
 		return warm().look(0)
+	case compare.Undecided:
+		return look{plain().colors[1], draw.CrossGlyph{}}
 	default:
 		return look{plain().colors[1], ring()}
 	}
