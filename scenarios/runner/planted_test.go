@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
@@ -45,6 +46,47 @@ func (d deletionsAsMarks) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, 
 	return data, stat, taken, nil
 }
 
+// unreadable is a connection on which each znode seems to have no data.
+type unreadable struct{ session.Conn }
+
+func (u unreadable) Get(path string) ([]byte, *zk.Stat, error) {
+	_, stat, err := u.Conn.Get(path)
+	return nil, stat, err
+}
+
+func (u unreadable) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	_, stat, watch, err := u.Conn.GetW(path)
+	return nil, stat, watch, err
+}
+
+// A variant that hands out data that no client has written breaks its promise: the load does not fail for another reason.
+func TestUnreadableDataBreaksThePromise(t *testing.T) {
+	t.Parallel()
+	for recipe, variant := range map[string]string{
+		"queue": "list-and-delete", "priorityqueue": "stale-list", "blockingqueue": "ticket", "masterworker": "multi", "config": "multi",
+		"configread": "watched-cache", "hiddenchannel": "watch", "treecache": "full-reload", "membership": "diff-cache", "twophasecommit": "coordinator",
+	} {
+		t.Run(recipe, func(t *testing.T) {
+			t.Parallel()
+			s := closedOf(recipe, 3, variant)
+			s.Operations = 5
+			recipes := planted(recipe, variant, func(c session.Conn) session.Conn { return unreadable{c} })
+			bubble(t, func(t *testing.T, e *embedded.Ensemble) { mustBreak(t, e, s, recipes) })
+		})
+	}
+}
+
+// mustBreak fails unless each document of a run says that the promise was broken. There may be another error, too, because a client that
+// goes on after a breach may wait for ever.
+func mustBreak(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario, recipes []variants.Recipe) {
+	t.Helper()
+	var docs []*results.Document
+	err := measure(t.Context(), t, e, s, recipes, func(d *results.Document) { docs = append(docs, d) })
+	if sound := list.Where(docs, func(d *results.Document) bool { return !d.Broken() }); len(docs) == 0 || len(sound) > 0 {
+		t.Errorf("%d documents, %d of them without a breach; the run ended with %v", len(docs), len(sound), err)
+	}
+}
+
 // The central mistake of a lock with marks shows when the session of a client ends that waits: the client behind it must not enter. It
 // shows in the scenario and in the matrix.
 func TestDeletionsTakenForMarksAreCaught(t *testing.T) {
@@ -57,11 +99,7 @@ func TestDeletionsTakenForMarksAreCaught(t *testing.T) {
 	for _, s := range append(cells, crash) {
 		t.Run(s.Name, func(t *testing.T) {
 			s.Variants = []string{"released-mark"}
-			var docs []*results.Document
-			bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) { docs = mustMeasure(t, e, s, recipes) })
-			if len(docs) != 1 || !docs[0].Broken() {
-				t.Errorf("%d documents, want one that is broken", len(docs))
-			}
+			bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) { mustBreak(t, e, s, recipes) })
 		})
 	}
 }
