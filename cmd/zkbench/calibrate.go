@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
@@ -80,11 +81,11 @@ func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags) error {
 	err := a.withSeries(cmd, name, f, func(ctx context.Context, s *campaign.Series) error {
 		pairs, err := s.Measure(ctx, f.rules.Rule.ScreenPairs, s.Load, f.rules.CheckPair)
 		if err != nil {
-			return err
+			return errors.Join(breach(pairs), err)
 		}
 		f.rules.Now = time.Now()
 		if entries, err = gate.Calibrate(gate.Pairs{Screen: pairs}, f.rules); err != nil {
-			return outcome.With(outcome.CodeInvalid, errors.Join(append(s.Unreadable, err)...))
+			return errors.Join(breach(pairs), outcome.With(outcome.CodeInvalid, errors.Join(append(s.Unreadable, err)...)))
 		}
 		return nil
 	})
@@ -101,6 +102,16 @@ func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags) error {
 	}
 	fmt.Fprintln(a.stdout, t)
 	return known.Keep(f.cache, entries)
+}
+
+// breach returns an error with its exit code if a promise was broken in one of the pairs.
+func breach(pairs []campaign.Pair) error {
+	for _, p := range pairs {
+		if slices.ContainsFunc(slices.Concat(p[:]...), (*results.Document).Broken) {
+			return errBroken()
+		}
+	}
+	return nil
 }
 
 type pairFlags struct {
