@@ -75,7 +75,8 @@ func MatrixFaults() []MatrixFault {
 		{"stop-holder", at(faults.Fault{Kind: faults.Stop, Whom: faults.Holder}), matrixLong, matrixHold, false},
 		{"stop-waiter", at(faults.Fault{Kind: faults.Stop, Whom: faults.Waiter}), matrixLong, matrixHold, false},
 		{"expire-holder", at(faults.Fault{Kind: faults.Expire, Whom: faults.Holder}), matrixShort, matrixHold, false},
-		{"expire-waiter", expireWaiters(), matrixShort, 10 * matrixHold, false},
+		// Repeated, because no other client sees the end of the last waiter. With longer holds, nearly all clients wait.
+		{"expire-waiter", []faults.Fault{{Kind: faults.Expire, Whom: faults.Waiter, Every: 800 * time.Millisecond}}, matrixShort, 10 * matrixHold, false},
 		{"expire-any", at(faults.Fault{Kind: faults.Expire, Whom: faults.Any}), matrixShort, matrixHold, false},
 		{"cut-all", at(faults.Fault{Kind: faults.Cut, Whom: faults.All}), matrixShort, matrixHold, false},
 		{"lose-requests", eachWrite(func(op string) faults.Fault { return faults.Fault{Before: op} }), matrixShort, matrixHold, false},
@@ -85,12 +86,6 @@ func MatrixFaults() []MatrixFault {
 		server("pause-leader", faults.Pause, faults.Leader),
 		server("cut-off-follower", faults.Partition, faults.Follower),
 	}
-}
-
-// expireWaiters returns a repeated end of a waiter's session, because one may be that of the last waiter, whose end no other client
-// sees. Its column has longer holds, so that nearly all clients wait.
-func expireWaiters() []faults.Fault {
-	return []faults.Fault{{Kind: faults.Expire, Whom: faults.Waiter, At: 600 * time.Millisecond, Every: 800 * time.Millisecond}}
 }
 
 // eachWrite returns, for each operation that writes, a repeated cut of the connection of a random client.

@@ -69,7 +69,7 @@ func TestBreachBeforeAStandstill(t *testing.T) {
 	}
 	prints(t, outcome.CodeBroken, "acquired the lock while", "gate", dir)
 	says(t, outcome.CodeBroken, "broke its promise", "baseline", "save", dir, "--dir", t.TempDir())
-	if err := breach([]campaign.Pair{{nil, must.Get(store.ReadAll([]string{dir}))(t)}}); exitCode(t.Context(), err) != outcome.CodeBroken {
+	if err := verdictOf([]campaign.Pair{{nil, must.Get(store.ReadAll([]string{dir}))(t)}}); exitCode(t.Context(), err) != outcome.CodeBroken {
 		t.Errorf("calibrate ends with %v", err)
 	}
 }

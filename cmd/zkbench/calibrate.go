@@ -80,14 +80,13 @@ func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags) error {
 	var entries []gate.Resolution
 	err := a.withSeries(cmd, name, f, func(ctx context.Context, s *campaign.Series) error {
 		pairs, err := s.Measure(ctx, f.rules.Rule.ScreenPairs, s.Load, f.rules.CheckPair)
-		if err != nil {
-			return errors.Join(breach(pairs), err)
+		if err == nil {
+			f.rules.Now = time.Now()
+			if entries, err = gate.Calibrate(gate.Pairs{Screen: pairs}, f.rules); err != nil {
+				err = outcome.With(outcome.CodeInvalid, errors.Join(append(s.Unreadable, err)...))
+			}
 		}
-		f.rules.Now = time.Now()
-		if entries, err = gate.Calibrate(gate.Pairs{Screen: pairs}, f.rules); err != nil {
-			return errors.Join(breach(pairs), outcome.With(outcome.CodeInvalid, errors.Join(append(s.Unreadable, err)...)))
-		}
-		return nil
+		return errors.Join(verdictOf(pairs), err)
 	})
 	if err != nil {
 		return err
@@ -104,14 +103,13 @@ func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags) error {
 	return known.Keep(f.cache, entries)
 }
 
-// breach returns an error with its exit code if a promise was broken in one of the pairs.
-func breach(pairs []campaign.Pair) error {
+// verdictOf is verdict for the documents of pairs.
+func verdictOf(pairs []campaign.Pair) error {
+	var docs []*results.Document
 	for _, p := range pairs {
-		if slices.ContainsFunc(slices.Concat(p[:]...), (*results.Document).Broken) {
-			return errBroken()
-		}
+		docs = slices.Concat(docs, p[0], p[1])
 	}
-	return nil
+	return verdict(docs)
 }
 
 type pairFlags struct {

@@ -175,7 +175,7 @@ func (a *app) finish(t *search.Trials, r capacity.Report, copied string) error {
 	a.printDoubts(t)
 	fmt.Fprintf(a.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", t.Folder, t.Folder)
 	if report.WriteBreaches(a.stdout, t.Documents) {
-		return errors.Join(err, errBroken())
+		return errors.Join(err, outcome.With(outcome.CodeBroken, errors.New("a recipe broke its promise")))
 	}
 	if len(r.Unknown()) > 0 {
 		err = errors.Join(err, outcome.With(outcome.CodeInvalid, errors.New("a capacity was not found")))

@@ -173,16 +173,12 @@ func (a *app) overviewOfSeveral(rows []summary.Row) error {
 func verdict(docs []*results.Document) error {
 	switch {
 	case slices.ContainsFunc(docs, (*results.Document).Broken):
-		return errBroken()
+		return outcome.With(outcome.CodeBroken, errors.New("a recipe broke its promise"))
 	case slices.ContainsFunc(docs, func(d *results.Document) bool { return len(d.Invalid) > 0 }):
 		return outcome.With(outcome.CodeInvalid, errors.New("the run is invalid: its numbers must not be used"))
 	default:
 		return nil
 	}
-}
-
-func errBroken() error {
-	return outcome.With(outcome.CodeBroken, errors.New("a recipe broke its promise"))
 }
 
 // checkClaims prints the result of each claim of the scenarios, and returns an error with the exit code that decides. Claims that the

@@ -2,7 +2,9 @@ package runner_test
 
 import (
 	"context"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -85,6 +87,32 @@ func mustBreak(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario, recipes 
 	if sound := list.Where(docs, func(d *results.Document) bool { return !d.Broken() }); len(docs) == 0 || len(sound) > 0 {
 		t.Errorf("%d documents, %d of them without a breach; the run ended with %v", len(docs), len(sound), err)
 	}
+}
+
+// silent is a connection on which a leader is not acknowledged.
+type silent struct{ session.Conn }
+
+func (s silent) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
+	if strings.HasSuffix(path, "/acknowledged") {
+		return path, nil
+	}
+	return s.Conn.Create(path, data, flags, acl)
+}
+
+// A leader that does not say that it knows breaks its promise in an election whose leaders lead for long enough. One that does, does
+// not, whatever fails.
+func TestMissingAcknowledgementIsCaught(t *testing.T) {
+	t.Parallel()
+	s := loaded(t, "election-failover")
+	s.Variants, s.Clients, s.Repeats, s.Expect, s.Overview = []string{"acknowledged"}, s.Clients[:1], 1, nil, ""
+	recipes := planted("election", "acknowledged", func(c session.Conn) session.Conn { return silent{c} })
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) { mustBreak(t, e, s, recipes) })
+	s.SessionTimeout, s.Faults = time.Second, schedule(t, "expire: holder, every: 70ms", "cut: any, every: 30ms", "stop: holder, at: 1s")
+	bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) {
+		for _, d := range mustMeasure(t, e, s, catalog.Recipes()) {
+			checkSound(t, d)
+		}
+	})
 }
 
 // The central mistake of a lock with marks shows when the session of a client ends that waits: the client behind it must not enter. It

@@ -273,6 +273,9 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		},
 		background: background.New(p.scenario.Background, p.znodes, alone), bystander: bystander,
 	}
+	if p.scenario.Hold >= 10*time.Millisecond && !faults.OfServers(p.scenario.Faults) { // otherwise a look could outlast a hold
+		m.config.Witness = p.session()
+	}
 	if m.faulty() {
 		m.patience = faultyPatience(p.scenario.EffectiveSessionTimeout())
 	}

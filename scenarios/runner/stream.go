@@ -160,13 +160,6 @@ func (s *stream) flush(so wire.Traffic) (at time.Duration) {
 	return at
 }
 
-// broken reports whether a breach of the promise has been found in what was handed on.
-func (s *stream) broken() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.recorder.Broken()
-}
-
 func (s *stream) observe(e variants.Event) { s.observer.Observe(e) }
 
 // takeEvents returns the events that the clients have recorded, as [variants.Log.Take] does.

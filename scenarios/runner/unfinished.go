@@ -46,11 +46,13 @@ func (m *measurement) apply(ctx context.Context) (observation, error) {
 // endByBreach ends a load that has failed, if its error shows a breach of the promise or follows one, so that its document is kept. The
 // error remains one, unless the scenario expects the breach that it shows.
 func (m *measurement) endByBreach(ctx context.Context, err error) {
-	o, _ := m.endWindow("ended by an error ("+err.Error()+") after", m.first.client)
+	var broken bool
+	m.stream.mark(func(time.Duration, wire.Counts) { broken = m.stream.recorder.Broken() })
 	text, expected := m.breachIn(ctx, err), m.scenario.ExpectsBreach(m.variant)
-	if text == "" && (expected || !m.stream.broken()) {
+	if text == "" && (expected || !broken) {
 		return
 	}
+	o, _ := m.endWindow("ended by an error ("+err.Error()+") after", m.first.client)
 	if m.breached = o; !expected {
 		m.failed = err
 	}
