@@ -71,12 +71,13 @@ func MatrixFaults() []MatrixFault {
 	server := func(name string, kind faults.Kind, whom string) MatrixFault {
 		return MatrixFault{name, at(faults.Fault{Kind: kind, Whom: whom, For: matrixTimeout / 2}), matrixLong, matrixHold, true}
 	}
+	// Repeated, because no other client sees the end of the last waiter. With longer holds, nearly all clients wait.
+	waiters := []faults.Fault{{Kind: faults.Expire, Whom: faults.Waiter, Every: 800 * time.Millisecond}}
 	return []MatrixFault{
 		{"stop-holder", at(faults.Fault{Kind: faults.Stop, Whom: faults.Holder}), matrixLong, matrixHold, false},
 		{"stop-waiter", at(faults.Fault{Kind: faults.Stop, Whom: faults.Waiter}), matrixLong, matrixHold, false},
 		{"expire-holder", at(faults.Fault{Kind: faults.Expire, Whom: faults.Holder}), matrixShort, matrixHold, false},
-		// Repeated, because no other client sees the end of the last waiter. With longer holds, nearly all clients wait.
-		{"expire-waiter", []faults.Fault{{Kind: faults.Expire, Whom: faults.Waiter, Every: 800 * time.Millisecond}}, matrixShort, 10 * matrixHold, false},
+		{"expire-waiter", waiters, matrixShort, 10 * matrixHold, false},
 		{"expire-any", at(faults.Fault{Kind: faults.Expire, Whom: faults.Any}), matrixShort, matrixHold, false},
 		{"cut-all", at(faults.Fault{Kind: faults.Cut, Whom: faults.All}), matrixShort, matrixHold, false},
 		{"lose-requests", eachWrite(func(op string) faults.Fault { return faults.Fault{Before: op} }), matrixShort, matrixHold, false},

@@ -89,6 +89,23 @@ func mustBreak(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario, recipes 
 	}
 }
 
+// deaf is a connection on which no watch fires.
+type deaf struct{ session.Conn }
+
+func (d deaf) GetW(path string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
+	data, stat, _, err := d.Conn.GetW(path)
+	return data, stat, make(chan zk.Event), err
+}
+
+// A lost wake-up breaks the promise in lockstep, too, and its document is kept.
+func TestLostWakeUpInLockstepIsKept(t *testing.T) {
+	t.Parallel()
+	s := lockstepOf(3)
+	s.Variants = []string{"released-mark"}
+	recipes := planted("lock", "released-mark", func(c session.Conn) session.Conn { return deaf{c} })
+	bubble(t, func(t *testing.T, e *embedded.Ensemble) { mustBreak(t, e, s, recipes) })
+}
+
 // silent is a connection on which a leader is not acknowledged.
 type silent struct{ session.Conn }
 
