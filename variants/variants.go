@@ -318,6 +318,10 @@ type Env struct {
 	// reports the loss of the driver's session.
 	Driven Caller
 
+	// Witness is a session of the run, whose requests are not counted, to look at what other clients can see. It is nil where
+	// that could delay the participant.
+	Witness *session.Session
+
 	Root   string                            // an existing znode, persistent, empty, and shared by the run's participants alone
 	Record func(kind EventKind, value int64) // appends to the history, with the time; cheap
 	// RecordUnless records otherwise in place of kind if the channel is closed; see [Log.RecordUnless].
