@@ -138,6 +138,23 @@ func TestEachMissingMetricIsNoticed(t *testing.T) {
 	}
 }
 
+// A window of a few milliseconds may have no read by a bystander; a longer one that has none lacks a metric.
+func TestBystandersOfAShortWindow(t *testing.T) {
+	for _, tt := range []struct {
+		rate, code int
+	}{{100, 0}, {1000, 5}} { // the window has 50 ms
+		one, two := syntheticLockstep(1), syntheticLockstep(1)
+		two.Repeat = 2
+		for _, d := range []*results.Document{one, two} {
+			d.Scenario.Repeats, d.Scenario.BystanderRate = 2, tt.rate
+		}
+		one.Metrics["bystander-p50-ns"], one.Metrics["bystander-service-max-ns"] = results.Metric{Value: 1e6}, results.Metric{Value: 1e6}
+		if r := Evaluate(Evidence{Documents: []*results.Document{one, two}}, Rules{}); r.Code != tt.code {
+			t.Errorf("%d reads per second: exit code %d, want %d: %+v", tt.rate, r.Code, tt.code, r.Checks[0])
+		}
+	}
+}
+
 // A floor that could not be measured in one repeat does not invalidate that repeat; a claim about it is then inconclusive.
 func TestAMissingFloorIsNoFault(t *testing.T) {
 	one, two := syntheticClosed(1), syntheticClosed(1)
