@@ -54,8 +54,40 @@ func builtIn(docs []*results.Document) []Check {
 		} {
 			checks = append(checks, rule.check(group))
 		}
+		checks = append(checks, byFormula(group)...)
 	}
 	return checks
+}
+
+// byFormula returns a check for each count that deviates from its formula in a repeat, or one that passes.
+func byFormula(group []*results.Document) []Check {
+	var checks []Check
+	passes := about(group[0], BuiltIn, "counts by formula")
+	for _, d := range group {
+		for _, v := range doubts.Deviations(d) {
+			if slices.ContainsFunc(checks, func(c Check) bool { return c.Metric == v.Metric }) {
+				continue
+			}
+			c := passes
+			c.Metric, c.Value, c.Limit = v.Metric, number(v.Got), number(v.Want)
+			c.deviate(group, d.Repeat, v.Exact, "the formula "+v.Formula)
+			checks = append(checks, c)
+		}
+	}
+	if len(checks) == 0 {
+		return []Check{passes}
+	}
+	return checks
+}
+
+// deviate makes a check of a count fail: a regression in either direction, or inconclusive if the count is not certain.
+func (c *Check) deviate(group []*results.Document, repeat int, exact bool, from string) {
+	c.Outcome, c.Why = outcome.Regression, fmt.Sprintf("repeat %d: it is %.6g, against %.6g by %s", repeat, *c.Value, *c.Limit, from)
+	if why := doubts.Disturbed(group, c.Metric, exact); why != "" {
+		c.Outcome, c.Why = outcome.Inconclusive, c.Why+"; "+why
+	} else if *c.Value < *c.Limit {
+		c.Why += ": fewer; update formula and baseline if this is meant"
+	}
 }
 
 // otherSchema is for callers that make documents themselves: a file with another schema cannot be read.
