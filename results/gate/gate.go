@@ -55,7 +55,6 @@ type Check struct {
 	Screen   paired.Block    `json:"screen,omitzero"` // of pairs
 	Confirm  paired.Block    `json:"confirmation,omitzero"`
 
-	better bool // better than the baseline, which can be saved
 	narrow bool // a capacity so near its limit that another search may decide otherwise
 }
 

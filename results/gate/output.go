@@ -38,9 +38,7 @@ func (c Check) title() string {
 	return strings.TrimSpace(c.subject() + " " + what)
 }
 
-func (r Report) shown() []Check {
-	return list.Where(r.Checks, func(c Check) bool { return c.failed() || c.better })
-}
+func (r Report) shown() []Check { return list.Where(r.Checks, Check.failed) }
 
 // WriteTable prints the verdict in at most width columns and on about one screen: the checks that fail with their reasons,
 // the others as numbers.
@@ -69,12 +67,7 @@ func (r Report) WriteTable(w io.Writer, width int) error {
 	return err
 }
 
-func (c Check) label() string {
-	if c.better {
-		return "improved"
-	}
-	return strings.ToUpper(string(c.Outcome))
-}
+func (c Check) label() string { return strings.ToUpper(string(c.Outcome)) }
 
 // Summary returns the verdict in one line, with the number of checks of each source that passed.
 func (r Report) Summary() string {
