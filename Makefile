@@ -22,7 +22,7 @@ GO_FLAGS := -trimpath
 # Only the race detector needs C. Without it, the same is compiled on a machine with a C compiler and on one without.
 export CGO_ENABLED := 0
 
-.PHONY: help build image bench test unit faults simulate live soak fresh fuzz lint check gate gallery overview
+.PHONY: help build image bench test unit faults planted simulate live soak fresh fuzz lint check gate gallery overview
 
 ## help: list the targets
 help:
@@ -42,8 +42,8 @@ bench:
 	@$(ZKBENCH) run lock-contention $(BENCH_FLAGS)
 	@$(ZKBENCH) plot
 
-## test: unit tests with the race detector, faults on the embedded server, simulations, then the live tests against real servers
-test: unit faults simulate live
+## test: unit tests with the race detector, faults on the embedded server, planted mistakes, simulations, then the live tests against real servers
+test: unit faults planted simulate live
 
 ## unit: tests that need neither Docker nor Java
 unit:
@@ -54,6 +54,10 @@ unit:
 # These are all tests of the packages of which `make unit` runs a sample: they take minutes with the race detector.
 faults:
 	env -u ZKBENCH_LIVE -u ZKBENCH_REQUIRE_LIVE go test $(GO_FLAGS) ./scenarios/runner ./variants/conformance -count=1 -timeout 30m -parallel 24 -run '$(FAULT_TESTS)'
+
+## planted: mistakes planted in zkbench, each of which `zkbench run` or `zkbench gate` must catch
+planted:
+	ZKBENCH_PLANTED_ALL=1 go test $(GO_FLAGS) -count=1 ./results/planted
 
 ## simulate: every variant under random faults in virtual time, from a seed that differs each time, for SIMULATE (1m)
 SIMULATE := 1m

@@ -12,6 +12,17 @@ type Oracle struct {
 	// BackgroundWrites is the number of writes of the background, which the servers' transactions contain, too.
 	BackgroundWrites int64 `json:"background_writes,omitempty"`
 
+	// AllRequests and AllNotifications are the clients' counts of everything that [Series] contains.
+	AllRequests      int64 `json:"all_requests"`
+	AllNotifications int64 `json:"all_notifications"`
+
+	// ServerPackets is the number of packets that the servers received from sessions: requests and housekeeping of clients,
+	// bystanders, background and zkbench itself. Those sessions had sent between LeastPackets and MostPackets, because some were on
+	// their way during the snapshots. All three are zero if they were not compared.
+	ServerPackets int64 `json:"server_packets,omitempty"`
+	LeastPackets  int64 `json:"least_packets,omitempty"`
+	MostPackets   int64 `json:"most_packets,omitempty"`
+
 	// Further events that the servers' counts contain, or lack, if connections and sessions ended.
 	LostNotifications   int64 `json:"lost_notifications,omitempty"`   // sent, and lost with a connection
 	ResentNotifications int64 `json:"resent_notifications,omitempty"` // received, and not in the servers' counters
@@ -23,7 +34,9 @@ type Oracle struct {
 }
 
 // Agrees reports whether both sides counted the same, as far as is known.
-func (o Oracle) Agrees() bool { return o.NotificationsAgree() && o.TransactionsAgree() }
+func (o Oracle) Agrees() bool {
+	return o.NotificationsAgree() && o.TransactionsAgree() && o.PacketsAgree()
+}
 
 // Sent returns how many notifications the clients know to have been sent by the servers.
 func (o Oracle) Sent() int64 {
@@ -44,6 +57,11 @@ func (o Oracle) NotificationsAgree() bool {
 func (o Oracle) TransactionsAgree() bool {
 	fewer := o.Made() - o.ServerTransactions
 	return 0 <= fewer && fewer <= o.UnknownTransactions
+}
+
+// PacketsAgree reports whether the servers received the packets that zkbench's sessions sent, or that was not compared.
+func (o Oracle) PacketsAgree() bool {
+	return o.LeastPackets <= o.ServerPackets && o.ServerPackets <= o.MostPackets
 }
 
 // Doubtful reports whether the comparison is not exact.

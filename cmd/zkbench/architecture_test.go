@@ -70,6 +70,7 @@ results/screen:
 results/strict:
 results/golden:
 results/must:
+results/planted:
 results/paired:           table
 results:                  list
 results/grouping:         results list

@@ -29,11 +29,13 @@ func (c *connection) command(word string) (answer string, ok bool) {
 	}
 	refused := []string{"crst", "dirs", "dump", "envi", "gtmk", "hash", "isro", "srst", "stat", "stmk", "wchc", "wchp"}
 	execute, known := commands[word]
-	switch {
-	case !known && slices.Contains(refused, word):
-		return word + " is not executed because it is not in the whitelist.\n", true
-	case !known:
+	if !known && !slices.Contains(refused, word) {
 		return "", false
+	}
+	s.received++ // ZooKeeper counts these commands as packets
+	switch {
+	case !known:
+		return word + " is not executed because it is not in the whitelist.\n", true
 	case !s.follows && word != "ruok" && word != "conf":
 		return "This ZooKeeper instance is not currently serving requests\n", true
 	}

@@ -188,6 +188,7 @@ func (c *Conn) expect(r outstandingRequest) {
 func (l *Ledger) sessionRequest(opensOrCloses bool, op Opcode, length int) {
 	if !l.further || !opensOrCloses {
 		l.counts.Housekeeping++
+		l.counts.HousekeepingSent++
 		return
 	}
 	l.counts.Requests[op]++
@@ -240,11 +241,13 @@ func (c *Conn) reply(body []byte, length int) {
 		c.notification(body, length)
 		return
 	case xid < 0:
+		l.counts.Answers++
 		l.counts.Housekeeping++
 		if xid == xidSetWatches {
 			c.resetDone()
 		}
 	default:
+		l.counts.Answers++
 		c.answer(xid, zxid, body, length)
 	}
 	if !c.ending.ended {
@@ -257,6 +260,7 @@ func (c *Conn) reply(body []byte, length int) {
 
 func (c *Conn) greeting(body []byte, length int) {
 	c.greetedIn = true
+	c.ledger.counts.Answers++
 	c.sessionReply(c.opens, length)
 	const fixed = 16 // the version, the timeout and the id
 	if len(body) < fixed {

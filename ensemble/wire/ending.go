@@ -138,6 +138,7 @@ func (c *Conn) removals() []byte {
 		out = appendRemoval(out, k)
 		c.expect(outstandingRequest{xid: removalXid, op: OpRemoveWatches, housekeeping: true, removes: k})
 		c.ledger.counts.Housekeeping++
+		c.ledger.counts.HousekeepingSent++
 	}
 	return out
 }

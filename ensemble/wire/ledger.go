@@ -20,6 +20,9 @@ type Counts struct {
 	BytesIn       int64                     // of replies and notifications, with their length prefixes
 	Housekeeping  int64                     // frames in both directions that no recipe causes
 
+	HousekeepingSent int64 // the part of Housekeeping that was sent
+	Answers          int64 // to requests and housekeeping, including those that arrived after the end of a connection
+
 	// Of connections that ended. None of these is in the counts above, except ResentNotifications.
 	LostReplies          int64 // that arrived after the end
 	LostNotifications    int64 // that arrived after the end; the servers' counters include them
@@ -55,7 +58,7 @@ func (c *Counts) accumulate(o Counts, sign int64) {
 
 func (c *Counts) scalars() []*int64 {
 	return []*int64{
-		&c.BytesOut, &c.BytesIn, &c.Housekeeping,
+		&c.BytesOut, &c.BytesIn, &c.Housekeeping, &c.HousekeepingSent, &c.Answers,
 		&c.LostReplies, &c.LostNotifications, &c.ResentNotifications, &c.UnknownTransactions, &c.UnknownNotifications,
 		&c.SessionsOpened, &c.SessionsClosed,
 	}
@@ -92,6 +95,9 @@ func (c *Counts) CountNotification(t EventType) {
 		c.Notifications[0]++
 	}
 }
+
+// Sent returns the number of frames that were sent, with housekeeping.
+func (c *Counts) Sent() int64 { return c.TotalRequests() + c.HousekeepingSent }
 
 // TotalNotifications returns the number of notifications of any type.
 func (c *Counts) TotalNotifications() int64 { return sum(c.Notifications[:]) }

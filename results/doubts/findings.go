@@ -42,6 +42,9 @@ func Invalid(d *results.Document) []string {
 	}
 	r.add(o.Checked && !o.TransactionsAgree(),
 		"%s sent %d writes, servers made %d transactions: %+d", writers, o.Made(), o.ServerTransactions, o.Made()-o.ServerTransactions)
+	r.add(o.Checked && !o.PacketsAgree(),
+		"zkbench's sessions sent %d to %d packets, servers received %d: a session is not counted, or another program uses these servers",
+		o.LeastPackets, o.MostPackets, o.ServerPackets)
 	late, tooLate := lateness(d)
 	r.add(tooLate, "%s", late)
 	r.add(h.UnmatchedReplies > 0, "the wire decoder could not match %d replies with requests", h.UnmatchedReplies)

@@ -104,12 +104,13 @@ func syntheticClosed(ms float64) *results.Document {
 // syntheticDocument returns a valid document without a measurement. Its clients work one operation after another, each of
 // which took the same time, and each notification has a transaction of its own.
 func syntheticDocument(mode results.Mode, operations int, took time.Duration, notifications int) *results.Document {
+	sent := int64(notifications)
 	d := &results.Document{
 		Schema: results.Schema, Run: "self-test", Started: time.Unix(0, 0).UTC(), Recipe: synthetic, Variant: synthetic, Kind: "optimized",
 		Clients: syntheticClients, Repeat: 1, Batch: 1, Phases: []string{"wait"}, Operation: "wait", UntimedPhases: []string{"wait"},
 		Scenario:    results.Scenario{Name: "self-test", Mode: mode, Size: 1, Clients: []int{syntheticClients}, Repeats: 1},
 		Environment: results.Environment{Engine: "container", Servers: []string{"127.0.0.1:2181"}, SessionTimeout: time.Second},
-		Oracle:      results.Oracle{Checked: true, ClientNotifications: int64(notifications), ServerNotifications: int64(notifications)},
+		Oracle:      results.Oracle{Checked: true, ClientNotifications: sent, ServerNotifications: sent, AllNotifications: sent},
 		Expected: results.Expected{Costs: map[string]results.Cost{
 			metric.NotificationsPerOp: {Formula: synthetic, Value: float64(notifications) / float64(operations)},
 		}},

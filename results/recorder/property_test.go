@@ -194,10 +194,12 @@ func (l *load) document() *results.Document {
 		Phases:      []string{"acquire", "hold", "release", "await"}, Operation: l.Config.Operation, Batch: 1, Waiting: l.Config.Waiting,
 		Oracle: results.Oracle{Why: "no server", ClientNotifications: int64(len(l.Notifications))}, Counts: l.counts(),
 	}
+	times := slices.Sorted(maps.Keys(l.Traffic))
+	d.Oracle.AllRequests = l.Traffic[times[len(times)-1]].Requests - l.Traffic[times[0]].Requests
+	d.Oracle.AllNotifications = d.Oracle.ClientNotifications
+	d.Scenario.Duration = lengthOf(l.Window)
 	if l.Config.WindowLength > 0 {
 		d.Scenario.Duration = min(l.Config.WindowLength, lengthOf(l.Window))
-	} else {
-		d.Scenario.Operations = 100
 	}
 	if l.Config.Faulty {
 		d.Scenario.Faults = []results.FaultLoad{{Kind: "expire", Whom: "any"}}

@@ -143,8 +143,12 @@ func writeOracle(w io.Writer, docs []*results.Document) {
 	if len(checked) > 0 {
 		notifications := list.Sum(list.Map(checked, func(d *results.Document) int64 { return d.Oracle.ServerNotifications }))
 		writes := list.Sum(list.Map(checked, func(d *results.Document) int64 { return d.Oracle.ServerTransactions }))
-		fmt.Fprintf(w, "the servers' own counters confirm %d of %d measurements (%d notifications, %d writes)\n",
-			len(checked), len(docs), notifications, writes)
+		all := ""
+		if n := list.Sum(list.Map(checked, func(d *results.Document) int64 { return d.Oracle.ServerPackets })); n > 0 {
+			all = fmt.Sprintf(", %d packets of all sessions", n)
+		}
+		fmt.Fprintf(w, "the servers' own counters confirm %d of %d measurements (%d notifications, %d writes%s)\n",
+			len(checked), len(docs), notifications, writes, all)
 	}
 }
 

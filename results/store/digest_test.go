@@ -90,10 +90,21 @@ func TestDecodeAddsMetrics(t *testing.T) {
 
 // Reasons that are missing in a document are added when it is read, so that no reader has to look for them.
 func TestDecodeFindsVoidNumbers(t *testing.T) {
-	d := recordertest.Whole()
-	d.Health.Reconnects = 2
-	if read := must.Get(store.Decode(must.Get(store.Seal(d))(t)))(t); len(read.Invalid) != 1 || read.Sound() {
-		t.Errorf("%v", read)
+	for _, change := range []func(d *results.Document){
+		func(d *results.Document) { d.Health.Reconnects = 2 },
+		func(d *results.Document) { d.Oracle.AllNotifications = 20 }, // the recorder has only half of them
+		func(d *results.Document) {
+			d.Oracle.ServerPackets, d.Oracle.LeastPackets, d.Oracle.MostPackets = 99, 100, 101
+		},
+		func(d *results.Document) {
+			d.Oracle.ServerPackets, d.Oracle.LeastPackets, d.Oracle.MostPackets = 102, 100, 101
+		},
+	} {
+		d := recordertest.Whole()
+		change(d)
+		if read := must.Get(store.Decode(must.Get(store.Seal(d))(t)))(t); len(read.Invalid) != 1 || read.Sound() {
+			t.Errorf("%v", read.Invalid)
+		}
 	}
 }
 

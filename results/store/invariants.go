@@ -3,7 +3,9 @@ package store
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strings"
+	"time"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
@@ -107,6 +109,9 @@ func checkOracle(d *results.Document, p *problems) {
 	if d.CountsWhole() {
 		p.equal("counts.writes", c.Writes, "oracle.client_writes", o.ClientWrites)
 	}
+	if d.Lockstep() && d.CountsWhole() { // any other load ends with a reply, and a notification may follow
+		p.equal("counts.notifications", c.Notified(), "oracle.client_notifications", o.ClientNotifications)
+	}
 }
 
 func checkTimeline(d *results.Document, p *problems) {
@@ -122,22 +127,69 @@ func checkTimeline(d *results.Document, p *problems) {
 	compare("timeline.bystander", int64(len(t.Bystander)), "histograms.bystander", d.Histograms[results.BystanderPhase].All())
 }
 
-// checkSeries checks that the series has the events of the window, and possibly more.
+// checkSeries compares the series with the counts of the sessions, the window's counts, and the histograms of window and warm-up. Only
+// events after the window are in the series and in no histogram; a load of whole operations has none.
 func checkSeries(d *results.Document, p *problems) {
-	s := d.Series
+	s, w, end := d.Series, d.Window, d.Window.End
 	if s == nil {
 		p.unless(d.Repeat == 0, "series is missing")
 		return
 	}
-	p.atMost("window.operations", d.Window.Operations, "series.operations", list.Sum(s.Operations))
-	p.atMost("counts.notifications", d.Counts.Notified(), "series.notifications", list.Sum(s.Notifications))
-	p.atMost("the largest of herd.sizes", int64(d.Herd.Max()), "series.largest_herd", int64(list.Largest(s.LargestHerd)))
-	if len(d.Phases) > 0 {
-		p.atMost("histograms."+d.Phases[0], d.Histograms[d.Phases[0]].All(), "series.samples", list.Sum(s.Samples))
+	if d.Scenario.Mode != results.ObservedMode {
+		p.equal("series.requests", list.Sum(s.Requests), "oracle.all_requests", d.Oracle.AllRequests)
+		p.equal("series.notifications", list.Sum(s.Notifications), "oracle.all_notifications", d.Oracle.AllNotifications)
 	}
+	if d.CountsWhole() {
+		end = math.MaxInt64
+	}
+	phase := d.Operation
+	if len(d.Phases) > 0 {
+		phase = d.Phases[0]
+	}
+	operations, _, _ := untilEnd(d, d.Operation)
+	samples, took, precision := untilEnd(d, phase)
+	p.between("window.operations", w.Operations, bins(s, s.Operations, w.Start, w.End))
+	p.between("counts.requests", d.Counts.TotalRequests(), bins(s, s.Requests, w.Start, w.End))
+	p.between("counts.notifications", d.Counts.Notified(), bins(s, s.Notifications, w.Start, w.End))
+	p.between("histograms."+d.Operation, operations, bins(s, s.Operations, math.MinInt64, end))
+	p.between("histograms."+phase, samples, bins(s, s.Samples, math.MinInt64, end))
+	sums := bins(s, list.Map(s.Time, time.Duration.Nanoseconds), math.MinInt64, end)
+	p.between("the sum of histograms."+phase, took, bounds{sums.least - precision, sums.most + precision})
+	p.atMost("the largest of herd.sizes", int64(d.Herd.Max()), "series.largest_herd", int64(list.Largest(s.LargestHerd)))
 	if d.Open != nil {
 		p.atMost("open.backlog_max", d.Open.BacklogMax, "series.backlog", list.Largest(s.Backlog))
 	}
+}
+
+type bounds struct{ least, most int64 }
+
+func (p *problems) between(path string, count int64, b bounds) {
+	p.unless(b.least <= count && count <= b.most, "%s has %d, and the series %d to %d", path, count, b.least, b.most)
+}
+
+// bins returns the sum of the bins inside of a stretch as the least, and of those that overlap it as the most.
+func bins(s *results.Series, in []int64, start, end time.Duration) (b bounds) {
+	for i, n := range in {
+		from := s.Start + time.Duration(i)*s.Bin
+		if from <= end && from+s.Bin > start {
+			b.most += n
+		}
+		if from > start && from+s.Bin < end {
+			b.least += n
+		}
+	}
+	return b
+}
+
+// untilEnd returns how many times a phase has up to the window's end, and their sum with its precision. Nothing is known of a time over
+// an hour.
+func untilEnd(d *results.Document, phase string) (samples, sum, precision int64) {
+	for _, h := range []results.Histogram{d.Histograms[phase], d.Histograms[results.WarmUpPrefix+phase]} {
+		samples += h.All()
+		sum += int64(h.Decode().Mean() * float64(h.Samples))
+		precision += h.Dropped * int64(1000*time.Hour)
+	}
+	return samples, sum, precision + samples*int64(time.Microsecond) + sum/1000
 }
 
 // checkFaults compares the listed faults with the distribution of recoveries, which covers all faults.

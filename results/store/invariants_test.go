@@ -39,8 +39,14 @@ func TestInvariants(t *testing.T) {
 		"timeline.notifications has 9":                      func(d *results.Document) { d.Timeline.Notifications = d.Timeline.Notifications[1:] },
 		"timeline.bystander has 9":                          func(d *results.Document) { d.Timeline.Bystander = d.Timeline.Bystander[1:] },
 		"series is missing":                                 func(d *results.Document) { d.Series = nil },
-		"series.operations only 0":                          func(d *results.Document) { d.Series.Operations = nil },
-		"series.notifications only 0":                       func(d *results.Document) { d.Series.Notifications = nil },
+		"window.operations has 10, and the series 0 to 0":   func(d *results.Document) { d.Series.Operations = nil },
+		"histograms.release has 10, and the series 11":      func(d *results.Document) { d.Series.Operations[0]++ },
+		"series.notifications has 0, and oracle.all_n":      func(d *results.Document) { d.Series.Notifications = nil },
+		"notifications has 10, and oracle.client_n":         func(d *results.Document) { d.Oracle.ClientNotifications = 11 },
+		"series.requests has 14, and oracle.all_requests 1": func(d *results.Document) { d.Oracle.AllRequests = 15 },
+		"counts.requests has 15, and the series 0 to 14":    func(d *results.Document) { d.Counts.Requests["exists"]++ },
+		"histograms.acquire has 0, and the series 1 to 1":   func(d *results.Document) { d.Series.Samples[0]++ },
+		"sum of histograms.acquire has 0, and the series":   func(d *results.Document) { d.Series.Time[0] += ms },
 		"series.largest_herd only 0":                        func(d *results.Document) { d.Series.LargestHerd = nil },
 		"failure is missing": func(d *results.Document) {
 			d.Scenario.Faults = []results.FaultLoad{{Kind: "kill", Whom: "leader", At: time.Second, For: 2 * time.Second}}

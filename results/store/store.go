@@ -23,6 +23,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 )
 
@@ -135,7 +136,8 @@ func Read(path string) (*results.Document, error) {
 }
 
 // Decode returns the document in a text; see [DecodeSealed]. It computes the metrics again, adds missing ones, and returns an
-// error if one differs, because the zkbench that wrote the document computed it in another way.
+// error if one differs, because the zkbench that wrote the document computed it in another way. A document that contradicts itself is
+// invalid.
 func Decode(text []byte) (*results.Document, error) {
 	if IsCapacity(text) {
 		return nil, errors.New("is a report of `zkbench capacity` and not the result of a measurement: " +
@@ -149,6 +151,9 @@ func Decode(text []byte) (*results.Document, error) {
 		return nil, err
 	}
 	d.Invalid = doubts.Void(&d)
+	if err := CheckInvariants(&d); err != nil {
+		d.Invalid = list.AppendNew(d.Invalid, "it contradicts itself: "+err.Error())
+	}
 	return &d, nil
 }
 

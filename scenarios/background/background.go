@@ -337,9 +337,11 @@ func (b *Load) Leave() {
 }
 
 // Counts returns the sum of the counts of all sessions.
-func (b *Load) Counts() wire.Counts {
+func (b *Load) Counts() wire.Counts { return countsOf(b.each) }
+
+func countsOf(each []session) wire.Counts {
 	var total wire.Counts
-	for _, s := range b.each {
+	for _, s := range each {
 		total.Add(s.ledger.Counts())
 	}
 	return total

@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios/pool"
 )
@@ -17,6 +19,8 @@ type Bystanders struct {
 	Epoch time.Time
 	Path  string // the znode that they read
 	Rate  int    // per second and server
+
+	Paused atomic.Bool // reads that are due are left out
 
 	each []session
 	stop context.CancelFunc
@@ -50,6 +54,9 @@ func (b *Bystanders) read(ctx context.Context, one session, plan schedule) {
 		if pool.Sleep(ctx, due-time.Since(b.Epoch)) != nil {
 			return
 		}
+		if b.Paused.Load() {
+			continue
+		}
 		b.wait.Go(func() {
 			sent := time.Since(b.Epoch)
 			_, _, err := one.conn.Get(b.Path)
@@ -73,6 +80,9 @@ func (b *Bystanders) record(server int, due, sent time.Duration, err error) {
 	b.reads = append(b.reads, results.BystanderRead{At: due, Service: back - sent, Response: back - due, Server: server})
 	b.late.Add(sent - due)
 }
+
+// Counts returns the sum of the counts of all sessions.
+func (b *Bystanders) Counts() wire.Counts { return countsOf(b.each) }
 
 // Take returns the reads that have completed since the last call, and forgets them.
 func (b *Bystanders) Take() []results.BystanderRead {

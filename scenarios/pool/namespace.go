@@ -72,6 +72,9 @@ func (r *Root) CloseSession() {
 	r.Conn.Close()
 }
 
+// Counts returns the counts of the session that owns the root.
+func (r *Root) Counts() wire.Counts { return r.link.Ledger().Counts() }
+
 // ErrOwnerLost is the cause of the end of a run whose root no longer has an owner.
 var ErrOwnerLost = errors.New("the session that owns the run's znodes was lost")
 

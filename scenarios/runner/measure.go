@@ -248,6 +248,10 @@ func (m *measurement) oracle(o observation) results.Oracle {
 		out.Checked, out.Why = false, "servers failed: which of the requests under way took effect cannot be known"
 		out.ServerNotifications, out.ServerTransactions = 0, 0
 	}
+	if h := o.health; out.Checked && !m.faulty() && !m.scenario.Heap && h.Reconnects+h.SessionsLost == 0 {
+		out.ServerPackets = o.end.packets - o.begin.packets - o.end.commands
+		out.LeastPackets, out.MostPackets = o.end.answered-o.begin.sent, o.end.sent-o.begin.answered
+	}
 	return out
 }
 
@@ -255,6 +259,8 @@ func (m *measurement) oracle(o observation) results.Oracle {
 func (m *measurement) describe(d *results.Document, o observation) {
 	d.Environment.SessionTimeout = m.granted
 	d.Counts, d.Heap, d.Health, d.Oracle = scenarios.CountsOf(o.counts), o.heap, o.health, m.oracle(o)
+	d.Oracle.AllRequests = m.stream.finished.TotalRequests() - m.stream.started.TotalRequests()
+	d.Oracle.AllNotifications = m.stream.finished.TotalNotifications()
 	d.Servers = reportServers(o.begin.servers, o.end.servers)
 	d.Expected.Costs = m.costs()
 }

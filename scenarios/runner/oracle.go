@@ -21,6 +21,11 @@ type snapshot struct {
 	sessions      int64 // the number of sessions that exist at that transaction
 	leader        int   // zero if no server reports to be the leader
 	err           error // why a server's counters are missing
+
+	packets  int64 // received by all servers since their start
+	commands int64 // packets that were four-letter words, from the last ones of the previous snapshot on
+	answered int64 // packets of zkbench's sessions that the servers had received before they were read
+	sent     int64 // packets that zkbench's sessions had sent after that
 }
 
 // firstSnapshot takes the snapshot before the load, and then starts the background. It is an error if a server's counters are
@@ -54,13 +59,19 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	if m.faulty() {
 		fence = m.pool.FenceLiving
 	}
+	paused := &m.stream.bystanders.Paused // so that all packets can be counted; no snapshot is in the window
+	paused.Store(true)
+	defer paused.Store(false)
 	if err := fence(ctx); err != nil {
 		return r, err
 	}
 	r.client, r.background = m.pool.Counts(), m.background.Counts()
 	for zxid := int64(-1); r.zxid != zxid && r.err == nil; { // a session may expire while the servers are read
 		zxid = r.zxid
-		r = snapshot{client: r.client, background: r.background, servers: readServers(ctx, m.Ensemble)}
+		r = snapshot{client: r.client, background: r.background, commands: r.commands, answered: m.allCounts().Answers}
+		r.servers = readServers(ctx, m.Ensemble)
+		sent := m.allCounts()
+		r.sent = sent.Sent()
 		for _, s := range r.servers {
 			r.add(s)
 		}
@@ -68,11 +79,25 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	return r, ctx.Err()
 }
 
+// allCounts returns the counts of all sessions that zkbench has on the servers during a load.
+func (m *measurement) allCounts() wire.Counts {
+	all := m.pool.Counts()
+	for _, c := range []wire.Counts{m.background.Counts(), m.stream.bystanders.Counts(), m.root.Counts()} {
+		all.Add(c)
+	}
+	if m.floor != nil && m.floor.sessions != nil {
+		all.Add(m.floor.sessions.Counts())
+	}
+	return all
+}
+
 // add includes a server's counters. The leader may not have applied the last transaction yet: a follower can apply and answer a
 // write before the leader does.
 func (r *snapshot) add(s serverReading) {
 	r.err = errors.Join(r.err, s.err)
 	r.notifications += s.notifications
+	r.packets += s.counters["zk_packets_received"]
+	r.commands += s.commands
 	if s.status.Zxid >= r.zxid {
 		r.zxid, r.sessions = s.status.Zxid, s.counters["zk_global_sessions"]
 	}

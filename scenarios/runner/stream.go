@@ -50,6 +50,8 @@ type stream struct {
 	window   windowState
 	opened   wire.Counts // of the clients when the window began
 	closed   wire.Counts // of the clients when the window ended
+	started  wire.Counts // of the clients when the stream was started
+	finished wire.Counts // of the clients when everything had been handed on
 }
 
 // note is something that the recorder is to learn.
@@ -116,6 +118,8 @@ func (s *stream) KeepBack() (release func()) {
 }
 
 func (s *stream) start() {
+	s.started = s.pool.Counts()
+	s.take(s.started.Traffic())
 	s.stop = pool.Every(drainInterval, func() bool { s.drain(); return true })
 }
 
@@ -125,7 +129,10 @@ func (s *stream) finish(complete bool) {
 	s.stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.take(s.pool.Traffic())
+	for now := s.pool.Counts(); now != s.finished; now = s.pool.Counts() { // until nothing has arrived while it was taken
+		s.finished = now
+		s.take(now.Traffic())
+	}
 	s.ordering.Flush(math.MaxInt64, s.takeEvents, s.observe)
 	if complete {
 		s.observer.Complete()

@@ -3,6 +3,7 @@ package recordertest
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -106,16 +107,19 @@ func (m Measurement) fail(r *recorder.Recorder, add func(at time.Duration, rank 
 }
 
 // Complete records the measurement into a document that already describes it. The document has the facts of the measurement,
-// such as its counts and servers, and also the recorder's phases, version and number of clients. The traffic of a faulty
-// measurement without Traffic is spread evenly.
+// such as its counts and servers, and also the recorder's phases, version and number of clients. The traffic of a measurement
+// without Traffic is spread evenly. The oracle gets what the sessions counted while the series lasts.
 func (m Measurement) Complete(d *results.Document) {
 	m.Config.Operation, m.Config.Waiting, m.Config.Version, m.Config.Clients = d.Operation, d.Waiting, d.Environment.ZooKeeper, d.Clients
 	if len(d.Phases) > 0 {
 		m.Config.Phase = d.Phases[0]
 	}
-	if m.Config.Faulty && m.Traffic == nil {
+	if m.Traffic == nil {
 		total := recorder.Traffic{Requests: d.Counts.TotalRequests(), BytesIn: d.Counts.BytesIn}
 		m.Traffic = map[time.Duration]recorder.Traffic{m.Window.Start: {}, m.Window.End: total}
 	}
+	times := slices.Sorted(maps.Keys(m.Traffic))
+	d.Oracle.AllRequests = m.Traffic[times[len(times)-1]].Requests - m.Traffic[times[0]].Requests
+	d.Oracle.AllNotifications = int64(len(m.Notifications))
 	m.Replay().Close(d, recorder.Unserved{})
 }
