@@ -236,7 +236,7 @@ func (r BaselineRow) problem() string {
 	return ""
 }
 
-func checkBaselines(docs []*results.Document, baselines map[string]Baseline) (checks []Check, notes []string) {
+func checkBaselines(docs []*results.Document, baselines map[string]Baseline, verbose bool) (checks []Check, notes []string) {
 	measured := map[string]bool{}
 	for _, docs := range byScenario(docs) {
 		name := docs[0].Scenario.Name
@@ -252,7 +252,7 @@ func checkBaselines(docs []*results.Document, baselines map[string]Baseline) (ch
 	absent := list.Where(sortedKeys(baselines), func(name string) bool { // closed loads take long, and are not run on every change
 		return !measured[name] && baselines[name].Load.Mode == results.LockstepMode
 	})
-	if len(absent) > 0 {
+	if len(absent) > 0 && verbose {
 		notes = append(notes, fmt.Sprintf("lockstep scenarios with a baseline and without a result: %s; --require demands one",
 			strings.Join(absent, ", ")))
 	}
@@ -277,7 +277,7 @@ func (b Baseline) check(docs []*results.Document) (checks []Check, notes []strin
 			checks = append(checks, row.check(group, b.Load.exact(row.Clients))...)
 		}
 		if len(mine) == 0 {
-			checks = append(checks, Check{Rule: "measured", Source: FromBaseline, Scenario: b.Scenario, Variant: row.Variant, Clients: row.Clients,
+			checks = append(checks, Check{Rule: "measured", Source: FromBaseline, Scenario: b.Scenario, Recipe: b.Load.Recipe, Variant: row.Variant, Clients: row.Clients,
 				Outcome: outcome.Inconclusive, Why: "the baseline has this, and the results have not: run it, or remove its row from " +
 					b.Scenario + ".json (with the last row, the file)"})
 		}

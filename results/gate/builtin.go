@@ -18,7 +18,7 @@ import (
 
 func about(d *results.Document, source Source, rule string) Check {
 	return Check{Rule: rule, Source: source, Outcome: outcome.Pass,
-		Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Rate: d.Rate}
+		Scenario: d.Scenario.Name, Recipe: d.Recipe, Variant: d.Variant, Clients: d.Clients, Rate: d.Rate}
 }
 
 // builtInRule is a rule that holds for every result. find returns the reason why a document breaks it, or "".

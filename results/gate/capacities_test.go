@@ -178,7 +178,7 @@ func TestOutputsOfCapacities(t *testing.T) {
 	rules := Rules{Assertions: []Assertion{syntheticLimit(410), syntheticLimit(395), capacityRule(t, "scenario: self-test, check: slow capacity >= 2, objective: response-p99 < 10ms")}}
 	r := Evaluate(Evidence{Capacities: []capacity.Report{twoCapacities()}}, rules)
 	var b bytes.Buffer
-	must.Do(t, r.WriteTable(&b, 120))
+	must.Do(t, r.WriteText(&b, 120, false))
 	golden.Compare(t, filepath.Join("testdata", "capacities.txt"), b.Bytes())
 	golden.Compare(t, filepath.Join("testdata", "capacities.md"), write(t, r.WriteMarkdown))
 	golden.Compare(t, filepath.Join("testdata", "capacities.json"), write(t, r.WriteJSON))

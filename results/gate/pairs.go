@@ -177,11 +177,16 @@ func (p Pairs) Flagged(r PairRules) (variants []string, clients []int) {
 	return variants, clients
 }
 
+const (
+	ofBase      = "base: " // before the rule of a check of the base alone
+	ratioSuffix = " ratio" // after the metric of a check of pairs
+)
+
 func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 	head := p.side(1)
 	checks = builtIn(head)
 	for _, c := range list.Where(builtIn(p.side(0)), Check.failed) { // a broken base is not a violation of the head
-		c.Rule, c.Source, c.Outcome = "base: "+c.Rule, FromPairs, outcome.Inconclusive
+		c.Rule, c.Source, c.Outcome = ofBase+c.Rule, FromPairs, outcome.Inconclusive
 		checks = append(checks, c)
 	}
 	comparisons := p.comparisons()
@@ -210,7 +215,7 @@ func (c comparison) check(r PairRules) (checks []Check, notes []string) {
 	}
 	for _, metric := range r.metrics(c.docs[0]) {
 		one, rule := base, r.forMetric(metric)
-		one.Metric = metric + " ratio"
+		one.Metric = metric + ratioSuffix
 		resolution, note := r.resolution(c.docs[0], metric)
 		if rule.Resolution = resolution; note != "" {
 			notes = append(notes, note)
