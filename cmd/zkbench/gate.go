@@ -249,7 +249,7 @@ func variantsOf(d *results.Document) []string {
 
 // measurePairs measures pairs of runs of a scenario. After a failure, it returns the evidence that it has.
 func (a *app) measurePairs(cmd *cobra.Command, scenario string, f *pairFlags) (evidence gate.Evidence, notes []string, err error) {
-	if err = f.complete(); err == nil {
+	if err = f.complete(scenario); err == nil {
 		f.rules.Calibration, err = gate.ReadCalibration(f.cache)
 	}
 	if err != nil {
