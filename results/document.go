@@ -13,7 +13,7 @@ import (
 )
 
 // Schema is the version of the document's format. Documents of another version are refused.
-const Schema = 1
+const Schema = 2
 
 // Embedded is the engine whose server runs inside zkbench. Its times are not comparable with those of other engines.
 const Embedded = "embedded"

@@ -46,6 +46,7 @@ func (w Window) Length() time.Duration { return w.End - w.Start }
 type Counts struct {
 	Requests      map[string]int64 `json:"requests"` // by operation
 	Failed        map[string]int64 `json:"failed"`   // by operation
+	Watches       map[string]int64 `json:"watches"`  // by operation; requests that set a watch
 	Notifications map[string]int64 `json:"notifications"`
 	Writes        int64            `json:"writes"` // part of the requests, failed writes included
 	FailedWrites  int64            `json:"failed_writes"`

@@ -1,6 +1,8 @@
 package scenarios
 
 import (
+	"slices"
+
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
@@ -19,10 +21,22 @@ func SharesOf(recipe variants.Recipe) []results.Share {
 	return shares
 }
 
+func addCount(counts map[string]int64, op int, n int64) {
+	if n > 0 {
+		counts[wire.Opcode(op).String()] += n
+	}
+}
+
 // MetricNames returns every metric that a measurement of a recipe can have.
 func MetricNames(recipe variants.Recipe) []string {
 	losses := list.Map(recipe.Losses, func(loss variants.Loss) string { return string(loss) })
-	return metric.Names(recipe.PhasesWhere(func(variants.Phase) bool { return true }), SharesOf(recipe), losses)
+	names := metric.Names(recipe.PhasesWhere(func(variants.Phase) bool { return true }), SharesOf(recipe), losses)
+	operations := append(wire.OpcodeNames(), wire.OpCreateSession.String(), wire.OpCloseSession.String())
+	watching := list.Where(operations, func(name string) bool {
+		op, _ := wire.OpcodeNamed(name)
+		return op.SetsWatches()
+	})
+	return slices.Concat(names, list.Map(operations, metric.RequestsOf), list.Map(watching, metric.WatchesOf))
 }
 
 // CountsOf returns the counts by the names of operations. It leaves out the notifications, which the recorder counts because
@@ -31,18 +45,16 @@ func CountsOf(c wire.Counts) results.Counts {
 	out := results.Counts{
 		Requests:     map[string]int64{},
 		Failed:       map[string]int64{},
+		Watches:      map[string]int64{},
 		BytesOut:     c.BytesOut,
 		BytesIn:      c.BytesIn,
 		Housekeeping: c.Housekeeping,
 	}
 	out.Writes, out.FailedWrites = c.Writes()
-	for op, n := range c.Requests {
-		if n > 0 {
-			out.Requests[wire.Opcode(op).String()] += n
-		}
-		if failed := c.Failed[op]; failed > 0 {
-			out.Failed[wire.Opcode(op).String()] += failed
-		}
+	for op := range c.Requests {
+		addCount(out.Requests, op, c.Requests[op])
+		addCount(out.Failed, op, c.Failed[op])
+		addCount(out.Watches, op, c.Watches[op])
 	}
 	return out
 }

@@ -59,6 +59,9 @@ func (n *noted) Exchanged(_ int64, e wire.Exchange) {
 		if e.Code != wire.OK {
 			n.counts.Failed[e.Op]++
 		}
+		if e.Armed {
+			n.counts.Watches[e.Op]++
+		}
 	})
 }
 func (n *noted) Notified(_ int64, e wire.Notification) {
@@ -128,8 +131,8 @@ func TestObserverGetsWhatTheClientsCount(t *testing.T) {
 	clients.Wait()
 	awaitClosed(t, p)
 	got := n.counts
-	if got.Requests != want.Requests || got.Failed != want.Failed || got.Notifications != want.Notifications ||
-		want.TotalNotifications() == 0 {
+	if got.Requests != want.Requests || got.Failed != want.Failed || got.Watches != want.Watches ||
+		got.Notifications != want.Notifications || want.TotalNotifications() == 0 {
 		t.Errorf("the observer got\n%+v, the clients counted\n%+v", got, want)
 	}
 	if int64(n.exchanges) != want.TotalRequests()+20 {

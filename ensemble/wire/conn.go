@@ -321,8 +321,9 @@ func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 	code := Code(binary.BigEndian.Uint32(body[12:]))
 	_, evenOnNoNode := r.op.armsWatch()
 	armed := r.watch != watchKey{} && (code == OK || code == NoNode && evenOnNoNode)
+	sets := armed || r.op == OpAddWatch && code == OK
 	if r.exchange != nil {
-		l.exchanged(r.exchange, body, length, armed)
+		l.exchanged(r.exchange, body, length, sets)
 	}
 	switch {
 	case r.housekeeping:
@@ -338,6 +339,9 @@ func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 		l.counts.BytesIn += int64(length) + 4
 		if code != OK || r.op == OpMulti && multiFailed(body[replyHeaderSize:]) {
 			l.counts.Failed[r.op]++
+		}
+		if sets {
+			l.counts.Watches[r.op]++
 		}
 		if armed {
 			l.watches.add(r.watch)

@@ -14,6 +14,7 @@ import (
 type Counts struct {
 	Requests      [OpCloseSession + 1]int64 // by opcode, counted when they are sent
 	Failed        [OpCloseSession + 1]int64 // by opcode; requests that were answered with an error
+	Watches       [OpCloseSession + 1]int64 // by opcode; requests whose reply says that a watch is set, also one that was set before
 	Notifications [5]int64                  // by event type; [0] counts types that this package does not know
 	BytesOut      int64                     // of requests, with their length prefixes
 	BytesIn       int64                     // of replies and notifications, with their length prefixes
@@ -41,6 +42,7 @@ func (c *Counts) accumulate(o Counts, sign int64) {
 	for i := range c.Requests {
 		c.Requests[i] += sign * o.Requests[i]
 		c.Failed[i] += sign * o.Failed[i]
+		c.Watches[i] += sign * o.Watches[i]
 	}
 	for i := range c.Notifications {
 		c.Notifications[i] += sign * o.Notifications[i]

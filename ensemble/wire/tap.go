@@ -136,7 +136,7 @@ func (op Opcode) creates() bool {
 func (l *Ledger) exchanged(e *Exchange, body []byte, length int, armed bool) {
 	e.Reply, e.BytesIn = time.Since(l.epoch), int64(length)+4
 	e.Zxid, e.Code = int64(binary.BigEndian.Uint64(body[4:])), Code(binary.BigEndian.Uint32(body[12:]))
-	e.Armed = armed || e.Op == OpAddWatch && e.Code == OK
+	e.Armed = armed
 	payload := body[replyHeaderSize:]
 	switch {
 	case e.Op == OpMulti && multiFailed(payload):

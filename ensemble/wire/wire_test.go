@@ -106,6 +106,7 @@ func session() (out, in []byte) {
 		request(6, wire.OpGetChildren2, "/", 1),
 		frame(int32s(7, 101), make([]byte, 20)), // watches re-sent
 		request(8, wire.OpSync, "/a"),
+		request(10, wire.OpAddWatch, "/a", int32s(1)...),
 		frame(int32s(9, -11)),
 	)
 	in = join(connectResponse(),
@@ -120,6 +121,7 @@ func session() (out, in []byte) {
 		notification(13, wire.NodeChildrenChanged, "/"),
 		reply(7, 13, 0),
 		reply(8, 13, 0),
+		reply(10, 13, 0),
 		reply(9, 13, 0),
 	)
 	return out, in
@@ -210,14 +212,19 @@ func checkSession(t *testing.T, l *wire.Ledger, seed uint64) {
 		name      string
 		got, want int64
 	}{
-		{"requests", c.TotalRequests(), 6},
-		{"requests of the traffic", l.Traffic().Requests, 6},
+		{"requests", c.TotalRequests(), 7},
+		{"requests of the traffic", l.Traffic().Requests, 7},
 		{"bytes of the traffic", l.Traffic().BytesIn, c.BytesIn},
 		{"creates", c.Requests[wire.OpCreate], 1},
 		{"syncs of the recipe", c.Requests[wire.OpSync], 1},
 		{"writes", writes, 2},
 		{"failed writes", failedWrites, 1},
 		{"failed reads", c.Failed[wire.OpExists] + c.Failed[wire.OpGetData], 2},
+		{"watches by exists, which found nothing", c.Watches[wire.OpExists], 1},
+		{"watches by getData, which found nothing", c.Watches[wire.OpGetData], 0},
+		{"watches by getChildren", c.Watches[wire.OpGetChildren2], 1},
+		{"watches by addWatch", c.Watches[wire.OpAddWatch], 1},
+		{"watches set again", c.Watches[wire.OpSetWatches], 0},
 		{"notifications", c.TotalNotifications(), 2},
 		{"notified", int64(l.Notified()), 2},
 		{"housekeeping", c.Housekeeping, 2 + 2 + 2 + 2 + 2}, // connect, ping, fence, setWatches, close

@@ -243,6 +243,9 @@ func (c Claim) measured(rows []summary.Row, variant string) (metric.Aggregated, 
 		if rows[i].Unfinished() {
 			return metric.Aggregated{}, fmt.Errorf("%s was not finished and has no %s", variant, c.Metric)
 		}
+		if metric.Named(c.Metric).Operation != "" { // there was no such request
+			return metric.Aggregated{}, nil
+		}
 	}
 	return metric.Aggregated{}, fmt.Errorf("%s of %s was not measured", c.Metric, variant)
 }

@@ -98,6 +98,10 @@ func TestCheck(t *testing.T) {
 		// A claim about a metric that was not measured is inconclusive.
 		{"a herd-max <= 1", docs(doc("a")), open, "herd-max of a was not measured with 10 clients"},
 		{"b notifications/op <= 1", docs(doc("a")), open, "was not measured"},
+		// Requests of an operation that no client used are counted, and none.
+		{"a exists-requests/op == 0", docs(doc("a")), pass, "it is 0, against 0"},
+		{"a exists-watches/op >= 1", docs(doc("a")), fail, "it is 0, against 1"},
+		{"a exists-watches/op == 0", docs(doc("a", unfinished)), open, "was not finished"},
 		{"a notifications/op <= 1 x b", docs(doc("a")), open, "was not measured"},
 		{"a notifications/op <= 1", docs(doc("a"), doc("a", another)), open, "two conditions"},
 		{"a notifications/op <= 1", docs(doc("a", partial)), open, "interrupted"},

@@ -102,11 +102,11 @@ func starvedGenerator(d *results.Document) string {
 // missingAmong returns a function that finds the metrics that a document lacks and another repeat of its group has, such as
 // those of a phase that did not occur. A rule about such a metric must not pass by the other repeats alone. Metrics of the
 // floor are ignored, because a load is complete without them. Slowdowns are ignored, because a repeat with too few requests
-// has none, and no rule decides by so few.
+// has none, and no rule decides by so few. A repeat that lacks the requests of an operation sent none of them.
 func missingAmong(group []*results.Document) func(*results.Document) string {
 	names := list.Where(sortedKeys(metric.Aggregate(group)), func(name string) bool {
 		m := metric.Named(name)
-		return !m.Ensemble && m.Kind != metric.KindMultiple
+		return !m.Ensemble && m.Kind != metric.KindMultiple && m.Operation == ""
 	})
 	return func(d *results.Document) string {
 		missing := list.Where(names, func(name string) bool { _, ok := d.Metrics[name]; return !ok })

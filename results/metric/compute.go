@@ -26,6 +26,7 @@ func Compute(d *results.Document) map[string]results.Metric {
 	if d.Unfinished != nil {
 		return withUnits(values)
 	}
+	addOperations(d, values)
 	addTimes(d, values)
 	addFloor(d, values)
 	addBackground(d, values)
@@ -35,6 +36,19 @@ func Compute(d *results.Document) map[string]results.Metric {
 		}
 	}
 	return withUnits(values)
+}
+
+// addOperations adds the requests and the watches of each of ZooKeeper's operations that the clients used.
+func addOperations(d *results.Document, values map[string]float64) {
+	add := func(nameOf func(operation string) string, counts map[string]int64) {
+		for operation, n := range counts {
+			if value, ok := perOp(d, n); ok {
+				values[nameOf(operation)] = value
+			}
+		}
+	}
+	add(RequestsOf, d.Counts.Requests)
+	add(WatchesOf, d.Counts.Watches)
 }
 
 // isOf reports whether a document has the part that the metric needs. Without faults, some variants may lose something, too.
@@ -247,7 +261,8 @@ func BacksUp(d *results.Document, s results.Stage) bool {
 // Aggregated is the median of a metric over the repeats, with the extremes.
 type Aggregated struct{ Value, Min, Max float64 }
 
-// Aggregate returns the median of each metric over the repeats that have it. For violations and lost items it returns the sum,
+// Aggregate returns the median of each metric over the repeats that have it; a count of requests or watches of an operation is zero in
+// those that lack it. For violations and lost items it returns the sum,
 // and for the time for which clients were blocked the maximum: the median would hide an event in one repeat of three.
 func Aggregate(group []*results.Document) map[string]Aggregated {
 	values := map[string][]float64{}
@@ -258,6 +273,9 @@ func Aggregate(group []*results.Document) map[string]Aggregated {
 	}
 	out := map[string]Aggregated{}
 	for name, v := range values {
+		if Named(name).Operation != "" {
+			v = append(v, make([]float64, len(group)-len(v))...)
+		}
 		slices.Sort(v)
 		a := Aggregated{Value: paired.Median(v), Min: v[0], Max: v[len(v)-1]}
 		switch Named(name).repeats {

@@ -31,7 +31,7 @@ func Named(name string) Descriptor {
 	if m, ok := byName()[name]; ok {
 		return m
 	}
-	for _, family := range []func(name string) (Descriptor, bool){ofBackground, ofFloor, ofTimes, ofShares} {
+	for _, family := range []func(name string) (Descriptor, bool){ofBackground, ofFloor, ofTimes, ofOperations, ofShares} {
 		if m, ok := family(name); ok {
 			return m
 		}
@@ -140,6 +140,29 @@ func Shares(phases []string) []results.Share {
 		}
 	}
 	return out
+}
+
+const (
+	requestsSuffix = "-" + RequestsPerOp
+	watchesSuffix  = "-watches/op"
+)
+
+// RequestsOf returns the name of the metric with the requests of one of ZooKeeper's operations, such as "exists-requests/op".
+func RequestsOf(operation string) string { return operation + requestsSuffix }
+
+// WatchesOf returns the name of the metric with the watches that one of ZooKeeper's operations sets, such as "exists-watches/op".
+func WatchesOf(operation string) string { return operation + watchesSuffix }
+
+// ofOperations describes OPERATION-requests/op and OPERATION-watches/op. Operations have no dash in their names.
+func ofOperations(name string) (Descriptor, bool) {
+	m := Descriptor{Name: name, Unit: "per op", Head: name, Title: inWords(name), Exact: true}
+	operation, watches := strings.CutSuffix(name, watchesSuffix)
+	if m.Help = "Watches that " + operation + " sets, per operation."; !watches {
+		operation, _ = strings.CutSuffix(name, requestsSuffix)
+		m.Help = "Requests of the recipe that are a " + operation + ", per operation."
+	}
+	m.Operation = operation
+	return m, operation != name && operation != "" && !strings.Contains(operation, "-")
 }
 
 // ofShares describes PHASE/PHASE.

@@ -34,6 +34,9 @@ type Descriptor struct {
 	Ensemble bool
 	// Loss is the name under which documents have the amount, if the metric is a loss.
 	Loss string
+	// Operation is the operation of ZooKeeper of which the metric counts requests or watches; empty if it does not count those of one.
+	// A measurement without such requests lacks the metric, and its value is zero.
+	Operation string
 	// Phase and Percentile are set for percentiles of times, and for multiples of such percentiles; Percentile is 100 for a
 	// maximum.
 	Phase      string

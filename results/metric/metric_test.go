@@ -17,7 +17,7 @@ func TestMetricNames(t *testing.T) {
 	d := recordertest.Whole()
 	names := metric.Names(d.Phases, []results.Share{{Phase: "stale", Of: "read"}}, nil)
 	for name := range d.Metrics {
-		if !slices.Contains(names, name) {
+		if !slices.Contains(names, name) && metric.Named(name).Operation == "" {
 			t.Errorf("%s is missing in %q", name, names)
 		}
 	}
@@ -43,6 +43,10 @@ func TestMetricNamed(t *testing.T) {
 		{m{Name: "handoff-p50/floor", Kind: metric.KindMultiple, Phase: "handoff", Percentile: 50}, "1500000×", "handoff, p50, multiples of its floor"},
 		{m{Name: "stale/read", Kind: metric.KindShare}, "1.5e+08%", "stale, % of read"},
 		{m{Name: "requests/op", Exact: true, Formula: true}, "1500000", "requests per operation"},
+		{m{Name: "getChildren2-requests/op", Exact: true, Operation: "getChildren2"}, "1500000", "getChildren2 requests per operation"},
+		{m{Name: "addWatch-watches/op", Exact: true, Operation: "addWatch"}, "1500000", "addWatch watches per operation"},
+		{m{Name: "-requests/op"}, "1500000", "-requests/op"},
+		{m{Name: "late-failed-requests/op"}, "1500000", "late-failed-requests/op"},
 		{m{Name: "time/op"}, "1500000", "time/op"}, // of no family
 		{m{Name: "ops/s", Kind: metric.KindRate, Worse: metric.LessIsWorse}, "1500000", "operations per second"},
 		{m{Name: "finished", Kind: metric.KindShare, Worse: metric.LessIsWorse, Part: metric.LimitedLoad}, "1.5e+08%", "finished, %"},
@@ -62,7 +66,8 @@ func TestMetricNamed(t *testing.T) {
 			got := metric.Named(tt.want.Name)
 			facts := m{ // without its functions, which cannot be compared
 				Name: got.Name, Kind: got.Kind, Worse: got.Worse, Part: got.Part, Exact: got.Exact, Formula: got.Formula, Extreme: got.Extreme, Ensemble: got.Ensemble,
-				Loss: got.Loss, Phase: got.Phase, Percentile: got.Percentile,
+				Operation: got.Operation,
+				Loss:      got.Loss, Phase: got.Phase, Percentile: got.Percentile,
 			}
 			if !reflect.DeepEqual(facts, tt.want) {
 				t.Errorf("%+v, want %+v", facts, tt.want)
@@ -109,6 +114,29 @@ func TestWithUnit(t *testing.T) {
 		if got := metric.WithUnit(name); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
+	}
+}
+
+// Requests and watches are counted by operation. A repeat without an operation has none of it, which the median of the repeats includes.
+func TestOperations(t *testing.T) {
+	repeat := func(counts results.Counts) *results.Document {
+		d := recordertest.Described()
+		d.Counts, d.Window.Operations = counts, 2
+		d.Metrics = metric.Compute(d)
+		return d
+	}
+	watching := repeat(results.Counts{Requests: map[string]int64{"exists": 3, "create": 2}, Watches: map[string]int64{"exists": 1}})
+	plain := repeat(results.Counts{Requests: map[string]int64{"create": 2}})
+	for name, want := range map[string]struct{ alone, median float64 }{
+		"exists-requests/op": {1.5, 0}, "create-requests/op": {1, 1}, "exists-watches/op": {0.5, 0},
+	} {
+		median := metric.Aggregate([]*results.Document{plain, watching, plain})[name]
+		if got := watching.Metrics[name]; got != (results.Metric{Value: want.alone, Unit: "per op"}) || median.Value != want.median || median.Max != want.alone {
+			t.Errorf("%s is %v, and in three repeats %v; want %v", name, got, median, want)
+		}
+	}
+	if _, there := watching.Metrics["create-watches/op"]; there {
+		t.Error("watches of an operation that sets none")
 	}
 }
 

@@ -33,8 +33,8 @@ func TestDecodeNoticesChanges(t *testing.T) {
 		{"a digest of another kind", `"digest": "`, `"digest": 1, "x": "`, "has no digest"},
 		{"a part twice", `"clients": 10`, `"clients": 10, "clients": 10`, `has the key "clients" twice`},
 		{"an inner part twice", `"delete": 10`, `"delete": 10, "delete": 10`, `has the key "delete" twice`},
-		{"another schema", `"schema": 1`, `"schema": 4`, "has schema 4, and this zkbench reads only schema 1: measure again"},
-		{"no schema", `"schema": 1`, `"scheme": 1`, "has no schema number"},
+		{"another schema", `"schema": 2`, `"schema": 4`, "has schema 4, and this zkbench reads only schema 2: measure again"},
+		{"no schema", `"schema": 2`, `"scheme": 2`, "has no schema number"},
 		{"an inner part twice, in capitals", `"delete": 10`, `"delete": 10, "DELETE": 10`, "was changed after"},
 		{"a number without end", `"clients": 10`, `"clients": 1e999`, "was changed after"},
 		{"something after it", "\n}\n", "\n}\n{}", "is not complete JSON"},
@@ -113,9 +113,9 @@ func TestReadFileOfAnotherKind(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	sealed := must.Get(store.Seal(recordertest.Whole()))(f)
 	f.Add(sealed)
-	f.Add([]byte(`{"schema":1,"histograms":{"acquire":{"samples":3,"hdr":"HISTFAAAAA"}}}`))
-	f.Add([]byte(`{"schema":1,"clients":1,"herd":{"sizes":[{"size":1,"count":null}]},"health":{"client_cpu":-1e999}}`))
-	f.Add([]byte(`{"schema":1,"open":{},"failure":{},"background":{"during":{}},"connect":{},"unfinished":{},"floor":{},"heap":{}}`))
+	f.Add([]byte(`{"schema":2,"histograms":{"acquire":{"samples":3,"hdr":"HISTFAAAAA"}}}`))
+	f.Add([]byte(`{"schema":2,"clients":1,"herd":{"sizes":[{"size":1,"count":null}]},"health":{"client_cpu":-1e999}}`))
+	f.Add([]byte(`{"schema":2,"open":{},"failure":{},"background":{"during":{}},"connect":{},"unfinished":{},"floor":{},"heap":{}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		_, _ = store.Decode(text)
 		var object map[string]json.RawMessage

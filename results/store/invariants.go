@@ -73,6 +73,9 @@ func checkCounts(d *results.Document, p *problems) {
 	for op, failed := range c.Failed {
 		p.atMost("counts.failed."+op, failed, "counts.requests."+op, c.Requests[op])
 	}
+	for op, watches := range c.Watches {
+		p.atMost("counts.watches."+op, watches, "counts.requests."+op, c.Requests[op])
+	}
 	p.atMost("counts.failed_writes", c.FailedWrites, "counts.writes", c.Writes)
 }
 

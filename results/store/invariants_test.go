@@ -22,6 +22,7 @@ func TestInvariants(t *testing.T) {
 		"counts.writes has 99, and counts.requests only 14": func(d *results.Document) { d.Counts.Writes = 99 },
 		"counts.failed_writes has 2, and":                   func(d *results.Document) { d.Counts.FailedWrites = 2 },
 		"counts.spurious_wakeups has 11":                    func(d *results.Document) { d.Counts.SpuriousWakes = 11 },
+		"counts.watches.exists has 5, and":                  func(d *results.Document) { d.Counts.Watches = map[string]int64{"exists": 5} },
 		"counts.failed.exists has 5, and":                   func(d *results.Document) { d.Counts.Failed["exists"] = 5 },
 		"histograms.bystander has 0, and":                   func(d *results.Document) { delete(d.Histograms, results.BystanderPhase) },
 		"connect.each has 0, and clients":                   func(d *results.Document) { d.Connect = &results.Connect{} },

@@ -41,10 +41,10 @@ func TestReadSaysWhatIsWrong(t *testing.T) {
 		{"missing", filepath.Join(dir, "nowhere.json"), "no such file or folder"},
 		{"truncated", write("cut.json", `{"schema": 1, "run": "2026`), "truncated"},
 		{"empty", write("empty.json", ""), "truncated"},
-		{"newer", write("newer.json", `{"schema": 99}`), "reads only schema 1: measure again"},
+		{"newer", write("newer.json", `{"schema": 99}`), "reads only schema 2: measure again"},
 		{"impossible", write("zero.json", `{"schema": 0}`), "has schema 0"},
 		{"something else", write("other.json", `{"rows": []}`), "it has no schema number"},
-		{"without a digest", write("types.json", `{"schema": 1, "clients": "many"}`), "has no digest"},
+		{"without a digest", write("types.json", `{"schema": 2, "clients": "many"}`), "has no digest"},
 		{"an empty folder", t.TempDir(), "holds no results"},
 	} {
 		if _, err := store.ReadAll([]string{tt.path}); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -64,6 +64,9 @@ func (w *window) exchanged(now time.Duration, s *session, e wire.Exchange) {
 	w.counts.Requests[e.Op]++
 	w.counts.BytesIn += e.BytesIn
 	w.counts.BytesOut += e.BytesOut
+	if e.Armed {
+		w.counts.Watches[e.Op]++
+	}
 	w.paths.of(fold(e.Path)).exchanged(e)
 	w.families.exchanged(s, e)
 	if e.Code != wire.OK {
