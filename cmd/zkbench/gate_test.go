@@ -292,7 +292,7 @@ func TestGateRulesAndOutputs(t *testing.T) {
 	const rules = "- {scenario: lock-*, check: children-watch herd-max <= 1}\n- {scenario: lock-drain, check: violations == 0}\n"
 	must.Do(t, os.WriteFile("rules.yaml", []byte(rules), 0o644))
 	stdout, _, code := command(t.Context(), "gate", dir, "--rules", "rules.yaml", "--json", "g.json", "--junit", "g.xml", "--markdown", "g.md", "--benchfmt", "g.txt")
-	if code != outcome.CodeRegression || strings.Count(stdout, "::error title=regression::lock-drain, 4 clients: children-watch herd-max <= 1 does not hold: it is 3, against 1") != 1 {
+	if code != outcome.CodeRegression || strings.Count(stdout, "::error title=regression::lock-drain, children-watch, 4 clients: herd-max <= 1 does not hold: it is 3, against 1") != 1 {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
 	short, long := strings.Count(stdout, "\n"), 0

@@ -296,7 +296,7 @@ func (r BaselineRow) check(group []*results.Document, exact bool) []Check {
 	var checks []Check
 	for _, name := range sortedKeys(r.Counts) {
 		c := about(group[0], FromBaseline, "== baseline")
-		if !exact {
+		if c.bound = !exact; c.bound {
 			c.Rule = "<= bound"
 		}
 		c.Metric, c.Limit = name, number(r.Counts[name])

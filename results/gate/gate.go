@@ -57,6 +57,7 @@ type Check struct {
 	Screen   paired.Block    `json:"screen,omitzero"` // of pairs
 	Confirm  paired.Block    `json:"confirmation,omitzero"`
 
+	bound  bool // the limit of a count is an upper bound
 	better bool // better than the baseline, which can be saved
 	narrow bool // a capacity so near its limit that another search may decide otherwise
 }
@@ -143,19 +144,6 @@ func NewReport(checks []Check, notes []string) Report {
 }
 
 func (c Check) failed() bool { return c.Outcome != outcome.Pass }
-
-func (c Check) isClaim() bool { return c.Source == FromScenario || c.Source == FromFile }
-
-func (c Check) subject() string {
-	parts := []string{c.Scenario, c.Variant}
-	if c.Clients > 0 {
-		parts = append(parts, fmt.Sprintf("n=%d", c.Clients))
-	}
-	if c.Rate > 0 {
-		parts = append(parts, fmt.Sprintf("rate=%d", c.Rate))
-	}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
-}
 
 func number(v float64) *table.Number { return new(table.Number(v)) }
 

@@ -32,10 +32,10 @@ const (
 
 func (c Check) title() string {
 	what := cmp.Or(c.Metric, c.Rule)
-	if c.isClaim() { // its rule names the variant
-		c.Variant, what = "", c.Rule
+	if c.Source == FromScenario || c.Source == FromFile { // their rules name the metric
+		what = c.Rule
 	}
-	return strings.TrimSpace(c.subject() + " " + what)
+	return strings.TrimPrefix(subject([]Check{c})+": "+what, ": ")
 }
 
 // WriteText prints the verdict, what decided it, and the findings in at most width columns, and the number of the checks that
@@ -81,11 +81,7 @@ func (r Report) table(width int) *table.Table {
 	t := table.New(table.Column{Title: "outcome"}, table.Column{Title: "check", Width: title - 2},
 		table.Column{Title: "why", Width: width - outcome - title - 6})
 	for _, c := range r.Checks {
-		why := c.Why
-		if why == "" && c.Value != nil && c.Limit != nil {
-			why = fmt.Sprintf("it is %.6g, against %.6g", *c.Value, *c.Limit)
-		}
-		t.Row(c.Outcome, c.title(), why)
+		t.Row(c.Outcome, c.title(), c.Why)
 	}
 	return t
 }
@@ -110,21 +106,16 @@ func (r Report) decision() string {
 
 // reason says in general terms what a check that failed has found.
 func (c Check) reason() string {
-	switch c.Outcome {
-	case outcome.Violation:
-		return "a recipe broke its promise"
-	case outcome.Error:
-		return "a result does not exist, or a check could not be made"
-	case outcome.Invalid:
-		return "numbers must not be used"
-	case outcome.Regression:
+	if c.Outcome == outcome.Regression {
 		return map[Source]string{
 			BuiltIn: "counts are not those of the variant's formula", FromBaseline: "counts are not those of the baseline",
-			FromScenario: "a claim of a scenario does not hold", FromFile: "a rule does not hold", FromPairs: "the head is not as good as the base",
+			FromScenario: "a claim of a scenario does not hold", FromFile: "a rule does not hold", FromPairs: "the head differs from the base",
 		}[c.Source]
-	default:
-		return "results are missing, or do not decide all that is asked"
 	}
+	return cmp.Or(map[outcome.Outcome]string{
+		outcome.Violation: "a recipe broke its promise", outcome.Invalid: "numbers must not be used",
+		outcome.Error: "a result does not exist, or a check could not be made",
+	}[c.Outcome], "results are missing, or do not decide all that is asked")
 }
 
 // passed says how many checks of each source passed; empty if none did.

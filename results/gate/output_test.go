@@ -63,7 +63,7 @@ func TestFindings(t *testing.T) {
 			Limit: number(limit), Value: number(value), Outcome: outcome.Regression, Why: "repeat 1"}
 	}
 	disturbed, bound := count(BuiltIn, 2, "writes/op", 2, 3), count(FromBaseline, 2, "requests/op", 4.25, 5)
-	disturbed.Outcome, disturbed.Why, bound.Rule = outcome.Inconclusive, "a reconnect", "<= bound"
+	disturbed.Outcome, disturbed.Why, bound.bound = outcome.Inconclusive, "a reconnect", true
 	for name, tt := range map[string]struct {
 		checks []Check
 		want   string

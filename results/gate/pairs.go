@@ -28,16 +28,20 @@ func Sides() [2]string { return [2]string{"base", "head"} }
 
 // PairRules says how pairs are compared.
 type PairRules struct {
-	Metrics     []string     // empty: throughput, and the median and p90 of the recipe's first phase
-	Rule        paired.Rule  // percentiles in the tail, which vary more, need at least tailEffect and tailMargin
+	Metrics     []string     // empty: requests, notifications, throughput, and the median and p90 of the recipe's first phase
+	Rule        paired.Rule  // see forMetric
 	Calibration *Calibration // nil if the resolution of the machine is unknown
 	Now         time.Time    // a calibration has an age
 }
 
-// The minimum effect and the margin of percentiles in the tail.
+// The minimum effect and the margin of percentiles in the tail, which vary more than medians, and of counts, which vary less. A count
+// of an operation below leastCount is taken as leastCount, so that one of 0 has a ratio, and one that is rare on both sides does not matter.
 const (
-	tailEffect = 1.5
-	tailMargin = 2
+	tailEffect  = 1.5
+	tailMargin  = 2
+	countEffect = 1.02
+	countMargin = 1.1
+	leastCount  = 0.01
 )
 
 // DefaultPairRules returns rules with paired.DefaultRule and without a calibration.
@@ -53,8 +57,8 @@ func (r PairRules) Validate() error {
 	}
 	for _, name := range r.Metrics {
 		switch m := metric.Named(name); {
-		case !m.Timed():
-			errs = append(errs, fmt.Errorf("%s is not a time or a rate: counts need no pairs; hold them to a baseline", name))
+		case !m.Timed() && !isCount(name):
+			errs = append(errs, fmt.Errorf("%s is neither a time, nor a rate, nor a count of an operation: hold it to a rule", name))
 		case m.Ensemble:
 			errs = append(errs, fmt.Errorf("%s describes the ensemble and not the build: use %s", name, metric.FloorMultiple("PHASE")))
 		case !m.HasDirection():
@@ -66,33 +70,51 @@ func (r PairRules) Validate() error {
 	return errors.Join(errs...)
 }
 
+// isCount reports whether a metric is a number of requests, watches or notifications for each operation of the recipe.
+func isCount(name string) bool {
+	m := metric.Named(name)
+	return m.Exact && strings.HasSuffix(name, "/op")
+}
+
 func (r PairRules) forMetric(name string) paired.Rule {
 	rule := r.Rule
-	if metric.Named(name).Samples() > 1 {
+	switch {
+	case isCount(name):
+		rule.MinEffect, rule.Margin = countEffect, countMargin
+	case metric.Named(name).Samples() > 1:
 		rule.MinEffect, rule.Margin = max(rule.MinEffect, tailEffect), max(rule.Margin, tailMargin)
 	}
 	return rule
 }
 
+// metrics returns the metrics of a document to which the paired rule applies. Exact counts need no statistics.
 func (r PairRules) metrics(d *results.Document) []string {
-	if len(r.Metrics) > 0 {
-		return r.Metrics
-	}
-	metrics, phases := []string{metric.OpsPerSecond}, d.Phases[:min(len(d.Phases), 1)]
-	if d.Rate > 0 { // the throughput of an open load is its rate
-		metrics, phases = nil, []string{results.ResponsePhase}
+	metrics, phases := r.Metrics, []string(nil)
+	switch {
+	case len(metrics) > 0 || d.Lockstep():
+	case d.Rate > 0: // the throughput of an open load is its rate
+		phases = []string{results.ResponsePhase}
+	default:
+		metrics, phases = []string{metric.OpsPerSecond}, d.Phases[:min(len(d.Phases), 1)]
+		if !d.Scenario.Faulty() { // a recovery has a cost, too
+			metrics = []string{metric.RequestsPerOp, metric.NotificationsPerOp, metric.OpsPerSecond}
+		}
 	}
 	for _, phase := range phases {
 		metrics = append(metrics, metric.Quantile(phase, 50), metric.Quantile(phase, 90))
 	}
-	return metrics
+	return list.Where(metrics, func(name string) bool { return !isCount(name) || !d.CountsExactly() })
 }
 
-// resolution returns the resolution of the machine for a metric. Without a current calibration, it returns 1 and a note.
-func (r PairRules) resolution(d *results.Document, metric string) (resolution float64, note string) {
+// resolution returns the resolution of the machine for a metric. Without a current calibration, it returns 1 and a note. A machine has
+// none for counts.
+func (r PairRules) resolution(d *results.Document, name string) (resolution float64, note string) {
+	if isCount(name) {
+		return 1, ""
+	}
 	if r.Calibration != nil {
 		for _, e := range r.Calibration.Entries {
-			if age := r.Now.Sub(e.Measured); e.sameAs(entryFor(d, metric)) && age >= 0 && age <= CalibrationDays*24*time.Hour {
+			if age := r.Now.Sub(e.Measured); e.sameAs(entryFor(d, name)) && age >= 0 && age <= CalibrationDays*24*time.Hour {
 				return e.Resolution, ""
 			}
 		}
@@ -208,11 +230,12 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 }
 
 func (c comparison) check(r PairRules) (checks []Check, notes []string) {
-	base := about(c.docs[0], FromPairs, "no slower than base")
+	base := about(c.docs[0], FromPairs, "no worse than base")
 	base.Outcome, base.Why = outcome.Inconclusive, c.incomparable()
 	if base.Why != "" {
 		return []Check{base}, nil
 	}
+	checks = c.exactCounts()
 	for _, metric := range r.metrics(c.docs[0]) {
 		one, rule := base, r.forMetric(metric)
 		one.Metric = metric + ratioSuffix
@@ -239,7 +262,7 @@ func (c comparison) incomparable() string {
 					return fmt.Sprintf("%s: measured under another %s (%s): %q, not %q", where, o.Name, o.Aspect, o.Other[0], o.Base[0])
 				}
 			}
-			if why := turns.Unfit(d, ""); why != "" {
+			if why := turns.Unfit(d, ""); why != "" && (d.Partial || !d.CountsExactly()) { // exact counts do not depend on the CPU
 				return where + ": " + why
 			}
 		}
@@ -247,10 +270,55 @@ func (c comparison) incomparable() string {
 	return ""
 }
 
+// exactCounts compares each count that is the same in all runs of a build: any difference is a deviation, in either direction.
+func (c comparison) exactCounts() (checks []Check) {
+	if slices.ContainsFunc(c.docs, func(d *results.Document) bool { return !d.CountsExactly() }) {
+		return nil
+	}
+	var names []string
+	var sides [2][]*results.Document
+	for _, pair := range slices.Concat(c.screen, c.confirm) {
+		for side, d := range pair {
+			sides[side] = append(sides[side], d)
+			names = list.AppendNew(names, list.Where(sortedKeys(d.Metrics), func(name string) bool {
+				m := metric.Named(name)
+				return m.Exact && m.Kind == metric.KindCount && !metric.Guessed(d, name)
+			})...)
+		}
+	}
+	base, head := sides[0], sides[1]
+	for _, name := range names {
+		check := about(head[0], FromPairs, "== base")
+		check.Metric, check.Limit, check.Value = name, number(base[0].Metrics[name].Value), number(head[0].Metrics[name].Value)
+		for i, d := range head {
+			if before := base[i].Metrics[name].Value; check.Outcome == outcome.Pass && metric.AgainstCount(d, name, before) != 0 {
+				check.Limit, check.Value = number(before), number(d.Metrics[name].Value)
+				check.deviateInPairs(sides, name)
+			}
+		}
+		checks = append(checks, check)
+	}
+	return checks
+}
+
+// deviateInPairs makes a check fail: a regression, or inconclusive if the counts of a side are not certain.
+func (c *Check) deviateInPairs(sides [2][]*results.Document, name string) {
+	c.Outcome, c.Why = outcome.Regression, fmt.Sprintf("it is %.6g, against %.6g of the base", *c.Value, *c.Limit)
+	for side, docs := range sides {
+		if why := disturbed(docs, name); why != "" {
+			c.Outcome, c.Why = outcome.Inconclusive, fmt.Sprintf("%s; %s: %s", c.Why, Sides()[side], why)
+		}
+	}
+}
+
 // logRatios returns the log-ratios of pairs. An error names a pair as its folder does: the pairs of screen and confirmation
 // are numbered in one sequence, and before is the number of pairs before these.
 func logRatios(pairs turns.Pairs, before int, metric string) ([]float64, error) {
-	ratios, doubt := pairs.LogRatios(metric)
+	least := 0.0
+	if isCount(metric) {
+		least = leastCount
+	}
+	ratios, doubt := pairs.LogRatiosFrom(metric, least)
 	if doubt != nil {
 		return nil, fmt.Errorf("pair %d, %s: %s", before+doubt.Pair+1, Sides()[doubt.Side], doubt.Why)
 	}
@@ -290,4 +358,18 @@ func (c comparison) decide(check *Check, metric string, rule paired.Rule) {
 			check.Why += fmt.Sprintf("; pairs with this spread would show a slowdown of %.2f times", least)
 		}
 	}
+}
+
+func disturbed(docs []*results.Document, name string) string {
+	for _, d := range docs {
+		switch {
+		case len(d.Invalid) > 0:
+			return d.Invalid[0]
+		case !d.Oracle.Checked:
+			return "no second oracle"
+		case metric.AgainstCount(d, name, docs[0].Metrics[name].Value) != 0:
+			return "differs"
+		}
+	}
+	return ""
 }
