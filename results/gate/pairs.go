@@ -87,7 +87,7 @@ func (r PairRules) forMetric(name string) paired.Rule {
 	return rule
 }
 
-// metrics returns the metrics of a document to which the paired rule applies. Exact counts need no statistics.
+// metrics returns the metrics of a document to which the paired rule applies, counts first. Exact counts need no statistics.
 func (r PairRules) metrics(d *results.Document) []string {
 	metrics, phases := r.Metrics, []string(nil)
 	switch {
@@ -95,7 +95,11 @@ func (r PairRules) metrics(d *results.Document) []string {
 	case d.Rate > 0: // the throughput of an open load is its rate
 		phases = []string{results.ResponsePhase}
 	default:
-		metrics, phases = []string{metric.OpsPerSecond}, d.Phases[:min(len(d.Phases), 1)]
+		timed := list.Where(d.Phases, func(phase string) bool { // a single client waits for no other
+			_, measured := d.Metrics[metric.Quantile(phase, 50)]
+			return measured || d.Clients > 1
+		})
+		metrics, phases = []string{metric.OpsPerSecond}, timed[:min(len(timed), 1)]
 		if !d.Scenario.Faulty() { // a recovery has a cost, too
 			metrics = []string{metric.RequestsPerOp, metric.NotificationsPerOp, metric.OpsPerSecond}
 		}
@@ -103,7 +107,8 @@ func (r PairRules) metrics(d *results.Document) []string {
 	for _, phase := range phases {
 		metrics = append(metrics, metric.Quantile(phase, 50), metric.Quantile(phase, 90))
 	}
-	return list.Where(metrics, func(name string) bool { return !isCount(name) || !d.CountsExactly() })
+	counts := list.Where(metrics, func(name string) bool { return isCount(name) && !d.CountsExactly() })
+	return append(counts, list.Where(metrics, func(name string) bool { return !isCount(name) })...)
 }
 
 // resolution returns the resolution of the machine for a metric. Without a current calibration, it returns 1 and a note. A machine has
@@ -236,7 +241,11 @@ func (c comparison) check(r PairRules) (checks []Check, notes []string) {
 		return []Check{base}, nil
 	}
 	checks = c.exactCounts()
+	decided := slices.ContainsFunc(checks, func(c Check) bool { return c.Outcome == outcome.Regression })
 	for _, metric := range r.metrics(c.docs[0]) {
+		if decided && !isCount(metric) {
+			return checks, append(notes, base.Variant+": times are not compared, because the counts decide")
+		}
 		one, rule := base, r.forMetric(metric)
 		one.Metric = metric + ratioSuffix
 		resolution, note := r.resolution(c.docs[0], metric)
@@ -245,6 +254,7 @@ func (c comparison) check(r PairRules) (checks []Check, notes []string) {
 		}
 		one.Limit = number(max(rule.MinEffect, rule.Resolution))
 		c.decide(&one, metric, rule)
+		decided = decided || isCount(metric) && one.Outcome == outcome.Regression
 		checks = append(checks, one)
 	}
 	return checks, notes
@@ -354,6 +364,7 @@ func (c comparison) decide(check *Check, metric string, rule paired.Rule) {
 	case d.Passed:
 		check.Outcome = outcome.Pass
 	default:
+		check.Why = "neither shown nor ruled out: " + check.Why
 		if least := rule.Detectable(screen); !math.IsInf(least, 0) {
 			check.Why += fmt.Sprintf("; pairs with this spread would show a slowdown of %.2f times", least)
 		}

@@ -157,6 +157,11 @@ func TestPairs(t *testing.T) {
 		}, 3, ""},
 		{"a request more", 1, counted(metric.RequestsPerOp, 5, 6), 3, "median ratio 1.200, above the minimum effect 1.02"},
 		{"a request fewer", 1, counted(metric.RequestsPerOp, 6, 5), 0, ""},
+		{"a request more, and noisy times", 1, func(p *Pairs, r *PairRules) {
+			counted(metric.RequestsPerOp, 5, 6)(p, r)
+			r.Metrics = append([]string{"wait-p50-ns"}, r.Metrics...)
+			head(*p, 3).Metrics["wait-p50-ns"] = results.Metric{}
+		}, 3, "median ratio 1.200"},
 		{"a count that differs by less than matters", 1, counted(metric.RequestsPerOp, 5, 5.05), 0, ""},
 		{"a count that neither has", 1, counted("exists-requests/op", 0, 0), 0, ""},
 		{"a count that only the head has", 1, counted("exists-requests/op", 0, 1), 3, "median ratio 100.000"},
