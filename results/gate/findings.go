@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"math"
 	"path"
 	"slices"
 	"strconv"
@@ -28,14 +29,9 @@ func findings(checks []Check) []Finding {
 		if c.ofCount() {
 			return with(c, "")
 		}
-		return with(c, c.sentence())
+		return with(c, sentence(c))
 	})
-	sentences := list.Map(failed, func(same []Check) Check {
-		if same[0].ofCount() {
-			return with(same[0], differences(same))
-		}
-		return with(same[0], same[0].sentence())
-	})
+	sentences := list.Map(failed, func(same []Check) Check { return with(same[0], sentence(same...)) })
 	byText := list.GroupBy(sentences, func(c Check) Check { c.Clients = 0; return c })
 	return list.Map(byText, func(same []Check) Finding {
 		text := strings.TrimPrefix(subject(same)+": "+same[0].Why, ": ")
@@ -59,16 +55,19 @@ func subject(same []Check) string {
 	return strings.TrimPrefix(strings.Join(parts, ", "), ", ")
 }
 
-// sentence says why a check failed that does not compare counts.
-func (c Check) sentence() string {
+// sentence says why a check failed, or several that compare the counts of one measurement.
+func sentence(same ...Check) string {
+	c := same[0]
 	name, isRatio := strings.CutSuffix(c.Metric, ratioSuffix)
-	switch {
-	case c.Source != FromScenario && c.Source != FromFile && c.Metric == "":
+	switch isClaim := c.Source == FromScenario || c.Source == FromFile; {
+	case c.ofCount():
+		return differences(same)
+	case !isClaim && c.Metric == "":
 		return strings.Repeat(ofBase, strings.Count(c.Rule, ofBase)) + c.Why
 	case isRatio && c.Outcome == outcome.Regression:
 		return fmt.Sprintf("%s: %.3g times worse than the base, over the limit of %.3g (95 %% interval: %.3g to %.3g)",
 			metric.Named(name).Title, *c.Value, *c.Limit, c.Confirm.Low, c.Confirm.High)
-	case c.Source == FromPairs || c.Source == FromBaseline || c.Source == BuiltIn:
+	case !isClaim:
 		return metric.Named(name).Title + ": " + c.Why
 	case c.Outcome == outcome.Regression:
 		return strings.TrimPrefix(c.Rule, c.Variant+" ") + " does not hold: " + c.Why
@@ -89,7 +88,8 @@ func differences(same []Check) string {
 	var texts, operations []string
 	for _, c := range all {
 		if op, ok := strings.CutSuffix(c.Metric, "-"+metric.RequestsPerOp); ok && isRequests(all[0]) {
-			operations = list.AppendNew(operations, more(op, float64(*c.Value-*c.Limit)))
+			more := float64(*c.Value - *c.Limit)
+			operations = list.AppendNew(operations, fmt.Sprintf("%.6g %s %s", math.Abs(more), op, map[bool]string{true: "more", false: "fewer"}[more > 0]))
 		} else {
 			texts = list.AppendNew(texts, c.difference())
 		}
@@ -118,11 +118,4 @@ func (c Check) difference() string {
 	default:
 		return fmt.Sprintf("%s %.6g → %.6g", what, *c.Limit, *c.Value)
 	}
-}
-
-func more(of string, difference float64) string {
-	if difference < 0 {
-		return fmt.Sprintf("%.6g %s fewer", -difference, of)
-	}
-	return fmt.Sprintf("%.6g %s more", difference, of)
 }
