@@ -278,7 +278,8 @@ func (b Baseline) check(docs []*results.Document) (checks []Check, notes []strin
 		}
 		if len(mine) == 0 {
 			checks = append(checks, Check{Rule: "measured", Source: FromBaseline, Scenario: b.Scenario, Recipe: b.Load.Recipe,
-				Variant: row.Variant, Clients: row.Clients, Outcome: outcome.Inconclusive, Why: "the baseline has this, and the results have not: run it, or remove its row from " +
+				Variant: row.Variant, Clients: row.Clients, Outcome: outcome.Inconclusive,
+				Why: "the baseline has this, and the results have not: run it, or remove its row from " +
 					b.Scenario + ".json (with the last row, the file)"})
 		}
 	}
