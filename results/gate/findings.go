@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"path"
@@ -59,15 +60,15 @@ func subject(same []Check) string {
 func sentence(same ...Check) string {
 	c := same[0]
 	name, isRatio := strings.CutSuffix(c.Metric, ratioSuffix)
-	switch isClaim := c.Source == FromScenario || c.Source == FromFile; {
+	switch {
 	case c.ofCount():
 		return differences(same)
-	case !isClaim && c.Metric == "":
+	case !c.isClaim() && c.Metric == "":
 		return strings.Repeat(ofBase, strings.Count(c.Rule, ofBase)) + c.Why
 	case isRatio && c.Outcome == outcome.Regression:
 		return fmt.Sprintf("%s: %.3g times worse than the base, over the limit of %.3g (95 %% interval: %.3g to %.3g)",
 			metric.Named(name).Title, *c.Value, *c.Limit, c.Confirm.Low, c.Confirm.High)
-	case !isClaim:
+	case !c.isClaim():
 		return metric.Named(name).Title + ": " + c.Why
 	case c.Outcome == outcome.Regression:
 		return strings.TrimPrefix(c.Rule, c.Variant+" ") + " does not hold: " + c.Why
@@ -78,8 +79,10 @@ func sentence(same ...Check) string {
 
 // ofCount reports whether a check compares a count with a formula, a baseline or the base.
 func (c Check) ofCount() bool {
-	return c.Value != nil && c.Limit != nil && metric.Named(c.Metric).Exact && slices.Contains([]Source{BuiltIn, FromBaseline, FromPairs}, c.Source)
+	return c.Value != nil && c.Limit != nil && metric.Named(c.Metric).Exact && !c.isClaim()
 }
+
+func (c Check) isClaim() bool { return c.Source == FromScenario || c.Source == FromFile }
 
 // differences says how the counts of one measurement differ. Requests come first, with the operations that explain them.
 func differences(same []Check) string {
@@ -88,8 +91,11 @@ func differences(same []Check) string {
 	var texts, operations []string
 	for _, c := range all {
 		if op, ok := strings.CutSuffix(c.Metric, "-"+metric.RequestsPerOp); ok && isRequests(all[0]) {
-			more := float64(*c.Value - *c.Limit)
-			operations = list.AppendNew(operations, fmt.Sprintf("%.6g %s %s", math.Abs(more), op, map[bool]string{true: "more", false: "fewer"}[more > 0]))
+			change, which := float64(*c.Value-*c.Limit), "more"
+			if change < 0 {
+				which = "fewer"
+			}
+			operations = list.AppendNew(operations, fmt.Sprintf("%.6g %s %s", math.Abs(change), op, which))
 		} else {
 			texts = list.AppendNew(texts, c.difference())
 		}
@@ -100,7 +106,8 @@ func differences(same []Check) string {
 	text := strings.Join(texts, "; ")
 	switch fewer := !slices.ContainsFunc(all, func(c Check) bool { return *c.Value > *c.Limit }); {
 	case all[0].Outcome != outcome.Regression:
-		return text + ", which decides nothing: " + all[0].Why
+		values, why, _ := strings.Cut(all[0].Why, "; ")
+		return text + ", but this is not certain: " + cmp.Or(why, values)
 	case fewer && all[0].Source != FromPairs:
 		return text + "; update formula and baseline if this is meant"
 	default:

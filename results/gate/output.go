@@ -32,7 +32,7 @@ const (
 
 func (c Check) title() string {
 	what := cmp.Or(c.Metric, c.Rule)
-	if c.Source == FromScenario || c.Source == FromFile { // their rules name the metric
+	if c.isClaim() { // its rule names the metric
 		what = c.Rule
 	}
 	return strings.TrimPrefix(subject([]Check{c})+": "+what, ": ")

@@ -77,7 +77,7 @@ func TestFindings(t *testing.T) {
 		"with all clients": {[]Check{count(FromBaseline, 2, "herd-max", 1, 2), count(FromBaseline, 50, "herd-max", 1, 2)}, "s, lock/v, 2, 50 clients: largest herd 1 → 2"},
 		"a small one":      {[]Check{count(FromBaseline, 2, "requests/op", 5, 5.0004)}, "s, lock/v, 2 clients: 5 → 5.0004 requests per operation"},
 		"over a bound":     {[]Check{bound}, "s, lock/v, 2 clients: requests per operation: 5, over the bound of 4.25"},
-		"disturbed":        {[]Check{disturbed}, "s, lock/v, 2 clients: 2 → 3 writes per operation, which decides nothing: a reconnect"},
+		"disturbed":        {[]Check{disturbed}, "s, lock/v, 2 clients: 2 → 3 writes per operation, but this is not certain: a reconnect"},
 	} {
 		r := NewReport(append(tt.checks, Check{Outcome: outcome.Pass}), nil)
 		if len(r.Findings) != 1 || r.Findings[0].Text != tt.want {

@@ -35,7 +35,7 @@ type PairRules struct {
 }
 
 // The minimum effect and the margin of percentiles in the tail, which vary more than medians, and of counts, which vary less. A count
-// of an operation below leastCount is taken as leastCount, so that one of 0 has a ratio, and one that is rare on both sides does not matter.
+// below leastCount is taken as leastCount, so that one of 0 has a ratio, and one that is rare on both sides does not matter.
 const (
 	tailEffect  = 1.5
 	tailMargin  = 2
