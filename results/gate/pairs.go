@@ -371,15 +371,16 @@ func (c comparison) decide(check *Check, metric string, rule paired.Rule) {
 	}
 }
 
+// disturbed returns why a count of one side may come from a disturbance and not from the recipe; empty if it comes from the recipe.
 func disturbed(docs []*results.Document, name string) string {
 	for _, d := range docs {
 		switch {
 		case len(d.Invalid) > 0:
 			return d.Invalid[0]
 		case !d.Oracle.Checked:
-			return "no second oracle"
+			return "no second oracle confirms it"
 		case metric.AgainstCount(d, name, docs[0].Metrics[name].Value) != 0:
-			return "differs"
+			return "it differs between pairs, and exact counts do not vary"
 		}
 	}
 	return ""
