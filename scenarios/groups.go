@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,19 +12,19 @@ import (
 
 // The groups of embedded scenarios, besides the fault matrix, whose scenarios are generated.
 const (
-	allGroup      = "all"
-	lockstepGroup = "lockstep" // without heaps, which only real servers have
+	allGroup   = "all"
+	exactGroup = "exact" // see [Scenario.isExact]
 	// OverviewGroup is the name of the scenarios that `zkbench report --overview` shows.
 	OverviewGroup = "overview"
 )
 
 // Groups returns the names of all groups of scenarios.
-func Groups() []string { return []string{allGroup, lockstepGroup, OverviewGroup, MatrixName} }
+func Groups() []string { return []string{allGroup, exactGroup, OverviewGroup, MatrixName} }
 
 // Group returns the scenarios of a group; none if there is no such group. The error lists the scenarios that have mistakes.
 func Group(name string, recipes []variants.Recipe) (selected []Scenario, err error) {
 	switch name {
-	case allGroup, lockstepGroup, OverviewGroup:
+	case allGroup, exactGroup, OverviewGroup:
 	case MatrixName:
 		return Matrix(recipes), nil
 	default:
@@ -32,12 +33,17 @@ func Group(name string, recipes []variants.Recipe) (selected []Scenario, err err
 	for _, one := range Names() {
 		s, loadErr := Load(one, recipes)
 		err = errors.Join(err, loadErr)
-		lockstep, overview := s.Mode == Lockstep && !s.Heap, s.Overview != ""
-		if loadErr == nil && (name == allGroup || name == lockstepGroup && lockstep || name == OverviewGroup && overview) {
+		if loadErr == nil && (name == allGroup || name == exactGroup && s.isExact() || name == OverviewGroup && s.Overview != "") {
 			selected = append(selected, s)
 		}
 	}
 	return selected, err
+}
+
+// isExact reports whether the counts are the same in each run, on each engine. It leaves out heaps, which only real servers have.
+func (s *Scenario) isExact() bool {
+	alone := s.Operations > 0 && slices.Max(s.Clients) == 1 && len(s.Faults) == 0
+	return !s.Heap && (s.Mode == Lockstep || alone)
 }
 
 // MatrixName is the name under which the scenarios of [Matrix] are run together.

@@ -32,11 +32,9 @@ func MetricNames(recipe variants.Recipe) []string {
 	losses := list.Map(recipe.Losses, func(loss variants.Loss) string { return string(loss) })
 	names := metric.Names(recipe.PhasesWhere(func(variants.Phase) bool { return true }), SharesOf(recipe), losses)
 	operations := append(wire.OpcodeNames(), wire.OpCreateSession.String(), wire.OpCloseSession.String())
-	watching := list.Where(operations, func(name string) bool {
-		op, _ := wire.OpcodeNamed(name)
-		return op.SetsWatches()
-	})
-	return slices.Concat(names, list.Map(operations, metric.RequestsOf), list.Map(watching, metric.WatchesOf))
+	watching := []wire.Opcode{wire.OpExists, wire.OpGetData, wire.OpGetChildren, wire.OpAddWatch}
+	return slices.Concat(names, list.Map(operations, metric.RequestsOf),
+		list.Map(watching, func(op wire.Opcode) string { return metric.WatchesOf(op.String()) }))
 }
 
 // CountsOf returns the counts by the names of operations. It leaves out the notifications, which the recorder counts because

@@ -38,7 +38,7 @@ func TestEmbeddedScenariosAreValid(t *testing.T) {
 	}
 }
 
-// A name belongs to a scenario or to a group. The group lockstep has no scenarios that measure heaps, as `make gate` has none.
+// A name belongs to a scenario or to a group. The group exact has no scenarios that measure heaps, as `make gate` has none.
 func TestGroups(t *testing.T) {
 	sizes := map[string]int{}
 	for _, name := range Groups() {
@@ -48,15 +48,16 @@ func TestGroups(t *testing.T) {
 		}
 		sizes[name] = len(group)
 		for _, s := range group {
-			if name == "lockstep" && (s.Mode != Lockstep || s.Heap) || name == "overview" && s.Overview == "" {
+			alone := slices.Equal(s.Clients, []int{1}) && s.Operations > 0 && len(s.Faults) == 0
+			if name == "exact" && (s.Mode != Lockstep && !alone || s.Heap) || name == "overview" && s.Overview == "" {
 				t.Errorf("%s is in group %s", s.Name, name)
 			}
 		}
 	}
-	if sizes["all"] != len(Names()) || sizes["lockstep"] < 20 || sizes["overview"] == 0 || sizes[MatrixName] == 0 {
+	if sizes["all"] != len(Names()) || sizes["exact"] < 40 || sizes["overview"] == 0 || sizes[MatrixName] == 0 {
 		t.Errorf("the groups have %v scenarios, and there are %d in all", sizes, len(Names()))
 	}
-	for _, name := range []string{"lock-drain", "lockstep*", ""} {
+	for _, name := range []string{"lock-drain", "exact*", ""} {
 		if group, err := Group(name, catalog.Recipes()); len(group) > 0 || err != nil {
 			t.Errorf("%q stands for a group: %v, %v", name, group, err)
 		}

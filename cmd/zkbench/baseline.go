@@ -21,9 +21,11 @@ func baselineCommand(a *app) *cobra.Command {
 		Short: "Store counts for 'zkbench gate --baseline' to check",
 		Long: `Store the counts that variants cost: requests, writes, failed writes and
 notifications per operation, and the largest herd. Where a variant's formulas
-are exact, as in lockstep, the gate demands equal counts. In other modes the
-stored counts are the formulas' upper bounds. There is one small, sorted file
-for each scenario, so that a repository can keep them.`,
+are exact, as in lockstep and for one client with a number of operations, the
+stored counts also are those of each operation of ZooKeeper, requests and
+watches, and the gate demands equal counts. In other loads the stored counts are
+the formulas' upper bounds. There is one small, sorted file for each scenario,
+so that a repository can keep them.`,
 		Example: "  zkbench run lock-drain --ensemble embedded && zkbench baseline save",
 	}
 	var dir string

@@ -72,7 +72,7 @@ and files are 2.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.rules, "rules", "", "YAML `file` with claims to check")
 	flags.StringVar(&f.baseline, "baseline", "", "`folder` with baselines of counts")
-	flags.StringSliceVar(&f.require, "require", nil, "scenarios that must have a result, or a group\nof scenarios such as lockstep")
+	flags.StringSliceVar(&f.require, "require", nil, "scenarios that must have a result, or a group\nof scenarios such as exact")
 	f.outputs = map[string]*string{
 		"json":     flags.String("json", "", "write the verdict to this JSON `file`"),
 		"junit":    flags.String("junit", "", "write it to this JUnit XML `file`"),

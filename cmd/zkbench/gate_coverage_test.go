@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/results/gate"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
@@ -23,12 +24,14 @@ func loaded(t *testing.T) []scenarios.Scenario {
 }
 
 // uncovered returns, for each variant, the scenarios and rows of baselines that are missing: a scenario in lockstep if its
-// formulas are exact there, a scenario of any mode otherwise, and a row for each scenario that runs it. The scenario
+// formulas are exact there, another one with exact counts if it never comes to rest, any scenario for a library, and a row for each
+// scenario that runs it. The scenario
 // watch-memory needs real servers, and crowds, which may be unfinished, take many minutes: `make gate` leaves them out. The
 // counts of open loads depend on their rate. TestLiveDrivers holds the libraries that are known to be broken to their formulas, with one
 // client.
-func uncovered(recipes []variants.Recipe, run []scenarios.Scenario, baselines map[string]gate.Baseline) []string {
+func uncovered(t *testing.T, recipes []variants.Recipe, run []scenarios.Scenario, baselines map[string]gate.Baseline) []string {
 	var steps []string
+	exact := list.Map(must.Get(scenarios.Group("exact", catalog.Recipes()))(t), func(s scenarios.Scenario) string { return s.Name })
 	for _, recipe := range recipes {
 		for _, v := range recipe.All() {
 			held := v.Driver != nil && v.Broken != ""
@@ -37,14 +40,14 @@ func uncovered(recipes []variants.Recipe, run []scenarios.Scenario, baselines ma
 				if s.Recipe != recipe.Name || s.Name == "watch-memory" || slices.Contains(s.Broken, v.Name) || len(s.Faults) > 0 || s.AtMost > 0 || s.Mode == scenarios.Open || !slices.ContainsFunc(s.Selected(recipe), isV) {
 					continue
 				}
-				held = held || !v.HasLockstep() || s.Mode == scenarios.Lockstep
+				held = held || v.Kind == variants.Library || s.Mode == scenarios.Lockstep || !v.HasLockstep() && slices.Contains(exact, s.Name)
 				if missing := missingRows(baselines[s.Name], v.Name, s); len(missing) > 0 {
 					steps = append(steps, fmt.Sprintf("results/baselines/%s.json has no row of %s for %v clients: run `zkbench run %s --ensemble embedded && zkbench baseline save`",
 						s.Name, v.Name, missing, s.Name))
 				}
 			}
 			if !held {
-				steps = append(steps, "no scenario holds "+recipe.Name+"/"+v.Name+" to its formulas: name it in one of scenarios/questions/"+recipe.Name+"/*.yaml, in lockstep if they are exact there")
+				steps = append(steps, "no scenario holds "+recipe.Name+"/"+v.Name+" to its formulas: name it in one of scenarios/questions/"+recipe.Name+"/*.yaml, in lockstep if they are exact there, and with one client and a number of operations otherwise")
 			}
 		}
 	}
@@ -63,7 +66,7 @@ func missingRows(b gate.Baseline, variant string, s scenarios.Scenario) []int {
 // The counts of every variant are checked by `make gate`, or this test names the missing step.
 func TestBaselinesCoverEveryVariant(t *testing.T) {
 	baselines := must.Get(gate.ReadBaselines("../../" + defaultBaselines))(t)
-	for _, step := range uncovered(catalog.Recipes(), loaded(t), baselines) {
+	for _, step := range uncovered(t, catalog.Recipes(), loaded(t), baselines) {
 		t.Error(step)
 	}
 	// A variant that no baseline has, and a recipe that no scenario runs, are noticed.
@@ -73,7 +76,7 @@ func TestBaselinesCoverEveryVariant(t *testing.T) {
 	more.Variants = []variants.Variant{another}
 	alone := more
 	alone.Name = "alone"
-	if steps := uncovered([]variants.Recipe{more, alone}, loaded(t), baselines); len(steps) < 2 {
+	if steps := uncovered(t, []variants.Recipe{more, alone}, loaded(t), baselines); len(steps) < 2 {
 		t.Errorf("a new variant and a new recipe: %q", steps)
 	}
 }

@@ -91,7 +91,7 @@ func TestGateMissesWhatWasNotRun(t *testing.T) {
 	} {
 		prints(t, tt.want, "", tt.args...)
 	}
-	prints(t, outcome.CodeInvalid, "blocking-drain: there is no result of this scenario", "gate", dir, "--require", "lockstep")
+	prints(t, outcome.CodeInvalid, "blocking-drain: there is no result of this scenario", "gate", dir, "--require", "exact")
 	must.Do(t, os.Remove(filepath.Join(dir, "lock-drain_lock-znode_n4_r1.json")))
 	prints(t, outcome.CodeInvalid, "znode with 4 clients has 0 of 1 repeats", "gate", dir)
 }
@@ -156,7 +156,7 @@ func TestMakeGate(t *testing.T) {
 		if strings.Contains(string(out), "judged gate") != judged || (err == nil) != judged {
 			t.Errorf("a run that exits with %d: %v\n%s", code, err, out)
 		}
-		if code != 0 && !strings.Contains(string(out), "its last words") || judged && !strings.Contains(string(out), "--require lockstep ") {
+		if code != 0 && !strings.Contains(string(out), "its last words") || judged && !strings.Contains(string(out), "--require exact ") {
 			t.Errorf("a run that exits with %d says\n%s", code, out)
 		}
 	}
@@ -274,8 +274,12 @@ func TestGateCatchesAHerd(t *testing.T) {
 	for _, args := range [][]string{{"gate", herd}, {"gate", herd, "--baseline", baselines}} {
 		prints(t, outcome.CodeRegression, "predecessor-watch", args...)
 	}
-	// If the formulas stay what they were, the numbers are void before anybody compares them.
-	prints(t, outcome.CodeInvalid, "", "gate", plantedInMemory(t, drain, swapped(false)), "--baseline", baselines)
+	// If the formulas stay what they were, the counts deviate from them, too, and cannot become a baseline.
+	unlike := plantedInMemory(t, drain, swapped(false))
+	prints(t, outcome.CodeRegression, "by the formula", "gate", unlike)
+	if _, stderr, code := command(t.Context(), "baseline", "save", unlike, "--dir", t.TempDir()); code != outcome.CodeInvalid || !strings.Contains(stderr, "correct the recipe or the formula first") {
+		t.Errorf("baseline save: exit code %d, %s", code, stderr)
+	}
 	// The bounds of a free-running load do not depend on the code.
 	s := scenarios.Default()
 	s.Name, s.Recipe, s.Variants, s.Clients, s.Operations, s.Repeats = "mine", "lock", []string{"predecessor-watch"}, []int{8}, 20, 1

@@ -18,6 +18,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/scenarios/runner"
@@ -265,6 +266,15 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// dearer returns a measurement in lockstep with one more request per operation than the variant's formula says.
+func dearer(confirmed bool) *results.Document {
+	return &results.Document{
+		Variant: "a", Scenario: results.Scenario{Mode: results.LockstepMode}, Window: results.Window{Operations: 10},
+		Oracle: results.Oracle{Checked: confirmed}, Metrics: map[string]results.Metric{metric.RequestsPerOp: {Value: 6}},
+		Expected: results.Expected{Costs: map[string]results.Cost{metric.RequestsPerOp: {Formula: "5", Value: 5}}},
+	}
+}
+
 func TestExitCodes(t *testing.T) {
 	broken := outcome.With(outcome.CodeBroken, errors.New("broken"))
 	invalid := outcome.With(outcome.CodeInvalid, errors.New("invalid"))
@@ -288,6 +298,8 @@ func TestExitCodes(t *testing.T) {
 		{"everything", errors.Join(outcome.With(outcome.CodeRegression, other), invalid, other, broken), 4},
 		{"sound documents", verdict([]*results.Document{{}, {}}), 0},
 		{"invalid", verdict([]*results.Document{{}, {Invalid: []string{"x"}}}), 5},
+		{"dearer than its formula", verdict([]*results.Document{{}, dearer(true)}), 3},
+		{"dearer, and no oracle confirms it", verdict([]*results.Document{{}, dearer(false)}), 5},
 		{"broken", verdict([]*results.Document{{Violations: violation}, {}}), 4},
 		{"known broken", verdict([]*results.Document{{Violations: violation, KnownBroken: "x", Variant: "a"}}), 4},
 		{"broken as expected", verdict([]*results.Document{

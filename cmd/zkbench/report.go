@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/compare"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/report"
@@ -171,11 +174,22 @@ func (a *app) overviewOfSeveral(rows []summary.Row) error {
 }
 
 func verdict(docs []*results.Document) error {
+	deviate, uncertain := false, ""
+	for _, group := range grouping.Repeats(docs) {
+		for _, v := range slices.Concat(list.Map(group, doubts.Deviations)...) {
+			deviate, uncertain = true, cmp.Or(uncertain, doubts.Disturbed(group, v.Metric, v.Exact))
+		}
+	}
 	switch {
 	case slices.ContainsFunc(docs, (*results.Document).Broken):
 		return outcome.With(outcome.CodeBroken, errors.New("a recipe broke its promise"))
 	case slices.ContainsFunc(docs, func(d *results.Document) bool { return len(d.Invalid) > 0 }):
 		return outcome.With(outcome.CodeInvalid, errors.New("the run is invalid: its numbers must not be used"))
+	case uncertain != "":
+		return outcome.With(outcome.CodeInvalid, fmt.Errorf("counts deviate from the variants' formulas, and this is not certain: %s", uncertain))
+	case deviate:
+		return outcome.With(outcome.CodeRegression,
+			errors.New("counts deviate from the variants' formulas: correct the recipe, or the formula if this is meant"))
 	default:
 		return nil
 	}

@@ -43,7 +43,7 @@ func runCommand(a *app) *cobra.Command {
 		Short: "Run scenarios and compare their variants",
 		Long: `Run scenarios, by name or from a YAML file, and compare their variants. Four
 names stand for groups: 'all' for every scenario that comes with zkbench,
-'lockstep' for those with exact counts (without heaps), 'overview' for those of
+'exact' for those with exact counts (without heaps), 'overview' for those of
 the README's table, and 'fault-matrix' for every variant under every fault. The
 flags of the load (--clients, --duration, …) override the scenario's fields. A
 scenario that runs unchanged is held to its claims (expect:).

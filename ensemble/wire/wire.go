@@ -133,12 +133,6 @@ func (op Opcode) IsHousekeeping() bool {
 // resetsWatches reports whether clients send the request after a reconnect, to set their watches again.
 func (op Opcode) resetsWatches() bool { return op == OpSetWatches || op == OpSetWatches2 }
 
-// SetsWatches reports whether the request can set a watch.
-func (op Opcode) SetsWatches() bool {
-	can, _ := op.armsWatch()
-	return can || op == OpAddWatch
-}
-
 // armsWatch reports whether the request can carry a watch flag (can), and whether the watch is set even if the reply is
 // NoNode (evenOnNoNode): exists sets it then, getData and getChildren do not.
 func (op Opcode) armsWatch() (can, evenOnNoNode bool) {

@@ -42,7 +42,7 @@ func pairSentence(p report.Pairing) string {
 	}
 	for _, r := range []summary.Row{p.Naive, p.Optimized} {
 		if mark := r.Mark; mark != "" {
-			text += fmt.Sprintf(". But %s is %s", r.Variant, mark)
+			text += fmt.Sprintf(". But %s is marked %s", r.Variant, mark)
 		}
 	}
 	return text + "."

@@ -102,7 +102,7 @@ func metricTable(caption string, rows []summary.Row, metrics []string) *grid {
 		if open {
 			cells = append(cells, r.Rate)
 		}
-		t.add(r.Mark != "", append(cells, list.Map(metrics, func(name string) any { return metricCell(r, name) })...)...)
+		t.add(r.Void(), append(cells, list.Map(metrics, func(name string) any { return metricCell(r, name) })...)...)
 	}
 	return t
 }
@@ -159,7 +159,7 @@ func overviewTable(docs []*results.Document) *grid {
 		both := func(metric string) cell {
 			return number(report.Show(p.Naive, metric)+" → "+report.Show(p.Optimized, metric), p.Naive.Metrics[metric].Value)
 		}
-		t.add(p.Naive.Mark != "" || p.Optimized.Mark != "", p.Naive.Scenario,
+		t.add(p.Naive.Void() || p.Optimized.Void(), p.Naive.Scenario,
 			p.Naive.Variant+" "+p.Naive.Mark, p.Optimized.Variant+" "+p.Optimized.Mark, p.Change, p.Naive.Clients,
 			both(metric.RequestsPerOp), both(metric.NotificationsPerOp), both(metric.HerdMax), p.GainsText("; "))
 	}

@@ -78,7 +78,7 @@ func (m match) excluded(name string) string {
 	switch {
 	case m.any(func(d *results.Document) bool { return d.Partial }):
 		return "a PARTIAL measurement was interrupted"
-	case !slices.Contains([]string{"", doubts.UnfinishedMark}, doubts.Mark(m.documents())):
+	case !slices.Contains([]string{"", doubts.UnfinishedMark, doubts.DeviatesMark}, doubts.Mark(m.documents())):
 		return "BROKEN or INVALID numbers must not be used, `zkbench report` says why"
 	case base == 0:
 		return "not measured in the base"

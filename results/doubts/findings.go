@@ -25,13 +25,10 @@ func (r *reasons) add(applies bool, format string, args ...any) {
 	}
 }
 
-// Invalid returns the reasons why the numbers of a document must not be used, from its facts: counts, histograms, oracle,
-// health and window. It ignores the reasons that the document lists, so that a reader need not trust them.
+// Invalid returns the reasons why the numbers of a document must not be used, from its facts: histograms, oracle, health and
+// window. It ignores the reasons that the document lists, so that a reader need not trust them.
 func Invalid(d *results.Document) []string {
 	r := droppedLatencies(d)
-	if d.CountsExactly() {
-		r = append(r, deviations(d)...)
-	}
 	h, o := d.Health, d.Oracle
 	saturated := backgroundSaturates(d)
 	r.add(saturated != "", "%s", saturated)
@@ -62,9 +59,6 @@ func Warnings(d *results.Document) []string {
 		return nil // the numbers are not used
 	}
 	var r reasons
-	if !d.CountsExactly() {
-		r = deviations(d)
-	}
 	r.add(d.Partial,
 		"the measurement was interrupted after %s of %s: waits that had not ended, and losses that only the end shows, are not counted",
 		d.Window.Length().Round(time.Second), d.Scenario.Duration)
@@ -135,33 +129,6 @@ func droppedLatencies(d *results.Document) (r reasons) {
 	return r
 }
 
-// deviations compares the counts with the variant's formulas. A deviation from an exact formula makes the numbers invalid: the run was
-// disturbed, or the formula is wrong. A count above its upper bound is a warning. Counts of a load with faults are not compared, because a
-// recovery costs more than the operations of the formulas.
-func deviations(d *results.Document) []string {
-	if d.Scenario.Faulty() {
-		return nil
-	}
-	var r reasons
-	for _, name := range metric.WithFormula() {
-		cost, stated := d.Expected.Costs[name]
-		m, measured := d.Metrics[name]
-		if !stated || !measured || metric.Guessed(d, name) {
-			continue
-		}
-		r.add(d.CountsExactly() && metric.AgainstCount(d, name, cost.Value) != 0,
-			"%s is %.6g, but %s = %.6g by the variant's formula", name, m.Value, cost.Formula, cost.Value)
-		r.add(!d.CountsExactly() && metric.Exceeds(d, name, cost.Value),
-			"%s is %.4g, over the variant's bound of %.4g (%s)", name, m.Value, cost.Value, cost.Formula)
-	}
-	return r
-}
-
-// EqualsFormulas reports whether the formulas are exact and each count equals its formula.
-func EqualsFormulas(d *results.Document) bool {
-	return d.CountsExactly() && len(d.Expected.Costs) > 0 && len(deviations(d)) == 0
-}
-
 // Add appends the doubts about the numbers to the document: the last step of a measurement.
 func Add(d *results.Document) {
 	d.Invalid = append(d.Invalid, Invalid(d)...)
@@ -193,8 +160,11 @@ func Moved(f *results.Floor) string {
 // UnfinishedMark is the mark of measurements that were not finished. Their only numbers say how much of the load was done.
 const UnfinishedMark = "unfinished"
 
-// Mark returns the word that tables show beside the numbers of repeats that must not be used, or that lack a part; empty for
-// sound repeats. If several words apply, it returns the gravest.
+// DeviatesMark is the mark of measurements whose counts are not what the variant's formulas say. Their numbers are true.
+const DeviatesMark = "DEVIATES"
+
+// Mark returns the word that tables show beside the numbers of repeats that must not be used, that lack a part, or whose counts deviate;
+// empty for other repeats. If several words apply, it returns the gravest.
 func Mark(repeats []*results.Document) string {
 	for _, mark := range []struct {
 		word    string
@@ -205,6 +175,7 @@ func Mark(repeats []*results.Document) string {
 		{"PARTIAL", func(d *results.Document) bool { return d.Partial }},
 		{"known broken", func(d *results.Document) bool { return d.KnownBroken != "" }},
 		{UnfinishedMark, func(d *results.Document) bool { return d.Unfinished != nil }},
+		{DeviatesMark, func(d *results.Document) bool { return len(Deviations(d)) > 0 }},
 	} {
 		if slices.ContainsFunc(repeats, mark.applies) {
 			return mark.word

@@ -2,6 +2,7 @@ package doubts_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,12 +46,7 @@ func TestFindings(t *testing.T) {
 		{"late by itself", func(d *results.Document) { d.Health.LatenessP99 = 300 * time.Microsecond }, 0, 1},
 		{"herds guessed", func(d *results.Document) { d.Herd.Grouping = "path and time" }, 0, 1},
 		{"herds not whole", func(d *results.Document) { d.Herd.Ungrouped = 1 }, 0, 1},
-		{"exact", costs(results.LockstepMode, 24.5), 0, 0},
-		{"one too many in 50 operations", costs(results.LockstepMode, 24.52), 1, 0},
-		{"one too few", costs(results.LockstepMode, 24.48), 1, 0},
-		{"below a bound", costs(results.ClosedMode, 3), 0, 0},
-		{"a bound, give or take the operations that the window cuts", costs(results.ClosedMode, 25.4), 0, 0},
-		{"over a bound", costs(results.ClosedMode, 30), 0, 1},
+		{"a count unlike its formula is true", costs(results.LockstepMode, 24.52), 0, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			d := sound()
@@ -60,6 +56,67 @@ func TestFindings(t *testing.T) {
 				t.Errorf("invalid %q, warnings %q; want %d and %d", invalid, warnings, tt.invalid, tt.warnings)
 			}
 		})
+	}
+}
+
+// A count deviates if it differs from an exact formula in either direction, or is above a bound.
+func TestDeviations(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		of   func(*results.Document)
+		want string
+	}{
+		{"exact", costs(results.LockstepMode, 24.5), ""},
+		{"one too many in 50 operations", costs(results.LockstepMode, 24.52), "notifications/op is 24.52, but (N-1)/2 = 24.5 by the variant's formula"},
+		{"one too few", costs(results.LockstepMode, 24.48), "notifications/op is 24.48, but (N-1)/2 = 24.5 by the variant's formula"},
+		{"below a bound", costs(results.ClosedMode, 3), ""},
+		{"a bound, give or take the operations that the window cuts", costs(results.ClosedMode, 25.4), ""},
+		{"over a bound", costs(results.ClosedMode, 30), "notifications/op is 30, over the variant's bound of 24.5 ((N-1)/2)"},
+		{"with faults", func(d *results.Document) {
+			costs(results.ClosedMode, 30)(d)
+			d.Scenario.Faults = []results.FaultLoad{{Kind: results.StopFault}}
+		}, ""},
+	} {
+		d := &results.Document{Metrics: map[string]results.Metric{}}
+		tt.of(d)
+		got := ""
+		for _, v := range doubts.Deviations(d) {
+			got += v.String()
+		}
+		if got != tt.want || doubts.EqualsFormulas(d) != (tt.name == "exact") {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// An exact count is certain if each repeat has it, and an oracle confirms it. A bound is exceeded by one repeat.
+func TestDisturbed(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		exact bool
+		spoil func(second *results.Document)
+		want  string // a part; empty if it is certain
+	}{
+		{"equal repeats", true, func(*results.Document) {}, ""},
+		{"repeats that differ", true, func(d *results.Document) { d.Metrics[metric.RequestsPerOp] = results.Metric{Value: 7} }, "it is 6 in repeat 1 and 7 in repeat 2"},
+		{"repeats of a bound", false, func(d *results.Document) { d.Metrics[metric.RequestsPerOp] = results.Metric{Value: 7} }, ""},
+		{"an invalid repeat", true, func(d *results.Document) { d.Invalid = []string{"the leader changed"} }, "repeat 2 was disturbed: the leader changed"},
+		{"an invalid repeat of a bound", false, func(d *results.Document) { d.Invalid = []string{"the leader changed"} }, "repeat 2 was disturbed"},
+		{"no oracle", true, func(d *results.Document) { d.Oracle = results.Oracle{Why: "shared"} }, "no second oracle confirms repeat 2: shared"},
+		{"an oracle in doubt", true, func(d *results.Document) { d.Oracle.UnknownTransactions = 1 }, "no second oracle"},
+		{"no oracle of a bound", false, func(d *results.Document) { d.Oracle = results.Oracle{Why: "shared"} }, ""},
+	} {
+		var repeats []*results.Document
+		for i := range 2 {
+			repeats = append(repeats, &results.Document{
+				Repeat: i + 1, Window: results.Window{Operations: 10}, Oracle: results.Oracle{Checked: true},
+				Metrics: map[string]results.Metric{metric.RequestsPerOp: {Value: 6}},
+			})
+		}
+		tt.spoil(repeats[1])
+		if got := doubts.Disturbed(repeats, metric.RequestsPerOp, tt.exact); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
 	}
 }
 
@@ -88,13 +145,14 @@ func TestMark(t *testing.T) {
 		word string
 		set  func(d *results.Document)
 	}{
+		{"DEVIATES", costs(results.LockstepMode, 30)},
 		{"unfinished", func(d *results.Document) { d.Unfinished = &results.Unfinished{} }},
 		{"known broken", func(d *results.Document) { d.KnownBroken = "two may hold" }},
 		{"PARTIAL", func(d *results.Document) { d.Partial = true }},
 		{"INVALID", func(d *results.Document) { d.Invalid = []string{"i"} }},
 		{"BROKEN", func(d *results.Document) { d.Violations = []results.Violation{{}} }},
 	}
-	repeats := []*results.Document{{Variant: "a"}, {Variant: "a"}}
+	repeats := []*results.Document{{Variant: "a", Metrics: map[string]results.Metric{}}, {Variant: "a", Metrics: map[string]results.Metric{}}}
 	if got := doubts.Mark(repeats); got != "" {
 		t.Errorf("sound repeats are marked %q", got)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
@@ -20,7 +21,7 @@ import (
 )
 
 // BaselineSchema is the version of a baseline's file.
-const BaselineSchema = 1
+const BaselineSchema = 2
 
 // Baseline holds the counts of a scenario's variants. Its file is small and sorted, to be committed and reviewed as a diff.
 type Baseline struct {
@@ -113,27 +114,41 @@ func rowOf(group []*results.Document) (BaselineRow, error) {
 		if !other.Sound() || starvedGenerator(other) != "" {
 			return row, fmt.Errorf("%s: its numbers must not be used: run it again", other.Filename())
 		}
+		if v := doubts.Deviations(other); len(v) > 0 {
+			return row, fmt.Errorf("%s: %s: correct the recipe or the formula first, and run it again", other.Filename(), v[0])
+		}
+	}
+	switch {
+	case d.Scenario.Faulty() || d.Rate > 0:
+		return row, nil
+	case d.CountsExactly():
+		return row, row.addExact(group)
 	}
 	for _, name := range metric.WithFormula() {
-		cost, claimed := d.Expected.Costs[name]
-		if d.Scenario.Faulty() || d.Rate > 0 || !claimed || metric.Guessed(d, name) {
-			continue
-		}
-		if row.Counts[name] = cost.Value; !d.CountsExactly() {
-			continue
-		}
-		m, measured := d.Metrics[name]
-		if !measured {
-			return row, fmt.Errorf("%s has no %s: run it again", d.Filename(), name)
-		}
-		row.Counts[name] = m.Value
-		for _, other := range group {
-			if metric.AgainstCount(other, name, m.Value) != 0 {
-				return row, fmt.Errorf("%s and repeat %d differ in %s: run it again", other.Filename(), d.Repeat, name)
-			}
+		if cost, claimed := d.Expected.Costs[name]; claimed && !metric.Guessed(d, name) {
+			row.Counts[name] = cost.Value
 		}
 	}
 	return row, nil
+}
+
+// addExact adds the counts that each repeat has: all that a variant can state as a formula, and those of each operation of ZooKeeper.
+func (r BaselineRow) addExact(group []*results.Document) error {
+	for _, d := range group {
+		for _, name := range sortedKeys(d.Metrics) {
+			counted := slices.Contains(metric.WithFormula(), name) && !metric.Guessed(d, name)
+			if !counted && !ofOperation(name) {
+				continue
+			}
+			r.Counts[name] = d.Metrics[name].Value
+			for _, other := range group {
+				if metric.AgainstCount(other, name, r.Counts[name]) != 0 {
+					return fmt.Errorf("%s and repeat %d differ in %s: run it again", other.Filename(), d.Repeat, name)
+				}
+			}
+		}
+	}
+	return nil
 }
 
 func (b Baseline) row(variant string, clients int) *BaselineRow {
@@ -154,6 +169,7 @@ func (b Baseline) Over(old Baseline) Baseline {
 	for _, row := range old.Rows {
 		if newer := b.row(row.Variant, row.Clients); newer != nil {
 			counts := maps.Clone(row.Counts)
+			maps.DeleteFunc(counts, func(name string, _ float64) bool { return ofOperation(name) }) // the newer one has all of them
 			maps.Copy(counts, newer.Counts)
 			newer.Counts = counts
 		} else {
@@ -206,7 +222,7 @@ func readBaseline(file string) (Baseline, error) {
 	}
 	switch {
 	case b.Schema != BaselineSchema:
-		return b, fmt.Errorf("%s has schema %d, this zkbench reads %d: save it again", file, b.Schema, BaselineSchema)
+		return b, fmt.Errorf("%s has schema %d, this zkbench reads %d: remove it, and save it again", file, b.Schema, BaselineSchema)
 	case b.Scenario+".json" != filepath.Base(file):
 		return b, fmt.Errorf("%s is a baseline of %q: its file must be named after the scenario", file, b.Scenario)
 	case len(b.Rows) == 0:
@@ -229,8 +245,9 @@ func (r BaselineRow) problem() string {
 		if count > metric.LargestCount {
 			return fmt.Sprintf("has a %s of %g, which is not a bound: save it again", name, count)
 		}
-		if !slices.Contains(metric.WithFormula(), name) {
-			return fmt.Sprintf("has %s, which is not one of the counts of a baseline (%s)", name, strings.Join(metric.WithFormula(), ", "))
+		if !slices.Contains(metric.WithFormula(), name) && !ofOperation(name) {
+			return fmt.Sprintf("has %s, which is not one of the counts of a baseline (%s, OP-requests/op, OP-watches/op)",
+				name, strings.Join(metric.WithFormula(), ", "))
 		}
 	}
 	return ""
@@ -249,11 +266,12 @@ func checkBaselines(docs []*results.Document, baselines map[string]Baseline, ver
 		found, noted := b.check(docs)
 		checks, notes = append(checks, found...), append(notes, noted...)
 	}
-	absent := list.Where(sortedKeys(baselines), func(name string) bool { // closed loads take long, and are not run on every change
-		return !measured[name] && baselines[name].Load.Mode == results.LockstepMode
+	absent := list.Where(sortedKeys(baselines), func(name string) bool { // other loads take long, and are not run on every change
+		b := baselines[name]
+		return !measured[name] && !slices.ContainsFunc(b.Rows, func(r BaselineRow) bool { return !b.Load.exact(r.Clients) })
 	})
 	if len(absent) > 0 && verbose {
-		notes = append(notes, fmt.Sprintf("lockstep scenarios with a baseline and without a result: %s; --require demands one",
+		notes = append(notes, fmt.Sprintf("scenarios with exact counts in a baseline and without a result: %s; --require demands one",
 			strings.Join(absent, ", ")))
 	}
 	if len(checks) == 0 {
@@ -292,46 +310,42 @@ func (b Baseline) check(docs []*results.Document) (checks []Check, notes []strin
 	return checks, notes
 }
 
-// check compares each repeat with the counts. The worst repeat decides: a median would hide one repeat of three.
+// check compares each repeat with the counts. The worst repeat decides: a median would hide one repeat of three. In an exact row, an
+// operation that only the row or only the results have differs, too.
 func (r BaselineRow) check(group []*results.Document, exact bool) []Check {
-	var checks []Check
-	for _, name := range sortedKeys(r.Counts) {
-		c := about(group[0], FromBaseline, "== baseline")
-		if c.bound = !exact; c.bound {
-			c.Rule = "<= bound"
-		}
-		c.Metric, c.Limit = name, number(r.Counts[name])
-		for _, d := range group {
-			c.addRepeat(d, r.Counts[name], exact)
-		}
-		checks = append(checks, c)
+	names := sortedKeys(r.Counts)
+	for _, d := range group {
+		names = list.AppendNew(names, list.Where(sortedKeys(d.Metrics), func(name string) bool { return exact && ofOperation(name) })...)
 	}
-	return checks
+	return list.Map(names, func(name string) Check {
+		each := list.Map(group, func(d *results.Document) Check { return r.checkRepeat(group, d, name, exact) })
+		return slices.MinFunc(each, func(a, b Check) int { return outcome.Compare(a.Outcome, b.Outcome) })
+	})
 }
 
-// addRepeat updates a check with one repeat, if that is worse than those before.
-func (c *Check) addRepeat(d *results.Document, limit float64, exact bool) {
-	m, measured := d.Metrics[c.Metric]
-	result, why := outcome.Pass, ""
-	switch {
-	case !measured:
-		result, why = outcome.Inconclusive, fmt.Sprintf("repeat %d has no %s", d.Repeat, c.Metric)
-	case metric.Guessed(d, c.Metric):
-		result = outcome.Inconclusive
-		why = fmt.Sprintf("repeat %d: it is %.6g, against %.6g; %s", d.Repeat, m.Value, limit, claim.HerdsAreGuessed)
-	case exact && !d.CountsExactly():
-		result, why = outcome.Inconclusive, "the baseline is exact, and this load was not finished"
-	case exact && metric.AgainstCount(d, c.Metric, limit) > 0, !exact && metric.Exceeds(d, c.Metric, limit):
-		result, why = outcome.Regression, fmt.Sprintf("repeat %d: it is %.6g, against %.6g by the baseline", d.Repeat, m.Value, limit)
-	case exact && metric.AgainstCount(d, c.Metric, limit) < 0:
-		c.better = true
-		why = fmt.Sprintf("improved: it is %.6g, against %.6g by the baseline; `zkbench baseline save` keeps that", m.Value, limit)
+// ofOperation reports whether a metric is that of an operation of ZooKeeper: zero if it was not measured.
+func ofOperation(name string) bool { return metric.Named(name).Operation != "" }
+
+func (r BaselineRow) checkRepeat(group []*results.Document, d *results.Document, name string, exact bool) Check {
+	c := about(d, FromBaseline, "== baseline")
+	if !exact {
+		c.Rule = "<= bound"
 	}
-	if measured && (c.Value == nil || m.Value > float64(*c.Value)) {
+	c.Metric, c.Limit = name, number(r.Counts[name])
+	m, measured := d.Metrics[name]
+	if measured = measured || ofOperation(name); measured {
 		c.Value = number(m.Value)
 	}
-	if outcome.Compare(result, c.Outcome) < 0 || c.Why == "" {
-		c.Outcome, c.Why = result, why
+	switch {
+	case !measured:
+		c.Outcome, c.Why = outcome.Inconclusive, fmt.Sprintf("repeat %d has no %s", d.Repeat, name)
+	case metric.Guessed(d, name):
+		c.Outcome = outcome.Inconclusive
+		c.Why = fmt.Sprintf("repeat %d: it is %.6g, against %.6g; %s", d.Repeat, m.Value, r.Counts[name], claim.HerdsAreGuessed)
+	case exact && !d.CountsExactly():
+		c.Outcome, c.Why = outcome.Inconclusive, "the baseline is exact, and this load was not finished"
+	case exact && metric.AgainstCount(d, name, r.Counts[name]) != 0, !exact && metric.Exceeds(d, name, r.Counts[name]):
+		c.deviate(group, d.Repeat, exact, "the baseline")
 	}
-	c.better = c.better && !c.failed()
+	return c
 }

@@ -23,6 +23,15 @@ func free(notifications float64) *results.Document {
 	return d
 }
 
+// using returns a document in lockstep with a request of each of these operations of ZooKeeper for each of the recipe's.
+func using(operations ...string) *results.Document {
+	d := syntheticLockstep(1)
+	for _, name := range operations {
+		d.Metrics[metric.RequestsOf(name)] = results.Metric{Value: 1}
+	}
+	return d
+}
+
 func TestBaselines(t *testing.T) {
 	second := func(one, two *results.Document) []*results.Document {
 		one.Scenario.Repeats, two.Scenario.Repeats, two.Repeat = 2, 2, 2
@@ -43,7 +52,19 @@ func TestBaselines(t *testing.T) {
 	}{
 		{name: "the same", of: syntheticLockstep(1), docs: []*results.Document{syntheticLockstep(1)}, code: 0},
 		{name: "one notification more in a whole drain", of: syntheticLockstep(1), docs: []*results.Document{syntheticLockstep(1.02)}, code: 3, says: "it is 1.02, against 1"},
-		{name: "less", of: syntheticLockstep(1), docs: []*results.Document{syntheticLockstep(0.98)}, code: 0, says: "improved"},
+		{name: "less", of: syntheticLockstep(1), docs: []*results.Document{syntheticLockstep(0.98)}, code: 3, says: "it is 0.98, against 1 by the baseline: fewer"},
+		{name: "less in one repeat of two", of: syntheticLockstep(1), docs: second(syntheticLockstep(1), syntheticLockstep(0.98)), code: 5, says: "1 in repeat 1 and 0.98 in repeat 2"},
+		{name: "more, without an oracle", of: syntheticLockstep(1), docs: changed(func(d *results.Document) {
+			*d = *syntheticLockstep(1.02)
+			d.Oracle = results.Oracle{Why: "shared servers"}
+		}), code: 5, says: "no second oracle confirms repeat 1: shared servers"},
+		{name: "more, after a reconnect", of: free(0.5), docs: func() []*results.Document {
+			d := free(1.2)
+			d.Invalid = []string{"a session had to reconnect"}
+			return []*results.Document{d}
+		}(), code: 5, says: "by the baseline; repeat 1 was disturbed: a session had to reconnect"},
+		{name: "an operation instead of another", of: using("exists"), docs: []*results.Document{using("getData")}, code: 3, says: "it is 1, against 0"},
+		{name: "an operation fewer", of: using("exists"), docs: []*results.Document{using()}, code: 3, says: "it is 0, against 1"},
 		{name: "one bad repeat of two", of: free(0.5), docs: second(free(0.9), free(1.2)), code: 3, says: "repeat 2"},
 		{name: "another size", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Scenario.Size = 7 }), code: 5, says: "another load"},
 		{name: "other clients", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Clients, d.Scenario.Clients = 10, []int{10} }), code: 5, says: "the results have not"},
@@ -56,7 +77,7 @@ func TestBaselines(t *testing.T) {
 		}(), code: 5, says: "another load"},
 		{name: "guessed herds", of: func() *results.Document {
 			d := syntheticLockstep(1)
-			d.Expected.Costs[metric.HerdMax] = results.Cost{}
+			d.Expected.Costs[metric.HerdMax] = results.Cost{Value: 1}
 			return d
 		}(), docs: changed(func(d *results.Document) {
 			d.Herd.Grouping = "path and time"
@@ -64,7 +85,7 @@ func TestBaselines(t *testing.T) {
 		}), code: 5, says: "herds are guessed"},
 		{name: "guessed herds that are smaller", of: func() *results.Document {
 			d := syntheticLockstep(1)
-			d.Expected.Costs[metric.HerdMax] = results.Cost{}
+			d.Expected.Costs[metric.HerdMax] = results.Cost{Value: 1}
 			return d
 		}(), docs: changed(func(d *results.Document) { d.Herd.Grouping = "path and time" }), code: 5, says: "herds are guessed"},
 		{name: "within the bound", of: free(0.5), docs: []*results.Document{free(0.9)}, code: 0},
@@ -115,40 +136,43 @@ func TestNoBaselineOfAPart(t *testing.T) {
 	}
 }
 
-// A row without counts would demand nothing, and is not written.
+// A row without counts, of a load whose formulas would be bounds, would demand nothing, and is not written.
 func TestBaselineRowsWithoutCounts(t *testing.T) {
-	silent := syntheticLockstep(1)
+	silent := free(1)
 	silent.Variant, silent.Expected.Costs = "silent", nil
 	if b, err := BaselinesOf([]*results.Document{silent}); err == nil || !strings.Contains(err.Error(), "silent with 50 clients") {
 		t.Errorf("alone: %+v, %v", b, err)
 	}
-	if b, err := BaselinesOf([]*results.Document{silent, syntheticLockstep(1)}); err != nil || len(b["self-test"].Rows) != 1 {
+	if b, err := BaselinesOf([]*results.Document{silent, free(1)}); err != nil || len(b["self-test"].Rows) != 1 {
 		t.Errorf("beside another: %+v, %v", b, err)
 	}
 }
 
 func TestWhatIsNoBaseline(t *testing.T) {
-	invalid, other, again := syntheticLockstep(1), syntheticLockstep(1), syntheticLockstep(2)
+	invalid, other, again, unlike := syntheticLockstep(1), syntheticLockstep(1), syntheticLockstep(2), syntheticLockstep(1)
+	unlike.Expected.Costs[metric.NotificationsPerOp] = results.Cost{Value: 2}
 	invalid.Invalid = []string{"x"}
 	other.Scenario.Operations, other.Clients = 7, 10
 	again.Repeat = 2
 	for name, docs := range map[string][]*results.Document{
 		"nothing": nil, "an invalid result": {invalid}, "two loads": {syntheticLockstep(1), other}, "repeats that differ": {syntheticLockstep(1), again},
+		"a count unlike its formula": {unlike},
 	} {
 		if b, err := BaselinesOf(docs); err == nil {
 			t.Errorf("%s became a baseline: %+v", name, b)
 		}
 	}
 	for name, text := range map[string]string{
-		"a.json":   `{"schema": 1, "scenario": "a", "rows": [], "load": {}}`,
-		"b.json":   `{"schema": 2, "scenario": "b", "rows": [{}], "load": {}}`,
-		"c.json":   `{"schema": 1, "scenario": "other", "rows": [{}]}`,
-		"d.json":   `{"schema": 1, "scenario": "d", "rows": [{"count": 1}]}`,
-		"e.json":   `{"schema": 1, "scenario": "e", "rows": [{"counts": {"herd-mox": 1}}]}`,
-		"f.json":   `{"schema": 1, "scen`,
-		"g.json":   `{"schema": 1, "scenario": "g", "rows": [{"counts": {"herd-max": 1}, "exact": true}]}`,
-		"h.json":   `{"schema": 1, "scenario": "h", "rows": [{"counts": {}}]}`,
-		"i.json":   `{"schema": 1, "scenario": "i", "rows": [{"counts": {"herd-max": 1}}]} {}`,
+		"a.json":   `{"schema": 2, "scenario": "a", "rows": [], "load": {}}`,
+		"b.json":   `{"schema": 1, "scenario": "b", "rows": [{}], "load": {}}`,
+		"c.json":   `{"schema": 2, "scenario": "other", "rows": [{}]}`,
+		"d.json":   `{"schema": 2, "scenario": "d", "rows": [{"count": 1}]}`,
+		"e.json":   `{"schema": 2, "scenario": "e", "rows": [{"counts": {"herd-mox": 1}}]}`,
+		"f.json":   `{"schema": 2, "scen`,
+		"g.json":   `{"schema": 2, "scenario": "g", "rows": [{"counts": {"herd-max": 1}, "exact": true}]}`,
+		"h.json":   `{"schema": 2, "scenario": "h", "rows": [{"counts": {}}]}`,
+		"i.json":   `{"schema": 2, "scenario": "i", "rows": [{"counts": {"herd-max": 1}}]} {}`,
+		"j.json":   `{"schema": 2, "scenario": "j", "rows": [{"counts": {"-watches/op": 1}}]}`,
 		"none.txt": ``,
 	} {
 		dir := t.TempDir()

@@ -54,8 +54,41 @@ func builtIn(docs []*results.Document) []Check {
 		} {
 			checks = append(checks, rule.check(group))
 		}
+		checks = append(checks, byFormula(group)...)
 	}
 	return checks
+}
+
+// byFormula returns a check for each count that deviates from its formula in a repeat, or one that passes.
+func byFormula(group []*results.Document) []Check {
+	var checks []Check
+	passes := about(group[0], BuiltIn, "counts by formula")
+	for _, d := range group {
+		for _, v := range doubts.Deviations(d) {
+			if slices.ContainsFunc(checks, func(c Check) bool { return c.Metric == v.Metric }) {
+				continue
+			}
+			c := passes
+			c.Metric, c.Value, c.Limit = v.Metric, number(v.Got), number(v.Want)
+			c.deviate(group, d.Repeat, v.Exact, "the formula "+v.Formula)
+			checks = append(checks, c)
+		}
+	}
+	if len(checks) == 0 {
+		return []Check{passes}
+	}
+	return checks
+}
+
+// deviate makes a check of a count fail: a regression in either direction, or inconclusive if the count is not certain.
+func (c *Check) deviate(group []*results.Document, repeat int, exact bool, from string) {
+	c.bound, c.Outcome = !exact, outcome.Regression
+	c.Why = fmt.Sprintf("repeat %d: it is %.6g, against %.6g by %s", repeat, *c.Value, *c.Limit, from)
+	if why := doubts.Disturbed(group, c.Metric, exact); why != "" {
+		c.Outcome, c.Why = outcome.Inconclusive, c.Why+"; "+why
+	} else if *c.Value < *c.Limit {
+		c.Why += ": fewer; update formula and baseline if this is meant"
+	}
 }
 
 // otherSchema is for callers that make documents themselves: a file with another schema cannot be read.
@@ -101,15 +134,21 @@ func starvedGenerator(d *results.Document) string {
 
 // missingAmong returns a function that finds the metrics that a document lacks and another repeat of its group has, such as
 // those of a phase that did not occur. A rule about such a metric must not pass by the other repeats alone. Metrics of the
-// floor are ignored, because a load is complete without them. Slowdowns are ignored, because a repeat with too few requests
-// has none, and no rule decides by so few. A repeat that lacks the requests of an operation sent none of them.
+// floor are ignored, because a load is complete without them, and so are times of bystanders in a window of few of their periods.
+// Slowdowns are ignored, because a repeat with too few requests has none, and no rule decides by so few. A repeat that lacks the requests
+// of an operation sent none of them.
 func missingAmong(group []*results.Document) func(*results.Document) string {
 	names := list.Where(sortedKeys(metric.Aggregate(group)), func(name string) bool {
 		m := metric.Named(name)
 		return !m.Ensemble && m.Kind != metric.KindMultiple && m.Operation == ""
 	})
 	return func(d *results.Document) string {
-		missing := list.Where(names, func(name string) bool { _, ok := d.Metrics[name]; return !ok })
+		short := d.Window.Length() < 10*time.Second/time.Duration(max(d.Scenario.BystanderRate, 1))
+		missing := list.Where(names, func(name string) bool {
+			_, ok := d.Metrics[name]
+			phase := metric.Named(name).Phase
+			return !ok && !(short && (phase == results.BystanderPhase || phase == results.BystanderService))
+		})
 		if len(missing) == 0 || d.Unfinished != nil && d.BreachExpected() { // its variant has no numbers at all
 			return ""
 		}

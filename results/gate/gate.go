@@ -58,7 +58,6 @@ type Check struct {
 	Confirm  paired.Block    `json:"confirmation,omitzero"`
 
 	bound  bool // the limit of a count is an upper bound
-	better bool // better than the baseline, which can be saved
 	narrow bool // a capacity so near its limit that another search may decide otherwise
 }
 

@@ -61,7 +61,7 @@ func TestSelfTest(t *testing.T) {
 			t.Errorf("%s: exit code %d, want %d: %+v", p.Name, p.Report.Code, p.Want, p.Report.Checks[0])
 		}
 	}
-	if fmt.Sprint(codes) != "[3 3 0 5 5 0 5 5 0 3 5 5]" {
+	if fmt.Sprint(codes) != "[3 3 0 5 5 3 3 3 3 3 5 5 5 0 3 5 5]" {
 		t.Errorf("exit codes %v", codes)
 	}
 }
@@ -134,6 +134,23 @@ func TestEachMissingMetricIsNoticed(t *testing.T) {
 		delete(one.Metrics, name)
 		if r := Evaluate(Evidence{Documents: []*results.Document{one, two}}, Rules{}); r.Code != 5 {
 			t.Errorf("without %s: exit code %d", name, r.Code)
+		}
+	}
+}
+
+// A window of a few milliseconds may have no read by a bystander; a longer one that has none lacks a metric.
+func TestBystandersOfAShortWindow(t *testing.T) {
+	for _, tt := range []struct {
+		rate, code int
+	}{{100, 0}, {1000, 5}} { // the window has 50 ms
+		one, two := syntheticLockstep(1), syntheticLockstep(1)
+		two.Repeat = 2
+		for _, d := range []*results.Document{one, two} {
+			d.Scenario.Repeats, d.Scenario.BystanderRate = 2, tt.rate
+		}
+		one.Metrics["bystander-p50-ns"], one.Metrics["bystander-service-max-ns"] = results.Metric{Value: 1e6}, results.Metric{Value: 1e6}
+		if r := Evaluate(Evidence{Documents: []*results.Document{one, two}}, Rules{}); r.Code != tt.code {
+			t.Errorf("%d reads per second: exit code %d, want %d: %+v", tt.rate, r.Code, tt.code, r.Checks[0])
 		}
 	}
 }

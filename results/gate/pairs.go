@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
@@ -303,22 +304,15 @@ func (c comparison) exactCounts() (checks []Check) {
 		for i, d := range head {
 			if before := base[i].Metrics[name].Value; check.Outcome == outcome.Pass && metric.AgainstCount(d, name, before) != 0 {
 				check.Limit, check.Value = number(before), number(d.Metrics[name].Value)
-				check.deviateInPairs(sides, name)
+				check.deviate(head, d.Repeat, true, "the base")
+				if why := doubts.Disturbed(base, name, true); why != "" {
+					check.Outcome, check.Why = outcome.Inconclusive, check.Why+"; the base: "+why
+				}
 			}
 		}
 		checks = append(checks, check)
 	}
 	return checks
-}
-
-// deviateInPairs makes a check fail: a regression, or inconclusive if the counts of a side are not certain.
-func (c *Check) deviateInPairs(sides [2][]*results.Document, name string) {
-	c.Outcome, c.Why = outcome.Regression, fmt.Sprintf("it is %.6g, against %.6g of the base", *c.Value, *c.Limit)
-	for side, docs := range sides {
-		if why := disturbed(docs, name); why != "" {
-			c.Outcome, c.Why = outcome.Inconclusive, fmt.Sprintf("%s; %s: %s", c.Why, Sides()[side], why)
-		}
-	}
 }
 
 // logRatios returns the log-ratios of pairs. An error names a pair as its folder does: the pairs of screen and confirmation
@@ -369,19 +363,4 @@ func (c comparison) decide(check *Check, metric string, rule paired.Rule) {
 			check.Why += fmt.Sprintf("; pairs with this spread would show a slowdown of %.2f times", least)
 		}
 	}
-}
-
-// disturbed returns why a count of one side may come from a disturbance and not from the recipe; empty if it comes from the recipe.
-func disturbed(docs []*results.Document, name string) string {
-	for _, d := range docs {
-		switch {
-		case len(d.Invalid) > 0:
-			return d.Invalid[0]
-		case !d.Oracle.Checked:
-			return "no second oracle confirms it"
-		case metric.AgainstCount(d, name, docs[0].Metrics[name].Value) != 0:
-			return "it differs between pairs, and exact counts do not vary"
-		}
-	}
-	return ""
 }

@@ -29,6 +29,14 @@ func SelfTest(now time.Time) []SelfTestCase {
 	silent, untrue := syntheticLockstep(1), syntheticLockstep(1)
 	silent.Health.Reconnects = 1
 	untrue.Metrics[metric.NotificationsPerOp] = results.Metric{Value: 0.5, Unit: "per op"}
+	unconfirmed, unlike := syntheticLockstep(2), syntheticLockstep(1)
+	over := syntheticDocument(results.ClosedMode, 1000, time.Millisecond, 1000)
+	unconfirmed.Oracle = results.Oracle{Why: synthetic, ClientNotifications: unconfirmed.Oracle.ClientNotifications}
+	unlike.Expected.Costs[metric.NotificationsPerOp] = results.Cost{Formula: synthetic, Value: 2}
+	over.Expected.Costs[metric.NotificationsPerOp] = results.Cost{Formula: synthetic, Value: 0.5}
+	watching, asking := syntheticLockstep(1), syntheticLockstep(1)
+	watching.Counts.Watches = map[string]int64{"exists": 1}
+	asking.Counts.Requests, asking.Metrics = map[string]int64{"exists": 1}, nil // a reader computes them
 	slower, same := syntheticPairs(1.5, rules.Paired), syntheticPairs(1, rules.Paired)
 	slacker := syntheticCapacity(400)
 	slacker.Objective = "response-p99 < 500ms"
@@ -40,7 +48,12 @@ func SelfTest(now time.Time) []SelfTestCase {
 		{"the same on both sides", 0, Evaluate(Evidence{Pairs: &same}, Rules{Paired: rules.Paired})},
 		{"an empty input", 5, Evaluate(Evidence{}, Rules{})},
 		{"a metric that one repeat lacks", 5, Evaluate(lackingPhase(), Rules{})},
-		{"an improvement", 0, Evaluate(asRead(syntheticLockstep(0)), rules)},
+		{"fewer than the baseline has", 3, Evaluate(asRead(syntheticLockstep(0)), rules)},
+		{"a needless watch", 3, Evaluate(asRead(watching), rules)},
+		{"a dearer call", 3, Evaluate(asRead(asking), rules)},
+		{"a count unlike its formula", 3, Evaluate(asRead(unlike), Rules{})},
+		{"a count over its bound", 3, Evaluate(asRead(over), Rules{})},
+		{"a deviation that no oracle confirms", 5, Evaluate(asRead(unconfirmed), rules)},
 		{"a metric unlike its counts", 5, Evaluate(asRead(untrue), rules)},
 		{"a reconnect kept quiet", 5, Evaluate(asRead(silent), rules)},
 		{"a capacity above its limit", 0, Evaluate(asReadCapacity(orPanic(store.Seal(syntheticCapacity(400)))), atLeast300)},

@@ -40,15 +40,15 @@ func Compute(d *results.Document) map[string]results.Metric {
 
 // addOperations adds the requests and the watches of each of ZooKeeper's operations that the clients used.
 func addOperations(d *results.Document, values map[string]float64) {
-	add := func(nameOf func(operation string) string, counts map[string]int64) {
-		for operation, n := range counts {
-			if value, ok := perOp(d, n); ok {
-				values[nameOf(operation)] = value
-			}
-		}
+	if d.Window.Operations == 0 {
+		return
 	}
-	add(RequestsOf, d.Counts.Requests)
-	add(WatchesOf, d.Counts.Watches)
+	for operation, n := range d.Counts.Requests {
+		values[RequestsOf(operation)], _ = perOp(d, n)
+	}
+	for operation, n := range d.Counts.Watches {
+		values[WatchesOf(operation)], _ = perOp(d, n)
+	}
 }
 
 // isOf reports whether a document has the part that the metric needs. Without faults, some variants may lose something, too.

@@ -142,23 +142,18 @@ func Shares(phases []string) []results.Share {
 	return out
 }
 
-const (
-	requestsSuffix = "-" + RequestsPerOp
-	watchesSuffix  = "-watches/op"
-)
-
 // RequestsOf returns the name of the metric with the requests of one of ZooKeeper's operations, such as "exists-requests/op".
-func RequestsOf(operation string) string { return operation + requestsSuffix }
+func RequestsOf(operation string) string { return operation + "-" + RequestsPerOp }
 
 // WatchesOf returns the name of the metric with the watches that one of ZooKeeper's operations sets, such as "exists-watches/op".
-func WatchesOf(operation string) string { return operation + watchesSuffix }
+func WatchesOf(operation string) string { return operation + "-watches/op" }
 
 // ofOperations describes OPERATION-requests/op and OPERATION-watches/op. Operations have no dash in their names.
 func ofOperations(name string) (Descriptor, bool) {
 	m := Descriptor{Name: name, Unit: "per op", Head: name, Title: inWords(name), Exact: true}
-	operation, watches := strings.CutSuffix(name, watchesSuffix)
+	operation, watches := strings.CutSuffix(name, WatchesOf(""))
 	if m.Help = "Watches that " + operation + " sets, per operation."; !watches {
-		operation, _ = strings.CutSuffix(name, requestsSuffix)
+		operation, _ = strings.CutSuffix(name, RequestsOf(""))
 		m.Help = "Requests of the recipe that are a " + operation + ", per operation."
 	}
 	m.Operation = operation

@@ -72,8 +72,8 @@ func writeKnownBroken(w io.Writer, docs []*results.Document) {
 	}
 }
 
-// WriteVerdict prints breaches of the promise, reasons why numbers must not be used, and warnings. It prints each reason
-// once, with the measurements to which it applies.
+// WriteVerdict prints breaches of the promise, reasons why numbers must not be used, deviations from formulas, and warnings. It prints
+// each reason once, with the measurements to which it applies.
 func WriteVerdict(w io.Writer, docs []*results.Document) {
 	checked := list.Where(docs, func(d *results.Document) bool { return d.Scenario.Mode != results.ObservedMode })
 	if !WriteBreaches(w, docs) && len(checked) > 0 {
@@ -95,6 +95,9 @@ func WriteVerdict(w io.Writer, docs []*results.Document) {
 		fmt.Fprintf(w, "%s: %s\n", nameOf(d), doubts.Progress(d))
 	}
 	writeFindings(w, "INVALID", docs, func(d *results.Document) []string { return d.Invalid })
+	writeFindings(w, doubts.DeviatesMark, docs, func(d *results.Document) []string {
+		return list.Map(doubts.Deviations(d), doubts.Deviation.String)
+	})
 	WriteWarnings(w, docs)
 	writeOracle(w, docs)
 	WriteEngine(w, docs)

@@ -34,6 +34,7 @@ func Of(docs []*results.Document) (rows []Row) {
 		}
 		for _, d := range group {
 			row.Warnings = list.AppendNew(row.Warnings, list.Map(d.Invalid, func(reason string) string { return "invalid: " + reason })...)
+			row.Warnings = list.AppendNew(row.Warnings, list.Map(doubts.Deviations(d), doubts.Deviation.String)...)
 			row.Warnings = list.AppendNew(row.Warnings, d.Warnings...)
 		}
 		if row.Any((*results.Document).BeyondCapacity) {
@@ -75,6 +76,9 @@ func dropResponse(metrics map[string]metric.Aggregated) {
 
 // Any reports whether is returns true for at least one of the repeats.
 func (r Row) Any(is func(*results.Document) bool) bool { return slices.ContainsFunc(r.Repeats, is) }
+
+// Void reports whether the row's numbers must not be used as they are. Counts that deviate from a formula are true.
+func (r Row) Void() bool { return r.Mark != "" && r.Mark != doubts.DeviatesMark }
 
 // Unfinished reports whether a repeat was ended before its load was done.
 func (r Row) Unfinished() bool {

@@ -1,7 +1,6 @@
 package runner_test
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -28,10 +27,8 @@ func TestFirstOperationsKeepTheBounds(t *testing.T) {
 				if most := int64(s.Operations * d.Clients * d.Batch); d.Window.Operations > most {
 					t.Errorf("%s, %d clients: %d operations in steps of %d, want at most %d", d.Variant, d.Clients, d.Window.Operations, d.Batch, most)
 				}
-				for _, w := range d.Warnings {
-					if strings.Contains(w, "over the variant's bound") {
-						t.Errorf("%s, %d clients: %s", d.Variant, d.Clients, w)
-					}
+				for _, v := range doubts.Deviations(d) {
+					t.Errorf("%s, %d clients: %s", d.Variant, d.Clients, v)
 				}
 			}
 		})
