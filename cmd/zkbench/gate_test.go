@@ -276,7 +276,7 @@ func TestGateCatchesAHerd(t *testing.T) {
 	}
 	// If the formulas stay what they were, the counts deviate from them, too, and cannot become a baseline.
 	unlike := plantedInMemory(t, drain, swapped(false))
-	prints(t, outcome.CodeRegression, "by the formula", "gate", unlike)
+	prints(t, outcome.CodeRegression, "of the variant's formula", "gate", unlike)
 	if _, stderr, code := command(t.Context(), "baseline", "save", unlike, "--dir", t.TempDir()); code != outcome.CodeInvalid || !strings.Contains(stderr, "correct the recipe or the formula first") {
 		t.Errorf("baseline save: exit code %d, %s", code, stderr)
 	}
