@@ -165,10 +165,7 @@ func rowText(r compare.Row) string {
 	m := metric.Named(r.Metric)
 	text := fmt.Sprintf("%s: %s → %s %s", r.Other.Variant, m.Format(float64(r.Base.Value)), m.Format(float64(r.Other.Value)), r.Metric)
 	if r.Ratio.Finite() {
-		text += fmt.Sprintf(", ratio %.3g", float64(r.Ratio))
-	}
-	if r.Pairs > 0 {
-		text += fmt.Sprintf(" (%.3g to %.3g in %d pairs)", float64(r.Low), float64(r.High), r.Pairs)
+		text += ", ratio " + r.RatioText()
 	}
 	return text + ": " + string(r.Verdict) + ", " + r.Reason
 }
@@ -180,6 +177,8 @@ func verdictLook(v compare.Verdict) look {
 		return cool().look(0)
 	case compare.Worse:
 		return warm().look(0)
+	case compare.Undecided:
+		return look{plain().colors[1], draw.CrossGlyph{}}
 	default:
 		return look{plain().colors[1], ring()}
 	}
@@ -199,12 +198,9 @@ func (s sides) ratios() []Figure {
 		return nil
 	}
 	var legend []entry
-	for _, one := range []struct {
-		verdict compare.Verdict
-		name    string
-	}{{compare.Better, "better"}, {compare.Worse, "worse"}, {compare.Same, "exact counts, equal"}, {compare.Unsure, "not decided"}} {
-		if slices.ContainsFunc(s.rows, func(r compare.Row) bool { return r.Verdict == one.verdict }) {
-			legend = append(legend, lineEntry(one.name, verdictLook(one.verdict)))
+	for _, verdict := range compare.Verdicts() {
+		if slices.ContainsFunc(s.rows, func(r compare.Row) bool { return r.Verdict == verdict }) {
+			legend = append(legend, lineEntry(string(verdict), verdictLook(verdict)))
 		}
 	}
 	f := rowsOf(panels, most, legend)
@@ -230,7 +226,7 @@ func (s sides) ratioPanel(name string, rows []compare.Row) *plot.Plot {
 	for i, r := range rows {
 		l, at := verdictLook(r.Verdict), plotter.XY{X: float64(r.Ratio), Y: rowOf(i, labels)}
 		from, to := at, at
-		if r.Pairs > 0 && r.Low.Finite() && r.High.Finite() && r.Low > 0 {
+		if r.HasInterval() {
 			from.X, to.X = float64(r.Low), float64(r.High)
 		}
 		low, high = math.Min(low, from.X), math.Max(high, to.X)

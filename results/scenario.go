@@ -98,7 +98,7 @@ func (s *Scenario) Fields() []Field {
 		{Name: "warm-up", Wants: span + "1s", Value: &s.WarmUp, Condition: true, Help: "load before each measurement, not counted"},
 		{Name: "hold", Wants: span + "5ms", Value: &s.Hold, Condition: true, Help: "time for which a client holds a lock"},
 		{Name: "think", Wants: span + "5ms", Value: &s.Think, Condition: true, Help: "pause between a client's operations"},
-		{Name: "repeats", Wants: whole, Value: &s.Repeats, Series: true, Help: "measurements of each variant"},
+		{Name: "repeats", Wants: whole, Value: &s.Repeats, Series: true, Help: "measurements of each variant (times need six)"},
 		{Name: "seed", Wants: whole + ", not negative", Value: &s.Seed, Series: true, Help: "seed of the order of the variants"},
 		{Name: "at-most", Wants: span + "2m", Value: &s.AtMost, Condition: true, Help: "longest time of a load of a number of operations"},
 		{Name: "heap", Wants: yes, Value: &s.Heap, Condition: true},

@@ -54,6 +54,7 @@ type MatrixFault struct {
 	Name     string
 	Schedule []faults.Fault
 	Window   time.Duration
+	Hold     time.Duration
 	Roam     bool
 }
 
@@ -63,6 +64,7 @@ const (
 	matrixFixedTimeout = 30 * time.Second // for clients that cannot join again: longer than an election on a busy machine
 	matrixShort        = 3 * time.Second
 	matrixLong         = 10 * time.Second
+	matrixHold         = 2 * time.Millisecond
 	matrixClients      = 6
 )
 
@@ -73,16 +75,19 @@ func MatrixFaults() []MatrixFault {
 		return []faults.Fault{f}
 	}
 	server := func(name string, kind faults.Kind, whom string) MatrixFault {
-		return MatrixFault{name, at(faults.Fault{Kind: kind, Whom: whom, For: matrixTimeout / 2}), matrixLong, true}
+		return MatrixFault{name, at(faults.Fault{Kind: kind, Whom: whom, For: matrixTimeout / 2}), matrixLong, matrixHold, true}
 	}
+	// Repeated, because no other client sees the end of the last waiter. With longer holds, nearly all clients wait.
+	waiters := []faults.Fault{{Kind: faults.Expire, Whom: faults.Waiter, Every: 800 * time.Millisecond}}
 	return []MatrixFault{
-		{"stop-holder", at(faults.Fault{Kind: faults.Stop, Whom: faults.Holder}), matrixLong, false},
-		{"stop-waiter", at(faults.Fault{Kind: faults.Stop, Whom: faults.Waiter}), matrixLong, false},
-		{"expire-holder", at(faults.Fault{Kind: faults.Expire, Whom: faults.Holder}), matrixShort, false},
-		{"expire-any", at(faults.Fault{Kind: faults.Expire, Whom: faults.Any}), matrixShort, false},
-		{"cut-all", at(faults.Fault{Kind: faults.Cut, Whom: faults.All}), matrixShort, false},
-		{"lose-requests", eachWrite(func(op string) faults.Fault { return faults.Fault{Before: op} }), matrixShort, false},
-		{"lose-replies", eachWrite(func(op string) faults.Fault { return faults.Fault{After: op} }), matrixShort, false},
+		{"stop-holder", at(faults.Fault{Kind: faults.Stop, Whom: faults.Holder}), matrixLong, matrixHold, false},
+		{"stop-waiter", at(faults.Fault{Kind: faults.Stop, Whom: faults.Waiter}), matrixLong, matrixHold, false},
+		{"expire-holder", at(faults.Fault{Kind: faults.Expire, Whom: faults.Holder}), matrixShort, matrixHold, false},
+		{"expire-waiter", waiters, matrixShort, 10 * matrixHold, false},
+		{"expire-any", at(faults.Fault{Kind: faults.Expire, Whom: faults.Any}), matrixShort, matrixHold, false},
+		{"cut-all", at(faults.Fault{Kind: faults.Cut, Whom: faults.All}), matrixShort, matrixHold, false},
+		{"lose-requests", eachWrite(func(op string) faults.Fault { return faults.Fault{Before: op} }), matrixShort, matrixHold, false},
+		{"lose-replies", eachWrite(func(op string) faults.Fault { return faults.Fault{After: op} }), matrixShort, matrixHold, false},
 		server("kill-leader", faults.Kill, faults.Leader),
 		server("kill-follower", faults.Kill, faults.Follower),
 		server("pause-leader", faults.Pause, faults.Leader),
@@ -120,7 +125,7 @@ func (f MatrixFault) scenario(recipe variants.Recipe) Scenario {
 	s.Name, s.Recipe = strings.Join([]string{MatrixName, recipe.Name, f.Name}, "-"), recipe.Name
 	s.Question = "What does the fault " + f.Name + " do to " + recipe.Name + "?"
 	s.Clients, s.Size, s.Repeats = []int{matrixClients}, recipe.UsualSize(), 1
-	s.Duration, s.Hold, s.Think = f.Window, 2*time.Millisecond, time.Millisecond
+	s.Duration, s.Hold, s.Think = f.Window, f.Hold, time.Millisecond
 	s.SessionTimeout, s.Faults, s.Roam = matrixTimeout, f.Schedule, f.Roam
 	if recipe.Fixed {
 		s.SessionTimeout = matrixFixedTimeout

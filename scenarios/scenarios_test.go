@@ -10,9 +10,11 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -179,6 +181,33 @@ func TestMetricsAskedOutliveFlags(t *testing.T) {
 	}
 	if s.Quick(); !slices.Equal(s.Asks, asked) || s.Expect != nil {
 		t.Errorf("a quick run asks %v and expects %v, want the same metrics and no claims", s.Asks, s.Expect)
+	}
+}
+
+// `compare` decides times by six pairs. A scenario whose overview or claims compare times of two variants has as many repeats, or a single
+// one, which compares nothing. Faults and numbers of operations fix the length of a load, so that more repeats would take longer.
+func TestTimesAreComparedBySixRepeats(t *testing.T) {
+	compared := 0
+	for _, name := range Names() {
+		s := must.Get(Load(name, catalog.Recipes()))(t)
+		if s.Mode == Lockstep || s.Faulty() || s.Operations > 0 || s.Repeats == 1 {
+			continue
+		}
+		pair, _ := claim.ParsePair(s.Overview)
+		times := slices.ContainsFunc(pair.Metrics, func(name string) bool { return metric.Named(name).Timed() })
+		for _, text := range s.Expect {
+			c := must.Get(claim.Parse(text))(t)
+			times = times || c.IsTime() && c.Of != ""
+		}
+		if times {
+			compared++
+			if s.Repeats < 6 {
+				t.Errorf("%s compares times by %d repeats: give it 6, and shorten it", name, s.Repeats)
+			}
+		}
+	}
+	if compared < 10 {
+		t.Errorf("only %d scenarios compare times", compared)
 	}
 }
 

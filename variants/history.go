@@ -3,6 +3,8 @@ package variants
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
+	"strconv"
 	"sync"
 	"time"
 
@@ -47,12 +49,30 @@ func (e Event) Violation(format string, args ...any) Violation {
 // DataOf returns the data of an item, a task or the like with a number, see [NumberIn].
 func DataOf(number int64) []byte { return binary.BigEndian.AppendUint64(nil, uint64(number)) }
 
-// NumberIn returns the number in such data. It fails if no participant can have written it.
-func NumberIn(data []byte) (int64, error) {
+// NumberIn returns the number in such data. Data that no participant can have written has a negative one, so that the observer finds
+// it: a variant that hands it out breaks its promise.
+func NumberIn(data []byte) int64 {
 	if len(data) != 8 {
-		return 0, fmt.Errorf("%d bytes of data in place of 8: no participant has written them", len(data))
+		return -1 - int64(len(data))
 	}
-	return int64(binary.BigEndian.Uint64(data)), nil
+	return int64(binary.BigEndian.Uint64(data) & math.MaxInt64)
+}
+
+// DecimalIn is NumberIn for data that is a number in decimal digits.
+func DecimalIn(data []byte) int64 {
+	number, err := strconv.ParseUint(string(data), 10, 63)
+	if err != nil {
+		return -1
+	}
+	return int64(number)
+}
+
+// Named names what has a number of [NumberIn], by a format such as "item %d".
+func Named(format string, number int64) string {
+	if number < 0 {
+		return fmt.Sprintf("%d bytes of data in place of 8", -1-number)
+	}
+	return fmt.Sprintf(format, number)
 }
 
 // Log records the events of one participant until they are taken. Its methods may be called concurrently.

@@ -82,8 +82,6 @@ type Workload struct {
 	// SizeIsBatch reports whether the scenario's size is the number of operations in one step; see [Workload.BatchOf].
 	SizeIsBatch bool
 
-	// CountFrom is where counting begins in a lockstep run.
-	CountFrom CountFrom
 	// Collective reports whether a participant can complete a step only if all others take theirs, too, as in a barrier: all of
 	// them then take the same number of steps.
 	Collective bool
@@ -170,19 +168,6 @@ func (r Recipe) PhasesWhere(wanted func(Phase) bool) []string {
 	return names
 }
 
-// CountFrom is the moment at which counting begins in a lockstep run. In such a run the participants start one after another,
-// each when all others are at rest; docs/glossary.md defines "at rest". Then the holders proceed one after another, again each
-// when all others are at rest. Their order is the order in which they began to hold, and the order of their numbers if they
-// began in the same step. A holder that another participant asks to stop holding does so before the next participant starts.
-type CountFrom int
-
-const (
-	// FromLineUp counts from the moment at which all participants have started, so that arrivals are left out.
-	FromLineUp CountFrom = iota
-	// FromStart counts everything.
-	FromStart
-)
-
 // Variant is one algorithm for a recipe.
 type Variant struct {
 	Name    string // the mechanism: "predecessor-watch"
@@ -200,8 +185,11 @@ type Variant struct {
 	// losses as metrics. Any other loss breaks the promise of the variant there.
 	ForgoesAlways []Loss
 
-	// Lockstep is the cost of one operation in a lockstep run of N participants, see [CountFrom]. Nothing coalesces then, so
-	// that the formulas are exact. It is empty for a variant that never comes to rest, such as one that polls.
+	// Lockstep is the cost of one operation in a lockstep run. It is exact, because nothing coalesces there, and contains all that the
+	// N participants send. They start one at a time, each when the others are at rest (see docs/glossary.md). Then the holders proceed
+	// one at a time, in the order in which they began to hold; those that began in the same step, in the order of their numbers. A
+	// holder that is asked to stop holding does so before the next participant starts. The formulas are empty for a variant that never
+	// comes to rest, such as one that polls.
 	Lockstep Cost
 	// Free is the cost of one operation when N participants loop without waiting for each other. Watches fire once until
 	// they are set again, so that events coalesce: for N > 1 the formulas are upper bounds.
@@ -329,6 +317,10 @@ type Env struct {
 	// Driven is the client in the variant's driver; nil without a driver. Nothing can be sent on Session then: it only
 	// reports the loss of the driver's session.
 	Driven Caller
+
+	// Witness is a session of the run, whose requests are not counted, to look at what other clients can see. It is nil where
+	// that could delay the participant.
+	Witness *session.Session
 
 	Root   string                            // an existing znode, persistent, empty, and shared by the run's participants alone
 	Record func(kind EventKind, value int64) // appends to the history, with the time; cheap

@@ -78,11 +78,11 @@ results/doubts:           results list metric table
 results/store:            results list metric doubts grouping
 results/summary:          results list metric doubts grouping
 results/claim:            results list metric doubts grouping summary outcome table
-results/report:           results list metric doubts grouping summary claim paired table
 results/recorder:         results list metric doubts
 results/recorder/recordertest: results must metric recorder store
 results/turns:            results metric doubts claim paired
 results/compare:          results list metric doubts grouping claim paired turns table
+results/report:           results list metric doubts grouping summary claim compare paired table
 results/capacity:         results list metric doubts store claim table
 results/gate:             results list metric doubts grouping store summary recorder claim capacity outcome paired turns strict table
 

@@ -47,7 +47,7 @@ func (a *app) saveBaselines(paths []string, dir string) error {
 	}
 	fresh, err := gate.BaselinesOf(docs)
 	if err != nil {
-		return outcome.With(outcome.CodeInvalid, err)
+		return errors.Join(verdict(docs), outcome.With(outcome.CodeInvalid, err))
 	}
 	old, err := gate.ReadBaselines(dir)
 	if err != nil && !errors.Is(err, gate.ErrNoBaselines) {

@@ -1,13 +1,86 @@
 package main
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
+	"github.com/zkbench/zkbench/scenarios/campaign"
+	"github.com/zkbench/zkbench/scenarios/runner"
+	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/catalog"
+	"github.com/zkbench/zkbench/variants/exclusion"
 )
+
+// greedy is a client that holds a lock without asking, and then stands still.
+type greedy struct {
+	variants.Participant
+	env   variants.Env
+	stuck bool
+}
+
+func (g *greedy) Step(ctx context.Context) error {
+	if g.stuck {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	g.stuck = true
+	for _, kind := range []variants.EventKind{exclusion.Requested, exclusion.Acquired, exclusion.Releasing, exclusion.Released} {
+		g.env.Record(kind, 1)
+		if err := variants.WaitFor(ctx, 10*time.Millisecond, nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A breach decides the exit codes of the run and of the gate even if the rehearsal then stands still.
+func TestBreachBeforeAStandstill(t *testing.T) {
+	measurement(t)
+	outsideCI(t)
+	s := must.Get(scenarioOf(t, "lock-contention", "--clients", "2"))(t)
+	recipes := catalog.Recipes()
+	v := &recipes[slices.IndexFunc(recipes, func(r variants.Recipe) bool { return r.Name == s.Recipe })].Variants[0]
+	s.Variants = []string{v.Name}
+	join := v.Join
+	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		p, err := join(ctx, env)
+		return &greedy{Participant: p, env: env}, err
+	}
+	dir := t.TempDir()
+	var err error
+	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
+		r := runner.Runner{
+			Ensemble: e, Recipes: recipes, Run: "greedy", Progress: func(int, int, string) {},
+			Save: func(d *results.Document) error { return store.Write(d, dir) },
+		}
+		err = failedRun(r.RunScenario(t.Context(), s))
+	})
+	if code := exitCode(t.Context(), err); code != outcome.CodeBroken || !strings.Contains(err.Error(), "rehearsal") {
+		t.Errorf("exit code %d of the rehearsal, want %d: %v", code, outcome.CodeBroken, err)
+	}
+	prints(t, outcome.CodeBroken, "acquired the lock while", "gate", dir)
+	says(t, outcome.CodeBroken, "broke its promise", "baseline", "save", dir, "--dir", t.TempDir())
+	if err := verdictOf([]campaign.Pair{{nil, must.Get(store.ReadAll([]string{dir}))(t)}}); exitCode(t.Context(), err) != outcome.CodeBroken {
+		t.Errorf("calibrate ends with %v", err)
+	}
+}
+
+// A run that panics leaves no plan to make smaller, and is a failure all the same.
+func TestSimulateReportsAPanic(t *testing.T) {
+	s := simulating{variants: []*simulated{{broken: 1}}}
+	if code := exitCode(t.Context(), s.investigate(t.Context())); code != outcome.CodeBroken {
+		t.Errorf("exit code %d, want %d", code, outcome.CodeBroken)
+	}
+}
 
 // A breach of a variant that is known to be broken fails a run and the gate, unless the scenario expects it. All commands read
 // the documents of a load that got stuck.

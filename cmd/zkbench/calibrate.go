@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
@@ -76,14 +77,13 @@ func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags) error {
 	var entries []gate.Resolution
 	err := a.withSeries(cmd, name, f, func(ctx context.Context, s *campaign.Series) error {
 		pairs, err := s.Measure(ctx, f.rules.Rule.ScreenPairs, s.Load, f.rules.CheckPair)
-		if err != nil {
-			return err
+		if err == nil {
+			f.rules.Now = time.Now()
+			if entries, err = gate.Calibrate(gate.Pairs{Screen: pairs}, f.rules); err != nil {
+				err = outcome.With(outcome.CodeInvalid, errors.Join(append(s.Unreadable, err)...))
+			}
 		}
-		f.rules.Now = time.Now()
-		if entries, err = gate.Calibrate(gate.Pairs{Screen: pairs}, f.rules); err != nil {
-			return outcome.With(outcome.CodeInvalid, errors.Join(append(s.Unreadable, err)...))
-		}
-		return nil
+		return errors.Join(verdictOf(pairs), err)
 	})
 	if err != nil {
 		return err
@@ -98,6 +98,15 @@ func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags) error {
 	}
 	fmt.Fprintln(a.stdout, t)
 	return known.Keep(f.cache, entries)
+}
+
+// verdictOf is verdict for the documents of pairs.
+func verdictOf(pairs []campaign.Pair) error {
+	var docs []*results.Document
+	for _, p := range pairs {
+		docs = slices.Concat(docs, p[0], p[1])
+	}
+	return verdict(docs)
 }
 
 type pairFlags struct {

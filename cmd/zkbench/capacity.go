@@ -55,9 +55,9 @@ plot' draws and 'zkbench gate --rules' holds to limits.`,
 	f.Log, f.load = a.stderr, bindLoad(cmd, true)
 	flags := cmd.Flags()
 	flags.Lookup("clients").Usage = "number of clients of all trials by rate\n(default: the scenario's largest)"
-	flags.Lookup("repeats").Usage = "measurements of each trial"
+	flags.Lookup("repeats").Usage = "measurements of each trial\n(default: the scenario's, at most 3)"
 	flags.Lookup("seed").Usage = "seed of the variants' order and of arrivals"
-	flags.Lookup("duration").Usage = "length of each measurement\n(default: the scenario's, or 5s)"
+	flags.Lookup("duration").Usage = "length of each measurement\n(default: the scenario's, at least 5s)"
 	flags.StringVar(&f.objective, "objective", "", "what must hold, such as 'response-p99 < 50ms'")
 	flags.StringVar(&f.By, "by", capacity.ByRate, "rate or clients")
 	flags.IntVar(&f.First, "first", 50, "the load of the first trial")

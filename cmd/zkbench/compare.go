@@ -74,11 +74,17 @@ A RESULT is a run's folder, a single file of it, or a quoted pattern such as
 
 The verdict on each difference is one of:
 
-  better, worse  exact counts that differ; or times, rates and other counts if
-                 the 95 % interval of their ratio excludes 1, which takes at
-                 least six pairs of measurements that alternated
-  same           exact counts that are equal
-  ~              inconclusive; the reason stands below the table
+  better, worse        exact counts that differ; other counts whose repeats do
+                       not overlap, of three repeats or more; and times, rates
+                       and counts if the 95 % interval of their ratio excludes
+                       1, which takes six pairs of measurements that alternated
+  different            likewise, if neither more nor less is better
+  same                 exact counts that are equal
+  no difference shown  the interval includes 1, or all repeats are equal
+  undecided            the line below the table says what would decide
+
+A ratio is the median over the pairs, with its 95 % interval in brackets. Below
+six pairs, it is the range of the repeats, such as 2.10–3.40×.
 
 Differences between machines, servers and their settings are listed. Times are
 then not compared, unless --across names the difference as the subject of the

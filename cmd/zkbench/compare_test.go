@@ -72,7 +72,7 @@ func TestCompare(t *testing.T) {
 		{"runs in turns", []string{"base-*", "head-*"}, []string{"a on container: head-*, the base is base-*", "[1.25, 1.25]  worse"}},
 		{"one run", []string{"old"}, []string{"a on container: variants of old, the base is lock/predecessor-watch", "lock/znode, 7 repeats"}},
 		{"one run with another base", []string{"old", "--base", "lock/znode"}, []string{"the base is lock/znode"}},
-		{"the newest run", nil, []string{"variants of results/runs/20260102T030405Z-ab12", "3 pairs, at least 6 are needed"}},
+		{"the newest run", nil, []string{"variants of results/runs/20260102T030405Z-ab12", "3 pairs, too few: run with --repeats 6"}},
 		{"one metric", []string{"old", "new", "--metrics", "req*"}, []string{"requests/op"}},
 		{"markdown", []string{"old", "new", "--format", "markdown"}, []string{"| 5 | lock/znode | ops/s |"}},
 	} {

@@ -234,8 +234,8 @@ const (
 
 func (s *simulating) investigate(ctx context.Context) error {
 	switch {
-	case len(s.found) == 0:
-		return nil
+	case !slices.ContainsFunc(s.variants, func(v *simulated) bool { return v.broken > 0 }):
+		return nil // otherwise there may be nothing to make smaller, as after a panic
 	case ctx.Err() != nil:
 		return outcome.With(outcome.CodeBroken, nil)
 	}

@@ -190,7 +190,7 @@ func (r Report) compared() *compared {
 func comparisonTable(rows []compare.Row) *grid {
 	t := &grid{Caption: "Each variant against itself in the base", Columns: slices.Concat(
 		table.Left("scenario", "variant"), table.Right("clients"), table.Left("metric"),
-		table.Right("base", "other", "ratio", "95 % interval", "pairs"), table.Left("verdict", "reason"),
+		table.Right("base", "other", "ratio [95 % interval]", "pairs"), table.Left("verdict", "reason"),
 	)}
 	for _, r := range rows {
 		known := func(value table.Number, text string) cell {
@@ -200,12 +200,8 @@ func comparisonTable(rows []compare.Row) *grid {
 			return number(text, float64(value))
 		}
 		side := func(p compare.Place) cell { return known(p.Value, metric.Named(r.Metric).Format(float64(p.Value))) }
-		interval := cell{Text: table.Missing}
-		if r.Pairs > 0 && r.High.Finite() {
-			interval = known(r.Low, fmt.Sprintf("%.3g to %.3g", float64(r.Low), float64(r.High)))
-		}
 		t.add(!r.MayBeDrawn(), r.Scenario, r.Other.Variant+" "+r.Other.Mark, r.Clients, r.Metric,
-			side(r.Base), side(r.Other), known(r.Ratio, fmt.Sprintf("%.3g", float64(r.Ratio))), interval, r.Pairs, r.Verdict, r.Reason)
+			side(r.Base), side(r.Other), known(r.Ratio, r.RatioText()), r.Pairs, r.Verdict, r.Reason)
 	}
 	return t
 }

@@ -2,7 +2,8 @@
 //
 // It takes one position: a difference is claimed only where the measurements allow it. Counts that formulas make exact are
 // compared exactly, on any machine. Every other metric depends on the moment, so that it needs enough pairs of measurements
-// that were taken in turns under the same conditions. Without these, the table shows both numbers and why it claims nothing.
+// that were taken in turns under the same conditions; counts that no two repeats of the sides share need none. Without these, the table
+// shows both numbers and what would decide. The ratio of two variants or builds is computed here and nowhere else.
 package compare
 
 import (
@@ -45,21 +46,18 @@ type Comparison struct {
 
 // Row compares one metric of two variants, or of one variant in two runs, under one number of clients.
 type Row struct {
-	Scenario string       `json:"scenario"`
-	Recipe   string       `json:"recipe"`
-	Size     int          `json:"size"`
-	Clients  int          `json:"clients"`
-	Rate     int          `json:"rate,omitempty"` // of open loads, in operations per second
-	Base     Place        `json:"base"`
-	Other    Place        `json:"other"`
-	Metric   string       `json:"metric"`
-	Unit     string       `json:"unit"`
-	Ratio    table.Number `json:"ratio"` // other/base: the median over the pairs if there are any, else the ratio of the values
-	Low      table.Number `json:"low"`   // 95 % interval of the ratio
-	High     table.Number `json:"high"`
-	Pairs    int          `json:"pairs"` // 0 if the ratio does not come from pairs
-	Verdict  Verdict      `json:"verdict"`
-	Reason   string       `json:"reason"`
+	Scenario string `json:"scenario"`
+	Recipe   string `json:"recipe"`
+	Size     int    `json:"size"`
+	Clients  int    `json:"clients"`
+	Rate     int    `json:"rate,omitempty"` // of open loads, in operations per second
+	Base     Place  `json:"base"`
+	Other    Place  `json:"other"`
+	Metric   string `json:"metric"`
+	Unit     string `json:"unit"`
+	Estimate
+	Verdict Verdict `json:"verdict"`
+	Reason  string  `json:"reason"` // for Undecided, what would decide
 
 	apart bool // the two values must not be compared at all
 }
@@ -86,11 +84,19 @@ type Verdict string
 
 // The verdicts.
 const (
-	Better Verdict = "better"
-	Worse  Verdict = "worse"
-	Same   Verdict = "same" // exact counts, and equal
-	Unsure Verdict = "~"    // the measurements do not decide it
+	Better    Verdict = "better"
+	Worse     Verdict = "worse"
+	Different Verdict = "different"           // neither more nor less is better
+	Same      Verdict = "same"                // exact counts, and equal
+	NotShown  Verdict = "no difference shown" // the interval includes 1, and says how large a difference may be
+	Undecided Verdict = "undecided"
 )
+
+// Verdicts returns all verdicts in the order of legends.
+func Verdicts() []Verdict { return []Verdict{Better, Worse, Different, Same, NotShown, Undecided} }
+
+// Claimed reports whether the measurements show a difference.
+func (v Verdict) Claimed() bool { return v == Better || v == Worse || v == Different }
 
 // Runs compares each variant in the other sides with the same variant in the first one. It returns an error if the sides have
 // nothing in common, or if their loads differ.
@@ -125,6 +131,12 @@ func Variants(side Side, o Options) (Comparison, error) {
 			side.Name, inventory(groups))
 	}
 	return c.compare(matches, o)
+}
+
+// Of compares one metric of the repeats of two variants, or of one variant in two runs.
+func Of(base, other []*results.Document, metric string) Row {
+	m := match{groupOf("", base), groupOf("", other)}
+	return m.row(metric, obstacle(m.differences(nil)))
 }
 
 func baseOf(scenario string, groups []group, wanted string) string {

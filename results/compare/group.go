@@ -24,13 +24,16 @@ type group struct {
 
 type match struct{ base, other group }
 
+func keyOf(d *results.Document) grouping.Key {
+	k := grouping.KeyOf(d)
+	k.Kind = ""
+	return k
+}
+
+func groupOf(side string, docs []*results.Document) group { return group{keyOf(docs[0]), side, docs} }
+
 func grouped(side Side) []group {
-	key := func(d *results.Document) grouping.Key {
-		k := grouping.KeyOf(d)
-		k.Kind = ""
-		return k
-	}
-	return list.Map(list.GroupBy(side.Docs, key), func(docs []*results.Document) group { return group{key(docs[0]), side.Name, docs} })
+	return list.Map(list.GroupBy(side.Docs, keyOf), func(docs []*results.Document) group { return groupOf(side.Name, docs) })
 }
 
 // matchUp returns each other group with the base of the same key, in the order of the base, and notes the groups without a partner.

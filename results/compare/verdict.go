@@ -2,7 +2,6 @@ package compare
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -25,15 +24,13 @@ func (m match) row(name, obstacle string) Row {
 	r := Row{
 		Scenario: m.base.Scenario, Recipe: m.base.Recipe, Size: m.base.Size, Clients: m.base.Clients, Rate: m.base.Rate,
 		Base: basePlace, Other: otherPlace, Metric: name, Unit: metric.Named(name).Unit,
-		Ratio: none(), Low: none(), High: none(), Verdict: Unsure, Reason: m.excluded(name),
+		Estimate: noEstimate(), Verdict: Undecided, Reason: m.excluded(name),
 	}
 	if r.Reason != "" {
 		r.apart = true
 		return r
 	}
-	if base.Value != 0 {
-		r.Ratio = table.Number(other.Value / base.Value)
-	}
+	r.Estimate = ofValues(base, other)
 	exact := metric.Named(name).Exact && !m.any(func(d *results.Document) bool { return !d.CountsExactly() })
 	switch {
 	case exact:
@@ -41,16 +38,18 @@ func (m match) row(name, obstacle string) Row {
 	case obstacle != "":
 		r.Reason, r.apart = obstacle, true
 	case metric.Named(name).Extreme:
-		r.Reason = "a maximum rests on a single operation"
+		r.Reason = "a maximum rests on a single operation: compare a percentile"
 	case m.any(func(d *results.Document) bool { return claim.Scarce(d, name) != "" }): // in words without numbers, for many rows
-		r.Reason = "a percentile rests on too few samples, or leaves some out"
+		r.Reason = "a percentile rests on too few samples, or leaves some out: lengthen --duration"
 	default:
-		r.comparePairs(turns.InTurns(m.base.docs, m.other.docs))
+		pairs := turns.InTurns(m.base.docs, m.other.docs)
+		r.comparePairs(pairs)
+		if metric.Named(name).Exact && !m.any(func(d *results.Document) bool { return turns.Unfit(d, name) != "" }) {
+			r.compareRanges(base, other, len(pairs) > 0)
+		}
 	}
 	return r
 }
-
-func none() table.Number { return table.Number(math.NaN()) }
 
 // place returns a group's side of a row. It names the engine, because times of the embedded server do not represent an
 // ensemble.
@@ -59,7 +58,7 @@ func (g group) place(name string) (Place, metric.Aggregated) {
 	p := Place{Side: g.side, Variant: g.Variant, Engine: strings.Join(engines, or), Repeats: len(g.docs), Mark: doubts.Mark(g.docs)}
 	a, measured := metric.Aggregate(g.docs)[name]
 	if p.Value = table.Number(a.Value); !measured {
-		p.Value = none()
+		p.Value = missing()
 	}
 	return p, a
 }
@@ -96,61 +95,101 @@ func (m match) excluded(name string) string {
 }
 
 func compareCounts(base, other metric.Aggregated) (Verdict, string) {
+	verdict := separated(base, other)
 	switch {
-	case base.Min != base.Max:
-		return Unsure, "exact counts, but the repeats of the base disagree"
-	case other.Min != other.Max:
-		return Unsure, "exact counts, but the repeats of the other side disagree"
-	case base.Min < other.Min:
-		return Worse, unequalCounts
-	case base.Min > other.Min:
-		return Better, unequalCounts
+	case verdict != Undecided:
+		return verdict, unequalCounts
+	case base.Min != base.Max || other.Min != other.Max:
+		return Undecided, "exact counts, but repeats of one side disagree: `zkbench report` shows them"
 	default:
 		return Same, "exact counts, equal"
 	}
 }
 
+// separated returns Undecided if the repeats of the two sides overlap. All counts are costs, of which more is worse.
+func separated(base, other metric.Aggregated) Verdict {
+	switch {
+	case base.Max < other.Min:
+		return Worse
+	case base.Min > other.Max:
+		return Better
+	default:
+		return Undecided
+	}
+}
+
+// compareRanges decides a count of a free load: if all repeats are equal, and, where pairs do not decide, if no repeat of one side
+// reaches those of the other. Without turns, drift may be why, unless the sides are far apart. What the edges of the window add is
+// not in the digits that are shown.
+func (r *Row) compareRanges(base, other metric.Aggregated, inTurns bool) {
+	show, n, m := metric.Named(r.Metric).Format, r.Base.Repeats, r.Other.Repeats
+	verdict := separated(base, other)
+	switch {
+	case show(base.Min) == show(other.Max) && show(base.Max) == show(other.Min):
+		r.Verdict, r.Reason = NotShown, "all repeats are equal, in the digits shown"
+	case verdict == Undecided || r.Verdict.Claimed() || min(n, m) < 3:
+	case inTurns:
+		chance := 2.0 // of two sides that do not differ: each order of n+m repeats is equally likely
+		for i := 1; i <= n; i++ {
+			chance *= float64(i) / float64(m+i)
+		}
+		r.Verdict = verdict
+		r.Reason = fmt.Sprintf("the repeats do not overlap, as those of equal sides do with a probability of %.2g", chance)
+	case !(r.Least < 2 && r.Most > 0.5): // neither is a number if a value is 0
+		r.Verdict, r.Reason = verdict, "all repeats of one side are at least twice those of the other"
+	}
+}
+
 func (r *Row) comparePairs(pairs turns.Pairs) {
 	if len(pairs) == 0 {
-		r.Reason = "not measured in turns"
+		r.Reason = fmt.Sprintf("not measured in turns: alternate %d runs of each side", pairsNeeded())
 		return
 	}
 	ratios, doubt := pairs.LogRatios(r.Metric)
 	if doubt != nil {
 		if r.Reason = doubt.Why; doubt.Why == turns.NoRatio {
-			r.Ratio = none()
+			r.Estimate = noEstimate()
 		}
 		return
 	}
 	e, err := paired.Summarize(ratios)
 	if err != nil {
-		r.Ratio, r.Reason = none(), err.Error()
+		r.Estimate, r.Reason = noEstimate(), err.Error()
 		return
 	}
-	r.Pairs = e.Pairs
-	r.Ratio, r.Low, r.High = e.Median, e.Low, e.High
+	r.Estimate = ofPairs(e, ratios)
 	if metric.Named(r.Metric).MoreIsBetter() { // the estimate says how much worse the other side is
-		r.Ratio, r.Low, r.High = 1/e.Median, 1/e.High, 1/e.Low
+		r.Estimate = r.inverse()
 	}
 	r.Verdict, r.Reason = decide(e, r.Metric)
+	if e.Pairs < pairsNeeded() {
+		remedy := "run with --repeats %d"
+		if r.Base.Side != r.Other.Side {
+			remedy = "alternate %d runs of each side"
+		}
+		r.Reason = fmt.Sprintf("%d %s, too few: "+remedy, e.Pairs, table.Plural(e.Pairs, "pair"), pairsNeeded())
+	}
 }
+
+func pairsNeeded() int { return paired.PairsNeeded(0.025) } // for each end of the interval
 
 // decide claims a difference only if the interval excludes 1 and the median is on the same side of 1. The two can disagree if
 // many pairs differ a little one way and some a lot the other way.
 func decide(e paired.Estimate, name string) (Verdict, string) {
-	needed := paired.PairsNeeded(0.025) // for each end of the interval
+	const outside = "1 is outside of the 95 % interval"
+	worse, better := e.Low > 1, e.High < 1
 	switch {
-	case e.Pairs < needed:
-		return Unsure, fmt.Sprintf("%d %s, at least %d are needed", e.Pairs, table.Plural(e.Pairs, "pair"), needed)
+	case e.Pairs < pairsNeeded():
+		return Undecided, ""
+	case !worse && !better:
+		return NotShown, "1 is within the 95 % interval"
+	case worse != (e.Median > 1) || better != (e.Median < 1):
+		return Undecided, "the median and the 95 % interval disagree: measure more pairs"
 	case !metric.Named(name).HasDirection():
-		return Unsure, "neither more nor less of it is better"
-	case e.Low > 1 && e.Median > 1:
-		return Worse, "1 is outside of the 95 % interval"
-	case e.High < 1 && e.Median < 1:
-		return Better, "1 is outside of the 95 % interval"
-	case e.Low > 1 || e.High < 1:
-		return Unsure, "the median and the 95 % interval disagree"
+		return Different, outside
+	case worse:
+		return Worse, outside
 	default:
-		return Unsure, "1 is within the 95 % interval"
+		return Better, outside
 	}
 }

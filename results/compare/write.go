@@ -3,9 +3,7 @@ package compare
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zkbench/zkbench/results/grouping"
@@ -67,12 +65,12 @@ func flat(rows []Row) *table.Table {
 	t := table.New(table.Left(
 		"scenario", "size", "clients", "rate", "recipe", "base side", "base variant", "other side", "other variant", "metric", "unit",
 		"base engine", "other engine", "base", "other", "base repeats", "other repeats", "base mark", "other mark",
-		"ratio", "low", "high", "pairs", "verdict", "reason")...)
+		"ratio", "low", "high", "least", "most", "pairs", "verdict", "reason")...)
 	for _, r := range rows {
 		t.Row(
 			r.Scenario, r.Size, r.Clients, r.Rate, r.Recipe, r.Base.Side, r.Base.Variant, r.Other.Side, r.Other.Variant, r.Metric, r.Unit,
 			r.Base.Engine, r.Other.Engine, number(r.Base.Value), number(r.Other.Value), r.Base.Repeats, r.Other.Repeats, r.Base.Mark, r.Other.Mark,
-			number(r.Ratio), number(r.Low), number(r.High), r.Pairs, r.Verdict, r.Reason)
+			number(r.Ratio), number(r.Low), number(r.High), number(r.Least), number(r.Most), r.Pairs, r.Verdict, r.Reason)
 	}
 	return t
 }
@@ -101,10 +99,10 @@ func (c Comparison) heading(r Row) string {
 func (c Comparison) reasons() []string {
 	var out []string
 	if slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Pairs > 0 }) {
-		out = append(out, "ratios of pairs are the median over the pairs, not the ratio of the medians beside them")
+		out = append(out, fmt.Sprintf("ratios are medians of pairs, not ratios of the medians beside them, with a 95 %% interval; below %d pairs, their range", pairsNeeded()))
 	}
 	var rows []Row
-	for _, v := range []Verdict{Better, Worse, Same, Unsure} {
+	for _, v := range Verdicts() {
 		rows = append(rows, list.Where(c.Rows, func(r Row) bool { return r.Verdict == v })...)
 	}
 	text := func(r Row) string { return fmt.Sprintf("%s: %s", r.Verdict, r.Reason) }
@@ -119,20 +117,13 @@ func (c Comparison) reasons() []string {
 func columns() []table.Column {
 	return []table.Column{
 		{Title: "metric"}, {Title: "base", Right: true}, {Title: "other", Right: true},
-		{Title: "ratio", Right: true, Need: 1}, {Title: "95 % interval", Right: true, Need: 2}, {Title: "verdict"},
+		{Title: "ratio [interval]", Right: true, Need: 1}, {Title: "verdict"},
 	}
 }
 
 func (r Row) cells() []any {
 	base, other := r.values()
-	ratio, interval := table.Missing, table.Missing
-	if r.Ratio.Finite() {
-		ratio = r.times(r.Ratio) + "×"
-	}
-	if r.Low.Finite() && r.High.Finite() {
-		interval = fmt.Sprintf("[%s, %s]", r.times(r.Low), r.times(r.High))
-	}
-	return []any{r.Metric, base, other, ratio, interval, string(r.Verdict)}
+	return []any{r.Metric, base, other, r.RatioText(), string(r.Verdict)}
 }
 
 func sections(rows []Row) *table.Table {
@@ -188,23 +179,4 @@ func (r Row) values() (base, other string) {
 		return fmt.Sprintf("%.6g", float64(r.Base.Value)), fmt.Sprintf("%.6g", float64(r.Other.Value))
 	}
 	return base, other
-}
-
-// times shows a ratio with two decimals, or with enough to show a difference that the verdict claims.
-func (r Row) times(ratio table.Number) string {
-	v := float64(ratio)
-	short := fmt.Sprintf("%.2f", v)
-	switch {
-	case v == 0:
-		return "0"
-	case short == "0.00":
-		return fmt.Sprintf("%.2g", v)
-	case short == "1.00" && v != 1 && slices.Contains([]Verdict{Better, Worse}, r.Verdict):
-		digits := math.Ceil(-math.Log10(math.Abs(v - 1)))
-		return strconv.FormatFloat(v, 'f', int(min(9, digits)), 64)
-	case v >= 100:
-		return fmt.Sprintf("%.0f", v)
-	default:
-		return short
-	}
 }

@@ -153,8 +153,8 @@ func TestMarkdownTablesAreWhole(t *testing.T) {
 			cells += strings.Count(line, "|") - 1
 		}
 	}
-	if want := len(twoRuns(t).Rows) + 2*2; rows != want || cells != 8*want {
-		t.Errorf("%d rows with %d cells, want %d rows of 8", rows, cells, want)
+	if want := len(twoRuns(t).Rows) + 2*2; rows != want || cells != 7*want {
+		t.Errorf("%d rows with %d cells, want %d rows of 7", rows, cells, want)
 	}
 }
 

@@ -255,6 +255,9 @@ func (r *Recorder) Violation(v results.Violation) {
 	r.violations = append(r.violations, v)
 }
 
+// Broken reports whether there has been a violation.
+func (r *Recorder) Broken() bool { return len(r.violations) > 0 }
+
 // OpenWindow ends the warm-up and begins the window. All events so far must be earlier.
 func (r *Recorder) OpenWindow(at time.Duration) {
 	r.advance(at)

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/compare"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/summary"
@@ -22,10 +22,10 @@ type Pairing struct {
 	Gains            []Gain // for each metric of the pair
 }
 
-// Gain says how a metric differs between the variants of a pairing.
+// Gain says how a metric differs between the variants of a pairing, as [compare.Of] does.
 type Gain struct {
-	Factor float64 // by which the metric is better in the second variant; 0 if there is no factor, such as between shares
-	Text   string  // the factor, or both values, and the metric
+	Factor float64 // by which the metric is better in the second variant; 0 if there is none, such as between shares
+	Text   string  // the factor or its range, or both values, and the metric
 }
 
 // WriteOverview prints two lines for each scenario that names a pair: the costs of the first and of the second variant, and
@@ -136,23 +136,15 @@ func (p Pairing) GainsText(separator string) string {
 func gain(name string, naive, optimized summary.Row) Gain {
 	a, measured := naive.Metrics[name]
 	b, also := optimized.Metrics[name]
-	m := metric.Named(name)
-	short := m.Short()
-	g := Gain{Text: table.Missing}
-	switch {
+	m, r := metric.Named(name), compare.Of(naive.Repeats, optimized.Repeats, name)
+	switch better := r.TimesBetter(); {
 	case !measured || !also:
-		return g
-	case slices.ContainsFunc(metric.Shares(naive.Repeats[0].Phases), func(s results.Share) bool { return s.Metric() == name }):
-		g.Text = fmt.Sprintf("%s → %s %s", table.Percentage(a.Value), table.Percentage(b.Value), name)
-		return g
-	case a.Value == 0 || b.Value == 0:
-		g.Text = fmt.Sprintf("%s → %s %s", m.Format(a.Value), m.Format(b.Value), short)
-		return g
-	case m.MoreIsBetter():
-		g.Factor = b.Value / a.Value
+		return Gain{Text: table.Missing}
+	case m.Kind == metric.KindShare || r.Ratio == 0 || !r.Ratio.Finite():
+		return Gain{Text: fmt.Sprintf("%s → %s %s", m.Format(a.Value), m.Format(b.Value), m.Short())}
+	case r.Verdict == compare.NotShown:
+		return Gain{Text: string(r.Verdict) + " in " + m.Short()}
 	default:
-		g.Factor = a.Value / b.Value
+		return Gain{float64(better.Ratio), r.Text(better) + " " + m.Short()}
 	}
-	g.Text = fmt.Sprintf("%s× %s", table.Count(g.Factor), short)
-	return g
 }

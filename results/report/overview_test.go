@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
@@ -48,7 +49,22 @@ func TestOverview(t *testing.T) {
 		}
 		return docs
 	}
+	inTurns := func(repeats int) (docs []*results.Document) {
+		for i := range repeats {
+			for j, variant := range []string{"slow", "fast"} {
+				d := document(variant, "naive", 2, i+1, map[string]float64{"ops/s": 100 * float64(1+j) * float64(10+i), "take-p50-ns": float64(10 + (i+j)%2)})
+				if j == 1 && i == 0 {
+					d.Metrics["ops/s"] = results.Metric{Value: 1500} // the ratio of the medians is not the median of the ratios
+				}
+				d.Started = time.Unix(int64(2*i+j), 0)
+				docs = append(docs, d)
+			}
+		}
+		return docs
+	}
 	docs := slices.Concat(
+		scenario("by-six-pairs", "fast against slow by ops/s and take-p50-ns", inTurns(6)...),
+		scenario("by-three-pairs", "fast against slow by ops/s and take-p50-ns", inTurns(3)...),
 		scenario("by-rate", "fast against slow by ops/s and notifications/op and herd-max, each client watches the one before it and no client is woken in vain",
 			document("slow", "naive", 50, 1, metrics(97, 58.1)), document("fast", "optimized", 50, 1, metrics(502, 1)),
 			document("slow", "naive", 100, 1, metrics(1, 1)), // the other one was not measured with so many
@@ -66,7 +82,7 @@ func TestOverview(t *testing.T) {
 		scenario("unpaired", "", document("slow", "naive", 2, 1, metrics(10, 2))),
 		scenario("half", "fast against slow by ops/s", document("slow", "naive", 2, 1, metrics(10, 2))),
 	)
-	docs[0].Invalid = []string{"a reason"}
+	docs[18].Invalid = []string{"a reason"}
 	rows := summary.Of(docs)
 	var text, markdown bytes.Buffer
 	must.Do(t, errors.Join(report.WriteOverview(&text, rows, 80), report.WriteOverviewMarkdown(&markdown, rows)))

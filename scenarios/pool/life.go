@@ -210,7 +210,7 @@ func (p *Pool) begin(ctx context.Context, c *Client) error {
 	env := variants.Env{
 		Clients: at.Clients, Index: c.ID, Life: c.Number, Completed: c.Completed, Size: at.Size,
 		Session: session, Dial: c.dial(life, at), Driven: driven,
-		Root:   at.Root,
+		Root: at.Root, Witness: at.Witness,
 		Record: c.Log.Record, RecordUnless: c.Log.RecordUnless,
 		Hold: func(ctx context.Context, asked <-chan struct{}) error { return p.Hold(ctx, c, life, asked) },
 	}

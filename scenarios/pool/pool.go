@@ -18,6 +18,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/scenarios/drivers"
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // HoldFunc blocks while the participant of a client holds, in one of its lives; see the field Hold of [variants.Env].
@@ -88,6 +89,7 @@ type Config struct {
 	Tunnelled bool                 // the requests of all clients pass through tunnels, as those of a driver do
 	Driver    *drivers.Process     // has the clients' sessions; nil for a variant in Go
 	Root      string               // an empty znode that only the participants use
+	Witness   *session.Session     // see [variants.Env]
 	Tick      time.Duration        // of the servers, which look for sessions that have run out once a tick
 
 	Connecting func(done, of int) // is called from time to time with the number of established sessions; may be nil

@@ -12,7 +12,6 @@ import (
 
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/pool"
-	"github.com/zkbench/zkbench/variants"
 )
 
 // lockstepMode lets clients act one at a time, so that no two changes fire the same watch and the counts are exact:
@@ -25,7 +24,7 @@ import (
 //  5. Turn: when all clients have started, the holders continue one at a time, asked ones first. Before each turn, the
 //     runner waits for rest.
 //
-// The recipe's [variants.CountFrom] says whether starts are counted.
+// Counting begins before the first start, so that no request of a client is left out.
 type lockstepMode struct{}
 
 // rehearsal reports whether heaps are measured. Counts need no rehearsal, because they are the same on a cold server.
@@ -80,14 +79,20 @@ func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observatio
 	if err := heap.before(ctx); err != nil {
 		return observation{}, err
 	}
-	begin, err := l.lineUpCounted(ctx, group, heap)
+	begin, err := l.begin(ctx)
 	if err != nil {
+		return observation{}, err
+	}
+	if err := l.lineUp(ctx, group); err != nil {
+		return observation{}, err
+	}
+	if err := heap.after(ctx); err != nil {
 		return observation{}, err
 	}
 	if err := l.serve(ctx, l.first); err != nil {
 		return observation{}, err
 	}
-	if stuck := l.progressOf(nil); len(stuck) > 0 {
+	if stuck := l.progress(); len(stuck) > 0 {
 		return observation{}, stuck[0].client.Explain(fmt.Errorf("it waits although no client holds: %w", ErrStuck))
 	}
 	l.stream.closeWindow()
@@ -95,25 +100,6 @@ func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observatio
 	o := between(begin, end)
 	o.heap = heap.heap
 	return o, err
-}
-
-// lineUpCounted starts all clients. It begins to count before or after the starts, as the recipe's CountFrom says.
-func (l *lockstep) lineUpCounted(ctx context.Context, group *errgroup.Group, heap *heapProbe) (begin snapshot, err error) {
-	if l.recipe.CountFrom == variants.FromStart {
-		if begin, err = l.begin(ctx); err != nil {
-			return snapshot{}, err
-		}
-	}
-	if err := l.lineUp(ctx, group); err != nil {
-		return snapshot{}, err
-	}
-	if err := heap.after(ctx); err != nil {
-		return snapshot{}, err
-	}
-	if l.recipe.CountFrom == variants.FromLineUp {
-		return l.begin(ctx)
-	}
-	return begin, nil
 }
 
 // lineUp starts the clients one at a time. Holders that are cut short continue before the next client starts.
@@ -129,13 +115,8 @@ func (l *lockstep) lineUp(ctx context.Context, group *errgroup.Group) error {
 	return l.restAll(ctx)
 }
 
-// startOne starts a client. If starts are counted, it first lets the client's server catch up, and then waits until all
-// clients are at rest. Otherwise it waits for the started client only, which is faster.
+// startOne starts a client when its server has caught up, and then waits until all clients are at rest.
 func (l *lockstep) startOne(ctx context.Context, group *errgroup.Group, c *pool.Client) error {
-	if l.recipe.CountFrom != variants.FromStart {
-		l.start(ctx, group, c)
-		return l.rest(ctx, c)
-	}
 	if err := l.catchUp(ctx, c); err != nil {
 		return err
 	}
@@ -159,7 +140,7 @@ func (l *lockstep) serve(ctx context.Context, next func() *holder) error {
 // restAll returns when all clients are at rest. It sorts the holders that began to hold since the last call by their
 // ids. Otherwise their order, and with it the counts, would depend on which goroutine was the fastest.
 func (l *lockstep) restAll(ctx context.Context) error {
-	if err := l.rest(ctx, nil); err != nil {
+	if err := l.rest(ctx); err != nil {
 		return err
 	}
 	l.mu.Lock()
@@ -249,41 +230,36 @@ func (l *lockstep) firstCutShort() *holder {
 	return nil
 }
 
-// rest returns when the clients that are at work or can be asked to continue are at rest. If only is not nil, rest
-// considers that client alone.
+// rest returns when the clients that are at work or can be asked to continue are at rest.
 //
 // A session that has not received the latest zxid is fenced if a write since the last rest may have fired its watch, because the
 // notification may still be on its way. A session that has been notified since its last request is fenced too, because the client
 // library may not have passed the notification on. Other sessions need no fence, so that a step does not take as many syncs as
 // there are clients. After a herd, most sessions need none: each has read something to set its watch again. The clients are at
 // rest if none is active after the fences, and none has made progress since before the fences.
-func (l *lockstep) rest(ctx context.Context, only *pool.Client) error {
+func (l *lockstep) rest(ctx context.Context) error {
 	for {
-		for _, p := range l.progressOf(only) {
+		for _, p := range l.progress() {
 			if err := l.awaitRest(ctx, p); err != nil {
 				return err
 			}
 		}
-		before := l.progressOf(only)
+		before := l.progress()
 		latest := l.pool.Latest()
-		if only == nil {
-			for _, c := range l.pool.Clients {
-				l.writes = c.Ledger.TakeWrites(l.writes)
-			}
+		for _, c := range l.pool.Clients {
+			l.writes = c.Ledger.TakeWrites(l.writes)
 		}
 		var behind []*pool.Client
 		for _, p := range before {
-			if ledger := p.client.Ledger; ledger.Disturbed() || ledger.LastZxid() < latest && (only != nil || ledger.MayNotify(l.writes)) {
+			if ledger := p.client.Ledger; ledger.Disturbed() || ledger.LastZxid() < latest && ledger.MayNotify(l.writes) {
 				behind = append(behind, p.client)
 			}
 		}
 		if err := pool.FenceAll(ctx, behind, latest); err != nil {
 			return err
 		}
-		if after := l.progressOf(only); slices.Equal(after, before) && !slices.ContainsFunc(after, progress.active) {
-			if only == nil {
-				l.writes = l.writes[:0]
-			}
+		if after := l.progress(); slices.Equal(after, before) && !slices.ContainsFunc(after, progress.active) {
+			l.writes = l.writes[:0]
 			return nil
 		}
 	}
@@ -307,9 +283,8 @@ func (p progress) active() bool {
 	return !p.held.cutShort() && p.client.Ledger.Notified() != p.held.notified
 }
 
-// progressOf returns the progress of the clients that are at work or can be asked to continue. If only is not nil, it
-// returns the progress of that client alone.
-func (l *lockstep) progressOf(only *pool.Client) []progress {
+// progress returns the progress of the clients that are at work or can be asked to continue.
+func (l *lockstep) progress() []progress {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	askable := map[*pool.Client]*holder{}
@@ -321,7 +296,7 @@ func (l *lockstep) progressOf(only *pool.Client) []progress {
 	var all []progress
 	for _, c := range l.pool.Clients {
 		held := askable[c]
-		if (l.working[c] || held != nil) && (only == nil || c == only) {
+		if l.working[c] || held != nil {
 			_, waits := c.Session.Waiting()
 			all = append(all, progress{c, held, waits, c.Ledger.Notified()})
 		}

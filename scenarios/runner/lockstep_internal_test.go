@@ -37,8 +37,7 @@ func TestLockstepStartsClientsUpToDate(t *testing.T) {
 	second, seen := p.Clients[1], int64(0)
 	second.Participant = stepper(func(context.Context) error { seen = second.Ledger.LastZxid(); return nil })
 
-	recipe := variants.Recipe{Workload: variants.Workload{CountFrom: variants.FromStart}}
-	m := &measurement{scenarioRun: scenarioRun{recipe: recipe}, pool: p, patience: time.Minute}
+	m := &measurement{pool: p, patience: time.Minute}
 	l := &lockstep{measurement: m, working: map[*pool.Client]bool{}}
 	group, ctx := errgroup.WithContext(t.Context())
 	if err := l.lineUp(ctx, group); err != nil {
@@ -120,7 +119,7 @@ func TestNotifiedClientIsNotAtRest(t *testing.T) {
 		if err := errors.Join(l.lineUp(ctx, group), l.serve(ctx, l.first)); err != nil {
 			t.Fatal(err)
 		}
-		if waiting := l.progressOf(nil); len(waiting) > 0 {
+		if waiting := l.progress(); len(waiting) > 0 {
 			t.Errorf("client %d counts as waiting, although it has been notified", waiting[0].client.ID)
 		}
 		if err := group.Wait(); err != nil {

@@ -46,6 +46,7 @@ type measurement struct {
 	done     atomic.Int64    // completed operations, without a warm-up
 	held     atomic.Int64    // how often clients of a closed load have begun to hold
 	breached *observation    // nil unless a breach of the promise has ended the load
+	failed   error           // of a load that a breach has ended which the scenario does not expect
 	part     *part           // nil until the window has ended; always nil for a load of a number of operations
 }
 

@@ -208,8 +208,8 @@ func (e *BrokenError) Error() string {
 // Unwrap returns why the measurement was not completed.
 func (e *BrokenError) Unwrap() error { return e.Err }
 
-// perform makes one measurement and saves it. If the measurement fails, its document is saved at most as a partial one, and its
-// violations are part of the error.
+// perform makes one measurement and saves it. If the measurement fails, its document is saved if it has violations, which are part of
+// the error then, and otherwise at most as a partial one.
 func (p scenarioRun) perform(ctx context.Context, t task) error {
 	d := p.document(t)
 	err := p.measure(ctx, t, d)
@@ -273,6 +273,9 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		},
 		background: background.New(p.scenario.Background, p.znodes, alone), bystander: bystander,
 	}
+	if p.scenario.Hold >= 10*time.Millisecond && !faults.OfServers(p.scenario.Faults) { // otherwise a look could outlast a hold
+		m.config.Witness = p.session()
+	}
 	if m.faulty() {
 		m.patience = faultyPatience(p.scenario.EffectiveSessionTimeout())
 	}
@@ -294,7 +297,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 	if t.repeat == 0 && len(d.Violations) == 0 {
 		return nil
 	}
-	err = p.Save(d)
+	err = errors.Join(p.Save(d), m.failed)
 	if err == nil && m.background.Saturates() {
 		err = background.ErrSaturated
 	}

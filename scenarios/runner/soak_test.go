@@ -143,7 +143,7 @@ func (s *soak) measure(t *testing.T, scenario scenarios.Scenario) error {
 	r.Run = scenario.Name
 	r.ShortenFloors()
 	err := r.RunScenario(t.Context(), scenario)
-	if broken := new(runner.BrokenError); errors.As(err, &broken) {
+	if broken := new(runner.BrokenError); errors.As(err, &broken) && !broken.Document.EndedByBreach() { // else it was saved
 		s.breach(t, scenario, broken.Document)
 	}
 	return err

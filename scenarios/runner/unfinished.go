@@ -30,11 +30,11 @@ func (m *measurement) endWindow(breach string, before wire.Counts) (o *observati
 }
 
 // apply lets the mode run the load. It ends a load that takes longer than the scenario allows or that stands still, and returns the
-// counts until then. An error that shows a breach which the scenario expects ends the load in the same way. The requests of clients
-// that withdraw are not counted, except after a failure.
+// counts until then. An error that shows a breach, or follows one, ends the load in the same way. The requests of clients that withdraw
+// are not counted, except after a failure.
 func (m *measurement) apply(ctx context.Context) (observation, error) {
 	o, err := m.applyInTime(ctx)
-	if err != nil && ctx.Err() == nil && m.breached == nil && m.scenario.ExpectsBreach(m.variant) {
+	if err != nil && ctx.Err() == nil && m.breached == nil {
 		m.endByBreach(ctx, err)
 	}
 	if err != nil && m.breached != nil {
@@ -43,24 +43,40 @@ func (m *measurement) apply(ctx context.Context) (observation, error) {
 	return o, err
 }
 
-// endByBreach records that a breach of the promise has ended a load, if its error shows one: clients make no progress, or the znode
-// of a client is gone although its session lives, so that another client must have deleted it. Other errors have no effect, and no
-// error has any if a session is lost. If a client does not know yet that its session is lost, the fence fails.
+// endByBreach ends a load that has failed, if its error shows a breach of the promise or follows one, so that its document is kept. The
+// error remains one, unless the scenario expects the breach that it shows.
 func (m *measurement) endByBreach(ctx context.Context, err error) {
-	var text string
+	var broken bool
+	m.stream.mark(func(time.Duration, wire.Counts) { broken = m.stream.recorder.Broken() })
+	text, expected := m.breachIn(ctx, err), m.scenario.ExpectsBreach(m.variant)
+	if text == "" && (expected || !broken) {
+		return
+	}
+	o, _ := m.endWindow("ended by an error ("+err.Error()+") after", m.first.client)
+	if m.breached = o; !expected {
+		m.failed = err
+	}
+	if text != "" {
+		m.stream.Note(func(at time.Duration) { m.stream.recorder.Violation(results.Violation{At: at, Text: text}) })
+	}
+}
+
+// breachIn returns the breach that an error shows: clients make no progress, or the znode of a client is gone although its session lives,
+// so that another client must have deleted it. Other errors show none, and no error does if a session is lost. If a client does not know
+// yet that its session is lost, the fence fails.
+func (m *measurement) breachIn(ctx context.Context, err error) (text string) {
 	switch {
 	case errors.Is(err, ErrStuck):
 		text = "stuck: " + err.Error()
 	case errors.Is(err, session.ErrSessionLost):
 		text = "a client found its znode gone, although the sessions of all clients live"
 	default:
-		return
+		return ""
 	}
 	if m.pool.FenceWaiting(ctx) != nil || slices.ContainsFunc(m.pool.Clients, (*pool.Client).Over) {
-		return
+		return ""
 	}
-	m.breached, _ = m.endWindow("ended by an error ("+err.Error()+") after", m.first.client)
-	m.stream.Note(func(at time.Duration) { m.stream.recorder.Violation(results.Violation{At: at, Text: text}) })
+	return text
 }
 
 func (m *measurement) applyInTime(ctx context.Context) (observation, error) {

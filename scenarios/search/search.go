@@ -50,15 +50,17 @@ type variant struct {
 	*capacity.Search
 }
 
-const defaultTrial = 5 * time.Second
+// A scenario has many short repeats for pairs. A trial has fewer and longer ones, so that a percentile has the samples that it needs.
+const (
+	shortestTrial = 5 * time.Second
+	mostRepeats   = 3
+)
 
 // Pace returns the scenario with a load that can be searched: a single number of clients, and a single rate if it is open. Its
 // claims are removed, because they are about its own load.
 func (t *Trials) Pace(s scenarios.Scenario) scenarios.Scenario {
 	s.Expect, s.Overview = nil, ""
-	if s.Duration == 0 {
-		s.Duration = defaultTrial
-	}
+	s.Duration, s.Repeats = max(s.Duration, shortestTrial), min(s.Repeats, mostRepeats)
 	s.Operations, s.Heap, s.AtMost, s.Stages = 0, false, 0, nil
 	if t.By == capacity.ByClients {
 		s.Mode, s.Rate, s.Arrivals, s.Clients = scenarios.Closed, nil, "", []int{t.First}

@@ -189,7 +189,6 @@ func Recipe() variants.Recipe {
 		Phases:    phases(),
 		Operation: phaseOpen,
 		Workload: variants.Workload{
-			CountFrom:  variants.FromStart,
 			Collective: true,
 		},
 		Events: []string{

@@ -74,7 +74,6 @@ func Recipe() variants.Recipe {
 		Phases:    phases(),
 		Operation: phaseTake,
 		Workload: variants.Workload{
-			CountFrom:  variants.FromLineUp,
 			Collective: true,
 		},
 		Losses:      []variants.Loss{variants.ItemsLost, variants.ItemsDoubled, variants.Blocked},

@@ -88,7 +88,7 @@ func (s *takes) take(e variants.Event, latest int64) {
 	owner, twice := s.finished.Owner(e.Value)
 	begun, open := s.open[e.Value]
 	if !open && !twice {
-		s.out.Breach(e, "client %d took item %d, which was never put", e.Client, e.Value)
+		s.out.Breach(e, "client %d took %s, which was never put", e.Client, variants.Named("item %d", e.Value))
 	}
 	switch {
 	case twice:

@@ -19,17 +19,17 @@ import (
 // reply is lost: a consumer that finds an item gone on its second attempt could not know otherwise which client took it. A
 // multi is one request and one transaction.
 //
-// Cost of one item in a lockstep run, with m consumers waiting. The put wakes all of them; each lists, which arms its
-// watch again, and reads the item. They claim one after another. The first takes the item, and its delete fires the
-// watches of all, its own included. Each of the others fails, with a quorum write, lists again, finds nothing and waits:
+// Cost of one item in a lockstep run, with m consumers waiting, each of which has listed once. The put wakes all of them; each
+// lists, which arms its watch again, and reads the item. They claim one after another. The first takes the item, and its delete
+// fires the watches of all, its own included. Each of the others fails, with a quorum write, lists again, finds nothing and waits:
 //
 //	notifications  2m
 //	requests       1 put + m listings + m reads + m deletes + m-1 listings  =  4m
 //	writes         1 put + m deletes, of which m-1 fail
 //	herd           m
 //
-// Over the N-1 items of a round m falls from N-1 to 1, so that one take costs N notifications, 2N requests and 1 + N/2
-// writes on average. A client that is alone lists after it has put and is notified of its own delete only.
+// Over the N-1 items of a round m falls from N-1 to 1, so that one take costs N notifications, 2N requests and the first
+// listing, and 1 + N/2 writes on average. A client that is alone lists after it has put and is notified of its own delete only.
 //
 // When clients loop freely, a put and a delete notify up to N-1 each. A consumer reads and tries to delete each item at
 // most once, and lists when it begins and at most once for each put and each delete: up to 4(N-1) + 2 requests. The
@@ -57,7 +57,7 @@ func allWatchVariant() variants.Variant {
 		BadAt:   "many consumers: each item wakes all of them twice, and all but one make a quorum write in vain",
 		Forgoes: []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{
-			Requests: "2N (4 for N=1)", Writes: "1 + N/2 (2 for N=1)", FailedWrites: "(N-2)/2 (0 for N=1)",
+			Requests: "2N+1 (4 for N=1)", Writes: "1 + N/2 (2 for N=1)", FailedWrites: "(N-2)/2 (0 for N=1)",
 			Notifications: "N", HerdMax: "N-1 (1 for N=1)",
 		},
 		Free: variants.Cost{

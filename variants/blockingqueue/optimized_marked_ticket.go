@@ -29,12 +29,13 @@ import (
 // next one lists, as in [Ticket]. A client whose session has ended cannot claim, because its ticket and its journal are gone. As in
 // [AllWatch] puts and claims carry a write to the client's journal, which shows whether a claim whose reply was lost has taken effect.
 //
-// Cost of one item in a lockstep run: the put wakes the first consumer, which lists, reads and claims. That wakes the
-// next, if there is one, which lists the items, then the items with a watch:
+// Cost of one item in a lockstep run: each consumer takes a ticket and lists the tickets, and each but the first reads the one
+// before its own. When its turn comes, it lists the items, then the items with a watch. The put wakes it, and it lists, reads and
+// claims, which wakes the next, if there is one:
 //
 //	notifications  1, and 1 for each but the last  =  2 - 1/(N-1)
-//	requests       1 put + 3, and 2 for each but the last  =  6 - 2/(N-1)
-//	writes         1 put + 1 claim, none of which fails
+//	requests       1 put + 2 + 2 + 3, and 1 for each but the first  =  9 - 1/(N-1)
+//	writes         1 put + 1 ticket + 1 claim, none of which fails
 //	herd           1
 //
 // A client that is alone puts, takes a ticket, lists the tickets and the items, reads and claims: 6 requests, 3 of them
@@ -75,7 +76,7 @@ func markedTicketVariant() variants.Variant {
 		BadAt:   "consumers that rarely come back: each leaves one released ticket until its next take or the end of its session",
 		Forgoes: []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{
-			Requests: "6 - 2/(N-1) (6 for N=1)", Writes: "2 (3 for N=1)", FailedWrites: "0",
+			Requests: "9 - 1/(N-1) (6 for N=1)", Writes: "3", FailedWrites: "0",
 			Notifications: "2 - 1/(N-1) (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
 		Free: variants.Cost{

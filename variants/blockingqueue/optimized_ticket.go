@@ -24,12 +24,13 @@ import (
 // The first listing in 4 sets no watch: if there are items, the watch would stay behind and fire at the client's own
 // delete. As in [AllWatch] puts and deletes carry a write to the client's journal.
 //
-// Cost of one item in a lockstep run: the put wakes the first consumer, which lists, reads and deletes. That wakes the
-// next, if there is one, which lists the tickets, then the items, then the items with a watch:
+// Cost of one item in a lockstep run: each consumer takes a ticket and lists the tickets, and each but the first reads the one
+// before its own. When its turn comes, it lists the tickets again, unless it is the first, then the items, then the items with a
+// watch. The put wakes it, and it lists, reads and deletes, which wakes the next, if there is one:
 //
 //	notifications  1, and 1 for each but the last  =  2 - 1/(N-1)
-//	requests       1 put + 3, and 3 for each but the last  =  7 - 3/(N-1)
-//	writes         1 put + 1 delete, none of which fails
+//	requests       1 put + 2 + 2 + 3, and 2 for each but the first  =  10 - 2/(N-1)
+//	writes         1 put + 1 ticket + 1 delete, none of which fails
 //	herd           1
 //
 // A client that is alone puts, takes a ticket, lists the tickets and the items, reads and deletes: 6 requests, 3 of them
@@ -82,7 +83,7 @@ func ticketVariant() variants.Variant {
 		BadAt:   "long queues: consumers take one after another, each with a ticket even if it need not wait",
 		Forgoes: []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{
-			Requests: "7 - 3/(N-1) (6 for N=1)", Writes: "2 (3 for N=1)", FailedWrites: "0",
+			Requests: "10 - 2/(N-1) (6 for N=1)", Writes: "3", FailedWrites: "0",
 			Notifications: "2 - 1/(N-1) (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
 		Free: variants.Cost{

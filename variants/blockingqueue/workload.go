@@ -178,10 +178,7 @@ func (w *worker) consume(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("peek: %w", err)
 		}
-		number, err := variants.NumberIn(item.Data)
-		if err != nil {
-			return err
-		}
+		number := variants.NumberIn(item.Data)
 		if err := w.env.Hold(ctx, nil); err != nil {
 			return w.withdraw(ctx, err)
 		}

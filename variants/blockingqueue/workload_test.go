@@ -17,14 +17,12 @@ type putsOnly struct {
 }
 
 func (q *putsOnly) Put(_ context.Context, data []byte) (Item, error) {
-	number, err := variants.NumberIn(data)
-	return Item{data, tickets.Ticket{Name: "item", Seq: q.before + int32(number&0xffff) - 1}}, err
+	return Item{data, tickets.Ticket{Name: "item", Seq: q.before + int32(variants.NumberIn(data)&0xffff) - 1}}, nil
 }
 
 func (q *putsOnly) AwaitTaken(_ context.Context, item Item) error {
-	number, err := variants.NumberIn(item.Data)
-	q.awaited = append(q.awaited, number&0xffff)
-	return err
+	q.awaited = append(q.awaited, variants.NumberIn(item.Data)&0xffff)
+	return nil
 }
 
 // A producer waits for its last round, unless there are items of others or of an earlier life that no consumer may take: then for

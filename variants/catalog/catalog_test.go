@@ -22,7 +22,8 @@ func TestRecipesNameTheirEvents(t *testing.T) {
 	}
 }
 
-// No bound for clients that loop freely is below the cost in a lockstep run, in which nothing coalesces.
+// No bound for clients that loop freely is below the cost in a lockstep run, in which nothing coalesces. The costs of a client that is
+// alone are the same.
 func TestFreeCostsBoundThoseInLockstep(t *testing.T) {
 	for _, recipe := range catalog.Recipes() {
 		for _, v := range recipe.All() {
@@ -33,11 +34,8 @@ func TestFreeCostsBoundThoseInLockstep(t *testing.T) {
 	}
 }
 
-// checkBounds also checks that the costs of a client that is alone are the same. They differ for locks and elections:
-// an operation begins with a place in the line there, and a lockstep run counts only from when the line has formed.
 func checkBounds(t *testing.T, recipe variants.Recipe, v variants.Variant) {
 	t.Helper()
-	inPart := slices.Contains([]string{"lock", "rwlock", "election"}, recipe.Name)
 	for what, c := range map[string]struct{ lockstep, free variants.Formula }{
 		"requests":      {v.Lockstep.Requests, v.Free.Requests},
 		"writes":        {v.Lockstep.Writes, v.Free.Writes},
@@ -48,7 +46,7 @@ func checkBounds(t *testing.T, recipe variants.Recipe, v variants.Variant) {
 		for _, size := range []int{1, 3, 20} {
 			for n := 1; n <= 60; n++ {
 				l, f := c.lockstep.AtSize(n, size), c.free.AtSize(n, size)
-				if f < l || n == 1 && f != l && !inPart {
+				if f < l || n == 1 && f != l {
 					t.Errorf("%s/%s, N=%d, S=%d: %s cost %g in lockstep, %g at most", recipe.Name, v.Name, n, size, what, l, f)
 				}
 			}

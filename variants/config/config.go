@@ -66,7 +66,6 @@ func Recipe() variants.Recipe {
 		Phases:    phases(),
 		Operation: phaseUpdate,
 		Workload: variants.Workload{
-			CountFrom:   variants.FromStart,
 			Collective:  true,
 			Roles:       []string{roleReader, roleWriter},
 			Size:        sizeMeaning,

@@ -28,7 +28,6 @@ func ReadRecipe() variants.Recipe {
 		},
 		Operation: phaseUpdate,
 		Workload: variants.Workload{
-			CountFrom:   variants.FromStart,
 			Roles:       []string{roleReader, roleWriter},
 			Size:        sizeMeaning,
 			DefaultSize: defaultZnodes,

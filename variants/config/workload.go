@@ -102,11 +102,11 @@ func newWriter(ctx context.Context, c Configuration, env variants.Env) (writer, 
 	if err != nil {
 		return w, err
 	}
-	low, high, err := numbers(values)
+	low, high := numbers(values)
 	if w.number = low; low == high && low > 0 {
 		w.number-- // all has been written, but a flag may still be up
 	}
-	return w, err
+	return w, nil
 }
 
 func (w *writer) write(ctx context.Context, prepare func(context.Context) error) error {
@@ -158,28 +158,22 @@ func (r *reader) use(ctx context.Context) error {
 	if _, after := r.env.Session.Waiting(); after != before {
 		r.env.Record(heldUp, 0)
 	}
-	low, high, err := numbers(values)
-	if err != nil {
-		return err
-	}
+	low, high := numbers(values)
 	r.env.Record(oldest, low)
 	r.env.Record(used, high)
 	r.number = low
 	return nil
 }
 
-func numbers(values [][]byte) (low, high int64, err error) {
+func numbers(values [][]byte) (low, high int64) {
 	for i, value := range values {
-		number, err := strconv.ParseInt(string(value), 10, 64)
-		if err != nil {
-			return 0, 0, fmt.Errorf("parse the configuration: %w", err)
-		}
+		number := variants.DecimalIn(value)
 		if i == 0 {
 			low, high = number, number
 		}
 		low, high = min(low, number), max(high, number)
 	}
-	return low, high, nil
+	return low, high
 }
 
 func (r *reader) Role() string { return roleReader }

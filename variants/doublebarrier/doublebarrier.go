@@ -89,7 +89,6 @@ func Recipe() variants.Recipe {
 		Phases:      phases(),
 		Operation:   phaseLeave,
 		Workload: variants.Workload{
-			CountFrom:   variants.FromStart,
 			Collective:  true,
 			Size:        "barriers that each client enters in a step, one after another, before it leaves them all",
 			SizeIsBatch: true,

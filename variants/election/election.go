@@ -51,7 +51,6 @@ func Recipe() variants.Recipe {
 		Phases:     phases(),
 		Operation:  phaseResign,
 		Workload: variants.Workload{
-			CountFrom:      variants.FromLineUp,
 			SingleThreaded: true,
 		},
 		Losses:      []variants.Loss{variants.Fenced},

@@ -12,7 +12,7 @@ import (
 func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Events: map[string]variants.EventKind{
 		"campaigning": exclusion.Requested, "withdrew": exclusion.Withdrew, "elected": exclusion.Acquired,
-		"resigning": exclusion.Releasing, "resigned": exclusion.Released, "deposed": exclusion.Deposed,
+		"resigning": exclusion.Releasing, "resigned": exclusion.Released, "deposed": exclusion.Deposed, "unseen": exclusion.Unseen,
 	}}
 }
 
@@ -27,6 +27,9 @@ func TestCheck(t *testing.T) {
 		{"before the old leader was told, which goes on", "0:elected:1 1:elected:2 0:lost 0:resigning", "client 0 went on leading after it could know that its session was lost, while client 1 led"},
 		{"after one that is not the leader has resigned", "0:elected:1 1:resigning 1:elected:2", "client 1 was elected while client 0 led"},
 		{"an epoch again", "0:elected:1 0:resigning 1:elected:1", "epoch 1 after epoch 1"},
+		{"a term that others cannot see", "0:elected:1 0:unseen 0:resigning 0:resigned", "client 0 led, and other clients could not see it"},
+		{"a term that others cannot see as its session has ended", "0:elected:1 0:unseen 0:deposed", ""},
+		{"a term whose end could not be sent", "0:elected:1 0:unseen 0:resigning 0:campaigning 0:elected:2", ""},
 		{"no successor", "0:campaigning 0:elected:1 1:campaigning 2:campaigning 0:resigning 0:resigned", "no client leads in the end, although 2 clients campaign"},
 		{"no client is left", "0:elected:1 1:campaigning 0:died 1:lost", ""},
 		{"no client ever", "0:campaigning", "no client leads in the end, although 1 clients campaign"},

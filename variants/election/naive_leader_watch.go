@@ -21,11 +21,12 @@ import (
 // that another one leads.
 //
 // Cost in lockstep, where N clients campaign and lead one after another. A resignation with m candidates left notifies
-// all m. Each lists m children, and all but the new leader read its znode to watch it:
+// all m. Each lists m children, and all but the new leader read its znode to watch it. So each notification follows a read and
+// leads to a listing:
 //
 //	notifications  Σ m for m = N-1 … 0  =  N(N-1)/2
-//	requests       N deletes + N(N-1)/2 listings + (N-1)(N-2)/2 reads  =  N + (N-1)²
-//	writes         N deletes
+//	requests       N creates, N listings, N deletes, and a read and a listing for each notification  =  3N + N(N-1)
+//	writes         N creates, N deletes  =  2N
 //	herd           N-1 notifications from the first resignation
 //
 // Running free, a term costs a create, a listing and a delete, and up to N-1 times a read and a listing, one for each
@@ -54,7 +55,7 @@ func leaderWatchVariant() variants.Variant {
 		Kind:     variants.Naive,
 		Summary:  "sequential znodes, every candidate watches the leader's",
 		BadAt:    "many candidates: every failover wakes all of them, each to list all of them",
-		Lockstep: variants.Cost{Requests: "(N + (N-1)²)/N", Writes: "1", FailedWrites: "0", Notifications: "(N-1)/2", HerdMax: "N-1"},
+		Lockstep: variants.Cost{Requests: "N+2", Writes: "2", FailedWrites: "0", Notifications: "(N-1)/2", HerdMax: "N-1"},
 		Free:     variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"},
 		Join:     exclusion.Join(NewLeaderWatch),
 	}

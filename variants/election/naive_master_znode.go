@@ -19,11 +19,11 @@ import (
 // of that version, so that it cannot end the term of a successor. Either is one request and one transaction.
 //
 // Cost in lockstep, where N clients campaign and lead one after another. A resignation with m candidates left notifies
-// all m. Each tries again, one succeeds, and m-1 failing creates are proposed to the quorum like any other write:
+// all m. Each tries again, and one succeeds. A create that fails is proposed to the quorum like any other write:
 //
 //	notifications  Σ m for m = N-1 … 0  =  N(N-1)/2
-//	writes         N deletes + N(N-1)/2 creates, of which (N-1)(N-2)/2 fail
-//	requests       those, and one exists for each that failed  =  N + (N-1)²
+//	writes         N creates by new candidates, N(N-1)/2 by notified ones, and N deletes; N creates succeed, N(N-1)/2 fail
+//	requests       those, and one exists for each that failed  =  2N + N(N-1)
 //	herd           N-1 notifications from the first resignation
 //
 // Running free, one term costs at most 2N requests, of which N+1 are writes, and N-1 notifications. The comment of lock/znode,
@@ -49,7 +49,7 @@ func masterZnodeVariant() variants.Variant {
 		Summary: "one znode; all candidates watch it and race when it goes",
 		BadAt:   "many candidates: every failover sets off a race that all but one lose, with a quorum write each",
 		Lockstep: variants.Cost{
-			Requests: "(N + (N-1)²)/N", Writes: "1 + (N-1)/2", FailedWrites: "(N-1)(N-2)/2N",
+			Requests: "N+1", Writes: "2 + (N-1)/2", FailedWrites: "(N-1)/2",
 			Notifications: "(N-1)/2", HerdMax: "N-1",
 		},
 		Free: variants.Cost{Requests: "2N", Writes: "N+1", FailedWrites: "N-1", Notifications: "N-1", HerdMax: "N-1"},

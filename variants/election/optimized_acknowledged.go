@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path"
 	"strconv"
+	"sync"
 
 	"github.com/go-zookeeper/zk"
 
@@ -34,11 +35,11 @@ import (
 // demands. The next client acknowledges, and leads, only after that.
 //
 // Cost of one term: one create more than with PredecessorWatch. The multi is one request and one write, as the delete
-// was. So in lockstep, where N clients campaign and lead one after another:
+// was. So in lockstep, where N clients campaign and lead one after another, and all but the first wait:
 //
 //	notifications  N-1
-//	requests       N multis + N-1 listings + N-1 creates  =  3N-2
-//	writes         N multis + N-1 creates  =  2N-1
+//	requests       2N creates, N listings, N multis, and a getData and a listing for each wait  =  6N-2
+//	writes         2N creates, N multis  =  3N
 //	herd           1
 //
 // Running free, each term has one more create: 6 requests, 3 of them writes. A failover takes one quorum write more, until the successor
@@ -147,14 +148,41 @@ func Leader(ctx context.Context, s *session.Session, dir string) (epoch int64, k
 	return epoch, err == nil, err
 }
 
+// witnessed returns the environment of a client whose terms are looked at: while it leads, its epoch must be acknowledged.
+func (a *Acknowledged) witnessed(env variants.Env) variants.Env {
+	if env.Witness == nil {
+		return env
+	}
+	lead := env.Hold
+	env.Hold = func(ctx context.Context, asked <-chan struct{}) error {
+		looking, stop := context.WithCancel(ctx)
+		var look sync.WaitGroup
+		look.Go(func() {
+			err := env.Witness.Sync(looking, a.Dir)
+			epoch, known, readErr := Leader(looking, env.Witness, a.Dir)
+			if own := known && epoch == int64(a.mine.Seq); err == nil && readErr == nil && !own {
+				env.Record(exclusion.Unseen, int64(a.mine.Seq))
+			}
+		})
+		defer look.Wait()
+		defer stop()
+		return lead(ctx, asked)
+	}
+	return env
+}
+
 func acknowledgedVariant() variants.Variant {
 	return variants.Variant{
 		Name:     "acknowledged",
 		Kind:     variants.Optimized,
 		Summary:  "as predecessor-watch, and the leader creates a znode that says that it knows",
 		BadAt:    "failovers that must be fast: a quorum write more until the successor leads, and a write more for each term",
-		Lockstep: tickets.LockstepCost("(3N-2)/N", "(2N-1)/N"),
+		Lockstep: tickets.LockstepCost("(6N-2)/N", "3"),
 		Free:     tickets.FreeCost("6 (4 for N=1)", "3"),
-		Join:     exclusion.Join(NewAcknowledged),
+		Join: variants.JoinBy(func(_ context.Context, env variants.Env) (*Acknowledged, error) {
+			return NewAcknowledged(env.Session, env.Root), nil
+		}, func(a *Acknowledged, env variants.Env) variants.Participant {
+			return exclusion.NewParticipant(a, a.witnessed(env))
+		}),
 	}
 }

@@ -21,10 +21,10 @@ import (
 //
 // Cost of one term: 3 requests alone (create, getChildren, delete), 5 after a wait (and getData and getChildren), 2 of
 // them writes. One resignation notifies one candidate, which lists once. So in lockstep, where N clients campaign and
-// lead one after another:
+// lead one after another, and all but the first wait:
 //
 //	notifications  N-1
-//	requests       N deletes + N-1 listings  =  2N-1
+//	requests       3N, and a getData and a listing for each wait  =  5N-2
 //	herd           1
 //
 // Each listing is O(N) bytes all the same. Candidates lead in the order of their creates. The epoch is the sequence number,
@@ -50,7 +50,7 @@ func predecessorWatchVariant() variants.Variant {
 		Kind:     variants.Optimized,
 		Summary:  "sequential znodes, each candidate watches the one just before its own",
 		BadAt:    "announcing the leader: a candidate far back in the line is not notified of a failover",
-		Lockstep: tickets.LockstepCost("(2N-1)/N", "1"),
+		Lockstep: tickets.LockstepCost("(5N-2)/N", "2"),
 		Free:     tickets.FreeCost("5 (3 for N=1)", "2"),
 		Join:     exclusion.Join(NewPredecessorWatch),
 	}

@@ -25,10 +25,10 @@ import (
 //
 // Cost of one term: 3 requests alone (multi, getChildren, setData), 4 after a wait (and getData), 2 of them writes. A candidate
 // that lists before a marked znode is deleted and reads after needs 2 more. So in lockstep, where N clients campaign and lead
-// one after another:
+// one after another, and all but the first wait:
 //
 //	notifications  N-1
-//	requests       N marks
+//	requests       3N, and a getData for each wait  =  4N-1
 //	herd           1
 //
 // Running free, several candidates may have read one marked znode in turn, because what stood between it and them was gone when they
@@ -52,7 +52,7 @@ func resignedMarkVariant() variants.Variant {
 		Kind:     variants.Optimized,
 		Summary:  "as predecessor-watch, but a leader resigns by writing to its znode, so that its successor need not list",
 		BadAt:    "leaders that never stand again: each leaves one marked znode until its session ends",
-		Lockstep: tickets.LockstepCost("1", "1"),
+		Lockstep: tickets.LockstepCost("(4N-1)/N", "2"),
 		Free:     variants.Cost{Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "N-1"},
 		Join:     exclusion.Join(NewResignedMark),
 	}

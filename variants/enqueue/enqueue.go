@@ -60,7 +60,6 @@ func Recipe() variants.Recipe {
 		Phases:    phases(),
 		Operation: phaseEnqueue,
 		Workload: variants.Workload{
-			CountFrom:  variants.FromStart,
 			NeverHolds: true,
 		},
 		Losses:  []variants.Loss{variants.ItemsDoubled, variants.ItemsLost, variants.Orphans},

@@ -24,6 +24,7 @@ const (
 	Deposed                      // its session is lost, and it has stopped; recorded in place of Releasing
 	Releasing
 	Released
+	Unseen // while it holds: other clients cannot see what its variant promises to show them
 	// Further is the first kind of event that a recipe may define itself.
 	Further
 )
@@ -31,7 +32,7 @@ const (
 // Events returns the names of these events, followed by the events that a recipe defines itself, see [variants.Recipe].
 func Events(further ...string) []string {
 	return append([]string{"requests it", "withdraws", "is granted it", "gives way", "is deposed",
-		"begins to release it", "has released it"}, further...)
+		"begins to release it", "has released it", "is not seen to hold it"}, further...)
 }
 
 // Calls returns the events of this package that a client records just before a write, see [variants.Recipe].

@@ -39,6 +39,7 @@ type Fencing struct {
 type hold struct {
 	granted   variants.Event
 	releasing bool
+	unseen    bool
 	fenced    bool
 	rival     int // the last other client that held it, too, or none
 	pending   []variants.Violation
@@ -62,7 +63,14 @@ func (f *Fencing) Observe(e variants.Event) {
 		f.grant(e)
 	case Releasing:
 		f.release(e)
+	case Unseen:
+		if h := f.holds[e.Client]; h != nil {
+			h.unseen = true
+		}
 	case Released, Requested:
+		if h := f.holds[e.Client]; h != nil && h.unseen && e.Kind == Released { // its session had not ended by then
+			f.out.Breach(e, "client %d %s, and other clients could not see it", e.Client, f.words.Held)
+		}
 		f.confirm(e.Client)
 	case Deposed:
 		f.dismiss(e)

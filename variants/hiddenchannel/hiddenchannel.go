@@ -75,7 +75,6 @@ func Recipe() variants.Recipe {
 		Phases:    phases(),
 		Operation: phaseUpdate,
 		Workload: variants.Workload{
-			CountFrom:  variants.FromStart,
 			Collective: true,
 			Size:       "updates that the writer makes in a row, without waiting for readers",
 		},

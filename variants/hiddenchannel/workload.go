@@ -187,10 +187,7 @@ func (r *reader) read(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read: %w", err)
 	}
-	number, err := strconv.ParseInt(string(reading.Data), 10, 64)
-	if err != nil {
-		return 0, fmt.Errorf("parse the value: %w", err)
-	}
+	number := variants.DecimalIn(reading.Data)
 	r.env.Record(read, number)
 	return number, nil
 }

@@ -55,7 +55,6 @@ func Recipe() variants.Recipe {
 		Phases:     exclusion.Phases(),
 		Operation:  exclusion.PhaseRelease,
 		Workload: variants.Workload{
-			CountFrom:      variants.FromLineUp,
 			SingleThreaded: true,
 			Threaded:       true,
 			Size:           "locks that each client uses at the same time on its session, as threads do",

@@ -18,12 +18,13 @@ import (
 // The watch fires when a znode is created or deleted. The listing that finds the lock free sets a watch, too, so a
 // holder is notified of its own release.
 //
-// Cost in lockstep, where N clients have lined up and release one after another: the arrival of the second client fired
-// the first holder's watch, so the first release notifies the N-1 waiters. Each later holder k = 2 … N set its watch
-// when it found its znode the lowest, so its release notifies the N-k waiters and the holder itself:
+// Cost in lockstep, where N clients come and then release one after another. Client k = 1 … N notifies the waiters before it when
+// it comes, and those behind it when it releases. Each of them lists. A holder is notified once, without a listing: the first by
+// the second client's create, if there is one, and any other by its own release, because it set its watch when it found its znode the
+// lowest:
 //
-//	notifications  (N-1) + Σ (N-k+1) for k = 2 … N  =  (N-1)(N+2)/2      (1 for N = 1, which notifies itself)
-//	requests       N deletes + Σ (N-k) listings for k = 1 … N  =  N + N(N-1)/2
+//	notifications  of waiters Σ (k-2) for k = 2 … N, and Σ (N-k) for k = 1 … N  =  (N-1)²; of holders N; together N(N-1) + 1
+//	requests       N creates, N listings, N deletes, and a listing for each waiter notified  =  3N + (N-1)²
 //	herd           at most N-1 notifications from one release      (1 for N = 1)
 //
 // In a closed run, one acquire and release consist of one create, which notifies up to N-1 clients, and one delete,
@@ -56,8 +57,8 @@ func childrenWatchVariant() variants.Variant {
 		Summary: "sequential znodes, every waiter watches their directory",
 		BadAt:   "many clients: every arrival and every release wakes all of them, each to list all znodes",
 		Lockstep: variants.Cost{
-			Requests: "1 + (N-1)/2", Writes: "1", FailedWrites: "0",
-			Notifications: "(N-1)(N+2)/2N (1 for N=1)", HerdMax: "N-1 (1 for N=1)",
+			Requests: "3 + (N-1)²/N", Writes: "2", FailedWrites: "0",
+			Notifications: "N-1 + 1/N", HerdMax: "N-1 (1 for N=1)",
 		},
 		Free: variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "2N-1", HerdMax: "N"},
 		Join: join(NewChildrenWatch),

@@ -20,8 +20,8 @@ import (
 // GUID is new for each attempt, and has to be looked for after a lost reply only.
 //
 // Cost of one acquire and release: 4 requests alone (getChildren, create, getChildren, delete), 6 after a wait (and
-// getData and getChildren), 2 of them writes. That is one listing of O(N) bytes more than with a GUID. It is paid before
-// the client stands in line, so that lockstep, which counts from then on, costs the same as with a GUID.
+// getData and getChildren), 2 of them writes. That is one listing of O(N) bytes more than with a GUID. In lockstep all but
+// the first of N clients wait: 6N-2 requests.
 //
 // Two locks of one session in one <dir> take each other's znode for their own, and both are granted: each needs a session
 // of its own. Their fencing token is the same. `zkbench run lock-threads` shows it.
@@ -46,7 +46,7 @@ func predecessorWatchSessionIDVariant() variants.Variant {
 	v.Kind = variants.Naive
 	v.Summary = "as predecessor-watch, but looks for its session id in the names before every create"
 	v.BadAt = "two locks on one session, which take each other's znode for their own and are both granted; and every acquire lists once more"
-	v.Free.Requests = "6 (4 for N=1)"
+	v.Lockstep.Requests, v.Free.Requests = "(6N-2)/N", "6 (4 for N=1)"
 	v.Join = join(NewPredecessorWatchSessionID)
 	return v
 }

@@ -25,11 +25,11 @@ import (
 // This never happens, because the server gives each number once. The recipe says to list again in this case.
 //
 // Cost of one acquire and release: 5 requests alone (exists, getChildren, create, getChildren, delete), 8 after a wait (and exists
-// with a watch, exists and getChildren), 2 of them writes. In lockstep, where N clients have lined up and release one after
-// another, each predecessor is there when it is asked for, so that no client waits for ever:
+// with a watch, exists and getChildren), 2 of them writes. In lockstep, where N clients come and then release one after another,
+// each predecessor is there when it is asked for, so that no client waits for ever:
 //
 //	notifications  one for each release but the last  =  N-1
-//	requests       N deletes, and exists and getChildren after each notification  =  N + 2(N-1)
+//	requests       5 of each client, and 3 for each wait of all but the first  =  5N + 3(N-1)
 //	herd           1 notification from one release      (0 for N = 1)
 //
 // Source: as written, but its callback when the lock is acquired is the end of a wait, and a client that finds its znode after a
@@ -87,7 +87,7 @@ func writeLockVariant() variants.Variant {
 		Summary:  "the lock of ZooKeeper's recipes: session ids in the names, and exists on the znode just below its own",
 		BadAt:    "any contention: a waiter whose predecessor goes just before it is watched waits for ever, and all behind it do",
 		Broken:   "no client holds the lock and some wait for ever, because one watches a znode that went just before",
-		Lockstep: tickets.LockstepCost("(3N-2)/N", "1"),
+		Lockstep: tickets.LockstepCost("(8N-3)/N", "2"),
 		Free:     tickets.FreeCost("8 (5 for N=1)", "2"),
 		Join:     join(NewWriteLock),
 	}

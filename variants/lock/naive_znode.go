@@ -20,12 +20,12 @@ import (
 // delete travels with a check of that version, so that a release that comes too late cannot free the lock of the next
 // holder. A multi is one request, one transaction, and fails as a whole.
 //
-// Cost in lockstep, where N clients have lined up and release one after another. A release with m waiters notifies all m.
-// Each tries again, one succeeds, and m-1 failing creates are proposed to the quorum like any other write:
+// Cost in lockstep, where N clients come and then release one after another. A release with m waiters notifies all m. Each
+// tries again, and one succeeds. A create that fails is proposed to the quorum like any other write:
 //
 //	notifications  Σ m for m = N-1 … 0  =  N(N-1)/2
-//	writes         N deletes + N(N-1)/2 creates, of which (N-1)(N-2)/2 fail
-//	requests       those, and one exists for each that failed  =  N + (N-1)²
+//	writes         N creates by clients that come, N(N-1)/2 by notified ones, and N deletes; N creates succeed, N(N-1)/2 fail
+//	requests       those, and one exists for each that failed  =  2N + N(N-1)
 //	herd           N-1 notifications from the first release
 //
 // Running free, one acquire and release cost at most:
@@ -60,7 +60,7 @@ func znodeVariant() variants.Variant {
 		Summary: "one znode; all waiters watch it and try again when it goes",
 		BadAt:   "many clients, and fairness: every release sets off a race that all but one lose, with a quorum write each",
 		Lockstep: variants.Cost{
-			Requests: "(N + (N-1)²)/N", Writes: "1 + (N-1)/2", FailedWrites: "(N-1)(N-2)/2N",
+			Requests: "N+1", Writes: "2 + (N-1)/2", FailedWrites: "(N-1)/2",
 			Notifications: "(N-1)/2", HerdMax: "N-1",
 		},
 		Free: variants.Cost{Requests: "2N", Writes: "N+1", FailedWrites: "N-1", Notifications: "N-1", HerdMax: "N-1"},

@@ -16,9 +16,9 @@ import (
 //  5. To release, or to withdraw, delete the client's own znode.
 //
 // Cost of one acquire and release: 3 requests alone (create, getChildren, delete), 5 after a wait (and getData and
-// getChildren), 2 of them writes. One release notifies one client. Each listing is O(N) bytes all the same. Waiters are
-// served in the order of their creates. The fencing token is the sequence number, which begins with 0 and grows as long as
-// <dir> lives, for 2^31 creates.
+// getChildren), 2 of them writes. One release notifies one client. In lockstep all but the first of N clients wait: 5N-2
+// requests. Each listing is O(N) bytes all the same. Waiters are served in the order of their creates. The fencing token is the
+// sequence number, which begins with 0 and grows as long as <dir> lives, for 2^31 creates.
 //
 // What may fail: a request whose reply is lost is repeated when the connection is back, the create after a look for its GUID; a watch
 // that was set on a former connection counts as fired. A client whose session is lost, at the latest when it has known for a third of the
@@ -46,7 +46,7 @@ func predecessorWatchVariant() variants.Variant {
 		Kind:     variants.Optimized,
 		Summary:  "sequential znodes, each waiter watches the one just below its own",
 		BadAt:    "long lines: every client lists the whole line once, and once more when its turn comes",
-		Lockstep: tickets.LockstepCost("(2N-1)/N", "1"),
+		Lockstep: tickets.LockstepCost("(5N-2)/N", "2"),
 		Free:     tickets.FreeCost("5 (3 for N=1)", "2"),
 		Join:     join(NewPredecessorWatch),
 	}

@@ -27,13 +27,14 @@ import (
 // session for lost may still mark, which is a true release.
 //
 // Cost of one acquire and release: 3 requests alone (multi, getChildren, setData), 4 after a wait (and getData), 2 of them
-// writes. One release notifies one client. A client that comes after the release, but before the released znode is deleted,
-// reads the mark, and its watch fires when the znode is deleted: one notification, too. One that lists before it is deleted and
-// reads after must list again, and read again if the next lower znode is a released one, too: 2 requests more each time, and on
-// average once per acquire at most. The fencing token is the sequence number, as in predecessor-watch.
+// writes. One release notifies one client. In lockstep all but the first of N clients wait: 4N-1 requests. The fencing token is
+// the sequence number, as in predecessor-watch.
 //
-// Running free, several clients may have read one marked znode in turn, because what stood between it and them was gone when they
-// came. All of them are notified when it is deleted: rarely more than one, and N-1 at most.
+// Running free, a client that comes after the release, but before the released znode is deleted, reads the mark, and its watch fires when
+// the znode is deleted: one notification, too. One that lists before it is deleted and reads after must list again, and read again if the
+// next lower znode is a released one, too: 2 requests more each time, and on average once per acquire at most. Several clients may have
+// read one marked znode in turn, because what stood between it and them was gone when they came. All of them are notified when it is
+// deleted: rarely more than one, and N-1 at most.
 //
 // Bound: a handoff needs one quorum write and one notification after it. This variant's has nothing else; predecessor-watch
 // has a getChildren after them, whose reply names every waiter.
@@ -53,7 +54,7 @@ func releasedMarkVariant() variants.Variant {
 		Kind:     variants.Optimized,
 		Summary:  "as predecessor-watch, but a holder releases by writing to its znode, so that the next one need not list",
 		BadAt:    "clients that rarely come back: each leaves one released znode until its next acquire or the end of its session",
-		Lockstep: tickets.LockstepCost("1", "1"),
+		Lockstep: tickets.LockstepCost("(4N-1)/N", "2"),
 		Free:     variants.Cost{Requests: "6 (3 for N=1)", Writes: "2", FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "N-1"},
 		Join:     join(NewReleasedMark),
 	}

@@ -127,7 +127,6 @@ func Recipe() variants.Recipe {
 		Operation: phaseTask,
 		Workload: variants.Workload{
 			Batch:      share,
-			CountFrom:  variants.FromStart,
 			Collective: true,
 			Roles:      []string{roleMaster, roleWorker, roleSubmitter},
 		},

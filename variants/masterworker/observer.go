@@ -231,9 +231,9 @@ func (d *delivery) advance(e variants.Event) {
 func (d *delivery) stray(e variants.Event) {
 	switch e.Kind {
 	case Learned:
-		d.out.Breach(e, "client %d learned the result of task %d, which was never submitted", e.Client, e.Value)
+		d.out.Breach(e, "client %d learned the result of %s, which was never submitted", e.Client, variants.Named("task %d", e.Value))
 	case Executing:
-		d.out.Breach(e, "worker %d executed task %d, which was never submitted", e.Client, e.Value)
+		d.out.Breach(e, "worker %d executed %s, which was never submitted", e.Client, variants.Named("task %d", e.Value))
 	}
 }
 

@@ -120,10 +120,7 @@ func (p *participant) work(ctx context.Context) error {
 }
 
 func (p *participant) execute(ctx context.Context, task *Task) error {
-	number, err := variants.NumberIn(task.Data)
-	if err != nil {
-		return err
-	}
+	number := variants.NumberIn(task.Data)
 	p.env.Record(Executing, number)
 	if err := p.worker.Done(ctx, task.Data); err != nil {
 		p.env.Record(Abandoned, number)
@@ -148,10 +145,7 @@ func (p *participant) learn(ctx context.Context) error {
 	if err != nil || !task.done {
 		return err
 	}
-	number, err := variants.NumberIn(task.result)
-	if err != nil {
-		return err
-	}
+	number := variants.NumberIn(task.result)
 	p.env.Record(Learned, number)
 	if p.learned++; p.learned < p.batch {
 		return nil

@@ -200,7 +200,6 @@ func Recipe() variants.Recipe {
 		Phases:    phases(),
 		Operation: phaseJoin,
 		Workload: variants.Workload{
-			CountFrom:  variants.FromLineUp,
 			Collective: true,
 		},
 		NewObserver: newObserver,

@@ -183,29 +183,21 @@ func (p *participant) look(ctx context.Context) error {
 		return fmt.Errorf("view: %w", err)
 	}
 	came, went := view.Changes(p.view)
-	if err := p.note(gained, came); err != nil {
-		return err
-	}
-	if err := p.note(dropped, went); err != nil {
-		return err
-	}
+	p.note(gained, came)
+	p.note(dropped, went)
 	p.view = view
 	p.env.Record(viewed, int64(len(view)))
 	return nil
 }
 
-func (p *participant) note(kind variants.EventKind, members []Member) error {
+func (p *participant) note(kind variants.EventKind, members []Member) {
 	for _, m := range members {
-		member, err := strconv.ParseInt(string(m.Data), 10, 64)
-		if err != nil {
-			return fmt.Errorf("understand what member %s has written: %w", m.Name, err)
-		}
+		member := variants.DecimalIn(m.Data)
 		p.env.Record(kind, member)
-		if round, client := unstamp(member); kind == gained && client < len(p.seen) {
+		if round, client := unstamp(member); kind == gained && member >= 0 && client < len(p.seen) {
 			p.seen[client] = max(p.seen[client], round)
 		}
 	}
-	return nil
 }
 
 func (p *participant) Leave(ctx context.Context) error { return p.noteLoss(p.leave(ctx)) }

@@ -64,8 +64,7 @@ func Recipe() variants.Recipe {
 		Phases:        phases(),
 		Operation:     takequeue.PhaseTake,
 		Workload: variants.Workload{
-			Batch:     batch,
-			CountFrom: variants.FromStart,
+			Batch: batch,
 		},
 		Losses:      []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
 		Events:      takequeue.Events(),

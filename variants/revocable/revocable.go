@@ -49,7 +49,6 @@ func Recipe() variants.Recipe {
 		Phases:    revocation.Phases("another client", exclusion.Phases()),
 		Operation: exclusion.PhaseRelease,
 		Workload: variants.Workload{
-			CountFrom: variants.FromStart,
 			Revocable: true,
 		},
 		Losses: []variants.Loss{variants.Blocked, variants.Fenced},

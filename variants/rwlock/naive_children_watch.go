@@ -21,13 +21,14 @@ import (
 // notified once more.
 //
 // Cost in lockstep, where f = ⌈N/3⌉ readers hold, w = ⌊(N+1)/3⌋ writers wait behind them, and r = ⌊N/3⌋ readers wait
-// behind those. The first readers' watches were used up by the arrivals, so that each of their releases notifies the w+r
-// waiters. Writer k = 1 … w armed its watch when it found itself the lowest, so its release notifies itself, w-k
-// writers and r readers. These then hold, all with armed watches, which the first of their own releases uses up:
+// behind those. Each of the first readers is notified of the client that comes next, or of its own release if it is alone, and does
+// not set its watch again. A client that waits is notified of all that come later. The first readers' releases notify the w+r waiters.
+// Writer k = 1 … w armed its watch when it found itself the lowest, so its release notifies itself, w-k writers and r readers. These
+// then hold, all with armed watches, which the first of their own releases uses up:
 //
-//	notifications  f(w+r) + Σ (1 + w-k + r) for k = 1 … w, + r  =  f(w+r) + w(w+1)/2 + wr + r
-//	               (1 for N = 1, which notifies itself)
-//	requests       N deletes + f(w+r) + Σ (w-k + r) listings for k = 1 … w  =  N + f(w+r) + w(w-1)/2 + wr
+//	notifications  of waiters (w+r)(w+r-1)/2 + f(w+r) + Σ (w-k + r) for k = 1 … w  =  (w+r)(w+r-1)/2 + f(w+r) + w(w-1)/2 + wr;
+//	               of holders one each, N
+//	requests       N creates, N listings, N deletes, and a listing for each waiter notified
 //	herd           w+r notifications from one release
 //
 // Running free, an acquire and release are one create, which notifies up to N-1 others, and one delete, which notifies up
@@ -60,8 +61,8 @@ func childrenWatchVariant() variants.Variant {
 		Summary: "sequential znodes, every waiter watches their directory",
 		BadAt:   "many clients: every arrival and every release wakes all of them, each to list all znodes",
 		Lockstep: variants.Cost{
-			Requests: "1 + (f(w+r) + w(w-1)/2 + wr)/N" + withThirds, Writes: "1", FailedWrites: "0",
-			Notifications: "(f(w+r) + w(w+1)/2 + wr + r)/N" + withThirds + " (1 for N=1)", HerdMax: "w+r" + withThirds + " (1 for N=1)",
+			Requests: "3 + ((w+r)(w+r-1)/2 + f(w+r) + w(w-1)/2 + wr)/N" + withThirds, Writes: "2", FailedWrites: "0",
+			Notifications: "1 + ((w+r)(w+r-1)/2 + f(w+r) + w(w-1)/2 + wr)/N" + withThirds, HerdMax: "w+r" + withThirds + " (1 for N=1)",
 		},
 		Free: variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "2N-1", HerdMax: "N"},
 		Join: join(NewChildrenWatch),

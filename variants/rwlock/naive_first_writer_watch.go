@@ -27,8 +27,7 @@ import (
 // those. The first readers release in the order in which they came, so that only the last of them notifies a writer:
 //
 //	notifications  w writers once + r readers w times each  =  w(1+r)
-//	requests       N deletes + a listing per notification + a getData per reader for all writers but the first
-//	               =  N + w(1+r) + r(w-1)
+//	requests       N creates, N listings, N deletes, and a getData and a listing for each notification  =  3N + 2w(1+r)
 //	herd           r readers and the next writer from one release; 1 if there is but one writer (N = 2, 3, 4)
 //
 // Running free, a delete notifies at most the N-1 others, which have one watch each. Each then lists and watches once
@@ -65,7 +64,7 @@ func firstWriterWatchVariant() variants.Variant {
 		Summary: "readers watch the lowest writer, writers the znode just below their own",
 		BadAt:   "readers behind several writers: each writer's release wakes all of them, and only the last lets them go on",
 		Lockstep: variants.Cost{
-			Requests: "1 + (w(1+r) + r(w-1))/N" + withThirds, Writes: "1", FailedWrites: "0",
+			Requests: "3 + 2w(1+r)/N" + withThirds, Writes: "2", FailedWrites: "0",
 			Notifications: "w(1+r)/N" + withThirds, HerdMax: "1+r, or 1 if w=1" + withThirds + " (0 for N=1)",
 		},
 		Free: variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"},

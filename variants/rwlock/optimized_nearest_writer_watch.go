@@ -26,7 +26,7 @@ import (
 // those. The first readers release in the order in which they came, so that only the last of them notifies a writer:
 //
 //	notifications  1 for each client that waits  =  w+r
-//	requests       N deletes + a listing per notification  =  N + w+r
+//	requests       N creates, N listings, N deletes, and a getData and a listing for each client that waits  =  3N + 2(w+r)
 //	herd           r notifications from the last writer's release, 1 from any other
 //
 // Running free, a reader waits at most once: when its writer leaves, no other is before it. A writer may wait more often. It
@@ -66,7 +66,7 @@ func nearestWriterWatchVariant() variants.Variant {
 		Summary: "readers watch the last writer before them, writers the znode just below their own",
 		BadAt:   "writers behind many readers: those that leave in another order than they came wake the writer in vain",
 		Lockstep: variants.Cost{
-			Requests: "1 + (w+r)/N" + withThirds, Writes: "1", FailedWrites: "0",
+			Requests: "3 + 2(w+r)/N" + withThirds, Writes: "2", FailedWrites: "0",
 			Notifications: "(w+r)/N" + withThirds, HerdMax: "max(1, r)" + withThirds + " (0 for N=1)",
 		},
 		Free: variants.Cost{Requests: "3 + 2 min(2, N-1)", Writes: "2", FailedWrites: "0", Notifications: "min(2, N-1)", HerdMax: "N-1"},

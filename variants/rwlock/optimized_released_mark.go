@@ -31,7 +31,7 @@ import (
 // those. The last of the first readers is the only one whose release makes a client list:
 //
 //	notifications  1 for each client that waits  =  w+r
-//	requests       N deletes and marks + 1 listing if there is a writer
+//	requests       N multis, N listings, N deletes and marks, a getData for each client that waits, and 1 listing if there is a writer
 //	herd           r notifications from the last writer's release, 1 from any other
 //
 // Running free, the bounds of NearestWriterWatch apply to writes, notifications and herds. A client that a writer wakes
@@ -81,7 +81,7 @@ func releasedMarkVariant() variants.Variant {
 		Summary: "as nearest-writer-watch, but a writer releases by writing to its znode, so that those behind it need not list",
 		BadAt:   "writers that rarely come back: each leaves one released znode until its next acquire or the end of its session",
 		Lockstep: variants.Cost{
-			Requests: "1 + 1/N (1 for N=1)", Writes: "1", FailedWrites: "0",
+			Requests: "3 + (w+r + min(1,w))/N" + withThirds, Writes: "2", FailedWrites: "0",
 			Notifications: "(w+r)/N" + withThirds, HerdMax: "max(1, r)" + withThirds + " (0 for N=1)",
 		},
 		Free: variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "min(2, N-1)", HerdMax: "N-1"},

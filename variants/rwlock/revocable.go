@@ -27,7 +27,6 @@ func RevocableRecipe() variants.Recipe {
 		Phases:    revocablePhases(),
 		Operation: exclusion.PhaseRelease,
 		Workload: variants.Workload{
-			CountFrom: variants.FromStart,
 			Revocable: true,
 		},
 		Losses:      []variants.Loss{variants.Blocked, variants.Fenced},

@@ -74,7 +74,6 @@ func Recipe() variants.Recipe {
 		Phases:     phases(),
 		Operation:  exclusion.PhaseRelease,
 		Workload: variants.Workload{
-			CountFrom:      variants.FromLineUp,
 			SingleThreaded: true,
 		},
 		Losses:      []variants.Loss{variants.Fenced},

@@ -183,7 +183,7 @@ func (o *Observer) take(c *client, e variants.Event) {
 	o.freeDue(t.beganAt, cmp.Or(e.Shown, unknown))
 	c.held = t
 	if t.Item == nil {
-		o.out.Breach(e, "client %d took item %#x, which was never put", e.Client, e.Value)
+		o.out.Breach(e, "client %d took %s, which was never put", e.Client, variants.Named("item %#x", e.Value))
 		return
 	}
 	if o.takesCopy(t) {

@@ -87,10 +87,7 @@ func (w *Worker) process(ctx context.Context) error {
 	if err != nil || !ok {
 		return session.Attempted("take", err)
 	}
-	id, err := variants.NumberIn(item.Data)
-	if err != nil {
-		return session.Attempted("take", err)
-	}
+	id := variants.NumberIn(item.Data)
 	if item.Lost == nil && !w.removes {
 		w.removes = true
 		w.Env.Record(Removes, 0)

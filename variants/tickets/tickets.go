@@ -304,7 +304,7 @@ func LockstepCost(requests, writes variants.Formula) variants.Cost {
 	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "(N-1)/N", HerdMax: "1 (0 for N=1)"}
 }
 
-// FreeCost is the counterpart of LockstepCost for a free run, which counts from the create of the ticket on.
+// FreeCost is the counterpart of LockstepCost for a free run.
 func FreeCost(requests, writes variants.Formula) variants.Cost {
 	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)"}
 }

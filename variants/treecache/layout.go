@@ -1,6 +1,7 @@
 package treecache
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -41,9 +42,8 @@ func slotIn(p string) (slot int, isLeaf bool) {
 
 func leafData(number int64) []byte { return fmt.Appendf(nil, "%-*d", leafBytes, number) }
 
-func numberIn(data []byte) (int64, error) {
-	return strconv.ParseInt(strings.TrimSpace(string(data)), 10, 64)
-}
+// numberIn returns the number of the change that a leaf shows; 0 if no change can have written the data.
+func numberIn(data []byte) int64 { return max(variants.DecimalIn(bytes.TrimSpace(data)), 0) }
 
 // slotOf returns the slot of the leaf that a change sets or replaces. Changes have numbers from 1 on. They go through
 // the tree in big steps, so that consecutive ones have different parents.

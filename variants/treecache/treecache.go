@@ -106,7 +106,6 @@ func Recipe() variants.Recipe {
 		Operation: phaseChange,
 		Workload: variants.Workload{
 			Batch:      changesPerStep,
-			CountFrom:  variants.FromStart,
 			Collective: true,
 			Size:       "leaves of the tree that each client caches; there is a parent for every 50 of them",
 			Roles:      []string{roleWriter, roleCache},

@@ -81,7 +81,6 @@ type reader struct {
 	through int64   // the copy shows all changes up to this number, or later ones in their place
 	leaves  int64   // in the copy
 	state   State
-	err     error // of an update that could not be understood
 }
 
 var (
@@ -107,12 +106,7 @@ func (r *reader) update(u Update) {
 	case Added:
 		r.leaves++
 	}
-	number, err := numberIn(u.Data)
-	if err != nil {
-		r.err = fmt.Errorf("parse the data of %s: %w", u.Path, err)
-		return
-	}
-	if number != r.shown[slot] {
+	if number := numberIn(u.Data); number != r.shown[slot] {
 		r.shown[slot], r.newest = number, max(r.newest, number)
 		r.env.Record(shown, stamp(number, slot))
 	}
@@ -123,17 +117,17 @@ func (r *reader) load(ctx context.Context) error {
 	if err := r.cache.Load(ctx); err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
-	return r.look()
+	r.look()
+	return nil
 }
 
 // look records that the copy has been brought up to date.
-func (r *reader) look() error {
+func (r *reader) look() {
 	for r.through < r.newest && r.has(r.through+1) {
 		r.through++
 	}
 	r.env.Record(refreshed, r.leaves)
 	r.enter(r.cache.State())
-	return r.err
 }
 
 func (r *reader) has(number int64) bool {
@@ -152,7 +146,8 @@ func (r *reader) Refresh(ctx context.Context) error {
 	if err := r.cache.Refresh(ctx); err != nil {
 		return fmt.Errorf("refresh: %w", err)
 	}
-	return r.look()
+	r.look()
+	return nil
 }
 
 // The k-th step ends when the copy shows the first 2k changes.

@@ -71,11 +71,7 @@ func (w *writer) findLeaf(ctx context.Context, p string) error {
 	if err != nil {
 		return session.Attempted("read "+p, err)
 	}
-	number, err := numberIn(data)
-	if err != nil {
-		return fmt.Errorf("parse the data of %s: %w", p, err)
-	}
-	w.leaves[slot], w.number = p, max(w.number, number)
+	w.leaves[slot], w.number = p, max(w.number, numberIn(data))
 	return nil
 }
 

@@ -127,7 +127,6 @@ func Recipe() variants.Recipe {
 		Phases:    phases(),
 		Operation: phaseDecide,
 		Workload: variants.Workload{
-			CountFrom:  variants.FromStart,
 			Collective: true,
 			Size:       "transactions in a row that one site votes against, each site in its turn; four times as many follow without one",
 			Roles:      []string{roleCoordinator, roleSite},

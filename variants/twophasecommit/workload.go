@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
@@ -146,11 +145,7 @@ func (p *participant) transact(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("prepare: %w", err)
 	}
-	query, err := strconv.ParseInt(string(t.Query), 10, 64)
-	if err != nil {
-		return fmt.Errorf("parse the query: %w", err)
-	}
-	p.env.Record(prepared, query)
+	p.env.Record(prepared, variants.DecimalIn(t.Query))
 	if err := p.env.Hold(ctx, nil); err != nil {
 		return err
 	}

@@ -85,7 +85,6 @@ func Recipe() variants.Recipe {
 		Phases:    phases(),
 		Operation: phaseWatch,
 		Workload: variants.Workload{
-			CountFrom:  variants.FromStart,
 			Collective: true,
 			Fixed:      true,
 			Size:       "topics that each client watches",

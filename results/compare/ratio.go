@@ -1,0 +1,88 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/paired"
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// Estimate says how many times the value of the base the other side has. Numbers that are not known are missing.
+type Estimate struct {
+	Ratio table.Number `json:"ratio"` // the median over the pairs if there are any, else the ratio of the values
+	Low   table.Number `json:"low"`   // 95 % interval of the ratio, which needs 6 pairs
+	High  table.Number `json:"high"`
+	Least table.Number `json:"least"` // over the pairs if there are any, else of any two repeats
+	Most  table.Number `json:"most"`
+	Pairs int          `json:"pairs"` // 0 if the ratio does not come from pairs
+}
+
+func missing() table.Number { return table.Number(math.NaN()) }
+
+func noEstimate() Estimate { return Estimate{missing(), missing(), missing(), missing(), missing(), 0} }
+
+// ofValues estimates the ratio of measurements without pairs. It is infinite or missing if the base is 0.
+func ofValues(base, other metric.Aggregated) Estimate {
+	over := func(a, b float64) table.Number { return table.Number(a / b) }
+	return Estimate{over(other.Value, base.Value), missing(), missing(), over(other.Min, base.Max), over(other.Max, base.Min), 0}
+}
+
+func ofPairs(e paired.Estimate, logRatios []float64) Estimate {
+	least, most := slices.Min(logRatios), slices.Max(logRatios)
+	return Estimate{e.Median, e.Low, e.High, table.Number(math.Exp(least)), table.Number(math.Exp(most)), e.Pairs}
+}
+
+func (e Estimate) inverse() Estimate {
+	return Estimate{1 / e.Ratio, 1 / e.High, 1 / e.Low, 1 / e.Most, 1 / e.Least, e.Pairs}
+}
+
+// HasInterval reports whether there were enough pairs.
+func (e Estimate) HasInterval() bool { return e.Low > 0 && e.High.Finite() }
+
+// TimesBetter returns how many times better the other side is, which is the inverse of the ratio where less is better.
+func (r Row) TimesBetter() Estimate {
+	if metric.Named(r.Metric).MoreIsBetter() {
+		return r.Estimate
+	}
+	return r.inverse()
+}
+
+// Text shows an estimate of a row, such as "0.72×". Without an interval, a single number would promise too much: it shows the range over
+// the repeats, such as "2.10–3.40×".
+func (r Row) Text(e Estimate) string {
+	least, most := r.times(e.Least), r.times(e.Most)
+	switch {
+	case !e.Ratio.Finite():
+		return table.Missing
+	case e.HasInterval() || least == most:
+		return r.times(e.Ratio) + "×"
+	default:
+		return least + "–" + most + "×"
+	}
+}
+
+// RatioText shows the ratio with its 95 % interval, if there is one, such as "0.72× [0.71, 0.73]".
+func (r Row) RatioText() string {
+	if !r.HasInterval() {
+		return r.Text(r.Estimate)
+	}
+	return fmt.Sprintf("%s [%s, %s]", r.Text(r.Estimate), r.times(r.Low), r.times(r.High))
+}
+
+// times shows a ratio with about three digits, or with enough to show a difference that the verdict claims.
+func (r Row) times(ratio table.Number) string {
+	v := float64(ratio)
+	switch short := table.Count(v); {
+	case short == "0.00":
+		return fmt.Sprintf("%.2g", v)
+	case short == "1.00" && v != 1 && r.Verdict.Claimed():
+		digits := math.Ceil(-math.Log10(math.Abs(v - 1)))
+		return strconv.FormatFloat(v, 'f', int(min(9, digits)), 64)
+	default:
+		return short
+	}
+}
