@@ -82,7 +82,7 @@ and files are 2.`,
 	flags.BoolVar(&f.verbose, "verbose", false, "also list the checks that passed, and all notes")
 	flags.BoolVar(&f.selfTest, "self-test", false, "check the gate with synthetic results")
 	flags.StringVar(&f.scenario, "run", "", "measure this `scenario` with both builds")
-	f.pairs.bind(a, cmd, "metrics to compare (default throughput and,\nof the first phase, p50 and p90)")
+	f.pairs.bind(a, cmd, "metrics to compare (default: requests,\nnotifications, throughput, p50 and p90)")
 	flags.IntVar(&f.pairs.rules.Rule.ConfirmPairs, "confirm", 20, "pairs that confirm a difference")
 	flags.StringVar(&f.pairs.series.Base, "base-binary", "", "the build to compare with, for --run")
 	flags.StringVar(&f.pairs.series.Head, "head-binary", "", "the build to check (default this one)")
