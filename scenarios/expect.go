@@ -1,7 +1,6 @@
 package scenarios
 
 import (
-	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -18,61 +17,43 @@ type Expectation struct {
 	claim.Claim
 }
 
-// Reasons why some claims of a scenario are not checked.
-const (
-	foreign   = "claims not checked, because these scenarios do not come with zkbench (put them into --rules)"
-	partly    = "claims checked for the scenario's own load only, because these scenarios also ran under another one"
-	otherwise = "claims not checked, because these scenarios ran under another load than their own"
-)
-
-// Expectations returns the claims of the scenarios that ran unchanged, and notes about those whose claims do not apply.
+// Expectations returns the claims that the documents of each scenario are held to: those that come with zkbench for a scenario
+// that ran unchanged, so that an edited file cannot weaken them, and otherwise those in the document, which has none if flags
+// changed the load. The note names the scenarios some of whose claims therefore do not apply.
 func Expectations(docs []*results.Document, recipes []variants.Recipe) (held []Expectation, notes []string) {
-	byScenario := map[string][]*results.Document{}
-	for _, d := range docs {
-		byScenario[d.Scenario.Name] = append(byScenario[d.Scenario.Name], d)
-	}
-	names := map[string][]string{} // by the reason why claims do not apply
-	for _, name := range slices.Sorted(maps.Keys(byScenario)) {
-		found, why := expected(name, byScenario[name], recipes)
-		held = append(held, found...)
-		names[why] = append(names[why], name)
-	}
-	for _, why := range []string{foreign, partly, otherwise} {
-		if len(names[why]) > 0 {
-			notes = append(notes, why+": "+strings.Join(names[why], ", "))
+	var changed []string
+	for _, same := range list.GroupBy(docs, func(d *results.Document) string { return d.Scenario.Name }) {
+		name := same[0].Scenario.Name
+		var shipped Scenario
+		known := slices.Contains(Names(), name)
+		if known {
+			shipped, _ = Load(name, recipes) // a test loads all
+		}
+		for _, d := range same {
+			own := Scenario{Scenario: d.Scenario}
+			if known && shipped.isLoadOf(d.Scenario) {
+				own = shipped
+			} else if known && len(own.Expect) == 0 {
+				changed = list.AppendNew(changed, name)
+			}
+			for _, c := range own.Claims() {
+				c.Clients = list.Largest(own.Clients)
+				held = list.AppendNew(held, Expectation{name, c})
+			}
 		}
 	}
+	if len(changed) > 0 {
+		slices.Sort(changed)
+		notes = append(notes, "claims are about a scenario's own load, and are not checked under another one: "+strings.Join(changed, ", "))
+	}
 	return held, notes
-}
-
-// expected returns the claims of one scenario, and why they do not apply to some documents; empty if they apply to all.
-func expected(name string, docs []*results.Document, recipes []variants.Recipe) (held []Expectation, why string) {
-	if !slices.Contains(Names(), name) {
-		return nil, foreign
-	}
-	s, err := Load(name, recipes)
-	if err != nil {
-		return nil, otherwise
-	}
-	own := list.Where(docs, func(d *results.Document) bool { return s.isLoadOf(d.Scenario) })
-	for _, c := range s.Claims() {
-		c.Clients = slices.Max(s.Clients)
-		held = append(held, Expectation{name, c})
-	}
-	switch {
-	case len(own) == len(docs):
-		return held, ""
-	case len(own) == 0 || len(held) == 0:
-		return nil, otherwise
-	default:
-		return held, partly
-	}
 }
 
 // isLoadOf compares the loads only. It ignores fields that the run decides, such as whether a driver is among its variants.
 func (s *Scenario) isLoadOf(ran results.Scenario) bool {
 	load := func(r results.Scenario) results.Scenario {
 		r.Question, r.Overview, r.Repeats, r.Seed, r.BystanderRate, r.Heap, r.Tunnelled = "", "", 0, 0, 0, false, false
+		r.Asks, r.Expect = nil, nil
 		return r
 	}
 	own := s.Scenario

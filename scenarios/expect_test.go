@@ -1,11 +1,13 @@
 package scenarios
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
@@ -24,6 +26,9 @@ func TestExpectationsBesideABackground(t *testing.T) {
 		{"with more reads", func(b *results.BackgroundLoad) { b.Sessions, b.Reads = 3, b.Reads+1 }, 1},
 	} {
 		d := &results.Document{Scenario: s.Scenario}
+		if tt.notes > 0 {
+			d.Scenario.Expect = nil // as flags do that change the load
+		}
 		d.Environment.Engine = string(ensemble.Container)
 		ran := *d.Scenario.Background
 		tt.change(&ran)
@@ -63,6 +68,9 @@ func TestExpectationsOfSeveralRuns(t *testing.T) {
 	faulty, busy := document(ensemble.Container), document(ensemble.Container)
 	faulty.Scenario.Faults = []results.FaultLoad{{Kind: "kill", Whom: "leader", At: time.Second}}
 	busy.Scenario.Background = &results.BackgroundLoad{Reads: 1}
+	for _, d := range []*results.Document{changed, faulty, busy} {
+		d.Scenario.Expect = nil // as flags do that change the load
+	}
 	times := func(docs ...*results.Document) (n int, notes []string) {
 		claims, notes := Expectations(docs, catalog.Recipes())
 		for _, c := range claims {
@@ -91,6 +99,32 @@ func TestExpectationsOfSeveralRuns(t *testing.T) {
 	} {
 		if n, notes := times(tt.docs...); n != tt.want || len(notes) != tt.notes {
 			t.Errorf("%s: %d claims about times and notes %q, want %d and %d", tt.name, n, notes, tt.want, tt.notes)
+		}
+	}
+}
+
+// A user's own scenario is held to the claims in its document, one that comes with zkbench to those that it came with.
+func TestExpectationsOfAnEditedFile(t *testing.T) {
+	shipped, err := Load("lock-drain", catalog.Recipes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const edited = "znode requests/op <= 999"
+	for _, tt := range []struct {
+		name string
+		hold time.Duration
+		want []string
+	}{
+		{"mine", 0, []string{edited}},
+		{"lock-drain", 0, shipped.Expect},
+		{"lock-drain", time.Second, []string{edited}}, // the claims that came with it are about another load
+	} {
+		d := &results.Document{Scenario: shipped.Scenario}
+		d.Scenario.Name, d.Scenario.Hold, d.Scenario.Expect = tt.name, tt.hold, []string{edited}
+		claims, notes := Expectations([]*results.Document{d, d}, catalog.Recipes())
+		got := list.Map(claims, func(e Expectation) string { return e.Claim.String() })
+		if !slices.Equal(got, tt.want) || len(notes) > 0 || claims[0].Clients != slices.Max(shipped.Clients) {
+			t.Errorf("%s: claims %q of %d clients, notes %q; want %q", tt.name, got, claims[0].Clients, notes, tt.want)
 		}
 	}
 }

@@ -178,6 +178,25 @@ func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
 	}
 }
 
+// CheckMetrics returns an error for a metric that no measurement of the scenario has. Percentiles that documents do not list, such as
+// acquire-p99.9, are allowed: they are computed from histograms.
+func (s *Scenario) CheckMetrics(recipe variants.Recipe, metrics []string) error {
+	var p problems
+	selected := list.Map(s.Selected(recipe), func(v variants.Variant) string { return v.Name })
+	untimed := recipe.PhasesWhere(func(phase variants.Phase) bool { return phase.UntimedInLockstep })
+	for _, name := range metrics {
+		m := metric.Named(name)
+		if s.Mode == Lockstep && (name == metric.OpsPerSecond || slices.Contains(untimed, m.Phase)) {
+			p.add("", "%s is not measured in lockstep, where zkbench sets the pace", name)
+		}
+		if listed := metric.Quantile(m.Phase, 99); m.Kind == metric.KindTime && slices.Contains(MetricNames(recipe), listed) {
+			name = listed
+		}
+		s.validateNames(&p, "", recipe, []string{name}, selected...)
+	}
+	return errors.Join(list.Map(p, func(found Problem) error { return errors.New(found.Text) })...)
+}
+
 // validateNames checks that the recipe has the metrics and the variants that a field mentions, and that the scenario's load
 // has these metrics. An empty name stands for no variant.
 func (s *Scenario) validateNames(p *problems, field string, recipe variants.Recipe, metrics []string, mentioned ...string) {

@@ -23,11 +23,9 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
-	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/campaign"
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
@@ -50,7 +48,7 @@ same. On a noisy machine, small slowdowns therefore go undetected.`,
 }
 
 func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
-	if err := f.complete(); err != nil {
+	if err := f.complete(names...); err != nil {
 		return usage(err)
 	}
 	if pairs := f.rules.Rule.ScreenPairs; pairs < gate.CalibrationPairs {
@@ -133,9 +131,14 @@ func (f *pairFlags) bind(a *app, cmd *cobra.Command, metrics string) {
 	f.ensemble.bind(a, cmd)
 }
 
-// complete checks the rules, and sets the flags that are the same for all scenarios and were not given.
-func (f *pairFlags) complete() error {
+// complete checks the scenarios and the rules, and sets the flags that are the same for all scenarios and were not given.
+func (f *pairFlags) complete(scenarios ...string) error {
 	f.rules.Metrics = list.Map(f.rules.Metrics, metric.WithUnit)
+	for _, name := range scenarios {
+		if err := f.check(name); err != nil {
+			return err
+		}
+	}
 	if err := f.rules.Validate(); err != nil || f.cache != "" {
 		return err
 	}
@@ -145,6 +148,19 @@ func (f *pairFlags) complete() error {
 	}
 	f.cache = filepath.Join(dir, "zkbench", "calibration.json")
 	return nil
+}
+
+func (f *pairFlags) check(scenario string) error {
+	loaded, err := scenarios.Load(scenario, catalog.Recipes())
+	if err == nil {
+		err = override(&loaded, f.series.Load, catalog.Recipes())
+	}
+	if err == nil {
+		if err = loaded.CheckMetrics(*loaded.RecipeAmong(catalog.Recipes()), f.rules.Metrics); err != nil {
+			err = fmt.Errorf("--metrics: %w", err)
+		}
+	}
+	return err
 }
 
 func (a *app) withSeries(
@@ -171,20 +187,10 @@ func (a *app) withSeries(
 // prepareSeries checks flags and files, and sets all fields of the series but its ensemble.
 func prepareSeries(cmd *cobra.Command, scenario string, f *pairFlags) error {
 	s := &f.series
-	loaded, err := scenarios.Load(scenario, catalog.Recipes())
-	if err == nil {
-		err = override(&loaded, s.Load, catalog.Recipes())
-	}
-	if err == nil {
-		err = checkMetrics(*loaded.RecipeAmong(catalog.Recipes()), f.rules.Metrics)
-	}
-	if err == nil {
-		s.Base, err = executable(s.Base)
-	}
-	if err == nil {
-		s.Head, err = executable(s.Head)
-	}
-	if err != nil {
+	var errBase, errHead error
+	s.Base, errBase = executable(s.Base)
+	s.Head, errHead = executable(s.Head)
+	if err := errors.Join(errBase, errHead); err != nil {
 		return usage(err)
 	}
 	if !cmd.Flags().Changed("order-seed") {
@@ -209,18 +215,4 @@ func executable(name string) (string, error) {
 		return "", fmt.Errorf("%w: name an executable zkbench, such as ./old-zkbench", err)
 	}
 	return path, nil
-}
-
-// checkMetrics returns an error for a metric that no measurement of the recipe has. Percentiles that documents do not list, such as
-// acquire-p99.9, are allowed: they are computed from histograms.
-func checkMetrics(recipe variants.Recipe, metrics []string) error {
-	known := scenarios.MetricNames(recipe)
-	for _, name := range metrics {
-		m := metric.Named(name)
-		ofTimes := m.Kind == metric.KindTime && slices.Contains(known, metric.Quantile(m.Phase, 99))
-		if !slices.Contains(known, m.Name) && !ofTimes {
-			return fmt.Errorf("--metrics: recipe %s has no metric %q%s", recipe.Name, name, strict.Nearest(m.Name, known))
-		}
-	}
-	return nil
 }

@@ -31,6 +31,7 @@ type gateFlags struct {
 	outputs         map[string]*string // files to write, by flag
 	require         []string
 	selfTest        bool
+	verbose         bool
 	scenario        string
 	pairs           pairFlags
 }
@@ -48,7 +49,8 @@ must be named.
 Each result must have kept its recipe's promise, be valid and complete, and
 agree with the servers' own counters. If a scenario ran unchanged, its own
 claims (expect:) are checked. --rules adds your claims, and --baseline checks
-the counts that 'zkbench baseline save' has stored.
+the counts that 'zkbench baseline save' has stored. The verdict and what
+decided it are printed; --verbose lists all checks.
 
 With --run, another build is measured beside this one, in pairs of runs on one
 ensemble. What differs is measured again in further pairs; only what both blocks
@@ -77,9 +79,10 @@ and files are 2.`,
 		"markdown": flags.String("markdown", "", "write it to this Markdown `file`"),
 		"benchfmt": flags.String("benchfmt", "", "write the metrics to this `file` for benchstat"),
 	}
+	flags.BoolVar(&f.verbose, "verbose", false, "also list the checks that passed, and all notes")
 	flags.BoolVar(&f.selfTest, "self-test", false, "check the gate with synthetic results")
 	flags.StringVar(&f.scenario, "run", "", "measure this `scenario` with both builds")
-	f.pairs.bind(a, cmd, "metrics to compare (default throughput and,\nof the first phase, p50 and p90)")
+	f.pairs.bind(a, cmd, "metrics to compare (default: requests,\nnotifications, throughput, p50 and p90)")
 	flags.IntVar(&f.pairs.rules.Rule.ConfirmPairs, "confirm", 20, "pairs that confirm a difference")
 	flags.StringVar(&f.pairs.series.Base, "base-binary", "", "the build to compare with, for --run")
 	flags.StringVar(&f.pairs.series.Head, "head-binary", "", "the build to check (default this one)")
@@ -87,7 +90,7 @@ and files are 2.`,
 }
 
 func (f gateFlags) check(cmd *cobra.Command, args []string) error {
-	withoutRun := []string{"run", "rules", "baseline", "require", "json", "junit", "markdown", "benchfmt", "self-test"}
+	withoutRun := []string{"run", "rules", "baseline", "require", "json", "junit", "markdown", "benchfmt", "self-test", "verbose"}
 	pairsOnly := given(cmd, func(flag *pflag.Flag) bool { return !slices.Contains(withoutRun, flag.Name) })
 	others := given(cmd, func(flag *pflag.Flag) bool { return flag.Name != "self-test" })
 	switch {
@@ -162,11 +165,11 @@ func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
 	if f.scenario != "" {
 		evidence, notes, err = a.measurePairs(cmd, f.scenario, &f.pairs)
 		rules.Paired = f.pairs.rules
-		if err != nil && len(evidence.Head()) == 0 {
-			return err
-		}
 	} else {
-		evidence, notes = existing(args)
+		evidence, notes, err = existing(args)
+	}
+	if err != nil && len(evidence.Head()) == 0 {
+		return err
 	}
 	held, skipped := scenarios.Expectations(evidence.Head(), catalog.Recipes())
 	for _, e := range held {
@@ -180,7 +183,7 @@ func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
 // read reads rules and baselines. Its error lists all mistakes in them.
 func (f gateFlags) read() (gate.Rules, error) {
 	required, err := requiredNames(f.require)
-	rules := gate.Rules{Required: required, VariantsOf: variantsOf, Names: gateNames()}
+	rules := gate.Rules{Required: required, VariantsOf: variantsOf, Names: gateNames(), Verbose: f.verbose}
 	errs := []error{err}
 	if f.rules != "" {
 		text, err := os.ReadFile(f.rules)
@@ -246,7 +249,7 @@ func variantsOf(d *results.Document) []string {
 
 // measurePairs measures pairs of runs of a scenario. After a failure, it returns the evidence that it has.
 func (a *app) measurePairs(cmd *cobra.Command, scenario string, f *pairFlags) (evidence gate.Evidence, notes []string, err error) {
-	if err = f.complete(); err == nil {
+	if err = f.complete(scenario); err == nil {
 		f.rules.Calibration, err = gate.ReadCalibration(f.cache)
 	}
 	if err != nil {
@@ -284,24 +287,24 @@ func cutShort(report gate.Report, err error) gate.Report {
 }
 
 // existing reads results. If none are named, it reads the newest run and returns a note with its name.
-func existing(paths []string) (evidence gate.Evidence, notes []string) {
+func existing(paths []string) (evidence gate.Evidence, notes []string, err error) {
 	found, err := orNewest(paths)
 	if err != nil {
-		return gate.Evidence{Unreadable: []error{err}}, nil
+		return evidence, nil, err
 	}
 	evidence = gate.Read(found)
 	if len(paths) > 0 {
-		return evidence, nil
+		return evidence, nil, nil
 	}
 	note := "checked " + found[0]
 	if docs := slices.Concat(evidence.Documents, evidence.Trials); len(docs) > 0 {
 		note += ", measured at " + docs[0].Started.UTC().Format(time.DateTime) + " UTC"
 	}
-	return evidence, []string{note}
+	return evidence, []string{note}, nil
 }
 
 func (a *app) deliver(report gate.Report, evidence gate.Evidence, f gateFlags) error {
-	errs := []error{report.WriteTable(a.stdout, a.width())}
+	errs := []error{report.WriteText(a.stdout, a.width(), f.verbose)}
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
 		errs = append(errs, report.WriteAnnotations(a.stdout))
 	}

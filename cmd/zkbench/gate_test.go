@@ -43,8 +43,9 @@ func drained(t *testing.T) string {
 func TestGateFailsClosed(t *testing.T) {
 	outsideCI(t)
 	t.Chdir(t.TempDir())
-	prints(t, outcome.CodeInvalid, "", "gate")
+	says(t, outcome.CodeFailed, "there are no runs", "gate")
 	dir := drained(t)
+	prints(t, outcome.CodeFailed, "nowhere: no such file or folder: give a result file", "gate", dir, "nowhere")
 	for _, args := range [][]string{{"gate", dir}, {"baseline", "save", dir}, {"gate", dir, "--baseline", defaultBaselines}} {
 		prints(t, outcome.CodePass, "", args...)
 	}
@@ -90,7 +91,7 @@ func TestGateMissesWhatWasNotRun(t *testing.T) {
 	} {
 		prints(t, tt.want, "", tt.args...)
 	}
-	prints(t, outcome.CodeInvalid, "blocking-drain required", "gate", dir, "--require", "exact")
+	prints(t, outcome.CodeInvalid, "blocking-drain: there is no result of this scenario", "gate", dir, "--require", "exact")
 	must.Do(t, os.Remove(filepath.Join(dir, "lock-drain_lock-znode_n4_r1.json")))
 	prints(t, outcome.CodeInvalid, "znode with 4 clients has 0 of 1 repeats", "gate", dir)
 }
@@ -275,7 +276,7 @@ func TestGateCatchesAHerd(t *testing.T) {
 	}
 	// If the formulas stay what they were, the counts deviate from them, too, and cannot become a baseline.
 	unlike := plantedInMemory(t, drain, swapped(false))
-	prints(t, outcome.CodeRegression, "by the formula", "gate", unlike)
+	prints(t, outcome.CodeRegression, "of the variant's formula", "gate", unlike)
 	if _, stderr, code := command(t.Context(), "baseline", "save", unlike, "--dir", t.TempDir()); code != outcome.CodeInvalid || !strings.Contains(stderr, "correct the recipe or the formula first") {
 		t.Errorf("baseline save: exit code %d, %s", code, stderr)
 	}
@@ -295,8 +296,13 @@ func TestGateRulesAndOutputs(t *testing.T) {
 	const rules = "- {scenario: lock-*, check: children-watch herd-max <= 1}\n- {scenario: lock-drain, check: violations == 0}\n"
 	must.Do(t, os.WriteFile("rules.yaml", []byte(rules), 0o644))
 	stdout, _, code := command(t.Context(), "gate", dir, "--rules", "rules.yaml", "--json", "g.json", "--junit", "g.xml", "--markdown", "g.md", "--benchfmt", "g.txt")
-	if code != outcome.CodeRegression || strings.Count(stdout, "::error title=regression%3A lock-drain n=4 children-watch herd-max <= 1::it is 3%2C against 1") > 1 || !strings.Contains(stdout, "::error title=regression") {
+	if code != outcome.CodeRegression || strings.Count(stdout, "::error title=regression::lock-drain, children-watch, 4 clients: herd-max <= 1 does not hold: it is 3, against 1") != 1 {
 		t.Errorf("exit code %d\n%s", code, stdout)
+	}
+	short, long := strings.Count(stdout, "\n"), 0
+	stdout, _, _ = command(t.Context(), "gate", dir, "--rules", "rules.yaml", "--verbose")
+	if long = strings.Count(stdout, "\n"); long < short+20 || !strings.Contains(stdout, "metrics present") {
+		t.Errorf("%d lines, and verbosely %d:\n%s", short, long, stdout)
 	}
 	for _, file := range []string{"g.json", "g.xml", "g.md", "g.txt"} {
 		if info, err := os.Stat(file); err != nil || info.Size() == 0 {

@@ -253,7 +253,7 @@ func (r BaselineRow) problem() string {
 	return ""
 }
 
-func checkBaselines(docs []*results.Document, baselines map[string]Baseline) (checks []Check, notes []string) {
+func checkBaselines(docs []*results.Document, baselines map[string]Baseline, verbose bool) (checks []Check, notes []string) {
 	measured := map[string]bool{}
 	for _, docs := range byScenario(docs) {
 		name := docs[0].Scenario.Name
@@ -270,7 +270,7 @@ func checkBaselines(docs []*results.Document, baselines map[string]Baseline) (ch
 		b := baselines[name]
 		return !measured[name] && !slices.ContainsFunc(b.Rows, func(r BaselineRow) bool { return !b.Load.exact(r.Clients) })
 	})
-	if len(absent) > 0 {
+	if len(absent) > 0 && verbose {
 		notes = append(notes, fmt.Sprintf("scenarios with exact counts in a baseline and without a result: %s; --require demands one",
 			strings.Join(absent, ", ")))
 	}
@@ -295,8 +295,9 @@ func (b Baseline) check(docs []*results.Document) (checks []Check, notes []strin
 			checks = append(checks, row.check(group, b.Load.exact(row.Clients))...)
 		}
 		if len(mine) == 0 {
-			checks = append(checks, Check{Rule: "measured", Source: FromBaseline, Scenario: b.Scenario, Variant: row.Variant, Clients: row.Clients,
-				Outcome: outcome.Inconclusive, Why: "the baseline has this, and the results have not: run it, or remove its row from " +
+			checks = append(checks, Check{Rule: "measured", Source: FromBaseline, Scenario: b.Scenario, Recipe: b.Load.Recipe,
+				Variant: row.Variant, Clients: row.Clients, Outcome: outcome.Inconclusive,
+				Why: "the baseline has this, and the results have not: run it, or remove its row from " +
 					b.Scenario + ".json (with the last row, the file)"})
 		}
 	}

@@ -18,7 +18,7 @@ import (
 
 func about(d *results.Document, source Source, rule string) Check {
 	return Check{Rule: rule, Source: source, Outcome: outcome.Pass,
-		Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Rate: d.Rate}
+		Scenario: d.Scenario.Name, Recipe: d.Recipe, Variant: d.Variant, Clients: d.Clients, Rate: d.Rate}
 }
 
 // builtInRule is a rule that holds for every result. find returns the reason why a document breaks it, or "".
@@ -82,7 +82,8 @@ func byFormula(group []*results.Document) []Check {
 
 // deviate makes a check of a count fail: a regression in either direction, or inconclusive if the count is not certain.
 func (c *Check) deviate(group []*results.Document, repeat int, exact bool, from string) {
-	c.Outcome, c.Why = outcome.Regression, fmt.Sprintf("repeat %d: it is %.6g, against %.6g by %s", repeat, *c.Value, *c.Limit, from)
+	c.bound, c.Outcome = !exact, outcome.Regression
+	c.Why = fmt.Sprintf("repeat %d: it is %.6g, against %.6g by %s", repeat, *c.Value, *c.Limit, from)
 	if why := doubts.Disturbed(group, c.Metric, exact); why != "" {
 		c.Outcome, c.Why = outcome.Inconclusive, c.Why+"; "+why
 	} else if *c.Value < *c.Limit {

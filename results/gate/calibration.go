@@ -66,24 +66,25 @@ func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 	var errs []error
 	for _, d := range p.documents() { // one at a time, because they are of many runs
 		for _, c := range list.Where(builtIn([]*results.Document{d}), Check.failed) { // such numbers say nothing about the machine
-			errs = append(errs, fmt.Errorf("%s: %s: %s", c.subject(), c.Rule, c.Why))
+			errs = append(errs, fmt.Errorf("%s: %s: %s", subject([]Check{c}), c.Rule, c.Why))
 		}
 	}
 	for _, c := range p.comparisons() {
 		first := c.docs[0]
-		subject := about(first, FromPairs, "").subject()
+		what := subject([]Check{about(first, FromPairs, "")})
 		if why := c.incomparable(); why != "" {
-			errs = append(errs, fmt.Errorf("%s: %s", subject, why))
+			errs = append(errs, fmt.Errorf("%s: %s", what, why))
 			continue
 		}
-		for _, metric := range r.metrics(first) {
+		timed := func(name string) bool { return !isCount(name) }
+		for _, metric := range list.Where(r.metrics(first), timed) {
 			e := entryFor(first, metric)
 			ratios, err := logRatios(c.screen, 0, metric)
 			if err == nil {
 				e.Resolution, err = paired.Resolution(ratios)
 			}
 			if err != nil {
-				errs = append(errs, fmt.Errorf("%s, %s: %w", subject, metric, err))
+				errs = append(errs, fmt.Errorf("%s, %s: %w", what, metric, err))
 				continue
 			}
 			e.Pairs, e.Measured = len(ratios), r.Now.UTC().Truncate(time.Second)
@@ -91,7 +92,7 @@ func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 		}
 	}
 	if len(out) == 0 && len(errs) == 0 {
-		errs = append(errs, errors.New("no pair has any result"))
+		errs = append(errs, errors.New("no pair has a result with a time or a rate: choose one with --metrics; counts need no calibration"))
 	}
 	return out, errors.Join(errs...)
 }

@@ -178,11 +178,11 @@ func TestOutputsOfCapacities(t *testing.T) {
 	rules := Rules{Assertions: []Assertion{syntheticLimit(410), syntheticLimit(395), capacityRule(t, "scenario: self-test, check: slow capacity >= 2, objective: response-p99 < 10ms")}}
 	r := Evaluate(Evidence{Capacities: []capacity.Report{twoCapacities()}}, rules)
 	var b bytes.Buffer
-	must.Do(t, r.WriteTable(&b, 120))
+	must.Do(t, r.WriteText(&b, 120, false))
 	golden.Compare(t, filepath.Join("testdata", "capacities.txt"), b.Bytes())
 	golden.Compare(t, filepath.Join("testdata", "capacities.md"), write(t, r.WriteMarkdown))
 	golden.Compare(t, filepath.Join("testdata", "capacities.json"), write(t, r.WriteJSON))
-	for _, want := range []string{`errors="2"`, `failures="1"`, `name="self-test n=50 synthetic capacity &gt;= 410 where response-p99 &lt; 50ms (rules file)"`} {
+	for _, want := range []string{`errors="2"`, `failures="1"`, `name="self-test, synthetic, 50 clients: synthetic capacity &gt;= 410 where response-p99 &lt; 50ms (rules file)"`} {
 		if junit := write(t, r.WriteJUnit); !strings.Contains(string(junit), want) {
 			t.Errorf("JUnit without %s:\n%s", want, junit)
 		}

@@ -7,6 +7,7 @@ package gate
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -44,6 +45,7 @@ type Check struct {
 	Rule     string          `json:"rule"`
 	Source   Source          `json:"source"`
 	Scenario string          `json:"scenario,omitempty"`
+	Recipe   string          `json:"recipe,omitempty"`
 	Variant  string          `json:"variant,omitempty"`
 	Clients  int             `json:"clients,omitempty"`
 	Rate     int             `json:"rate,omitempty"` // of an open load, in operations per second
@@ -55,16 +57,18 @@ type Check struct {
 	Screen   paired.Block    `json:"screen,omitzero"` // of pairs
 	Confirm  paired.Block    `json:"confirmation,omitzero"`
 
+	bound  bool // the limit of a count is an upper bound
 	narrow bool // a capacity so near its limit that another search may decide otherwise
 }
 
 // Report is the verdict of a gate. Checks that fail come first.
 type Report struct {
-	Schema  int             `json:"schema"`
-	Verdict outcome.Outcome `json:"verdict"`
-	Code    int             `json:"exit_code"`
-	Checks  []Check         `json:"checks"`
-	Notes   []string        `json:"notes"` // facts that a reader should know and that do not fail the gate
+	Schema   int             `json:"schema"`
+	Verdict  outcome.Outcome `json:"verdict"`
+	Code     int             `json:"exit_code"`
+	Findings []Finding       `json:"findings"` // the checks that failed, in words
+	Checks   []Check         `json:"checks"`
+	Notes    []string        `json:"notes"` // facts that a reader should know and that do not fail the gate
 }
 
 // Evidence is the input of a gate.
@@ -95,6 +99,7 @@ type Rules struct {
 	Baselines  map[string]Baseline // by scenario; nil if there are none to compare with
 	Paired     PairRules
 	Required   []string // scenarios that must have a result
+	Verbose    bool     // note scenarios that have a baseline and no result, too
 	Names      Names    // known names, for hints about misspelt ones
 
 	// VariantsOf returns the variants that the scenario of a document runs if it names none; none if they are unknown.
@@ -104,7 +109,11 @@ type Rules struct {
 // Evaluate applies the rules to the evidence.
 func Evaluate(e Evidence, r Rules) Report {
 	checks := list.Map(e.Unreadable, func(err error) Check {
-		return ofScenario("readable", "", outcome.Inconclusive, err.Error())
+		worst := outcome.Inconclusive
+		if errors.Is(err, store.ErrMissing) { // probably a mistake in the call, as for all commands that read results
+			worst = outcome.Error
+		}
+		return ofScenario("readable", "", worst, err.Error())
 	})
 	checks = slices.Concat(checks, builtIn(e.Documents), complete(e.Documents, r.VariantsOf), builtInOfSearches(e),
 		required(e, r.Required, r.Names), checkAssertions(e, r.Assertions, r.Names))
@@ -114,7 +123,7 @@ func Evaluate(e Evidence, r Rules) Report {
 	}
 	add(checkCapacities(e, r.Assertions, r.Names))
 	if r.Baselines != nil {
-		add(checkBaselines(e.Documents, r.Baselines))
+		add(checkBaselines(e.Documents, r.Baselines, r.Verbose))
 	}
 	if e.Pairs != nil {
 		add(checkPairs(*e.Pairs, r.Paired))
@@ -129,21 +138,11 @@ func NewReport(checks []Check, notes []string) Report {
 	}
 	checks = slices.SortedStableFunc(slices.Values(checks), func(a, b Check) int { return outcome.Compare(a.Outcome, b.Outcome) })
 	worst := checks[0].Outcome
-	return Report{Schema: Schema, Verdict: worst, Code: worst.Code(), Checks: checks, Notes: append([]string{}, notes...)}
+	return Report{Schema: Schema, Verdict: worst, Code: worst.Code(), Findings: append([]Finding{}, findings(checks)...), Checks: checks,
+		Notes: append([]string{}, notes...)}
 }
 
 func (c Check) failed() bool { return c.Outcome != outcome.Pass }
-
-func (c Check) subject() string {
-	parts := []string{c.Scenario, c.Variant}
-	if c.Clients > 0 {
-		parts = append(parts, fmt.Sprintf("n=%d", c.Clients))
-	}
-	if c.Rate > 0 {
-		parts = append(parts, fmt.Sprintf("rate=%d", c.Rate))
-	}
-	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " ")
-}
 
 func number(v float64) *table.Number { return new(table.Number(v)) }
 

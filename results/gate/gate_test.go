@@ -193,8 +193,8 @@ func TestRead(t *testing.T) {
 	}
 	d.Scenario.Repeats = 1
 	empty := t.TempDir()
-	for _, path := range []string{empty, filepath.Join(empty, "none.json")} {
-		if e := Read([]string{path}); len(e.Unreadable) != 1 || Evaluate(e, Rules{}).Code != 5 {
+	for path, want := range map[string]int{empty: 5, filepath.Join(empty, "none.json"): 1} {
+		if e := Read([]string{path}); len(e.Unreadable) != 1 || Evaluate(e, Rules{}).Code != want {
 			t.Errorf("%s is read as %+v", path, e)
 		}
 	}

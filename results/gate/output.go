@@ -26,90 +26,142 @@ import (
 
 // The limits of the output on a terminal. The files have everything.
 const (
-	mostFailures = 12
+	mostFindings = 12
 	mostNotes    = 5
 )
 
 func (c Check) title() string {
 	what := cmp.Or(c.Metric, c.Rule)
-	if c.Source == FromScenario || c.Source == FromFile { // their rules name the variant
-		c.Variant, what = "", c.Rule
+	if c.isClaim() { // its rule names the metric
+		what = c.Rule
 	}
-	return strings.TrimSpace(c.subject() + " " + what)
+	return strings.TrimPrefix(subject([]Check{c})+": "+what, ": ")
 }
 
-func (r Report) shown() []Check { return list.Where(r.Checks, Check.failed) }
-
-// WriteTable prints the verdict in at most width columns and on about one screen: the checks that fail with their reasons,
-// the others as numbers.
-func (r Report) WriteTable(w io.Writer, width int) error {
-	if shown := r.shown(); len(shown) > 0 {
-		const outcome = 14 // the longest outcome, and the space between columns
-		title := (width - outcome) * 2 / 5
-		t := table.New(table.Column{Title: "outcome"}, table.Column{Title: "check", Width: title - 2},
-			table.Column{Title: "why", Width: width - outcome - title - 6})
-		for _, c := range shown[:min(len(shown), mostFailures)] {
-			t.Row(c.label(), c.title(), c.Why)
-		}
-		fmt.Fprintln(w, t)
-		if more := len(shown) - mostFailures; more > 0 {
-			fmt.Fprintf(w, "… and %d more: --json FILE has them all\n", more)
-		}
+// WriteText prints the verdict, what decided it, and the findings in at most width columns, and the number of the checks that
+// passed. With all, it lists every check and every note.
+func (r Report) WriteText(w io.Writer, width int, all bool) error {
+	if all {
+		fmt.Fprintf(w, "%s\n\n", r.table(width))
+	}
+	fmt.Fprintln(w, table.Wrap(r.decision(), width))
+	shown, notes := r.Findings, r.Notes
+	if !all {
+		shown, notes = shown[:min(len(shown), mostFindings)], notes[:min(len(notes), mostNotes)]
+	}
+	for _, f := range shown {
+		const indent = "    "
+		fmt.Fprintf(w, "\n  %s", strings.ReplaceAll(table.Wrap(r.labelled(f), width-len(indent)), "\n", "\n"+indent))
+	}
+	if len(shown) > 0 {
+		fmt.Fprint(w, "\n\n")
+	}
+	if more := len(r.Findings) - len(shown); more > 0 {
+		fmt.Fprintf(w, "… and %d more: --verbose shows them\n", more)
+	}
+	if passed := r.passed(); passed != "" && r.Verdict != outcome.Pass {
+		fmt.Fprintln(w, table.Wrap(passed+" (--verbose lists all)", width))
+	}
+	if len(notes) > 0 {
 		fmt.Fprintln(w)
 	}
-	for _, note := range r.Notes[:min(len(r.Notes), mostNotes)] {
+	for _, note := range notes {
 		fmt.Fprintln(w, table.Wrap("note: "+note, width))
 	}
-	if more := len(r.Notes) - mostNotes; more > 0 {
-		fmt.Fprintf(w, "… and %d more %s: --json FILE has them all\n", more, table.Plural(more, "note"))
+	var err error
+	if more := len(r.Notes) - len(notes); more > 0 {
+		_, err = fmt.Fprintf(w, "… and %d more %s: --verbose shows them\n", more, table.Plural(more, "note"))
 	}
-	_, err := fmt.Fprintln(w, table.Wrap(r.Summary(), width))
 	return err
 }
 
-func (c Check) label() string { return strings.ToUpper(string(c.Outcome)) }
+func (r Report) table(width int) *table.Table {
+	const outcome = 14 // the longest outcome, and the space between columns
+	title := (width - outcome) * 2 / 5
+	t := table.New(table.Column{Title: "outcome"}, table.Column{Title: "check", Width: title - 2},
+		table.Column{Title: "why", Width: width - outcome - title - 6})
+	for _, c := range r.Checks {
+		t.Row(c.Outcome, c.title(), c.Why)
+	}
+	return t
+}
 
-// Summary returns the verdict in one line, with the number of checks of each source that passed.
-func (r Report) Summary() string {
-	checks := slices.SortedStableFunc(slices.Values(r.Checks), func(a, b Check) int { return cmp.Compare(a.Source, b.Source) })
-	parts := list.Map(list.GroupBy(checks, func(c Check) Source { return c.Source }), func(same []Check) string {
-		return fmt.Sprintf("%d of %d %s", len(same)-len(list.Where(same, Check.failed)), len(same), same[0].Source)
+// labelled returns the text of a finding, with its outcome unless that is the verdict.
+func (r Report) labelled(f Finding) string {
+	if f.Outcome == r.Verdict {
+		return f.Text
+	}
+	return string(f.Outcome) + ": " + f.Text
+}
+
+// decision returns the verdict and what decided it in one sentence.
+func (r Report) decision() string {
+	verdict := fmt.Sprintf("%s (exit code %d): ", strings.ToUpper(string(r.Verdict)), r.Code)
+	if r.Verdict == outcome.Pass {
+		return verdict + r.passed()
+	}
+	deciding := list.Where(r.Checks, func(c Check) bool { return c.Outcome == r.Verdict })
+	return verdict + strings.Join(list.AppendNew(nil, list.Map(deciding, Check.reason)...), "; ") + "."
+}
+
+// reason says in general terms what a check that failed has found.
+func (c Check) reason() string {
+	if c.Outcome == outcome.Regression {
+		return map[Source]string{
+			BuiltIn: "counts are not those of the variant's formula", FromBaseline: "counts are not those of the baseline",
+			FromScenario: "a claim of a scenario does not hold", FromFile: "a rule does not hold", FromPairs: "the head differs from the base",
+		}[c.Source]
+	}
+	return cmp.Or(map[outcome.Outcome]string{
+		outcome.Violation: "a recipe broke its promise", outcome.Invalid: "numbers must not be used",
+		outcome.Error: "a result does not exist, or a check could not be made",
+	}[c.Outcome], "results are missing, or do not decide all that is asked")
+}
+
+// passed says how many checks of each source passed; empty if none did.
+func (r Report) passed() string {
+	passed := list.Where(r.Checks, func(c Check) bool { return !c.failed() })
+	if len(passed) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(passed, func(a, b Check) int { return cmp.Compare(a.Source, b.Source) })
+	parts := list.Map(list.GroupBy(passed, func(c Check) Source { return c.Source }), func(same []Check) string {
+		return fmt.Sprintf("%s %s", table.Grouped(int64(len(same))), same[0].Source)
 	})
-	return fmt.Sprintf("%s: %s checks passed (exit code %d)", strings.ToUpper(string(r.Verdict)), strings.Join(parts, ", "), r.Code)
+	what := "further " + table.Plural(len(passed), "check")
+	if len(passed) == len(r.Checks) {
+		what = table.Plural(len(passed), "check")
+	}
+	return fmt.Sprintf("%s %s passed: %s", table.Grouped(int64(len(passed))), what, strings.Join(parts, ", "))
 }
 
 // WriteJSON replaces the file at path by the whole report.
 func (r Report) WriteJSON(path string) error { return store.WriteJSON(path, r) }
 
-// WriteMarkdown replaces the file at path by a Markdown table of the verdict, such as for the summary of a GitHub step.
+// WriteMarkdown replaces the file at path by the verdict and the findings in Markdown, such as for the summary of a GitHub step.
 func (r Report) WriteMarkdown(path string) error {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "### zkbench gate\n\n%s\n", escapeMarkdown(r.Summary()))
-	if shown := r.shown(); len(shown) > 0 {
-		fmt.Fprint(&b, "\n| outcome | check | why |\n|---|---|---|\n")
-		for _, c := range shown {
-			fmt.Fprintf(&b, "| %s | %s | %s |\n", escapeMarkdown(c.label()), escapeMarkdown(c.title()), escapeMarkdown(c.Why))
+	fmt.Fprintf(&b, "### zkbench gate\n\n%s\n", escapeMarkdown(r.decision()))
+	for _, lines := range [][]string{list.Map(r.Findings, r.labelled), r.Notes} {
+		for i, line := range lines {
+			if i == 0 {
+				fmt.Fprintln(&b)
+			}
+			fmt.Fprintf(&b, "- %s\n", escapeMarkdown(line))
 		}
-	}
-	if len(r.Notes) > 0 {
-		fmt.Fprintln(&b)
-	}
-	for _, note := range r.Notes {
-		fmt.Fprintf(&b, "- %s\n", escapeMarkdown(note))
 	}
 	return store.WriteFile(path, b.Bytes())
 }
 
-// escapeMarkdown keeps text from acting as markup, and from ending its cell.
+// escapeMarkdown keeps text from acting as markup, and from ending its item.
 func escapeMarkdown(text string) string {
 	return strings.NewReplacer("|", `\|`, "\r", " ", "\n", " ", "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`").Replace(text)
 }
 
-// WriteAnnotations prints each failing check as a GitHub workflow command, which GitHub shows beside the change.
+// WriteAnnotations prints each finding as a GitHub workflow command, which GitHub shows beside the change.
 func (r Report) WriteAnnotations(w io.Writer) error {
-	for _, c := range list.Where(r.Checks, Check.failed) {
-		title := strings.NewReplacer(":", "%3A", ",", "%2C").Replace(escapeData(fmt.Sprintf("%s: %s", c.Outcome, c.title())))
-		if _, err := fmt.Fprintf(w, "::error title=%s::%s\n", title, escapeData(c.Why)); err != nil {
+	for _, f := range r.Findings {
+		if _, err := fmt.Fprintf(w, "::error title=%s::%s\n", f.Outcome, escapeData(f.Text)); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -40,22 +41,47 @@ func failing(t *testing.T) (Report, Evidence) {
 	return Evaluate(e, rules), e
 }
 
-func TestTable(t *testing.T) {
+// The verdict comes first, then the findings, then what passed. No line is too long.
+func TestText(t *testing.T) {
 	r, _ := failing(t)
 	for _, width := range []int{80, 120} {
 		var b bytes.Buffer
-		must.Do(t, r.WriteTable(&b, width))
-		lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
-		for _, line := range lines {
-			if n := len([]rune(line)); n > width {
+		must.Do(t, r.WriteText(&b, width, width > 80))
+		for line := range strings.Lines(b.String()) {
+			if n := len([]rune(strings.TrimRight(line, "\n"))); n > width {
 				t.Errorf("a line of %d columns: %s", n, line)
 			}
 		}
-		if !strings.Contains(lines[2], "VIOLATION") || !strings.HasPrefix(lines[len(lines)-2]+lines[len(lines)-1], "VIOLATION: ") && width == 80 {
-			t.Errorf("the worst does not come first, or the verdict not last:\n%s", b.String())
-		}
-		if width == 80 {
-			golden.Compare(t, "testdata/table.txt", b.Bytes())
+		golden.Compare(t, fmt.Sprintf("testdata/text-%d.txt", width), b.Bytes())
+	}
+}
+
+// Checks of the counts of one measurement are one finding, whatever their source, and numbers of clients with the same one are listed.
+func TestFindings(t *testing.T) {
+	count := func(source Source, clients int, metric string, limit, value float64) Check {
+		return Check{Rule: "==", Source: source, Scenario: "s", Recipe: "lock", Variant: "v", Clients: clients, Metric: metric,
+			Limit: number(limit), Value: number(value), Outcome: outcome.Regression, Why: "repeat 1"}
+	}
+	disturbed, bound := count(BuiltIn, 2, "writes/op", 2, 3), count(FromBaseline, 2, "requests/op", 4.25, 5)
+	disturbed.Outcome, disturbed.Why, bound.bound = outcome.Inconclusive, "a reconnect", true
+	for name, tt := range map[string]struct {
+		checks []Check
+		want   string
+	}{
+		"a request more": {[]Check{count(BuiltIn, 10, "requests/op", 5, 6), count(FromBaseline, 10, "exists-requests/op", 1, 2), count(FromBaseline, 10, "requests/op", 5, 6)},
+			"s, lock/v, 10 clients: 5 → 6 requests per operation (1 exists more)"},
+		"one fewer": {[]Check{count(FromBaseline, 1, "getData-requests/op", 1, 0), count(FromBaseline, 1, "requests/op", 4, 3)},
+			"s, lock/v, 1 client: 4 → 3 requests per operation (1 getData fewer); update formula and baseline if this is meant"},
+		"one for another": {[]Check{count(FromBaseline, 2, "exists-requests/op", 0, 1), count(FromBaseline, 2, "getData-requests/op", 1, 0)},
+			"s, lock/v, 2 clients: 0 → 1 exists requests per operation; 1 → 0 getData requests per operation"},
+		"with all clients": {[]Check{count(FromBaseline, 2, "herd-max", 1, 2), count(FromBaseline, 50, "herd-max", 1, 2)}, "s, lock/v, 2, 50 clients: largest herd 1 → 2"},
+		"a small one":      {[]Check{count(FromBaseline, 2, "requests/op", 5, 5.0004)}, "s, lock/v, 2 clients: 5 → 5.0004 requests per operation"},
+		"over a bound":     {[]Check{bound}, "s, lock/v, 2 clients: requests per operation: 5, over the bound of 4.25"},
+		"disturbed":        {[]Check{disturbed}, "s, lock/v, 2 clients: 2 → 3 writes per operation, but this is not certain: a reconnect"},
+	} {
+		r := NewReport(append(tt.checks, Check{Outcome: outcome.Pass}), nil)
+		if len(r.Findings) != 1 || r.Findings[0].Text != tt.want {
+			t.Errorf("%s: %q, want %q", name, r.Findings, tt.want)
 		}
 	}
 }
@@ -156,19 +182,17 @@ func TestAnnotations(t *testing.T) {
 	r := NewReport([]Check{{Rule: "a", Scenario: "s,t:u", Outcome: outcome.Violation, Why: "50 %: two,\r\nat once"}, {Rule: "b", Outcome: outcome.Pass}}, nil)
 	var b bytes.Buffer
 	must.Do(t, r.WriteAnnotations(&b))
-	if want := "::error title=violation%3A s%2Ct%3Au a::50 %25: two,%0D%0Aat once\n"; b.String() != want {
+	if want := "::error title=violation::s,t:u: 50 %25: two, at once\n"; b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
 }
 
-// A table in Markdown is one line per check, for any content.
+// Each finding is one item in Markdown, for any content.
 func TestMarkdown(t *testing.T) {
 	r, _ := failing(t)
 	text := string(write(t, r.WriteMarkdown))
-	for line := range strings.Lines(text) {
-		if cells := strings.Count(strings.ReplaceAll(line, `\|`, ""), "|"); strings.HasPrefix(line, "|") && cells != 4 {
-			t.Errorf("%d cell borders in %s", cells, line)
-		}
+	if items := strings.Count(text, "\n- "); items != len(r.Findings)+len(r.Notes) {
+		t.Errorf("%d items for %d findings and %d notes:\n%s", items, len(r.Findings), len(r.Notes), text)
 	}
 	if !strings.Contains(text, `a\|b`) || !strings.Contains(text, "&lt;again&gt;") {
 		t.Errorf("not escaped:\n%s", text)

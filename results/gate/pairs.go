@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
@@ -28,16 +29,20 @@ func Sides() [2]string { return [2]string{"base", "head"} }
 
 // PairRules says how pairs are compared.
 type PairRules struct {
-	Metrics     []string     // empty: throughput, and the median and p90 of the recipe's first phase
-	Rule        paired.Rule  // percentiles in the tail, which vary more, need at least tailEffect and tailMargin
+	Metrics     []string     // empty: requests, notifications, throughput, and the median and p90 of the recipe's first phase
+	Rule        paired.Rule  // see forMetric
 	Calibration *Calibration // nil if the resolution of the machine is unknown
 	Now         time.Time    // a calibration has an age
 }
 
-// The minimum effect and the margin of percentiles in the tail.
+// The minimum effect and the margin of percentiles in the tail, which vary more than medians, and of counts, which vary less. A count
+// below leastCount is taken as leastCount, so that one of 0 has a ratio, and one that is rare on both sides does not matter.
 const (
-	tailEffect = 1.5
-	tailMargin = 2
+	tailEffect  = 1.5
+	tailMargin  = 2
+	countEffect = 1.02
+	countMargin = 1.1
+	leastCount  = 0.01
 )
 
 // DefaultPairRules returns rules with paired.DefaultRule and without a calibration.
@@ -53,8 +58,8 @@ func (r PairRules) Validate() error {
 	}
 	for _, name := range r.Metrics {
 		switch m := metric.Named(name); {
-		case !m.Timed():
-			errs = append(errs, fmt.Errorf("%s is not a time or a rate: counts need no pairs; hold them to a baseline", name))
+		case !m.Timed() && !isCount(name):
+			errs = append(errs, fmt.Errorf("%s is neither a time, nor a rate, nor a count of an operation: hold it to a rule", name))
 		case m.Ensemble:
 			errs = append(errs, fmt.Errorf("%s describes the ensemble and not the build: use %s", name, metric.FloorMultiple("PHASE")))
 		case !m.HasDirection():
@@ -66,33 +71,56 @@ func (r PairRules) Validate() error {
 	return errors.Join(errs...)
 }
 
+// isCount reports whether a metric is a number of requests, watches or notifications for each operation of the recipe.
+func isCount(name string) bool {
+	m := metric.Named(name)
+	return m.Exact && strings.HasSuffix(name, "/op")
+}
+
 func (r PairRules) forMetric(name string) paired.Rule {
 	rule := r.Rule
-	if metric.Named(name).Samples() > 1 {
+	switch {
+	case isCount(name):
+		rule.MinEffect, rule.Margin = countEffect, countMargin
+	case metric.Named(name).Samples() > 1:
 		rule.MinEffect, rule.Margin = max(rule.MinEffect, tailEffect), max(rule.Margin, tailMargin)
 	}
 	return rule
 }
 
+// metrics returns the metrics of a document to which the paired rule applies, counts first. Exact counts need no statistics.
 func (r PairRules) metrics(d *results.Document) []string {
-	if len(r.Metrics) > 0 {
-		return r.Metrics
-	}
-	metrics, phases := []string{metric.OpsPerSecond}, d.Phases[:min(len(d.Phases), 1)]
-	if d.Rate > 0 { // the throughput of an open load is its rate
-		metrics, phases = nil, []string{results.ResponsePhase}
+	metrics, phases := r.Metrics, []string(nil)
+	switch {
+	case len(metrics) > 0 || d.Lockstep():
+	case d.Rate > 0: // the throughput of an open load is its rate
+		phases = []string{results.ResponsePhase}
+	default:
+		timed := list.Where(d.Phases, func(phase string) bool { // a single client waits for no other
+			_, measured := d.Metrics[metric.Quantile(phase, 50)]
+			return measured || d.Clients > 1
+		})
+		metrics, phases = []string{metric.OpsPerSecond}, timed[:min(len(timed), 1)]
+		if !d.Scenario.Faulty() { // a recovery has a cost, too
+			metrics = []string{metric.RequestsPerOp, metric.NotificationsPerOp, metric.OpsPerSecond}
+		}
 	}
 	for _, phase := range phases {
 		metrics = append(metrics, metric.Quantile(phase, 50), metric.Quantile(phase, 90))
 	}
-	return metrics
+	counts := list.Where(metrics, func(name string) bool { return isCount(name) && !d.CountsExactly() })
+	return append(counts, list.Where(metrics, func(name string) bool { return !isCount(name) })...)
 }
 
-// resolution returns the resolution of the machine for a metric. Without a current calibration, it returns 1 and a note.
-func (r PairRules) resolution(d *results.Document, metric string) (resolution float64, note string) {
+// resolution returns the resolution of the machine for a metric. Without a current calibration, it returns 1 and a note. A machine has
+// none for counts.
+func (r PairRules) resolution(d *results.Document, name string) (resolution float64, note string) {
+	if isCount(name) {
+		return 1, ""
+	}
 	if r.Calibration != nil {
 		for _, e := range r.Calibration.Entries {
-			if age := r.Now.Sub(e.Measured); e.sameAs(entryFor(d, metric)) && age >= 0 && age <= CalibrationDays*24*time.Hour {
+			if age := r.Now.Sub(e.Measured); e.sameAs(entryFor(d, name)) && age >= 0 && age <= CalibrationDays*24*time.Hour {
 				return e.Resolution, ""
 			}
 		}
@@ -177,11 +205,16 @@ func (p Pairs) Flagged(r PairRules) (variants []string, clients []int) {
 	return variants, clients
 }
 
+const (
+	ofBase      = "base: " // before the rule of a check of the base alone
+	ratioSuffix = " ratio" // after the metric of a check of pairs
+)
+
 func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 	head := p.side(1)
 	checks = builtIn(head)
 	for _, c := range list.Where(builtIn(p.side(0)), Check.failed) { // a broken base is not a violation of the head
-		c.Rule, c.Source, c.Outcome = "base: "+c.Rule, FromPairs, outcome.Inconclusive
+		c.Rule, c.Source, c.Outcome = ofBase+c.Rule, FromPairs, outcome.Inconclusive
 		checks = append(checks, c)
 	}
 	comparisons := p.comparisons()
@@ -203,20 +236,26 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 }
 
 func (c comparison) check(r PairRules) (checks []Check, notes []string) {
-	base := about(c.docs[0], FromPairs, "no slower than base")
+	base := about(c.docs[0], FromPairs, "no worse than base")
 	base.Outcome, base.Why = outcome.Inconclusive, c.incomparable()
 	if base.Why != "" {
 		return []Check{base}, nil
 	}
+	checks = c.exactCounts()
+	decided := slices.ContainsFunc(checks, func(c Check) bool { return c.Outcome == outcome.Regression })
 	for _, metric := range r.metrics(c.docs[0]) {
+		if decided && !isCount(metric) {
+			return checks, append(notes, base.Variant+": times are not compared, because the counts decide")
+		}
 		one, rule := base, r.forMetric(metric)
-		one.Metric = metric + " ratio"
+		one.Metric = metric + ratioSuffix
 		resolution, note := r.resolution(c.docs[0], metric)
 		if rule.Resolution = resolution; note != "" {
 			notes = append(notes, note)
 		}
 		one.Limit = number(max(rule.MinEffect, rule.Resolution))
 		c.decide(&one, metric, rule)
+		decided = decided || isCount(metric) && one.Outcome == outcome.Regression
 		checks = append(checks, one)
 	}
 	return checks, notes
@@ -234,7 +273,7 @@ func (c comparison) incomparable() string {
 					return fmt.Sprintf("%s: measured under another %s (%s): %q, not %q", where, o.Name, o.Aspect, o.Other[0], o.Base[0])
 				}
 			}
-			if why := turns.Unfit(d, ""); why != "" {
+			if why := turns.Unfit(d, ""); why != "" && (d.Partial || !d.CountsExactly()) { // exact counts do not depend on the CPU
 				return where + ": " + why
 			}
 		}
@@ -242,10 +281,48 @@ func (c comparison) incomparable() string {
 	return ""
 }
 
+// exactCounts compares each count that is the same in all runs of a build: any difference is a deviation, in either direction.
+func (c comparison) exactCounts() (checks []Check) {
+	if slices.ContainsFunc(c.docs, func(d *results.Document) bool { return !d.CountsExactly() }) {
+		return nil
+	}
+	var names []string
+	var sides [2][]*results.Document
+	for _, pair := range slices.Concat(c.screen, c.confirm) {
+		for side, d := range pair {
+			sides[side] = append(sides[side], d)
+			names = list.AppendNew(names, list.Where(sortedKeys(d.Metrics), func(name string) bool {
+				m := metric.Named(name)
+				return m.Exact && m.Kind == metric.KindCount && !metric.Guessed(d, name)
+			})...)
+		}
+	}
+	base, head := sides[0], sides[1]
+	for _, name := range names {
+		check := about(head[0], FromPairs, "== base")
+		check.Metric, check.Limit, check.Value = name, number(base[0].Metrics[name].Value), number(head[0].Metrics[name].Value)
+		for i, d := range head {
+			if before := base[i].Metrics[name].Value; check.Outcome == outcome.Pass && metric.AgainstCount(d, name, before) != 0 {
+				check.Limit, check.Value = number(before), number(d.Metrics[name].Value)
+				check.deviate(head, d.Repeat, true, "the base")
+				if why := doubts.Disturbed(base, name, true); why != "" {
+					check.Outcome, check.Why = outcome.Inconclusive, check.Why+"; the base: "+why
+				}
+			}
+		}
+		checks = append(checks, check)
+	}
+	return checks
+}
+
 // logRatios returns the log-ratios of pairs. An error names a pair as its folder does: the pairs of screen and confirmation
 // are numbered in one sequence, and before is the number of pairs before these.
 func logRatios(pairs turns.Pairs, before int, metric string) ([]float64, error) {
-	ratios, doubt := pairs.LogRatios(metric)
+	least := 0.0
+	if isCount(metric) {
+		least = leastCount
+	}
+	ratios, doubt := pairs.LogRatiosFrom(metric, least)
 	if doubt != nil {
 		return nil, fmt.Errorf("pair %d, %s: %s", before+doubt.Pair+1, Sides()[doubt.Side], doubt.Why)
 	}
@@ -281,6 +358,7 @@ func (c comparison) decide(check *Check, metric string, rule paired.Rule) {
 	case d.Passed:
 		check.Outcome = outcome.Pass
 	default:
+		check.Why = "neither shown nor ruled out: " + check.Why
 		if least := rule.Detectable(screen); !math.IsInf(least, 0) {
 			check.Why += fmt.Sprintf("; pairs with this spread would show a slowdown of %.2f times", least)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/grouping"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
@@ -28,6 +29,69 @@ func withTails(t *testing.T, pairs [][2][]*results.Document, slowdown int) {
 			h := results.NewHistogram(values)
 			pair[side][0].Histograms["wait"] = h
 		}
+	}
+}
+
+// counted gives each document a count, in fresh pairs, too.
+func counted(name string, base, head float64) func(p *Pairs, r *PairRules) {
+	return func(p *Pairs, r *PairRules) {
+		r.Metrics, p.Confirm = []string{name}, slices.Concat(syntheticPairs(1, *r).Screen, syntheticPairs(1, *r).Screen)
+		for _, pair := range slices.Concat(p.Screen, p.Confirm) {
+			for side, value := range []float64{base, head} {
+				pair[side][0].Metrics[name] = results.Metric{Value: value}
+				if value == 0 {
+					delete(pair[side][0].Metrics, name)
+				}
+			}
+		}
+	}
+}
+
+// Exact counts are compared without statistics: any difference is a regression, unless the counts of a side are not certain.
+func TestExactPairs(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		spoil func(p *Pairs)
+		want  int
+		says  string
+	}{
+		{"the same", func(*Pairs) {}, 0, ""},
+		{"a notification more in all pairs", func(p *Pairs) { lockstepPairs(p, 1, 2) }, 3, "self-test, synthetic/synthetic, 50 clients: 1 → 2 notifications per operation"},
+		{"one fewer in all pairs", func(p *Pairs) { lockstepPairs(p, 2, 1) }, 3, "2 → 1 notifications per operation"},
+		{"more in one pair", func(p *Pairs) { p.Screen[3][1] = []*results.Document{syntheticLockstep(2)} }, 5, "1 → 2 spurious wakeups per operation, but this is not certain: "},
+		{"a reconnect", func(p *Pairs) {
+			lockstepPairs(p, 1, 2)
+			p.Screen[3][0][0].Invalid = []string{"a reconnect"}
+		}, 5, "a reconnect"},
+		{"without CPU", func(p *Pairs) {
+			lockstepPairs(p, 1, 2)
+			head(*p, 3).Health.Throttled = 1
+		}, 3, "1 → 2 notifications"},
+		{"an operation that only the head sends", func(p *Pairs) {
+			for _, pair := range p.Screen {
+				pair[1][0].Metrics["exists-requests/op"] = results.Metric{Value: 1}
+			}
+		}, 3, "0 → 1 exists requests per operation"},
+	} {
+		rules := DefaultPairRules(now)
+		var p Pairs
+		for range rules.Rule.ScreenPairs {
+			p.Screen = append(p.Screen, [2][]*results.Document{})
+		}
+		lockstepPairs(&p, 1, 1)
+		tt.spoil(&p)
+		r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules})
+		said := strings.Join(list.Map(r.Findings, func(f Finding) string { return f.Text }), "\n")
+		if r.Code != tt.want || !strings.Contains(said, tt.says) {
+			t.Errorf("%s: exit code %d, want %d; said %s, want %q in it", tt.name, r.Code, tt.want, said, tt.says)
+		}
+	}
+}
+
+// lockstepPairs fills the pairs of a screen with documents that have so many notifications for each operation.
+func lockstepPairs(p *Pairs, base, head float64) {
+	for i := range p.Screen {
+		p.Screen[i] = [2][]*results.Document{{syntheticLockstep(base)}, {syntheticLockstep(head)}}
 	}
 }
 
@@ -91,6 +155,17 @@ func TestPairs(t *testing.T) {
 			withTails(t, p.Screen, 2)
 			withTails(t, p.Confirm, 2)
 		}, 3, ""},
+		{"a request more", 1, counted(metric.RequestsPerOp, 5, 6), 3, "median ratio 1.200, above the minimum effect 1.02"},
+		{"a request fewer", 1, counted(metric.RequestsPerOp, 6, 5), 0, ""},
+		{"a request more, and noisy times", 1, func(p *Pairs, r *PairRules) {
+			counted(metric.RequestsPerOp, 5, 6)(p, r)
+			r.Metrics = append([]string{"wait-p50-ns"}, r.Metrics...)
+			head(*p, 3).Metrics["wait-p50-ns"] = results.Metric{}
+		}, 3, "median ratio 1.200"},
+		{"a count that differs by less than matters", 1, counted(metric.RequestsPerOp, 5, 5.05), 0, ""},
+		{"a count that neither has", 1, counted("exists-requests/op", 0, 0), 0, ""},
+		{"a count that only the head has", 1, counted("exists-requests/op", 0, 1), 3, "median ratio 100.000"},
+		{"a count that only the head has, rarely", 1, counted("exists-requests/op", 0, 0.005), 0, ""},
 		{"a rule that cannot reject", 2, func(_ *Pairs, r *PairRules) { r.Rule.ScreenPairs = 4 }, 1, "4 pairs"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -116,7 +191,8 @@ func TestMistakesInPairRules(t *testing.T) {
 	for want, change := range map[string]func(r *PairRules){
 		"a maximum is one operation":         func(r *PairRules) { r.Metrics = []string{"wait-max-ns"} },
 		"not the build: use PHASE-p50/floor": func(r *PairRules) { r.Metrics = []string{"floor-write-p50-ns"} },
-		"counts need no pairs":               func(r *PairRules) { r.Metrics = []string{metric.RequestsPerOp} },
+		"bytes/op is neither a time":         func(r *PairRules) { r.Metrics = []string{metric.BytesPerOp} },
+		"herd-max is neither a time":         func(r *PairRules) { r.Metrics = []string{metric.RequestsPerOp, metric.HerdMax} },
 		"4 pairs":                            func(r *PairRules) { r.Rule.ScreenPairs = 4 },
 	} {
 		rules := DefaultPairRules(now)
@@ -159,7 +235,8 @@ func TestConfirmationOfSome(t *testing.T) {
 	}
 	r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules})
 	for _, c := range r.Checks {
-		if want := map[string]outcome.Outcome{"same": outcome.Pass, "synthetic": outcome.Regression}[c.Variant]; c.Source == FromPairs && c.Outcome != want {
+		timed := c.Source == FromPairs && !isCount(strings.TrimSuffix(c.Metric, ratioSuffix))
+		if want := map[string]outcome.Outcome{"same": outcome.Pass, "synthetic": outcome.Regression}[c.Variant]; timed && c.Outcome != want {
 			t.Errorf("%s of %s: %s (%s), want %s", c.Metric, c.Variant, c.Outcome, c.Why, want)
 		}
 	}
@@ -251,7 +328,7 @@ func TestCheckPair(t *testing.T) {
 		{"whole", func(*[2][]*results.Document, *PairRules) {}, ""},
 		{"no base", func(p *[2][]*results.Document, _ *PairRules) { p[0] = nil }, "base has no result"},
 		{"no head", func(p *[2][]*results.Document, _ *PairRules) { p[1] = nil }, "head has no result"},
-		{"a misspelt metric", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"wiat-p50-ns"} }, "among: ops/s, wait-p50-ns, wait-p90-ns, wait-p99-ns"},
+		{"a misspelt metric", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"wiat-p50-ns"} }, "among: failed-writes/op, notifications/op, ops/s, requests/op, spurious-wakeups/op, wait-p50-ns, wait-p90-ns, wait-p99-ns, writes/op"},
 		{"a far tail", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"wait-p99.9-ns"} }, "each run needs 10000"},
 		{"no percentile of a phase", func(_ *[2][]*results.Document, r *PairRules) { r.Metrics = []string{"herd-spread-p99-ns"} }, "was not measured"},
 		{"a lower bound", func(p *[2][]*results.Document, r *PairRules) {
@@ -275,6 +352,7 @@ func TestCheckPair(t *testing.T) {
 func TestClaimsAboutTheHead(t *testing.T) {
 	for side, want := range []int{0, 3} {
 		rules := DefaultPairRules(now)
+		rules.Metrics = []string{metric.OpsPerSecond}
 		p := syntheticPairs(1, rules)
 		for _, pair := range p.Screen {
 			pair[side][0].Metrics[metric.NotificationsPerOp] = results.Metric{Value: 2}

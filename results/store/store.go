@@ -165,6 +165,9 @@ func IsCapacity(text []byte) bool {
 	return json.Unmarshal(text, &report) == nil && report.Objective != nil
 }
 
+// ErrMissing is wrapped by the error about a path that does not exist.
+var ErrMissing = errors.New("no such file or folder")
+
 // ReadAll returns the documents in files and folders, in the order of tables. Its error names all unreadable files. Files are
 // decoded in parallel, on as many CPUs as there are.
 func ReadAll(paths []string) ([]*results.Document, error) {
@@ -216,7 +219,7 @@ func resultFiles(path string) ([]string, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("%s: no such file or folder: give a result file, or a run's folder as `zkbench run` prints it", path)
+		return nil, fmt.Errorf("%s: %w: give a result file, or a run's folder as `zkbench run` prints it", path, ErrMissing)
 	case err != nil:
 		return nil, err
 	case !info.IsDir():

@@ -58,7 +58,10 @@ func InTurns(base, other []*results.Document) Pairs {
 
 // LogRatios returns the logarithm of how many times worse the other side is in each pair; negative if it is better. If a
 // measurement cannot decide the metric, it returns the first doubt instead.
-func (p Pairs) LogRatios(name string) ([]float64, *Doubt) {
+func (p Pairs) LogRatios(name string) ([]float64, *Doubt) { return p.LogRatiosFrom(name, 0) }
+
+// LogRatiosFrom is like LogRatios, but takes smaller values as least. With a positive one, a value of 0 has a ratio, too.
+func (p Pairs) LogRatiosFrom(name string, least float64) ([]float64, *Doubt) {
 	out := make([]float64, 0, len(p))
 	for i, pair := range p {
 		var values [2]float64
@@ -66,6 +69,7 @@ func (p Pairs) LogRatios(name string) ([]float64, *Doubt) {
 			why := Unfit(d, name)
 			if why == "" {
 				values[side], why = Value(d, name)
+				values[side] = max(values[side], least)
 			}
 			if why == "" && !(values[side] > 0) {
 				why = NoRatio
@@ -115,7 +119,7 @@ func Value(d *results.Document, name string) (value float64, why string) {
 		return float64(p.Decode().ValueAtPercentile(p.Of)), ""
 	}
 	m, ok := d.Metrics[name]
-	if !ok {
+	if !ok && metric.Named(name).Operation == "" { // a document lists the operations that were used
 		return 0, name + " was not measured"
 	}
 	return m.Value, ""
