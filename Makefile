@@ -22,7 +22,7 @@ GO_FLAGS := -trimpath
 # Only the race detector needs C. Without it, the same is compiled on a machine with a C compiler and on one without.
 export CGO_ENABLED := 0
 
-.PHONY: help build image bench test unit faults planted simulate live soak fresh fuzz lint check gate gallery overview
+.PHONY: help build image bench test unit faults planted simulate callsites live soak fresh fuzz lint check gate gallery overview
 
 ## help: list the targets
 help:
@@ -64,6 +64,11 @@ SIMULATE := 1m
 simulate: build
 	go test $(GO_FLAGS) $(UNIT_FLAGS) -count=1 ./variants/simulation
 	@from=$$(date +%s); echo "simulating from seed $$from on"; $(ZKBENCH) simulate --for $(SIMULATE) --from $$from --out bin/simulated
+
+## callsites: change each call site of the variants CALLSITES (.), one at a time, and demand that the gate notices it; about five minutes
+CALLSITES := .
+callsites:
+	ZKBENCH_CALLSITES='$(CALLSITES)' go test $(GO_FLAGS) -count=1 -timeout 0 -v -run '^TestCallSites$$' ./variants/mutants
 
 ## live: tests against three containers and three processes; skipped, with the reason, where there are none
 live:

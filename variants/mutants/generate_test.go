@@ -12,6 +12,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // guard is added to each package: a mutant calls it where it differs from the original.
@@ -109,36 +111,42 @@ func generate(t *testing.T, dir string) []mutant {
 		}
 		replace[path] = copied
 	}
-	err = fs.WalkDir(os.DirFS(root), ".", func(file string, _ fs.DirEntry, err error) error {
-		if err != nil || filepath.Ext(file) != ".go" || others.MatchString(file) || !shared.MatchString(file) {
-			return err
-		}
-		path := filepath.Join(root, file)
-		source, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		r := &rewriter{fset: token.NewFileSet(), file: file, source: string(source), next: len(all) + 1}
-		parsed, err := parser.ParseFile(r.fset, file, source, parser.SkipObjectResolution)
-		if err != nil {
-			return err
-		}
+	eachFile(t, others, func(file string, r *rewriter, parsed *ast.File) {
+		r.next = len(all) + 1
 		ast.Inspect(parsed, r.visit)
 		if len(r.mutants) > 0 {
+			path := filepath.Join(root, file)
 			all = append(all, r.mutants...)
 			write(path, r.rewritten())
 			write(filepath.Join(filepath.Dir(path), "mutant_guard.go"), "package "+parsed.Name.Name+guard)
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	overlay, _ := json.Marshal(map[string]any{"Replace": replace})
 	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), overlay, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return all
+}
+
+// eachFile visits files below variants, each with a rewriter that has changed nothing yet.
+func eachFile(t *testing.T, except *regexp.Regexp, visit func(file string, r *rewriter, parsed *ast.File)) {
+	t.Helper()
+	root := os.DirFS("..")
+	must.Do(t, fs.WalkDir(root, ".", func(file string, _ fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(file) != ".go" || except.MatchString(file) || !shared.MatchString(file) {
+			return err
+		}
+		source, err := fs.ReadFile(root, file)
+		if err != nil {
+			return err
+		}
+		r := &rewriter{fset: token.NewFileSet(), file: file, source: string(source)}
+		parsed, err := parser.ParseFile(r.fset, file, source, parser.SkipObjectResolution)
+		if err == nil {
+			visit(file, r, parsed)
+		}
+		return err
+	}))
 }
 
 // build compiles the tests of this package with all mutants.

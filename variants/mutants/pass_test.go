@@ -59,7 +59,7 @@ func TestMutants(t *testing.T) {
 	}
 	var table strings.Builder
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
-	reasons := survivors(t)
+	reasons := readReasons(t, "survivors.tsv")
 	for line := range strings.Lines(p.known()) {
 		fmt.Fprint(w, line)
 		if why, survives := reasons.of(line); survives && why == "" {
@@ -80,16 +80,16 @@ type reason struct {
 	why     string
 }
 
-// survivors reads the known reasons for mutants that are not found.
-func survivors(t *testing.T) (all reasons) {
-	text, err := os.ReadFile(filepath.Join("testdata", "survivors.tsv"))
+// readReasons reads the known reasons for mutants that are not found.
+func readReasons(t *testing.T, file string) (all reasons) {
+	text, err := os.ReadFile(filepath.Join("testdata", file))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(string(text)) {
 		pattern, why, ok := strings.Cut(strings.TrimSpace(line), "\t")
 		if !ok && !strings.HasPrefix(line, "#") {
-			t.Errorf("testdata/survivors.tsv: no pattern and reason, with a tab between them: %s", line)
+			t.Errorf("testdata/%s: no pattern and reason, with a tab between them: %s", file, line)
 		}
 		if ok {
 			all = append(all, reason{regexp.MustCompile(pattern), why})
@@ -104,15 +104,20 @@ func (all reasons) of(result string) (why string, survives bool) {
 	if len(fields) < 3 || fields[2] != survived && fields[2] != missed {
 		return "", false
 	}
-	for _, r := range all {
-		if r.explains(fields) {
-			return r.why, true
-		}
-	}
-	return "", true
+	why, _ = all.why(fields)
+	return why, true
 }
 
-// explains reports whether the reason is one for a mutant, of which the fields are its place and what was changed.
+// why returns the first reason for a mutant, of which the fields are its place and what was changed.
+func (all reasons) why(fields []string) (why string, known bool) {
+	i := slices.IndexFunc(all, func(r reason) bool { return r.explains(fields) })
+	if i < 0 {
+		return "", false
+	}
+	return all[i].why, true
+}
+
+// explains reports whether the reason is one for a mutant.
 func (r reason) explains(fields []string) bool {
 	file, _, _ := strings.Cut(fields[0], ":")
 	return r.pattern.MatchString(file + " " + fields[1])
@@ -121,7 +126,7 @@ func (r reason) explains(fields []string) bool {
 // Each reason is one for a mutant that exists.
 func TestSurvivorsAreMutants(t *testing.T) {
 	all := generate(t, t.TempDir())
-	for _, r := range survivors(t) {
+	for _, r := range readReasons(t, "survivors.tsv") {
 		if !slices.ContainsFunc(all, func(m mutant) bool { return r.explains(strings.Split(m.text, "\t")) }) {
 			t.Errorf("testdata/survivors.tsv: no mutant is %s", r.pattern)
 		}
