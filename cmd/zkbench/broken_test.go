@@ -67,7 +67,7 @@ func TestBreachBeforeAStandstill(t *testing.T) {
 	if code := exitCode(t.Context(), err); code != outcome.CodeBroken || !strings.Contains(err.Error(), "rehearsal") {
 		t.Errorf("exit code %d of the rehearsal, want %d: %v", code, outcome.CodeBroken, err)
 	}
-	prints(t, outcome.CodeBroken, "acquired the lock while", "gate", dir)
+	prints(t, outcome.CodeBroken, "3 breaches of the promise", "gate", dir)
 	says(t, outcome.CodeBroken, "broke its promise", "baseline", "save", dir, "--dir", t.TempDir())
 	if err := verdictOf([]campaign.Pair{{nil, must.Get(store.ReadAll([]string{dir}))(t)}}); exitCode(t.Context(), err) != outcome.CodeBroken {
 		t.Errorf("calibrate ends with %v", err)

@@ -73,7 +73,7 @@ func checkNewestRun(t *testing.T, engine string) {
 	if want := 2 * drainVariants(t); len(rows) != want {
 		t.Fatalf("%d rows, want %d: each variant for each of 2 numbers of clients", len(rows), want)
 	}
-	want := map[string]float64{"znode": 6 * 5 / 2, "children-watch": 5 * 8 / 2, "predecessor-watch": 5}
+	want := map[string]float64{"znode": 6 * 5 / 2, "children-watch": 6*5 + 1, "predecessor-watch": 5}
 	for _, row := range rows {
 		notified, known := want[row.Variant]
 		if row.Clients != 6 || !known {

@@ -31,12 +31,13 @@ func SelfTest(now time.Time) []SelfTestCase {
 	untrue.Metrics[metric.NotificationsPerOp] = results.Metric{Value: 0.5, Unit: "per op"}
 	unconfirmed, unlike := syntheticLockstep(2), syntheticLockstep(1)
 	over := syntheticDocument(results.ClosedMode, 1000, time.Millisecond, 1000)
-	unconfirmed.Oracle = results.Oracle{Why: synthetic, ClientNotifications: unconfirmed.Oracle.ClientNotifications}
+	unconfirmed.Oracle.Checked, unconfirmed.Oracle.Why = false, synthetic
 	unlike.Expected.Costs[metric.NotificationsPerOp] = results.Cost{Formula: synthetic, Value: 2}
 	over.Expected.Costs[metric.NotificationsPerOp] = results.Cost{Formula: synthetic, Value: 0.5}
-	watching, asking := syntheticLockstep(1), syntheticLockstep(1)
+	base, watching, dearer := syntheticRead("exists"), syntheticRead("exists"), syntheticRead("getData")
 	watching.Counts.Watches = map[string]int64{"exists": 1}
-	asking.Counts.Requests, asking.Metrics = map[string]int64{"exists": 1}, nil // a reader computes them
+	watching.Metrics = metric.Compute(watching)
+	read := Rules{Baselines: orPanic(BaselinesOf([]*results.Document{base}))}
 	slower, same := syntheticPairs(1.5, rules.Paired), syntheticPairs(1, rules.Paired)
 	slacker := syntheticCapacity(400)
 	slacker.Objective = "response-p99 < 500ms"
@@ -49,8 +50,8 @@ func SelfTest(now time.Time) []SelfTestCase {
 		{"an empty input", 5, Evaluate(Evidence{}, Rules{})},
 		{"a metric that one repeat lacks", 5, Evaluate(lackingPhase(), Rules{})},
 		{"fewer than the baseline has", 3, Evaluate(asRead(syntheticLockstep(0)), rules)},
-		{"a needless watch", 3, Evaluate(asRead(watching), rules)},
-		{"a dearer call", 3, Evaluate(asRead(asking), rules)},
+		{"a needless watch", 3, Evaluate(asRead(watching), read)},
+		{"a dearer call", 3, Evaluate(asRead(dearer), read)},
 		{"a count unlike its formula", 3, Evaluate(asRead(unlike), Rules{})},
 		{"a count over its bound", 3, Evaluate(asRead(over), Rules{})},
 		{"a deviation that no oracle confirms", 5, Evaluate(asRead(unconfirmed), rules)},
@@ -93,6 +94,15 @@ const syntheticClients = 50
 func syntheticLockstep(notifications float64) *results.Document {
 	const operations = 50
 	return syntheticDocument(results.LockstepMode, operations, time.Millisecond, int(math.Round(notifications*operations)))
+}
+
+// syntheticRead returns a document in which one request was sent.
+func syntheticRead(operation string) *results.Document {
+	d := syntheticLockstep(1)
+	d.Counts.Requests = map[string]int64{operation: 1}
+	d.Series.Requests[0], d.Oracle.AllRequests = 1, 1
+	d.Metrics = metric.Compute(d)
+	return d
 }
 
 // syntheticClosed returns a document of a closed load with as many operations as a p99 needs, each of which took ms
