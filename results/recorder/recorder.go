@@ -202,9 +202,7 @@ func (r *Recorder) countNotification(n Notification) {
 	}
 	dot := results.TimelineDot{At: n.At, Client: n.Client}
 	r.recent.notification(dot)
-	for e := range r.excerpts() {
-		e.notification(dot)
-	}
+	r.eachExcerpt(func(e *excerpt) { e.notification(dot) })
 }
 
 // Read records a bystander's read, after the read has completed. A read belongs to the window if it was due in the
@@ -224,9 +222,7 @@ func (r *Recorder) Read(b results.BystanderRead) {
 	case r.window.contains(b.At):
 		r.reads.add(b)
 		r.recent.read(b)
-		for e := range r.excerpts() {
-			e.read(b)
-		}
+		r.eachExcerpt(func(e *excerpt) { e.read(b) })
 	default:
 		return
 	}

@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"time"
 
@@ -147,24 +146,18 @@ func (m *middle) timeline(w stretch) results.Timeline {
 	return nearest.timeline(stretch{max(start, w.start), min(start+results.TimelineLength, w.end)})
 }
 
-func (r *Recorder) excerpts() iter.Seq[*excerpt] {
-	return func(yield func(*excerpt) bool) {
-		if a := r.failures.around; a != nil && !yield(&a.excerpt) {
-			return
-		}
-		if e := r.timeline.planned; e != nil && !yield(e) {
-			return
-		}
-		for _, e := range r.timeline.excerpts {
-			if !yield(e) {
-				return
-			}
-		}
-		for _, h := range r.herds {
-			if !yield(&h.around) {
-				return
-			}
-		}
+func (r *Recorder) eachExcerpt(record func(*excerpt)) {
+	if a := r.failures.around; a != nil {
+		record(&a.excerpt)
+	}
+	if e := r.timeline.planned; e != nil {
+		record(e)
+	}
+	for _, e := range r.timeline.excerpts {
+		record(e)
+	}
+	for _, h := range r.herds {
+		record(&h.around)
 	}
 }
 
