@@ -106,6 +106,9 @@ func (d *Document) BreachExpected() bool {
 // Broken reports whether the promise was broken although the scenario does not expect it.
 func (d *Document) Broken() bool { return d.Breaches() > 0 && !d.BreachExpected() }
 
+// FirstPhase returns the recipe's most informative phase, which the series has over time; the operation if there is no other.
+func (d *Document) FirstPhase() string { return append(slices.Clone(d.Phases), d.Operation)[0] }
+
 // Load names the number of clients and the rate, such as "50 clients at 200/s".
 func (d *Document) Load() string { return loadText(d.Clients, d.Rate) }
 

@@ -230,7 +230,7 @@ func StagePhase(d *results.Document) string {
 	if d.Scenario.Mode == results.OpenMode {
 		return results.ResponsePhase
 	}
-	return d.Phases[0]
+	return d.FirstPhase()
 }
 
 // OfStage returns the metrics of one stage, by the names that they have for a whole window.
