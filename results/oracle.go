@@ -59,7 +59,7 @@ func (o Oracle) TransactionsAgree() bool {
 	return 0 <= fewer && fewer <= o.UnknownTransactions
 }
 
-// PacketsAgree reports whether the servers received the packets that zkbench's sessions sent, or that was not compared.
+// PacketsAgree reports whether the servers received the packets that zkbench's sessions sent; true if they were not compared.
 func (o Oracle) PacketsAgree() bool {
 	return o.LeastPackets <= o.ServerPackets && o.ServerPackets <= o.MostPackets
 }

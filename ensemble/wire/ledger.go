@@ -10,7 +10,7 @@ import (
 )
 
 // Counts holds the numbers of frames and bytes that sessions sent and received. Housekeeping, which the package comment
-// defines, is in its own field only.
+// defines, is in its own fields and in Answers only.
 type Counts struct {
 	Requests      [OpCloseSession + 1]int64 // by opcode, counted when they are sent
 	Failed        [OpCloseSession + 1]int64 // by opcode; requests that were answered with an error
@@ -23,7 +23,7 @@ type Counts struct {
 	HousekeepingSent int64 // the part of Housekeeping that was sent
 	Answers          int64 // to requests and housekeeping, including those that arrived after the end of a connection
 
-	// Of connections that ended. None of these is in the counts above, except ResentNotifications.
+	// Of connections that ended. None of these is in the counts above, except LostReplies in Answers, and ResentNotifications.
 	LostReplies          int64 // that arrived after the end
 	LostNotifications    int64 // that arrived after the end; the servers' counters include them
 	ResentNotifications  int64 // for watches that were set again; the servers' counters leave them out
