@@ -80,15 +80,11 @@ type clientState struct {
 // New returns a Recorder for one measurement. The warm-up lasts until OpenWindow is called.
 func New(c Config) *Recorder {
 	r := &Recorder{
-		config:     c,
-		warmUp:     map[string]*results.LiveHistogram{},
-		measured:   map[string]*results.LiveHistogram{},
-		notified:   map[string]int64{},
-		nextSweep:  never,
-		violations: []results.Violation{},
-	}
-	r.window = window{
-		stretch: stretch{ahead, ahead}, stages: list.Map(c.Stages, func(planned time.Duration) stage { return stage{planned: planned} }),
+		config: c, nextSweep: never, violations: []results.Violation{}, notified: map[string]int64{},
+		warmUp: map[string]*results.LiveHistogram{}, measured: map[string]*results.LiveHistogram{},
+		window: window{
+			stretch: stretch{ahead, ahead}, stages: list.Map(c.Stages, func(planned time.Duration) stage { return stage{planned: planned} }),
+		},
 	}
 	r.stalls = stalls{
 		arriving: c.Open, uneven: c.Collective || len(c.Stages) > 0, window: &r.window, gaps: lengths(3), begun: never, fault: never,

@@ -68,13 +68,8 @@ func (s *stalls) keep(c candidate) {
 	if len(s.candidates) <= maxCandidates {
 		return
 	}
-	shortest := 0
-	for i, c := range s.candidates {
-		if c.length() < s.candidates[shortest].length() {
-			shortest = i
-		}
-	}
-	s.candidates = slices.Delete(s.candidates, shortest, shortest+1)
+	shortest := slices.MinFunc(s.candidates, func(a, b candidate) int { return cmp.Compare(a.length(), b.length()) })
+	s.candidates = slices.DeleteFunc(s.candidates, func(c candidate) bool { return c.stretch == shortest.stretch })
 }
 
 // read records a bystander's read with all gaps during which it was under way.
