@@ -35,8 +35,7 @@ const (
 // WarmUpPrefix precedes the names of phases in histograms of the warm-up.
 const WarmUpPrefix = "warm-up/"
 
-// Document is the result of one measurement: one variant, one number of clients, one repeat. All times are
-// nanoseconds in JSON.
+// Document is the result of one measurement: one variant, one number of clients, one repeat. All times are nanoseconds in JSON.
 type Document struct {
 	Schema        int         `json:"schema"`
 	Run           string      `json:"run"` // the same for all documents of one invocation
@@ -159,8 +158,7 @@ func (d *Document) Starves() bool {
 	return !d.Lockstep() && d.Window.StarvingWaits > max(1, d.Window.UnfinishedWaits/50)
 }
 
-// Sound reports whether a measurement's numbers may be used: they are valid, the recipe kept its promise, and the load was
-// finished.
+// Sound reports whether a measurement's numbers may be used: they are valid, the recipe kept its promise, and the load was finished.
 func (d *Document) Sound() bool {
 	return len(d.Invalid) == 0 && len(d.Violations) == 0 && d.Unfinished == nil
 }

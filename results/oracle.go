@@ -43,8 +43,7 @@ func (o Oracle) Sent() int64 {
 	return o.ClientNotifications - o.ResentNotifications + o.LostNotifications
 }
 
-// Made returns how many transactions the requests of clients and background, and their sessions, make if all of them took
-// place.
+// Made returns how many transactions the requests of clients and background, and their sessions, make if all of them took place.
 func (o Oracle) Made() int64 { return o.ClientWrites + o.BackgroundWrites + o.SessionTransactions }
 
 // NotificationsAgree reports whether both sides counted the same notifications, as far as is known.

@@ -129,8 +129,7 @@ type Notification struct {
 	Path string
 }
 
-// Ledger counts the frames that one session sends and receives over all its connections. Its methods may be called
-// concurrently.
+// Ledger counts the frames that one session sends and receives over all its connections. Its methods may be called concurrently.
 type Ledger struct {
 	*tally
 	epoch   time.Time
@@ -322,17 +321,15 @@ func (l *Ledger) Watched() []string {
 	return slices.Compact(paths)
 }
 
-// LastZxid returns the largest zxid in the header of any reply, including replies to pings, or zero before the first
-// reply. All notifications of transactions up to that zxid have arrived, because a server sends a session its replies
-// and notifications in the order of the transactions. On an idle session, only pings move it forward. They are sent
-// every third of the session timeout.
+// LastZxid returns the largest zxid in the header of any reply, including replies to pings, or zero before the first reply. All
+// notifications of transactions up to that zxid have arrived, because a server sends a session its replies and notifications in the order
+// of the transactions. On an idle session, only pings move it forward. They are sent every third of the session timeout.
 func (l *Ledger) LastZxid() int64 { return read(l, &l.lastZxid) }
 
 // LatestZxid returns the largest LastZxid of the session and its further sessions, including those that have been closed.
 func (l *Ledger) LatestZxid() int64 { return read(l, &l.latest) }
 
-// Reconnects returns the number of connections after the first one, including those on which the session was not
-// resumed.
+// Reconnects returns the number of connections after the first one, including those on which the session was not resumed.
 func (l *Ledger) Reconnects() int { return read(l, &l.reconnects) }
 
 // SessionTimeout returns the timeout that the server granted, or zero before the session exists.

@@ -1,8 +1,7 @@
 // Package recorder turns the events of one measurement into a [results.Document] while the measurement runs.
 //
-// Its memory does not depend on how long the measurement lasts. A [Recorder] keeps distributions, counts, herds that
-// may still grow, long gaps between two completed operations, and short excerpts for the timelines. It keeps no list of
-// all operations, notifications or reads.
+// Its memory does not depend on how long the measurement lasts. A [Recorder] keeps distributions, counts, herds that may still grow, long
+// gaps between two completed operations, and short excerpts for the timelines. It keeps no list of all operations, notifications or reads.
 //
 // Moments are time.Durations since the start of the measurement. A stretch is the time from one moment to another.
 package recorder
@@ -237,8 +236,7 @@ func (r *Recorder) Memory(at time.Duration, resident int64) {
 // these transactions, to every session.
 func (r *Recorder) Passed(zxid int64) { r.herds[exact].passed(zxid) }
 
-// Violation records a breach of the recipe's promise. The document lists the first MaxViolations breaches, and
-// the number of further ones.
+// Violation records a breach of the recipe's promise. The document lists the first MaxViolations breaches, and the number of further ones.
 func (r *Recorder) Violation(v results.Violation) {
 	if len(r.violations) == MaxViolations {
 		r.moreViolations++

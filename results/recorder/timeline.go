@@ -98,9 +98,8 @@ func (r *recent) fill(e *excerpt) {
 
 // middle keeps the excerpts that may prove to be nearest to the middle of the window.
 //
-// If the window's length is known, one excerpt is planned. As any window may be cut short, others begin at geometric distances
-// from its start. An excerpt is dropped once the middle of the next one lies before the middle of the window so far, which
-// only moves forward.
+// If the window's length is known, one excerpt is planned. As any window may be cut short, others begin at geometric distances from its
+// start. An excerpt is dropped once the middle of the next one lies before the middle of the window so far, which only moves forward.
 type middle struct {
 	start    time.Duration // of the window
 	planned  *excerpt      // nil if the length is unknown
@@ -161,8 +160,7 @@ func (r *Recorder) eachExcerpt(record func(*excerpt)) {
 	}
 }
 
-// MaxDots is the largest number of dots of each kind in the excerpt around the first fault. Beyond it, every other dot is left
-// out.
+// MaxDots is the largest number of dots of each kind in the excerpt around the first fault. Beyond it, every other dot is left out.
 const MaxDots = 4000
 
 // margin is how much of the time before the first fault and after its recovery is kept.

@@ -90,8 +90,7 @@ func (r Row) AtLeast(name string) bool {
 	return r.Any(func(d *results.Document) bool { return metric.AtLeast(d, name) })
 }
 
-// MostClients returns the largest number of clients of any row; 0 without rows. Claims are about this number unless they
-// name another.
+// MostClients returns the largest number of clients of any row; 0 without rows. Claims are about this number unless they name another.
 func MostClients(rows []Row) int {
 	return list.Largest(list.Map(rows, func(r Row) int { return r.Clients }))
 }
