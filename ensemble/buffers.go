@@ -19,10 +19,9 @@ const (
 // buffer is used for the first time, because the runtime may have made it of used memory, and after big frames. A listing of
 // 4,000 children takes 240 kB, which every session would otherwise keep resident. The pages then read as zeros again.
 //
-// Note: this relies on how go-zookeeper v1.0.4 uses its buffers. It encodes a request at the start of the send buffer and
-// sends it by one Write. It reads the length prefix and then the body of a reply to the start of the receive buffer, and
-// decoding copies. So a buffer holds no needed data behind the slice that is passed to Write or Read, and none at all after
-// a Write or before a length prefix is read.
+// Note: this relies on how go-zookeeper v1.0.4 uses its buffers. It encodes a request at the start of the send buffer and sends it by one
+// Write. It reads the length prefix and then the body of a reply to the start of the receive buffer, and decoding copies. So a buffer holds
+// no needed data behind the slice that is passed to Write or Read, and none at all after a Write or before a length prefix is read.
 type smallBufferConn struct {
 	net.Conn
 	sent, received bufferUse

@@ -219,8 +219,7 @@ const (
 	expirePause    = 100 * time.Millisecond // between two rounds of asking all servers
 )
 
-// closeSession asks each of the session's servers, its last one first, until one has closed the session. It tries again for
-// expirePatience.
+// closeSession asks each of the session's servers, its last one first, until one has closed the session. It tries again for expirePatience.
 func (l *Link) closeSession(ctx context.Context, s wire.Session) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, expirePatience, fmt.Errorf("no server closed the session within %s", expirePatience))
 	defer cancel()

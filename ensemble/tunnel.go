@@ -147,7 +147,7 @@ func (t *Tunnel) receive(client net.Conn, server *wire.Conn) {
 	for greeted := false; ; greeted = true {
 		n, err := server.Read(buffer)
 		if n > 0 && !greeted {
-			t.greeted()
+			t.event(map[bool]zk.State{true: zk.StateExpired, false: zk.StateHasSession}[t.link.ledger.Over()])
 		}
 		if _, failed := client.Write(buffer[:n]); err != nil || failed != nil {
 			return
@@ -156,14 +156,6 @@ func (t *Tunnel) receive(client net.Conn, server *wire.Conn) {
 }
 
 const tunnelBuffer = 16 << 10
-
-func (t *Tunnel) greeted() {
-	if t.link.ledger.Over() {
-		t.event(zk.StateExpired)
-	} else {
-		t.event(zk.StateHasSession)
-	}
-}
 
 func (t *Tunnel) event(state zk.State) { t.observe(zk.Event{Type: zk.EventSession, State: state}) }
 

@@ -26,12 +26,10 @@ func (l *BackgroundLoad) String() string {
 		return ""
 	}
 	var parts []string
-	for _, f := range []struct {
-		name  string
-		value int
-	}{{"reads", l.Reads}, {"writes", l.Writes}, {"bytes", l.Bytes}, {"znodes", l.Znodes}, {"sessions", l.Sessions}} {
-		if f.value > 0 {
-			parts = append(parts, fmt.Sprintf("%s: %d", f.name, f.value))
+	names := []string{"reads", "writes", "bytes", "znodes", "sessions"}
+	for i, value := range []int{l.Reads, l.Writes, l.Bytes, l.Znodes, l.Sessions} {
+		if value > 0 {
+			parts = append(parts, fmt.Sprintf("%s: %d", names[i], value))
 		}
 	}
 	return strings.Join(parts, ", ")

@@ -35,8 +35,7 @@ const (
 // WarmUpPrefix precedes the names of phases in histograms of the warm-up.
 const WarmUpPrefix = "warm-up/"
 
-// Document is the result of one measurement: one variant, one number of clients, one repeat. All times are
-// nanoseconds in JSON.
+// Document is the result of one measurement: one variant, one number of clients, one repeat. All times are nanoseconds in JSON.
 type Document struct {
 	Schema        int         `json:"schema"`
 	Run           string      `json:"run"` // the same for all documents of one invocation
@@ -106,6 +105,9 @@ func (d *Document) BreachExpected() bool {
 // Broken reports whether the promise was broken although the scenario does not expect it.
 func (d *Document) Broken() bool { return d.Breaches() > 0 && !d.BreachExpected() }
 
+// FirstPhase returns the recipe's most informative phase, which the series has over time; the operation if there is no other.
+func (d *Document) FirstPhase() string { return append(slices.Clone(d.Phases), d.Operation)[0] }
+
 // Load names the number of clients and the rate, such as "50 clients at 200/s".
 func (d *Document) Load() string { return loadText(d.Clients, d.Rate) }
 
@@ -156,8 +158,7 @@ func (d *Document) Starves() bool {
 	return !d.Lockstep() && d.Window.StarvingWaits > max(1, d.Window.UnfinishedWaits/50)
 }
 
-// Sound reports whether a measurement's numbers may be used: they are valid, the recipe kept its promise, and the load was
-// finished.
+// Sound reports whether a measurement's numbers may be used: they are valid, the recipe kept its promise, and the load was finished.
 func (d *Document) Sound() bool {
 	return len(d.Invalid) == 0 && len(d.Violations) == 0 && d.Unfinished == nil
 }

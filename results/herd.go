@@ -49,10 +49,7 @@ func (h Herd) Quantile(q float64) int {
 
 // Max returns the size of the largest herd, zero without herds.
 func (h Herd) Max() int {
-	if len(h.Sizes) == 0 {
-		return 0
-	}
-	return h.Sizes[len(h.Sizes)-1].Size
+	return list.Largest(list.Map(h.Sizes, func(s SizeCount) int { return s.Size }))
 }
 
 // Herd groups the window's notifications by the transaction that caused them.

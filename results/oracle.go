@@ -43,8 +43,7 @@ func (o Oracle) Sent() int64 {
 	return o.ClientNotifications - o.ResentNotifications + o.LostNotifications
 }
 
-// Made returns how many transactions the requests of clients and background, and their sessions, make if all of them took
-// place.
+// Made returns how many transactions the requests of clients and background, and their sessions, make if all of them took place.
 func (o Oracle) Made() int64 { return o.ClientWrites + o.BackgroundWrites + o.SessionTransactions }
 
 // NotificationsAgree reports whether both sides counted the same notifications, as far as is known.
@@ -59,7 +58,7 @@ func (o Oracle) TransactionsAgree() bool {
 	return 0 <= fewer && fewer <= o.UnknownTransactions
 }
 
-// PacketsAgree reports whether the servers received the packets that zkbench's sessions sent, or that was not compared.
+// PacketsAgree reports whether the servers received the packets that zkbench's sessions sent; true if they were not compared.
 func (o Oracle) PacketsAgree() bool {
 	return o.LeastPackets <= o.ServerPackets && o.ServerPackets <= o.MostPackets
 }

@@ -128,9 +128,8 @@ type Share struct {
 // Metric returns the name of the metric.
 func (s Share) Metric() string { return s.Phase + "/" + s.Of }
 
-// Unfinished says how much of a load was done that was ended because it took longer than its scenario allows, or by a breach
-// of the promise. Such a measurement has only the metrics finished and violations, because its counts describe only the
-// beginning of a load.
+// Unfinished says how much of a load was done that was ended because it took longer than its scenario allows, or by a breach of the
+// promise. Such a measurement has only the metrics finished and violations, because its counts describe only the beginning of a load.
 type Unfinished struct {
 	// Breach is the consequence of the breach, such as "stuck"; empty if the load took too long.
 	Breach string `json:"breach,omitempty"`

@@ -160,15 +160,11 @@ func (s *Scenario) Rates() []int {
 }
 
 // HighestStage returns the largest rate, or number of clients, of a stage.
-func (s *Scenario) HighestStage() (most int) {
-	for _, stage := range s.Stages {
-		level := stage.Rate
-		if s.Mode == ClosedMode {
-			level = stage.Clients
-		}
-		most = max(most, level)
+func (s *Scenario) HighestStage() int {
+	if s.Mode == ClosedMode {
+		return list.Largest(list.Map(s.Stages, func(l StageLoad) int { return l.Clients }))
 	}
-	return most
+	return list.Largest(list.Map(s.Stages, func(l StageLoad) int { return l.Rate }))
 }
 
 // Loads returns the loads that the scenario asks for, as [Document.Load] names them.

@@ -5,8 +5,7 @@ import "time"
 // FirstBin is the width of the bins before it is doubled.
 const FirstBin = 100 * time.Millisecond
 
-// Series counts events over time, from the start of the measurement to its end, warm-up included. Each list has one entry
-// for each bin.
+// Series counts events over time, from the start of the measurement to its end, warm-up included. Each list has one entry for each bin.
 type Series struct {
 	Start         time.Duration   `json:"start_ns"` // of the first bin, since the measurement's epoch
 	Bin           time.Duration   `json:"bin_ns"`   // width: FirstBin times a power of two

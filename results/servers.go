@@ -2,9 +2,8 @@ package results
 
 import "time"
 
-// ServerReport holds a server's own numbers, from its `mntr` command, for the time between the snapshots at rest before and
-// after a measurement. Values that a server does not export are absent. On external servers, the numbers include the load of
-// other sessions.
+// ServerReport holds a server's own numbers, from its `mntr` command, for the time between the snapshots at rest before and after a
+// measurement. Values that a server does not export are absent. On external servers, the numbers include the load of other sessions.
 type ServerReport struct {
 	Server int    `json:"server"` // its id
 	Name   string `json:"name"`

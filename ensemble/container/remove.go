@@ -86,11 +86,7 @@ func remove(ctx context.Context, name string) (Remains, error) {
 		if !left.Any() {
 			return most, nil
 		}
-		refused := removeOnce(ctx, o)
-		if refused == nil {
-			continue // look again
-		}
-		if ensemble.Sleep(ctx, removePause) != nil {
+		if refused := removeOnce(ctx, o); refused != nil && ensemble.Sleep(ctx, removePause) != nil {
 			return most, fmt.Errorf("%s of ensemble %q are left: %w", left, name, refused)
 		}
 	}

@@ -66,10 +66,6 @@ Node count: %d
 }
 
 func (s *Server) mntr() string {
-	ephemerals := 0
-	for _, paths := range s.tree.ephemerals {
-		ephemerals += len(paths)
-	}
 	var out strings.Builder
 	for _, line := range [][2]any{
 		{"version", version},
@@ -80,8 +76,8 @@ func (s *Server) mntr() string {
 		{"num_alive_connections", len(s.connections)},
 		{"outstanding_requests", 0},
 		{"znode_count", s.znodes()},
-		{"ephemerals_count", ephemerals},
-		{"watch_count", s.watches.data.len() + s.watches.child.len()},
+		{"ephemerals_count", s.tree.ephemerals.size()},
+		{"watch_count", s.watches.data.byPath.size() + s.watches.child.byPath.size()},
 		{"global_sessions", len(s.sessions)},
 		{"sum_node_created_watch_count", s.watches.fired[wire.NodeCreated]},
 		{"sum_node_deleted_watch_count", s.watches.fired[wire.NodeDeleted]},
@@ -126,5 +122,5 @@ func (s *Server) cons() string {
 // wchs counts data watches only, as ZooKeeper does.
 func (s *Server) wchs() string {
 	w := s.watches.data
-	return fmt.Sprintf("%d connections watching %d paths\nTotal watches:%d\n", len(w.byConnection), len(w.byPath), w.len())
+	return fmt.Sprintf("%d connections watching %d paths\nTotal watches:%d\n", len(w.byConnection), len(w.byPath), w.byPath.size())
 }

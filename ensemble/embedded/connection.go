@@ -268,7 +268,7 @@ func (c *connection) notify(e event, zxid int64) {
 		i.notBefore = time.Now().Add(d)
 	}
 	c.send(i)
-	c.out.wake()
+	c.out.changed.Broadcast()
 }
 
 // send queues a frame. It is written after the server is unlocked.

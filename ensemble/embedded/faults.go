@@ -58,8 +58,7 @@ func (q *quorum) Inject(f Fault) *Trap {
 // DelayNotifications delays every later notification by d, and all later frames to the same connection with it. Zero ends the delay.
 func (q *quorum) DelayNotifications(d time.Duration) { q.change(func() { q.notificationDelay = d }) }
 
-// Expire ends a session as if its client had been silent for too long. It reports whether the session existed and a leader could end
-// it.
+// Expire ends a session as if its client had been silent for too long. It reports whether the session existed and a leader could end it.
 func (q *quorum) Expire(session int64) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -37,7 +37,7 @@ func inspect(s *Server) error {
 			return fmt.Errorf("ephemerals %v of session %d, which is over", paths, id)
 		}
 	}
-	if len(s.connections) > 0 || s.watches.data.len()+s.watches.child.len() > 0 || len(s.watches.data.byPath)+len(s.watches.child.byPath) > 0 {
+	if len(s.connections) > 0 || s.watches.data.byConnection.size()+s.watches.child.byConnection.size() > 0 || len(s.watches.data.byPath)+len(s.watches.child.byPath) > 0 {
 		return fmt.Errorf("after its connection, %d connections and %+v are left", len(s.connections), s.watches)
 	}
 	return nil

@@ -50,8 +50,6 @@ func (o *outbox) put(i item) {
 	o.bytes += len(i.frame)
 }
 
-func (o *outbox) wake() { o.changed.Broadcast() }
-
 func (o *outbox) finish() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

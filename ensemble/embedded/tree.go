@@ -72,11 +72,7 @@ type tree struct {
 }
 
 func newTree() *tree {
-	t := &tree{
-		nodes:      map[string]*znode{},
-		ephemerals: index[int64, string]{},
-		containers: set[string]{},
-	}
+	t := &tree{nodes: map[string]*znode{}, ephemerals: index[int64, string]{}, containers: set[string]{}}
 	for _, path := range ownZnodes() {
 		t.nodes[path] = &znode{data: []byte{}, children: set[string]{}}
 	}

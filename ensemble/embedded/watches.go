@@ -90,6 +90,13 @@ func (x index[K, V]) remove(key K, v V) {
 	}
 }
 
+func (x index[K, V]) size() (values int) {
+	for _, s := range x {
+		values += len(s)
+	}
+	return values
+}
+
 type watchTable struct {
 	byPath       index[string, *connection]
 	byConnection index[*connection, string]
@@ -131,12 +138,4 @@ func (t watchTable) drop(c *connection) {
 		t.byPath.remove(path, c)
 	}
 	delete(t.byConnection, c)
-}
-
-func (t watchTable) len() int {
-	n := 0
-	for _, paths := range t.byConnection {
-		n += len(paths)
-	}
-	return n
 }

@@ -77,9 +77,7 @@ func End(t testing.TB, gone, witness *zk.Conn, ephemeral string) {
 	Await(t, func() string {
 		must.Do(t, ensemble.Fence(witness))
 		there, _, err := witness.Exists(ephemeral)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Do(t, err)
 		if there {
 			return ephemeral + " exists although its session was closed"
 		}
@@ -93,9 +91,7 @@ func Znodes(t testing.TB, server ensemble.Server) []string {
 	c := must.Get(namespace.Connect(t.Context(), []ensemble.Server{server}))(t)
 	defer c.Conn.Close()
 	names, _, err := c.Conn.Children("/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Do(t, err)
 	return slices.DeleteFunc(names, func(name string) bool { return name == "zookeeper" })
 }
 

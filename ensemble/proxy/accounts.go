@@ -80,8 +80,7 @@ func (as *accounts) forget(a *account) {
 	}
 }
 
-// silent returns the sessions that have had no connection for too long since the last call. It forgets those that servers must have
-// ended.
+// silent returns the sessions that have had no connection for too long since the last call. It forgets those that servers must have ended.
 func (as *accounts) silent(now time.Time) (out []*account) {
 	as.mu.Lock()
 	defer as.mu.Unlock()

@@ -17,8 +17,7 @@ import (
 const (
 	bufferSize  = 16 << 10
 	dialTimeout = 10 * time.Second
-	// lingering is how long a connection may stay half open after the client has ended its half. A server that works closes it at
-	// once.
+	// lingering is how long a connection may stay half open after the client has ended its half. A server that works closes it at once.
 	lingering = time.Minute
 )
 

@@ -1,9 +1,8 @@
 // Package proxy stands between any ZooKeeper clients and their servers, and counts the frames that pass in the ledgers of [wire].
 //
-// It takes one position: an application must not notice that it is observed. Every byte is forwarded unchanged and in its order.
-// Protocols that the proxy does not understand, such as TLS, are forwarded and counted as not understood. When one side ends its
-// connection, the proxy ends the other side's in the same way. Each server has its own listening address, so that clients keep their
-// choice.
+// It takes one position: an application must not notice that it is observed. Every byte is forwarded unchanged and in its order. Protocols
+// that the proxy does not understand, such as TLS, are forwarded and counted as not understood. When one side ends its connection, the
+// proxy ends the other side's in the same way. Each server has its own listening address, so that clients keep their choice.
 //
 // While a server does not accept connections, its address does not either. The proxy notices that only when the server ends a
 // connection or refuses one, so a client that connects before is disconnected instead of refused.

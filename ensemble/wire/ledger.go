@@ -10,7 +10,7 @@ import (
 )
 
 // Counts holds the numbers of frames and bytes that sessions sent and received. Housekeeping, which the package comment
-// defines, is in its own field only.
+// defines, is in its own fields and in Answers only.
 type Counts struct {
 	Requests      [OpCloseSession + 1]int64 // by opcode, counted when they are sent
 	Failed        [OpCloseSession + 1]int64 // by opcode; requests that were answered with an error
@@ -23,7 +23,7 @@ type Counts struct {
 	HousekeepingSent int64 // the part of Housekeeping that was sent
 	Answers          int64 // to requests and housekeeping, including those that arrived after the end of a connection
 
-	// Of connections that ended. None of these is in the counts above, except ResentNotifications.
+	// Of connections that ended. None of these is in the counts above, except LostReplies in Answers, and ResentNotifications.
 	LostReplies          int64 // that arrived after the end
 	LostNotifications    int64 // that arrived after the end; the servers' counters include them
 	ResentNotifications  int64 // for watches that were set again; the servers' counters leave them out
@@ -129,8 +129,7 @@ type Notification struct {
 	Path string
 }
 
-// Ledger counts the frames that one session sends and receives over all its connections. Its methods may be called
-// concurrently.
+// Ledger counts the frames that one session sends and receives over all its connections. Its methods may be called concurrently.
 type Ledger struct {
 	*tally
 	epoch   time.Time
@@ -322,17 +321,15 @@ func (l *Ledger) Watched() []string {
 	return slices.Compact(paths)
 }
 
-// LastZxid returns the largest zxid in the header of any reply, including replies to pings, or zero before the first
-// reply. All notifications of transactions up to that zxid have arrived, because a server sends a session its replies
-// and notifications in the order of the transactions. On an idle session, only pings move it forward. They are sent
-// every third of the session timeout.
+// LastZxid returns the largest zxid in the header of any reply, including replies to pings, or zero before the first reply. All
+// notifications of transactions up to that zxid have arrived, because a server sends a session its replies and notifications in the order
+// of the transactions. On an idle session, only pings move it forward. They are sent every third of the session timeout.
 func (l *Ledger) LastZxid() int64 { return read(l, &l.lastZxid) }
 
 // LatestZxid returns the largest LastZxid of the session and its further sessions, including those that have been closed.
 func (l *Ledger) LatestZxid() int64 { return read(l, &l.latest) }
 
-// Reconnects returns the number of connections after the first one, including those on which the session was not
-// resumed.
+// Reconnects returns the number of connections after the first one, including those on which the session was not resumed.
 func (l *Ledger) Reconnects() int { return read(l, &l.reconnects) }
 
 // SessionTimeout returns the timeout that the server granted, or zero before the session exists.

@@ -15,8 +15,7 @@ const (
 // Sent reports whether the write has been sent.
 func (w *Write) Sent() bool { return w.zxid.Load() != unsent }
 
-// Zxid returns the zxid of the write, as in its reply. It is zero if the reply was lost. final is false while the
-// reply may come.
+// Zxid returns the zxid of the write, as in its reply. It is zero if the reply was lost. final is false while the reply may come.
 func (w *Write) Zxid() (zxid int64, final bool) {
 	zxid = w.zxid.Load()
 	return max(zxid, 0), zxid > 0 || zxid == unknown

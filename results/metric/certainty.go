@@ -16,8 +16,7 @@ type Percentile struct {
 	Of                float64 // such as 99
 }
 
-// PercentileOf returns the times that a metric is a percentile of; ok is false if the metric is not a percentile, or was not
-// measured.
+// PercentileOf returns the times that a metric is a percentile of; ok is false if the metric is not a percentile, or was not measured.
 func PercentileOf(d *results.Document, metric string) (p Percentile, ok bool) {
 	m := Named(metric)
 	h, there := times(d)[m.Phase]

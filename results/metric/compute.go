@@ -230,7 +230,7 @@ func StagePhase(d *results.Document) string {
 	if d.Scenario.Mode == results.OpenMode {
 		return results.ResponsePhase
 	}
-	return d.Phases[0]
+	return d.FirstPhase()
 }
 
 // OfStage returns the metrics of one stage, by the names that they have for a whole window.
@@ -262,8 +262,8 @@ func BacksUp(d *results.Document, s results.Stage) bool {
 type Aggregated struct{ Value, Min, Max float64 }
 
 // Aggregate returns the median of each metric over the repeats that have it; a count of requests or watches of an operation is zero in
-// those that lack it. For violations and lost items it returns the sum,
-// and for the time for which clients were blocked the maximum: the median would hide an event in one repeat of three.
+// those that lack it. For violations and lost items it returns the sum, and for the time for which clients were blocked the maximum: the
+// median would hide an event in one repeat of three.
 func Aggregate(group []*results.Document) map[string]Aggregated {
 	values := map[string][]float64{}
 	for _, d := range group {

@@ -200,8 +200,7 @@ func ofFloor(name string) (Descriptor, bool) {
 // OfFloor reports whether the metric is in multiples of the floor.
 func (m Descriptor) OfFloor() bool { return strings.HasSuffix(m.Name, floorSuffix) }
 
-// MeasuredBy reports whether the background has one of its metrics. It has the metrics of reads or writes only if it sends
-// any.
+// MeasuredBy reports whether the background has one of its metrics. It has the metrics of reads or writes only if it sends any.
 func MeasuredBy(l results.BackgroundLoad, metric string) bool {
 	name := strings.TrimPrefix(strings.TrimPrefix(metric, alonePrefix), backgroundPrefix)
 	switch {
@@ -214,8 +213,7 @@ func MeasuredBy(l results.BackgroundLoad, metric string) bool {
 	}
 }
 
-// Names of the background's metrics: background-read-p99-ns for the window, background-alone-read-p99-ns for the time before
-// it.
+// Names of the background's metrics: background-read-p99-ns for the window, background-alone-read-p99-ns for the time before it.
 const (
 	backgroundPrefix = "background-"
 	alonePrefix      = backgroundPrefix + "alone-"

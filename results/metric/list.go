@@ -65,9 +65,8 @@ func costs() []Descriptor {
 			of: func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.Notified()) },
 		},
 		{
-			Name: RequestsPerOp, Help: "Requests of the recipe, per operation.", Unit: "per op", Head: "req/op", Formula: true,
-			Exact: true,
-			of:    func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.TotalRequests()) },
+			Name: RequestsPerOp, Help: "Requests of the recipe, per operation.", Unit: "per op", Head: "req/op", Formula: true, Exact: true,
+			of: func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.TotalRequests()) },
 		},
 		{
 			Name: RequestsPerSecond,
@@ -81,9 +80,8 @@ func costs() []Descriptor {
 			of: func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.Writes) },
 		},
 		{
-			Name: FailedWritesPerOp,
-			Help: "Writes that an error answers, per operation. They cost a quorum round like any other write.", Unit: "per op",
-			Head: "failed/op", Formula: true, Exact: true,
+			Name: FailedWritesPerOp, Help: "Writes that an error answers, per operation. They cost a quorum round like any other write.",
+			Unit: "per op", Head: "failed/op", Formula: true, Exact: true,
 			of: func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.FailedWrites) },
 		},
 		{
@@ -92,13 +90,11 @@ func costs() []Descriptor {
 			of: func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.SpuriousWakes) },
 		},
 		{
-			Name: BytesPerOp, Help: "Bytes of requests, replies and notifications, per operation.", Unit: "bytes per op",
-			Kind: KindSize,
-			of:   func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.BytesIn+d.Counts.BytesOut) },
+			Name: BytesPerOp, Help: "Bytes of requests, replies and notifications, per operation.", Unit: "bytes per op", Kind: KindSize,
+			of: func(d *results.Document) (float64, bool) { return perOp(d, d.Counts.BytesIn+d.Counts.BytesOut) },
 		},
 		{
-			Name: HeapPerWatch,
-			Help: "Growth of the heaps of all servers while the clients line up, per watch that was added meanwhile.",
+			Name: HeapPerWatch, Help: "Growth of the heaps of all servers while the clients line up, per watch that was added meanwhile.",
 			Unit: "bytes per watch", Head: "heap/watch", Title: "heap per watch", axis: "bytes", Kind: KindSize, format: table.Bytes,
 			of: func(d *results.Document) (float64, bool) { return d.Heap.PerWatch() },
 		},
@@ -112,9 +108,8 @@ func costs() []Descriptor {
 			Kind: KindShare, Worse: LessIsWorse, Part: LimitedLoad, of: finished,
 		},
 		{
-			Name: Violations, Help: "Breaches of the recipe's promise.", Unit: "violations", Kind: KindLoss, Exact: true,
-			repeats: bySum,
-			of:      func(d *results.Document) (float64, bool) { return float64(d.Breaches()), true },
+			Name: Violations, Help: "Breaches of the recipe's promise.", Unit: "violations", Kind: KindLoss, Exact: true, repeats: bySum,
+			of: func(d *results.Document) (float64, bool) { return float64(d.Breaches()), true },
 		},
 	}
 }
@@ -127,9 +122,8 @@ func herds() []Descriptor {
 			of:    func(d *results.Document) (float64, bool) { return d.Herd.Mean(), true },
 		},
 		{
-			Name: "herd-p99", Help: "Size that 99 % of the herds do not exceed.", Unit: "notifications", Exact: true,
-			format: table.Whole,
-			of:     func(d *results.Document) (float64, bool) { return float64(d.Herd.Quantile(0.99)), true },
+			Name: "herd-p99", Help: "Size that 99 % of the herds do not exceed.", Unit: "notifications", Exact: true, format: table.Whole,
+			of: func(d *results.Document) (float64, bool) { return float64(d.Herd.Quantile(0.99)), true },
 		},
 		{
 			Name: HerdMax, Help: "Size of the largest herd.", Unit: "notifications", Head: "herd max", Title: "largest herd",

@@ -34,11 +34,10 @@ type Descriptor struct {
 	Ensemble bool
 	// Loss is the name under which documents have the amount, if the metric is a loss.
 	Loss string
-	// Operation is the operation of ZooKeeper of which the metric counts requests or watches; empty if it does not count those of one.
-	// A measurement without such requests lacks the metric, and its value is zero.
+	// Operation is ZooKeeper's operation whose requests or watches the metric counts; empty for other metrics. A measurement without
+	// such requests lacks the metric, and counts as zero.
 	Operation string
-	// Phase and Percentile are set for percentiles of times, and for multiples of such percentiles; Percentile is 100 for a
-	// maximum.
+	// Phase and Percentile are set for percentiles of times, and for multiples of such percentiles; Percentile is 100 for a maximum.
 	Phase      string
 	Percentile float64
 
@@ -48,8 +47,7 @@ type Descriptor struct {
 	of      func(*results.Document) (value float64, measured bool)
 }
 
-// Kind is the sort of quantity. It decides in which figure the metric is drawn, and whether the speed of the machine changes
-// it.
+// Kind is the sort of quantity. It decides in which figure the metric is drawn, and whether the speed of the machine changes it.
 type Kind int
 
 // The kinds.

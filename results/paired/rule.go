@@ -8,9 +8,8 @@ import (
 	"slices"
 )
 
-// Rule decides in two blocks. The screen has few pairs and a lenient level, so that it misses little. If it is flagged, a
-// confirmation with more, fresh pairs and a strict level follows. So a false alarm has to occur twice, and most changes cost
-// no more than the screen.
+// Rule decides in two blocks. The screen has few pairs and a lenient level, so that it misses little. If it is flagged, a confirmation with
+// more, fresh pairs and a strict level follows. So a false alarm has to occur twice, and most changes cost no more than the screen.
 type Rule struct {
 	ScreenPairs  int
 	ScreenAlpha  float64 // p below it flags
@@ -184,9 +183,8 @@ func (r Rule) Detectable(logRatios []float64) float64 {
 	return math.Exp(slowdowns[int(math.Ceil(power*simulations))-1])
 }
 
-// flaggedFrom returns a function that draws a block without a slowdown. The function returns the log-ratio that, added to
-// every pair, would flag the block: the lower confidence bound then exceeds zero, so that p is below alpha, and the median
-// exceeds the threshold.
+// flaggedFrom returns a function that draws a block without a slowdown. The function returns the log-ratio that, added to every pair, would
+// flag the block: the lower confidence bound then exceeds zero, so that p is below alpha, and the median exceeds the threshold.
 func (r Rule) flaggedFrom(pairs int, alpha float64) func(*rand.Rand, []float64) float64 {
 	outside := cut(untiedNull(pairs), alpha)
 	sample := make([]float64, pairs)

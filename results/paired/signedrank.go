@@ -76,8 +76,7 @@ func atLeast(chance []float64, observed int) float64 {
 // SmallestP returns the smallest p-value of that many pairs: 2^-n, if all differences have the same sign.
 func SmallestP(pairs int) float64 { return math.Ldexp(1, -pairs) }
 
-// PairsNeeded returns the smallest number of pairs that can have a p-value below alpha; math.MaxInt if that is more than
-// MaxPairs.
+// PairsNeeded returns the smallest number of pairs that can have a p-value below alpha; math.MaxInt if that is more than MaxPairs.
 func PairsNeeded(alpha float64) int {
 	for pairs := 1; pairs <= MaxPairs; pairs++ {
 		if SmallestP(pairs) < alpha {

@@ -56,12 +56,9 @@ func (r *Recorder) fillWindow(d *results.Document) {
 
 func (r *Recorder) fillDistributions(d *results.Document) {
 	d.Histograms = map[string]results.Histogram{}
-	for _, part := range []struct {
-		prefix string
-		live   map[string]*results.LiveHistogram
-	}{{"", r.measured}, {results.WarmUpPrefix, r.warmUp}} {
-		for phase, live := range part.live {
-			d.Histograms[part.prefix+phase] = live.Encode()
+	for prefix, phases := range map[string]map[string]*results.LiveHistogram{"": r.measured, results.WarmUpPrefix: r.warmUp} {
+		for phase, live := range phases {
+			d.Histograms[prefix+phase] = live.Encode()
 		}
 	}
 	r.fillHerds(d)

@@ -36,8 +36,8 @@ type failures struct {
 type unresolved struct {
 	id      int
 	at      time.Duration
-	victims []int // none if every client is a victim
-	all     bool  // every client is a victim
+	victims []int
+	all     bool // every client is a victim
 }
 
 func newFailures(c Config, w *window) failures {
@@ -72,11 +72,7 @@ func (r *Recorder) FaultBegan(at time.Duration, kind, target string, victims []i
 	} else {
 		f.doc.MoreFaults++
 	}
-	one := unresolved{id: id, at: at, all: len(fault.Victims) >= f.clients}
-	if !one.all {
-		one.victims = fault.Victims
-	}
-	f.unresolved = append(f.unresolved, one)
+	f.unresolved = append(f.unresolved, unresolved{id: id, at: at, victims: fault.Victims, all: len(fault.Victims) >= f.clients})
 	return id
 }
 

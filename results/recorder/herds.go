@@ -27,8 +27,7 @@ const GuessGap = 5 * time.Millisecond
 // peakWindow is the length of the window whose largest content is the notification peak.
 const peakWindow = 10 * time.Millisecond
 
-// NamesTransactions reports whether servers of a version say which transaction caused a notification. An unknown version
-// may be any.
+// NamesTransactions reports whether servers of a version say which transaction caused a notification. An unknown version may be any.
 func NamesTransactions(version string) bool {
 	var major, minor int
 	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
@@ -39,8 +38,7 @@ func NamesTransactions(version string) bool {
 
 func causeKnown(n Notification) bool { return n.Zxid > 0 }
 
-// HerdKey names a herd that may still grow: by its transaction, which may notify of several paths, or by the path if the herd
-// is guessed.
+// HerdKey names a herd that may still grow: by its transaction, which may notify of several paths, or by the path if the herd is guessed.
 type HerdKey struct {
 	Zxid int64
 	Path string

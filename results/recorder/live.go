@@ -78,9 +78,6 @@ func (l *seconds) at(t time.Duration) *slot {
 	second := int64(t / time.Second)
 	if !l.begun {
 		l.begun, l.first = true, second
-		for i := range l.slots {
-			l.slots[i].second = -1
-		}
 	}
 	s := &l.slots[second%int64(len(l.slots))]
 	switch {

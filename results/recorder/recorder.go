@@ -1,8 +1,7 @@
 // Package recorder turns the events of one measurement into a [results.Document] while the measurement runs.
 //
-// Its memory does not depend on how long the measurement lasts. A [Recorder] keeps distributions, counts, herds that
-// may still grow, long gaps between two completed operations, and short excerpts for the timelines. It keeps no list of
-// all operations, notifications or reads.
+// Its memory does not depend on how long the measurement lasts. A [Recorder] keeps distributions, counts, herds that may still grow, long
+// gaps between two completed operations, and short excerpts for the timelines. It keeps no list of all operations, notifications or reads.
 //
 // Moments are time.Durations since the start of the measurement. A stretch is the time from one moment to another.
 package recorder
@@ -80,15 +79,11 @@ type clientState struct {
 // New returns a Recorder for one measurement. The warm-up lasts until OpenWindow is called.
 func New(c Config) *Recorder {
 	r := &Recorder{
-		config:     c,
-		warmUp:     map[string]*results.LiveHistogram{},
-		measured:   map[string]*results.LiveHistogram{},
-		notified:   map[string]int64{},
-		nextSweep:  never,
-		violations: []results.Violation{},
-	}
-	r.window = window{
-		stretch: stretch{ahead, ahead}, stages: list.Map(c.Stages, func(planned time.Duration) stage { return stage{planned: planned} }),
+		config: c, nextSweep: never, violations: []results.Violation{}, notified: map[string]int64{},
+		warmUp: map[string]*results.LiveHistogram{}, measured: map[string]*results.LiveHistogram{},
+		window: window{
+			stretch: stretch{ahead, ahead}, stages: list.Map(c.Stages, func(planned time.Duration) stage { return stage{planned: planned} }),
+		},
 	}
 	r.stalls = stalls{
 		arriving: c.Open, uneven: c.Collective || len(c.Stages) > 0, window: &r.window, gaps: lengths(3), begun: never, fault: never,
@@ -202,9 +197,7 @@ func (r *Recorder) countNotification(n Notification) {
 	}
 	dot := results.TimelineDot{At: n.At, Client: n.Client}
 	r.recent.notification(dot)
-	for e := range r.excerpts() {
-		e.notification(dot)
-	}
+	r.eachExcerpt(func(e *excerpt) { e.notification(dot) })
 }
 
 // Read records a bystander's read, after the read has completed. A read belongs to the window if it was due in the
@@ -224,9 +217,7 @@ func (r *Recorder) Read(b results.BystanderRead) {
 	case r.window.contains(b.At):
 		r.reads.add(b)
 		r.recent.read(b)
-		for e := range r.excerpts() {
-			e.read(b)
-		}
+		r.eachExcerpt(func(e *excerpt) { e.read(b) })
 	default:
 		return
 	}
@@ -245,8 +236,7 @@ func (r *Recorder) Memory(at time.Duration, resident int64) {
 // these transactions, to every session.
 func (r *Recorder) Passed(zxid int64) { r.herds[exact].passed(zxid) }
 
-// Violation records a breach of the recipe's promise. The document lists the first MaxViolations breaches, and
-// the number of further ones.
+// Violation records a breach of the recipe's promise. The document lists the first MaxViolations breaches, and the number of further ones.
 func (r *Recorder) Violation(v results.Violation) {
 	if len(r.violations) == MaxViolations {
 		r.moreViolations++

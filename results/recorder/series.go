@@ -43,8 +43,7 @@ func (b *bin) merge(o bin) {
 	b.memory = max(b.memory, o.memory)
 }
 
-// series counts events over time. It begins with the first event. When there would be too many bins, it doubles their
-// width.
+// series counts events over time. It begins with the first event. When there would be too many bins, it doubles their width.
 type series struct {
 	start, width time.Duration
 	used         int // bins

@@ -19,12 +19,11 @@ const (
 
 // stalls finds the stretches of the window in which no operation was completed although the load did not ask for a break.
 //
-// A candidate is a gap between two completions, or between one and the window's edge, that is longer than 500 ms. It is a
-// stall if it is longer than 10 times the p99 of the rest, which are the gaps of window and warm-up that are shorter than half
-// of it. Longer gaps are left out so that stalls do not hide each other: two pauses of 5 s among 150 gaps are more than 1 % of
-// them, so that the p99 would be 5 s. If the gaps that are left out fill two thirds of the time, they are the load's rhythm,
-// such as holds or think times, and not stalls. Where quiet stretches are usual, a stall is the only gap that is not shorter
-// than a tenth of it.
+// A candidate is a gap between two completions, or between one and the window's edge, that is longer than 500 ms. It is a stall if it is
+// longer than 10 times the p99 of the rest, which are the gaps of window and warm-up that are shorter than half of it. Longer gaps are left
+// out so that stalls do not hide each other: two pauses of 5 s among 150 gaps are more than 1 % of them, so that the p99 would be 5 s. If
+// the gaps that are left out fill two thirds of the time, they are the load's rhythm, such as holds or think times, and not stalls. Where
+// quiet stretches are usual, a stall is the only gap that is not shorter than a tenth of it.
 //
 // In an open load, no operation can complete before one arrives: a candidate begins when its first arrival was due, if that is
 // later than the completion before it.
@@ -68,13 +67,8 @@ func (s *stalls) keep(c candidate) {
 	if len(s.candidates) <= maxCandidates {
 		return
 	}
-	shortest := 0
-	for i, c := range s.candidates {
-		if c.length() < s.candidates[shortest].length() {
-			shortest = i
-		}
-	}
-	s.candidates = slices.Delete(s.candidates, shortest, shortest+1)
+	shortest := slices.MinFunc(s.candidates, func(a, b candidate) int { return cmp.Compare(a.length(), b.length()) })
+	s.candidates = slices.DeleteFunc(s.candidates, func(c candidate) bool { return c.stretch == shortest.stretch })
 }
 
 // read records a bystander's read with all gaps during which it was under way.

@@ -2,7 +2,6 @@ package recorder
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"time"
 
@@ -99,9 +98,8 @@ func (r *recent) fill(e *excerpt) {
 
 // middle keeps the excerpts that may prove to be nearest to the middle of the window.
 //
-// If the window's length is known, one excerpt is planned. As any window may be cut short, others begin at geometric distances
-// from its start. An excerpt is dropped once the middle of the next one lies before the middle of the window so far, which
-// only moves forward.
+// If the window's length is known, one excerpt is planned. As any window may be cut short, others begin at geometric distances from its
+// start. An excerpt is dropped once the middle of the next one lies before the middle of the window so far, which only moves forward.
 type middle struct {
 	start    time.Duration // of the window
 	planned  *excerpt      // nil if the length is unknown
@@ -147,29 +145,22 @@ func (m *middle) timeline(w stretch) results.Timeline {
 	return nearest.timeline(stretch{max(start, w.start), min(start+results.TimelineLength, w.end)})
 }
 
-func (r *Recorder) excerpts() iter.Seq[*excerpt] {
-	return func(yield func(*excerpt) bool) {
-		if a := r.failures.around; a != nil && !yield(&a.excerpt) {
-			return
-		}
-		if e := r.timeline.planned; e != nil && !yield(e) {
-			return
-		}
-		for _, e := range r.timeline.excerpts {
-			if !yield(e) {
-				return
-			}
-		}
-		for _, h := range r.herds {
-			if !yield(&h.around) {
-				return
-			}
-		}
+func (r *Recorder) eachExcerpt(record func(*excerpt)) {
+	if a := r.failures.around; a != nil {
+		record(&a.excerpt)
+	}
+	if e := r.timeline.planned; e != nil {
+		record(e)
+	}
+	for _, e := range r.timeline.excerpts {
+		record(e)
+	}
+	for _, h := range r.herds {
+		record(&h.around)
 	}
 }
 
-// MaxDots is the largest number of dots of each kind in the excerpt around the first fault. Beyond it, every other dot is left
-// out.
+// MaxDots is the largest number of dots of each kind in the excerpt around the first fault. Beyond it, every other dot is left out.
 const MaxDots = 4000
 
 // margin is how much of the time before the first fault and after its recovery is kept.

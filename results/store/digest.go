@@ -30,8 +30,7 @@ func Seal(value any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// DecodeSealed reads a text that [Seal] has returned. It refuses another schema, a missing digest, and a text that was
-// changed.
+// DecodeSealed reads a text that [Seal] has returned. It refuses another schema, a missing digest, and a text that was changed.
 //
 // Note: the digest covers the text and not the value, so that a key that a newer zkbench adds does not invalidate older files.
 func DecodeSealed(text []byte, schema int, into any) error {
@@ -85,8 +84,7 @@ func DecodeStrict(text []byte, into any) error {
 	return decoder.Decode(into)
 }
 
-// parseUnique returns the tree of a JSON text. It refuses duplicate keys, where encoding/json would silently take the last
-// one.
+// parseUnique returns the tree of a JSON text. It refuses duplicate keys, where encoding/json would silently take the last one.
 func parseUnique(text []byte) (any, error) {
 	if !json.Valid(text) { // also limits how deep the tree is
 		return nil, fmt.Errorf("is not complete JSON: %w", json.Unmarshal(text, new(any)))

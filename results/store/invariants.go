@@ -130,7 +130,7 @@ func checkTimeline(d *results.Document, p *problems) {
 // checkSeries compares the series with the counts of the sessions, the window's counts, and the histograms of window and warm-up. Only
 // events after the window are in the series and in no histogram; a load of whole operations has none.
 func checkSeries(d *results.Document, p *problems) {
-	s, w, end := d.Series, d.Window, d.Window.End
+	s, w, phase, end := d.Series, d.Window, d.FirstPhase(), d.Window.End
 	if s == nil {
 		p.unless(d.Repeat == 0, "series is missing")
 		return
@@ -141,10 +141,6 @@ func checkSeries(d *results.Document, p *problems) {
 	}
 	if d.CountsWhole() {
 		end = math.MaxInt64
-	}
-	phase := d.Operation
-	if len(d.Phases) > 0 {
-		phase = d.Phases[0]
 	}
 	operations, _, _ := untilEnd(d, d.Operation)
 	samples, took, precision := untilEnd(d, phase)

@@ -51,11 +51,14 @@ func TestInvariants(t *testing.T) {
 		"failure is missing": func(d *results.Document) {
 			d.Scenario.Faults = []results.FaultLoad{{Kind: "kill", Whom: "leader", At: time.Second, For: 2 * time.Second}}
 		},
-		"failure.unrecovered has 1, and":      func(d *results.Document) { d.Failure = &results.Failure{Unrecovered: 1} },
-		"failure.unavailable_ns is 1h":        func(d *results.Document) { d.Failure = &results.Failure{Unavailable: time.Hour} },
-		"failure.peak_requests has 15, and":   func(d *results.Document) { d.Failure = &results.Failure{PeakRequests: 15} },
-		"open.given_up has 1, and":            func(d *results.Document) { d.Open = &results.Open{GivenUp: 1} },
-		"stages end at 2ms, and the window":   func(d *results.Document) { d.Stages = []results.Stage{{Start: ms, End: 2 * ms}} },
+		"failure.unrecovered has 1, and":    func(d *results.Document) { d.Failure = &results.Failure{Unrecovered: 1} },
+		"failure.unavailable_ns is 1h":      func(d *results.Document) { d.Failure = &results.Failure{Unavailable: time.Hour} },
+		"failure.peak_requests has 15, and": func(d *results.Document) { d.Failure = &results.Failure{PeakRequests: 15} },
+		"open.given_up has 1, and":          func(d *results.Document) { d.Open = &results.Open{GivenUp: 1} },
+		"stages end at 2ms, and the window": func(d *results.Document) { d.Stages = []results.Stage{{Start: ms, End: 2 * ms}} },
+		"stages[].latency has 0, and histograms.release 10": func(d *results.Document) {
+			d.Phases, d.Stages = nil, []results.Stage{{Start: ms, End: 2 * ms}}
+		},
 		"stages[].latency has 10, and":        func(d *results.Document) { d.Stages = []results.Stage{{Latency: d.Herd.Spread}} },
 		"write.due without failed has 1, and": func(d *results.Document) { d.Background = unanswered() },
 		"oracle.background_writes only 0":     func(d *results.Document) { d.Background = unanswered() },

@@ -27,9 +27,8 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 )
 
-// Write stores the document in dir. Readers see the whole file or none. A document that contradicts itself shows a mistake in the
-// recorder and is not stored. If dir was removed during the run, Write does not create it again: earlier results are lost, so the run
-// must end.
+// Write stores the document in dir. Readers see the whole file or none. A document that contradicts itself shows a mistake in the recorder
+// and is not stored. If dir was removed during the run, Write does not create it again: earlier results are lost, so the run must end.
 func Write(d *results.Document, dir string) error {
 	path := filepath.Join(dir, d.Filename())
 	if err := CheckInvariants(d); err != nil {
@@ -135,9 +134,8 @@ func Read(path string) (*results.Document, error) {
 	return d, nil
 }
 
-// Decode returns the document in a text; see [DecodeSealed]. It computes the metrics again, adds missing ones, and returns an
-// error if one differs, because the zkbench that wrote the document computed it in another way. A document that contradicts itself is
-// invalid.
+// Decode returns the document in a text; see [DecodeSealed]. It computes the metrics again, adds missing ones, and returns an error if one
+// differs, because the zkbench that wrote the document computed it in another way. A document that contradicts itself is invalid.
 func Decode(text []byte) (*results.Document, error) {
 	if IsCapacity(text) {
 		return nil, errors.New("is a report of `zkbench capacity` and not the result of a measurement: " +

@@ -77,7 +77,7 @@ func dropResponse(metrics map[string]metric.Aggregated) {
 // Any reports whether is returns true for at least one of the repeats.
 func (r Row) Any(is func(*results.Document) bool) bool { return slices.ContainsFunc(r.Repeats, is) }
 
-// Void reports whether the row's numbers must not be used as they are. Counts that deviate from a formula are true.
+// Void reports whether the row's numbers must not be used as they are. Counts that deviate from a formula may be used.
 func (r Row) Void() bool { return r.Mark != "" && r.Mark != doubts.DeviatesMark }
 
 // Unfinished reports whether a repeat was ended before its load was done.
@@ -90,8 +90,7 @@ func (r Row) AtLeast(name string) bool {
 	return r.Any(func(d *results.Document) bool { return metric.AtLeast(d, name) })
 }
 
-// MostClients returns the largest number of clients of any row; 0 without rows. Claims are about this number unless they
-// name another.
+// MostClients returns the largest number of clients of any row; 0 without rows. Claims are about this number unless they name another.
 func MostClients(rows []Row) int {
 	return list.Largest(list.Map(rows, func(r Row) int { return r.Clients }))
 }

@@ -111,9 +111,7 @@ func (m Measurement) fail(r *recorder.Recorder, add func(at time.Duration, rank 
 // without Traffic is spread evenly. The oracle gets what the sessions counted while the series lasts.
 func (m Measurement) Complete(d *results.Document) {
 	m.Config.Operation, m.Config.Waiting, m.Config.Version, m.Config.Clients = d.Operation, d.Waiting, d.Environment.ZooKeeper, d.Clients
-	if len(d.Phases) > 0 {
-		m.Config.Phase = d.Phases[0]
-	}
+	m.Config.Phase = d.FirstPhase()
 	if m.Traffic == nil {
 		total := recorder.Traffic{Requests: d.Counts.TotalRequests(), BytesIn: d.Counts.BytesIn}
 		m.Traffic = map[time.Duration]recorder.Traffic{m.Window.Start: {}, m.Window.End: total}
