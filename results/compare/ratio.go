@@ -32,8 +32,8 @@ func ofValues(base, other metric.Aggregated) Estimate {
 }
 
 func ofPairs(e paired.Estimate, logRatios []float64) Estimate {
-	least, most := slices.Min(logRatios), slices.Max(logRatios)
-	return Estimate{e.Median, e.Low, e.High, table.Number(math.Exp(least)), table.Number(math.Exp(most)), e.Pairs}
+	exp := func(logRatio float64) table.Number { return table.Number(math.Exp(logRatio)) }
+	return Estimate{e.Median, e.Low, e.High, exp(slices.Min(logRatios)), exp(slices.Max(logRatios)), e.Pairs}
 }
 
 func (e Estimate) inverse() Estimate {

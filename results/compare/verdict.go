@@ -161,14 +161,15 @@ func (r *Row) comparePairs(pairs turns.Pairs) {
 	if metric.Named(r.Metric).MoreIsBetter() { // the estimate says how much worse the other side is
 		r.Estimate = r.inverse()
 	}
-	r.Verdict, r.Reason = decide(e, r.Metric)
-	if e.Pairs < pairsNeeded() {
-		remedy := "run with --repeats %d"
-		if r.Base.Side != r.Other.Side {
-			remedy = "alternate %d runs of each side"
-		}
-		r.Reason = fmt.Sprintf("%d %s, too few: "+remedy, e.Pairs, table.Plural(e.Pairs, "pair"), pairsNeeded())
+	if e.Pairs >= pairsNeeded() {
+		r.Verdict, r.Reason = decide(e, r.Metric)
+		return
 	}
+	remedy := "run with --repeats %d"
+	if r.Base.Side != r.Other.Side {
+		remedy = "alternate %d runs of each side"
+	}
+	r.Reason = fmt.Sprintf("%d %s, too few: "+remedy, e.Pairs, table.Plural(e.Pairs, "pair"), pairsNeeded())
 }
 
 func pairsNeeded() int { return paired.PairsNeeded(0.025) } // for each end of the interval
@@ -179,8 +180,6 @@ func decide(e paired.Estimate, name string) (Verdict, string) {
 	const outside = "1 is outside of the 95 % interval"
 	worse, better := e.Low > 1, e.High < 1
 	switch {
-	case e.Pairs < pairsNeeded():
-		return Undecided, ""
 	case !worse && !better:
 		return NotShown, "1 is within the 95 % interval"
 	case worse != (e.Median > 1) || better != (e.Median < 1):

@@ -99,12 +99,11 @@ func (c Comparison) heading(r Row) string {
 func (c Comparison) reasons() []string {
 	var out []string
 	if slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Pairs > 0 }) {
-		out = append(out, fmt.Sprintf("ratios are medians of pairs, not ratios of the medians beside them, with a 95 %% interval; below %d pairs, their range", pairsNeeded()))
+		out = append(out, fmt.Sprintf("ratios are medians of pairs, not ratios of the medians beside them, with a 95 %% interval; "+
+			"below %d pairs, their range", pairsNeeded()))
 	}
-	var rows []Row
-	for _, v := range Verdicts() {
-		rows = append(rows, list.Where(c.Rows, func(r Row) bool { return r.Verdict == v })...)
-	}
+	rank := func(r Row) int { return slices.Index(Verdicts(), r.Verdict) }
+	rows := slices.SortedStableFunc(slices.Values(c.Rows), func(a, b Row) int { return rank(a) - rank(b) })
 	text := func(r Row) string { return fmt.Sprintf("%s: %s", r.Verdict, r.Reason) }
 	for _, same := range list.GroupBy(rows, text) {
 		metrics := list.AppendNew(nil, list.Map(same, func(r Row) string { return r.Metric })...)
