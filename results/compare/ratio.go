@@ -77,6 +77,8 @@ func (r Row) RatioText() string {
 func (r Row) times(ratio table.Number) string {
 	v := float64(ratio)
 	switch short := table.Count(v); {
+	case math.IsInf(v, 1): // a repeat of the base is 0
+		return "∞"
 	case short == "0.00":
 		return fmt.Sprintf("%.2g", v)
 	case short == "1.00" && v != 1 && r.Verdict.Claimed():
