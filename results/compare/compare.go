@@ -88,7 +88,7 @@ const (
 	Worse     Verdict = "worse"
 	Different Verdict = "different"           // neither more nor less is better
 	Same      Verdict = "same"                // exact counts, and equal
-	NotShown  Verdict = "no difference shown" // the interval includes 1, and says how large a difference may be
+	NotShown  Verdict = "no difference shown" // the interval includes 1, or all repeats are equal in the digits shown
 	Undecided Verdict = "undecided"
 )
 

@@ -135,7 +135,7 @@ func (r *Row) compareRanges(base, other metric.Aggregated, inTurns bool) {
 		}
 		r.Verdict = verdict
 		r.Reason = fmt.Sprintf("the repeats do not overlap, as those of equal sides do with a probability of %.2g", chance)
-	case !(r.Least < 2 && r.Most > 0.5): // neither is a number if a value is 0
+	case r.Least >= 2 || r.Most <= 0.5:
 		r.Verdict, r.Reason = verdict, "all repeats of one side are at least twice those of the other"
 	}
 }
