@@ -56,15 +56,19 @@ func (m match) row(name, obstacle string) Row {
 func (g group) place(name string) (Place, metric.Aggregated) {
 	engines := list.Distinct(list.Map(g.docs, func(d *results.Document) string { return d.Environment.Engine }))
 	p := Place{Side: g.side, Variant: g.Variant, Engine: strings.Join(engines, or), Repeats: len(g.docs), Mark: doubts.Mark(g.docs)}
-	a, measured := metric.Aggregate(g.docs)[name]
-	if p.Value = table.Number(a.Value); !measured {
+	a := metric.Aggregate(g.docs)[name]
+	if p.Value = table.Number(a.Value); g.has(name) == 0 {
 		p.Value = missing()
 	}
 	return p, a
 }
 
-func (g group) has(metric string) int {
-	return len(list.Where(g.docs, func(d *results.Document) bool { _, ok := d.Metrics[metric]; return ok }))
+// has returns the number of documents with a metric. Each has the counts of all operations, but lists only those that were used.
+func (g group) has(name string) int {
+	if metric.Named(name).Operation != "" {
+		return len(g.docs)
+	}
+	return len(list.Where(g.docs, func(d *results.Document) bool { _, ok := d.Metrics[name]; return ok }))
 }
 
 func (m match) any(is func(*results.Document) bool) bool {
