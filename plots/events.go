@@ -169,12 +169,12 @@ func aroundFault(g group) stretch {
 	}
 	s.faults = slices.Concat(marks, labels)
 	s.title = fmt.Sprintf("%s (%s): %s", d.Variant, d.Kind, recovery)
-	for _, o := range d.Failure.Around.Operations {
-		s.dots = append(s.dots, plotter.XY{X: since(t.Start + o.At), Y: float64(o.Client)})
-	}
-	for _, b := range t.Bystander {
-		s.reads = append(s.reads, plotter.XY{X: since(t.Start + b.At), Y: milliseconds(b.Response)})
-	}
+	s.dots = list.Map(d.Failure.Around.Operations, func(o results.TimelineDot) plotter.XY {
+		return plotter.XY{X: since(t.Start + o.At), Y: float64(o.Client)}
+	})
+	s.reads = list.Map(t.Bystander, func(b results.BystanderRead) plotter.XY {
+		return plotter.XY{X: since(t.Start + b.At), Y: milliseconds(b.Response)}
+	})
 	return s
 }
 
@@ -196,11 +196,10 @@ func (l layout) figure(all []stretch) Figure {
 		}
 	}
 	var panels []*plot.Plot
-	var heights []vg.Length
 	for _, s := range all {
 		panels = append(panels, s.dotsPanel(), s.readsPanel(top))
-		heights = append(heights, l.dots, l.reads)
 	}
+	heights := slices.Repeat([]vg.Length{l.dots, l.reads}, len(all))
 	showTimes(panels[len(panels)-1], l.caption)
 	heights[len(heights)-1] += timesHeight
 	return stackOf(all[0].Variant, panels, heights)
