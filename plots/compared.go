@@ -169,13 +169,15 @@ func rowText(r compare.Row) string {
 	return text + ": " + string(r.Verdict) + ", " + r.Reason
 }
 
-// verdictLook returns the look of a ratio. Verdicts differ in their shapes, too.
+// verdictLook returns the look of a ratio. Verdicts differ in their shapes, too, except for those that show no difference.
 func verdictLook(v compare.Verdict) look {
 	switch v {
 	case compare.Better:
 		return cool().look(0)
 	case compare.Worse:
 		return warm().look(0)
+	case compare.Different:
+		return plain().look(0)
 	case compare.Undecided:
 		return look{plain().colors[1], draw.CrossGlyph{}}
 	default:
