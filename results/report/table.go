@@ -88,11 +88,10 @@ func tableOf(rows []summary.Row) *table.Table {
 	if isOpen {
 		all = openFirst(all)
 	}
-	measured := Metrics(rows)
-	if !slices.ContainsFunc(rows, polls) {
-		measured = slices.DeleteFunc(measured, func(name string) bool { return name == metric.RequestsPerSecond })
-	}
-	present := list.Where(all, func(c column) bool { return slices.Contains(measured, c.metric) })
+	measured, polling := Metrics(rows), slices.ContainsFunc(rows, polls)
+	present := list.Where(all, func(c column) bool {
+		return slices.Contains(measured, c.metric) && (polling || c.metric != metric.RequestsPerSecond)
+	})
 	header := table.Right("clients")
 	if isOpen {
 		header = append(header, table.Right("rate")...)
