@@ -56,12 +56,6 @@ func (c Comparison) Write(w io.Writer, format string, width int) error {
 
 // flat returns one table of all rows, with plain numbers whose unit a column names. A number that is missing or infinite is empty.
 func flat(rows []Row) *table.Table {
-	number := func(n table.Number) string {
-		if !n.Finite() {
-			return ""
-		}
-		return n.String()
-	}
 	t := table.New(table.Left(
 		"scenario", "size", "clients", "rate", "recipe", "base side", "base variant", "other side", "other variant", "metric", "unit",
 		"base engine", "other engine", "base", "other", "base repeats", "other repeats", "base mark", "other mark",
@@ -69,8 +63,8 @@ func flat(rows []Row) *table.Table {
 	for _, r := range rows {
 		t.Row(
 			r.Scenario, r.Size, r.Clients, r.Rate, r.Recipe, r.Base.Side, r.Base.Variant, r.Other.Side, r.Other.Variant, r.Metric, r.Unit,
-			r.Base.Engine, r.Other.Engine, number(r.Base.Value), number(r.Other.Value), r.Base.Repeats, r.Other.Repeats, r.Base.Mark, r.Other.Mark,
-			number(r.Ratio), number(r.Low), number(r.High), number(r.Least), number(r.Most), r.Pairs, r.Verdict, r.Reason)
+			r.Base.Engine, r.Other.Engine, r.Base.Value, r.Other.Value, r.Base.Repeats, r.Other.Repeats, r.Base.Mark, r.Other.Mark,
+			r.Ratio, r.Low, r.High, r.Least, r.Most, r.Pairs, r.Verdict, r.Reason)
 	}
 	return t
 }

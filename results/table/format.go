@@ -81,7 +81,7 @@ func Plural(n int, noun string) string {
 	return noun + "s"
 }
 
-// Number is a value that may be missing (NaN) or infinite. Both are null in JSON.
+// Number is a value that may be missing (NaN) or infinite. Both are null in JSON, and empty as a text.
 type Number float64
 
 // Finite reports whether the number is neither missing nor infinite.
@@ -96,4 +96,9 @@ func (n Number) MarshalJSON() ([]byte, error) {
 }
 
 // String returns at most 12 digits, because computing with logarithms loses the others.
-func (n Number) String() string { return strconv.FormatFloat(float64(n), 'g', 12, 64) }
+func (n Number) String() string {
+	if !n.Finite() {
+		return ""
+	}
+	return strconv.FormatFloat(float64(n), 'g', 12, 64)
+}
