@@ -87,5 +87,5 @@ func openFirst(all []column) []column {
 		{1, metric.BacklogMax},
 	}
 	others := list.Where(all, func(c column) bool { return c.metric != metric.OpsPerSecond })
-	return append(first, list.Map(others, func(c column) column { return column{c.need + 4, c.metric} })...) // dropped before the first
+	return append(first, list.Map(others, func(c column) column { return column{c.need + 4, c.metric} })...) // dropped before these
 }

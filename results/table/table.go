@@ -110,7 +110,7 @@ func (t *Table) Markdown() string { return t.fit(0).RenderMarkdown() }
 // fill each cell of a line.
 func (t *Table) CSV() string { return t.fit(0).RenderCSV() }
 
-// fit sets the columns for a width, of which 0 means no limit.
+// fit returns the writer, set to a width (0 means no limit) and without the hidden columns.
 func (t *Table) fit(width int, hidden ...int) table.Writer {
 	configs := make([]table.ColumnConfig, len(t.columns))
 	for i, c := range t.columns {
