@@ -87,15 +87,14 @@ func (s sides) values() []Figure {
 	}
 	base := []plot.Thumbnailer{&plotter.Scatter{GlyphStyle: baseLook().style(glyphRadius)}}
 	other := []plot.Thumbnailer{&plotter.Scatter{GlyphStyle: look{gray(), draw.CircleGlyph{}}.style(glyphRadius)}}
+	var variants []string
 	if curves {
 		base = append([]plot.Thumbnailer{&plotter.Line{LineStyle: baseStyle(gray())}}, base...)
 		other = []plot.Thumbnailer{&plotter.Line{LineStyle: solid(gray())}}
+		variants = list.AppendNew(nil, list.Map(s.rows, variantOf)...)
 	}
 	legend := []entry{{s.rows[0].Base.Side, base}, {s.rows[0].Other.Side, other}}
-	if curves {
-		variants := list.AppendNew(nil, list.Map(s.rows, variantOf)...)
-		legend = append(legend, list.Map(variants, func(v string) entry { return lineEntry(v, s.looks[v]) })...)
-	}
+	legend = append(legend, list.Map(variants, func(v string) entry { return lineEntry(v, s.looks[v]) })...)
 	f := inColumns(panels, panelHeight, legend)
 	f.Name, f.Shows = "values", "Both sides, medians"
 	return []Figure{f}
@@ -170,13 +169,15 @@ func rowText(r compare.Row) string {
 	return text + ": " + string(r.Verdict) + ", " + r.Reason
 }
 
-// verdictLook returns the look of a ratio. Verdicts differ in their shapes, too.
+// verdictLook returns the look of a ratio. Verdicts differ in their shapes, too, except for those that show no difference.
 func verdictLook(v compare.Verdict) look {
 	switch v {
 	case compare.Better:
 		return cool().look(0)
 	case compare.Worse:
 		return warm().look(0)
+	case compare.Different:
+		return plain().look(0)
 	case compare.Undecided:
 		return look{plain().colors[1], draw.CrossGlyph{}}
 	default:

@@ -169,12 +169,12 @@ func aroundFault(g group) stretch {
 	}
 	s.faults = slices.Concat(marks, labels)
 	s.title = fmt.Sprintf("%s (%s): %s", d.Variant, d.Kind, recovery)
-	for _, o := range d.Failure.Around.Operations {
-		s.dots = append(s.dots, plotter.XY{X: since(t.Start + o.At), Y: float64(o.Client)})
-	}
-	for _, b := range t.Bystander {
-		s.reads = append(s.reads, plotter.XY{X: since(t.Start + b.At), Y: milliseconds(b.Response)})
-	}
+	s.dots = list.Map(d.Failure.Around.Operations, func(o results.TimelineDot) plotter.XY {
+		return plotter.XY{X: since(t.Start + o.At), Y: float64(o.Client)}
+	})
+	s.reads = list.Map(t.Bystander, func(b results.BystanderRead) plotter.XY {
+		return plotter.XY{X: since(t.Start + b.At), Y: milliseconds(b.Response)}
+	})
 	return s
 }
 
@@ -196,11 +196,10 @@ func (l layout) figure(all []stretch) Figure {
 		}
 	}
 	var panels []*plot.Plot
-	var heights []vg.Length
 	for _, s := range all {
 		panels = append(panels, s.dotsPanel(), s.readsPanel(top))
-		heights = append(heights, l.dots, l.reads)
 	}
+	heights := slices.Repeat([]vg.Length{l.dots, l.reads}, len(all))
 	showTimes(panels[len(panels)-1], l.caption)
 	heights[len(heights)-1] += timesHeight
 	return stackOf(all[0].Variant, panels, heights)
@@ -248,52 +247,44 @@ func showTimes(p *plot.Plot, label string) {
 // markRow is the share of a panel's height that the labels of faults take.
 const markRow = 0.1
 
-type label struct {
-	at   float64 // in the unit of the time axis
-	text string
-}
-
 // faultMarks returns shades and lines for the listed faults of a document that are in effect between two moments, and their labels; none
 // without such faults. Their times are counted from the first moment, in a unit of time.
 func faultMarks(d *results.Document, from, to time.Duration, unit func(time.Duration) float64) (marks, labels []plot.Plotter) {
 	if d.Failure == nil {
 		return nil, nil
 	}
-	var bands, lines []plot.Plotter
-	var labelled []label
-	for _, f := range d.Failure.Faults {
-		if f.At > to || f.At+f.Length < from {
-			continue
-		}
-		at := unit(f.At - from)
-		if f.Length > 0 {
-			bands = append(bands, band(at, at+unit(f.Length), outageColor()))
-		}
-		lines = append(lines, upright(at, thin(ink())))
-		labelled = append(labelled, label{at, f.Label()})
-	}
-	if labelled == nil {
+	shown := list.Where(d.Failure.Faults, func(f results.Fault) bool { return f.At <= to && f.At+f.Length >= from })
+	if len(shown) == 0 {
 		return nil, nil
 	}
-	return append(bands, lines...), []plot.Plotter{faultLabels(labelled)}
+	at := func(f results.Fault) float64 { return unit(f.At - from) }
+	var bands, lines []plot.Plotter
+	for _, f := range shown {
+		if f.Length > 0 {
+			bands = append(bands, band(at(f), at(f)+unit(f.Length), outageColor()))
+		}
+		lines = append(lines, upright(at(f), thin(ink())))
+	}
+	return append(bands, lines...), []plot.Plotter{faultLabels(shown, at)}
 }
 
 // faultLabels names faults, which are in order of time, to the right of their lines, or to the left at the end of the axis. A label that
 // would overlap the one before it is left out.
-func faultLabels(labels []label) plotFunc {
+func faultLabels(faults []results.Fault, place func(results.Fault) float64) plotFunc {
 	const gap = vg.Length(3)
 	return func(c draw.Canvas, p *plot.Plot) {
 		x, _ := p.Transforms(&c)
 		style := textStyle(noteSize)
 		style.YAlign = draw.YBottom
 		free := c.Min.X
-		for _, one := range labels {
-			at, width := x(one.at)+gap, style.Width(one.text)
+		for _, f := range faults {
+			text, line := f.Label(), x(place(f))
+			at, width := line+gap, style.Width(text)
 			if at+width > c.Max.X {
-				at = x(one.at) - gap - width
+				at = line - gap - width
 			}
 			if at >= free && at+width <= c.Max.X {
-				c.FillText(style, vg.Point{X: at, Y: c.Max.Y - gap - style.Height(one.text)}, one.text)
+				c.FillText(style, vg.Point{X: at, Y: c.Max.Y - gap - style.Height(text)}, text)
 				free = at + width + gap
 			}
 		}

@@ -105,17 +105,13 @@ func inlineColors() []color.RGBA {
 		out = append(out, dashed(c).Color.(color.RGBA))
 	}
 	slices.SortFunc(out, func(a, b color.RGBA) int { return strings.Compare(hex(a), hex(b)) })
-	return slices.CompactFunc(out, func(a, b color.RGBA) bool { return hex(a) == hex(b) })
+	return slices.Compact(out)
 }
-
-func darkPaper() color.RGBA { return rgb(0x161a20) }
 
 // onDark returns the counterpart of a color on a dark page: grays are inverted between the two papers, and other colors become lighter.
 func onDark(c color.RGBA) color.RGBA {
-	dark := darkPaper()
-	spread := max(c.R, c.G, c.B) - min(c.R, c.G, c.B)
-	if spread <= 8 {
-		share := float64(c.R) / 0xff
+	if spread := max(c.R, c.G, c.B) - min(c.R, c.G, c.B); spread <= 8 {
+		dark, share := rgb(0x161a20), float64(c.R)/0xff
 		mix := func(paper uint8) uint8 { return uint8(share*float64(paper) + (1-share)*0xf4) }
 		return color.RGBA{mix(dark.R), mix(dark.G), mix(dark.B), 0xff}
 	}

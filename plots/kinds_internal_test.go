@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zkbench/zkbench/results/compare"
 	"github.com/zkbench/zkbench/results/metric"
 )
 
@@ -24,6 +25,15 @@ func TestKindsAreDocumented(t *testing.T) {
 	}
 	if want = append(want, "overview", "compared-I-values"); !slices.Equal(got, want) {
 		t.Errorf("docs/plots.md has %v, want %v", got, want)
+	}
+}
+
+// A difference, and a lack of evidence, look unlike no difference.
+func TestLooksOfVerdicts(t *testing.T) {
+	for _, v := range []compare.Verdict{compare.Better, compare.Worse, compare.Different, compare.Undecided} {
+		if verdictLook(v).glyph == verdictLook(compare.NotShown).glyph {
+			t.Errorf("%q has the shape of %q", v, compare.NotShown)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package plots
 import (
 	"fmt"
 	"image/color"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,12 +56,14 @@ func (s series) xys() plotter.XYs {
 	return list.Map(s.points, func(pt point) plotter.XY { return plotter.XY{X: pt.x, Y: pt.value} })
 }
 
+func pointsOf(all []series) []point {
+	return slices.Concat(list.Map(all, func(s series) []point { return s.points })...)
+}
+
 func values(all []series) []float64 {
 	var out []float64
-	for _, s := range all {
-		for _, pt := range s.points {
-			out = append(out, pt.low, pt.value, pt.high)
-		}
+	for _, pt := range pointsOf(all) {
+		out = append(out, pt.low, pt.value, pt.high)
 	}
 	return out
 }

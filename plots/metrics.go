@@ -144,12 +144,7 @@ func curvesOf(panels []*plot.Plot, drawn []series, formulas []entry) Figure {
 const leastDifference = 1.05
 
 func differ(all []series) bool {
-	var medians []float64
-	for _, s := range all {
-		for _, pt := range s.points {
-			medians = append(medians, pt.value)
-		}
-	}
+	medians := list.Map(pointsOf(all), func(pt point) float64 { return pt.value })
 	most := list.Largest(medians)
 	return most > 0 && most >= leastDifference*slices.Min(medians)
 }

@@ -65,7 +65,7 @@ ensemble/conformance:
 
 results/list:
 results/outcome:
-results/table:
+results/table:            list
 results/screen:
 results/strict:
 results/golden:

@@ -77,7 +77,7 @@ func (s *Search) Next() (t Trial, ok bool) {
 		return Trial{Load: s.high / 2, Purpose: Bracket}, true
 	case s.high == 0:
 		return Trial{Load: min(2*s.low, s.most), Purpose: Bracket}, true
-	case !s.narrow():
+	case s.high-s.low > 1 && float64(s.high) > Precision*float64(s.low):
 		middle := int(math.Round(math.Sqrt(float64(s.low) * float64(s.high))))
 		return Trial{Load: min(max(middle, s.low+1), s.high-1), Purpose: Bisect}, true
 	case !s.confirmed:
@@ -90,10 +90,6 @@ func (s *Search) Next() (t Trial, ok bool) {
 // beyond returns the load that must fail if a load is the capacity: a tenth more, rounded up. Floating point would give 111
 // for 100.
 func beyond(load int) int { return max((11*load+9)/10, load+1) }
-
-func (s *Search) narrow() bool {
-	return s.high-s.low <= 1 || float64(s.high) <= Precision*float64(s.low)
-}
 
 // Report records the outcome of a trial that Next has returned.
 func (s *Search) Report(t Trial) {

@@ -72,8 +72,7 @@ func (c *Claim) readValue(text string, withUnit bool) error {
 		return fmt.Errorf("wants a number or a duration such as 250ms, not %q", text)
 	case c.Of != "":
 		return fmt.Errorf("wants a number before the x, not the duration %s", text)
-	}
-	if metric.Named(c.Metric).Kind != metric.KindTime {
+	case metric.Named(c.Metric).Kind != metric.KindTime:
 		return fmt.Errorf("%s is not a time and cannot be compared with %s", c.Metric, text)
 	}
 	c.Value = float64(d)
@@ -190,11 +189,10 @@ func ParsePair(text string) (Pair, error) {
 		if i > 4 && f[i-1] != "and" {
 			return Pair{}, fmt.Errorf("wants \"and\" between two metrics, not %q", f[i-1])
 		}
-		metric := f[i]
-		if slices.Contains(pair.Metrics, metric) {
-			return Pair{}, fmt.Errorf("names %s twice", metric)
+		if slices.Contains(pair.Metrics, f[i]) {
+			return Pair{}, fmt.Errorf("names %s twice", f[i])
 		}
-		pair.Metrics = append(pair.Metrics, metric)
+		pair.Metrics = append(pair.Metrics, f[i])
 	}
 	return pair, nil
 }

@@ -2,8 +2,8 @@
 //
 // It takes one position: a difference is claimed only where the measurements allow it. Counts that formulas make exact are
 // compared exactly, on any machine. Every other metric depends on the moment, so that it needs enough pairs of measurements
-// that were taken in turns under the same conditions; counts that no two repeats of the sides share need none. Without these, the table
-// shows both numbers and what would decide. The ratio of two variants or builds is computed here and nowhere else.
+// that were taken in turns under the same conditions. Counts need no pairs if the repeats of the two sides do not overlap. Where nothing
+// is decided, the table shows both numbers and what would decide. The ratio of two variants or builds is computed here and nowhere else.
 package compare
 
 import (
@@ -88,7 +88,7 @@ const (
 	Worse     Verdict = "worse"
 	Different Verdict = "different"           // neither more nor less is better
 	Same      Verdict = "same"                // exact counts, and equal
-	NotShown  Verdict = "no difference shown" // the interval includes 1, and says how large a difference may be
+	NotShown  Verdict = "no difference shown" // the interval includes 1, or all repeats are equal in the digits shown
 	Undecided Verdict = "undecided"
 )
 

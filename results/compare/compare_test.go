@@ -330,6 +330,18 @@ func TestMissingMetrics(t *testing.T) {
 	}
 }
 
+// A document lists only the operations that were used.
+func TestAnOperationThatOneSideDoesNotUse(t *testing.T) {
+	name := metric.RequestsOf("exists")
+	a, b := turns(name, []float64{0}, []float64{2})
+	strip(a.Docs, name)
+	exact(a.Docs[0], b.Docs[0])
+	r := only(t, a, b, compare.Options{Metrics: []string{name}})
+	if r.Verdict != compare.Worse || r.Base.Value != 0 {
+		t.Errorf("%s (%s), base %s", r.Verdict, r.Reason, r.Base.Value)
+	}
+}
+
 func strip(docs []*results.Document, metric string) {
 	for _, d := range docs {
 		delete(d.Metrics, metric)

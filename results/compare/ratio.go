@@ -32,8 +32,8 @@ func ofValues(base, other metric.Aggregated) Estimate {
 }
 
 func ofPairs(e paired.Estimate, logRatios []float64) Estimate {
-	least, most := slices.Min(logRatios), slices.Max(logRatios)
-	return Estimate{e.Median, e.Low, e.High, table.Number(math.Exp(least)), table.Number(math.Exp(most)), e.Pairs}
+	exp := func(logRatio float64) table.Number { return table.Number(math.Exp(logRatio)) }
+	return Estimate{e.Median, e.Low, e.High, exp(slices.Min(logRatios)), exp(slices.Max(logRatios)), e.Pairs}
 }
 
 func (e Estimate) inverse() Estimate {
@@ -77,6 +77,8 @@ func (r Row) RatioText() string {
 func (r Row) times(ratio table.Number) string {
 	v := float64(ratio)
 	switch short := table.Count(v); {
+	case math.IsInf(v, 1): // a repeat of the base is 0
+		return "∞"
 	case short == "0.00":
 		return fmt.Sprintf("%.2g", v)
 	case short == "1.00" && v != 1 && r.Verdict.Claimed():

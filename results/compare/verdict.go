@@ -56,15 +56,19 @@ func (m match) row(name, obstacle string) Row {
 func (g group) place(name string) (Place, metric.Aggregated) {
 	engines := list.Distinct(list.Map(g.docs, func(d *results.Document) string { return d.Environment.Engine }))
 	p := Place{Side: g.side, Variant: g.Variant, Engine: strings.Join(engines, or), Repeats: len(g.docs), Mark: doubts.Mark(g.docs)}
-	a, measured := metric.Aggregate(g.docs)[name]
-	if p.Value = table.Number(a.Value); !measured {
+	a := metric.Aggregate(g.docs)[name]
+	if p.Value = table.Number(a.Value); g.has(name) == 0 {
 		p.Value = missing()
 	}
 	return p, a
 }
 
-func (g group) has(metric string) int {
-	return len(list.Where(g.docs, func(d *results.Document) bool { _, ok := d.Metrics[metric]; return ok }))
+// has returns the number of documents with a metric. Each has the counts of all operations, but lists only those that were used.
+func (g group) has(name string) int {
+	if metric.Named(name).Operation != "" {
+		return len(g.docs)
+	}
+	return len(list.Where(g.docs, func(d *results.Document) bool { _, ok := d.Metrics[name]; return ok }))
 }
 
 func (m match) any(is func(*results.Document) bool) bool {
@@ -135,7 +139,7 @@ func (r *Row) compareRanges(base, other metric.Aggregated, inTurns bool) {
 		}
 		r.Verdict = verdict
 		r.Reason = fmt.Sprintf("the repeats do not overlap, as those of equal sides do with a probability of %.2g", chance)
-	case !(r.Least < 2 && r.Most > 0.5): // neither is a number if a value is 0
+	case r.Least >= 2 || r.Most <= 0.5:
 		r.Verdict, r.Reason = verdict, "all repeats of one side are at least twice those of the other"
 	}
 }
@@ -161,14 +165,15 @@ func (r *Row) comparePairs(pairs turns.Pairs) {
 	if metric.Named(r.Metric).MoreIsBetter() { // the estimate says how much worse the other side is
 		r.Estimate = r.inverse()
 	}
-	r.Verdict, r.Reason = decide(e, r.Metric)
-	if e.Pairs < pairsNeeded() {
-		remedy := "run with --repeats %d"
-		if r.Base.Side != r.Other.Side {
-			remedy = "alternate %d runs of each side"
-		}
-		r.Reason = fmt.Sprintf("%d %s, too few: "+remedy, e.Pairs, table.Plural(e.Pairs, "pair"), pairsNeeded())
+	if e.Pairs >= pairsNeeded() {
+		r.Verdict, r.Reason = decide(e, r.Metric)
+		return
 	}
+	remedy := "run with --repeats %d"
+	if r.Base.Side != r.Other.Side {
+		remedy = "alternate %d runs of each side"
+	}
+	r.Reason = fmt.Sprintf("%d %s, too few: "+remedy, e.Pairs, table.Plural(e.Pairs, "pair"), pairsNeeded())
 }
 
 func pairsNeeded() int { return paired.PairsNeeded(0.025) } // for each end of the interval
@@ -179,8 +184,6 @@ func decide(e paired.Estimate, name string) (Verdict, string) {
 	const outside = "1 is outside of the 95 % interval"
 	worse, better := e.Low > 1, e.High < 1
 	switch {
-	case e.Pairs < pairsNeeded():
-		return Undecided, ""
 	case !worse && !better:
 		return NotShown, "1 is within the 95 % interval"
 	case worse != (e.Median > 1) || better != (e.Median < 1):

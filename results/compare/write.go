@@ -56,12 +56,6 @@ func (c Comparison) Write(w io.Writer, format string, width int) error {
 
 // flat returns one table of all rows, with plain numbers whose unit a column names. A number that is missing or infinite is empty.
 func flat(rows []Row) *table.Table {
-	number := func(n table.Number) string {
-		if !n.Finite() {
-			return ""
-		}
-		return n.String()
-	}
 	t := table.New(table.Left(
 		"scenario", "size", "clients", "rate", "recipe", "base side", "base variant", "other side", "other variant", "metric", "unit",
 		"base engine", "other engine", "base", "other", "base repeats", "other repeats", "base mark", "other mark",
@@ -69,8 +63,8 @@ func flat(rows []Row) *table.Table {
 	for _, r := range rows {
 		t.Row(
 			r.Scenario, r.Size, r.Clients, r.Rate, r.Recipe, r.Base.Side, r.Base.Variant, r.Other.Side, r.Other.Variant, r.Metric, r.Unit,
-			r.Base.Engine, r.Other.Engine, number(r.Base.Value), number(r.Other.Value), r.Base.Repeats, r.Other.Repeats, r.Base.Mark, r.Other.Mark,
-			number(r.Ratio), number(r.Low), number(r.High), number(r.Least), number(r.Most), r.Pairs, r.Verdict, r.Reason)
+			r.Base.Engine, r.Other.Engine, r.Base.Value, r.Other.Value, r.Base.Repeats, r.Other.Repeats, r.Base.Mark, r.Other.Mark,
+			r.Ratio, r.Low, r.High, r.Least, r.Most, r.Pairs, r.Verdict, r.Reason)
 	}
 	return t
 }
@@ -99,12 +93,11 @@ func (c Comparison) heading(r Row) string {
 func (c Comparison) reasons() []string {
 	var out []string
 	if slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Pairs > 0 }) {
-		out = append(out, fmt.Sprintf("ratios are medians of pairs, not ratios of the medians beside them, with a 95 %% interval; below %d pairs, their range", pairsNeeded()))
+		out = append(out, fmt.Sprintf("ratios are medians of pairs, not ratios of the medians beside them, with a 95 %% interval; "+
+			"below %d pairs, their range", pairsNeeded()))
 	}
-	var rows []Row
-	for _, v := range Verdicts() {
-		rows = append(rows, list.Where(c.Rows, func(r Row) bool { return r.Verdict == v })...)
-	}
+	rank := func(r Row) int { return slices.Index(Verdicts(), r.Verdict) }
+	rows := slices.SortedStableFunc(slices.Values(c.Rows), func(a, b Row) int { return rank(a) - rank(b) })
 	text := func(r Row) string { return fmt.Sprintf("%s: %s", r.Verdict, r.Reason) }
 	for _, same := range list.GroupBy(rows, text) {
 		metrics := list.AppendNew(nil, list.Map(same, func(r Row) string { return r.Metric })...)

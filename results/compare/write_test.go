@@ -18,6 +18,14 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
+func TestARatioToZeroHasNoUpperEnd(t *testing.T) {
+	nan := table.Number(math.NaN())
+	r := compare.Row{Estimate: compare.Estimate{Ratio: 2, Low: nan, High: nan, Least: 0.5, Most: table.Number(math.Inf(1))}}
+	if got, want := r.RatioText(), "0.50–∞×"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // twoRuns has every kind of output: verdicts of each kind, unsound numbers, a difference, measurements of one side only.
 func twoRuns(t *testing.T) compare.Comparison {
 	t.Helper()

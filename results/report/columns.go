@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
@@ -60,22 +62,11 @@ func columns(phases []string) []column {
 // which are dropped earlier. Violations are dropped early, because the mark of a broken variant and the verdict below the
 // table report them, too.
 func failureFirst(others []column) []column {
-	out := []column{
-		{0, metric.RecoveryMax},
-		{5, metric.RecoveryP50},
-		{0, metric.Unavailable},
-		{3, metric.FailedOperationsPerOp},
-	}
-	out = append(out, lossColumns()...)
-	out = append(out,
-		column{2, metric.Violations},
-		column{12, metric.RequestsPeak},
-		column{12, metric.BytesPeak})
-	for _, c := range others {
-		c.need += 5
-		out = append(out, c)
-	}
-	return out
+	return slices.Concat(
+		[]column{{0, metric.RecoveryMax}, {5, metric.RecoveryP50}, {0, metric.Unavailable}, {3, metric.FailedOperationsPerOp}},
+		lossColumns(),
+		[]column{{2, metric.Violations}, {12, metric.RequestsPeak}, {12, metric.BytesPeak}},
+		list.Map(others, func(c column) column { return column{c.need + 5, c.metric} }))
 }
 
 func lossColumns() []column {
@@ -95,11 +86,6 @@ func openFirst(all []column) []column {
 		{3, metric.Quantile(results.ServicePhase, 99)},
 		{1, metric.BacklogMax},
 	}
-	for _, c := range all {
-		if c.metric != metric.OpsPerSecond {
-			c.need += 4 // dropped before those above
-			first = append(first, c)
-		}
-	}
-	return first
+	others := list.Where(all, func(c column) bool { return c.metric != metric.OpsPerSecond })
+	return append(first, list.Map(others, func(c column) column { return column{c.need + 4, c.metric} })...) // dropped before these
 }

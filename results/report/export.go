@@ -68,10 +68,9 @@ func recordOf(r summary.Row, metrics []string) map[string]any {
 		"doubts": append([]string{}, r.Warnings...),
 	}
 	for _, name := range metrics {
+		record[name] = nil
 		if m, ok := r.Metrics[name]; ok {
 			record[name] = table.Number(m.Value)
-		} else {
-			record[name] = nil
 		}
 	}
 	return record

@@ -42,12 +42,10 @@ func WriteOverview(w io.Writer, rows []summary.Row, width int) error {
 		if i > 0 {
 			t.Rule()
 		}
-		for line, r := range []summary.Row{p.Naive, p.Optimized} {
-			t.Row(label(r), r.Clients, Show(r, metric.RequestsPerOp), Show(r, metric.NotificationsPerOp), Show(r, metric.HerdMax), p.gain(line))
-		}
-		for line := 2; p.gain(line) != ""; line++ {
-			t.Row("", "", "", "", "", p.gain(line))
-		}
+		both := func(metric string) string { return Show(p.Naive, metric) + "\n" + Show(p.Optimized, metric) }
+		gains := strings.Repeat("\n", max(0, 2-len(p.Gains))) + p.GainsText("\n") // a single one in the second line
+		t.Row(label(p.Naive)+"\n"+label(p.Optimized), fmt.Sprintf("%[1]d\n%[1]d", p.Naive.Clients),
+			both(metric.RequestsPerOp), both(metric.NotificationsPerOp), both(metric.HerdMax), gains)
 		if p.Change != "" {
 			changes = append(changes, fmt.Sprintf("%s, %s against %s: %s", p.Naive.Scenario, label(p.Optimized), p.Naive.Variant, p.Change))
 		}
@@ -60,22 +58,14 @@ func WriteOverview(w io.Writer, rows []summary.Row, width int) error {
 	return err
 }
 
-// gain returns the gain to print in a line of the pairing: a single gain in the second line, several from the first line on.
-func (p Pairing) gain(line int) string {
-	if first := max(0, 2-len(p.Gains)); line >= first && line-first < len(p.Gains) {
-		return p.Gains[line-first].Text
-	}
-	return ""
-}
-
 // WriteOverviewMarkdown prints the overview as a Markdown table with one line for each scenario that names a pair.
 func WriteOverviewMarkdown(w io.Writer, rows []summary.Row) error {
 	t := table.New(append(table.Left("scenario", "from", "to", "what changes"),
 		table.Right("clients", "req/op", "notif/op", "herd max", "gain")...)...)
 	for _, p := range Pairings(rows) {
 		both := func(metric string) string { return Show(p.Naive, metric) + " → " + Show(p.Optimized, metric) }
-		from, to := "`"+p.Naive.Variant+"`"+mark(p.Naive), "`"+p.Optimized.Variant+"`"+mark(p.Optimized)
-		t.Row("`"+p.Naive.Scenario+"`", from, to, p.Change, p.Naive.Clients,
+		variant := func(r summary.Row) string { return strings.TrimSpace("`" + r.Variant + "` " + r.Mark) }
+		t.Row("`"+p.Naive.Scenario+"`", variant(p.Naive), variant(p.Optimized), p.Change, p.Naive.Clients,
 			both(metric.RequestsPerOp), both(metric.NotificationsPerOp), both(metric.HerdMax), p.GainsText("; "))
 	}
 	_, err := fmt.Fprintln(w, t.Markdown())
@@ -91,11 +81,8 @@ func Pairings(rows []summary.Row) []Pairing {
 			continue
 		}
 		if naive, optimized, found := largest(pair, rows); found {
-			p := Pairing{Naive: naive, Optimized: optimized, Change: pair.Change}
-			for _, metric := range pair.Metrics {
-				p.Gains = append(p.Gains, gain(metric, naive, optimized))
-			}
-			out = append(out, p)
+			gains := list.Map(pair.Metrics, func(name string) Gain { return gain(name, naive, optimized) })
+			out = append(out, Pairing{naive, optimized, pair.Change, gains})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Pairing) int { return cmp.Compare(a.place(), b.place()) })
@@ -106,10 +93,8 @@ func Pairings(rows []summary.Row) []Pairing {
 // recipes, then the rest.
 func (p Pairing) place() int {
 	first := []string{"lock/children-watch/predecessor-watch", "queue/list-and-delete/lock-and-claim", "lock", "queue"}
-	i := slices.Index(first, strings.Join([]string{p.Naive.Recipe, p.Naive.Variant, p.Optimized.Variant}, "/"))
-	if i < 0 {
-		i = slices.Index(first, p.Naive.Recipe)
-	}
+	pair := strings.Join([]string{p.Naive.Recipe, p.Naive.Variant, p.Optimized.Variant}, "/")
+	i := slices.IndexFunc(first, func(name string) bool { return name == pair || name == p.Naive.Recipe })
 	if i < 0 {
 		return len(first)
 	}

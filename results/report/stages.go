@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
@@ -27,7 +28,7 @@ func stageTable(rows []summary.Row) *table.Table {
 		if i > 0 {
 			t.Rule()
 		}
-		label := r.Variant + mark(r)
+		label := strings.TrimSpace(r.Variant + " " + r.Mark)
 		var from time.Duration
 		var before results.StageLoad
 		for stage, load := range r.Repeats[0].Scenario.Stages {
@@ -56,18 +57,11 @@ func loadText(l, before results.StageLoad) string {
 }
 
 func stageColumns(r summary.Row) []column {
-	phase := r.Repeats[0].Phases[0]
-	columns := []column{{0, metric.OpsPerSecond}}
+	phase, backlog := r.Repeats[0].Phases[0], []column(nil)
 	if r.Rate > 0 {
-		phase = results.ResponsePhase
+		phase, backlog = results.ResponsePhase, []column{{1, metric.BacklogMax}}
 	}
-	columns = append(columns,
-		column{2, metric.Quantile(phase, 50)},
-		column{0, metric.Quantile(phase, 99)})
-	if r.Rate > 0 {
-		columns = append(columns, column{1, metric.BacklogMax})
-	}
-	return append(columns,
-		column{3, metric.NotificationsPerOp},
-		column{4, metric.HerdMax})
+	return slices.Concat(
+		[]column{{0, metric.OpsPerSecond}, {2, metric.Quantile(phase, 50)}, {0, metric.Quantile(phase, 99)}}, backlog,
+		[]column{{3, metric.NotificationsPerOp}, {4, metric.HerdMax}})
 }

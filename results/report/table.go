@@ -88,11 +88,10 @@ func tableOf(rows []summary.Row) *table.Table {
 	if isOpen {
 		all = openFirst(all)
 	}
-	measured := Metrics(rows)
-	if !slices.ContainsFunc(rows, polls) {
-		measured = slices.DeleteFunc(measured, func(name string) bool { return name == metric.RequestsPerSecond })
-	}
-	present := list.Where(all, func(c column) bool { return slices.Contains(measured, c.metric) })
+	measured, polling := Metrics(rows), slices.ContainsFunc(rows, polls)
+	present := list.Where(all, func(c column) bool {
+		return slices.Contains(measured, c.metric) && (polling || c.metric != metric.RequestsPerSecond)
+	})
 	header := table.Right("clients")
 	if isOpen {
 		header = append(header, table.Right("rate")...)
@@ -122,7 +121,7 @@ func polls(r summary.Row) bool {
 	return len(costs) > 0 && !bounded
 }
 
-func label(r summary.Row) string { return r.Name() + mark(r) }
+func label(r summary.Row) string { return strings.TrimSpace(r.Name() + " " + r.Mark) }
 
 // Show formats a metric as tables do; a missing one is a dash. Sizes of guessed herds are preceded by ~, and times that may be
 // longer by ≥.
@@ -142,13 +141,6 @@ func Show(r summary.Row, name string) string {
 	default:
 		return text
 	}
-}
-
-func mark(r summary.Row) string {
-	if r.Mark == "" {
-		return ""
-	}
-	return " " + r.Mark
 }
 
 func notes(rows []summary.Row) []string {
@@ -201,9 +193,9 @@ func floorOf(rows []summary.Row, metric string) string {
 		return ""
 	}
 	slices.Sort(medians)
-	least, most := slices.Min(all), slices.Max(all)
-	if most <= spreadMark*least {
-		return table.Latency(paired.Median(medians))
+	text, least, most := table.Latency(paired.Median(medians)), slices.Min(all), slices.Max(all)
+	if most > spreadMark*least {
+		text += fmt.Sprintf(" (%s to %s)", table.Latency(least), table.Latency(most))
 	}
-	return fmt.Sprintf("%s (%s to %s)", table.Latency(paired.Median(medians)), table.Latency(least), table.Latency(most))
+	return text
 }

@@ -62,16 +62,12 @@ func Bytes(n float64) string {
 // Latency formats nanoseconds with about three digits, in s, ms or µs.
 func Latency(ns float64) string {
 	switch d := time.Duration(ns); {
-	case d >= 10*time.Second:
+	case d >= 100*time.Second:
 		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d >= time.Second:
-		return fmt.Sprintf("%.2f s", d.Seconds())
-	case d >= 100*time.Millisecond:
-		return fmt.Sprintf("%.0f ms", d.Seconds()*1e3)
-	case d >= 10*time.Millisecond:
-		return fmt.Sprintf("%.1f ms", d.Seconds()*1e3)
+		return Count(d.Seconds()) + " s"
 	case d >= time.Millisecond:
-		return fmt.Sprintf("%.2f ms", d.Seconds()*1e3)
+		return Count(d.Seconds()*1e3) + " ms"
 	default:
 		return fmt.Sprintf("%d µs", d.Microseconds())
 	}
@@ -85,7 +81,7 @@ func Plural(n int, noun string) string {
 	return noun + "s"
 }
 
-// Number is a value that may be missing (NaN) or infinite. Both are null in JSON.
+// Number is a value that may be missing (NaN) or infinite. Both are null in JSON, and empty as a text.
 type Number float64
 
 // Finite reports whether the number is neither missing nor infinite.
@@ -100,4 +96,9 @@ func (n Number) MarshalJSON() ([]byte, error) {
 }
 
 // String returns at most 12 digits, because computing with logarithms loses the others.
-func (n Number) String() string { return strconv.FormatFloat(float64(n), 'g', 12, 64) }
+func (n Number) String() string {
+	if !n.Finite() {
+		return ""
+	}
+	return strconv.FormatFloat(float64(n), 'g', 12, 64)
+}

@@ -11,6 +11,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // Missing is the cell of a value that was not measured or does not exist.
@@ -34,153 +36,98 @@ type Column struct {
 
 // Left returns columns with these titles, without further settings.
 func Left(titles ...string) []Column {
-	columns := make([]Column, len(titles))
-	for i, title := range titles {
-		columns[i].Title = title
-	}
-	return columns
+	return list.Map(titles, func(title string) Column { return Column{Title: title} })
 }
 
 // Right returns columns with these titles that are aligned to the right.
 func Right(titles ...string) []Column {
-	columns := Left(titles...)
-	for i := range columns {
-		columns[i].Right = true
-	}
-	return columns
+	return list.Map(titles, func(title string) Column { return Column{Title: title, Right: true} })
 }
 
 // Table is a header and rows. Make one with [New].
 type Table struct {
 	columns []Column
-	rows    []row
-}
-
-type row struct {
-	cells   []any
-	section string
-	rule    bool
+	widths  []int // of the widest cells, titles included
+	writer  table.Writer
 }
 
 // New returns a table without rows.
-func New(columns ...Column) *Table { return &Table{columns: columns} }
-
-// Row appends a line with one cell for each column.
-func (t *Table) Row(cells ...any) { t.rows = append(t.rows, row{cells: cells}) }
-
-// Section appends a line whose text spans all columns.
-func (t *Table) Section(text string) { t.rows = append(t.rows, row{section: text}) }
-
-// Rule appends a horizontal line.
-func (t *Table) Rule() { t.rows = append(t.rows, row{rule: true}) }
-
-// String renders the table for a terminal of unlimited width.
-func (t *Table) String() string {
-	return t.writer(t.indices(), 0).Render()
-}
-
-// Text renders the table for a terminal with width columns. It drops the columns with the largest Need, one at a time,
-// until the table fits, and returns their titles.
-func (t *Table) Text(width int) (rendered string, dropped []string) {
-	kept := t.indices()
-	for {
-		rendered = t.writer(kept, width).Render()
-		if Width(rendered) <= width || len(kept) == 0 {
-			return rendered, dropped
-		}
-		most := slices.MaxFunc(kept, func(a, b int) int { return t.columns[a].Need - t.columns[b].Need })
-		if t.columns[most].Need == 0 {
-			return rendered, dropped
-		}
-		dropped = append(dropped, t.columns[most].Title)
-		kept = slices.DeleteFunc(kept, func(i int) bool { return i == most })
-	}
-}
-
-// Markdown renders the table in Markdown, with all columns.
-func (t *Table) Markdown() string { return t.writer(t.indices(), 0).RenderMarkdown() }
-
-// CSV renders the table as comma-separated values, with all columns. It is meant for tables without sections, whose text would
-// fill each cell of a line.
-func (t *Table) CSV() string { return t.writer(t.indices(), 0).RenderCSV() }
-
-func (t *Table) indices() []int {
-	out := make([]int, len(t.columns))
-	for i := range out {
-		out[i] = i
-	}
-	return out
-}
-
-func (t *Table) writer(kept []int, width int) table.Writer {
-	w := table.NewWriter()
+func New(columns ...Column) *Table {
+	t := &Table{columns, list.Map(columns, func(c Column) int { return Width(c.Title) }), table.NewWriter()}
 	style := table.StyleLight
 	style.Format.Header = text.FormatDefault
 	style.Options = table.Options{SeparateHeader: true}
 	style.Box.PaddingLeft, style.Box.PaddingRight = "", strings.Repeat(" ", gap)
-	w.SetStyle(style)
-	w.SuppressTrailingSpaces()
-	header := make(table.Row, len(kept))
-	configs := make([]table.ColumnConfig, len(kept))
-	for i, column := range kept {
-		header[i] = t.columns[column].Title
-		configs[i] = t.config(column, width)
-		configs[i].Number = i + 1
-	}
-	w.AppendHeader(header)
-	w.SetColumnConfigs(configs)
-	for _, r := range t.rows {
-		t.append(w, r, kept)
-	}
-	return w
+	t.writer.SetStyle(style)
+	t.writer.SuppressTrailingSpaces()
+	t.writer.AppendHeader(list.Map(columns, func(c Column) any { return c.Title }))
+	return t
 }
 
-func (t *Table) append(w table.Writer, r row, kept []int) {
-	if r.rule {
-		w.AppendSeparator()
-		return
+// Row appends a line with one cell for each column.
+func (t *Table) Row(cells ...any) {
+	for i, cell := range cells {
+		t.widths[i] = max(t.widths[i], Width(fmt.Sprint(cell)))
 	}
-	line := make(table.Row, len(kept))
-	for i, column := range kept {
-		if r.cells == nil {
-			line[i] = r.section
-		} else {
-			line[i] = r.cells[column]
-		}
-	}
-	w.AppendRow(line, table.RowConfig{AutoMerge: r.cells == nil, AutoMergeAlign: text.AlignLeft})
+	t.writer.AppendRow(cells)
 }
 
-func (t *Table) config(column, width int) table.ColumnConfig {
-	c := t.columns[column]
-	out := table.ColumnConfig{WidthMax: c.Width}
-	if c.Right {
-		out.Align, out.AlignHeader = text.AlignRight, text.AlignRight
-	}
-	if c.Fill && width > 0 {
-		out.WidthMax = max(leastFill, width-gap-t.widthBeside(column))
-	}
-	if out.WidthMax > 0 {
-		out.WidthMaxEnforcer = text.WrapSoft
-	}
-	return out
+// Section appends a line whose text spans all columns.
+func (t *Table) Section(title string) {
+	cells := slices.Repeat(table.Row{title}, len(t.columns))
+	t.writer.AppendRow(cells, table.RowConfig{AutoMerge: true, AutoMergeAlign: text.AlignLeft})
 }
 
-func (t *Table) widthBeside(column int) int {
-	sum := 0
-	for i, c := range t.columns {
-		if i == column {
-			continue
-		}
-		widest := Width(c.Title)
-		for _, r := range t.rows {
-			if r.cells != nil {
-				widest = max(widest, Width(fmt.Sprint(r.cells[i])))
+// Rule appends a horizontal line.
+func (t *Table) Rule() { t.writer.AppendSeparator() }
+
+// String renders the table for a terminal of unlimited width.
+func (t *Table) String() string { return t.fit(0).Render() }
+
+// Text renders the table for a terminal with width columns. It drops the columns with the largest Need, one at a time,
+// until the table fits, and returns their titles.
+func (t *Table) Text(width int) (rendered string, dropped []string) {
+	var hidden []int
+	for {
+		rendered = t.fit(width, hidden...).Render()
+		most, need := 0, 0
+		for i, c := range t.columns {
+			if c.Need > need && !slices.Contains(hidden, i) {
+				most, need = i, c.Need
 			}
 		}
-		sum += widest + gap
+		if need == 0 || Width(rendered) <= width {
+			return rendered, dropped
+		}
+		hidden, dropped = append(hidden, most), append(dropped, t.columns[most].Title)
 	}
-	return sum
+}
+
+// Markdown renders the table in Markdown, with all columns.
+func (t *Table) Markdown() string { return t.fit(0).RenderMarkdown() }
+
+// CSV renders the table as comma-separated values, with all columns. It is meant for tables without sections, whose text would
+// fill each cell of a line.
+func (t *Table) CSV() string { return t.fit(0).RenderCSV() }
+
+// fit returns the writer, set to a width (0 means no limit) and without the hidden columns.
+func (t *Table) fit(width int, hidden ...int) table.Writer {
+	configs := make([]table.ColumnConfig, len(t.columns))
+	for i, c := range t.columns {
+		configs[i] = table.ColumnConfig{Number: i + 1, Hidden: slices.Contains(hidden, i), WidthMax: c.Width}
+		if c.Right {
+			configs[i].Align, configs[i].AlignHeader = text.AlignRight, text.AlignRight
+		}
+		if c.Fill && width > 0 {
+			others := list.Sum(t.widths) - t.widths[i] + gap*(len(t.columns)-1)
+			configs[i].WidthMax = max(leastFill, width-gap-others)
+		}
+		if configs[i].WidthMax > 0 {
+			configs[i].WidthMaxEnforcer = text.WrapSoft
+		}
+	}
+	t.writer.SetColumnConfigs(configs)
+	return t.writer
 }
 
 // Width returns the number of terminal columns of the longest line.
