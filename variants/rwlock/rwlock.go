@@ -69,7 +69,7 @@ func Recipe() variants.Recipe {
 		Source:      "ZooKeeper recipes page, Shared Locks; Apache Curator, InterProcessReadWriteLock",
 		Variants:    []variants.Variant{childrenWatchVariant(), firstWriterWatchVariant(), nearestWriterWatchVariant(), releasedMarkVariant()},
 		Libraries:   []variants.Variant{Curator()},
-		JoinDriven:  joinDriven,
+		JoinDriven:  joinDriven(),
 		Broken:      []variants.Variant{Kazoo()},
 		Phases:      phases(),
 		Operation:   exclusion.PhaseRelease,
