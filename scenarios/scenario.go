@@ -59,10 +59,7 @@ func (s *Scenario) metricsAsked() []string {
 	if pair, err := claim.ParsePair(s.Overview); err == nil {
 		asked = pair.Metrics
 	}
-	for _, c := range s.Claims() {
-		asked = append(asked, c.Metric)
-	}
-	return list.AppendNew(nil, asked...)
+	return list.AppendNew(list.AppendNew(nil, asked...), list.Map(s.Claims(), func(c claim.Claim) string { return c.Metric })...)
 }
 
 // Claims returns the claims of a valid scenario.

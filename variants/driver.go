@@ -42,7 +42,7 @@ type Driven struct {
 
 // NewDriven returns the client of a participant in a driver. It fails if the participant has a size, because a client in a
 // driver takes part once.
-func NewDriven(env Env) (Driven, error) {
+func NewDriven(_ context.Context, env Env) (Driven, error) {
 	if env.Size > 1 {
 		return Driven{}, errors.New("a client in a driver takes part once: --size must be 1")
 	}

@@ -200,10 +200,7 @@ func incidentLines(r Report, connections proxy.Stats) []string {
 	for _, kind := range slices.Sorted(maps.Keys(meanings)) {
 		lines = append(lines, counted(r.IncidentCounts[kind], meanings[kind]+": %s")...)
 	}
-	for _, i := range r.Incidents[max(len(r.Incidents)-printedIncidents, 0):] {
-		lines = append(lines, incidentText(i))
-	}
-	return lines
+	return append(lines, list.Map(r.Incidents[max(len(r.Incidents)-printedIncidents, 0):], incidentText)...)
 }
 
 const printedIncidents = 8

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/screen"
 	"github.com/zkbench/zkbench/results/table"
 )
@@ -58,12 +59,8 @@ func (r Report) block(columns, rows int) []string {
 			table.Count(l.PerSecond(l.Operations)), table.Count(l.PerSecond(l.FailedRequests)),
 			table.Count(l.PerSecond(l.Notifications)), l.LargestHerd))
 	}
-	for _, w := range r.Stuck {
-		texts = append(texts, "stuck: "+w.String())
-	}
-	for _, k := range r.Herds {
-		texts = append(texts, "herd: "+k.String())
-	}
+	texts = append(texts, list.Map(r.Stuck, func(w Waiter) string { return "stuck: " + w.String() })...)
+	texts = append(texts, list.Map(r.Herds, func(k HerdKind) string { return "herd: " + k.String() })...)
 	lines := strings.Split(table.Wrap(strings.Join(texts, "\n"), columns), "\n")
 	lines = lines[:min(max(rows-1, 1), len(lines))]
 	for i, line := range lines { // a path may be longer than a line

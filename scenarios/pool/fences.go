@@ -57,10 +57,8 @@ func FenceAll(ctx context.Context, clients []*Client, zxid int64) error {
 func (p *Pool) Standing(ctx context.Context) []*Client {
 	before := list.Map(p.Clients, (*Client).waits)
 	waiting := p.allAtRest()
-	if len(waiting) == 0 || p.FenceWaiting(ctx) != nil {
-		return nil
-	}
-	if !slices.Equal(p.allAtRest(), waiting) || !slices.Equal(list.Map(p.Clients, (*Client).waits), before) {
+	if len(waiting) == 0 || p.FenceWaiting(ctx) != nil ||
+		!slices.Equal(p.allAtRest(), waiting) || !slices.Equal(list.Map(p.Clients, (*Client).waits), before) {
 		return nil
 	}
 	return waiting

@@ -56,12 +56,7 @@ func NewLife(number int, epoch time.Time, client int, calls []variants.EventKind
 
 // Over reports whether the client has stopped dead or lost its session.
 func (l *Life) Over() bool {
-	select {
-	case <-l.Monitor.Lost():
-		return true
-	default:
-		return l.dead.Err() != nil
-	}
+	return session.IsClosed(l.Monitor.Lost()) || l.dead.Err() != nil
 }
 
 // Pause waits for d, until another client asks for what this one holds, or until its session is lost. It is an error only

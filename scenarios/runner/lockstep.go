@@ -12,6 +12,7 @@ import (
 
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/pool"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // lockstepMode lets clients act one at a time, so that no two changes fire the same watch and the counts are exact:
@@ -64,14 +65,7 @@ type holder struct {
 }
 
 // cutShort reports whether another client has asked the holder to continue, or the holder's session is lost.
-func (h *holder) cutShort() bool {
-	select {
-	case <-h.asked:
-		return true
-	default:
-		return h.Over()
-	}
-}
+func (h *holder) cutShort() bool { return session.IsClosed(h.asked) || h.Over() }
 
 // drive starts all clients and then gives each holder its turn.
 func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observation, error) {
@@ -102,26 +96,22 @@ func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observatio
 	return o, err
 }
 
-// lineUp starts the clients one at a time. Holders that are cut short continue before the next client starts.
+// lineUp starts the clients one at a time, each when its server has caught up, and waits for rest after each start. Holders that are
+// cut short continue before the next client starts.
 func (l *lockstep) lineUp(ctx context.Context, group *errgroup.Group) error {
 	for _, c := range l.pool.Clients {
-		if err := l.startOne(ctx, group, c); err != nil {
+		if err := l.catchUp(ctx, c); err != nil {
+			return err
+		}
+		l.start(ctx, group, c)
+		if err := l.restAll(ctx); err != nil {
 			return err
 		}
 		if err := l.serve(ctx, l.firstCutShort); err != nil {
 			return err
 		}
 	}
-	return l.restAll(ctx)
-}
-
-// startOne starts a client when its server has caught up, and then waits until all clients are at rest.
-func (l *lockstep) startOne(ctx context.Context, group *errgroup.Group, c *pool.Client) error {
-	if err := l.catchUp(ctx, c); err != nil {
-		return err
-	}
-	l.start(ctx, group, c)
-	return l.restAll(ctx)
+	return nil
 }
 
 // serve gives holders their turns one at a time. It calls next for each holder, until next returns nil.
@@ -209,22 +199,16 @@ func (l *lockstep) catchUp(ctx context.Context, c *pool.Client) error {
 // first returns the holder whose turn is next: the first holder that is cut short, or else the first holder. It returns
 // nil if no client holds.
 func (l *lockstep) first() *holder {
-	if h := l.firstCutShort(); h != nil {
-		return h
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.holding) == 0 {
-		return nil
-	}
-	return l.holding[0]
+	return cmp.Or(l.firstThat((*holder).cutShort), l.firstThat(func(*holder) bool { return true }))
 }
 
 // firstCutShort returns nil if no holder is cut short.
-func (l *lockstep) firstCutShort() *holder {
+func (l *lockstep) firstCutShort() *holder { return l.firstThat((*holder).cutShort) }
+
+func (l *lockstep) firstThat(is func(*holder) bool) *holder {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if i := slices.IndexFunc(l.holding, (*holder).cutShort); i >= 0 {
+	if i := slices.IndexFunc(l.holding, is); i >= 0 {
 		return l.holding[i]
 	}
 	return nil

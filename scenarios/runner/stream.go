@@ -310,12 +310,7 @@ func (s *stream) add(at time.Duration, kind noteKind, do func(at time.Duration))
 
 // handOn hands on everything up to a time in order, and keeps the rest for the next call.
 func (s *stream) handOn(until time.Duration) {
-	slices.SortStableFunc(s.pending, func(a, b note) int {
-		if a.at != b.at {
-			return cmp.Compare(a.at, b.at)
-		}
-		return cmp.Compare(a.kind, b.kind)
-	})
+	slices.SortStableFunc(s.pending, func(a, b note) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.kind, b.kind)) })
 	done := 0
 	for ; done < len(s.pending) && s.pending[done].at <= until; done++ {
 		s.pending[done].do(s.pending[done].at)

@@ -19,6 +19,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/scenarios"
@@ -106,10 +107,9 @@ func (t *Trials) Clip(check func(scenarios.Scenario) error) (largest scenarios.S
 // Run finds the capacities. After each trial it stores the report, so that an interrupt loses only the trial that was under
 // way. If it fails, the report has the trials so far.
 func (t *Trials) Run(ctx context.Context) (capacity.Report, error) {
-	t.searches = nil
-	for _, v := range t.selected(t.Runner.Recipes) {
-		t.searches = append(t.searches, &variant{v.Name, capacity.NewSearch(t.First, t.Most)})
-	}
+	t.searches = list.Map(t.selected(t.Runner.Recipes), func(v variants.Variant) *variant {
+		return &variant{v.Name, capacity.NewSearch(t.First, t.Most)}
+	})
 	random := rand.New(rand.NewPCG(t.Scenario.Seed, 0))
 	for more := true; more; {
 		more = false

@@ -188,9 +188,7 @@ func Recipe() variants.Recipe {
 		Variants:  []variants.Variant{recheckVariant(), noRecheckVariant()},
 		Phases:    phases(),
 		Operation: phaseOpen,
-		Workload: variants.Workload{
-			Collective: true,
-		},
+		Workload:  variants.Workload{Collective: true},
 		Events: []string{
 			"waits at the barrier", "has passed the barrier", "begins to open the barrier", "has opened the barrier", "stops waiting",
 		},

@@ -67,15 +67,13 @@ func (i Item) position() int64 {
 // Recipe returns the blocking queue recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:      "blockingqueue",
-		Summary:   "consumers wait for items; each is taken once, in order",
-		Source:    "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads; ZooKeeper recipes page, Queues",
-		Variants:  []variants.Variant{pollVariant(), allWatchVariant(), ephemeralItemsVariant(), ticketVariant(), markedTicketVariant()},
-		Phases:    phases(),
-		Operation: phaseTake,
-		Workload: variants.Workload{
-			Collective: true,
-		},
+		Name:        "blockingqueue",
+		Summary:     "consumers wait for items; each is taken once, in order",
+		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads; ZooKeeper recipes page, Queues",
+		Variants:    []variants.Variant{pollVariant(), allWatchVariant(), ephemeralItemsVariant(), ticketVariant(), markedTicketVariant()},
+		Phases:      phases(),
+		Operation:   phaseTake,
+		Workload:    variants.Workload{Collective: true},
 		Losses:      []variants.Loss{variants.ItemsLost, variants.ItemsDoubled, variants.Blocked},
 		NewObserver: newObserver,
 		Code:        code,

@@ -69,20 +69,12 @@ func NewMarkedTicket(ctx context.Context, s *session.Session, dir string) (*Mark
 }
 
 func markedTicketVariant() variants.Variant {
-	return variants.Variant{
-		Name:    "marked-ticket",
-		Kind:    variants.Optimized,
-		Summary: "as ticket, but a consumer ends its turn by writing to its ticket, so that the next one need not list the tickets",
-		BadAt:   "consumers that rarely come back: each leaves one released ticket until its next take or the end of its session",
-		Forgoes: []variants.Loss{variants.ItemsLost},
-		Lockstep: variants.Cost{
-			Requests: "9 - 1/(N-1) (6 for N=1)", Writes: "3", FailedWrites: "0",
-			Notifications: "2 - 1/(N-1) (0 for N=1)", HerdMax: "1 (0 for N=1)",
-		},
-		Free: variants.Cost{
-			Requests: "11 + 1/(N-1) (6 for N=1)", Writes: "3", FailedWrites: "0",
-			Notifications: "2 + 1/(N-1) (0 for N=1)", HerdMax: "max(3, N-2) (0 for N=1)",
-		},
-		Join: join(NewMarkedTicket, false),
-	}
+	v := ticketVariant()
+	v.Name = "marked-ticket"
+	v.Summary = "as ticket, but a consumer ends its turn by writing to its ticket, so that the next one need not list the tickets"
+	v.BadAt = "consumers that rarely come back: each leaves one released ticket until its next take or the end of its session"
+	v.Lockstep.Requests, v.Free.Requests = "9 - 1/(N-1) (6 for N=1)", "11 + 1/(N-1) (6 for N=1)"
+	v.Free.HerdMax = "max(3, N-2) (0 for N=1)"
+	v.Join = join(NewMarkedTicket, false)
+	return v
 }

@@ -32,11 +32,11 @@ func (b *driven) Close(context.Context) error { return nil }
 func (b *driven) Round() int64 { return b.round }
 
 func joinDriven() variants.JoinFunc {
-	return func(_ context.Context, env variants.Env) (variants.Participant, error) {
+	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		if env.Life > 0 {
 			return nil, errors.New("a client of this library that was lost cannot come back: nothing tells it which round the others are in")
 		}
-		client, err := variants.NewDriven(env)
+		client, err := variants.NewDriven(ctx, env)
 		if err != nil {
 			return nil, err
 		}

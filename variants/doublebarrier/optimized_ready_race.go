@@ -42,14 +42,11 @@ func ReadyRace(ctx context.Context, s *session.Session, group Group) (*ReadyNode
 }
 
 func readyRaceVariant() variants.Variant {
-	return variants.Variant{
-		Name:     "ready-race",
-		Kind:     variants.Optimized,
-		Summary:  "as ready-node, but each client that counts enough znodes tries to create ready",
-		BadAt:    "clients that enter at the same time: up to N-1 of them fail to create ready, each with a write of the whole ensemble",
-		Lockstep: readyNodeVariant().Lockstep,
-		Free:     variants.Cost{Requests: "(10N-4)/N", Writes: "3", FailedWrites: "(N-1)/N", Notifications: "(3N-2)/N", HerdMax: "N"},
-		Prepare:  prepare,
-		Join:     join(ReadyRace),
-	}
+	v := readyNodeVariant()
+	v.Name = "ready-race"
+	v.Summary = "as ready-node, but each client that counts enough znodes tries to create ready"
+	v.BadAt = "clients that enter at the same time: up to N-1 of them fail to create ready, each with a write of the whole ensemble"
+	v.Free.Writes, v.Free.FailedWrites = "3", "(N-1)/N"
+	v.Join = join(ReadyRace)
+	return v
 }

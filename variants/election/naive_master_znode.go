@@ -44,15 +44,12 @@ func NewMasterZnode(ctx context.Context, s *session.Session, dir string) (Master
 
 func masterZnodeVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "master-znode",
-		Kind:    variants.Naive,
-		Summary: "one znode; all candidates watch it and race when it goes",
-		BadAt:   "many candidates: every failover sets off a race that all but one lose, with a quorum write each",
-		Lockstep: variants.Cost{
-			Requests: "N+1", Writes: "2 + (N-1)/2", FailedWrites: "(N-1)/2",
-			Notifications: "(N-1)/2", HerdMax: "N-1",
-		},
-		Free: variants.Cost{Requests: "2N", Writes: "N+1", FailedWrites: "N-1", Notifications: "N-1", HerdMax: "N-1"},
+		Name:     "master-znode",
+		Kind:     variants.Naive,
+		Summary:  "one znode; all candidates watch it and race when it goes",
+		BadAt:    "many candidates: every failover sets off a race that all but one lose, with a quorum write each",
+		Lockstep: variants.Cost{Requests: "N+1", Writes: "2 + (N-1)/2", FailedWrites: "(N-1)/2", Notifications: "(N-1)/2", HerdMax: "N-1"},
+		Free:     variants.Cost{Requests: "2N", Writes: "N+1", FailedWrites: "N-1", Notifications: "N-1", HerdMax: "N-1"},
 		Join: exclusion.JoinBy(func(ctx context.Context, env variants.Env) (session.Lock, error) {
 			return NewMasterZnode(ctx, env.Session, env.Root)
 		}),

@@ -59,11 +59,9 @@ func Recipe() variants.Recipe {
 		Variants:  []variants.Variant{sessionPerPutVariant(), blindRetryVariant(), consumableFlagVariant(), guidMarkerVariant()},
 		Phases:    phases(),
 		Operation: phaseEnqueue,
-		Workload: variants.Workload{
-			NeverHolds: true,
-		},
-		Losses:  []variants.Loss{variants.ItemsDoubled, variants.ItemsLost, variants.Orphans},
-		Orphans: orphans,
+		Workload:  variants.Workload{NeverHolds: true},
+		Losses:    []variants.Loss{variants.ItemsDoubled, variants.ItemsLost, variants.Orphans},
+		Orphans:   orphans,
 		Events: []string{
 			"enqueues an item, perhaps twice", "enqueues an item once", "has enqueued it", "finds a copy", "has counted its copies",
 		},

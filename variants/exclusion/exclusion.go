@@ -100,18 +100,14 @@ func JoinBy(open func(context.Context, variants.Env) (session.Lock, error)) vari
 // JoinDriven returns the Join of all variants of a recipe whose clients are in a driver, which has these two verbs. A client
 // that gives up stays in the line: its driver acquires later, and keeps what it has acquired.
 func JoinDriven(acquire, release string) variants.JoinFunc {
-	return func(_ context.Context, env variants.Env) (variants.Participant, error) {
-		client, err := variants.NewDriven(env)
-		if err != nil {
-			return nil, err
-		}
+	return variants.JoinBy(variants.NewDriven, func(client variants.Driven, env variants.Env) variants.Participant {
 		return NewWorker(env, func(int) Operation {
 			return Operation{Release: ReleaseDriven(client, release), Acquire: func(ctx context.Context) (session.Grant, error) {
 				token, err := client.CallForToken(ctx, acquire)
 				return session.Grant{Token: token, Lost: client.Lost()}, err
 			}}
-		}), nil
-	}
+		})
+	})
 }
 
 // ReleaseDriven returns the Release of an [Operation] of a client in a driver. Its error is the driver's.

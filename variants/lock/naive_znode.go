@@ -55,15 +55,12 @@ func NewZnode(ctx context.Context, s *session.Session, dir string) (Znode, error
 
 func znodeVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "znode",
-		Kind:    variants.Naive,
-		Summary: "one znode; all waiters watch it and try again when it goes",
-		BadAt:   "many clients, and fairness: every release sets off a race that all but one lose, with a quorum write each",
-		Lockstep: variants.Cost{
-			Requests: "N+1", Writes: "2 + (N-1)/2", FailedWrites: "(N-1)/2",
-			Notifications: "(N-1)/2", HerdMax: "N-1",
-		},
-		Free: variants.Cost{Requests: "2N", Writes: "N+1", FailedWrites: "N-1", Notifications: "N-1", HerdMax: "N-1"},
+		Name:     "znode",
+		Kind:     variants.Naive,
+		Summary:  "one znode; all waiters watch it and try again when it goes",
+		BadAt:    "many clients, and fairness: every release sets off a race that all but one lose, with a quorum write each",
+		Lockstep: variants.Cost{Requests: "N+1", Writes: "2 + (N-1)/2", FailedWrites: "(N-1)/2", Notifications: "(N-1)/2", HerdMax: "N-1"},
+		Free:     variants.Cost{Requests: "2N", Writes: "N+1", FailedWrites: "N-1", Notifications: "N-1", HerdMax: "N-1"},
 		Join: joinBy(func(ctx context.Context, env variants.Env) (session.Lock, error) {
 			return NewZnode(ctx, env.Session, env.Root)
 		}),

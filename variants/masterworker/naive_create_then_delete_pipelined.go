@@ -32,15 +32,10 @@ func CreateThenDeletePipelined(ctx context.Context, s *session.Session, dir stri
 }
 
 func createThenDeletePipelinedVariant() variants.Variant {
-	return variants.Variant{
-		Name:     "create-then-delete-pipelined",
-		Kind:     variants.Naive,
-		Summary:  "as create-then-delete, ten tasks at a time",
-		BadAt:    "failures: a master that dies leaves up to ten tasks that may be executed twice",
-		Lockstep: lockstepCost("7.2 + 0.4/N", "3 + 0.2/N"),
-		Free:     freeCost("9 + 0.4/N (7.6 for N=1)", "3 + 0.2/N"),
-		Forgoes:  forgoes(),
-		Prepare:  prepare,
-		Join:     join(CreateThenDeletePipelined, ours(window)),
-	}
+	v := createThenDeleteVariant()
+	v.Name = "create-then-delete-pipelined"
+	v.Summary = "as create-then-delete, ten tasks at a time"
+	v.BadAt = "failures: a master that dies leaves up to ten tasks that may be executed twice"
+	v.Join = join(CreateThenDeletePipelined, ours(window))
+	return v
 }

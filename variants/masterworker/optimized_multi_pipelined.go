@@ -31,15 +31,10 @@ func MultiPipelined(ctx context.Context, s *session.Session, dir string) (*Maste
 }
 
 func multiPipelinedVariant() variants.Variant {
-	return variants.Variant{
-		Name:     "multi-pipelined",
-		Kind:     variants.Optimized,
-		Summary:  "as multi, ten tasks at a time",
-		BadAt:    "order: tasks may be assigned in another order than they were submitted in",
-		Lockstep: lockstepCost("6.2 + 0.4/N", "2 + 0.2/N"),
-		Free:     freeCost("8 + 0.4/N (6.6 for N=1)", "2 + 0.2/N"),
-		Forgoes:  forgoes(),
-		Prepare:  prepare,
-		Join:     join(MultiPipelined, ours(0)),
-	}
+	v := multiVariant()
+	v.Name = "multi-pipelined"
+	v.Summary = "as multi, ten tasks at a time"
+	v.BadAt = "order: tasks may be assigned in another order than they were submitted in"
+	v.Join = join(MultiPipelined, ours(0))
+	return v
 }

@@ -193,15 +193,13 @@ func (g *Group) get(ctx context.Context, member tickets.Ticket) (m Member, there
 // Recipe returns the membership recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:      "membership",
-		Summary:   "every member knows all members of the group",
-		Source:    "ZooKeeper recipes page, Group Membership; Junqueira and Reed, ZooKeeper, chapter 4",
-		Variants:  []variants.Variant{relistAndRereadVariant(), diffCacheVariant()},
-		Phases:    phases(),
-		Operation: phaseJoin,
-		Workload: variants.Workload{
-			Collective: true,
-		},
+		Name:        "membership",
+		Summary:     "every member knows all members of the group",
+		Source:      "ZooKeeper recipes page, Group Membership; Junqueira and Reed, ZooKeeper, chapter 4",
+		Variants:    []variants.Variant{relistAndRereadVariant(), diffCacheVariant()},
+		Phases:      phases(),
+		Operation:   phaseJoin,
+		Workload:    variants.Workload{Collective: true},
 		NewObserver: newObserver,
 		Code:        code,
 		Calls:       []variants.EventKind{joining, leaving},

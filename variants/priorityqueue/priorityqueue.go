@@ -101,15 +101,13 @@ func put(ctx context.Context, c *takequeue.Client, p Priority, data []byte) erro
 // Recipe returns the priority queue recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:      "priorityqueue",
-		Summary:   "each item is taken once, the most urgent first",
-		Source:    "ZooKeeper recipes page, Priority Queues",
-		Variants:  []variants.Variant{staleListVariant(), invalidatedListVariant()},
-		Phases:    phases(),
-		Operation: takequeue.PhaseTake,
-		Workload: variants.Workload{
-			Batch: batch,
-		},
+		Name:        "priorityqueue",
+		Summary:     "each item is taken once, the most urgent first",
+		Source:      "ZooKeeper recipes page, Priority Queues",
+		Variants:    []variants.Variant{staleListVariant(), invalidatedListVariant()},
+		Phases:      phases(),
+		Operation:   takequeue.PhaseTake,
+		Workload:    variants.Workload{Batch: batch},
 		Losses:      []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
 		Events:      takequeue.Events(),
 		Calls:       takequeue.Calls(),

@@ -78,8 +78,8 @@ func (q *driven) Return(ctx context.Context) error {
 }
 
 func joinDriven(claims bool) variants.JoinFunc {
-	return variants.JoinBy(func(_ context.Context, env variants.Env) (Queue, error) {
-		client, err := variants.NewDriven(env)
+	return variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
+		client, err := variants.NewDriven(ctx, env)
 		return &driven{Driven: client, claims: claims}, err
 	}, newWorker)
 }

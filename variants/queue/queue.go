@@ -63,13 +63,11 @@ func Recipe() variants.Recipe {
 		DrivenForgoes: []variants.Loss{variants.ItemsLost}, // it deletes an item before it is processed
 		Phases:        phases(),
 		Operation:     takequeue.PhaseTake,
-		Workload: variants.Workload{
-			Batch: batch,
-		},
-		Losses:      []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
-		Events:      takequeue.Events(),
-		Calls:       takequeue.Calls(),
-		NewObserver: newObserver,
-		Code:        code,
+		Workload:      variants.Workload{Batch: batch},
+		Losses:        []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
+		Events:        takequeue.Events(),
+		Calls:         takequeue.Calls(),
+		NewObserver:   newObserver,
+		Code:          code,
 	}
 }

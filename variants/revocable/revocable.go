@@ -48,10 +48,8 @@ func Recipe() variants.Recipe {
 		Variants:  []variants.Variant{pollVariant(), dataWatchVariant(), forcedVariant()},
 		Phases:    revocation.Phases("another client", exclusion.Phases()),
 		Operation: exclusion.PhaseRelease,
-		Workload: variants.Workload{
-			Revocable: true,
-		},
-		Losses: []variants.Loss{variants.Blocked, variants.Fenced},
+		Workload:  variants.Workload{Revocable: true},
+		Losses:    []variants.Loss{variants.Blocked, variants.Fenced},
 		Events: exclusion.Events(
 			"agrees on a grace period", "agrees on a grace period before force", "finds that it was taken away by force"),
 		Calls:       exclusion.Calls(),

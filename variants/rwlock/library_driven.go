@@ -9,15 +9,13 @@ import (
 )
 
 // A client of joinDriven that gives up stays in the line, as with [exclusion.JoinDriven].
-func joinDriven(_ context.Context, env variants.Env) (variants.Participant, error) {
-	client, err := variants.NewDriven(env)
-	if err != nil {
-		return nil, err
-	}
-	return newWorker(env, func(ctx context.Context, mode Mode) (session.Grant, error) {
-		token, err := client.CallForToken(ctx, [...]string{Read: "acquire-read", Write: "acquire-write"}[mode])
-		return session.Grant{Token: token, Lost: client.Lost()}, err
-	}, exclusion.ReleaseDriven(client, "release")), nil
+func joinDriven() variants.JoinFunc {
+	return variants.JoinBy(variants.NewDriven, func(client variants.Driven, env variants.Env) variants.Participant {
+		return newWorker(env, func(ctx context.Context, mode Mode) (session.Grant, error) {
+			token, err := client.CallForToken(ctx, [...]string{Read: "acquire-read", Write: "acquire-write"}[mode])
+			return session.Grant{Token: token, Lost: client.Lost()}, err
+		}, exclusion.ReleaseDriven(client, "release"))
+	})
 }
 
 // Curator is InterProcessReadWriteLock of Apache Curator. It uses the algorithm of [FirstWriterWatch].
@@ -38,7 +36,7 @@ func joinDriven(_ context.Context, env variants.Env) (variants.Participant, erro
 //
 // Source: as written: InterProcessReadWriteLock in Apache Curator 5.4.
 func Curator() variants.Variant {
-	return variants.WithDriver(variants.Driver{Program: "drivers/CuratorReadWriteLock.java"}, joinDriven, variants.Variant{
+	return variants.WithDriver(variants.Driver{Program: "drivers/CuratorReadWriteLock.java"}, joinDriven(), variants.Variant{
 		Name:    "curator",
 		Summary: "InterProcessReadWriteLock of Apache Curator: readers watch the lowest writer, writers the znode just below their own",
 		BadAt:   "readers behind several writers: each writer's release wakes all of them, and only the last lets them go on",
@@ -65,7 +63,7 @@ func Curator() variants.Variant {
 //
 // Source: as written: ReadLock and WriteLock in kazoo 2.8.
 func Kazoo() variants.Variant {
-	return variants.WithDriver(variants.Driver{Program: "drivers/kazoo_rwlock.py", Notified: true}, joinDriven, variants.Variant{
+	return variants.WithDriver(variants.Driver{Program: "drivers/kazoo_rwlock.py", Notified: true}, joinDriven(), variants.Variant{
 		Name:    "kazoo",
 		Summary: "ReadLock and WriteLock of kazoo: readers watch the highest writer, writers the znode just below their own",
 		BadAt:   "any contention: a reader waits for a writer that has come later, and that waits for the reader",

@@ -75,16 +75,11 @@ func (l *ReleasedMark) markOrLeave(ctx context.Context, mine tickets.Ticket) err
 }
 
 func releasedMarkVariant() variants.Variant {
-	return variants.Variant{
-		Name:    "released-mark",
-		Kind:    variants.Optimized,
-		Summary: "as nearest-writer-watch, but a writer releases by writing to its znode, so that those behind it need not list",
-		BadAt:   "writers that rarely come back: each leaves one released znode until its next acquire or the end of its session",
-		Lockstep: variants.Cost{
-			Requests: "3 + (w+r + min(1,w))/N" + withThirds, Writes: "2", FailedWrites: "0",
-			Notifications: "(w+r)/N" + withThirds, HerdMax: "max(1, r)" + withThirds + " (0 for N=1)",
-		},
-		Free: variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "min(2, N-1)", HerdMax: "N-1"},
-		Join: join(NewReleasedMark),
-	}
+	v := nearestWriterWatchVariant()
+	v.Name = "released-mark"
+	v.Summary = "as nearest-writer-watch, but a writer releases by writing to its znode, so that those behind it need not list"
+	v.BadAt = "writers that rarely come back: each leaves one released znode until its next acquire or the end of its session"
+	v.Lockstep.Requests, v.Free.Requests = "3 + (w+r + min(1,w))/N"+withThirds, "2N+1"
+	v.Join = join(NewReleasedMark)
+	return v
 }

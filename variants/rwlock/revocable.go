@@ -20,15 +20,13 @@ type RevocableLock interface {
 // RevocableRecipe returns the recipe of read/write locks that can be revoked with its variants, naive ones first.
 func RevocableRecipe() variants.Recipe {
 	return variants.Recipe{
-		Name:      "revocablerw",
-		Summary:   "readers share, a writer is alone, and holders can be asked to give up",
-		Source:    "ZooKeeper recipes page, Recoverable Shared Locks",
-		Variants:  []variants.Variant{rearmedWatchVariant(), askOnceVariant(), urgentAsksVariant()},
-		Phases:    revocablePhases(),
-		Operation: exclusion.PhaseRelease,
-		Workload: variants.Workload{
-			Revocable: true,
-		},
+		Name:        "revocablerw",
+		Summary:     "readers share, a writer is alone, and holders can be asked to give up",
+		Source:      "ZooKeeper recipes page, Recoverable Shared Locks",
+		Variants:    []variants.Variant{rearmedWatchVariant(), askOnceVariant(), urgentAsksVariant()},
+		Phases:      revocablePhases(),
+		Operation:   exclusion.PhaseRelease,
+		Workload:    variants.Workload{Revocable: true},
 		Losses:      []variants.Loss{variants.Blocked, variants.Fenced},
 		Events:      append(Recipe().Events, "agrees on a grace period if any client asks", "agrees on a grace period if an urgent client asks"),
 		Calls:       Recipe().Calls,

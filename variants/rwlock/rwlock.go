@@ -64,18 +64,16 @@ type Lock interface {
 // Recipe returns the read/write lock recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:       "rwlock",
-		Summary:    "readers share, a writer is alone, no client overtakes",
-		Source:     "ZooKeeper recipes page, Shared Locks; Apache Curator, InterProcessReadWriteLock",
-		Variants:   []variants.Variant{childrenWatchVariant(), firstWriterWatchVariant(), nearestWriterWatchVariant(), releasedMarkVariant()},
-		Libraries:  []variants.Variant{Curator()},
-		JoinDriven: joinDriven,
-		Broken:     []variants.Variant{Kazoo()},
-		Phases:     phases(),
-		Operation:  exclusion.PhaseRelease,
-		Workload: variants.Workload{
-			SingleThreaded: true,
-		},
+		Name:        "rwlock",
+		Summary:     "readers share, a writer is alone, no client overtakes",
+		Source:      "ZooKeeper recipes page, Shared Locks; Apache Curator, InterProcessReadWriteLock",
+		Variants:    []variants.Variant{childrenWatchVariant(), firstWriterWatchVariant(), nearestWriterWatchVariant(), releasedMarkVariant()},
+		Libraries:   []variants.Variant{Curator()},
+		JoinDriven:  joinDriven(),
+		Broken:      []variants.Variant{Kazoo()},
+		Phases:      phases(),
+		Operation:   exclusion.PhaseRelease,
+		Workload:    variants.Workload{SingleThreaded: true},
 		Losses:      []variants.Loss{variants.Fenced},
 		Events:      exclusion.Events("has waited for it"),
 		Calls:       exclusion.Calls(),

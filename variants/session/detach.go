@@ -16,11 +16,10 @@ const cleanupTimeout = time.Minute
 const grace = time.Second
 
 // Run runs op when all earlier operations of the handle have ended, also with a context that has ended before, unless it would have to
-// wait. The caller gets control back when its context ends,
-// although the client library's own calls cannot be interrupted: op must return soon after that, unless a call to the
-// server holds it up. In that case Run returns the context's error, and op continues in the background; the next operation
-// waits for it. If op succeeds after all, undo takes back what it did, with a context of [Cleanup]; a nil undo does nothing. Its
-// error is dropped, because the caller has left.
+// wait. The caller gets control back when its context ends, although the client library's own calls cannot be interrupted: op must return
+// soon after that, unless a call to the server holds it up. In that case Run returns the context's error, and op continues in the
+// background; the next operation waits for it. If op succeeds after all, undo takes back what it did, with a context of [Cleanup]; a nil
+// undo does nothing. Its error is dropped, because the caller has left.
 func Run[T any](
 	ctx context.Context, s *Session, op func(context.Context) (T, error), undo func(context.Context, T) error,
 ) (T, error) {

@@ -59,22 +59,18 @@ func (j JitteredReload) Load(ctx context.Context) error {
 }
 
 func jitteredReloadVariant() variants.Variant {
-	return variants.Variant{
-		Name:     "jittered-reload",
-		Kind:     variants.Optimized,
-		Summary:  "as full-reload, but each client first waits for a random part of 5s",
-		BadAt:    "trees that the servers cannot serve to all clients within the window; and copies are out of date for longer",
-		Lockstep: cost(),
-		Free:     cost(),
-		Prepare:  prepare,
-		Join: func(ctx context.Context, env variants.Env) (variants.Participant, error) {
-			return join(func(s *session.Session, tree Tree, listen Listener) (JitteredReload, error) {
-				j, err := NewJitteredReload(s, tree, spread, listen)
-				if err == nil && env.Life > 0 {
-					j.Delay()
-				}
-				return j, err
-			})(ctx, env)
-		},
+	v := fullReloadVariant()
+	v.Name, v.Kind = "jittered-reload", variants.Optimized
+	v.Summary = "as full-reload, but each client first waits for a random part of 5s"
+	v.BadAt = "trees that the servers cannot serve to all clients within the window; and copies are out of date for longer"
+	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+		return join(func(s *session.Session, tree Tree, listen Listener) (JitteredReload, error) {
+			j, err := NewJitteredReload(s, tree, spread, listen)
+			if err == nil && env.Life > 0 {
+				j.Delay()
+			}
+			return j, err
+		})(ctx, env)
 	}
+	return v
 }

@@ -190,16 +190,11 @@ func allWatchVariant() variants.Variant {
 		BadAt: "many sites: every vote is notified to, and read by, every other site; " +
 			"and a site that dies blocks them all until it joins again",
 		Forgoes:  []variants.Loss{variants.Blocked},
-		Lockstep: allWatchSteps(),
+		Lockstep: variants.Cost{Requests: "2N", Writes: "(N+1)/N", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"},
 		Free: variants.Cost{
 			Requests: "(2N²+2N-2)/N", Writes: "(N+1)/N", FailedWrites: "0",
 			Notifications: "(N-1)(N+1)/N", HerdMax: "(N-1)(N+4)/2",
 		},
 		Join: joinAs(NewAllWatch),
 	}
-}
-
-// In a lockstep run, all sites vote to commit.
-func allWatchSteps() variants.Cost {
-	return variants.Cost{Requests: "2N", Writes: "(N+1)/N", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"}
 }

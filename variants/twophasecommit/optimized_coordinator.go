@@ -53,17 +53,8 @@ func coordinatorVariant() variants.Variant {
 		Summary:  "only the coordinator watches the votes, and writes the outcome",
 		BadAt:    "failures: a site that dies before it has voted blocks all others until it joins again, as does the coordinator",
 		Forgoes:  []variants.Loss{variants.Blocked},
-		Lockstep: coordinatedSteps(),
-		Free:     coordinatedFree("2(N-1)"),
+		Lockstep: variants.Cost{Requests: "(5N-3)/N", Writes: "(N+1)/N", FailedWrites: "0", Notifications: "2(N-1)/N", HerdMax: "N-1"},
+		Free:     variants.Cost{Requests: "(7N-5)/N", Writes: "(N+1)/N", FailedWrites: "0", Notifications: "3(N-1)/N", HerdMax: "2(N-1)"},
 		Join:     joinAs(Coordinator),
 	}
-}
-
-// The cost does not depend on which client creates the sites' znodes.
-func coordinatedSteps() variants.Cost {
-	return variants.Cost{Requests: "(5N-3)/N", Writes: "(N+1)/N", FailedWrites: "0", Notifications: "2(N-1)/N", HerdMax: "N-1"}
-}
-
-func coordinatedFree(herd variants.Formula) variants.Cost {
-	return variants.Cost{Requests: "(7N-5)/N", Writes: "(N+1)/N", FailedWrites: "0", Notifications: "3(N-1)/N", HerdMax: herd}
 }

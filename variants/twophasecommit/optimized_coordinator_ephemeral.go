@@ -113,14 +113,11 @@ func (s *CoordinatorEphemeral) withdraw(ctx context.Context) error {
 }
 
 func coordinatorEphemeralVariant() variants.Variant {
-	return variants.Variant{
-		Name:     "coordinator-ephemeral",
-		Kind:     variants.Optimized,
-		Summary:  "as coordinator, with ephemeral znodes: a dead site aborts",
-		BadAt:    "a coordinator that dies blocks all others until it joins again; and a short outage of one site aborts for all",
-		Forgoes:  []variants.Loss{variants.Blocked},
-		Lockstep: coordinatedSteps(),
-		Free:     coordinatedFree("N-1"),
-		Join:     join(NewCoordinatorEphemeral),
-	}
+	v := coordinatorVariant()
+	v.Name = "coordinator-ephemeral"
+	v.Summary = "as coordinator, with ephemeral znodes: a dead site aborts"
+	v.BadAt = "a coordinator that dies blocks all others until it joins again; and a short outage of one site aborts for all"
+	v.Free.HerdMax = "N-1"
+	v.Join = join(NewCoordinatorEphemeral)
+	return v
 }

@@ -94,18 +94,12 @@ func (s *AllWatch) awaitAnyVote(ctx context.Context) error {
 }
 
 func earlyAbortVariant() variants.Variant {
-	return variants.Variant{
-		Name:    "early-abort",
-		Kind:    variants.Optimized,
-		Summary: "as all-watch, but the first vote to abort decides",
-		BadAt: "many sites, as all-watch; a site that dies blocks the others in the next transaction that they want to commit, " +
-			"and the znodes of all transactions are kept that are aborted until then",
-		Forgoes:  []variants.Loss{variants.Blocked},
-		Lockstep: allWatchSteps(),
-		Free: variants.Cost{
-			Requests: "(2N²+3N-3)/N", Writes: "(N+1)/N", FailedWrites: "0",
-			Notifications: "(N-1)(N+1)/N", HerdMax: "(N-1)(N+3)",
-		},
-		Join: joinAs(EarlyAbort),
-	}
+	v := allWatchVariant()
+	v.Name, v.Kind = "early-abort", variants.Optimized
+	v.Summary = "as all-watch, but the first vote to abort decides"
+	v.BadAt = "many sites, as all-watch; a site that dies blocks the others in the next transaction that they want to commit, " +
+		"and the znodes of all transactions are kept that are aborted until then"
+	v.Free.Requests, v.Free.HerdMax = "(2N²+3N-3)/N", "(N-1)(N+3)"
+	v.Join = joinAs(EarlyAbort)
+	return v
 }
