@@ -36,7 +36,10 @@ func SelfTest(now time.Time) []SelfTestCase {
 	over.Expected.Costs[metric.NotificationsPerOp] = results.Cost{Formula: synthetic, Value: 0.5}
 	watching, asking := syntheticLockstep(1), syntheticLockstep(1)
 	watching.Counts.Watches = map[string]int64{"exists": 1}
-	asking.Counts.Requests, asking.Metrics = map[string]int64{"exists": 1}, nil // a reader computes them
+	for _, d := range []*results.Document{watching, asking} {
+		d.Counts.Requests, d.Metrics = map[string]int64{"exists": 1}, nil // a reader computes them
+		d.Series.Requests[0], d.Oracle.AllRequests = 1, 1
+	}
 	slower, same := syntheticPairs(1.5, rules.Paired), syntheticPairs(1, rules.Paired)
 	slacker := syntheticCapacity(400)
 	slacker.Objective = "response-p99 < 500ms"
@@ -49,7 +52,7 @@ func SelfTest(now time.Time) []SelfTestCase {
 		{"an empty input", 5, Evaluate(Evidence{}, Rules{})},
 		{"a metric that one repeat lacks", 5, Evaluate(lackingPhase(), Rules{})},
 		{"fewer than the baseline has", 3, Evaluate(asRead(syntheticLockstep(0)), rules)},
-		{"a needless watch", 3, Evaluate(asRead(watching), rules)},
+		{"a needless watch", 3, Evaluate(asRead(watching), Rules{Baselines: orPanic(BaselinesOf(asRead(asking).Documents))})},
 		{"a dearer call", 3, Evaluate(asRead(asking), rules)},
 		{"a count unlike its formula", 3, Evaluate(asRead(unlike), Rules{})},
 		{"a count over its bound", 3, Evaluate(asRead(over), Rules{})},
