@@ -44,7 +44,8 @@ func SelfTest(now time.Time) []SelfTestCase {
 	slacker := syntheticCapacity(400)
 	slacker.Objective = "response-p99 < 500ms"
 	edited := bytes.Replace(orPanic(store.Seal(syntheticCapacity(200))), []byte(`"capacity": `), []byte(`"capacity": 9`), 1)
-	atLeast300 := Rules{Assertions: []Assertion{syntheticLimit(300)}}
+	const atLeast = "- {scenario: self-test, check: " + synthetic + " capacity >= 300, objective: " + syntheticObjective + "}"
+	atLeast300 := Rules{Assertions: orPanic(ParseRules("self-test", []byte(atLeast), Names{}))}
 	return []SelfTestCase{
 		{"a count regression", 3, Evaluate(asRead(syntheticLockstep(2)), rules)},
 		{"a slowdown of 1.5 times", 3, Evaluate(Evidence{Pairs: &slower}, Rules{Paired: rules.Paired})},
@@ -83,9 +84,7 @@ func asReadCapacity(text []byte) (e Evidence) {
 func lackingPhase() Evidence {
 	whole, without := syntheticClosed(1), syntheticClosed(1)
 	whole.Scenario.Repeats, without.Scenario.Repeats, without.Repeat = 2, 2, 2
-	maps.DeleteFunc(without.Metrics, func(name string, _ results.Metric) bool {
-		return metric.Named(name).Phase == without.Phases[0]
-	})
+	maps.DeleteFunc(without.Metrics, func(name string, _ results.Metric) bool { return metric.Named(name).Phase == without.Phases[0] })
 	return Evidence{Documents: []*results.Document{whole, without}}
 }
 
@@ -178,9 +177,4 @@ func syntheticCapacity(most int) capacity.Report {
 	}
 	r.Add(synthetic, s)
 	return r
-}
-
-func syntheticLimit(rate int) Assertion {
-	const rule = "- {scenario: self-test, check: %s capacity >= %d, objective: %s}"
-	return orPanic(ParseRules("self-test", fmt.Appendf(nil, rule, synthetic, rate, syntheticObjective), Names{}))[0]
 }
