@@ -20,8 +20,7 @@ import (
 
 func ensembleCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "ensemble",
-		Short: "Start, inspect, break and end the servers to measure on",
+		Use: "ensemble", Short: "Start, inspect, break and end the servers to measure on",
 		Long: `Start, inspect and end an ensemble of three servers that several runs use.
 
 'zkbench run' starts and ends an ensemble itself when none is up. The next 'up'
@@ -47,8 +46,7 @@ containers can be cut off: local processes share one network.`),
 func upCommand(a *app) *cobra.Command {
 	var f ensembleFlags
 	cmd := &cobra.Command{
-		Use:     "up",
-		Short:   "Start three servers and keep them",
+		Use: "up", Short: "Start three servers and keep them",
 		Example: "  zkbench ensemble up\n  zkbench ensemble up --ensemble process --ports 2181,2182,2183",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -64,13 +62,12 @@ func upCommand(a *app) *cobra.Command {
 }
 
 func checkPorts(ports []int) error {
-	beyond := func(port int) bool { return port < 1 || port > 65535 }
-	switch {
+	switch distinct := list.Distinct(ports); {
 	case len(ports) == 0: // free ones are found
 		return nil
 	case len(ports) != ensemble.Size:
 		return fmt.Errorf("--ports wants %d ports, one for each server, not %d", ensemble.Size, len(ports))
-	case slices.ContainsFunc(ports, beyond) || len(list.Distinct(ports)) < len(ports):
+	case distinct[0] < 1 || slices.Max(ports) > 65535 || len(distinct) < len(ports):
 		return fmt.Errorf("--ports wants %d different ports from 1 to 65535, not %s", ensemble.Size, joined(ports, ", "))
 	}
 	return nil
@@ -245,8 +242,7 @@ func logsCommand(a *app) *cobra.Command {
 
 func imageCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "image",
-		Short: "Pull or build the ZooKeeper image for containers",
+		Use: "image", Short: "Pull or build the ZooKeeper image for containers",
 		Long: `Get the ZooKeeper image that 'up' and 'run' start containers from: the official
 ` + container.OfficialImage + ` if it is present or a registry has it, else
 ` + container.DebianImage + `, which is built from Debian packages with

@@ -25,8 +25,7 @@ type plotFlags struct {
 func plotCommand(a *app) *cobra.Command {
 	var f plotFlags
 	cmd := &cobra.Command{
-		Use:   "plot [RESULT…]",
-		Short: "Draw a run, or compare runs in figures",
+		Use: "plot [RESULT…]", Short: "Draw a run, or compare runs in figures",
 		Long: `Draw what a run measured. A RESULT is a run's folder or single files of it;
 without one, the newest run in ` + defaultRuns + ` is drawn. The figures of a
 scenario follow its claims and what its recipe measures. What does not differ is

@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/ensemble/namespace"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/faults"
@@ -49,11 +50,7 @@ type target struct {
 func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w site) (target, error) {
 	opts := w.Options
 	for _, s := range selected {
-		sessions := 0
-		if s.Background != nil {
-			sessions = s.Background.Sessions
-		}
-		opts.Clients = max(opts.Clients, slices.Max(s.Clients)+sessions)
+		opts.Clients = max(opts.Clients, slices.Max(s.Clients)+cmp.Or(s.Background, new(results.BackgroundLoad)).Sessions)
 	}
 	done := a.started.starts(w.engine, w.Name)
 	e, err := a.servers, error(nil)
