@@ -49,12 +49,7 @@ func upCommand(a *app) *cobra.Command {
 		Use: "up", Short: "Start three servers and keep them",
 		Example: "  zkbench ensemble up\n  zkbench ensemble up --ensemble process --ports 2181,2182,2183",
 		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkPorts(f.Ports); err != nil {
-				return usage(err)
-			}
-			return a.up(cmd.Context(), f)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.up(cmd.Context(), f) },
 	}
 	f.bindEngine(a, cmd, []string{"auto", string(ensemble.Container), string(ensemble.Process)})
 	cmd.Flags().IntSliceVar(&f.Ports, "ports", nil, "client ports, one per server (default free ones)")
@@ -74,6 +69,9 @@ func checkPorts(ports []int) error {
 }
 
 func (a *app) up(ctx context.Context, f ensembleFlags) error {
+	if err := checkPorts(f.Ports); err != nil {
+		return usage(err)
+	}
 	defer a.started.starts(ensemble.Container, f.Name)() // or processes: `ensemble down` removes both
 	f.Lifetime = ensemble.Kept
 	e, err := auto.Open(ctx, f.Choice, f.Options)

@@ -158,20 +158,16 @@ func (a *app) heal(ctx context.Context, e breakable, name string, args []string)
 		}
 		chosen = []ensemble.Server{s}
 	}
-	start, healed := time.Now(), 0
+	chosen = list.Where(chosen, func(s ensemble.Server) bool { return faults[s.Name] != "" })
+	start := time.Now()
 	for _, s := range chosen {
-		fault, ok := faults[s.Name]
-		if !ok {
-			continue
-		}
 		if err := e.Restore(ctx, s); err != nil {
 			return err
 		}
-		healed++
+		fmt.Fprintf(a.stdout, "%s was %s, and is restored\n", s.Name, faults[s.Name].Condition())
 		delete(faults, s.Name)
-		fmt.Fprintf(a.stdout, "%s was %s, and is restored\n", s.Name, fault.Condition())
 	}
-	if healed == 0 {
+	if len(chosen) == 0 {
 		fmt.Fprintln(a.stdout, "no fault to undo")
 	}
 	if len(faults) > 0 {

@@ -20,8 +20,7 @@ func listCommand(a *app) *cobra.Command {
 	}
 	return &cobra.Command{
 		Use: "list [recipes|variants|scenarios]", Short: "List recipes, variants and scenarios",
-		ValidArgs: sections,
-		Args:      cobra.MaximumNArgs(1),
+		ValidArgs: sections, Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			chosen := sections
 			if len(args) == 1 {

@@ -112,14 +112,12 @@ func (a *app) plotComparison(sides []compare.Side, docs []*results.Document, f p
 }
 
 func (a *app) noteLeftOut(docs []*results.Document) {
-	for _, d := range docs {
+	for _, d := range list.Where(docs, func(d *results.Document) bool { return !d.Drawable() }) {
 		why := "its numbers must not be used"
 		if d.KnownBroken != "" {
 			why = "its variant is known to be broken"
 		}
-		if !d.Drawable() {
-			fmt.Fprintf(a.stderr, "left out, because %s: %s\n", why, d.Filename())
-		}
+		fmt.Fprintf(a.stderr, "left out, because %s: %s\n", why, d.Filename())
 	}
 }
 

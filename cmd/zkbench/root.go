@@ -75,8 +75,7 @@ Exit codes: 0 pass; 1 could not run; 2 usage or invalid configuration;
 run keeps complete results, takes down the servers that it has started, and
 restores those that it has broken. A second Ctrl-C exits at once, but restores
 them, too, and prints what is left and how to remove it.`,
-		Version:       versionText(),
-		SilenceErrors: true, SilenceUsage: true,
+		Version: versionText(), SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetArgs(a.args)
 	root.SetOut(a.stdout)

@@ -229,11 +229,11 @@ func (a *app) measure(
 		}
 		for _, s := range selected {
 			r.Save = func(d *results.Document) error {
-				if err := keep(d); err != nil {
-					return err
+				err := keep(d)
+				if err == nil {
+					a.soFar(docs, s, shown)
 				}
-				a.soFar(docs, s, shown)
-				return nil
+				return err
 			}
 			shown.Begin(s.Name)
 			if err := r.RunScenario(ctx, s); err != nil {

@@ -94,8 +94,7 @@ func (a *app) simulate(cmd *cobra.Command, args []string, f simulateFlags) error
 		return err
 	}
 	s := &simulating{app: a, flags: f, found: map[string]simulation.Job{}, pool: simulation.Pool{
-		Workers: runtime.NumCPU(),
-		Command: func(ctx context.Context) *exec.Cmd {
+		Workers: runtime.NumCPU(), Command: func(ctx context.Context) *exec.Cmd {
 			c := exec.CommandContext(ctx, own, "simulate", "--worker") //nolint:gosec // it is this program
 			c.Env, c.SysProcAttr = append(os.Environ(), simulation.Environment()...), ensemble.ChildAttributes()
 			return c

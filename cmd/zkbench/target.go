@@ -63,13 +63,9 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w s
 		done()
 		return target{}, asUsage(err)
 	}
-	t := target{site: w, Ensemble: e, stays: !e.Owned(), list: w.Servers}
-	if kept, ok := e.(interface{ Attached() bool }); ok && kept.Attached() {
-		t.stays = true
-	}
-	if t.list == "" {
-		t.list = strings.Join(list.Map(e.Servers(), func(s ensemble.Server) string { return s.Addr }), ",")
-	}
+	kept, ok := e.(interface{ Attached() bool })
+	addresses := strings.Join(list.Map(e.Servers(), func(s ensemble.Server) string { return s.Addr }), ",")
+	t := target{site: w, Ensemble: e, stays: !e.Owned() || ok && kept.Attached(), list: cmp.Or(w.Servers, addresses)}
 	restored := a.started.breaks(t)
 	t.done = func() { restored(); done() }
 	base := ensemble.ChrootOf(e)
@@ -104,14 +100,8 @@ func (a *app) withTarget(
 
 func (a *app) newRunner(t target, p *progress.Progress) *runner.Runner {
 	return &runner.Runner{
-		Ensemble:    t.Ensemble,
-		Recipes:     a.recipes(),
-		Environment: machine.Describe(versionText()),
-		Run:         t.run,
-		Temporary:   !t.stays,
-		Progress:    p.Step,
-		Live:        p.Show,
-		Connecting:  p.Connecting,
+		Ensemble: t.Ensemble, Recipes: a.recipes(), Environment: machine.Describe(versionText()), Run: t.run, Temporary: !t.stays,
+		Progress: p.Step, Live: p.Show, Connecting: p.Connecting,
 	}
 }
 

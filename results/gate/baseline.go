@@ -151,10 +151,8 @@ func (r BaselineRow) addExact(group []*results.Document) error {
 }
 
 func (b Baseline) row(variant string, clients int) *BaselineRow {
-	for i, r := range b.Rows {
-		if r.Variant == variant && r.Clients == clients {
-			return &b.Rows[i]
-		}
+	if i := slices.IndexFunc(b.Rows, func(r BaselineRow) bool { return r.Variant == variant && r.Clients == clients }); i >= 0 {
+		return &b.Rows[i]
 	}
 	return nil
 }
