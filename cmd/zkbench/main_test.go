@@ -201,7 +201,7 @@ func TestUsageErrors(t *testing.T) {
 		{"a build to compare with, and nothing to run", []string{"gate", "--base-binary", "x"}, "--base-binary: for --run only"},
 		{"results and a run", []string{"gate", "x.json", "--run", "lock-drain"}, "give no results"},
 		{"pairs by a metric that no measurement has", []string{"gate", "--run", "lock-drain", "--base-binary", "true", "--metrics", "acquires-p50"}, `no metric "acquires-p50-ns"; did you mean "acquire-p50-ns"?`},
-		{"pairs by a count", []string{"gate", "--run", "lock-drain", "--base-binary", "true", "--metrics", "herd-max"}, "herd-max is not a time or a rate"},
+		{"pairs by a count", []string{"gate", "--run", "lock-drain", "--base-binary", "true", "--metrics", "herd-max"}, "herd-max is neither a time, nor a rate"},
 		{"nothing to compare with", []string{"gate", "--run", "lock-drain"}, "needs --base-binary"},
 		{"a run and a baseline", []string{"gate", "--run", "lock-drain", "--base-binary", "x", "--baseline", "y"}, "in a separate call"},
 		{"pairs that cannot reject", []string{"gate", "--run", "lock-contention", "--base-binary", "x", "--pairs", "4"}, "4 pairs can reach p = 0.062 at best"},

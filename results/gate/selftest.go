@@ -31,7 +31,7 @@ func SelfTest(now time.Time) []SelfTestCase {
 	untrue.Metrics[metric.NotificationsPerOp] = results.Metric{Value: 0.5, Unit: "per op"}
 	unconfirmed, unlike := syntheticLockstep(2), syntheticLockstep(1)
 	over := syntheticDocument(results.ClosedMode, 1000, time.Millisecond, 1000)
-	unconfirmed.Oracle = results.Oracle{Why: synthetic, ClientNotifications: unconfirmed.Oracle.ClientNotifications}
+	unconfirmed.Oracle.Checked, unconfirmed.Oracle.Why = false, synthetic
 	unlike.Expected.Costs[metric.NotificationsPerOp] = results.Cost{Formula: synthetic, Value: 2}
 	over.Expected.Costs[metric.NotificationsPerOp] = results.Cost{Formula: synthetic, Value: 0.5}
 	watching, asking := syntheticLockstep(1), syntheticLockstep(1)
