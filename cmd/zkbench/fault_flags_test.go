@@ -28,7 +28,7 @@ func scenarioOf(t *testing.T, name string, args ...string) (scenarios.Scenario, 
 }
 
 func TestFaultFlags(t *testing.T) {
-	s, err := scenarioOf(t, "lock-contention", "--fault", "kill: leader, at: 1s, for: 1s", "--fault", "{cut: any, after: create, every: 500ms}",
+	s, err := scenarioOf(t, "lock-contention", "--fault", "kill: leader, at: 1s, for: 500ms", "--fault", "{cut: any, after: create, every: 500ms}",
 		"--session-timeout", "5s", "--roam")
 	if err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestFaultFlags(t *testing.T) {
 	for _, f := range s.Faults {
 		got = append(got, f.String())
 	}
-	if want := []string{"kill: leader, at: 1s, for: 1s", "cut: any, after: create, every: 500ms"}; !slices.Equal(got, want) {
+	if want := []string{"kill: leader, at: 1s, for: 500ms", "cut: any, after: create, every: 500ms"}; !slices.Equal(got, want) {
 		t.Errorf("faults %q, want %q", got, want)
 	}
 	if s.EffectiveSessionTimeout().String() != "5s" || !s.Roam || s.QuorumLoss || s.Expect != nil {
@@ -79,7 +79,7 @@ func TestRefusedFaults(t *testing.T) {
 		{"lock-contention|--fault|kill: leader|--fault|cut: any", `--fault "cut: any": when? at or every is missing`},
 		{"lock-contention|--fault|", "--fault is empty"},
 		{"lock-contention|--fault|none|--fault|cut: any, at: 1s", `--fault "none": there is no field "none"`},
-		{"lock-contention|--fault|cut: any, at: 1h", "lock-contention, --fault: `cut: any, at: 1h`: happens first at 1h, but the window ends at 3s"},
+		{"lock-contention|--fault|cut: any, at: 1h", "lock-contention, --fault: `cut: any, at: 1h`: happens first at 1h, but the window ends at 1.7s"},
 		{"lock-contention|--session-timeout|50s", "lock-contention, --session-timeout: wants 100ms to 40s, not 50s"},
 		{"lock-contention|--quorum-loss", "lock-contention, --quorum-loss: means nothing without faults of servers"},
 		{"lock-drain|--fault|cut: any, at: 1s", "lock-drain, --fault: means nothing in a lockstep run"},
