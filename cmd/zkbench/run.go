@@ -63,7 +63,7 @@ are exact, but its latencies are not those of an ensemble.`,
 		Example: `  zkbench run lock-contention
   zkbench run lock-contention --variants znode --clients 200 --hold 5ms
   zkbench run lock-drain --ensemble embedded
-  zkbench run lock-contention --fault 'kill: leader, at: 1s, for: 1s'
+  zkbench run lock-contention --fault 'kill: leader, at: 500ms, for: 1s'
   zkbench run lock-contention --background 'reads: 500, writes: 100'
   zkbench run lock-contention --clients 50 --repeats 1 --duration 1h
   zkbench run all --quick
