@@ -17,8 +17,7 @@ const defaultBaselines = "results/baselines"
 
 func baselineCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "baseline",
-		Short: "Store counts for 'zkbench gate --baseline' to check",
+		Use: "baseline", Short: "Store counts for 'zkbench gate --baseline' to check",
 		Long: `Store the counts that variants cost: requests, writes, failed writes and
 notifications per operation, and the largest herd. Where a variant's formulas
 are exact, as in lockstep and for one client with a number of operations, the
@@ -30,13 +29,11 @@ so that a repository can keep them.`,
 	}
 	var dir string
 	cmd.PersistentFlags().StringVar(&dir, "dir", defaultBaselines, "`folder` for baselines")
-	addCommands(cmd,
-		&cobra.Command{
-			Use: "save [RESULT…]", Short: "Save the counts of results (default: the newest run)",
-			Example: "  zkbench baseline save results/runs/20260102T030405Z-ab12",
-			RunE:    func(_ *cobra.Command, args []string) error { return a.saveBaselines(args, dir) },
-		},
-	)
+	addCommands(cmd, &cobra.Command{
+		Use: "save [RESULT…]", Short: "Save the counts of results (default: the newest run)",
+		Example: "  zkbench baseline save results/runs/20260102T030405Z-ab12",
+		RunE:    func(_ *cobra.Command, args []string) error { return a.saveBaselines(args, dir) },
+	})
 	return cmd
 }
 

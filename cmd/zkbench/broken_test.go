@@ -10,6 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/store"
@@ -69,7 +70,7 @@ func TestBreachBeforeAStandstill(t *testing.T) {
 	}
 	prints(t, outcome.CodeBroken, "3 breaches of the promise", "gate", dir)
 	says(t, outcome.CodeBroken, "broke its promise", "baseline", "save", dir, "--dir", t.TempDir())
-	if err := verdictOf([]campaign.Pair{{nil, must.Get(store.ReadAll([]string{dir}))(t)}}); exitCode(t.Context(), err) != outcome.CodeBroken {
+	if err := verdict(gate.Pairs{Screen: []campaign.Pair{{nil, must.Get(store.ReadAll([]string{dir}))(t)}}}.Documents()); exitCode(t.Context(), err) != outcome.CodeBroken {
 		t.Errorf("calibrate ends with %v", err)
 	}
 }

@@ -11,14 +11,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
@@ -32,8 +30,7 @@ import (
 func calibrateCommand(a *app) *cobra.Command {
 	var f pairFlags
 	cmd := &cobra.Command{
-		Use:   "calibrate SCENARIO…",
-		Short: "Measure this machine's run-to-run noise",
+		Use: "calibrate SCENARIO…", Short: "Measure this machine's run-to-run noise",
 		Long: `Measure how much two runs of the same build differ on this machine, in pairs as
 'zkbench gate --run' measures two builds. For 7 days, the gate then ignores
 slowdowns within this resolution if scenario, load, machine and servers are the
@@ -77,14 +74,15 @@ func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
 func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags) error {
 	var entries []gate.Resolution
 	err := a.withSeries(cmd, name, f, func(ctx context.Context, s *campaign.Series) error {
-		pairs, err := s.Measure(ctx, f.rules.Rule.ScreenPairs, s.Load, f.rules.CheckPair)
+		screen, err := s.Measure(ctx, f.rules.Rule.ScreenPairs, s.Load, f.rules.CheckPair)
+		pairs := gate.Pairs{Screen: screen}
 		if err == nil {
 			f.rules.Now = time.Now()
-			if entries, err = gate.Calibrate(gate.Pairs{Screen: pairs}, f.rules); err != nil {
+			if entries, err = gate.Calibrate(pairs, f.rules); err != nil {
 				err = outcome.With(outcome.CodeInvalid, errors.Join(append(s.Unreadable, err)...))
 			}
 		}
-		return errors.Join(verdictOf(pairs), err)
+		return errors.Join(verdict(pairs.Documents()), err)
 	})
 	if err != nil {
 		return err
@@ -99,15 +97,6 @@ func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags) error {
 	}
 	fmt.Fprintln(a.stdout, t)
 	return known.Keep(f.cache, entries)
-}
-
-// verdictOf is verdict for the documents of pairs.
-func verdictOf(pairs []campaign.Pair) error {
-	var docs []*results.Document
-	for _, p := range pairs {
-		docs = slices.Concat(docs, p[0], p[1])
-	}
-	return verdict(docs)
 }
 
 type pairFlags struct {
@@ -163,11 +152,9 @@ func (f *pairFlags) check(scenario string) error {
 	return err
 }
 
-func (a *app) withSeries(
-	cmd *cobra.Command, scenario string, f pairFlags, measure func(context.Context, *campaign.Series) error,
-) (err error) {
+func (a *app) withSeries(cmd *cobra.Command, name string, f pairFlags, measure func(context.Context, *campaign.Series) error) (err error) {
 	s, ctx := &f.series, cmd.Context()
-	if err := prepareSeries(cmd, scenario, &f); err != nil {
+	if err := prepareSeries(cmd, name, &f); err != nil {
 		return err
 	}
 	starts := func(engine ensemble.Engine) (done func()) { return a.started.starts(engine, f.ensemble.Name) }

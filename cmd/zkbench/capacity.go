@@ -1,7 +1,7 @@
 package main
 
 import (
-	"context"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -99,20 +99,16 @@ func (a *app) capacity(cmd *cobra.Command, name string, f *capacityFlags) error 
 	if err := checkOut(t.Folder); err != nil {
 		return err
 	}
-	report, err := a.search(cmd.Context(), t, largest, where)
-	return errors.Join(a.finish(t, report, f.json), err)
-}
-
-func (a *app) search(ctx context.Context, t *search.Trials, largest scenarios.Scenario, where site) (r capacity.Report, err error) {
-	err = a.withTarget(ctx, []scenarios.Scenario{largest}, where, func(on *runner.Runner, shown *progress.Progress) error {
+	var found capacity.Report
+	err = a.withTarget(cmd.Context(), []scenarios.Scenario{largest}, where, func(on *runner.Runner, shown *progress.Progress) (err error) {
 		if _, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckConnections(s, on.Ensemble.Servers()) }); err != nil {
 			return usage(err)
 		}
 		t.Runner, t.Begin = on, shown.Begin
-		r, err = t.Run(ctx)
+		found, err = t.Run(cmd.Context())
 		return err
 	})
-	return r, err
+	return errors.Join(a.finish(t, found, f.json), err)
 }
 
 func (f *capacityFlags) prepare(cmd *cobra.Command, name string) (err error) {
@@ -141,20 +137,16 @@ const (
 )
 
 func (f *capacityFlags) checkLoads(given func(flag string) bool) error {
-	if slices.ContainsFunc(searched(), given) {
+	f.Most = cmp.Or(f.Most, map[string]int{capacity.ByRate: mostRate, capacity.ByClients: mostClients}[f.By])
+	switch {
+	case slices.ContainsFunc(searched(), given):
 		return errors.New("--rate, --mode, --operations, --at-most and --stage are set by the search: " +
 			"choose --by rate or --by clients, and --first")
-	}
-	if f.By == capacity.ByClients && given("clients") {
+	case f.By == capacity.ByClients && given("clients"):
 		return errors.New("--clients is set by the search with --by clients: use --first and --most")
-	}
-	if f.Most == 0 {
-		f.Most = map[string]int{capacity.ByRate: mostRate, capacity.ByClients: mostClients}[f.By]
-	}
-	if f.Most > largestLoad {
+	case f.Most > largestLoad:
 		return fmt.Errorf("--most wants at most %d, not %d", largestLoad, f.Most)
-	}
-	if f.First < 1 || f.Most < f.First {
+	case f.First < 1 || f.Most < f.First:
 		return fmt.Errorf("--first wants at least 1, and --most at least as much, not %d and %d", f.First, f.Most)
 	}
 	return nil

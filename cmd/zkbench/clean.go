@@ -23,8 +23,7 @@ type cleanFlags struct {
 func cleanCommand(a *app) *cobra.Command {
 	var f cleanFlags
 	cmd := &cobra.Command{
-		Use:   "clean --servers host:port,…[/chroot] [ROOT…]",
-		Short: "Remove the znodes of killed runs",
+		Use: "clean --servers host:port,…[/chroot] [ROOT…]", Short: "Remove the znodes of killed runs",
 		Long: `Remove the root znodes, /zkbench-RUN, that killed runs have left on servers,
 with everything below them. Nothing else is removed.
 

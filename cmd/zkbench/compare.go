@@ -63,8 +63,7 @@ func twice(args []string, why string) error {
 func compareCommand(a *app) *cobra.Command {
 	var f compareFlags
 	cmd := &cobra.Command{
-		Use:   "compare [RESULT…]",
-		Short: "Compare two or more runs, or the variants of one",
+		Use: "compare [RESULT…]", Short: "Compare two or more runs, or the variants of one",
 		Long: `Compare runs: each variant is compared with itself in the first run, the base.
 With a single run, the variants of the run are compared with each other; without
 one, those of the newest run in ` + defaultRuns + `.

@@ -20,8 +20,7 @@ import (
 
 func ensembleCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "ensemble",
-		Short: "Start, inspect, break and end the servers to measure on",
+		Use: "ensemble", Short: "Start, inspect, break and end the servers to measure on",
 		Long: `Start, inspect and end an ensemble of three servers that several runs use.
 
 'zkbench run' starts and ends an ensemble itself when none is up. The next 'up'
@@ -47,16 +46,10 @@ containers can be cut off: local processes share one network.`),
 func upCommand(a *app) *cobra.Command {
 	var f ensembleFlags
 	cmd := &cobra.Command{
-		Use:     "up",
-		Short:   "Start three servers and keep them",
+		Use: "up", Short: "Start three servers and keep them",
 		Example: "  zkbench ensemble up\n  zkbench ensemble up --ensemble process --ports 2181,2182,2183",
 		Args:    noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkPorts(f.Ports); err != nil {
-				return usage(err)
-			}
-			return a.up(cmd.Context(), f)
-		},
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.up(cmd.Context(), f) },
 	}
 	f.bindEngine(a, cmd, []string{"auto", string(ensemble.Container), string(ensemble.Process)})
 	cmd.Flags().IntSliceVar(&f.Ports, "ports", nil, "client ports, one per server (default free ones)")
@@ -64,19 +57,21 @@ func upCommand(a *app) *cobra.Command {
 }
 
 func checkPorts(ports []int) error {
-	beyond := func(port int) bool { return port < 1 || port > 65535 }
-	switch {
+	switch distinct := list.Distinct(ports); {
 	case len(ports) == 0: // free ones are found
 		return nil
 	case len(ports) != ensemble.Size:
 		return fmt.Errorf("--ports wants %d ports, one for each server, not %d", ensemble.Size, len(ports))
-	case slices.ContainsFunc(ports, beyond) || len(list.Distinct(ports)) < len(ports):
+	case distinct[0] < 1 || slices.Max(ports) > 65535 || len(distinct) < len(ports):
 		return fmt.Errorf("--ports wants %d different ports from 1 to 65535, not %s", ensemble.Size, joined(ports, ", "))
 	}
 	return nil
 }
 
 func (a *app) up(ctx context.Context, f ensembleFlags) error {
+	if err := checkPorts(f.Ports); err != nil {
+		return usage(err)
+	}
 	defer a.started.starts(ensemble.Container, f.Name)() // or processes: `ensemble down` removes both
 	f.Lifetime = ensemble.Kept
 	e, err := auto.Open(ctx, f.Choice, f.Options)
@@ -245,8 +240,7 @@ func logsCommand(a *app) *cobra.Command {
 
 func imageCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "image",
-		Short: "Pull or build the ZooKeeper image for containers",
+		Use: "image", Short: "Pull or build the ZooKeeper image for containers",
 		Long: `Get the ZooKeeper image that 'up' and 'run' start containers from: the official
 ` + container.OfficialImage + ` if it is present or a registry has it, else
 ` + container.DebianImage + `, which is built from Debian packages with

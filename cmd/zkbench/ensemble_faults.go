@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 type breakable interface {
@@ -48,8 +49,7 @@ func breakableCommand(cmd *cobra.Command, use func(ctx context.Context, e breaka
 
 func faultCommand(a *app, fault ensemble.ServerFault, short, long string) *cobra.Command {
 	return breakableCommand(&cobra.Command{
-		Use:   string(fault) + " <server|leader|follower>",
-		Short: short,
+		Use: string(fault) + " <server|leader|follower>", Short: short,
 		Long: long + `
 
 'leader' and 'follower' mean the servers that have these roles now; of several
@@ -66,8 +66,7 @@ that the run's scenario does not have makes the run invalid.`,
 
 func healCommand(a *app) *cobra.Command {
 	return breakableCommand(&cobra.Command{
-		Use:   "heal [server]",
-		Short: "Undo kill, pause and partition",
+		Use: "heal [server]", Short: "Undo kill, pause and partition",
 		Long: `Undo the faults of one server or of all servers: start those that were killed or
 have crashed, continue paused ones, and connect those that were cut off. Then
 wait until one server leads and all others follow.
@@ -138,14 +137,10 @@ func resolveServer(
 
 // serverNamed returns the server with that name. more are other words that the command accepts; they are listed in the error.
 func serverNamed(servers []ensemble.Server, name string, more ...string) (ensemble.Server, error) {
-	var names []string
-	for _, s := range servers {
-		if s.Name == name {
-			return s, nil
-		}
-		names = append(names, s.Name)
+	names := append(list.Map(servers, func(s ensemble.Server) string { return s.Name }), more...)
+	if i := slices.Index(names[:len(servers)], name); i >= 0 {
+		return servers[i], nil
 	}
-	names = append(names, more...)
 	return ensemble.Server{}, usage(fmt.Errorf("there is no server %q: there are %s", name, strings.Join(names, ", ")))
 }
 
@@ -163,25 +158,20 @@ func (a *app) heal(ctx context.Context, e breakable, name string, args []string)
 		}
 		chosen = []ensemble.Server{s}
 	}
-	start, healed := time.Now(), 0
+	chosen = list.Where(chosen, func(s ensemble.Server) bool { return faults[s.Name] != "" })
+	start := time.Now()
 	for _, s := range chosen {
-		fault, ok := faults[s.Name]
-		if !ok {
-			continue
-		}
 		if err := e.Restore(ctx, s); err != nil {
 			return err
 		}
-		healed++
+		fmt.Fprintf(a.stdout, "%s was %s, and is restored\n", s.Name, faults[s.Name].Condition())
 		delete(faults, s.Name)
-		fmt.Fprintf(a.stdout, "%s was %s, and is restored\n", s.Name, fault.Condition())
 	}
-	if healed == 0 {
+	if len(chosen) == 0 {
 		fmt.Fprintln(a.stdout, "no fault to undo")
 	}
 	if len(faults) > 0 {
-		still := &ensemble.FaultyError{Faults: faults}
-		fmt.Fprintf(a.stdout, "%v still: `%s` restores all\n", still, ensemble.HealCommand(name))
+		fmt.Fprintf(a.stdout, "%v still: `%s` restores all\n", &ensemble.FaultyError{Faults: faults}, ensemble.HealCommand(name))
 		return nil
 	}
 	if err := ensemble.AwaitReady(ctx, e); err != nil {

@@ -23,8 +23,7 @@ import (
 
 func explainCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use:   "explain RECIPE|VARIANT|SCENARIO|METRIC",
-		Short: "Explain a variant, a metric, a recipe or a scenario",
+		Use: "explain RECIPE|VARIANT|SCENARIO|METRIC", Short: "Explain a variant, a metric, a recipe or a scenario",
 		Long: `Explain a recipe and its promise; a variant with its algorithm in numbered
 steps, its cost as formulas of the number of clients N, its source and its
 weaknesses; a scenario and the question that it answers; or a metric: what it

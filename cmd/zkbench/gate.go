@@ -27,20 +27,18 @@ import (
 )
 
 type gateFlags struct {
-	rules, baseline string
-	outputs         map[string]*string // files to write, by flag
-	require         []string
-	selfTest        bool
-	verbose         bool
-	scenario        string
-	pairs           pairFlags
+	rules, baseline   string
+	outputs           map[string]*string // files to write, by flag
+	require           []string
+	selfTest, verbose bool
+	scenario          string
+	pairs             pairFlags
 }
 
 func gateCommand(a *app) *cobra.Command {
 	var f gateFlags
 	cmd := &cobra.Command{
-		Use:   "gate [RESULT…]",
-		Short: "Check results: pass, regression or inconclusive",
+		Use: "gate [RESULT…]", Short: "Check results: pass, regression or inconclusive",
 		Long: `Check results, such as in CI. A RESULT is a run's folder or single files of it,
 or the folder or JSON file of 'zkbench capacity'. Without one, the newest run in
 ` + defaultRuns + ` is checked, except in CI (the variable CI is set), where a RESULT
@@ -308,14 +306,11 @@ func (a *app) deliver(report gate.Report, evidence gate.Evidence, f gateFlags) e
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
 		errs = append(errs, report.WriteAnnotations(a.stdout))
 	}
-	for _, output := range []struct {
-		flag  string
-		write func(path string) error
-	}{
-		{"json", report.WriteJSON}, {"junit", report.WriteJUnit}, {"markdown", report.WriteMarkdown}, {"benchfmt", evidence.WriteBenchfmt},
+	for flag, write := range map[string]func(path string) error{
+		"json": report.WriteJSON, "junit": report.WriteJUnit, "markdown": report.WriteMarkdown, "benchfmt": evidence.WriteBenchfmt,
 	} {
-		if path := *f.outputs[output.flag]; path != "" {
-			errs = append(errs, output.write(path))
+		if path := *f.outputs[flag]; path != "" {
+			errs = append(errs, write(path))
 		}
 	}
 	if report.Code != outcome.CodePass {

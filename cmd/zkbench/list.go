@@ -19,10 +19,8 @@ func listCommand(a *app) *cobra.Command {
 		"recipes": a.listRecipes, "variants": func() error { return a.listVariants(catalog.Recipes()) }, "scenarios": a.listScenarios,
 	}
 	return &cobra.Command{
-		Use:       "list [recipes|variants|scenarios]",
-		Short:     "List recipes, variants and scenarios",
-		ValidArgs: sections,
-		Args:      cobra.MaximumNArgs(1),
+		Use: "list [recipes|variants|scenarios]", Short: "List recipes, variants and scenarios",
+		ValidArgs: sections, Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			chosen := sections
 			if len(args) == 1 {

@@ -28,19 +28,16 @@ import (
 )
 
 type observeFlags struct {
-	servers string
-	listen  []string
-	length  time.Duration
-	json    string
-	out     string
-	name    string
+	servers, json, out, name string
+
+	listen []string
+	length time.Duration
 }
 
 func observeCommand(a *app) *cobra.Command {
 	var f observeFlags
 	cmd := &cobra.Command{
-		Use:   "observe --servers host:port,…[/chroot]",
-		Short: "Show what an application does to its ensemble",
+		Use: "observe --servers host:port,…[/chroot]", Short: "Show what an application does to its ensemble",
 		Long: `Listen in front of an ensemble, forward everything unchanged, and show what
 the clients that connect cause: herds with the transaction behind them,
 notifications that led to nothing, failed writes, watched paths, and clients
@@ -83,16 +80,14 @@ Exit codes: 0 observed; 1 could not run; 2 usage; 5 there is no document for
 
 func (f *observeFlags) check(bounded bool) (external.Target, error) {
 	target, err := external.Parse(f.servers)
-	if err != nil {
+	switch n := len(f.listen); {
+	case err != nil:
 		return target, usage(err)
-	}
-	if bounded && f.length <= 0 {
+	case bounded && f.length <= 0:
 		return target, usage(fmt.Errorf("--for wants a time above zero, not %s", f.length))
-	}
-	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`).MatchString(f.name) { // it becomes part of a file's name
+	case !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`).MatchString(f.name): // it becomes part of a file's name
 		return target, usage(fmt.Errorf("--name wants letters, digits, dots and dashes, not %q", f.name))
-	}
-	if n := len(f.listen); n > 0 && n != len(target.Addresses) {
+	case n > 0 && n != len(target.Addresses):
 		return target, usage(fmt.Errorf("--listen has %d, --servers %d: give one for each server", n, len(target.Addresses)))
 	}
 	for i, text := range f.listen {
@@ -232,8 +227,7 @@ func (a *app) watch(ctx context.Context, o *observation, f observeFlags, marks <
 
 func (a *app) finishObserving(o *observation, f observeFlags) error {
 	o.observer.End() // unless a mark has, so that the latest herds are in the report
-	report := o.observer.Report()
-	connections := o.proxy.Stats()
+	report, connections := o.observer.Report(), o.proxy.Stats()
 	var errs []error
 	if f.out != "" {
 		errs = append(errs, o.saveDocument(f))

@@ -25,8 +25,7 @@ type plotFlags struct {
 func plotCommand(a *app) *cobra.Command {
 	var f plotFlags
 	cmd := &cobra.Command{
-		Use:   "plot [RESULT…]",
-		Short: "Draw a run, or compare runs in figures",
+		Use: "plot [RESULT…]", Short: "Draw a run, or compare runs in figures",
 		Long: `Draw what a run measured. A RESULT is a run's folder or single files of it;
 without one, the newest run in ` + defaultRuns + ` is drawn. The figures of a
 scenario follow its claims and what its recipe measures. What does not differ is
@@ -113,14 +112,12 @@ func (a *app) plotComparison(sides []compare.Side, docs []*results.Document, f p
 }
 
 func (a *app) noteLeftOut(docs []*results.Document) {
-	for _, d := range docs {
+	for _, d := range list.Where(docs, func(d *results.Document) bool { return !d.Drawable() }) {
 		why := "its numbers must not be used"
 		if d.KnownBroken != "" {
 			why = "its variant is known to be broken"
 		}
-		if !d.Drawable() {
-			fmt.Fprintf(a.stderr, "left out, because %s: %s\n", why, d.Filename())
-		}
+		fmt.Fprintf(a.stderr, "left out, because %s: %s\n", why, d.Filename())
 	}
 }
 

@@ -32,8 +32,7 @@ func reportCommand(a *app) *cobra.Command {
 	var overview, markdown bool
 	var html, format string
 	cmd := &cobra.Command{
-		Use:   "report [RESULT…]",
-		Short: "Show the tables of results again",
+		Use: "report [RESULT…]", Short: "Show the tables of results again",
 		Long: `Show what 'zkbench run' printed: the comparison of the variants, and warnings
 about the numbers. A RESULT is a run's folder or single files of it. Without
 one, the newest run in ` + defaultRuns + ` is shown.
@@ -133,7 +132,7 @@ func (a *app) report(docs []*results.Document, f runFlags, runErr error) error {
 // soFar prints a scenario's table after the first of several repeats. It ignores an error, because the final table reports
 // it again.
 func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress.Progress) {
-	first := slices.DeleteFunc(slices.Clone(docs), func(d *results.Document) bool { return d.Scenario.Name != s.Name || d.Repeat != 1 })
+	first := list.Where(docs, func(d *results.Document) bool { return d.Scenario.Name == s.Name && d.Repeat == 1 })
 	if s.Repeats < 2 || docs[len(docs)-1].Repeat != 1 || len(first) != s.Measurements(a.recipes()) {
 		return
 	}
@@ -145,32 +144,23 @@ func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress.
 
 func (a *app) printTables(docs []*results.Document, rows []summary.Row) error {
 	tableErr := report.WriteTable(a.stdout, rows, a.width())
-	matrixErr := a.printMatrix(docs)
-	fmt.Fprintln(a.stdout)
-	overviewErr := a.overviewOfSeveral(rows)
-	var findings strings.Builder
-	report.WriteVerdict(&findings, docs)
-	fmt.Fprintln(a.stdout, table.Wrap(strings.TrimSpace(findings.String()), a.width()))
-	return errors.Join(tableErr, matrixErr, overviewErr)
-}
-
-func (a *app) printMatrix(docs []*results.Document) error {
 	columns := list.Map(scenarios.MatrixFaults(), func(f scenarios.MatrixFault) string { return f.Name })
 	byFault := map[string][]*results.Document{}
 	for _, d := range docs {
 		fault := scenarios.FaultOfMatrix(d.Scenario.Name)
 		byFault[fault] = append(byFault[fault], d)
 	}
-	return report.WriteMatrix(a.stdout, a.width(), columns, byFault)
-}
-
-func (a *app) overviewOfSeveral(rows []summary.Row) error {
-	another := func(r summary.Row) bool { return r.Scenario != rows[0].Scenario }
-	if !slices.ContainsFunc(rows, another) {
-		return nil
+	matrixErr := report.WriteMatrix(a.stdout, a.width(), columns, byFault)
+	fmt.Fprintln(a.stdout)
+	var overviewErr error
+	if slices.ContainsFunc(rows, func(r summary.Row) bool { return r.Scenario != rows[0].Scenario }) {
+		overviewErr = report.WriteOverview(a.stdout, rows, a.width())
+		fmt.Fprintln(a.stdout)
 	}
-	defer fmt.Fprintln(a.stdout)
-	return report.WriteOverview(a.stdout, rows, a.width())
+	var findings strings.Builder
+	report.WriteVerdict(&findings, docs)
+	fmt.Fprintln(a.stdout, table.Wrap(strings.TrimSpace(findings.String()), a.width()))
+	return errors.Join(tableErr, matrixErr, overviewErr)
 }
 
 func verdict(docs []*results.Document) error {

@@ -56,8 +56,7 @@ func run(ctx context.Context, a app) int {
 
 func rootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use:   "zkbench",
-		Short: "Measure what ZooKeeper recipes really cost",
+		Use: "zkbench", Short: "Measure what ZooKeeper recipes really cost",
 		Long: `zkbench runs naive and optimized variants of ZooKeeper recipes side by side,
 under a chosen number of clients, against a real ensemble, and records three
 things: latency, notifications, and herd spikes.
@@ -76,9 +75,7 @@ Exit codes: 0 pass; 1 could not run; 2 usage or invalid configuration;
 run keeps complete results, takes down the servers that it has started, and
 restores those that it has broken. A second Ctrl-C exits at once, but restores
 them, too, and prints what is left and how to remove it.`,
-		Version:       versionText(),
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		Version: versionText(), SilenceErrors: true, SilenceUsage: true,
 	}
 	root.SetArgs(a.args)
 	root.SetOut(a.stdout)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,19 +29,17 @@ import (
 const defaultRuns = "results/runs"
 
 type runFlags struct {
-	ensemble   ensembleFlags
-	load       scenarios.Overrides
-	out        string
-	prometheus string
-	quick      bool
-	drivers    []string
+	ensemble        ensembleFlags
+	load            scenarios.Overrides
+	out, prometheus string
+	quick           bool
+	drivers         []string
 }
 
 func runCommand(a *app) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
-		Use:   "run SCENARIO…",
-		Short: "Run scenarios and compare their variants",
+		Use: "run SCENARIO…", Short: "Run scenarios and compare their variants",
 		Long: `Run scenarios, by name or from a YAML file, and compare their variants. Four
 names stand for groups: 'all' for every scenario that comes with zkbench,
 'exact' for those with exact counts (without heaps), 'overview' for those of
@@ -193,14 +192,9 @@ func (a *app) recipes() []variants.Recipe { return a.drivers.AddTo(catalog.Recip
 // process may use.
 func (a *app) admit(selected []scenarios.Scenario, where site) error {
 	for _, s := range selected {
-		if err := s.Unable(where.ability()); err != nil {
-			return usage(err)
-		}
-		if err := runner.CheckDrivers(s, a.recipes()); err != nil {
+		drivers := runner.CheckDrivers(s, a.recipes())
+		if err := cmp.Or(usage(s.Unable(where.ability())), drivers, usage(runner.CheckResources(s, where.engine))); err != nil {
 			return err
-		}
-		if err := runner.CheckResources(s, where.engine); err != nil {
-			return usage(err)
 		}
 	}
 	return nil
@@ -235,11 +229,11 @@ func (a *app) measure(
 		}
 		for _, s := range selected {
 			r.Save = func(d *results.Document) error {
-				if err := keep(d); err != nil {
-					return err
+				err := keep(d)
+				if err == nil {
+					a.soFar(docs, s, shown)
 				}
-				a.soFar(docs, s, shown)
-				return nil
+				return err
 			}
 			shown.Begin(s.Name)
 			if err := r.RunScenario(ctx, s); err != nil {

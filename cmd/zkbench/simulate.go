@@ -28,19 +28,17 @@ import (
 )
 
 type simulateFlags struct {
-	seeds  int
-	from   uint64
-	length time.Duration
-	plan   string
-	out    string
-	worker bool
+	seeds     int
+	from      uint64
+	length    time.Duration
+	plan, out string
+	worker    bool
 }
 
 func simulateCommand(a *app) *cobra.Command {
 	var f simulateFlags
 	cmd := &cobra.Command{
-		Use:   "simulate [RECIPE[/VARIANT]…]",
-		Short: "Search for faults under which a variant breaks its promise",
+		Use: "simulate [RECIPE[/VARIANT]…]", Short: "Search for faults under which a variant breaks its promise",
 		Long: `Run variants in virtual time, on servers in memory, under random faults: lost
 requests and replies, outages, expired sessions, clients that die, stand still
 or hear nothing. A seed decides everything about a run, which takes some
@@ -96,8 +94,7 @@ func (a *app) simulate(cmd *cobra.Command, args []string, f simulateFlags) error
 		return err
 	}
 	s := &simulating{app: a, flags: f, found: map[string]simulation.Job{}, pool: simulation.Pool{
-		Workers: runtime.NumCPU(),
-		Command: func(ctx context.Context) *exec.Cmd {
+		Workers: runtime.NumCPU(), Command: func(ctx context.Context) *exec.Cmd {
 			c := exec.CommandContext(ctx, own, "simulate", "--worker") //nolint:gosec // it is this program
 			c.Env, c.SysProcAttr = append(os.Environ(), simulation.Environment()...), ensemble.ChildAttributes()
 			return c
@@ -147,7 +144,11 @@ func (s *simulating) run(ctx context.Context) error {
 	begun := time.Now()
 	err := s.pool.Do(ctx, s.jobs(begun), func(j simulation.Job, r simulation.Report) {
 		s.take(j, r.Outcome)
-		s.show(shown, begun)
+		if s.flags.length > 0 {
+			shown.Count(int(time.Since(begun).Seconds()), int(s.flags.length.Seconds()), "seconds of runs")
+		} else {
+			shown.Count(s.done, s.flags.seeds*len(s.variants), "runs")
+		}
 	})
 	shown.Close()
 	if s.done == 0 {
@@ -200,14 +201,6 @@ func (s *simulating) take(j simulation.Job, o simulation.Outcome) {
 		s.found[name] = simulation.Job{Plan: j.Plan, Investigate: true, Class: class, Budget: simulation.Duration(shrinking)}
 	}
 	fmt.Fprintf(s.stderr, "%s/%s, seed %d: %s\n", j.Plan.Recipe, j.Plan.Variant, j.Plan.Seed, o.Findings[0])
-}
-
-func (s *simulating) show(p *progress.Progress, begun time.Time) {
-	if s.flags.length > 0 {
-		p.Count(int(time.Since(begun).Seconds()), int(s.flags.length.Seconds()), "seconds of runs")
-		return
-	}
-	p.Count(s.done, s.flags.seeds*len(s.variants), "runs")
 }
 
 func (s *simulating) table() *table.Table {

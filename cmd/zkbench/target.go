@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/ensemble/namespace"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/faults"
@@ -49,11 +50,7 @@ type target struct {
 func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w site) (target, error) {
 	opts := w.Options
 	for _, s := range selected {
-		sessions := 0
-		if s.Background != nil {
-			sessions = s.Background.Sessions
-		}
-		opts.Clients = max(opts.Clients, slices.Max(s.Clients)+sessions)
+		opts.Clients = max(opts.Clients, slices.Max(s.Clients)+cmp.Or(s.Background, new(results.BackgroundLoad)).Sessions)
 	}
 	done := a.started.starts(w.engine, w.Name)
 	e, err := a.servers, error(nil)
@@ -66,13 +63,9 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w s
 		done()
 		return target{}, asUsage(err)
 	}
-	t := target{site: w, Ensemble: e, stays: !e.Owned(), list: w.Servers}
-	if kept, ok := e.(interface{ Attached() bool }); ok && kept.Attached() {
-		t.stays = true
-	}
-	if t.list == "" {
-		t.list = strings.Join(list.Map(e.Servers(), func(s ensemble.Server) string { return s.Addr }), ",")
-	}
+	kept, ok := e.(interface{ Attached() bool })
+	addresses := strings.Join(list.Map(e.Servers(), func(s ensemble.Server) string { return s.Addr }), ",")
+	t := target{site: w, Ensemble: e, stays: !e.Owned() || ok && kept.Attached(), list: cmp.Or(w.Servers, addresses)}
 	restored := a.started.breaks(t)
 	t.done = func() { restored(); done() }
 	base := ensemble.ChrootOf(e)
@@ -107,14 +100,8 @@ func (a *app) withTarget(
 
 func (a *app) newRunner(t target, p *progress.Progress) *runner.Runner {
 	return &runner.Runner{
-		Ensemble:    t.Ensemble,
-		Recipes:     a.recipes(),
-		Environment: machine.Describe(versionText()),
-		Run:         t.run,
-		Temporary:   !t.stays,
-		Progress:    p.Step,
-		Live:        p.Show,
-		Connecting:  p.Connecting,
+		Ensemble: t.Ensemble, Recipes: a.recipes(), Environment: machine.Describe(versionText()), Run: t.run, Temporary: !t.stays,
+		Progress: p.Step, Live: p.Show, Connecting: p.Connecting,
 	}
 }
 

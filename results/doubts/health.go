@@ -1,9 +1,11 @@
 package doubts
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 )
 
@@ -29,9 +31,7 @@ func Saturated(d *results.Document) []string {
 func Delayed(d *results.Document) []string {
 	r := reasons(Saturated(d))
 	r.add(shortOfCPU(d), "the machine's CPUs were over %.0f%% busy: latencies include waiting for a CPU", 100*machineCPUMark)
-	for _, f := range Disturbances(d) {
-		r = append(r, f.Text)
-	}
+	r = append(r, list.Map(Disturbances(d), func(f Finding) string { return f.Text })...)
 	mark := latenessMark * d.Metrics[metric.Quantile(results.BystanderPhase, 99)].Value
 	r.add(float64(d.Health.SchedulerP99) > mark,
 		"over %.0f%% of the bystanders' p99 may be scheduling delay within zkbench, which is part of all latencies", 100*latenessMark)
@@ -77,10 +77,8 @@ func outages(d *results.Document, explained bool) []string {
 	add(ofServer, h.BystanderErrors > 0, "%d reads by bystanders failed", h.BystanderErrors)
 	var failed int64
 	if b := d.Background; b != nil {
-		failed = b.Alone.Read.Failed + b.Alone.Write.Failed
-		if b.During != nil {
-			failed += b.During.Read.Failed + b.During.Write.Failed
-		}
+		during := cmp.Or(b.During, new(results.BackgroundStretch))
+		failed = b.Alone.Read.Failed + b.Alone.Write.Failed + during.Read.Failed + during.Write.Failed
 	}
 	add(ofServer, failed > 0, "%d requests of the background failed", failed)
 	add(ofServer, h.LeaderChanged, "the leader changed, or there was none")

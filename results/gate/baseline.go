@@ -134,17 +134,16 @@ func rowOf(group []*results.Document) (BaselineRow, error) {
 
 // addExact adds the counts that each repeat has: all that a variant can state as a formula, and those of each operation of ZooKeeper.
 func (r BaselineRow) addExact(group []*results.Document) error {
-	for _, d := range group {
-		for _, name := range sortedKeys(d.Metrics) {
-			counted := slices.Contains(metric.WithFormula(), name) && !metric.Guessed(d, name)
-			if !counted && !ofOperation(name) {
-				continue
-			}
-			r.Counts[name] = d.Metrics[name].Value
-			for _, other := range group {
-				if metric.AgainstCount(other, name, r.Counts[name]) != 0 {
-					return fmt.Errorf("%s and repeat %d differ in %s: run it again", other.Filename(), d.Repeat, name)
-				}
+	first := group[0]
+	for _, name := range sortedKeys(metric.Aggregate(group)) {
+		counted := slices.Contains(metric.WithFormula(), name) && !metric.Guessed(first, name)
+		if !counted && !ofOperation(name) {
+			continue
+		}
+		r.Counts[name] = first.Metrics[name].Value
+		for _, d := range group {
+			if metric.AgainstCount(d, name, r.Counts[name]) != 0 {
+				return fmt.Errorf("%s and repeat %d differ in %s: run it again", d.Filename(), first.Repeat, name)
 			}
 		}
 	}
@@ -152,10 +151,8 @@ func (r BaselineRow) addExact(group []*results.Document) error {
 }
 
 func (b Baseline) row(variant string, clients int) *BaselineRow {
-	for i, r := range b.Rows {
-		if r.Variant == variant && r.Clients == clients {
-			return &b.Rows[i]
-		}
+	if i := slices.IndexFunc(b.Rows, func(r BaselineRow) bool { return r.Variant == variant && r.Clients == clients }); i >= 0 {
+		return &b.Rows[i]
 	}
 	return nil
 }
@@ -313,11 +310,8 @@ func (b Baseline) check(docs []*results.Document) (checks []Check, notes []strin
 // check compares each repeat with the counts. The worst repeat decides: a median would hide one repeat of three. In an exact row, an
 // operation that only the row or only the results have differs, too.
 func (r BaselineRow) check(group []*results.Document, exact bool) []Check {
-	names := sortedKeys(r.Counts)
-	for _, d := range group {
-		names = list.AppendNew(names, list.Where(sortedKeys(d.Metrics), func(name string) bool { return exact && ofOperation(name) })...)
-	}
-	return list.Map(names, func(name string) Check {
+	operations := list.Where(sortedKeys(metric.Aggregate(group)), func(name string) bool { return exact && ofOperation(name) })
+	return list.Map(list.AppendNew(sortedKeys(r.Counts), operations...), func(name string) Check {
 		each := list.Map(group, func(d *results.Document) Check { return r.checkRepeat(group, d, name, exact) })
 		return slices.MinFunc(each, func(a, b Check) int { return outcome.Compare(a.Outcome, b.Outcome) })
 	})

@@ -64,7 +64,7 @@ func entryFor(d *results.Document, metric string) Resolution {
 func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 	var out []Resolution
 	var errs []error
-	for _, d := range p.documents() { // one at a time, because they are of many runs
+	for _, d := range p.Documents() { // one at a time, because they are of many runs
 		for _, c := range list.Where(builtIn([]*results.Document{d}), Check.failed) { // such numbers say nothing about the machine
 			errs = append(errs, fmt.Errorf("%s: %s: %s", subject([]Check{c}), c.Rule, c.Why))
 		}
@@ -76,8 +76,7 @@ func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 			errs = append(errs, fmt.Errorf("%s: %s", what, why))
 			continue
 		}
-		timed := func(name string) bool { return !isCount(name) }
-		for _, metric := range list.Where(r.metrics(first), timed) {
+		for _, metric := range list.Where(r.metrics(first), func(name string) bool { return !isCount(name) }) {
 			e := entryFor(first, metric)
 			ratios, err := logRatios(c.screen, 0, metric)
 			if err == nil {

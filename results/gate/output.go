@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -41,37 +40,31 @@ func (c Check) title() string {
 // WriteText prints the verdict, what decided it, and the findings in at most width columns, and the number of the checks that
 // passed. With all, it lists every check and every note.
 func (r Report) WriteText(w io.Writer, width int, all bool) error {
-	if all {
-		fmt.Fprintf(w, "%s\n\n", r.table(width))
-	}
-	fmt.Fprintln(w, table.Wrap(r.decision(), width))
-	shown, notes := r.Findings, r.Notes
+	shown, noted := r.Findings, r.Notes
 	if !all {
-		shown, notes = shown[:min(len(shown), mostFindings)], notes[:min(len(notes), mostNotes)]
+		shown, noted = shown[:min(len(shown), mostFindings)], noted[:min(len(noted), mostNotes)]
 	}
-	for _, f := range shown {
-		const indent = "    "
-		fmt.Fprintf(w, "\n  %s", strings.ReplaceAll(table.Wrap(r.labelled(f), width-len(indent)), "\n", "\n"+indent))
+	const indent = "    "
+	findings := list.Map(shown, func(f Finding) string {
+		return "  " + strings.ReplaceAll(table.Wrap(r.labelled(f), width-len(indent)), "\n", "\n"+indent)
+	})
+	notes := list.Map(noted, func(note string) string { return table.Wrap("note: "+note, width) })
+	if more := len(r.Notes) - len(noted); more > 0 {
+		notes = append(notes, fmt.Sprintf("… and %d more %s: --verbose shows them", more, table.Plural(more, "note")))
 	}
-	if len(shown) > 0 {
-		fmt.Fprint(w, "\n\n")
-	}
+	var rest []string
 	if more := len(r.Findings) - len(shown); more > 0 {
-		fmt.Fprintf(w, "… and %d more: --verbose shows them\n", more)
+		rest = append(rest, fmt.Sprintf("… and %d more: --verbose shows them", more))
 	}
 	if passed := r.passed(); passed != "" && r.Verdict != outcome.Pass {
-		fmt.Fprintln(w, table.Wrap(passed+" (--verbose lists all)", width))
+		rest = append(rest, table.Wrap(passed+" (--verbose lists all)", width))
 	}
-	if len(notes) > 0 {
-		fmt.Fprintln(w)
+	paragraphs := [][]string{{table.Wrap(r.decision(), width)}, findings, rest, notes}
+	if all {
+		paragraphs = slices.Insert(paragraphs, 0, []string{r.table(width).String()})
 	}
-	for _, note := range notes {
-		fmt.Fprintln(w, table.Wrap("note: "+note, width))
-	}
-	var err error
-	if more := len(r.Notes) - len(notes); more > 0 {
-		_, err = fmt.Fprintf(w, "… and %d more %s: --verbose shows them\n", more, table.Plural(more, "note"))
-	}
+	paragraphs = list.Where(paragraphs, func(lines []string) bool { return len(lines) > 0 })
+	_, err := fmt.Fprintln(w, strings.Join(list.Map(paragraphs, func(lines []string) string { return strings.Join(lines, "\n") }), "\n\n"))
 	return err
 }
 
@@ -160,16 +153,13 @@ func escapeMarkdown(text string) string {
 
 // WriteAnnotations prints each finding as a GitHub workflow command, which GitHub shows beside the change.
 func (r Report) WriteAnnotations(w io.Writer) error {
+	escape := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	for _, f := range r.Findings {
-		if _, err := fmt.Fprintf(w, "::error title=%s::%s\n", f.Outcome, escapeData(f.Text)); err != nil {
+		if _, err := fmt.Fprintf(w, "::error title=%s::%s\n", f.Outcome, escape.Replace(f.Text)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func escapeData(text string) string {
-	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
 }
 
 // WriteJUnit replaces the file at path by a test suite for each scenario with a test case for each check. Regressions and
@@ -240,12 +230,8 @@ func (e Evidence) WriteBenchfmt(path string) error {
 
 // writeUnits writes the better direction of each metric, and which metrics are exact, so that one value is enough.
 func writeUnits(w io.Writer, docs []*results.Document) {
-	var names []string
-	for _, d := range docs {
-		names = slices.AppendSeq(names, maps.Keys(d.Metrics))
-	}
 	inexact := slices.ContainsFunc(docs, func(d *results.Document) bool { return !d.CountsExactly() })
-	for _, name := range list.Distinct(names) {
+	for _, name := range sortedKeys(metric.Aggregate(docs)) {
 		m, facts := metric.Named(name), "better=lower"
 		switch {
 		case !m.HasDirection():

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -118,11 +119,9 @@ func (r PairRules) resolution(d *results.Document, name string) (resolution floa
 	if isCount(name) {
 		return 1, ""
 	}
-	if r.Calibration != nil {
-		for _, e := range r.Calibration.Entries {
-			if age := r.Now.Sub(e.Measured); e.sameAs(entryFor(d, name)) && age >= 0 && age <= CalibrationDays*24*time.Hour {
-				return e.Resolution, ""
-			}
+	for _, e := range cmp.Or(r.Calibration, &Calibration{}).Entries {
+		if age := r.Now.Sub(e.Measured); e.sameAs(entryFor(d, name)) && age >= 0 && age <= CalibrationDays*24*time.Hour {
+			return e.Resolution, ""
 		}
 	}
 	return 1, fmt.Sprintf("not calibrated for %[1]s on this machine, or not within %[2]d days: a slowdown has to exceed only the minimum "+
@@ -155,7 +154,8 @@ func decidable(d *results.Document) string {
 	}), ", ")
 }
 
-func (p Pairs) documents() []*results.Document { return slices.Concat(p.side(0), p.side(1)) }
+// Documents returns the documents of the base and then those of the head.
+func (p Pairs) Documents() []*results.Document { return slices.Concat(p.side(0), p.side(1)) }
 
 func (p Pairs) side(side int) []*results.Document {
 	of := func(pair [2][]*results.Document) []*results.Document { return pair[side] }
@@ -168,7 +168,7 @@ type comparison struct {
 }
 
 func (p Pairs) comparisons() []comparison {
-	docs := slices.Concat(grouping.Repeats(p.documents())...)
+	docs := slices.Concat(grouping.Repeats(p.Documents())...)
 	return list.Map(list.GroupBy(docs, pairKey), func(docs []*results.Document) comparison {
 		c := comparison{docs, pairsOf(p.Screen, pairKey(docs[0])), pairsOf(p.Confirm, pairKey(docs[0]))}
 		if slices.Equal(c.confirm, make(turns.Pairs, len(c.confirm))) {
@@ -237,8 +237,7 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 
 func (c comparison) check(r PairRules) (checks []Check, notes []string) {
 	base := about(c.docs[0], FromPairs, "no worse than base")
-	base.Outcome, base.Why = outcome.Inconclusive, c.incomparable()
-	if base.Why != "" {
+	if base.Outcome, base.Why = outcome.Inconclusive, c.incomparable(); base.Why != "" {
 		return []Check{base}, nil
 	}
 	checks = c.exactCounts()
@@ -282,23 +281,19 @@ func (c comparison) incomparable() string {
 }
 
 // exactCounts compares each count that is the same in all runs of a build: any difference is a deviation, in either direction.
-func (c comparison) exactCounts() (checks []Check) {
+func (c comparison) exactCounts() []Check {
 	if slices.ContainsFunc(c.docs, func(d *results.Document) bool { return !d.CountsExactly() }) {
 		return nil
 	}
-	var names []string
-	var sides [2][]*results.Document
+	var base, head []*results.Document
 	for _, pair := range slices.Concat(c.screen, c.confirm) {
-		for side, d := range pair {
-			sides[side] = append(sides[side], d)
-			names = list.AppendNew(names, list.Where(sortedKeys(d.Metrics), func(name string) bool {
-				m := metric.Named(name)
-				return m.Exact && m.Kind == metric.KindCount && !metric.Guessed(d, name)
-			})...)
-		}
+		base, head = append(base, pair[0]), append(head, pair[1])
 	}
-	base, head := sides[0], sides[1]
-	for _, name := range names {
+	names := list.Where(sortedKeys(metric.Aggregate(c.docs)), func(name string) bool {
+		m := metric.Named(name)
+		return m.Exact && m.Kind == metric.KindCount && !metric.Guessed(head[0], name)
+	})
+	return list.Map(names, func(name string) Check {
 		check := about(head[0], FromPairs, "== base")
 		check.Metric, check.Limit, check.Value = name, number(base[0].Metrics[name].Value), number(head[0].Metrics[name].Value)
 		for i, d := range head {
@@ -310,9 +305,8 @@ func (c comparison) exactCounts() (checks []Check) {
 				}
 			}
 		}
-		checks = append(checks, check)
-	}
-	return checks
+		return check
+	})
 }
 
 // logRatios returns the log-ratios of pairs. An error names a pair as its folder does: the pairs of screen and confirmation

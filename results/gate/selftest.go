@@ -34,15 +34,18 @@ func SelfTest(now time.Time) []SelfTestCase {
 	unconfirmed.Oracle.Checked, unconfirmed.Oracle.Why = false, synthetic
 	unlike.Expected.Costs[metric.NotificationsPerOp] = results.Cost{Formula: synthetic, Value: 2}
 	over.Expected.Costs[metric.NotificationsPerOp] = results.Cost{Formula: synthetic, Value: 0.5}
-	base, watching, dearer := syntheticRead("exists"), syntheticRead("exists"), syntheticRead("getData")
+	watching, asking := syntheticLockstep(1), syntheticLockstep(1)
 	watching.Counts.Watches = map[string]int64{"exists": 1}
-	watching.Metrics = metric.Compute(watching)
-	read := Rules{Baselines: orPanic(BaselinesOf([]*results.Document{base}))}
+	for _, d := range []*results.Document{watching, asking} {
+		d.Counts.Requests, d.Metrics = map[string]int64{"exists": 1}, nil // a reader computes them
+		d.Series.Requests[0], d.Oracle.AllRequests = 1, 1
+	}
 	slower, same := syntheticPairs(1.5, rules.Paired), syntheticPairs(1, rules.Paired)
 	slacker := syntheticCapacity(400)
 	slacker.Objective = "response-p99 < 500ms"
 	edited := bytes.Replace(orPanic(store.Seal(syntheticCapacity(200))), []byte(`"capacity": `), []byte(`"capacity": 9`), 1)
-	atLeast300 := Rules{Assertions: []Assertion{syntheticLimit(300)}}
+	const atLeast = "- {scenario: self-test, check: " + synthetic + " capacity >= 300, objective: " + syntheticObjective + "}"
+	atLeast300 := Rules{Assertions: orPanic(ParseRules("self-test", []byte(atLeast), Names{}))}
 	return []SelfTestCase{
 		{"a count regression", 3, Evaluate(asRead(syntheticLockstep(2)), rules)},
 		{"a slowdown of 1.5 times", 3, Evaluate(Evidence{Pairs: &slower}, Rules{Paired: rules.Paired})},
@@ -50,8 +53,8 @@ func SelfTest(now time.Time) []SelfTestCase {
 		{"an empty input", 5, Evaluate(Evidence{}, Rules{})},
 		{"a metric that one repeat lacks", 5, Evaluate(lackingPhase(), Rules{})},
 		{"fewer than the baseline has", 3, Evaluate(asRead(syntheticLockstep(0)), rules)},
-		{"a needless watch", 3, Evaluate(asRead(watching), read)},
-		{"a dearer call", 3, Evaluate(asRead(dearer), read)},
+		{"a needless watch", 3, Evaluate(asRead(watching), Rules{Baselines: orPanic(BaselinesOf(asRead(asking).Documents))})},
+		{"a dearer call", 3, Evaluate(asRead(asking), rules)},
 		{"a count unlike its formula", 3, Evaluate(asRead(unlike), Rules{})},
 		{"a count over its bound", 3, Evaluate(asRead(over), Rules{})},
 		{"a deviation that no oracle confirms", 5, Evaluate(asRead(unconfirmed), rules)},
@@ -81,9 +84,7 @@ func asReadCapacity(text []byte) (e Evidence) {
 func lackingPhase() Evidence {
 	whole, without := syntheticClosed(1), syntheticClosed(1)
 	whole.Scenario.Repeats, without.Scenario.Repeats, without.Repeat = 2, 2, 2
-	maps.DeleteFunc(without.Metrics, func(name string, _ results.Metric) bool {
-		return metric.Named(name).Phase == without.Phases[0]
-	})
+	maps.DeleteFunc(without.Metrics, func(name string, _ results.Metric) bool { return metric.Named(name).Phase == without.Phases[0] })
 	return Evidence{Documents: []*results.Document{whole, without}}
 }
 
@@ -94,15 +95,6 @@ const syntheticClients = 50
 func syntheticLockstep(notifications float64) *results.Document {
 	const operations = 50
 	return syntheticDocument(results.LockstepMode, operations, time.Millisecond, int(math.Round(notifications*operations)))
-}
-
-// syntheticRead returns a document in which one request was sent.
-func syntheticRead(operation string) *results.Document {
-	d := syntheticLockstep(1)
-	d.Counts.Requests = map[string]int64{operation: 1}
-	d.Series.Requests[0], d.Oracle.AllRequests = 1, 1
-	d.Metrics = metric.Compute(d)
-	return d
 }
 
 // syntheticClosed returns a document of a closed load with as many operations as a p99 needs, each of which took ms
@@ -185,9 +177,4 @@ func syntheticCapacity(most int) capacity.Report {
 	}
 	r.Add(synthetic, s)
 	return r
-}
-
-func syntheticLimit(rate int) Assertion {
-	const rule = "- {scenario: self-test, check: %s capacity >= %d, objective: %s}"
-	return orPanic(ParseRules("self-test", fmt.Appendf(nil, rule, synthetic, rate, syntheticObjective), Names{}))[0]
 }
