@@ -122,7 +122,7 @@ func TestExpectationsOfAnEditedFile(t *testing.T) {
 		d := &results.Document{Scenario: shipped.Scenario}
 		d.Scenario.Name, d.Scenario.Hold, d.Scenario.Expect = tt.name, tt.hold, []string{edited}
 		claims, notes := Expectations([]*results.Document{d, d}, catalog.Recipes())
-		got := list.Map(claims, func(e Expectation) string { return e.Claim.String() })
+		got := list.Map(claims, func(e Expectation) string { return e.String() })
 		if !slices.Equal(got, tt.want) || len(notes) > 0 || claims[0].Clients != slices.Max(shipped.Clients) {
 			t.Errorf("%s: claims %q of %d clients, notes %q; want %q", tt.name, got, claims[0].Clients, notes, tt.want)
 		}

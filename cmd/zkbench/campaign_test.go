@@ -73,7 +73,7 @@ func TestCampaignRefusesMetrics(t *testing.T) {
 	own := must.Get(os.Executable())(t)
 	t.Chdir(t.TempDir())
 	for want, args := range map[string][]string{
-		`did you mean "acquire-p50-ns"?`:       {"lock-contention", "--metrics", "aquire-p50"},
+		`did you mean "acquire-p50-ns"?`:       {"lock-contention", "--metrics", "acquier-p50"},
 		"only in open loads":                   {"lock-contention", "--metrics", "response-p99"},
 		"only in scenarios with faults":        {"lock-contention", "--metrics", "recovery-p50"},
 		"ops/s is not measured in lockstep":    {"lock-drain", "--metrics", "ops/s"},

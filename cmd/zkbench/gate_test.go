@@ -299,9 +299,9 @@ func TestGateRulesAndOutputs(t *testing.T) {
 	if code != outcome.CodeRegression || strings.Count(stdout, "::error title=regression::lock-drain, children-watch, 4 clients: herd-max <= 1 does not hold: it is 3, against 1") != 1 {
 		t.Errorf("exit code %d\n%s", code, stdout)
 	}
-	short, long := strings.Count(stdout, "\n"), 0
+	short := strings.Count(stdout, "\n")
 	stdout, _, _ = command(t.Context(), "gate", dir, "--rules", "rules.yaml", "--verbose")
-	if long = strings.Count(stdout, "\n"); long < short+20 || !strings.Contains(stdout, "metrics present") {
+	if long := strings.Count(stdout, "\n"); long < short+20 || !strings.Contains(stdout, "metrics present") {
 		t.Errorf("%d lines, and verbosely %d:\n%s", short, long, stdout)
 	}
 	for _, file := range []string{"g.json", "g.xml", "g.md", "g.txt"} {
