@@ -21,7 +21,7 @@ func TestCampaign(t *testing.T) {
 	t.Setenv(asBinary, "1")
 	own := must.Get(os.Executable())(t)
 	load := []string{"--ensemble", "embedded", "--name", testName("pairs"), "--clients", "2", "--variants", "counted", "--operations", "20", "--warm-up", "0s",
-		"--pairs", "6", "--cache", "cache/c.json"}
+		"--pairs", "6", "--cache", "cache/c.json", "--metrics", "requests/op,ops/s,enter-p50,enter-p90"}
 	stdout, stderr, code := command(t.Context(), append([]string{"gate", "--run", "doublebarrier-rounds", "--base-binary", own, "--confirm", "7", "--out", "c", "--json", "g.json"}, load...)...)
 	if !slices.Contains([]int{outcome.CodePass, outcome.CodeRegression, outcome.CodeInvalid}, code) || !strings.Contains(stdout, "enter, p50") && !strings.Contains(stdout, " pairs") || !strings.Contains(stdout, "not calibrated") || !strings.Contains(stdout, "an A/A") {
 		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)

@@ -76,7 +76,7 @@ func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 			errs = append(errs, fmt.Errorf("%s: %s", what, why))
 			continue
 		}
-		for _, metric := range list.Where(r.metrics(first), func(name string) bool { return !isCount(name) }) {
+		for _, metric := range list.Where(r.metrics(first), isTime) {
 			e := entryFor(first, metric)
 			ratios, err := logRatios(c.screen, 0, metric)
 			if err == nil {

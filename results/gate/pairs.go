@@ -78,6 +78,11 @@ func isCount(name string) bool {
 	return m.Exact && strings.HasSuffix(name, "/op")
 }
 
+func isTime(name string) bool { return !isCount(name) }
+
+// Timed reports whether the rules name a time or a rate.
+func (r PairRules) Timed() bool { return slices.ContainsFunc(r.Metrics, isTime) }
+
 func (r PairRules) forMetric(name string) paired.Rule {
 	rule := r.Rule
 	switch {
@@ -89,7 +94,7 @@ func (r PairRules) forMetric(name string) paired.Rule {
 	return rule
 }
 
-// metrics returns the metrics of a document to which the paired rule applies, counts first. Exact counts need no statistics.
+// metrics returns the metrics of a document to which the paired rule applies. Times of embedded servers have to be named.
 func (r PairRules) metrics(d *results.Document) []string {
 	metrics, phases := r.Metrics, []string(nil)
 	switch {
@@ -109,8 +114,12 @@ func (r PairRules) metrics(d *results.Document) []string {
 	for _, phase := range phases {
 		metrics = append(metrics, metric.Quantile(phase, 50), metric.Quantile(phase, 90))
 	}
-	counts := list.Where(metrics, func(name string) bool { return isCount(name) && !d.CountsExactly() })
-	return append(counts, list.Where(metrics, func(name string) bool { return !isCount(name) })...)
+	return list.Where(metrics, func(name string) bool {
+		if isCount(name) {
+			return !d.CountsExactly() // exact counts need no statistics
+		}
+		return r.Timed() || d.Environment.Engine != results.Embedded
+	})
 }
 
 // resolution returns the resolution of the machine for a metric. Without a current calibration, it returns 1 and a note. A machine has
@@ -221,41 +230,65 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 	if len(comparisons) == 0 {
 		return append(checks, Check{Rule: "pairs", Source: FromPairs, Outcome: outcome.Inconclusive, Why: "no pair has any result"}), nil
 	}
-	if slices.ContainsFunc(head, func(d *results.Document) bool { return d.Environment.Engine == results.Embedded }) {
-		notes = append(notes, "measured on embedded servers, which are in memory: their times are not those of an ensemble")
+	if slices.ContainsFunc(head, func(d *results.Document) bool {
+		return d.Environment.Engine == results.Embedded && (r.Timed() || !d.Lockstep())
+	}) {
+		note := "measured on embedded servers, which are in memory: their times are not those of an ensemble"
+		if !r.Timed() {
+			note = "times are not compared: embedded servers are in memory (name a time with --metrics to compare it)"
+		}
+		notes = append(notes, note)
 	}
+	var sound []comparison // whose ratios are compared
+	before := len(checks)
 	for _, c := range comparisons {
-		if i := slices.IndexFunc(c.docs, func(d *results.Document) bool { return d.KnownBroken != "" }); i >= 0 {
-			notes = append(notes, grouping.KeyOf(c.docs[i]).Name()+" is known to be broken, and its times are not compared")
+		broken := slices.IndexFunc(c.docs, func(d *results.Document) bool { return d.KnownBroken != "" })
+		if broken >= 0 {
+			notes = append(notes, grouping.KeyOf(c.docs[broken]).Name()+" is known to be broken, and only its exact counts are compared")
+			if slices.ContainsFunc(c.docs, func(d *results.Document) bool { return !d.CountsExactly() }) {
+				continue // such as one that its breach ended
+			}
+		}
+		if why := c.incomparable(); why != "" {
+			check := about(c.docs[0], FromPairs, "no worse than base")
+			check.Outcome, check.Why = outcome.Inconclusive, why
+			checks = append(checks, check)
 			continue
 		}
-		found, noted := c.check(r)
+		checks = append(checks, c.exactCounts()...)
+		if broken < 0 {
+			sound = append(sound, c)
+		}
+	}
+	found, _ := ratios(sound, r, isCount) // a machine has no resolution for counts
+	checks = append(checks, found...)
+	switch decided := slices.ContainsFunc(checks, func(c Check) bool { return c.Outcome == outcome.Regression }); {
+	case !decided:
+		found, noted := ratios(sound, r, isTime)
 		checks, notes = append(checks, found...), append(notes, noted...)
+	case slices.ContainsFunc(sound, func(c comparison) bool { return slices.ContainsFunc(r.metrics(c.docs[0]), isTime) }):
+		notes = append(notes, "times are not compared, because the counts decide") // and times may be too noisy to decide
+	}
+	if len(checks) == before {
+		checks = append(checks, Check{Rule: "pairs", Source: FromPairs, Outcome: outcome.Inconclusive, Why: "nothing was compared"})
 	}
 	return checks, slices.Compact(notes)
 }
 
-func (c comparison) check(r PairRules) (checks []Check, notes []string) {
-	base := about(c.docs[0], FromPairs, "no worse than base")
-	if base.Outcome, base.Why = outcome.Inconclusive, c.incomparable(); base.Why != "" {
-		return []Check{base}, nil
-	}
-	checks = c.exactCounts()
-	decided := slices.ContainsFunc(checks, func(c Check) bool { return c.Outcome == outcome.Regression })
-	for _, metric := range r.metrics(c.docs[0]) {
-		if decided && !isCount(metric) {
-			return checks, append(notes, base.Variant+": times are not compared, because the counts decide")
+// ratios compares those metrics of the comparisons that are wanted.
+func ratios(comparisons []comparison, r PairRules, wanted func(metric string) bool) (checks []Check, notes []string) {
+	for _, c := range comparisons {
+		for _, metric := range list.Where(r.metrics(c.docs[0]), wanted) {
+			check, rule := about(c.docs[0], FromPairs, "no worse than base"), r.forMetric(metric)
+			check.Metric, check.Outcome = metric+ratioSuffix, outcome.Inconclusive
+			resolution, note := r.resolution(c.docs[0], metric)
+			if rule.Resolution = resolution; note != "" {
+				notes = append(notes, note)
+			}
+			check.Limit = number(max(rule.MinEffect, rule.Resolution))
+			c.decide(&check, metric, rule)
+			checks = append(checks, check)
 		}
-		one, rule := base, r.forMetric(metric)
-		one.Metric = metric + ratioSuffix
-		resolution, note := r.resolution(c.docs[0], metric)
-		if rule.Resolution = resolution; note != "" {
-			notes = append(notes, note)
-		}
-		one.Limit = number(max(rule.MinEffect, rule.Resolution))
-		c.decide(&one, metric, rule)
-		decided = decided || isCount(metric) && one.Outcome == outcome.Regression
-		checks = append(checks, one)
 	}
 	return checks, notes
 }

@@ -365,18 +365,63 @@ func TestClaimsAboutTheHead(t *testing.T) {
 	}
 }
 
-// Pairs of builds are not compared by the times of a variant that is known to be broken.
-func TestPairsLeaveOutKnownBrokenVariants(t *testing.T) {
-	d := syntheticClosed(1)
-	d.KnownBroken = "two may hold"
-	p := Pairs{Screen: [][2][]*results.Document{{{d}, {d}}}}
-	for _, broken := range []bool{true, false} {
-		checks, notes := checkPairs(p, DefaultPairRules(time.Now()))
-		noted := slices.Contains(notes, grouping.KeyOf(d).Name()+" is known to be broken, and its times are not compared")
-		compared := slices.ContainsFunc(checks, func(c Check) bool { return strings.HasSuffix(c.Metric, " ratio") })
-		if noted != broken || compared == broken {
-			t.Errorf("known to be broken: %t, noted: %t, compared: %t", broken, noted, compared)
+// Of a variant that is known to be broken, only exact counts are compared. Without any other variant, times decide nothing.
+func TestPairsOfKnownBrokenVariants(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		base, head *results.Document
+		want       int
+		note       string
+	}{
+		{"times", syntheticClosed(1), syntheticClosed(9), 5, "is known to be broken, and only its exact counts are compared"},
+		{"counts", syntheticLockstep(1), syntheticLockstep(2), 3, "is known to be broken"},
+		{"the same counts", syntheticLockstep(1), syntheticLockstep(1), 0, "is known to be broken"},
+	} {
+		tt.base.KnownBroken, tt.head.KnownBroken = "two may hold", "two may hold"
+		p := Pairs{Screen: [][2][]*results.Document{{{tt.base}, {tt.head}}}}
+		r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: DefaultPairRules(now)})
+		if r.Code != tt.want || !strings.Contains(strings.Join(r.Notes, "\n"), grouping.KeyOf(tt.head).Name()+" "+tt.note) {
+			t.Errorf("%s: exit code %d, want %d; noted %q", tt.name, r.Code, tt.want, r.Notes)
 		}
-		d.KnownBroken = ""
+	}
+}
+
+// The counts of all variants come before any time: the noise of one variant must not hide the regression of another.
+func TestCountsDecideBeforeTimes(t *testing.T) {
+	rules := DefaultPairRules(now)
+	p, r := syntheticPairs(1, rules), rules
+	counted(metric.RequestsPerOp, 5, 6)(&p, &r)
+	noisy := syntheticPairs(1, rules)
+	for i, pair := range p.Screen {
+		head(noisy, i).Metrics["wait-p50-ns"] = results.Metric{Value: []float64{1e5, 1e7}[i%2]}
+		for side := range pair {
+			d := noisy.Screen[i][side][0]
+			d.Variant = "a-noisy-one"
+			p.Screen[i][side] = append(p.Screen[i][side], d)
+		}
+	}
+	const note = "times are not compared, because the counts decide"
+	if r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules}); r.Code != 3 || !slices.Equal(r.Notes, []string{note}) {
+		t.Errorf("exit code %d, notes %q, findings %v", r.Code, r.Notes, r.Findings)
+	}
+}
+
+// On embedded servers, only counts are compared, unless a time is named.
+func TestPairsOnEmbeddedServers(t *testing.T) {
+	for want, metrics := range map[string][]string{
+		"times are not compared: embedded servers": nil,
+		"their times are not those of an ensemble": {metric.OpsPerSecond},
+	} {
+		rules := DefaultPairRules(now)
+		p := syntheticPairs(1.5, rules)
+		for _, d := range p.Documents() {
+			d.Environment.Engine = results.Embedded
+		}
+		rules.Metrics = metrics
+		r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules})
+		timed := slices.ContainsFunc(r.Checks, func(c Check) bool { return c.Metric == metric.OpsPerSecond+ratioSuffix })
+		if !strings.Contains(strings.Join(r.Notes, "\n"), want) || timed != (metrics != nil) || timed != (r.Code == 3) {
+			t.Errorf("%v: exit code %d, notes %q", metrics, r.Code, r.Notes)
+		}
 	}
 }
