@@ -339,7 +339,7 @@ func (r BaselineRow) checkRepeat(group []*results.Document, d *results.Document,
 	case exact && !d.CountsExactly():
 		c.Outcome, c.Why = outcome.Inconclusive, "the baseline is exact, and this load was not finished"
 	case exact && metric.AgainstCount(d, name, r.Counts[name]) != 0, !exact && metric.Exceeds(d, name, r.Counts[name]):
-		c.deviate(group, d.Repeat, exact, "the baseline")
+		c.deviate(group, d, exact, "the baseline", doubts.Repeat)
 	}
 	return c
 }

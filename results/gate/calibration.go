@@ -65,7 +65,7 @@ func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 	var out []Resolution
 	var errs []error
 	for _, d := range p.Documents() { // one at a time, because they are of many runs
-		for _, c := range list.Where(builtIn([]*results.Document{d}), Check.failed) { // such numbers say nothing about the machine
+		for _, c := range list.Where(builtIn([]*results.Document{d}, p.called), Check.failed) { // such numbers say nothing about the machine
 			errs = append(errs, fmt.Errorf("%s: %s: %s", subject([]Check{c}), c.Rule, c.Why))
 		}
 	}

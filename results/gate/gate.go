@@ -18,6 +18,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/paired"
@@ -115,7 +116,7 @@ func Evaluate(e Evidence, r Rules) Report {
 		}
 		return ofScenario("readable", "", worst, err.Error())
 	})
-	checks = slices.Concat(checks, builtIn(e.Documents), complete(e.Documents, r.VariantsOf), builtInOfSearches(e),
+	checks = slices.Concat(checks, builtIn(e.Documents, doubts.Repeat), complete(e.Documents, r.VariantsOf), builtInOfSearches(e),
 		required(e, r.Required, r.Names), checkAssertions(e, r.Assertions, r.Names))
 	var notes []string
 	add := func(found []Check, noted []string) {

@@ -166,6 +166,21 @@ func decidable(d *results.Document) string {
 // Documents returns the documents of the base and then those of the head.
 func (p Pairs) Documents() []*results.Document { return slices.Concat(p.side(0), p.side(1)) }
 
+// called names a document: each run of a pair has only a first repeat.
+func (p Pairs) called(d *results.Document) string {
+	for i, pair := range slices.Concat(p.Screen, p.Confirm) {
+		for side, docs := range pair {
+			if slices.Contains(docs, d) {
+				return runOf(i, side)
+			}
+		}
+	}
+	return doubts.Repeat(d)
+}
+
+// runOf names a run of a pair as its folder does.
+func runOf(pair, side int) string { return fmt.Sprintf("pair %d, %s", pair+1, Sides()[side]) }
+
 func (p Pairs) side(side int) []*results.Document {
 	of := func(pair [2][]*results.Document) []*results.Document { return pair[side] }
 	return slices.Concat(list.Map(slices.Concat(p.Screen, p.Confirm), of)...)
@@ -221,8 +236,8 @@ const (
 
 func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 	head := p.side(1)
-	checks = builtIn(head)
-	for _, c := range list.Where(builtIn(p.side(0)), Check.failed) { // a broken base is not a violation of the head
+	checks = builtIn(head, p.called)
+	for _, c := range list.Where(builtIn(p.side(0), p.called), Check.failed) { // a broken base is not a violation of the head
 		c.Rule, c.Source, c.Outcome = ofBase+c.Rule, FromPairs, outcome.Inconclusive
 		checks = append(checks, c)
 	}
@@ -255,7 +270,7 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 			checks = append(checks, check)
 			continue
 		}
-		checks = append(checks, c.exactCounts()...)
+		checks = append(checks, c.exactCounts(p.called)...)
 		if broken < 0 {
 			sound = append(sound, c)
 		}
@@ -299,7 +314,7 @@ func (c comparison) incomparable() string {
 			if d == nil {
 				return fmt.Sprintf("pair %d has no result of the %s", i+1, Sides()[side])
 			}
-			where := fmt.Sprintf("pair %d, %s", i+1, Sides()[side])
+			where := runOf(i, side)
 			for _, o := range grouping.Differing(c.docs[:1], []*results.Document{d}) {
 				if o.Aspect != grouping.BuildAspect { // a different build is the subject of the comparison
 					return fmt.Sprintf("%s: measured under another %s (%s): %q, not %q", where, o.Name, o.Aspect, o.Other[0], o.Base[0])
@@ -314,7 +329,7 @@ func (c comparison) incomparable() string {
 }
 
 // exactCounts compares each count that is the same in all runs of a build: any difference is a deviation, in either direction.
-func (c comparison) exactCounts() []Check {
+func (c comparison) exactCounts(called naming) []Check {
 	if slices.ContainsFunc(c.docs, func(d *results.Document) bool { return !d.CountsExactly() }) {
 		return nil
 	}
@@ -332,8 +347,8 @@ func (c comparison) exactCounts() []Check {
 		for i, d := range head {
 			if before := base[i].Metrics[name].Value; check.Outcome == outcome.Pass && metric.AgainstCount(d, name, before) != 0 {
 				check.Limit, check.Value = number(before), number(d.Metrics[name].Value)
-				check.deviate(head, d.Repeat, true, "the base")
-				if why := doubts.Disturbed(base, name, true); why != "" {
+				check.deviate(head, d, true, "the base", called)
+				if why := doubts.Disturbed(base, name, true, called); why != "" {
 					check.Outcome, check.Why = outcome.Inconclusive, check.Why+"; the base: "+why
 				}
 			}
@@ -351,7 +366,7 @@ func logRatios(pairs turns.Pairs, before int, metric string) ([]float64, error) 
 	}
 	ratios, doubt := pairs.LogRatiosFrom(metric, least)
 	if doubt != nil {
-		return nil, fmt.Errorf("pair %d, %s: %s", before+doubt.Pair+1, Sides()[doubt.Side], doubt.Why)
+		return nil, fmt.Errorf("%s: %s", runOf(before+doubt.Pair, doubt.Side), doubt.Why)
 	}
 	return ratios, nil
 }

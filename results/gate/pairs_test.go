@@ -58,11 +58,11 @@ func TestExactPairs(t *testing.T) {
 		{"the same", func(*Pairs) {}, 0, ""},
 		{"a notification more in all pairs", func(p *Pairs) { lockstepPairs(p, 1, 2) }, 3, "self-test, synthetic/synthetic, 50 clients: 1 → 2 notifications per operation"},
 		{"one fewer in all pairs", func(p *Pairs) { lockstepPairs(p, 2, 1) }, 3, "2 → 1 notifications per operation"},
-		{"more in one pair", func(p *Pairs) { p.Screen[3][1] = []*results.Document{syntheticLockstep(2)} }, 5, "1 → 2 spurious wakeups per operation, but this is not certain: "},
+		{"more in one pair", func(p *Pairs) { p.Screen[3][1] = []*results.Document{syntheticLockstep(2)} }, 5, "1 → 2 spurious wakeups per operation, but this is not certain: it is 1 in pair 1, head and 2 in pair 4, head"},
 		{"a reconnect", func(p *Pairs) {
 			lockstepPairs(p, 1, 2)
 			p.Screen[3][0][0].Invalid = []string{"a reconnect"}
-		}, 5, "a reconnect"},
+		}, 5, "the base: pair 4, base was disturbed: a reconnect"},
 		{"without CPU", func(p *Pairs) {
 			lockstepPairs(p, 1, 2)
 			head(*p, 3).Health.Throttled = 1
@@ -135,8 +135,8 @@ func TestPairs(t *testing.T) {
 		{"another load", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Scenario.Hold = time.Second }, 5, "measured under another hold (load)"},
 		{"a generator out of CPU", 1.5, func(p *Pairs, _ *PairRules) { head(*p, 3).Health.Throttled = 1 }, 5, "out of CPU"},
 		{"a busy machine, to both alike", 1.5, func(p *Pairs, _ *PairRules) { head(*p, 3).Health.MachineCPU = 1 }, 3, ""},
-		{"a violation of the head's", 1.5, func(p *Pairs, _ *PairRules) { head(*p, 3).Violations = []results.Violation{{}} }, 4, ""},
-		{"a violation of the base's", 1, func(p *Pairs, _ *PairRules) { p.Screen[3][0][0].Violations = []results.Violation{{}} }, 5, ""},
+		{"a violation of the head's", 1.5, func(p *Pairs, _ *PairRules) { head(*p, 3).Violations = []results.Violation{{}} }, 4, "pair 4, head: 1 breach"},
+		{"a violation of the base's", 1, func(p *Pairs, _ *PairRules) { p.Screen[3][0][0].Violations = []results.Violation{{}} }, 5, "pair 4, base: 1 breach"},
 		{"an invalid run", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Invalid = []string{"x"} }, 5, ""},
 		{"slower, within the effect that matters in a tail", 1.3, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"wait-p99-ns"} }, 0, ""},
 		{"a slower tail", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"wait-p99-ns"} }, 3, ""},
