@@ -137,7 +137,8 @@ func starvedGenerator(d *results.Document) string {
 
 // missingAmong returns a function that finds the metrics that a document lacks and another repeat of its group has, such as
 // those of a phase that did not occur. A rule about such a metric must not pass by the other repeats alone. Metrics of the
-// floor are ignored, because a load is complete without them, and so are times of bystanders in a window of few of their periods.
+// floor are ignored, because a load is complete without them, and so are times of bystanders in a window of few of their periods, or of a
+// whole load of exact counts, in which bystanders may not read at all.
 // Slowdowns are ignored, because a repeat with too few requests has none, and no rule decides by so few. A repeat that lacks the requests
 // of an operation sent none of them.
 func missingAmong(group []*results.Document) func(*results.Document) string {
@@ -146,11 +147,11 @@ func missingAmong(group []*results.Document) func(*results.Document) string {
 		return !m.Ensemble && m.Kind != metric.KindMultiple && m.Operation == ""
 	})
 	return func(d *results.Document) string {
-		short := d.Window.Length() < 10*time.Second/time.Duration(max(d.Scenario.BystanderRate, 1))
+		unread := d.CountsExactly() || d.Window.Length() < 10*time.Second/time.Duration(max(d.Scenario.BystanderRate, 1))
 		missing := list.Where(names, func(name string) bool {
 			_, ok := d.Metrics[name]
 			phase := metric.Named(name).Phase
-			return !ok && !(short && (phase == results.BystanderPhase || phase == results.BystanderService))
+			return !ok && !(unread && (phase == results.BystanderPhase || phase == results.BystanderService))
 		})
 		if len(missing) == 0 || d.Unfinished != nil && d.BreachExpected() { // its variant has no numbers at all
 			return ""
