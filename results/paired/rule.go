@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // Rule decides in two blocks. The screen has few pairs and a lenient level, so that it misses little. If it is flagged, a confirmation with
@@ -72,7 +74,7 @@ func (r Rule) block(logRatios []float64, pairs int, alpha float64) (s Block) {
 		s.Estimate = estimate(logRatios)
 	}
 	if len(logRatios) != pairs {
-		s.Why = fmt.Sprintf("%d pairs instead of the %d decided on", len(logRatios), pairs)
+		s.Why = fmt.Sprintf("%d %s instead of the %d decided on", len(logRatios), table.Plural(len(logRatios), "pair"), pairs)
 		return s
 	}
 	s.Flagged = s.P < alpha && float64(s.Median) > r.threshold()
