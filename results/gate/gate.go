@@ -58,8 +58,9 @@ type Check struct {
 	Screen   paired.Block    `json:"screen,omitzero"` // of pairs
 	Confirm  paired.Block    `json:"confirmation,omitzero"`
 
-	bound  bool // the limit of a count is an upper bound
-	narrow bool // a capacity so near its limit that another search may decide otherwise
+	plain  string // why a ratio is not decided, without the statistics; empty if Why has none
+	bound  bool   // the limit of a count is an upper bound
+	narrow bool   // a capacity so near its limit that another search may decide otherwise
 }
 
 // Report is the verdict of a gate. Checks that fail come first.

@@ -114,12 +114,8 @@ func (r PairRules) metrics(d *results.Document) []string {
 	for _, phase := range phases {
 		metrics = append(metrics, metric.Quantile(phase, 50), metric.Quantile(phase, 90))
 	}
-	return list.Where(metrics, func(name string) bool {
-		if isCount(name) {
-			return !d.CountsExactly() // exact counts need no statistics
-		}
-		return r.Timed() || d.Environment.Engine != results.Embedded
-	})
+	timed := r.Timed() || d.Environment.Engine != results.Embedded // exact counts need no statistics
+	return list.Where(metrics, func(name string) bool { return isTime(name) && timed || isCount(name) && !d.CountsExactly() })
 }
 
 // resolution returns the resolution of the machine for a metric. Without a current calibration, it returns 1 and a note. A machine has
@@ -218,15 +214,16 @@ func pairsOf(pairs [][2][]*results.Document, key grouping.Key) turns.Pairs {
 	})
 }
 
-// Flagged returns the variants and numbers of clients for which the screen flags a metric. They need a confirmation.
-func (p Pairs) Flagged(r PairRules) (variants []string, clients []int) {
+// Flagged returns the metrics that the screen flags, and for which variants and numbers of clients. They need a confirmation.
+func (p Pairs) Flagged(r PairRules) (metrics, variants []string, clients []int) {
 	checks, _ := checkPairs(Pairs{Screen: p.Screen}, r)
 	for _, c := range checks {
 		if c.Screen.Flagged {
+			metrics = list.AppendNew(metrics, strings.TrimSuffix(c.Metric, ratioSuffix))
 			variants, clients = list.AppendNew(variants, c.Variant), list.AppendNew(clients, c.Clients)
 		}
 	}
-	return variants, clients
+	return metrics, variants, clients
 }
 
 const (
@@ -241,10 +238,6 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 		c.Rule, c.Source, c.Outcome = ofBase+c.Rule, FromPairs, outcome.Inconclusive
 		checks = append(checks, c)
 	}
-	comparisons := p.comparisons()
-	if len(comparisons) == 0 {
-		return append(checks, Check{Rule: "pairs", Source: FromPairs, Outcome: outcome.Inconclusive, Why: "no pair has any result"}), nil
-	}
 	if slices.ContainsFunc(head, func(d *results.Document) bool {
 		return d.Environment.Engine == results.Embedded && (r.Timed() || !d.Lockstep())
 	}) {
@@ -256,7 +249,7 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 	}
 	var sound []comparison // whose ratios are compared
 	before := len(checks)
-	for _, c := range comparisons {
+	for _, c := range p.comparisons() {
 		broken := slices.IndexFunc(c.docs, func(d *results.Document) bool { return d.KnownBroken != "" })
 		if broken >= 0 {
 			notes = append(notes, grouping.KeyOf(c.docs[broken]).Name()+" is known to be broken, and only its exact counts are compared")
@@ -285,7 +278,7 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 		notes = append(notes, "times are not compared, because the counts decide") // and times may be too noisy to decide
 	}
 	if len(checks) == before {
-		checks = append(checks, Check{Rule: "pairs", Source: FromPairs, Outcome: outcome.Inconclusive, Why: "nothing was compared"})
+		checks = append(checks, Check{Rule: "pairs", Source: FromPairs, Outcome: outcome.Inconclusive, Why: "no pair has results to compare"})
 	}
 	return checks, slices.Compact(notes)
 }
@@ -400,9 +393,22 @@ func (c comparison) decide(check *Check, metric string, rule paired.Rule) {
 	case d.Passed:
 		check.Outcome = outcome.Pass
 	default:
+		if d.Complete {
+			check.plain = undecided(cmp.Or(check.Confirm, check.Screen), rule)
+		}
 		check.Why = "neither shown nor ruled out: " + check.Why
 		if least := rule.Detectable(screen); !math.IsInf(least, 0) {
 			check.Why += fmt.Sprintf("; pairs with this spread would show a slowdown of %.2f times", least)
 		}
 	}
+}
+
+// undecided says in plain words what a block of pairs leaves open.
+func undecided(b paired.Block, rule paired.Rule) string {
+	from := "no worse than the base, or up to"
+	if b.Low > 1 {
+		from = fmt.Sprintf("%.3g to", b.Low)
+	}
+	return fmt.Sprintf("too noisy to decide: %s %.3g times worse; the gate must rule out %.3g: lengthen --duration or measure more pairs",
+		from, b.Upper, rule.Margin)
 }

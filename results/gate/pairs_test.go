@@ -112,7 +112,7 @@ func TestPairs(t *testing.T) {
 		}, 0, ""},
 		{"slower, without confirmation", 1.5, func(p *Pairs, _ *PairRules) { p.Confirm = nil }, 5, "0 pairs instead of"},
 		{"too few pairs", 1, func(p *Pairs, _ *PairRules) { p.Screen = p.Screen[:9] }, 5, "9 pairs instead of the 10"},
-		{"no pairs", 1, func(p *Pairs, _ *PairRules) { p.Screen = nil }, 5, "no pair has any result"},
+		{"no pairs", 1, func(p *Pairs, _ *PairRules) { p.Screen = nil }, 5, "no pair has results to compare"},
 		{"a missing side", 1, func(p *Pairs, _ *PairRules) { p.Screen[3][0] = nil }, 5, "pair 4 has no result of the base"},
 		{"a metric that one head lacks", 1, func(p *Pairs, _ *PairRules) { delete(head(*p, 3).Metrics, "wait-p50-ns") }, 5, "wait-p50-ns"},
 		{"a metric that nobody has", 1, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"nap-p50-ns"} }, 5, "nap-p50-ns"},
@@ -217,8 +217,9 @@ func TestFlagged(t *testing.T) {
 			p.Screen[i][side] = append(p.Screen[i][side], d)
 		}
 	}
-	if variants, clients := p.Flagged(rules); !slices.Equal(variants, []string{"slow"}) || !slices.Equal(clients, []int{10}) {
-		t.Errorf("flagged: %v with %v clients", variants, clients)
+	metrics, variants, clients := p.Flagged(rules)
+	if len(metrics) != 3 || !slices.Equal(variants, []string{"slow"}) || !slices.Equal(clients, []int{10}) {
+		t.Errorf("flagged: %v of %v with %v clients", metrics, variants, clients)
 	}
 }
 
@@ -403,6 +404,30 @@ func TestCountsDecideBeforeTimes(t *testing.T) {
 	const note = "times are not compared, because the counts decide"
 	if r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules}); r.Code != 3 || !slices.Equal(r.Notes, []string{note}) {
 		t.Errorf("exit code %d, notes %q, findings %v", r.Code, r.Notes, r.Findings)
+	}
+}
+
+// A finding says in plain words what noise leaves open; the statistics are in the check.
+func TestNoiseInPlainWords(t *testing.T) {
+	for _, tt := range []struct {
+		ratios []float64
+		want   string
+	}{
+		{[]float64{0.5, 2}, "wait, p50: too noisy to decide: no worse than the base, or up to 2 times worse; the gate must rule out 1.25: lengthen"},
+		{[]float64{1.05, 1.05, 1.05, 1.05, 1.05, 1.05, 1.05, 1.05, 2, 2}, "wait, p50: too noisy to decide: 1.05 to 1.45 times worse; the gate"},
+	} {
+		rules := DefaultPairRules(now)
+		rules.Metrics = []string{"wait-p50-ns"}
+		p := syntheticPairs(1, rules)
+		for i, pair := range p.Screen {
+			for side, value := range []float64{1e6, 1e6 * tt.ratios[i%len(tt.ratios)]} {
+				pair[side][0].Metrics["wait-p50-ns"] = results.Metric{Value: value}
+			}
+		}
+		r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules})
+		if r.Code != 5 || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].Text, tt.want) || !strings.Contains(r.Checks[0].Why, "p = ") {
+			t.Errorf("exit code %d, %v; want %q", r.Code, r.Findings, tt.want)
+		}
 	}
 }
 

@@ -109,6 +109,7 @@ const (
 // Decision is a verdict with its reasons.
 type Decision struct {
 	Verdict      Verdict
+	Complete     bool // the block that decides has as many pairs as the rule asks for
 	Passed       bool // PASS, or NOISE whose confirmation rules out a slowdown beyond the margin
 	Why          string
 	Screen       Block
@@ -127,17 +128,17 @@ func (r Rule) Decide(screen, confirmation []float64) (Decision, error) {
 	first := r.block(screen, r.ScreenPairs, r.ScreenAlpha)
 	d := Decision{Verdict: Inconclusive, Why: "screen: " + first.Why, Screen: first}
 	last, unflagged := first, Pass // the block that decides, and its verdict if it is not flagged
-	complete := len(screen) == r.ScreenPairs
+	d.Complete = len(screen) == r.ScreenPairs
 	if first.Flagged {
 		if err := usable(confirmation); err != nil {
 			return Decision{}, fmt.Errorf("confirmation: %w", err)
 		}
 		last = r.block(confirmation, r.ConfirmPairs, r.ConfirmAlpha)
 		d.Confirmation, d.Why, unflagged = last, "screen flagged; confirmation: "+last.Why, Noise
-		complete = len(confirmation) == r.ConfirmPairs
+		d.Complete = len(confirmation) == r.ConfirmPairs
 	}
 	switch {
-	case !complete:
+	case !d.Complete:
 	case last.Flagged:
 		d.Verdict = Regression
 	default:

@@ -62,9 +62,9 @@ func (s *Series) Compare(ctx context.Context, rules gate.PairRules) (pairs gate.
 	if pairs.Screen, err = s.Measure(ctx, rule.ScreenPairs, s.Load, rules.CheckPair); err != nil {
 		return pairs, err
 	}
-	if variants, clients := pairs.Flagged(rules); len(variants) > 0 {
-		fmt.Fprintf(s.Progress, "the first %d pairs suggest a slowdown of %s: measuring %d further pairs to confirm it\n",
-			rule.ScreenPairs, strings.Join(variants, ", "), rule.ConfirmPairs)
+	if metrics, variants, clients := pairs.Flagged(rules); len(metrics) > 0 {
+		fmt.Fprintf(s.Progress, "the first %d pairs suggest that %s got worse with %s: measuring %d further pairs to confirm it\n",
+			rule.ScreenPairs, strings.Join(metrics, ", "), strings.Join(variants, ", "), rule.ConfirmPairs)
 		load := s.Load.With(scenarios.Overrides{"variants": variants, "clients": list.Map(clients, strconv.Itoa)})
 		pairs.Confirm, err = s.Measure(ctx, rule.ConfirmPairs, load, nil)
 	}
