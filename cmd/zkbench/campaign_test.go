@@ -87,6 +87,18 @@ func TestCampaignRefusesMetrics(t *testing.T) {
 	}
 }
 
+// Without a time to compare, there is nothing to calibrate.
+func TestCalibrateRefusesCounts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for want, args := range map[string][]string{
+		"lock-drain: the gate compares only counts":       {"lock-contention", "lock-drain"},
+		"lock-contention: the gate compares only counts":  {"lock-contention", "--metrics", "requests/op"},
+		"queue-contention: the gate compares only counts": {"queue-contention", "--ensemble", "embedded"},
+	} {
+		says(t, outcome.CodeUsage, want, append([]string{"calibrate"}, args...)...)
+	}
+}
+
 // Without a real ensemble, the embedded server is used only if the command line names it.
 func TestCampaignDoesNotFallBack(t *testing.T) {
 	own := must.Get(os.Executable())(t)
