@@ -138,6 +138,10 @@ func (s *Series) run(ctx context.Context, side int, load scenarios.Overrides) ([
 		return nil, fmt.Errorf("%s %s exited with %d:\n%s", binary, strings.Join(args, " "), code, lastLines(log.Name()))
 	}
 	evidence := gate.Read([]string{dir})
+	if errors.Is(errors.Join(evidence.Unreadable...), store.ErrSchema) {
+		err := fmt.Errorf("the %s build writes results of another schema than this zkbench: both builds must write the same", gate.Sides()[side])
+		return nil, outcome.With(outcome.CodeInvalid, err)
+	}
 	s.Unreadable = append(s.Unreadable, evidence.Unreadable...)
 	broken := slices.ContainsFunc(evidence.Documents, (*results.Document).Broken)
 	if gate.Sides()[side] == "head" && code == outcome.CodeBroken && !broken {
