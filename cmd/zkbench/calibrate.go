@@ -48,6 +48,9 @@ func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
 	if err := f.complete(names...); err != nil {
 		return usage(err)
 	}
+	if err := errors.Join(list.Map(names, f.checkTimed)...); err != nil {
+		return usage(err)
+	}
 	if pairs := f.rules.Rule.ScreenPairs; pairs < gate.CalibrationPairs {
 		return usage(fmt.Errorf("--pairs %d gives no 95 %% interval: use at least %d, and preferably as many as `zkbench gate --run`",
 			pairs, gate.CalibrationPairs))
@@ -148,6 +151,16 @@ func (f *pairFlags) check(scenario string) error {
 		if err = loaded.CheckMetrics(*loaded.RecipeAmong(catalog.Recipes()), f.rules.Metrics); err != nil {
 			err = fmt.Errorf("--metrics: %w", err)
 		}
+	}
+	return err
+}
+
+// checkTimed returns an error if the gate would compare only counts of a scenario, which need no calibration.
+func (f *pairFlags) checkTimed(scenario string) error {
+	loaded, err := scenarios.Load(scenario, catalog.Recipes())
+	onlyCounts := len(f.rules.Metrics) > 0 || loaded.Mode == scenarios.Lockstep || f.ensemble.Engine == string(ensemble.Embedded)
+	if err == nil && onlyCounts && !f.rules.Timed() {
+		err = fmt.Errorf("%s: the gate compares only counts, which need no calibration: name a time with --metrics", scenario)
 	}
 	return err
 }

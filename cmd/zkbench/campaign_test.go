@@ -21,7 +21,7 @@ func TestCampaign(t *testing.T) {
 	t.Setenv(asBinary, "1")
 	own := must.Get(os.Executable())(t)
 	load := []string{"--ensemble", "embedded", "--name", testName("pairs"), "--clients", "2", "--variants", "counted", "--operations", "20", "--warm-up", "0s",
-		"--pairs", "6", "--cache", "cache/c.json"}
+		"--pairs", "6", "--cache", "cache/c.json", "--metrics", "requests/op,ops/s,enter-p50,enter-p90"}
 	stdout, stderr, code := command(t.Context(), append([]string{"gate", "--run", "doublebarrier-rounds", "--base-binary", own, "--confirm", "7", "--out", "c", "--json", "g.json"}, load...)...)
 	if !slices.Contains([]int{outcome.CodePass, outcome.CodeRegression, outcome.CodeInvalid}, code) || !strings.Contains(stdout, "enter, p50") && !strings.Contains(stdout, " pairs") || !strings.Contains(stdout, "not calibrated") || !strings.Contains(stdout, "an A/A") {
 		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
@@ -84,6 +84,18 @@ func TestCampaignRefusesMetrics(t *testing.T) {
 	}
 	if left, err := os.ReadDir("."); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// Without a time to compare, there is nothing to calibrate.
+func TestCalibrateRefusesCounts(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for want, args := range map[string][]string{
+		"lock-drain: the gate compares only counts":       {"lock-contention", "lock-drain"},
+		"lock-contention: the gate compares only counts":  {"lock-contention", "--metrics", "requests/op"},
+		"queue-contention: the gate compares only counts": {"queue-contention", "--ensemble", "embedded"},
+	} {
+		says(t, outcome.CodeUsage, want, append([]string{"calibrate"}, args...)...)
 	}
 }
 

@@ -167,7 +167,7 @@ func verdict(docs []*results.Document) error {
 	deviate, uncertain := false, ""
 	for _, group := range grouping.Repeats(docs) {
 		for _, v := range slices.Concat(list.Map(group, doubts.Deviations)...) {
-			deviate, uncertain = true, cmp.Or(uncertain, doubts.Disturbed(group, v.Metric, v.Exact))
+			deviate, uncertain = true, cmp.Or(uncertain, doubts.Disturbed(group, v.Metric, v.Exact, doubts.Repeat))
 		}
 	}
 	switch {

@@ -44,22 +44,26 @@ func Deviations(d *results.Document) (out []Deviation) {
 }
 
 // Disturbed returns why a count of these repeats that is not as expected may come from a disturbance and not from the recipe; empty if it
-// comes from the recipe. An exact count is certain only if all repeats have it and the servers' counters confirm it.
-func Disturbed(repeats []*results.Document, name string, exact bool) string {
+// comes from the recipe. An exact count is certain only if all repeats have it and the servers' counters confirm it. called names a repeat,
+// as [Repeat] does.
+func Disturbed(repeats []*results.Document, name string, exact bool, called func(*results.Document) string) string {
 	for _, d := range repeats {
 		switch {
 		case len(d.Invalid) > 0:
-			return fmt.Sprintf("repeat %d was disturbed: %s", d.Repeat, d.Invalid[0])
+			return fmt.Sprintf("%s was disturbed: %s", called(d), d.Invalid[0])
 		case !exact:
 		case !d.Oracle.Checked || d.Oracle.Doubtful():
-			return fmt.Sprintf("no second oracle confirms repeat %d: %s", d.Repeat, d.Oracle.Why)
+			return fmt.Sprintf("no second oracle confirms %s: %s", called(d), d.Oracle.Why)
 		case metric.AgainstCount(d, name, repeats[0].Metrics[name].Value) != 0:
-			return fmt.Sprintf("it is %.6g in repeat %d and %.6g in repeat %d, and exact counts do not vary", repeats[0].Metrics[name].Value,
-				repeats[0].Repeat, d.Metrics[name].Value, d.Repeat)
+			return fmt.Sprintf("it is %.6g in %s and %.6g in %s, and exact counts do not vary", repeats[0].Metrics[name].Value,
+				called(repeats[0]), d.Metrics[name].Value, called(d))
 		}
 	}
 	return ""
 }
+
+// Repeat names a document among the repeats of a run.
+func Repeat(d *results.Document) string { return fmt.Sprintf("repeat %d", d.Repeat) }
 
 // EqualsFormulas reports whether the formulas are exact and each count equals its formula.
 func EqualsFormulas(d *results.Document) bool {

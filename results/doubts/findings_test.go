@@ -114,7 +114,7 @@ func TestDisturbed(t *testing.T) {
 			})
 		}
 		tt.spoil(repeats[1])
-		if got := doubts.Disturbed(repeats, metric.RequestsPerOp, tt.exact); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
+		if got := doubts.Disturbed(repeats, metric.RequestsPerOp, tt.exact, doubts.Repeat); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}

@@ -280,23 +280,29 @@ func checkBaselines(docs []*results.Document, baselines map[string]Baseline, ver
 func (b Baseline) check(docs []*results.Document) (checks []Check, notes []string) {
 	for _, d := range docs {
 		if loadOf(d) != b.Load {
-			c := about(d, FromBaseline, "same load")
-			c.Outcome, c.Why = outcome.Inconclusive, fmt.Sprintf("the baseline is of another load: %s, not %s", b.Load, loadOf(d))
+			c := ofScenario("same load", b.Scenario, outcome.Inconclusive,
+				fmt.Sprintf("the baseline is of another load: %s, not %s", b.Load, loadOf(d)))
+			c.Source = FromBaseline
 			return []Check{c}, nil
 		}
 	}
 	groups := grouping.Repeats(docs)
+	var without []BaselineRow
 	for _, row := range b.Rows {
 		mine := list.Where(groups, func(g []*results.Document) bool { return g[0].Variant == row.Variant && g[0].Clients == row.Clients })
 		for _, group := range mine {
 			checks = append(checks, row.check(group, b.Load.exact(row.Clients))...)
 		}
 		if len(mine) == 0 {
-			checks = append(checks, Check{Rule: "measured", Source: FromBaseline, Scenario: b.Scenario, Recipe: b.Load.Recipe,
-				Variant: row.Variant, Clients: row.Clients, Outcome: outcome.Inconclusive,
-				Why: "the baseline has this, and the results have not: run it, or remove its row from " +
-					b.Scenario + ".json (with the last row, the file)"})
+			without = append(without, row)
 		}
+	}
+	for _, rows := range list.GroupBy(without, func(r BaselineRow) int { return r.Clients }) {
+		variants := list.Map(rows, func(r BaselineRow) string { return r.Variant })
+		c := ofScenario("measured", b.Scenario, outcome.Inconclusive, fmt.Sprintf("the baseline has rows without a result (%s): "+
+			"run them, or remove them from %s.json (with the last row, the file)", strings.Join(variants, ", "), b.Scenario))
+		c.Source, c.Clients = FromBaseline, rows[0].Clients
+		checks = append(checks, c)
 	}
 	for _, group := range groups {
 		if d := group[0]; b.row(d.Variant, d.Clients) == nil && !d.BreachExpected() {
@@ -339,7 +345,7 @@ func (r BaselineRow) checkRepeat(group []*results.Document, d *results.Document,
 	case exact && !d.CountsExactly():
 		c.Outcome, c.Why = outcome.Inconclusive, "the baseline is exact, and this load was not finished"
 	case exact && metric.AgainstCount(d, name, r.Counts[name]) != 0, !exact && metric.Exceeds(d, name, r.Counts[name]):
-		c.deviate(group, d.Repeat, exact, "the baseline")
+		c.deviate(group, d, exact, "the baseline", doubts.Repeat)
 	}
 	return c
 }

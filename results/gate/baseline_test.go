@@ -66,8 +66,8 @@ func TestBaselines(t *testing.T) {
 		{name: "an operation instead of another", of: using("exists"), docs: []*results.Document{using("getData")}, code: 3, says: "it is 1, against 0"},
 		{name: "an operation fewer", of: using("exists"), docs: []*results.Document{using()}, code: 3, says: "it is 0, against 1"},
 		{name: "one bad repeat of two", of: free(0.5), docs: second(free(0.9), free(1.2)), code: 3, says: "repeat 2"},
-		{name: "another size", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Scenario.Size = 7 }), code: 5, says: "another load"},
-		{name: "other clients", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Clients, d.Scenario.Clients = 10, []int{10} }), code: 5, says: "the results have not"},
+		{name: "another size", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Scenario.Size = 7 }), code: 5, says: "self-test: the baseline is of another load"},
+		{name: "other clients", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Clients, d.Scenario.Clients = 10, []int{10} }), code: 5, says: "self-test, 50 clients: the baseline has rows without a result (synthetic): run them"},
 		{name: "one variant more", of: syntheticLockstep(1), docs: append(changed(func(d *results.Document) { d.Variant = "new" }), syntheticLockstep(1)), code: 0, says: "the baseline has no new"},
 		{name: "no baseline of this", of: syntheticLockstep(1), docs: changed(func(d *results.Document) { d.Scenario.Name = "new" }), code: 5, says: "no measured scenario has a baseline"},
 		{name: "faults", of: free(0.5), docs: func() []*results.Document {
@@ -102,6 +102,9 @@ func TestBaselines(t *testing.T) {
 			var said strings.Builder
 			for _, c := range r.Checks {
 				said.WriteString(c.Why + "\n")
+			}
+			for _, f := range r.Findings {
+				said.WriteString(f.Text + "\n")
 			}
 			said.WriteString(strings.Join(r.Notes, "\n"))
 			if r.Code != tt.code || !strings.Contains(said.String(), tt.says) {

@@ -42,7 +42,10 @@ func promiseKept() builtInRule {
 	}}
 }
 
-func builtIn(docs []*results.Document) []Check {
+// naming returns the name of a document in messages, such as "repeat 2" or, among pairs, "pair 4, head".
+type naming = func(d *results.Document) string
+
+func builtIn(docs []*results.Document, called naming) []Check {
 	var checks []Check
 	for _, group := range grouping.Repeats(docs) {
 		for _, rule := range []builtInRule{
@@ -52,15 +55,15 @@ func builtIn(docs []*results.Document) []Check {
 			{"load as asked for", outcome.Inconclusive, starvedGenerator},
 			{"metrics present", outcome.Inconclusive, missingAmong(group)},
 		} {
-			checks = append(checks, rule.check(group))
+			checks = append(checks, rule.check(group, called))
 		}
-		checks = append(checks, byFormula(group)...)
+		checks = append(checks, byFormula(group, called)...)
 	}
 	return checks
 }
 
 // byFormula returns a check for each count that deviates from its formula in a repeat, or one that passes.
-func byFormula(group []*results.Document) []Check {
+func byFormula(group []*results.Document, called naming) []Check {
 	var checks []Check
 	passes := about(group[0], BuiltIn, "counts by formula")
 	for _, d := range group {
@@ -70,7 +73,7 @@ func byFormula(group []*results.Document) []Check {
 			}
 			c := passes
 			c.Metric, c.Value, c.Limit = v.Metric, number(v.Got), number(v.Want)
-			c.deviate(group, d.Repeat, v.Exact, "the formula "+v.Formula)
+			c.deviate(group, d, v.Exact, "the formula "+v.Formula, called)
 			checks = append(checks, c)
 		}
 	}
@@ -81,10 +84,10 @@ func byFormula(group []*results.Document) []Check {
 }
 
 // deviate makes a check of a count fail: a regression in either direction, or inconclusive if the count is not certain.
-func (c *Check) deviate(group []*results.Document, repeat int, exact bool, from string) {
+func (c *Check) deviate(group []*results.Document, d *results.Document, exact bool, from string, called naming) {
 	c.bound, c.Outcome = !exact, outcome.Regression
-	c.Why = fmt.Sprintf("repeat %d: it is %.6g, against %.6g by %s", repeat, *c.Value, *c.Limit, from)
-	if why := doubts.Disturbed(group, c.Metric, exact); why != "" {
+	c.Why = fmt.Sprintf("%s: it is %.6g, against %.6g by %s", called(d), *c.Value, *c.Limit, from)
+	if why := doubts.Disturbed(group, c.Metric, exact, called); why != "" {
 		c.Outcome, c.Why = outcome.Inconclusive, c.Why+"; "+why
 	} else if *c.Value < *c.Limit {
 		c.Why += ": fewer; update formula and baseline if this is meant"
@@ -99,11 +102,11 @@ func otherSchema(d *results.Document) string {
 	return fmt.Sprintf("schema %d instead of %d", d.Schema, results.Schema)
 }
 
-func (r builtInRule) check(group []*results.Document) Check {
+func (r builtInRule) check(group []*results.Document, called naming) Check {
 	c := about(group[0], BuiltIn, r.name)
 	for _, d := range group {
 		if text := r.find(d); text != "" {
-			c.Outcome, c.Why = r.worst, strings.TrimPrefix(fmt.Sprintf("%s; repeat %d: %s", c.Why, d.Repeat, text), "; ")
+			c.Outcome, c.Why = r.worst, strings.TrimPrefix(fmt.Sprintf("%s; %s: %s", c.Why, called(d), text), "; ")
 		}
 	}
 	return c
@@ -134,7 +137,8 @@ func starvedGenerator(d *results.Document) string {
 
 // missingAmong returns a function that finds the metrics that a document lacks and another repeat of its group has, such as
 // those of a phase that did not occur. A rule about such a metric must not pass by the other repeats alone. Metrics of the
-// floor are ignored, because a load is complete without them, and so are times of bystanders in a window of few of their periods.
+// floor are ignored, because a load is complete without them, and so are times of bystanders in a window of few of their periods, or of a
+// whole load of exact counts, in which bystanders may not read at all.
 // Slowdowns are ignored, because a repeat with too few requests has none, and no rule decides by so few. A repeat that lacks the requests
 // of an operation sent none of them.
 func missingAmong(group []*results.Document) func(*results.Document) string {
@@ -143,11 +147,11 @@ func missingAmong(group []*results.Document) func(*results.Document) string {
 		return !m.Ensemble && m.Kind != metric.KindMultiple && m.Operation == ""
 	})
 	return func(d *results.Document) string {
-		short := d.Window.Length() < 10*time.Second/time.Duration(max(d.Scenario.BystanderRate, 1))
+		unread := d.CountsExactly() || d.Window.Length() < 10*time.Second/time.Duration(max(d.Scenario.BystanderRate, 1))
 		missing := list.Where(names, func(name string) bool {
 			_, ok := d.Metrics[name]
 			phase := metric.Named(name).Phase
-			return !ok && !(short && (phase == results.BystanderPhase || phase == results.BystanderService))
+			return !ok && !(unread && (phase == results.BystanderPhase || phase == results.BystanderService))
 		})
 		if len(missing) == 0 || d.Unfinished != nil && d.BreachExpected() { // its variant has no numbers at all
 			return ""

@@ -65,7 +65,7 @@ func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 	var out []Resolution
 	var errs []error
 	for _, d := range p.Documents() { // one at a time, because they are of many runs
-		for _, c := range list.Where(builtIn([]*results.Document{d}), Check.failed) { // such numbers say nothing about the machine
+		for _, c := range list.Where(builtIn([]*results.Document{d}, p.called), Check.failed) { // such numbers say nothing about the machine
 			errs = append(errs, fmt.Errorf("%s: %s: %s", subject([]Check{c}), c.Rule, c.Why))
 		}
 	}
@@ -76,7 +76,7 @@ func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 			errs = append(errs, fmt.Errorf("%s: %s", what, why))
 			continue
 		}
-		for _, metric := range list.Where(r.metrics(first), func(name string) bool { return !isCount(name) }) {
+		for _, metric := range list.Where(r.metrics(first), isTime) {
 			e := entryFor(first, metric)
 			ratios, err := logRatios(c.screen, 0, metric)
 			if err == nil {
@@ -89,9 +89,6 @@ func Calibrate(p Pairs, r PairRules) ([]Resolution, error) {
 			e.Pairs, e.Measured = len(ratios), r.Now.UTC().Truncate(time.Second)
 			out = append(out, e)
 		}
-	}
-	if len(out) == 0 && len(errs) == 0 {
-		errs = append(errs, errors.New("no pair has a result with a time or a rate: choose one with --metrics; counts need no calibration"))
 	}
 	return out, errors.Join(errs...)
 }

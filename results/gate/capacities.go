@@ -10,6 +10,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
 	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
@@ -21,7 +22,9 @@ import (
 
 // builtInOfSearches applies few rules to the trials, because a search needs those beyond the capacity, too.
 func builtInOfSearches(e Evidence) []Check {
-	checks := list.Map(grouping.Repeats(e.Trials), promiseKept().check)
+	checks := list.Map(grouping.Repeats(e.Trials), func(trials []*results.Document) Check {
+		return promiseKept().check(trials, doubts.Repeat)
+	})
 	for _, r := range e.Capacities {
 		broken := ""
 		if r.Breaches > 0 { // possibly in trials whose results were replaced

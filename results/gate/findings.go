@@ -21,7 +21,8 @@ type Finding struct {
 	Text    string          `json:"text"`
 }
 
-// findings merges the failed checks of the counts of one measurement, and findings that differ only in the number of clients.
+// findings merges the failed checks of the counts of one measurement, and findings that differ only in the number of clients. Those that
+// are certain come first.
 func findings(checks []Check) []Finding {
 	with := func(c Check, text string) Check {
 		return Check{Scenario: c.Scenario, Recipe: c.Recipe, Variant: c.Variant, Clients: c.Clients, Rate: c.Rate, Outcome: c.Outcome, Why: text}
@@ -34,10 +35,12 @@ func findings(checks []Check) []Finding {
 	})
 	sentences := list.Map(failed, func(same []Check) Check { return with(same[0], sentence(same...)) })
 	byText := list.GroupBy(sentences, func(c Check) Check { c.Clients = 0; return c })
-	return list.Map(byText, func(same []Check) Finding {
+	all := list.Map(byText, func(same []Check) Finding {
 		text := strings.TrimPrefix(subject(same)+": "+same[0].Why, ": ")
 		return Finding{same[0].Outcome, strings.Join(strings.Fields(text), " ")} // in one line
 	})
+	isDoubt := func(f Finding) bool { return f.Outcome != outcome.Violation && f.Outcome != outcome.Regression }
+	return append(list.Where(all, func(f Finding) bool { return !isDoubt(f) }), list.Where(all, isDoubt)...)
 }
 
 // subject says what checks are about that differ in the number of clients at most, such as "lock-drain, lock/znode, 2, 5 clients".
@@ -69,7 +72,7 @@ func sentence(same ...Check) string {
 		return fmt.Sprintf("%s: %.3g times worse than the base, over the limit of %.3g (95 %% interval: %.3g to %.3g)",
 			metric.Named(name).Title, *c.Value, *c.Limit, c.Confirm.Low, c.Confirm.High)
 	case !c.isClaim():
-		return metric.Named(name).Title + ": " + c.Why
+		return metric.Named(name).Title + ": " + cmp.Or(c.plain, c.Why)
 	case c.Outcome == outcome.Regression:
 		return strings.TrimPrefix(c.Rule, c.Variant+" ") + " does not hold: " + c.Why
 	default:
@@ -119,7 +122,7 @@ func (c Check) difference() string {
 	what := metric.Named(c.Metric).Title
 	switch {
 	case c.bound:
-		return fmt.Sprintf("%s: %.6g, over the bound of %.6g", what, *c.Value, *c.Limit)
+		return fmt.Sprintf("%s: %.4g, over the bound of %.4g", what, *c.Value, *c.Limit)
 	case strings.HasSuffix(c.Metric, "/op"):
 		return fmt.Sprintf("%.6g → %.6g %s", *c.Limit, *c.Value, what)
 	default:

@@ -18,6 +18,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
+	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/paired"
@@ -57,8 +58,9 @@ type Check struct {
 	Screen   paired.Block    `json:"screen,omitzero"` // of pairs
 	Confirm  paired.Block    `json:"confirmation,omitzero"`
 
-	bound  bool // the limit of a count is an upper bound
-	narrow bool // a capacity so near its limit that another search may decide otherwise
+	plain  string // why a ratio is not decided, without the statistics; empty if Why has none
+	bound  bool   // the limit of a count is an upper bound
+	narrow bool   // a capacity so near its limit that another search may decide otherwise
 }
 
 // Report is the verdict of a gate. Checks that fail come first.
@@ -115,7 +117,7 @@ func Evaluate(e Evidence, r Rules) Report {
 		}
 		return ofScenario("readable", "", worst, err.Error())
 	})
-	checks = slices.Concat(checks, builtIn(e.Documents), complete(e.Documents, r.VariantsOf), builtInOfSearches(e),
+	checks = slices.Concat(checks, builtIn(e.Documents, doubts.Repeat), complete(e.Documents, r.VariantsOf), builtInOfSearches(e),
 		required(e, r.Required, r.Names), checkAssertions(e, r.Assertions, r.Names))
 	var notes []string
 	add := func(found []Check, noted []string) {

@@ -138,12 +138,14 @@ func TestEachMissingMetricIsNoticed(t *testing.T) {
 	}
 }
 
-// A window of a few milliseconds may have no read by a bystander; a longer one that has none lacks a metric.
+// A window of few periods may have no read by a bystander, and so may a whole load of exact counts; another one that has none lacks a metric.
 func TestBystandersOfAShortWindow(t *testing.T) {
+	exact, closed := func() *results.Document { return syntheticLockstep(1) }, func() *results.Document { return syntheticClosed(1) }
 	for _, tt := range []struct {
+		document   func() *results.Document
 		rate, code int
-	}{{100, 0}, {1000, 5}} { // the window has 50 ms
-		one, two := syntheticLockstep(1), syntheticLockstep(1)
+	}{{closed, 5, 0}, {closed, 100, 5}, {exact, 1000, 0}} { // the closed load's window has 1 s
+		one, two := tt.document(), tt.document()
 		two.Repeat = 2
 		for _, d := range []*results.Document{one, two} {
 			d.Scenario.Repeats, d.Scenario.BystanderRate = 2, tt.rate

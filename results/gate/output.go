@@ -93,6 +93,10 @@ func (r Report) decision() string {
 	if r.Verdict == outcome.Pass {
 		return verdict + r.passed()
 	}
+	regressions := list.Where(r.Findings, func(f Finding) bool { return f.Outcome == outcome.Regression })
+	if n := len(regressions); n > 0 && r.Code == outcome.CodeInvalid {
+		verdict += fmt.Sprintf("%d %s, and ", n, table.Plural(n, "regression"))
+	}
 	deciding := list.Where(r.Checks, func(c Check) bool { return c.Outcome == r.Verdict })
 	return verdict + strings.Join(list.AppendNew(nil, list.Map(deciding, Check.reason)...), "; ") + "."
 }

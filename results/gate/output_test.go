@@ -62,7 +62,7 @@ func TestFindings(t *testing.T) {
 		return Check{Rule: "==", Source: source, Scenario: "s", Recipe: "lock", Variant: "v", Clients: clients, Metric: metric,
 			Limit: number(limit), Value: number(value), Outcome: outcome.Regression, Why: "repeat 1"}
 	}
-	disturbed, bound := count(BuiltIn, 2, "writes/op", 2, 3), count(FromBaseline, 2, "requests/op", 4.25, 5)
+	disturbed, bound := count(BuiltIn, 2, "writes/op", 2, 3), count(FromBaseline, 2, "requests/op", 4.25, 5.00096)
 	disturbed.Outcome, disturbed.Why, bound.bound = outcome.Inconclusive, "a reconnect", true
 	for name, tt := range map[string]struct {
 		checks []Check
@@ -76,13 +76,25 @@ func TestFindings(t *testing.T) {
 			"s, lock/v, 2 clients: 0 → 1 exists requests per operation; 1 → 0 getData requests per operation"},
 		"with all clients": {[]Check{count(FromBaseline, 2, "herd-max", 1, 2), count(FromBaseline, 50, "herd-max", 1, 2)}, "s, lock/v, 2, 50 clients: largest herd 1 → 2"},
 		"a small one":      {[]Check{count(FromBaseline, 2, "requests/op", 5, 5.0004)}, "s, lock/v, 2 clients: 5 → 5.0004 requests per operation"},
-		"over a bound":     {[]Check{bound}, "s, lock/v, 2 clients: requests per operation: 5, over the bound of 4.25"},
+		"over a bound":     {[]Check{bound}, "s, lock/v, 2 clients: requests per operation: 5.001, over the bound of 4.25"},
 		"disturbed":        {[]Check{disturbed}, "s, lock/v, 2 clients: 2 → 3 writes per operation, but this is not certain: a reconnect"},
 	} {
 		r := NewReport(append(tt.checks, Check{Outcome: outcome.Pass}), nil)
 		if len(r.Findings) != 1 || r.Findings[0].Text != tt.want {
 			t.Errorf("%s: %q, want %q", name, r.Findings, tt.want)
 		}
+	}
+}
+
+// Regressions come before doubts, and the verdict counts them.
+func TestRegressionsBesidesDoubts(t *testing.T) {
+	doubt := Check{Rule: "x", Outcome: outcome.Inconclusive, Why: "too few"}
+	worse := Check{Source: FromBaseline, Rule: "==", Metric: "requests/op", Limit: number(5), Value: number(6), Outcome: outcome.Regression}
+	r := NewReport([]Check{doubt, worse}, nil)
+	var b strings.Builder
+	must.Do(t, r.WriteText(&b, 120, false))
+	if !strings.HasPrefix(b.String(), "INCONCLUSIVE (exit code 5): 1 regression, and results are missing") || r.Findings[0].Outcome != outcome.Regression {
+		t.Errorf("%s", b.String())
 	}
 }
 

@@ -78,6 +78,11 @@ func isCount(name string) bool {
 	return m.Exact && strings.HasSuffix(name, "/op")
 }
 
+func isTime(name string) bool { return !isCount(name) }
+
+// Timed reports whether the rules name a time or a rate.
+func (r PairRules) Timed() bool { return slices.ContainsFunc(r.Metrics, isTime) }
+
 func (r PairRules) forMetric(name string) paired.Rule {
 	rule := r.Rule
 	switch {
@@ -89,7 +94,7 @@ func (r PairRules) forMetric(name string) paired.Rule {
 	return rule
 }
 
-// metrics returns the metrics of a document to which the paired rule applies, counts first. Exact counts need no statistics.
+// metrics returns the metrics of a document to which the paired rule applies. Times of embedded servers have to be named.
 func (r PairRules) metrics(d *results.Document) []string {
 	metrics, phases := r.Metrics, []string(nil)
 	switch {
@@ -109,8 +114,8 @@ func (r PairRules) metrics(d *results.Document) []string {
 	for _, phase := range phases {
 		metrics = append(metrics, metric.Quantile(phase, 50), metric.Quantile(phase, 90))
 	}
-	counts := list.Where(metrics, func(name string) bool { return isCount(name) && !d.CountsExactly() })
-	return append(counts, list.Where(metrics, func(name string) bool { return !isCount(name) })...)
+	timed := r.Timed() || d.Environment.Engine != results.Embedded // exact counts need no statistics
+	return list.Where(metrics, func(name string) bool { return isTime(name) && timed || isCount(name) && !d.CountsExactly() })
 }
 
 // resolution returns the resolution of the machine for a metric. Without a current calibration, it returns 1 and a note. A machine has
@@ -157,6 +162,21 @@ func decidable(d *results.Document) string {
 // Documents returns the documents of the base and then those of the head.
 func (p Pairs) Documents() []*results.Document { return slices.Concat(p.side(0), p.side(1)) }
 
+// called names a document: each run of a pair has only a first repeat.
+func (p Pairs) called(d *results.Document) string {
+	for i, pair := range slices.Concat(p.Screen, p.Confirm) {
+		for side, docs := range pair {
+			if slices.Contains(docs, d) {
+				return runOf(i, side)
+			}
+		}
+	}
+	return doubts.Repeat(d)
+}
+
+// runOf names a run of a pair as its folder does.
+func runOf(pair, side int) string { return fmt.Sprintf("pair %d, %s", pair+1, Sides()[side]) }
+
 func (p Pairs) side(side int) []*results.Document {
 	of := func(pair [2][]*results.Document) []*results.Document { return pair[side] }
 	return slices.Concat(list.Map(slices.Concat(p.Screen, p.Confirm), of)...)
@@ -194,15 +214,16 @@ func pairsOf(pairs [][2][]*results.Document, key grouping.Key) turns.Pairs {
 	})
 }
 
-// Flagged returns the variants and numbers of clients for which the screen flags a metric. They need a confirmation.
-func (p Pairs) Flagged(r PairRules) (variants []string, clients []int) {
+// Flagged returns the metrics that the screen flags, and for which variants and numbers of clients. They need a confirmation.
+func (p Pairs) Flagged(r PairRules) (metrics, variants []string, clients []int) {
 	checks, _ := checkPairs(Pairs{Screen: p.Screen}, r)
 	for _, c := range checks {
 		if c.Screen.Flagged {
+			metrics = list.AppendNew(metrics, strings.TrimSuffix(c.Metric, ratioSuffix))
 			variants, clients = list.AppendNew(variants, c.Variant), list.AppendNew(clients, c.Clients)
 		}
 	}
-	return variants, clients
+	return metrics, variants, clients
 }
 
 const (
@@ -212,50 +233,70 @@ const (
 
 func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 	head := p.side(1)
-	checks = builtIn(head)
-	for _, c := range list.Where(builtIn(p.side(0)), Check.failed) { // a broken base is not a violation of the head
+	checks = builtIn(head, p.called)
+	for _, c := range list.Where(builtIn(p.side(0), p.called), Check.failed) { // a broken base is not a violation of the head
 		c.Rule, c.Source, c.Outcome = ofBase+c.Rule, FromPairs, outcome.Inconclusive
 		checks = append(checks, c)
 	}
-	comparisons := p.comparisons()
-	if len(comparisons) == 0 {
-		return append(checks, Check{Rule: "pairs", Source: FromPairs, Outcome: outcome.Inconclusive, Why: "no pair has any result"}), nil
+	if slices.ContainsFunc(head, func(d *results.Document) bool {
+		return d.Environment.Engine == results.Embedded && (r.Timed() || !d.Lockstep())
+	}) {
+		note := "measured on embedded servers, which are in memory: their times are not those of an ensemble"
+		if !r.Timed() {
+			note = "times are not compared: embedded servers are in memory (name a time with --metrics to compare it)"
+		}
+		notes = append(notes, note)
 	}
-	if slices.ContainsFunc(head, func(d *results.Document) bool { return d.Environment.Engine == results.Embedded }) {
-		notes = append(notes, "measured on embedded servers, which are in memory: their times are not those of an ensemble")
-	}
-	for _, c := range comparisons {
-		if i := slices.IndexFunc(c.docs, func(d *results.Document) bool { return d.KnownBroken != "" }); i >= 0 {
-			notes = append(notes, grouping.KeyOf(c.docs[i]).Name()+" is known to be broken, and its times are not compared")
+	var sound []comparison // whose ratios are compared
+	before := len(checks)
+	for _, c := range p.comparisons() {
+		broken := slices.IndexFunc(c.docs, func(d *results.Document) bool { return d.KnownBroken != "" })
+		if broken >= 0 {
+			notes = append(notes, grouping.KeyOf(c.docs[broken]).Name()+" is known to be broken, and only its exact counts are compared")
+			if slices.ContainsFunc(c.docs, func(d *results.Document) bool { return !d.CountsExactly() }) {
+				continue // such as one that its breach ended
+			}
+		}
+		if why := c.incomparable(); why != "" {
+			check := about(c.docs[0], FromPairs, "no worse than base")
+			check.Outcome, check.Why = outcome.Inconclusive, why
+			checks = append(checks, check)
 			continue
 		}
-		found, noted := c.check(r)
+		checks = append(checks, c.exactCounts(p.called)...)
+		if broken < 0 {
+			sound = append(sound, c)
+		}
+	}
+	found, _ := ratios(sound, r, isCount) // a machine has no resolution for counts
+	checks = append(checks, found...)
+	switch decided := slices.ContainsFunc(checks, func(c Check) bool { return c.Outcome == outcome.Regression }); {
+	case !decided:
+		found, noted := ratios(sound, r, isTime)
 		checks, notes = append(checks, found...), append(notes, noted...)
+	case slices.ContainsFunc(sound, func(c comparison) bool { return slices.ContainsFunc(r.metrics(c.docs[0]), isTime) }):
+		notes = append(notes, "times are not compared, because the counts decide") // and times may be too noisy to decide
+	}
+	if len(checks) == before {
+		checks = append(checks, Check{Rule: "pairs", Source: FromPairs, Outcome: outcome.Inconclusive, Why: "no pair has results to compare"})
 	}
 	return checks, slices.Compact(notes)
 }
 
-func (c comparison) check(r PairRules) (checks []Check, notes []string) {
-	base := about(c.docs[0], FromPairs, "no worse than base")
-	if base.Outcome, base.Why = outcome.Inconclusive, c.incomparable(); base.Why != "" {
-		return []Check{base}, nil
-	}
-	checks = c.exactCounts()
-	decided := slices.ContainsFunc(checks, func(c Check) bool { return c.Outcome == outcome.Regression })
-	for _, metric := range r.metrics(c.docs[0]) {
-		if decided && !isCount(metric) {
-			return checks, append(notes, base.Variant+": times are not compared, because the counts decide")
+// ratios compares those metrics of the comparisons that are wanted.
+func ratios(comparisons []comparison, r PairRules, wanted func(metric string) bool) (checks []Check, notes []string) {
+	for _, c := range comparisons {
+		for _, metric := range list.Where(r.metrics(c.docs[0]), wanted) {
+			check, rule := about(c.docs[0], FromPairs, "no worse than base"), r.forMetric(metric)
+			check.Metric, check.Outcome = metric+ratioSuffix, outcome.Inconclusive
+			resolution, note := r.resolution(c.docs[0], metric)
+			if rule.Resolution = resolution; note != "" {
+				notes = append(notes, note)
+			}
+			check.Limit = number(max(rule.MinEffect, rule.Resolution))
+			c.decide(&check, metric, rule)
+			checks = append(checks, check)
 		}
-		one, rule := base, r.forMetric(metric)
-		one.Metric = metric + ratioSuffix
-		resolution, note := r.resolution(c.docs[0], metric)
-		if rule.Resolution = resolution; note != "" {
-			notes = append(notes, note)
-		}
-		one.Limit = number(max(rule.MinEffect, rule.Resolution))
-		c.decide(&one, metric, rule)
-		decided = decided || isCount(metric) && one.Outcome == outcome.Regression
-		checks = append(checks, one)
 	}
 	return checks, notes
 }
@@ -266,7 +307,7 @@ func (c comparison) incomparable() string {
 			if d == nil {
 				return fmt.Sprintf("pair %d has no result of the %s", i+1, Sides()[side])
 			}
-			where := fmt.Sprintf("pair %d, %s", i+1, Sides()[side])
+			where := runOf(i, side)
 			for _, o := range grouping.Differing(c.docs[:1], []*results.Document{d}) {
 				if o.Aspect != grouping.BuildAspect { // a different build is the subject of the comparison
 					return fmt.Sprintf("%s: measured under another %s (%s): %q, not %q", where, o.Name, o.Aspect, o.Other[0], o.Base[0])
@@ -281,7 +322,7 @@ func (c comparison) incomparable() string {
 }
 
 // exactCounts compares each count that is the same in all runs of a build: any difference is a deviation, in either direction.
-func (c comparison) exactCounts() []Check {
+func (c comparison) exactCounts(called naming) []Check {
 	if slices.ContainsFunc(c.docs, func(d *results.Document) bool { return !d.CountsExactly() }) {
 		return nil
 	}
@@ -299,8 +340,8 @@ func (c comparison) exactCounts() []Check {
 		for i, d := range head {
 			if before := base[i].Metrics[name].Value; check.Outcome == outcome.Pass && metric.AgainstCount(d, name, before) != 0 {
 				check.Limit, check.Value = number(before), number(d.Metrics[name].Value)
-				check.deviate(head, d.Repeat, true, "the base")
-				if why := doubts.Disturbed(base, name, true); why != "" {
+				check.deviate(head, d, true, "the base", called)
+				if why := doubts.Disturbed(base, name, true, called); why != "" {
 					check.Outcome, check.Why = outcome.Inconclusive, check.Why+"; the base: "+why
 				}
 			}
@@ -318,7 +359,7 @@ func logRatios(pairs turns.Pairs, before int, metric string) ([]float64, error) 
 	}
 	ratios, doubt := pairs.LogRatiosFrom(metric, least)
 	if doubt != nil {
-		return nil, fmt.Errorf("pair %d, %s: %s", before+doubt.Pair+1, Sides()[doubt.Side], doubt.Why)
+		return nil, fmt.Errorf("%s: %s", runOf(before+doubt.Pair, doubt.Side), doubt.Why)
 	}
 	return ratios, nil
 }
@@ -352,9 +393,22 @@ func (c comparison) decide(check *Check, metric string, rule paired.Rule) {
 	case d.Passed:
 		check.Outcome = outcome.Pass
 	default:
+		if d.Complete {
+			check.plain = undecided(cmp.Or(check.Confirm, check.Screen), rule)
+		}
 		check.Why = "neither shown nor ruled out: " + check.Why
 		if least := rule.Detectable(screen); !math.IsInf(least, 0) {
 			check.Why += fmt.Sprintf("; pairs with this spread would show a slowdown of %.2f times", least)
 		}
 	}
+}
+
+// undecided says in plain words what a block of pairs leaves open.
+func undecided(b paired.Block, rule paired.Rule) string {
+	from := "no worse than the base, or up to"
+	if b.Low > 1 {
+		from = fmt.Sprintf("%.3g to", b.Low)
+	}
+	return fmt.Sprintf("too noisy to decide: %s %.3g times worse; the gate must rule out %.3g: lengthen --duration or measure more pairs",
+		from, b.Upper, rule.Margin)
 }

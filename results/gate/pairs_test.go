@@ -58,11 +58,11 @@ func TestExactPairs(t *testing.T) {
 		{"the same", func(*Pairs) {}, 0, ""},
 		{"a notification more in all pairs", func(p *Pairs) { lockstepPairs(p, 1, 2) }, 3, "self-test, synthetic/synthetic, 50 clients: 1 → 2 notifications per operation"},
 		{"one fewer in all pairs", func(p *Pairs) { lockstepPairs(p, 2, 1) }, 3, "2 → 1 notifications per operation"},
-		{"more in one pair", func(p *Pairs) { p.Screen[3][1] = []*results.Document{syntheticLockstep(2)} }, 5, "1 → 2 spurious wakeups per operation, but this is not certain: "},
+		{"more in one pair", func(p *Pairs) { p.Screen[3][1] = []*results.Document{syntheticLockstep(2)} }, 5, "1 → 2 spurious wakeups per operation, but this is not certain: it is 1 in pair 1, head and 2 in pair 4, head"},
 		{"a reconnect", func(p *Pairs) {
 			lockstepPairs(p, 1, 2)
 			p.Screen[3][0][0].Invalid = []string{"a reconnect"}
-		}, 5, "a reconnect"},
+		}, 5, "the base: pair 4, base was disturbed: a reconnect"},
 		{"without CPU", func(p *Pairs) {
 			lockstepPairs(p, 1, 2)
 			head(*p, 3).Health.Throttled = 1
@@ -112,7 +112,7 @@ func TestPairs(t *testing.T) {
 		}, 0, ""},
 		{"slower, without confirmation", 1.5, func(p *Pairs, _ *PairRules) { p.Confirm = nil }, 5, "0 pairs instead of"},
 		{"too few pairs", 1, func(p *Pairs, _ *PairRules) { p.Screen = p.Screen[:9] }, 5, "9 pairs instead of the 10"},
-		{"no pairs", 1, func(p *Pairs, _ *PairRules) { p.Screen = nil }, 5, "no pair has any result"},
+		{"no pairs", 1, func(p *Pairs, _ *PairRules) { p.Screen = nil }, 5, "no pair has results to compare"},
 		{"a missing side", 1, func(p *Pairs, _ *PairRules) { p.Screen[3][0] = nil }, 5, "pair 4 has no result of the base"},
 		{"a metric that one head lacks", 1, func(p *Pairs, _ *PairRules) { delete(head(*p, 3).Metrics, "wait-p50-ns") }, 5, "wait-p50-ns"},
 		{"a metric that nobody has", 1, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"nap-p50-ns"} }, 5, "nap-p50-ns"},
@@ -135,8 +135,8 @@ func TestPairs(t *testing.T) {
 		{"another load", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Scenario.Hold = time.Second }, 5, "measured under another hold (load)"},
 		{"a generator out of CPU", 1.5, func(p *Pairs, _ *PairRules) { head(*p, 3).Health.Throttled = 1 }, 5, "out of CPU"},
 		{"a busy machine, to both alike", 1.5, func(p *Pairs, _ *PairRules) { head(*p, 3).Health.MachineCPU = 1 }, 3, ""},
-		{"a violation of the head's", 1.5, func(p *Pairs, _ *PairRules) { head(*p, 3).Violations = []results.Violation{{}} }, 4, ""},
-		{"a violation of the base's", 1, func(p *Pairs, _ *PairRules) { p.Screen[3][0][0].Violations = []results.Violation{{}} }, 5, ""},
+		{"a violation of the head's", 1.5, func(p *Pairs, _ *PairRules) { head(*p, 3).Violations = []results.Violation{{}} }, 4, "pair 4, head: 1 breach"},
+		{"a violation of the base's", 1, func(p *Pairs, _ *PairRules) { p.Screen[3][0][0].Violations = []results.Violation{{}} }, 5, "pair 4, base: 1 breach"},
 		{"an invalid run", 1, func(p *Pairs, _ *PairRules) { head(*p, 3).Invalid = []string{"x"} }, 5, ""},
 		{"slower, within the effect that matters in a tail", 1.3, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"wait-p99-ns"} }, 0, ""},
 		{"a slower tail", 2, func(_ *Pairs, r *PairRules) { r.Metrics = []string{"wait-p99-ns"} }, 3, ""},
@@ -217,8 +217,9 @@ func TestFlagged(t *testing.T) {
 			p.Screen[i][side] = append(p.Screen[i][side], d)
 		}
 	}
-	if variants, clients := p.Flagged(rules); !slices.Equal(variants, []string{"slow"}) || !slices.Equal(clients, []int{10}) {
-		t.Errorf("flagged: %v with %v clients", variants, clients)
+	metrics, variants, clients := p.Flagged(rules)
+	if len(metrics) != 3 || !slices.Equal(variants, []string{"slow"}) || !slices.Equal(clients, []int{10}) {
+		t.Errorf("flagged: %v of %v with %v clients", metrics, variants, clients)
 	}
 }
 
@@ -311,7 +312,7 @@ func TestWhatIsNoCalibration(t *testing.T) {
 	head(invalid, 2).Invalid = []string{"x"}
 	few.Screen = few.Screen[:CalibrationPairs-1]
 	head(mixed, 2).Environment.Engine = "process"
-	for name, p := range map[string]Pairs{"nothing": {}, "too few pairs": few, "two engines": mixed, "an invalid run": invalid} {
+	for name, p := range map[string]Pairs{"too few pairs": few, "two engines": mixed, "an invalid run": invalid} {
 		if entries, err := Calibrate(p, rules); err == nil {
 			t.Errorf("%s calibrates: %+v", name, entries)
 		}
@@ -365,18 +366,87 @@ func TestClaimsAboutTheHead(t *testing.T) {
 	}
 }
 
-// Pairs of builds are not compared by the times of a variant that is known to be broken.
-func TestPairsLeaveOutKnownBrokenVariants(t *testing.T) {
-	d := syntheticClosed(1)
-	d.KnownBroken = "two may hold"
-	p := Pairs{Screen: [][2][]*results.Document{{{d}, {d}}}}
-	for _, broken := range []bool{true, false} {
-		checks, notes := checkPairs(p, DefaultPairRules(time.Now()))
-		noted := slices.Contains(notes, grouping.KeyOf(d).Name()+" is known to be broken, and its times are not compared")
-		compared := slices.ContainsFunc(checks, func(c Check) bool { return strings.HasSuffix(c.Metric, " ratio") })
-		if noted != broken || compared == broken {
-			t.Errorf("known to be broken: %t, noted: %t, compared: %t", broken, noted, compared)
+// Of a variant that is known to be broken, only exact counts are compared. Without any other variant, times decide nothing.
+func TestPairsOfKnownBrokenVariants(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		base, head *results.Document
+		want       int
+		note       string
+	}{
+		{"times", syntheticClosed(1), syntheticClosed(9), 5, "is known to be broken, and only its exact counts are compared"},
+		{"counts", syntheticLockstep(1), syntheticLockstep(2), 3, "is known to be broken"},
+		{"the same counts", syntheticLockstep(1), syntheticLockstep(1), 0, "is known to be broken"},
+	} {
+		tt.base.KnownBroken, tt.head.KnownBroken = "two may hold", "two may hold"
+		p := Pairs{Screen: [][2][]*results.Document{{{tt.base}, {tt.head}}}}
+		r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: DefaultPairRules(now)})
+		if r.Code != tt.want || !strings.Contains(strings.Join(r.Notes, "\n"), grouping.KeyOf(tt.head).Name()+" "+tt.note) {
+			t.Errorf("%s: exit code %d, want %d; noted %q", tt.name, r.Code, tt.want, r.Notes)
 		}
-		d.KnownBroken = ""
+	}
+}
+
+// The counts of all variants come before any time: the noise of one variant must not hide the regression of another.
+func TestCountsDecideBeforeTimes(t *testing.T) {
+	rules := DefaultPairRules(now)
+	p, r := syntheticPairs(1, rules), rules
+	counted(metric.RequestsPerOp, 5, 6)(&p, &r)
+	noisy := syntheticPairs(1, rules)
+	for i, pair := range p.Screen {
+		head(noisy, i).Metrics["wait-p50-ns"] = results.Metric{Value: []float64{1e5, 1e7}[i%2]}
+		for side := range pair {
+			d := noisy.Screen[i][side][0]
+			d.Variant = "a-noisy-one"
+			p.Screen[i][side] = append(p.Screen[i][side], d)
+		}
+	}
+	const note = "times are not compared, because the counts decide"
+	if r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules}); r.Code != 3 || !slices.Equal(r.Notes, []string{note}) {
+		t.Errorf("exit code %d, notes %q, findings %v", r.Code, r.Notes, r.Findings)
+	}
+}
+
+// A finding says in plain words what noise leaves open; the statistics are in the check.
+func TestNoiseInPlainWords(t *testing.T) {
+	for _, tt := range []struct {
+		ratios []float64
+		want   string
+	}{
+		{[]float64{0.5, 2}, "wait, p50: too noisy to decide: no worse than the base, or up to 2 times worse; the gate must rule out 1.25: lengthen"},
+		{[]float64{1.05, 1.05, 1.05, 1.05, 1.05, 1.05, 1.05, 1.05, 2, 2}, "wait, p50: too noisy to decide: 1.05 to 1.45 times worse; the gate"},
+	} {
+		rules := DefaultPairRules(now)
+		rules.Metrics = []string{"wait-p50-ns"}
+		p := syntheticPairs(1, rules)
+		for i, pair := range p.Screen {
+			for side, value := range []float64{1e6, 1e6 * tt.ratios[i%len(tt.ratios)]} {
+				pair[side][0].Metrics["wait-p50-ns"] = results.Metric{Value: value}
+			}
+		}
+		r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules})
+		if r.Code != 5 || len(r.Findings) != 1 || !strings.Contains(r.Findings[0].Text, tt.want) || !strings.Contains(r.Checks[0].Why, "p = ") {
+			t.Errorf("exit code %d, %v; want %q", r.Code, r.Findings, tt.want)
+		}
+	}
+}
+
+// On embedded servers, only counts are compared, unless a time is named.
+func TestPairsOnEmbeddedServers(t *testing.T) {
+	for want, metrics := range map[string][]string{
+		"times are not compared: embedded servers": nil,
+		"their times are not those of an ensemble": {metric.OpsPerSecond},
+	} {
+		rules := DefaultPairRules(now)
+		p := syntheticPairs(1.5, rules)
+		for _, d := range p.Documents() {
+			d.Environment.Engine = results.Embedded
+		}
+		rules.Metrics = metrics
+		r := Evaluate(Evidence{Pairs: &p}, Rules{Paired: rules})
+		timed := slices.ContainsFunc(r.Checks, func(c Check) bool { return c.Metric == metric.OpsPerSecond+ratioSuffix })
+		if !strings.Contains(strings.Join(r.Notes, "\n"), want) || timed != (metrics != nil) || timed != (r.Code == 3) {
+			t.Errorf("%v: exit code %d, notes %q", metrics, r.Code, r.Notes)
+		}
 	}
 }

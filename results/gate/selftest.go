@@ -154,7 +154,7 @@ func syntheticPairs(slowdown float64, r PairRules) (p Pairs) {
 		return pairs
 	}
 	p.Screen = block(r.Rule.ScreenPairs)
-	if variants, _ := p.Flagged(r); len(variants) > 0 {
+	if metrics, _, _ := p.Flagged(r); len(metrics) > 0 {
 		p.Confirm = block(r.Rule.ConfirmPairs)
 	}
 	return p

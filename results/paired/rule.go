@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // Rule decides in two blocks. The screen has few pairs and a lenient level, so that it misses little. If it is flagged, a confirmation with
@@ -72,7 +74,7 @@ func (r Rule) block(logRatios []float64, pairs int, alpha float64) (s Block) {
 		s.Estimate = estimate(logRatios)
 	}
 	if len(logRatios) != pairs {
-		s.Why = fmt.Sprintf("%d pairs instead of the %d decided on", len(logRatios), pairs)
+		s.Why = fmt.Sprintf("%d %s instead of the %d decided on", len(logRatios), table.Plural(len(logRatios), "pair"), pairs)
 		return s
 	}
 	s.Flagged = s.P < alpha && float64(s.Median) > r.threshold()
@@ -107,6 +109,7 @@ const (
 // Decision is a verdict with its reasons.
 type Decision struct {
 	Verdict      Verdict
+	Complete     bool // the block that decides has as many pairs as the rule asks for
 	Passed       bool // PASS, or NOISE whose confirmation rules out a slowdown beyond the margin
 	Why          string
 	Screen       Block
@@ -125,17 +128,17 @@ func (r Rule) Decide(screen, confirmation []float64) (Decision, error) {
 	first := r.block(screen, r.ScreenPairs, r.ScreenAlpha)
 	d := Decision{Verdict: Inconclusive, Why: "screen: " + first.Why, Screen: first}
 	last, unflagged := first, Pass // the block that decides, and its verdict if it is not flagged
-	complete := len(screen) == r.ScreenPairs
+	d.Complete = len(screen) == r.ScreenPairs
 	if first.Flagged {
 		if err := usable(confirmation); err != nil {
 			return Decision{}, fmt.Errorf("confirmation: %w", err)
 		}
 		last = r.block(confirmation, r.ConfirmPairs, r.ConfirmAlpha)
 		d.Confirmation, d.Why, unflagged = last, "screen flagged; confirmation: "+last.Why, Noise
-		complete = len(confirmation) == r.ConfirmPairs
+		d.Complete = len(confirmation) == r.ConfirmPairs
 	}
 	switch {
-	case !complete:
+	case !d.Complete:
 	case last.Flagged:
 		d.Verdict = Regression
 	default:

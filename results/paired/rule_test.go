@@ -15,6 +15,7 @@ func TestValidateRefusesWhatCannotFire(t *testing.T) {
 		"screen: 4 pairs can reach p = 0.062 at best, which is not below 0.05: take at least 5":       func(r *paired.Rule) { r.ScreenPairs = 4 },
 		"confirmation: 6 pairs can reach p = 0.016 at best, which is not below 0.01: take at least 7": func(r *paired.Rule) { r.ConfirmPairs = 6 },
 		"confirmation: 0 pairs can reach p = 1 at best":                                               func(r *paired.Rule) { r.ConfirmPairs = 0 },
+		"screen: 1 pair can reach p = 0.5 at best":                                                    func(r *paired.Rule) { r.ScreenPairs = 1 },
 		"screen: alpha 0":                             func(r *paired.Rule) { r.ScreenAlpha = 0 },
 		"confirmation: alpha NaN":                     func(r *paired.Rule) { r.ConfirmAlpha = math.NaN() },
 		"minimum effect 0.1":                          func(r *paired.Rule) { r.MinEffect = 0.1 },

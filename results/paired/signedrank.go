@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // Greater returns the p-value of the exact one-sided Wilcoxon signed-rank test: the probability of a sum of positive ranks at
@@ -96,8 +98,8 @@ func CanReject(pairs int, alpha float64) error {
 	case pairs > MaxPairs:
 		return fmt.Errorf("%d pairs: at most %d can be tested", pairs, MaxPairs)
 	case pairs < needed:
-		return fmt.Errorf("%d pairs can reach p = %.2g at best, which is not below %g: take at least %d",
-			pairs, SmallestP(max(pairs, 0)), alpha, needed)
+		return fmt.Errorf("%d %s can reach p = %.2g at best, which is not below %g: take at least %d",
+			pairs, table.Plural(pairs, "pair"), SmallestP(max(pairs, 0)), alpha, needed)
 	}
 	return nil
 }

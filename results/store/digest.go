@@ -30,6 +30,9 @@ func Seal(value any) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// ErrSchema is wrapped by the error about a text with another schema.
+var ErrSchema = errors.New("has schema")
+
 // DecodeSealed reads a text that [Seal] has returned. It refuses another schema, a missing digest, and a text that was changed.
 //
 // Note: the digest covers the text and not the value, so that a key that a newer zkbench adds does not invalidate older files.
@@ -43,7 +46,7 @@ func DecodeSealed(text []byte, schema int, into any) error {
 	case head.Schema == nil:
 		return errors.New("was not written by zkbench: it has no schema number")
 	case *head.Schema != schema:
-		return fmt.Errorf("has schema %d, and this zkbench reads only schema %d: measure again", *head.Schema, schema)
+		return fmt.Errorf("%w %d, and this zkbench reads only schema %d: measure again", ErrSchema, *head.Schema, schema)
 	}
 	given, computed, err := digests(text)
 	switch {

@@ -62,9 +62,9 @@ func (s *Series) Compare(ctx context.Context, rules gate.PairRules) (pairs gate.
 	if pairs.Screen, err = s.Measure(ctx, rule.ScreenPairs, s.Load, rules.CheckPair); err != nil {
 		return pairs, err
 	}
-	if variants, clients := pairs.Flagged(rules); len(variants) > 0 {
-		fmt.Fprintf(s.Progress, "the first %d pairs suggest a slowdown of %s: measuring %d further pairs to confirm it\n",
-			rule.ScreenPairs, strings.Join(variants, ", "), rule.ConfirmPairs)
+	if metrics, variants, clients := pairs.Flagged(rules); len(metrics) > 0 {
+		fmt.Fprintf(s.Progress, "the first %d pairs suggest that %s got worse with %s: measuring %d further pairs to confirm it\n",
+			rule.ScreenPairs, strings.Join(metrics, ", "), strings.Join(variants, ", "), rule.ConfirmPairs)
 		load := s.Load.With(scenarios.Overrides{"variants": variants, "clients": list.Map(clients, strconv.Itoa)})
 		pairs.Confirm, err = s.Measure(ctx, rule.ConfirmPairs, load, nil)
 	}
@@ -138,6 +138,10 @@ func (s *Series) run(ctx context.Context, side int, load scenarios.Overrides) ([
 		return nil, fmt.Errorf("%s %s exited with %d:\n%s", binary, strings.Join(args, " "), code, lastLines(log.Name()))
 	}
 	evidence := gate.Read([]string{dir})
+	if errors.Is(errors.Join(evidence.Unreadable...), store.ErrSchema) {
+		err := fmt.Errorf("the %s build writes results of another schema than this zkbench: both builds must write the same", gate.Sides()[side])
+		return nil, outcome.With(outcome.CodeInvalid, err)
+	}
 	s.Unreadable = append(s.Unreadable, evidence.Unreadable...)
 	broken := slices.ContainsFunc(evidence.Documents, (*results.Document).Broken)
 	if gate.Sides()[side] == "head" && code == outcome.CodeBroken && !broken {

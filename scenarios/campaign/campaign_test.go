@@ -132,6 +132,24 @@ func TestKeepsWhatItFound(t *testing.T) {
 	}
 }
 
+// A build whose results cannot be read ends the series, and measuring again would not help.
+func TestAnotherSchema(t *testing.T) {
+	s, calls := scripted(t, 0, nil)
+	s.start = func(_ context.Context, binary string, args []string, _ io.Writer) (int, error) {
+		*calls = append(*calls, args)
+		dir := args[slices.Index(args, "--out")+1]
+		if binary == "base" {
+			return outcome.CodePass, errors.Join(os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "s_lock-znode_n1_r1.json"), []byte(`{"schema": 1}`), 0o600))
+		}
+		return outcome.CodePass, errors.Join(os.MkdirAll(dir, 0o755), store.Write(measured(t), dir))
+	}
+	_, err := s.Measure(t.Context(), 5, s.Load, nil)
+	if err == nil || !strings.HasPrefix(err.Error(), "the base build writes results of another schema") || len(*calls) > 2 || len(s.Unreadable) > 0 ||
+		!slices.Equal(outcome.CodesOf(err), []int{outcome.CodeInvalid}) {
+		t.Errorf("after %d runs: %v, %v", len(*calls), err, s.Unreadable)
+	}
+}
+
 // Another run's ensemble with the same name is neither used nor taken down.
 func TestShareLeavesOthersAlone(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
