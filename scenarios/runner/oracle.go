@@ -59,9 +59,8 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	if m.faulty() {
 		fence = m.pool.FenceLiving
 	}
-	paused := &m.stream.bystanders.Paused // so that all packets can be counted; no snapshot is in the window
-	paused.Store(true)
-	defer paused.Store(false)
+	m.stream.bystanders.Pause() // so that nearly all packets can be counted; no snapshot is in the window
+	defer m.stream.bystanders.Resume()
 	if err := fence(ctx); err != nil {
 		return r, err
 	}
