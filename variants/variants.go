@@ -86,6 +86,10 @@ type Workload struct {
 	// them then take the same number of steps.
 	Collective bool
 
+	// Unpaced reports whether participants with different work do not wait for each other, such as readers and a writer. The formulas
+	// hold only if all of them take the same number of steps, and so not in a load that lasts a duration.
+	Unpaced bool
+
 	// Size describes what a scenario's size counts, such as "topics that each client watches". It is empty if the recipe does
 	// not use a size. The formulas hold for all sizes, and name the size S where they depend on it.
 	Size string

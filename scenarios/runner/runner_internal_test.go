@@ -13,9 +13,12 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/background"
 	"github.com/zkbench/zkbench/scenarios/chaos"
 	"github.com/zkbench/zkbench/scenarios/pool"
+	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
+	"github.com/zkbench/zkbench/variants/config"
 )
 
 // Every repeat measures every variant under every number of clients once, in an order that differs between repeats but
@@ -287,6 +290,28 @@ func TestRestarted(t *testing.T) {
 		after := serverReading{asked: start.Add(tt.elapsed), counters: map[string]int64{"zk_uptime": tt.is}}
 		if got := restarted(before, after); got != tt.restarted {
 			t.Errorf("%s: restarted = %t, want %t", tt.name, got, tt.restarted)
+		}
+	}
+}
+
+// The bounds of a recipe whose readers and writer do not wait for each other apply only to loads in which each takes as many steps.
+func TestUnpacedRecipeHasNoBoundsInADuration(t *testing.T) {
+	unpaced := config.ReadRecipe()
+	for _, tt := range []struct {
+		name   string
+		recipe variants.Recipe
+		mode   mode
+		want   bool
+	}{
+		{"a duration", unpaced, durationMode{}, false},
+		{"a number of operations", unpaced, operationsMode{}, true},
+		{"lockstep", unpaced, lockstepMode{}, true},
+		{"a duration of a paced recipe", config.Recipe(), durationMode{}, true},
+	} {
+		m := &measurement{mode: tt.mode, background: &background.Load{}, config: pool.Config{Clients: 5, Size: 3}}
+		m.recipe, m.variant = tt.recipe, tt.recipe.Variants[0]
+		if got := m.costs(); len(got) > 0 != tt.want {
+			t.Errorf("%s: bounds %v, want some: %t", tt.name, got, tt.want)
 		}
 	}
 }
