@@ -322,9 +322,9 @@ type Env struct {
 	// reports the loss of the driver's session.
 	Driven Caller
 
-	// Witness is a session of the run, whose requests are not counted, to look at what other clients can see. It is nil where
-	// that could delay the participant.
-	Witness *session.Session
+	// Witness returns a session of the run, whose requests are not counted, to look at what other clients can see. It waits until that
+	// session has seen all transactions that the participant's session has seen. It is nil where a look could delay the participant.
+	Witness func(ctx context.Context) (*session.Session, error)
 
 	Root   string                            // an existing znode, persistent, empty, and shared by the run's participants alone
 	Record func(kind EventKind, value int64) // appends to the history, with the time; cheap

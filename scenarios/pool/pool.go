@@ -89,9 +89,10 @@ type Config struct {
 	Tunnelled bool                 // the requests of all clients pass through tunnels, as those of a driver do
 	Driver    *drivers.Process     // has the clients' sessions; nil for a variant in Go
 	Root      string               // an empty znode that only the participants use
-	Witness   *session.Session     // see [variants.Env]
 	Tick      time.Duration        // of the servers, which look for sessions that have run out once a tick
 
+	// Witness returns a session of the run when it has seen a transaction, for [variants.Env.Witness]; may be nil.
+	Witness    func(ctx context.Context, zxid int64) (*session.Session, error)
 	Connecting func(done, of int) // is called from time to time with the number of established sessions; may be nil
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/background"
@@ -314,4 +316,29 @@ func TestUnpacedRecipeHasNoBoundsInADuration(t *testing.T) {
 			t.Errorf("%s: bounds %v, want some: %t", tt.name, got, tt.want)
 		}
 	}
+}
+
+// The witness does not look before its server has applied what the participant has seen: a server that leads answers a sync at once.
+func TestWitnessCatchesUp(t *testing.T) {
+	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
+		root, err := pool.OpenRoot(t.Context(), e.Servers(), false, "/witness-test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(root.CloseSession)
+		p := scenarioRun{root: root}
+		seen := root.LastZxid() + 1 // by a participant, and not by the witness's server yet
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := p.witness(ctx, seen); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("before the server has caught up: %v, want %v", err, context.DeadlineExceeded)
+		}
+		go func() {
+			time.Sleep(time.Second)
+			_, _, _ = root.CreateRoot(t.Context())
+		}()
+		if _, err := p.witness(t.Context(), seen); err != nil || root.LastZxid() < seen {
+			t.Errorf("the witness has seen transaction %d, want %d (%v)", root.LastZxid(), seen, err)
+		}
+	})
 }
