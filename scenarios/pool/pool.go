@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -177,6 +178,11 @@ func (p *Pool) Traffic() wire.Traffic {
 		total.Add(c.traffic())
 	}
 	return total
+}
+
+// Outstanding reports whether a request of a client is under way.
+func (p *Pool) Outstanding() bool {
+	return slices.ContainsFunc(p.Clients, func(c *Client) bool { return c.Present().Ledger.Outstanding() })
 }
 
 // Passed returns the largest zxid such that every session has received all notifications of transactions up to it. It ignores

@@ -199,7 +199,9 @@ func TestStuckLoadIsCalledBroken(t *testing.T) {
 		m := &measurement{patience: stuckAfter, pool: &pool.Pool{}}
 		asleep := make(chan struct{}, 6)
 		for i := range 3 {
-			m.pool.Clients = append(m.pool.Clients, &pool.Client{ID: i, Life: &pool.Life{Participant: &sleeper{steps: 5, asleep: asleep}}})
+			life := pool.NewLife(0, time.Now(), i, nil)
+			life.Participant = &sleeper{steps: 5, asleep: asleep}
+			m.pool.Clients = append(m.pool.Clients, &pool.Client{ID: i, Life: life})
 		}
 		err := m.loop(ctx, m.rounds(10), nil)
 		if !errors.Is(err, ErrStuck) {
