@@ -248,7 +248,7 @@ func (m *measurement) oracle(o observation) results.Oracle {
 		out.Checked, out.Why = false, "servers failed: which of the requests under way took effect cannot be known"
 		out.ServerNotifications, out.ServerTransactions = 0, 0
 	}
-	if h := o.health; out.Checked && !m.faulty() && !m.scenario.Heap && h.Reconnects+h.SessionsLost == 0 {
+	if h := o.health; out.Checked && !o.end.uncounted && !m.faulty() && !m.scenario.Heap && h.Reconnects+h.SessionsLost == 0 {
 		out.ServerPackets = o.end.packets - o.begin.packets - o.end.commands
 		out.LeastPackets, out.MostPackets = o.end.answered-o.begin.sent, o.end.sent-o.begin.answered
 	}
