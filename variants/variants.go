@@ -190,7 +190,8 @@ type Variant struct {
 	ForgoesAlways []Loss
 
 	// Lockstep is the cost of one operation in a lockstep run. It is exact, because nothing coalesces there, and contains all that the
-	// N participants send. They start one at a time, each when the others are at rest (see docs/glossary.md). Then the holders proceed
+	// N participants send from the first start of a step until all steps are complete, and not what they send to join and to leave.
+	// They start one at a time, each when the others are at rest (see docs/glossary.md). Then the holders proceed
 	// one at a time, in the order in which they began to hold; those that began in the same step, in the order of their numbers. A
 	// holder that is asked to stop holding does so before the next participant starts. The formulas are empty for a variant that never
 	// comes to rest, such as one that polls.
