@@ -29,7 +29,7 @@ func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
 	if s.Mode == Lockstep || recipe == nil || len(s.Clients) == 0 {
 		return // the mistakes in these fields are reported first: the faults depend on them
 	}
-	if s.Size > 1 && recipe.SizeIsBatch && recipe.Collective && len(s.Faults) > 0 {
+	if s.Size > 1 && recipe.SizeIsBatch && recipe.Collective && !recipe.Fixed && len(s.Faults) > 0 {
 		p.add("size", "wants 1 in a load with faults: a client that joins again cannot know how far the others "+
 			"have come in a step of several operations")
 	}

@@ -86,6 +86,10 @@ type Workload struct {
 	// them then take the same number of steps.
 	Collective bool
 
+	// Unpaced reports whether participants with different work do not wait for each other, such as readers and a writer. The formulas
+	// hold only if all of them take the same number of steps, and so not in a load that lasts a duration.
+	Unpaced bool
+
 	// Size describes what a scenario's size counts, such as "topics that each client watches". It is empty if the recipe does
 	// not use a size. The formulas hold for all sizes, and name the size S where they depend on it.
 	Size string
@@ -186,7 +190,8 @@ type Variant struct {
 	ForgoesAlways []Loss
 
 	// Lockstep is the cost of one operation in a lockstep run. It is exact, because nothing coalesces there, and contains all that the
-	// N participants send. They start one at a time, each when the others are at rest (see docs/glossary.md). Then the holders proceed
+	// N participants send from the first start of a step until all steps are complete, and not what they send to join and to leave.
+	// They start one at a time, each when the others are at rest (see docs/glossary.md). Then the holders proceed
 	// one at a time, in the order in which they began to hold; those that began in the same step, in the order of their numbers. A
 	// holder that is asked to stop holding does so before the next participant starts. The formulas are empty for a variant that never
 	// comes to rest, such as one that polls.
@@ -318,9 +323,9 @@ type Env struct {
 	// reports the loss of the driver's session.
 	Driven Caller
 
-	// Witness is a session of the run, whose requests are not counted, to look at what other clients can see. It is nil where
-	// that could delay the participant.
-	Witness *session.Session
+	// Witness returns a session of the run, whose requests are not counted, to look at what other clients can see. It waits until that
+	// session has seen all transactions that the participant's session has seen. It is nil where a look could delay the participant.
+	Witness func(ctx context.Context) (*session.Session, error)
 
 	Root   string                            // an existing znode, persistent, empty, and shared by the run's participants alone
 	Record func(kind EventKind, value int64) // appends to the history, with the time; cheap

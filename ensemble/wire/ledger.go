@@ -309,6 +309,9 @@ func (l *Ledger) Undisturbed() bool { return locked(l, func() bool { return l.id
 // yet. That is certain only when it returns from a later request.
 func (l *Ledger) Disturbed() bool { return read(l, &l.notified) }
 
+// Outstanding reports whether a request has been sent and neither answered nor lost.
+func (l *Ledger) Outstanding() bool { return locked(l, func() bool { return l.inFlight > 0 }) }
+
 // Watched returns the paths of the watches that are set and have not fired, sorted. Very long paths are truncated.
 func (l *Ledger) Watched() []string {
 	l.mu.Lock()

@@ -43,7 +43,8 @@ func Invalid(d *results.Document) []string {
 	r.add(o.Checked && !o.TransactionsAgree(),
 		"%s sent %d writes, servers made %d transactions: %+d", writers, o.Made(), o.ServerTransactions, o.Made()-o.ServerTransactions)
 	r.add(o.Checked && !o.PacketsAgree(),
-		"zkbench's sessions sent %d to %d packets, servers received %d: a session is not counted, or another program uses these servers",
+		"zkbench's sessions sent %d to %d packets, servers received %d: a session is not counted, "+
+			"another program uses these servers, or a program sent four-letter words",
 		o.LeastPackets, o.MostPackets, o.ServerPackets)
 	late, tooLate := lateness(d)
 	r.add(tooLate, "%s", late)

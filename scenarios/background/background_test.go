@@ -152,6 +152,34 @@ func TestBackgroundOutlivesItsServer(t *testing.T) {
 	})
 }
 
+// A bystander that runs again only after the pause began sends the reads that were due before, and times them from then.
+func TestPauseKeepsOverdueReads(t *testing.T) {
+	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
+		b := &Bystanders{Epoch: time.Now(), Path: "/", Rate: 10}
+		each, err := openSessions(t.Context(), b.Epoch, e.Servers(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.each = each
+		ctx, cancel := context.WithCancel(t.Context())
+		b.stop = cancel
+		time.Sleep(time.Second - time.Since(b.Epoch))
+		b.Pause()
+		b.wait.Go(func() { b.read(ctx, each[0], newSchedule(0, b.Rate, 0)) })
+		time.Sleep(2 * time.Second)
+		reads := b.Take()
+		b.Finish()
+		if len(reads) != b.Rate {
+			t.Fatalf("%d reads were sent, want the %d that were due before the pause", len(reads), b.Rate)
+		}
+		for _, r := range reads {
+			if late := time.Second - r.At; r.At >= time.Second || r.Response < late {
+				t.Errorf("a read due at %s took %s, want at least %s", r.At, r.Response, late)
+			}
+		}
+	})
+}
+
 func TestKeepsUp(t *testing.T) {
 	for _, tt := range []struct {
 		name          string

@@ -20,7 +20,7 @@ type Bystanders struct {
 	Path  string // the znode that they read
 	Rate  int    // per second and server
 
-	Paused atomic.Bool // reads that are due are left out
+	paused atomic.Int64 // since the epoch; reads that are due then or later are left out; 0 means none
 
 	each []session
 	stop context.CancelFunc
@@ -46,6 +46,12 @@ func (b *Bystanders) Start(ctx context.Context, servers []ensemble.Server) (err 
 	return nil
 }
 
+// Pause leaves out the reads that become due from now on, until Resume. Reads that were due before are sent, however late.
+func (b *Bystanders) Pause() { b.paused.Store(max(int64(time.Since(b.Epoch)), 1)) }
+
+// Resume ends a pause.
+func (b *Bystanders) Resume() { b.paused.Store(0) }
+
 // read sends one session's reads when they are due, even if earlier ones have not been answered. A bystander that waited for
 // its own slow reads would send fewer of them just when the ensemble is slow.
 func (b *Bystanders) read(ctx context.Context, one session, plan schedule) {
@@ -54,7 +60,7 @@ func (b *Bystanders) read(ctx context.Context, one session, plan schedule) {
 		if pool.Sleep(ctx, due-time.Since(b.Epoch)) != nil {
 			return
 		}
-		if b.Paused.Load() {
+		if paused := b.paused.Load(); paused != 0 && due >= time.Duration(paused) {
 			continue
 		}
 		b.wait.Go(func() {

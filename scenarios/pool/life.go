@@ -185,7 +185,7 @@ func (c *Client) envBeside(env variants.Env, number int) variants.Env {
 // begin begins the client's present life: it opens the session and lets the client join the recipe.
 func (p *Pool) begin(ctx context.Context, c *Client) error {
 	at, asked := p.config, time.Now()
-	session, driven, err := c.openSession(ctx, at)
+	own, driven, err := c.openSession(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -193,9 +193,9 @@ func (p *Pool) begin(ctx context.Context, c *Client) error {
 		c.established = time.Since(asked)
 	}
 	life := c.Life
-	session.OrderBy(c.Ledger)
+	own.OrderBy(c.Ledger)
 	c.mu.Lock()
-	c.Session = session
+	c.Session = own
 	c.mu.Unlock()
 	c.Monitor.Guard(c.Own)
 	c.Monitor.SetTimeout(c.Ledger.SessionTimeout())
@@ -204,10 +204,12 @@ func (p *Pool) begin(ctx context.Context, c *Client) error {
 	}
 	env := variants.Env{
 		Clients: at.Clients, Index: c.ID, Life: c.Number, Completed: c.Completed, Size: at.Size,
-		Session: session, Dial: c.dial(life, at), Driven: driven,
-		Root: at.Root, Witness: at.Witness,
-		Record: c.Log.Record, RecordUnless: c.Log.RecordUnless,
+		Session: own, Dial: c.dial(life, at), Driven: driven,
+		Root: at.Root, Record: c.Log.Record, RecordUnless: c.Log.RecordUnless,
 		Hold: func(ctx context.Context, asked <-chan struct{}) error { return p.Hold(ctx, c, life, asked) },
+	}
+	if at.Witness != nil {
+		env.Witness = func(ctx context.Context) (*session.Session, error) { return at.Witness(ctx, life.Ledger.LastZxid()) }
 	}
 	env.Beside = func(number int) variants.Env { return c.envBeside(env, number) }
 	participant, err := p.variant.Join(ctx, env)

@@ -75,6 +75,9 @@ func (r *Root) CloseSession() {
 // Counts returns the counts of the session that owns the root.
 func (r *Root) Counts() wire.Counts { return r.link.Ledger().Counts() }
 
+// LastZxid returns the last transaction that the session that owns the root has seen.
+func (r *Root) LastZxid() int64 { return r.link.Ledger().LastZxid() }
+
 // ErrOwnerLost is the cause of the end of a run whose root no longer has an owner.
 var ErrOwnerLost = errors.New("the session that owns the run's znodes was lost")
 

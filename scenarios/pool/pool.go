@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -89,9 +90,10 @@ type Config struct {
 	Tunnelled bool                 // the requests of all clients pass through tunnels, as those of a driver do
 	Driver    *drivers.Process     // has the clients' sessions; nil for a variant in Go
 	Root      string               // an empty znode that only the participants use
-	Witness   *session.Session     // see [variants.Env]
 	Tick      time.Duration        // of the servers, which look for sessions that have run out once a tick
 
+	// Witness returns a session of the run when it has seen a transaction, for [variants.Env.Witness]; may be nil.
+	Witness    func(ctx context.Context, zxid int64) (*session.Session, error)
 	Connecting func(done, of int) // is called from time to time with the number of established sessions; may be nil
 }
 
@@ -176,6 +178,11 @@ func (p *Pool) Traffic() wire.Traffic {
 		total.Add(c.traffic())
 	}
 	return total
+}
+
+// Outstanding reports whether a request of a client is under way.
+func (p *Pool) Outstanding() bool {
+	return slices.ContainsFunc(p.Clients, func(c *Client) bool { return c.Present().Ledger.Outstanding() })
 }
 
 // Passed returns the largest zxid such that every session has received all notifications of transactions up to it. It ignores

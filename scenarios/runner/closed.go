@@ -146,7 +146,7 @@ func (m *measurement) loop(ctx context.Context, turns load.Turns, until func(con
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, errWaitsInVain):
 		return nil
-	case errors.Is(cause, ErrStuck), errors.Is(cause, errStandstill):
+	case errors.Is(cause, ErrStuck), errors.Is(cause, errSlow), errors.Is(cause, errStandstill):
 		return cause
 	}
 	return err
@@ -272,21 +272,32 @@ func (m *measurement) loopTurns(ctx context.Context) (turns load.Turns, stop fun
 // ErrStuck is wrapped by the error of a load that no longer makes progress, which is a fault of the recipe.
 var ErrStuck = errors.New("a wake-up was lost or a lock was left behind")
 
+// errSlow is wrapped by the error of a load in which no operation completes although the clients send requests.
+var errSlow = errors.New("clients still send requests: choose shorter operations, or correct the recipe if it repeats requests without end")
+
+const slowTicks = 10 // in a row, at which clients send requests and complete no step
+
 // errWaitsInVain is the cause that cancels a load with faults whose clients still wait when they can no longer be served.
 var errWaitsInVain = errors.New("clients wait in vain")
 
 // watchProgress cancels a load in which no client completes a step or begins to hold between two ticks. A step of several
 // operations may take long, and its client holds between them. The ticks are as far apart as the longest wait that is
-// accepted.
+// accepted. Clients that send requests or wait for replies are slow and not stuck, and may be so for slowTicks ticks.
 func (m *measurement) watchProgress(steps *atomic.Int64, turns load.Turns, cancel context.CancelCauseFunc) (stop func()) {
 	patience := m.patience + m.scenario.Hold + m.scenario.Think
-	last := int64(-1)
+	last, sent, slow := int64(-1), int64(0), 0
 	return pool.Every(patience, func() bool {
-		now := steps.Load() + m.held.Load()
+		now, before := steps.Load()+m.held.Load(), sent
+		sent = m.pool.Traffic().Requests
 		switch {
 		case turns.Idle():
 			now = -1 // a step that begins now has until the next tick but one
 		case now != last:
+			slow = 0
+		case !m.faulty() && (sent != before || m.pool.Outstanding()):
+			if slow++; slow == slowTicks {
+				cancel(fmt.Errorf("no operation completed within %s: %w", slowTicks*patience, errSlow))
+			}
 		case !m.faulty():
 			cancel(fmt.Errorf("no operation completed within %s: %w", patience, ErrStuck))
 		case turns.Ending():

@@ -8,6 +8,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/load"
 	"github.com/zkbench/zkbench/scenarios/pool"
@@ -19,7 +22,7 @@ func TestIdleLoadIsNotStuck(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
-			m := &measurement{patience: time.Second}
+			m := &measurement{patience: time.Second, pool: &pool.Pool{}}
 			turns := &fewTurns{Rounds: load.NewRounds(0, false)}
 			stop := m.watchProgress(new(atomic.Int64), turns, cancel)
 			time.Sleep(100 * time.Millisecond)
@@ -32,6 +35,33 @@ func TestIdleLoadIsNotStuck(t *testing.T) {
 			cancel(nil)
 		})
 	}
+}
+
+// A load whose clients still send requests is not stuck, however slow its steps are. It ends all the same, without being called a breach.
+func TestSlowLoadIsNotStuck(t *testing.T) {
+	ensembletest.Bubble(t, embedded.Config{WriteDelay: 300 * time.Millisecond}, func(t *testing.T, e *embedded.Ensemble) {
+		life := pool.NewLife(0, time.Now(), 0, nil)
+		conn, err := ensemble.Connect(t.Context(), e.Servers()[0], life.Ledger, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(conn.Close)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		m := &measurement{patience: 200 * time.Millisecond, pool: &pool.Pool{Clients: []*pool.Client{{Life: life}}}}
+		stop := m.watchProgress(new(atomic.Int64), load.NewRounds(0, false), cancel)
+		for begun := time.Now(); ctx.Err() == nil; {
+			if _, err := conn.Set("/", nil, -1); err != nil {
+				t.Fatal(err)
+			}
+			if time.Since(begun) > 3*slowTicks*m.patience {
+				t.Fatal("a load without progress goes on")
+			}
+		}
+		if cause := context.Cause(ctx); !errors.Is(cause, errSlow) || errors.Is(cause, ErrStuck) {
+			t.Errorf("a load whose clients send requests ended with %v, want %v", cause, errSlow)
+		}
+		stop()
+	})
 }
 
 // fewTurns are turns that are due only if they are busy.
@@ -58,7 +88,7 @@ func TestRehearsalOfAnOpenLoad(t *testing.T) {
 func TestLoadWhoseClientsHoldIsNotStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		m := &measurement{patience: time.Second}
+		m := &measurement{patience: time.Second, pool: &pool.Pool{}}
 		stop := m.watchProgress(new(atomic.Int64), load.NewRounds(1, true), cancel)
 		for range 10 {
 			time.Sleep(900 * time.Millisecond)

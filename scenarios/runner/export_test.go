@@ -61,6 +61,14 @@ func ReportServers(ctx context.Context, e ensemble.Ensemble, meanwhile func()) (
 	return reportServers(begin, end), errors.Join(errs...)
 }
 
+// CountWords reads the first server of an ensemble, and returns how many four-letter words it is known to have counted, and whether it
+// may have counted more.
+func CountWords(ctx context.Context, e ensemble.Ensemble) (known int64, more bool) {
+	var s snapshot
+	s.add(readServers(ctx, e)[0])
+	return s.commands, s.uncounted
+}
+
 // OracleWithout returns the oracle of a measurement at whose end a server's counters were missing.
 func OracleWithout(account error) results.Oracle {
 	return crossCheck(true, snapshot{leader: 1}, snapshot{leader: 1, err: account})

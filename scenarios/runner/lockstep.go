@@ -25,7 +25,7 @@ import (
 //  5. Turn: when all clients have started, the holders continue one at a time, asked ones first. Before each turn, the
 //     runner waits for rest.
 //
-// Counting begins before the first start, so that no request of a client is left out.
+// Counting begins before the first start. Requests by which clients join and leave the recipe are not counted.
 type lockstepMode struct{}
 
 // rehearsal reports whether heaps are measured. Counts need no rehearsal, because they are the same on a cold server.

@@ -248,7 +248,7 @@ func (m *measurement) oracle(o observation) results.Oracle {
 		out.Checked, out.Why = false, "servers failed: which of the requests under way took effect cannot be known"
 		out.ServerNotifications, out.ServerTransactions = 0, 0
 	}
-	if h := o.health; out.Checked && !m.faulty() && !m.scenario.Heap && h.Reconnects+h.SessionsLost == 0 {
+	if h := o.health; out.Checked && !o.end.uncounted && !m.faulty() && !m.scenario.Heap && h.Reconnects+h.SessionsLost == 0 {
 		out.ServerPackets = o.end.packets - o.begin.packets - o.end.commands
 		out.LeastPackets, out.MostPackets = o.end.answered-o.begin.sent, o.end.sent-o.begin.answered
 	}
@@ -274,14 +274,16 @@ func (m *measurement) examine(o *observation) {
 	h.LeaderChanged = o.whole() && (o.begin.leader != o.end.leader || o.begin.leader == 0)
 }
 
-// costs returns the variant's formulas with their values for this measurement's number of clients and size, by metric.
+// costs returns the variant's formulas with their values for this measurement's number of clients and size, by metric. There are none for
+// a load to which the formulas do not apply.
 func (m *measurement) costs() map[string]results.Cost {
 	cost := m.variant.Free
 	if m.scenario.Mode == scenarios.Lockstep {
 		cost = m.variant.Lockstep
 	}
 	costs := map[string]results.Cost{}
-	if m.background.Saturates() { // no load was applied
+	_, lasts := m.mode.(durationMode)
+	if lasts && m.recipe.Unpaced || m.background.Saturates() { // when saturated, no load was applied
 		return costs
 	}
 	contenders, size := m.config.Clients, max(m.config.Size, 1)

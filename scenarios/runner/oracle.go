@@ -22,10 +22,11 @@ type snapshot struct {
 	leader        int   // zero if no server reports to be the leader
 	err           error // why a server's counters are missing
 
-	packets  int64 // received by all servers since their start
-	commands int64 // packets that were four-letter words, from the last ones of the previous snapshot on
-	answered int64 // packets of zkbench's sessions that the servers had received before they were read
-	sent     int64 // packets that zkbench's sessions had sent after that
+	packets   int64 // received by all servers since their start
+	commands  int64 // packets that were four-letter words, from the last ones of the previous snapshot on
+	uncounted bool  // there may be more of them than commands
+	answered  int64 // packets of zkbench's sessions that the servers had received before they were read
+	sent      int64 // packets that zkbench's sessions had sent after that
 }
 
 // firstSnapshot takes the snapshot before the load, and then starts the background. It is an error if a server's counters are
@@ -59,16 +60,17 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	if m.faulty() {
 		fence = m.pool.FenceLiving
 	}
-	paused := &m.stream.bystanders.Paused // so that all packets can be counted; no snapshot is in the window
-	paused.Store(true)
-	defer paused.Store(false)
+	m.stream.bystanders.Pause() // so that nearly all packets can be counted; no snapshot is in the window
+	defer m.stream.bystanders.Resume()
 	if err := fence(ctx); err != nil {
 		return r, err
 	}
 	r.client, r.background = m.pool.Counts(), m.background.Counts()
 	for zxid := int64(-1); r.zxid != zxid && r.err == nil; { // a session may expire while the servers are read
 		zxid = r.zxid
-		r = snapshot{client: r.client, background: r.background, commands: r.commands, answered: m.allCounts().Answers}
+		r = snapshot{
+			client: r.client, background: r.background, commands: r.commands, uncounted: r.uncounted, answered: m.allCounts().Answers,
+		}
 		r.servers = readServers(ctx, m.Ensemble)
 		sent := m.allCounts()
 		r.sent = sent.Sent()
@@ -97,7 +99,8 @@ func (r *snapshot) add(s serverReading) {
 	r.err = errors.Join(r.err, s.err)
 	r.notifications += s.notifications
 	r.packets += s.counters["zk_packets_received"]
-	r.commands += s.commands
+	r.commands += 2 // mntr and srvr
+	r.uncounted = r.uncounted || s.unanswered
 	if s.status.Zxid >= r.zxid {
 		r.zxid, r.sessions = s.status.Zxid, s.counters["zk_global_sessions"]
 	}

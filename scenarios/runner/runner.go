@@ -19,6 +19,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/namespace"
+	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/report"
@@ -274,7 +275,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		background: background.New(p.scenario.Background, p.znodes, alone), bystander: bystander,
 	}
 	if p.scenario.Hold >= 10*time.Millisecond && !faults.OfServers(p.scenario.Faults) { // otherwise a look could outlast a hold
-		m.config.Witness = p.session()
+		m.config.Witness = p.witness
 	}
 	if m.faulty() {
 		m.patience = faultyPatience(p.scenario.EffectiveSessionTimeout())
@@ -302,6 +303,17 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		err = background.ErrSaturated
 	}
 	return err
+}
+
+// witness returns a session when it has seen a transaction. One sync is not always enough, see [ensemble.Fence].
+func (p scenarioRun) witness(ctx context.Context, zxid int64) (*session.Session, error) {
+	s := p.session()
+	for p.root.LastZxid() < zxid {
+		if err := errors.Join(s.Sync(ctx, wire.FencePath), pool.Sleep(ctx, pool.SettlePoll)); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
 // session returns the run's own session, which does not take part in a load.

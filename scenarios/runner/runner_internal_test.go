@@ -11,11 +11,16 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/background"
 	"github.com/zkbench/zkbench/scenarios/chaos"
 	"github.com/zkbench/zkbench/scenarios/pool"
+	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
+	"github.com/zkbench/zkbench/variants/config"
 )
 
 // Every repeat measures every variant under every number of clients once, in an order that differs between repeats but
@@ -194,7 +199,9 @@ func TestStuckLoadIsCalledBroken(t *testing.T) {
 		m := &measurement{patience: stuckAfter, pool: &pool.Pool{}}
 		asleep := make(chan struct{}, 6)
 		for i := range 3 {
-			m.pool.Clients = append(m.pool.Clients, &pool.Client{ID: i, Life: &pool.Life{Participant: &sleeper{steps: 5, asleep: asleep}}})
+			life := pool.NewLife(0, time.Now(), i, nil)
+			life.Participant = &sleeper{steps: 5, asleep: asleep}
+			m.pool.Clients = append(m.pool.Clients, &pool.Client{ID: i, Life: life})
 		}
 		err := m.loop(ctx, m.rounds(10), nil)
 		if !errors.Is(err, ErrStuck) {
@@ -289,4 +296,51 @@ func TestRestarted(t *testing.T) {
 			t.Errorf("%s: restarted = %t, want %t", tt.name, got, tt.restarted)
 		}
 	}
+}
+
+// The bounds of a recipe whose readers and writer do not wait for each other apply only to loads in which each takes as many steps.
+func TestUnpacedRecipeHasNoBoundsInADuration(t *testing.T) {
+	unpaced := config.ReadRecipe()
+	for _, tt := range []struct {
+		name   string
+		recipe variants.Recipe
+		mode   mode
+		want   bool
+	}{
+		{"a duration", unpaced, durationMode{}, false},
+		{"a number of operations", unpaced, operationsMode{}, true},
+		{"lockstep", unpaced, lockstepMode{}, true},
+		{"a duration of a paced recipe", config.Recipe(), durationMode{}, true},
+	} {
+		m := &measurement{mode: tt.mode, background: &background.Load{}, config: pool.Config{Clients: 5, Size: 3}}
+		m.recipe, m.variant = tt.recipe, tt.recipe.Variants[0]
+		if got := m.costs(); len(got) > 0 != tt.want {
+			t.Errorf("%s: bounds %v, want some: %t", tt.name, got, tt.want)
+		}
+	}
+}
+
+// The witness does not look before its server has applied what the participant has seen: a server that leads answers a sync at once.
+func TestWitnessCatchesUp(t *testing.T) {
+	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
+		root, err := pool.OpenRoot(t.Context(), e.Servers(), false, "/witness-test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(root.CloseSession)
+		p := scenarioRun{root: root}
+		seen := root.LastZxid() + 1 // by a participant, and not by the witness's server yet
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := p.witness(ctx, seen); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("before the server has caught up: %v, want %v", err, context.DeadlineExceeded)
+		}
+		go func() {
+			time.Sleep(time.Second)
+			_, _, _ = root.CreateRoot(t.Context())
+		}()
+		if _, err := p.witness(t.Context(), seen); err != nil || root.LastZxid() < seen {
+			t.Errorf("the witness has seen transaction %d, want %d (%v)", root.LastZxid(), seen, err)
+		}
+	})
 }

@@ -26,7 +26,7 @@ type serverReading struct {
 	answered      time.Time        // when they had arrived
 	counters      map[string]int64 // of its mntr command
 	unread        error            // why there are no counters
-	commands      int64            // four-letter words that were sent
+	unanswered    bool             // an attempt failed before, and the server may have counted its four-letter words
 	notifications int64            // sent since the server's start; only of a server that zkbench owns
 	err           error            // why the reading is incomplete although it is needed
 }
@@ -49,7 +49,6 @@ func readServer(ctx context.Context, s ensemble.Server, owned bool) serverReadin
 		r.asked = time.Now()
 		r.counters, r.unread = ensemble.Monitor(ctx, s)
 		r.answered = time.Now()
-		r.commands += 2
 		r.status, r.err = ensemble.Srvr(ctx, s)
 		if r.err == nil && owned {
 			r.err = r.unread
@@ -57,6 +56,7 @@ func readServer(ctx context.Context, s ensemble.Server, owned bool) serverReadin
 		if r.err == nil || time.Now().After(deadline) || pool.Sleep(ctx, readRetry) != nil {
 			break
 		}
+		r.unanswered = true
 	}
 	if r.err == nil && owned {
 		r.notifications, r.err = ensemble.NotificationsIn(r.counters)

@@ -181,6 +181,17 @@ func TestServersThatDoNotAnswer(t *testing.T) {
 	}
 }
 
+// A four-letter word is counted if it is answered. A server that does not answer one may have counted it or not.
+func TestWordsWithoutAnswer(t *testing.T) {
+	for refuse, more := range []bool{false, true, true} {
+		s := script(t, "3.9.3-leader", true)
+		s.refuse = refuse
+		if known, got := runner.CountWords(t.Context(), s); known != 2 || got != more {
+			t.Errorf("%d connections refused: %d words are counted, and perhaps more: %t; want 2, %t", refuse, known, got, more)
+		}
+	}
+}
+
 // A measurement whose last reading is incomplete is kept, without a second oracle.
 func TestOracleWithoutAnAccount(t *testing.T) {
 	o := runner.OracleWithout(errors.Join(

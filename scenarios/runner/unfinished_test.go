@@ -56,8 +56,8 @@ func atMost(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario, recipes []v
 func TestUnfinishedLoad(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []unfinishedLoad{
-		{"predecessor-watch", 3, "4 notifications and 9 requests"},
-		{"znode", 4 + 3 + 2, "10 notifications and 21 requests"},
+		{"predecessor-watch", 3, "4 notifications and 23 requests"},
+		{"znode", 4 + 3 + 2, "10 notifications and 30 requests"},
 	} {
 		t.Run(tt.variant, func(t *testing.T) {
 			t.Parallel()

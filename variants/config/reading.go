@@ -31,6 +31,7 @@ func ReadRecipe() variants.Recipe {
 			Roles:       []string{roleReader, roleWriter},
 			Size:        sizeMeaning,
 			DefaultSize: defaultZnodes,
+			Unpaced:     true,
 		},
 		Losses:      []variants.Loss{variants.TornReads},
 		Events:      Recipe().Events,

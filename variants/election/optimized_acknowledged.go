@@ -158,9 +158,12 @@ func (a *Acknowledged) witnessed(env variants.Env) variants.Env {
 		looking, stop := context.WithCancel(ctx)
 		var look sync.WaitGroup
 		look.Go(func() {
-			err := env.Witness.Sync(looking, a.Dir)
-			epoch, known, readErr := Leader(looking, env.Witness, a.Dir)
-			if own := known && epoch == int64(a.mine.Seq); err == nil && readErr == nil && !own {
+			witness, err := env.Witness(looking)
+			if err != nil {
+				return
+			}
+			epoch, known, err := Leader(looking, witness, a.Dir)
+			if own := known && epoch == int64(a.mine.Seq); err == nil && !own {
 				env.Record(exclusion.Unseen, int64(a.mine.Seq))
 			}
 		})

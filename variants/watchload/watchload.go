@@ -85,9 +85,10 @@ func Recipe() variants.Recipe {
 		Phases:    phases(),
 		Operation: phaseWatch,
 		Workload: variants.Workload{
-			Collective: true,
-			Fixed:      true,
-			Size:       "topics that each client watches",
+			Collective:  true,
+			Fixed:       true,
+			Size:        "topics that each client watches",
+			SizeIsBatch: true,
 		},
 		Events: []string{
 			"asks for a watch", "has the watch", "comes too late", "publishes", "has published", "sees its watch fire", "gives up",

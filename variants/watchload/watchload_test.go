@@ -59,3 +59,11 @@ func TestObserverMemory(t *testing.T) {
 		return "0-1:arming+armed:0 0-1:arming+armed:1 0:publishing+told+published:0 1:told:0 0:publishing+told+published:1 1:told:1"
 	})
 }
+
+// A client that stops in the middle of a step has asked for up to as many watches as there are topics, each for an operation of its own.
+// A bound over a window allows for steps that its edges cut.
+func TestStepHasAnOperationForEachTopic(t *testing.T) {
+	if got := Recipe().BatchOf(100); got != 100 {
+		t.Errorf("a step with 100 topics has %d operations, want 100", got)
+	}
+}
