@@ -434,8 +434,13 @@ func TestMetricsAreChosen(t *testing.T) {
 	if err != nil || len(c.Rows) != len(all) {
 		t.Errorf("all: %d rows, %v", len(c.Rows), err)
 	}
-	if _, err := compare.Runs([]compare.Side{a, b}, compare.Options{Metrics: []string{"handof-p50-ns"}}); err == nil || !strings.Contains(err.Error(), "there are: acquire-p50-ns, handoff-p50-ns,") {
-		t.Errorf("an unknown one: %v", err)
+	for wrong, want := range map[string]string{
+		"handof-p50-ns": `did you mean "handoff-p50-ns"?`, "xyz-*": "there are: acquire-p50-ns, handoff-p50-ns,",
+	} {
+		_, err := compare.Runs([]compare.Side{a, b}, compare.Options{Metrics: []string{wrong}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", wrong, err, want)
+		}
 	}
 }
 
