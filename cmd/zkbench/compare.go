@@ -73,10 +73,10 @@ A RESULT is a run's folder, a single file of it, or a quoted pattern such as
 
 The verdict on each difference is one of:
 
-  better, worse        exact counts that differ; other counts whose repeats do
-                       not overlap, of three repeats or more; and times, rates
-                       and counts if the 95 % interval of their ratio excludes
-                       1, which takes six pairs of measurements that alternated
+  better, worse        exact counts that differ; other counts of three repeats
+                       or more that do not overlap (by far, if not in turns);
+                       and times, rates and counts if the 95 % interval of their
+                       ratio excludes 1, which takes six pairs taken in turns
   different            likewise, if neither more nor less is better
   same                 exact counts that are equal
   no difference shown  the interval includes 1, or all repeats are equal

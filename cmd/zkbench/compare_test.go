@@ -113,7 +113,7 @@ func TestCompareRefuses(t *testing.T) {
 		{"itself", []string{"a", "./a"}, outcome.CodeUsage, "given twice"},
 		{"a copy", []string{"a", "a/a_lock-znode_n5_r1.json"}, outcome.CodeUsage, "stands on both sides"},
 		{"a single file", []string{"a/a_lock-znode_n5_r1.json"}, outcome.CodeUsage, "has no two variants"},
-		{"unknown metric", []string{"a", "--metrics", "ops/min"}, outcome.CodeUsage, "there are: bytes/op, exists-requests/op, failed-writes/op"},
+		{"unknown metric", []string{"a", "--metrics", "ops/min"}, outcome.CodeUsage, `no metric matches "ops/min"; did you mean "ops/s"?`},
 		{"bad pattern", []string{"a", "--metrics", "[x"}, outcome.CodeUsage, "is not a pattern"},
 		{"unknown format", []string{"a", "--format", "jsn"}, outcome.CodeUsage, `did you mean "json"?`},
 		{"unknown subject", []string{"a", "--across", "enginee"}, outcome.CodeUsage, `did you mean "engine"?`},

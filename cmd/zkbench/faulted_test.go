@@ -27,7 +27,7 @@ func TestBrokenUnderFaults(t *testing.T) {
 	docs := must.Get(store.ReadAll([]string{dir}))(t)
 	var out bytes.Buffer
 	a := app{stdout: &out, stderr: &out, started: &started{}}
-	err := a.report(docs, runFlags{out: dir}, nil)
+	err := a.report(docs, nil, runFlags{out: dir}, nil)
 	if code := exitCode(t.Context(), err); code != outcome.CodeBroken || !strings.Contains(out.String(), "was granted fencing token") {
 		t.Errorf("exit code %d (%v), want %d with what was broken in\n%s", code, err, outcome.CodeBroken, out.String())
 	}

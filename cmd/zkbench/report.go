@@ -106,9 +106,9 @@ func (a *app) readResults(paths []string) ([]*results.Document, error) {
 	return store.ReadAll(paths)
 }
 
-// report prints the comparison of a run's variants, and returns an error if the results are broken or invalid, or runErr, the error
-// of the run.
-func (a *app) report(docs []*results.Document, f runFlags, runErr error) error {
+// report prints the comparison of a run's variants and, unless runErr says that the run failed, its claims. It returns an error if the
+// results are broken or invalid, if counts deviate, or if a claim does not hold.
+func (a *app) report(docs []*results.Document, selected []scenarios.Scenario, f runFlags, runErr error) error {
 	if len(docs) == 0 {
 		_ = os.Remove(f.out)
 		return nil
@@ -126,7 +126,10 @@ func (a *app) report(docs []*results.Document, f runFlags, runErr error) error {
 	default:
 		fmt.Fprintf(a.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", f.out, f.out)
 	}
-	return errors.Join(verdict(docs), tableErr, keptErr)
+	if runErr != nil {
+		return errors.Join(verdict(docs), tableErr, keptErr)
+	}
+	return errors.Join(verdict(docs), a.checkClaims(docs, selected), tableErr, keptErr)
 }
 
 // soFar prints a scenario's table after the first of several repeats. It ignores an error, because the final table reports

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
 
@@ -9,7 +10,10 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/compare"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/scenarios"
 )
 
@@ -46,11 +50,11 @@ func TestClaimsOfARun(t *testing.T) {
 		{"failed", []string{fails, open}, one(nil), outcome.CodeRegression, "CLAIM DOES NOT HOLD: s: " + fails},
 		{"not measured", []string{"a writes/op <= 1"}, one(nil), outcome.CodeInvalid, "CLAIM NOT DECIDED: s: a writes/op <= 1"},
 		{"delayed", []string{open}, one(busy), outcome.CodeInvalid, "CLAIM NOT DECIDED: s: " + open},
-		{"failed, and delayed", []string{fails, open}, one(busy), outcome.CodeInvalid, "0 of 2 claims hold, does not hold: 1, not decided: 1"},
-		{"times of the embedded server", []string{open}, one(embedded), outcome.CodePass, "not decidable by these servers: 1"},
+		{"failed, and delayed", []string{fails, open}, one(busy), outcome.CodeInvalid, "0 of 2 claims hold, 1 does not hold, 1 not decided"},
+		{"times of the embedded server", []string{open}, one(embedded), outcome.CodePass, "1 not decidable by these servers"},
 		{"guessed herds after none", []string{"b herd-max <= 1"}, func(claims []string) []*results.Document {
 			return []*results.Document{claimed("a", claims, unwoken), claimed("b", claims, guessed)}
-		}, outcome.CodePass, "not decidable by these servers: 1"},
+		}, outcome.CodePass, "1 not decidable by these servers"},
 	} {
 		docs := tt.docs(tt.claims)
 		var out, text bytes.Buffer
@@ -63,6 +67,35 @@ func TestClaimsOfARun(t *testing.T) {
 		tally := "<p>" + lines[len(lines)-1] + ".</p>"
 		if err := page.Write(&text, page.Report{Sides: []compare.Side{{Name: "r", Docs: docs}}, Explain: explanation}); err != nil || !strings.Contains(text.String(), tally) {
 			t.Errorf("%s: %v, the page lacks %q", tt.name, err, tally)
+		}
+	}
+}
+
+// A deviation does not hide the claims: the worse of both decides the exit code.
+func TestClaimsAreCheckedAfterADeviation(t *testing.T) {
+	d := recordertest.Whole()
+	d.Expected.Costs[metric.WritesPerOp] = results.Cost{Formula: "2", Value: 2}
+	docs, folder := []*results.Document{d}, runFlags{out: t.TempDir()}
+	must.Do(t, store.Write(d, folder.out))
+	for _, tt := range []struct {
+		claim string
+		code  int
+		want  string
+	}{
+		{"a writes/op <= 1", outcome.CodeRegression, "1 of 1 claim holds"},
+		{"a writes/op <= 0.5", outcome.CodeRegression, "CLAIM DOES NOT HOLD"},
+		{"b writes/op <= 1", outcome.CodeInvalid, "CLAIM NOT DECIDED"},
+	} {
+		var out bytes.Buffer
+		a := app{stdout: &out, stderr: &out}
+		selected := []scenarios.Scenario{{Scenario: results.Scenario{Name: d.Scenario.Name, Expect: []string{tt.claim}}}}
+		code := exitCode(t.Context(), a.report(docs, selected, folder, nil))
+		if !strings.Contains(out.String(), "DEVIATES: ") || !strings.Contains(out.String(), tt.want) || code != tt.code {
+			t.Errorf("%s: exit code %d, want %d with DEVIATES and %q in\n%s", tt.claim, code, tt.code, tt.want, out.String())
+		}
+		out.Reset()
+		if err := a.report(docs, selected, folder, context.Canceled); err == nil || strings.Contains(out.String(), "of 1 claim") {
+			t.Errorf("%v: a run that failed shows\n%s", err, out.String())
 		}
 	}
 }

@@ -118,10 +118,7 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 		return err
 	}
 	docs, err := a.measure(cmd.Context(), selected, f.out, where, metrics)
-	if reportErr := a.report(docs, f, err); err != nil || reportErr != nil {
-		return errors.Join(reportErr, err)
-	}
-	return a.checkClaims(docs, selected)
+	return errors.Join(a.report(docs, selected, f, err), err)
 }
 
 // export serves the numbers of a run at an address, and prints where.

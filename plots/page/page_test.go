@@ -86,7 +86,7 @@ func TestPage(t *testing.T) {
 	got := written(t, report(all))
 	for _, want := range []string{
 		question, "With 5 clients, predecessor-watch against children-watch: 5.00× notifications/op.",
-		"<p>1 of 2 claims hold, does not hold: 1.</p>", "<b>holds</b>: predecessor-watch notifications/op &lt;= 1", "<b>does not hold</b>: children-watch",
+		"<p>1 of 2 claims hold, 1 does not hold.</p>", "<b>holds</b>: predecessor-watch notifications/op &lt;= 1", "<b>does not hold</b>: children-watch",
 		"mode closed, duration 3s, on 3 × ZooKeeper 3.9.3 (container)", "the machine was busy (children-watch with 2)", "1 of 9 measurements are invalid", "invalid: the counts disagree (znode with 5)",
 		`<tr class="void"><th scope="row">znode INVALID</th>`, "all other metrics with 5 clients", "<td>321</td>", "1. children-watch of lock", "formula, an upper bound",
 		`data-name="lock-contention-container-costs"`, `<figure class="zoom" data-name="lock-contention-container-timeline-n5-children-watch"`, "<title>children-watch, 5 clients: 5.00</title>",

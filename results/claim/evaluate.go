@@ -66,8 +66,12 @@ func Tally(checks []Check) string {
 		parts = append(parts, fmt.Sprintf("%d of %d %s", counts[holds], total, what))
 	}
 	for _, verdict := range []string{fails, undecided, undecidable} {
-		if n := counts[verdict]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%s: %d", verdict, n))
+		n := counts[verdict]
+		if n > 1 {
+			verdict = strings.Replace(verdict, "does", "do", 1)
+		}
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, verdict))
 		}
 	}
 	return strings.Join(parts, ", ")

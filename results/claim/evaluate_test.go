@@ -262,9 +262,10 @@ func TestTally(t *testing.T) {
 	for want, claims := range map[string][]string{
 		"2 of 2 claims hold": {"a notifications/op <= 1", "b notifications/op <= 1"},
 		"1 of 1 claim holds": {"a notifications/op <= 1"},
-		"1 of 4 claims hold, does not hold: 1, not decided: 2": {
+		"1 of 4 claims hold, 1 does not hold, 2 not decided": {
 			"a notifications/op <= 1", "a notifications/op < 1", "b wait-p99 < 2ms", "c wait-p99 < 2ms",
 		},
+		"0 of 2 claims hold, 2 do not hold": {"a notifications/op < 1", "b notifications/op < 1"},
 	} {
 		checks := claim.Of(all).Check(list.Map(claims, func(text string) claim.Claim { return parsed(t, text) })...)
 		if got := claim.Tally(checks); got != want {
@@ -272,7 +273,7 @@ func TestTally(t *testing.T) {
 		}
 	}
 	embedded := claim.Of(docs(doc("a", embedded))).Check(parsed(t, "a wait-p50 < 2ms"))
-	if got, want := claim.Tally(embedded), "not decidable by these servers: 1"; got != want {
+	if got, want := claim.Tally(embedded), "1 not decidable by these servers"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -144,7 +144,7 @@ func TestExactCounts(t *testing.T) {
 		{"none any more", "notifications/op", []float64{2}, []float64{0}, compare.Better, "exact counts, different"},
 		{"the base varies", "requests/op", []float64{4, 9}, []float64{9, 9}, compare.Undecided, "repeats of one side disagree"},
 		{"the other side varies", "requests/op", []float64{9, 9}, []float64{9, 8}, compare.Undecided, "repeats of one side disagree"},
-		{"a time of a drain", "handoff-p50-ns", []float64{4, 4}, []float64{9, 8}, compare.Undecided, "not measured in turns"},
+		{"a time of a drain", "handoff-p50-ns", []float64{4, 4}, []float64{9, 8}, compare.Undecided, "not measured in turns: alternate 6"},
 		{"bytes are in no formula", "bytes/op", []float64{400}, []float64{500}, compare.Undecided, "1 pair, too few"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -281,7 +281,7 @@ func TestDoubtfulMeasurementsGetNoVerdict(t *testing.T) {
 	}
 }
 
-// Runs one after the other differ by drift. It changes counts of free loads a little.
+// Runs one after the other differ by drift. A count differs if the sides are more than twice as far apart as the repeats of each.
 func TestCountsWithoutTurns(t *testing.T) {
 	for _, tt := range []struct {
 		base, other []float64
@@ -290,14 +290,21 @@ func TestCountsWithoutTurns(t *testing.T) {
 		{[]float64{10, 11, 12}, []float64{25, 26, 27}, compare.Worse},
 		{[]float64{10, 11, 12}, []float64{4, 4, 5}, compare.Better},
 		{[]float64{0, 0, 0}, []float64{1, 1, 1}, compare.Worse},
-		{[]float64{10, 11, 12}, []float64{13, 14, 15}, compare.Undecided},
+		{[]float64{4.99, 5, 5.01}, []float64{5.99, 6, 6.01}, compare.Worse},
+		{[]float64{10, 11, 12}, []float64{16, 16, 16}, compare.Undecided}, // exactly twice as far apart
+		{[]float64{16, 16, 16}, []float64{10, 11, 11.9}, compare.Better},  // a little further
+		{[]float64{10, 10, 10}, []float64{25, 40, 42}, compare.Undecided}, // one side varies more
+		{[]float64{5.001, 5.001, 5.001}, []float64{5.003, 5.003, 5.003}, compare.NotShown},
+		{[]float64{5.001, 5.001, 5.001}, []float64{5.0047, 5.0047, 5.0054}, compare.Undecided}, // the ends that face each other are shown alike
+		{[]float64{7.817, 7.919, 8.113}, []float64{7.289, 7.5, 7.502}, compare.Undecided},      // one build, twice
 		{[]float64{10, 11}, []float64{25, 26}, compare.Undecided},
 	} {
 		a, b := turns("notifications/op", tt.base, tt.other)
 		for _, d := range b.Docs {
 			d.Started = d.Started.Add(time.Hour)
 		}
-		if r := only(t, a, b, compare.Options{}); r.Verdict != tt.want {
+		r := only(t, a, b, compare.Options{})
+		if r.Verdict != tt.want || r.Verdict == compare.Undecided && r.Reason != "not measured in turns: alternate 3 runs of each side" {
 			t.Errorf("%v against %v: %s (%s), want %s", tt.other, tt.base, r.Verdict, r.Reason, tt.want)
 		}
 	}
@@ -427,8 +434,13 @@ func TestMetricsAreChosen(t *testing.T) {
 	if err != nil || len(c.Rows) != len(all) {
 		t.Errorf("all: %d rows, %v", len(c.Rows), err)
 	}
-	if _, err := compare.Runs([]compare.Side{a, b}, compare.Options{Metrics: []string{"handof-p50-ns"}}); err == nil || !strings.Contains(err.Error(), "there are: acquire-p50-ns, handoff-p50-ns,") {
-		t.Errorf("an unknown one: %v", err)
+	for wrong, want := range map[string]string{
+		"handof-p50-ns": `did you mean "handoff-p50-ns"?`, "xyz-*": "there are: acquire-p50-ns, handoff-p50-ns,",
+	} {
+		_, err := compare.Runs([]compare.Side{a, b}, compare.Options{Metrics: []string{wrong}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", wrong, err, want)
+		}
 	}
 }
 

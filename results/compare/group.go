@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -119,7 +120,7 @@ func checkMetrics(matches []match, patterns []string) error {
 	known := names(slices.Concat(list.Map(matches, match.documents)...))
 	for _, p := range patterns {
 		if !slices.ContainsFunc(known, func(name string) bool { return fits(p, name) }) {
-			return fmt.Errorf("--metrics: no metric matches %q; there are: %s", p, strings.Join(known, ", "))
+			return fmt.Errorf("--metrics: no metric matches %q%s", p, strict.Nearest(p, known))
 		}
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 )
 
 const unequalCounts = "exact counts, different"
+const rangesNeeded = 3 // repeats of each side of a count
 
 // row compares one metric. With an obstacle, only exact counts are compared.
 func (m match) row(name, obstacle string) Row {
@@ -123,15 +124,15 @@ func separated(base, other metric.Aggregated) Verdict {
 }
 
 // compareRanges decides a count of a free load: if all repeats are equal, and, where pairs do not decide, if no repeat of one side
-// reaches those of the other. Without turns, drift may be why, unless the sides are far apart. What the edges of the window add is
-// not in the digits that are shown.
+// reaches those of the other. Without turns, drift may be why, unless the gap between the sides is more than twice the range of each: two
+// runs of one build were seen to differ by the range. What the edges of the window add is not in the digits that are shown.
 func (r *Row) compareRanges(base, other metric.Aggregated, inTurns bool) {
 	show, n, m := metric.Named(r.Metric).Format, r.Base.Repeats, r.Other.Repeats
 	verdict := separated(base, other)
 	switch {
 	case show(base.Min) == show(other.Max) && show(base.Max) == show(other.Min):
 		r.Verdict, r.Reason = NotShown, "all repeats are equal, in the digits shown"
-	case verdict == Undecided || r.Verdict.Claimed() || min(n, m) < 3:
+	case verdict == Undecided || r.Verdict.Claimed() || min(n, m) < rangesNeeded:
 	case inTurns:
 		chance := 2.0 // of two sides that do not differ: each order of n+m repeats is equally likely
 		for i := 1; i <= n; i++ {
@@ -139,14 +140,19 @@ func (r *Row) compareRanges(base, other metric.Aggregated, inTurns bool) {
 		}
 		r.Verdict = verdict
 		r.Reason = fmt.Sprintf("the repeats do not overlap, as those of equal sides do with a probability of %.2g", chance)
-	case r.Least >= 2 || r.Most <= 0.5:
-		r.Verdict, r.Reason = verdict, "all repeats of one side are at least twice those of the other"
+	case show(max(base.Min, other.Min)) == show(min(base.Max, other.Max)): // the ends that face each other
+	case max(base.Min, other.Min)-min(base.Max, other.Max) > 2*max(base.Max-base.Min, other.Max-other.Min):
+		r.Verdict, r.Reason = verdict, "the sides are more than twice as far apart as the repeats of each"
 	}
 }
 
 func (r *Row) comparePairs(pairs turns.Pairs) {
 	if len(pairs) == 0 {
-		r.Reason = fmt.Sprintf("not measured in turns: alternate %d runs of each side", pairsNeeded())
+		needed := pairsNeeded()
+		if metric.Named(r.Metric).Exact {
+			needed = rangesNeeded
+		}
+		r.Reason = fmt.Sprintf("not measured in turns: alternate %d runs of each side", needed)
 		return
 	}
 	ratios, doubt := pairs.LogRatios(r.Metric)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
@@ -95,6 +96,9 @@ func (c Comparison) reasons() []string {
 	if slices.ContainsFunc(c.Rows, func(r Row) bool { return r.Pairs > 0 }) {
 		out = append(out, fmt.Sprintf("ratios are medians of pairs, not ratios of the medians beside them, with a 95 %% interval; "+
 			"below %d pairs, their range", pairsNeeded()))
+	}
+	if slices.ContainsFunc(c.Rows, func(r Row) bool { return strings.Contains(r.mark(), doubts.DeviatesMark) }) {
+		out = append(out, doubts.DeviatesMark+": counts are not those of the variant's formula; `zkbench gate RESULT` says which")
 	}
 	rank := func(r Row) int { return slices.Index(Verdicts(), r.Verdict) }
 	rows := slices.SortedStableFunc(slices.Values(c.Rows), func(a, b Row) int { return rank(a) - rank(b) })

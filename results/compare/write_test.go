@@ -187,3 +187,22 @@ func TestTablesOfOpenLoads(t *testing.T) {
 		}
 	}
 }
+
+// The mark of counts that deviate is explained, and does not keep exact counts from being compared.
+func TestDeviatesIsExplained(t *testing.T) {
+	const explained = "DEVIATES: counts are not those of the variant's formula; `zkbench gate RESULT` says which\n"
+	for _, deviates := range []bool{true, false} {
+		a, b := turns("requests/op", []float64{4}, []float64{5})
+		exact(append(a.Docs, b.Docs...)...)
+		if deviates {
+			b.Docs[0].Expected.Costs = map[string]results.Cost{"requests/op": {Formula: "4", Value: 4}}
+			b.Docs[0].Batch, b.Docs[0].Window.Operations = 1, 50
+		}
+		var out bytes.Buffer
+		c := must.Get(compare.Runs([]compare.Side{a, b}, compare.Options{}))(t)
+		must.Do(t, c.Write(&out, "text", 120))
+		if strings.Contains(out.String(), explained) != deviates || c.Rows[0].Verdict != compare.Worse {
+			t.Errorf("deviates: %t, %s\n%s", deviates, c.Rows[0].Verdict, out.String())
+		}
+	}
+}

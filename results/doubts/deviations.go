@@ -2,8 +2,11 @@ package doubts
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 )
 
@@ -16,11 +19,28 @@ type Deviation struct {
 }
 
 // String describes the deviation in one line.
-func (v Deviation) String() string {
+func (v Deviation) String() string { return describe([]Deviation{v}, 1) }
+
+// Deviating describes the deviations of repeats, in one line for each count.
+func Deviating(repeats []*results.Document) []string {
+	all := slices.Concat(list.Map(repeats, Deviations)...)
+	same := list.GroupBy(all, func(v Deviation) Deviation { v.Got = 0; return v })
+	return list.Map(same, func(of []Deviation) string { return describe(of, len(repeats)) })
+}
+
+// describe describes deviations of one count in some of the repeats.
+func describe(of []Deviation, repeats int) string {
+	v, show, rule := of[0], "%.4g", "over the bound of"
 	if v.Exact {
-		return fmt.Sprintf("%s is %.6g, but %s = %.6g by the variant's formula", v.Metric, v.Got, v.Formula, v.Want)
+		show, rule = "%.6g", "not"
 	}
-	return fmt.Sprintf("%s is %.4g, over the variant's bound of %.4g (%s)", v.Metric, v.Got, v.Want, v.Formula)
+	got := list.Map(of, func(v Deviation) float64 { return v.Got })
+	ends := list.AppendNew(nil, fmt.Sprintf(show, slices.Min(got)), fmt.Sprintf(show, slices.Max(got)))
+	text := v.Metric + " is " + strings.Join(ends, " to ")
+	if len(of) < repeats {
+		text += fmt.Sprintf(" in %d of %d repeats", len(of), repeats)
+	}
+	return fmt.Sprintf("%s, %s "+show+" by its formula, %s", text, rule, v.Want, v.Formula)
 }
 
 // Deviations compares the counts with the variant's formulas. Counts of a load with faults are not compared, because a recovery costs more

@@ -67,11 +67,11 @@ func TestDeviations(t *testing.T) {
 		want string
 	}{
 		{"exact", costs(results.LockstepMode, 24.5), ""},
-		{"one too many in 50 operations", costs(results.LockstepMode, 24.52), "notifications/op is 24.52, but (N-1)/2 = 24.5 by the variant's formula"},
-		{"one too few", costs(results.LockstepMode, 24.48), "notifications/op is 24.48, but (N-1)/2 = 24.5 by the variant's formula"},
+		{"one too many in 50 operations", costs(results.LockstepMode, 24.52), "notifications/op is 24.52, not 24.5 by its formula, (N-1)/2"},
+		{"one too few", costs(results.LockstepMode, 24.48), "notifications/op is 24.48, not 24.5 by its formula, (N-1)/2"},
 		{"below a bound", costs(results.ClosedMode, 3), ""},
 		{"a bound, give or take the operations that the window cuts", costs(results.ClosedMode, 25.4), ""},
-		{"over a bound", costs(results.ClosedMode, 30), "notifications/op is 30, over the variant's bound of 24.5 ((N-1)/2)"},
+		{"over a bound", costs(results.ClosedMode, 30), "notifications/op is 30, over the bound of 24.5 by its formula, (N-1)/2"},
 		{"with faults", func(d *results.Document) {
 			costs(results.ClosedMode, 30)(d)
 			d.Scenario.Faults = []results.FaultLoad{{Kind: results.StopFault}}

@@ -23,8 +23,8 @@ func cells(r summary.Row, columns []column) []any {
 	return list.Map(columns, func(c column) any { return Show(r, c.metric) })
 }
 
-// columns returns the columns after the number of clients and the variant, from left to right. The first phases of a recipe
-// are the most informative, so that their columns are dropped last.
+// columns returns the columns after the number of clients and the variant, from left to right. Throughput, requests and notifications are
+// never dropped. Of the latencies, those of the first phases of a recipe are the most informative, so that they are dropped last.
 func columns(phases []string) []column {
 	out := []column{{0, metric.Finished}, {0, metric.OpsPerSecond}}
 	for i, phase := range phases {
@@ -45,11 +45,11 @@ func columns(phases []string) []column {
 		column{0, metric.HeapPerWatch},
 		column{0, metric.NotificationsPerOp},
 		column{7, metric.SpuriousWakeupsPerOp},
-		column{2, metric.RequestsPerOp},
+		column{0, metric.RequestsPerOp},
 		column{0, metric.RequestsPerSecond}, // only if a variant polls
 		column{4, metric.FailedWritesPerOp},
-		column{0, metric.HerdMax},
-		column{1, metric.Quantile(results.BystanderPhase, 99)},
+		column{1, metric.HerdMax},
+		column{3, metric.Quantile(results.BystanderPhase, 99)},
 		column{1, metric.BackgroundLatency("read", 50)},
 		column{1, metric.BackgroundSlowdown("read", 50)},
 		column{5, metric.BackgroundLatency("read", 99)},

@@ -95,12 +95,19 @@ func WriteVerdict(w io.Writer, docs []*results.Document) {
 		fmt.Fprintf(w, "%s: %s\n", nameOf(d), doubts.Progress(d))
 	}
 	writeFindings(w, "INVALID", docs, func(d *results.Document) []string { return d.Invalid })
-	writeFindings(w, doubts.DeviatesMark, docs, func(d *results.Document) []string {
-		return list.Map(doubts.Deviations(d), doubts.Deviation.String)
-	})
+	writeDeviations(w, docs)
 	WriteWarnings(w, docs)
 	writeOracle(w, docs)
 	WriteEngine(w, docs)
+}
+
+// writeDeviations prints one line for each count of a variant under a load.
+func writeDeviations(w io.Writer, docs []*results.Document) {
+	for _, group := range grouping.Repeats(docs) {
+		for _, text := range doubts.Deviating(group) {
+			fmt.Fprintf(w, "%s: %s: %s\n", doubts.DeviatesMark, loadOf(group[0]), text)
+		}
+	}
 }
 
 // WriteWarnings prints each distinct warning once, with the measurements that have it.
@@ -153,12 +160,15 @@ func writeOracle(w io.Writer, docs []*results.Document) {
 }
 
 // nameOf names a measurement: "lock/znode, 50 clients, repeat 1".
-func nameOf(d *results.Document) string {
+func nameOf(d *results.Document) string { return fmt.Sprintf("%s, repeat %d", loadOf(d), d.Repeat) }
+
+// loadOf names a variant under a load: "lock/znode, 50 clients".
+func loadOf(d *results.Document) string {
 	rate := ""
 	if d.Rate > 0 {
 		rate = fmt.Sprintf(", %d/s", d.Rate)
 	}
-	return fmt.Sprintf("%s, %d %s%s, repeat %d", grouping.KeyOf(d).Name(), d.Clients, table.Plural(d.Clients, "client"), rate, d.Repeat)
+	return fmt.Sprintf("%s, %d %s%s", grouping.KeyOf(d).Name(), d.Clients, table.Plural(d.Clients, "client"), rate)
 }
 
 // writeFindings prints each distinct finding with the number of measurements that have it, or with the only one.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/report"
 )
 
@@ -41,5 +42,33 @@ func TestVerdictPrintsTheWorstDisturbances(t *testing.T) {
 	}
 	if len(lines) != len(want)+8 || !slices.Equal(lines[:len(want)], want) {
 		t.Errorf("got\n%s\nwant\n%s\nand 8 others", strings.Join(lines, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Repeats that deviate are one line for each count of a variant under a load.
+func TestVerdictPrintsOneLineForEachDeviation(t *testing.T) {
+	measured := func(mode results.Mode, clients, repeat int, requests float64) *results.Document {
+		return &results.Document{
+			Recipe: "lock", Variant: "predecessor-watch", Clients: clients, Batch: clients, Repeat: repeat,
+			Scenario: results.Scenario{Name: "s", Mode: mode}, Window: results.Window{Operations: 100_000},
+			Expected: results.Expected{Costs: map[string]results.Cost{metric.RequestsPerOp: {Formula: "5 (3 for N=1)", Value: 3}}},
+			Metrics:  map[string]results.Metric{metric.RequestsPerOp: {Value: requests}},
+		}
+	}
+	docs := []*results.Document{
+		measured(results.ClosedMode, 1, 1, 4.007), measured(results.ClosedMode, 1, 2, 3.9971), measured(results.ClosedMode, 1, 3, 3.9999),
+		measured(results.ClosedMode, 10, 1, 3), measured(results.ClosedMode, 10, 2, 3.5), measured(results.ClosedMode, 10, 3, 3.51),
+		measured(results.LockstepMode, 20, 1, 5.8), measured(results.LockstepMode, 20, 2, 5.8),
+	}
+	want := []string{
+		"DEVIATES: lock/predecessor-watch, 1 client: requests/op is 3.997 to 4.007, over the bound of 3 by its formula, 5 (3 for N=1)",
+		"DEVIATES: lock/predecessor-watch, 10 clients: requests/op is 3.5 to 3.51 in 2 of 3 repeats, over the bound of 3 by its formula, 5 (3 for N=1)",
+		"DEVIATES: lock/predecessor-watch, 20 clients: requests/op is 5.8, not 3 by its formula, 5 (3 for N=1)",
+	}
+	var out bytes.Buffer
+	report.WriteVerdict(&out, docs)
+	got := slices.DeleteFunc(strings.Split(out.String(), "\n"), func(line string) bool { return !strings.HasPrefix(line, "DEVIATES") })
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }

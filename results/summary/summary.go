@@ -31,10 +31,10 @@ func Of(docs []*results.Document) (rows []Row) {
 	for _, group := range grouping.Repeats(docs) {
 		row := Row{
 			Key: grouping.KeyOf(group[0]), Repeats: group, Metrics: metric.Aggregate(group), Mark: doubts.Mark(group), Stages: stages(group),
+			Warnings: doubts.Deviating(group),
 		}
 		for _, d := range group {
 			row.Warnings = list.AppendNew(row.Warnings, list.Map(d.Invalid, func(reason string) string { return "invalid: " + reason })...)
-			row.Warnings = list.AppendNew(row.Warnings, list.Map(doubts.Deviations(d), doubts.Deviation.String)...)
 			row.Warnings = list.AppendNew(row.Warnings, d.Warnings...)
 		}
 		if row.Any((*results.Document).BeyondCapacity) {

@@ -85,7 +85,7 @@ func (t *Table) Rule() { t.writer.AppendSeparator() }
 func (t *Table) String() string { return t.fit(0).Render() }
 
 // Text renders the table for a terminal with width columns. It drops the columns with the largest Need, one at a time,
-// until the table fits, and returns their titles.
+// until the table fits, and returns their titles in the order of the table.
 func (t *Table) Text(width int) (rendered string, dropped []string) {
 	var hidden []int
 	for {
@@ -97,9 +97,9 @@ func (t *Table) Text(width int) (rendered string, dropped []string) {
 			}
 		}
 		if need == 0 || Width(rendered) <= width {
-			return rendered, dropped
+			return rendered, list.Map(slices.Sorted(slices.Values(hidden)), func(i int) string { return t.columns[i].Title })
 		}
-		hidden, dropped = append(hidden, most), append(dropped, t.columns[most].Title)
+		hidden = append(hidden, most)
 	}
 }
 
