@@ -106,7 +106,7 @@ scenarios/runner:         ensemble ensemble/namespace ensemble/wire
 scenarios/runner:         results results/list results/metric results/recorder results/report results/table
 scenarios/exporter:       runner
 scenarios/progress:       runner results/list results/screen results/table
-scenarios/search:         scenarios pool runner variants results results/metric results/store results/capacity
+scenarios/search:         scenarios pool runner variants results results/list results/metric results/store results/capacity
 scenarios/campaign:       scenarios ensemble ensemble/auto ensemble/process
 scenarios/campaign:       results results/list results/store results/outcome results/gate
 scenarios/observe:        scenarios variants/catalog ensemble/proxy ensemble/wire
