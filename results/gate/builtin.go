@@ -149,9 +149,9 @@ func missingAmong(group []*results.Document) func(*results.Document) string {
 	return func(d *results.Document) string {
 		unread := d.CountsExactly() || d.Window.Length() < 10*time.Second/time.Duration(max(d.Scenario.BystanderRate, 1))
 		missing := list.Where(names, func(name string) bool {
-			_, ok := d.Metrics[name]
-			phase := metric.Named(name).Phase
-			return !ok && !(unread && (phase == results.BystanderPhase || phase == results.BystanderService))
+			_, measured := d.Metrics[name]
+			ofBystander := slices.Contains([]string{results.BystanderPhase, results.BystanderService}, metric.Named(name).Phase)
+			return !measured && (!unread || !ofBystander)
 		})
 		if len(missing) == 0 || d.Unfinished != nil && d.BreachExpected() { // its variant has no numbers at all
 			return ""
