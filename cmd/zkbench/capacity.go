@@ -129,15 +129,11 @@ func (f *capacityFlags) prepare(cmd *cobra.Command, name string) (err error) {
 	return f.Check(recipes)
 }
 
-// The defaults of --most, and its upper bound. The bound leaves room for a trial that is a tenth larger, which must still be a valid load.
-const (
-	mostRate    = 50_000
-	mostClients = 10_000
-	largestLoad = 90_000
-)
+// largestLoad bounds --most. It leaves room for a trial that is a tenth larger, which must still be a valid load.
+const largestLoad = 90_000
 
 func (f *capacityFlags) checkLoads(given func(flag string) bool) error {
-	f.Most = cmp.Or(f.Most, map[string]int{capacity.ByRate: mostRate, capacity.ByClients: mostClients}[f.By])
+	f.Most = cmp.Or(f.Most, map[string]int{capacity.ByRate: 50_000, capacity.ByClients: 10_000}[f.By])
 	switch {
 	case slices.ContainsFunc(searched(), given):
 		return errors.New("--rate, --mode, --operations, --at-most and --stage are set by the search: " +
@@ -152,8 +148,7 @@ func (f *capacityFlags) checkLoads(given func(flag string) bool) error {
 	return nil
 }
 
-// finish stores and prints the report, and returns the error with the exit code. It stores first: the trials took minutes, and
-// standard output may be closed.
+// finish stores and prints the report, and returns the error with the exit code. It stores first, as standard output may be closed.
 func (a *app) finish(t *search.Trials, r capacity.Report, copied string) error {
 	if len(t.Documents) == 0 {
 		_ = os.Remove(t.Folder) // an empty folder would be the newest run

@@ -15,13 +15,9 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-type cleanFlags struct {
-	servers string
-	dryRun  bool
-}
-
 func cleanCommand(a *app) *cobra.Command {
-	var f cleanFlags
+	var servers string
+	var dryRun bool
 	cmd := &cobra.Command{
 		Use: "clean --servers host:port,…[/chroot] [ROOT…]", Short: "Remove the znodes of killed runs",
 		Long: `Remove the root znodes, /zkbench-RUN, that killed runs have left on servers,
@@ -36,16 +32,16 @@ Exit codes: 0 nothing is left to remove; 1 something could not be removed;
 		Example: `  zkbench clean --servers zk1:2181,zk2:2181,zk3:2181 --dry-run
   zkbench clean --servers zk1:2181,zk2:2181,zk3:2181
   zkbench clean --servers zk1:2181/app /zkbench-20260102T030405Z-ab12`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.clean(cmd.Context(), f, args) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.clean(cmd.Context(), servers, args, dryRun) },
 	}
-	cmd.Flags().StringVar(&f.servers, "servers", "", "host:port,host:port,…[/chroot]")
-	cmd.Flags().BoolVar(&f.dryRun, "dry-run", false, "show what would be removed, and remove nothing")
+	cmd.Flags().StringVar(&servers, "servers", "", "host:port,host:port,…[/chroot]")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be removed, and remove nothing")
 	_ = cmd.MarkFlagRequired("servers")
 	return cmd
 }
 
-func (a *app) clean(ctx context.Context, f cleanFlags, names []string) error {
-	where, err := external.Parse(f.servers)
+func (a *app) clean(ctx context.Context, servers string, names []string, dryRun bool) error {
+	where, err := external.Parse(servers)
 	if err != nil {
 		return usage(err)
 	}
@@ -56,7 +52,7 @@ func (a *app) clean(ctx context.Context, f cleanFlags, names []string) error {
 	}
 	c, err := namespace.Connect(ctx, where.Servers())
 	if err != nil {
-		return fmt.Errorf("cannot use --servers %s: %w", f.servers, err)
+		return fmt.Errorf("cannot use --servers %s: %w", servers, err)
 	}
 	defer c.Conn.Close()
 	found, err := c.Find(ctx, base)
@@ -67,7 +63,7 @@ func (a *app) clean(ctx context.Context, f cleanFlags, names []string) error {
 	switch {
 	case len(removable) == 0:
 		fmt.Fprintln(a.stdout, "nothing to remove")
-	case f.dryRun:
+	case dryRun:
 		fmt.Fprintln(a.stdout, "dry run: nothing was removed")
 	default:
 		err = errors.Join(err, a.removeRoots(ctx, c, removable))
@@ -90,8 +86,7 @@ func rootsNamed(base string, names []string) ([]string, error) {
 
 func cleanHint(servers string) string { return "zkbench clean --servers " + servers }
 
-// selectRoots prints the state of each root, and returns the roots to remove. It returns an error if a root that was named
-// is in use.
+// selectRoots prints the state of each root, and returns the roots to remove, and an error if one that was named is in use.
 func (a *app) selectRoots(found []namespace.Found, named []string) (removable []namespace.Found, err error) {
 	var errs []error
 	for _, path := range named {
@@ -138,8 +133,7 @@ func (a *app) removeRoots(ctx context.Context, c namespace.Client, roots []names
 	return errors.Join(errs...)
 }
 
-// printLeftovers prints how many runs have left znodes on servers, and how many are under way. If no server answers it
-// prints nothing, because the run itself will fail.
+// printLeftovers prints how many runs have left znodes on servers, and how many are under way; nothing if no server answers.
 func (a *app) printLeftovers(ctx context.Context, servers []ensemble.Server, base, list string) {
 	c, err := namespace.Connect(ctx, servers)
 	if err != nil {

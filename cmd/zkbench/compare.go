@@ -19,11 +19,6 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-type compareFlags struct {
-	format string
-	sides  sidesFlags
-}
-
 type sidesFlags struct {
 	compare.Options
 	across []string
@@ -61,7 +56,8 @@ func twice(args []string, why string) error {
 }
 
 func compareCommand(a *app) *cobra.Command {
-	var f compareFlags
+	var f sidesFlags
+	var format string
 	cmd := &cobra.Command{
 		Use: "compare [RESULT…]", Short: "Compare two or more runs, or the variants of one",
 		Long: `Compare runs: each variant is compared with itself in the first run, the base.
@@ -94,23 +90,23 @@ The exit code reports whether there was something to compare, not the outcome.`,
   zkbench compare results/runs/20260102T030405Z-ab12 --base predecessor-watch
   zkbench compare old new --metrics 'acquire-*,requests/op'
   zkbench compare 'old-*' 'new-*' --across zookeeper --format markdown`,
-		RunE: func(_ *cobra.Command, args []string) error { return a.compare(args, f) },
+		RunE: func(_ *cobra.Command, args []string) error { return a.compare(args, f, format) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.sides.Base, "base", "",
+	flags.StringVar(&f.Base, "base", "",
 		"`variant` of a run to compare the others with\n(default: the overview's naive one, or the first)")
-	f.sides.bind(cmd)
-	flags.StringVar(&f.format, "format", table.Formats()[0], strings.Join(table.Formats(), ", "))
+	f.bind(cmd)
+	flags.StringVar(&format, "format", table.Formats()[0], strings.Join(table.Formats(), ", "))
 	allow(cmd, "format", table.Formats())
 	return cmd
 }
 
 // compare prints the comparison of results. It is a usage error if they can be read but not compared.
-func (a *app) compare(args []string, f compareFlags) error {
-	if err := f.sides.check(args); err != nil {
+func (a *app) compare(args []string, f sidesFlags, format string) error {
+	if err := f.check(args); err != nil {
 		return err
 	}
-	if f.sides.Base != "" && len(args) > 1 {
+	if f.Base != "" && len(args) > 1 {
 		return usage(errors.New("--base names a variant of a single run; of several runs, the first one is the base"))
 	}
 	sides, err := a.readSides(args)
@@ -119,14 +115,14 @@ func (a *app) compare(args []string, f compareFlags) error {
 	}
 	var c compare.Comparison
 	if len(sides) == 1 {
-		c, err = compare.Variants(sides[0], f.sides.Options)
+		c, err = compare.Variants(sides[0], f.Options)
 	} else {
-		c, err = compare.Runs(sides, f.sides.Options)
+		c, err = compare.Runs(sides, f.Options)
 	}
 	if err != nil {
 		return usage(err)
 	}
-	return c.Write(a.stdout, f.format, a.width())
+	return c.Write(a.stdout, format, a.width())
 }
 
 func (a *app) readSides(args []string) ([]compare.Side, error) {

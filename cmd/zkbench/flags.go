@@ -19,8 +19,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// bindLoad declares the flags that change a scenario's load. They are read once a scenario is loaded. series adds the flags for the
-// number and the order of the measurements.
+// bindLoad declares the flags of a scenario's load, which are read once it is loaded; with series, also number and order of measurements.
 func bindLoad(cmd *cobra.Command, series bool) scenarios.Overrides {
 	given := scenarios.Overrides{}
 	for _, field := range scenarios.FlagFields() {

@@ -214,8 +214,7 @@ func requiredNames(given []string) (names []string, err error) {
 	return names, err
 }
 
-// gateNames returns the names that rules may use: of the embedded scenarios, and for any other scenario the
-// variants and metrics of all recipes.
+// gateNames returns the names that rules may use: of the embedded scenarios, and for any other the variants and metrics of all recipes.
 func gateNames() gate.Names {
 	names := gate.Names{Scenarios: map[string]gate.Subject{}}
 	ofRecipe := map[string]gate.Subject{}

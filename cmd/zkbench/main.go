@@ -68,9 +68,8 @@ func catchSignals() <-chan os.Signal {
 	return signals
 }
 
-// awaitSecond cancels the work at the first signal, and returns at the second, after it has restored the servers that this
-// process has broken, or at the third. A hangup cancels the work, but counts as neither: a terminal that closes sends several,
-// and a session manager may add more.
+// awaitSecond cancels the work at the first signal, and returns at the second, after it has restored the servers that this process has
+// broken, or at the third. A hangup cancels, but counts as neither: a terminal that closes sends several, and a session manager more.
 func awaitSecond(signals <-chan os.Signal, cancel context.CancelCauseFunc, a app) {
 	stopping := sync.OnceFunc(func() {
 		fmt.Fprintln(a.stderr, "\nstopping: the results so far are kept, started servers are taken down; a second interrupt exits at once")

@@ -171,8 +171,7 @@ func (a *app) startObserving(ctx context.Context, f observeFlags, target externa
 	return o, nil
 }
 
-// describeTarget returns the version and settings that a server reports. It fails if no server can be reached. The version is empty
-// if the servers do not report it.
+// describeTarget returns the version, empty if unknown, and settings that a server reports. It fails if no server can be reached.
 func describeTarget(ctx context.Context, target external.Target) (ensemble.Description, error) {
 	var errs []error
 	for _, server := range target.Servers() {

@@ -140,8 +140,7 @@ func (a *app) writeFigures(figures []plots.Figure, notDrawn []plots.NotDrawn, f 
 
 const runName = "[0-9][0-9][0-9][0-9][0-9][0-9][0-9][0-9]T[0-9][0-9][0-9][0-9][0-9][0-9]Z-*"
 
-// orNewest returns the paths, or the folder of the run that started last if there are none. It compares names, because a folder's
-// time of modification changes later.
+// orNewest returns the paths, or if there are none the newest run's folder, by its name: a folder's time of modification changes later.
 func orNewest(paths []string) ([]string, error) {
 	if len(paths) > 0 {
 		return paths, nil

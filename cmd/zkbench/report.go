@@ -132,8 +132,7 @@ func (a *app) report(docs []*results.Document, selected []scenarios.Scenario, f 
 	return errors.Join(verdict(docs), a.checkClaims(docs, selected), tableErr, keptErr)
 }
 
-// soFar prints a scenario's table after the first of several repeats. It ignores an error, because the final table reports
-// it again.
+// soFar prints a scenario's table after the first of several repeats. It ignores an error, because the final table reports it again.
 func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress.Progress) {
 	first := list.Where(docs, func(d *results.Document) bool { return d.Scenario.Name == s.Name && d.Repeat == 1 })
 	if s.Repeats < 2 || docs[len(docs)-1].Repeat != 1 || len(first) != s.Measurements(a.recipes()) {

@@ -165,8 +165,7 @@ func (a *app) change(s *scenarios.Scenario, f runFlags) error {
 	return checked(*s, a.recipes())
 }
 
-// useDrivers adds the drivers of the command line, as variants of all recipes that take drivers. names are the scenarios of the
-// command line.
+// useDrivers adds drivers as variants of all recipes that take drivers. names are the scenarios of the command line.
 func (a *app) useDrivers(commands, names []string) error {
 	if len(commands) > 0 && isGroup(names) {
 		return fmt.Errorf("--driver goes with scenarios that are named, and not with %s", names[0])
@@ -185,8 +184,7 @@ func (a *app) useDrivers(commands, names []string) error {
 
 func (a *app) recipes() []variants.Recipe { return a.drivers.AddTo(catalog.Recipes()) }
 
-// admit returns an error if the engine cannot cause a fault of a scenario, or if a scenario needs more files or memory than this
-// process may use.
+// admit returns an error if the engine cannot cause a scenario's fault, or a scenario needs more files or memory than zkbench may use.
 func (a *app) admit(selected []scenarios.Scenario, where site) error {
 	for _, s := range selected {
 		drivers := runner.CheckDrivers(s, a.recipes())
@@ -242,8 +240,7 @@ func (a *app) measure(
 	return docs, err
 }
 
-// failedRun adds the exit code for a broken recipe to the error of a scenario that got stuck, or that broke a promise before the load
-// failed for another reason.
+// failedRun adds the exit code for a broken recipe to the error of a scenario that got stuck, or broke a promise before it failed.
 func failedRun(err error) error {
 	if broken := new(runner.BrokenError); errors.Is(err, runner.ErrStuck) || errors.As(err, &broken) {
 		return outcome.With(outcome.CodeBroken, err)

@@ -83,8 +83,7 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w s
 	return t, nil
 }
 
-// withTarget prepares the ensemble for scenarios, calls use with a runner for them, and closes the ensemble. It shows the runner's
-// progress.
+// withTarget prepares the ensemble for scenarios, calls use with a runner for them, shows its progress, and closes the ensemble.
 func (a *app) withTarget(
 	ctx context.Context, selected []scenarios.Scenario, where site, use func(*runner.Runner, *progress.Progress) error,
 ) (err error) {

@@ -55,8 +55,7 @@ func Parse(text string) (Claim, error) {
 	return c, err
 }
 
-// readValue reads a number or a duration. The limit of a time must be a duration, unless withUnit says that the metric was
-// written with its unit.
+// readValue reads a number or a duration. The limit of a time must be a duration, unless withUnit: the metric was written with its unit.
 func (c *Claim) readValue(text string, withUnit bool) error {
 	value, err := strconv.ParseFloat(text, 64)
 	if err == nil && value != 0 && c.Of == "" && !withUnit {
@@ -104,8 +103,7 @@ func (c Claim) Holds(value float64) bool { return c.holds(value, c.Value) }
 
 // holds applies the tolerance to the side of the limit on which the claim fails, for a claim of equality to both sides.
 func (c Claim) holds(got, limit float64) bool {
-	slack := c.Tolerance * math.Abs(limit)
-	switch c.Op {
+	switch slack := c.Tolerance * math.Abs(limit); c.Op {
 	case "<=":
 		return got <= limit+slack
 	case ">=":
@@ -126,8 +124,7 @@ func showValue(name string, value float64) string {
 	return fmt.Sprintf("%.6g", value)
 }
 
-// Unfailing returns why no measurement can make the claim false; empty if it can fail. A claim that cannot fail is a mistake
-// of its author.
+// Unfailing returns why no measurement can make the claim false, which is a mistake of its author; empty if it can fail.
 func (c Claim) Unfailing() string {
 	atLeast := c.Op == ">=" && c.Value <= 0 || c.Op == ">" && c.Value < 0
 	atMost, highest := strings.HasPrefix(c.Op, "<"), metric.Named(c.Metric).Highest()

@@ -25,8 +25,7 @@ type Check struct {
 	Got     *table.Number // the value of the variant; nil if it was not measured
 	Limit   *table.Number // without the tolerance
 	Why     string        // with the numbers
-	// Undecidable means that these servers cannot decide the claim, however long they are measured. The check is then
-	// inconclusive, and does not fail the gate.
+	// Undecidable means that these servers cannot decide the claim, however long they are measured. It does not fail the gate.
 	Undecidable bool
 }
 
@@ -151,8 +150,7 @@ func (m Measured) undecidable(c Claim) bool {
 	return slices.ContainsFunc(m.Docs, cannot) && !slices.ContainsFunc(m.Docs, can)
 }
 
-// hiddenBy returns why the servers of a measurement do not show the claim's metric; empty if they do. Only servers that
-// zkbench has started report their heap.
+// hiddenBy returns why the measured servers do not show the claim's metric, or "". Only servers that zkbench has started report their heap.
 func (c Claim) hiddenBy(d *results.Document) string {
 	embedded := d.Environment.Engine == results.Embedded
 	switch {
@@ -221,8 +219,7 @@ func (c Claim) measure(rows []summary.Row) (got, limit float64, err error) {
 	return c.worst(a, strings.HasPrefix(c.Op, ">"), c.Value*of), c.Value * of, nil
 }
 
-// worst returns the smallest or the largest of the repeats. For a claim of equality it returns the repeat that is farther
-// from the given value.
+// worst returns the smallest or the largest of the repeats; for a claim of equality, the one that is farther from the given value.
 func (c Claim) worst(m metric.Aggregated, smallest bool, from float64) float64 {
 	switch {
 	case c.IsTime(), c.Metric == metric.HeapPerWatch:
@@ -285,8 +282,7 @@ func (c Claim) doubts(docs []*results.Document) string {
 	return ""
 }
 
-// Scarce returns why a percentile, or a ratio of two, rests on too few samples to decide anything; empty for other metrics,
-// and with enough samples.
+// Scarce returns why a percentile, or a ratio of two, rests on too few samples to decide anything; empty otherwise.
 func Scarce(d *results.Document, name string) string {
 	m := metric.Named(name)
 	if during, alone, ok := m.Slowdown(); ok {

@@ -10,8 +10,7 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 )
 
-// Deviation is a count that is not what the variant's formula says. If nothing disturbed the measurement, the count is true, and recipe and
-// formula differ; see [Disturbed].
+// Deviation is a count that is not what the variant's formula says. Unless it is [Disturbed], it is true, and recipe and formula differ.
 type Deviation struct {
 	Metric, Formula string
 	Got, Want       float64
@@ -63,9 +62,8 @@ func Deviations(d *results.Document) (out []Deviation) {
 	return out
 }
 
-// Disturbed returns why a count of these repeats that is not as expected may come from a disturbance and not from the recipe; empty if it
-// comes from the recipe. An exact count is certain only if all repeats have it and the servers' counters confirm it. called names a repeat,
-// as [Repeat] does.
+// Disturbed returns why a count of these repeats that is not as expected may come from a disturbance; empty if it comes from the recipe. An
+// exact count is certain only if all repeats have it and the servers' counters confirm it. called names a repeat, as [Repeat] does.
 func Disturbed(repeats []*results.Document, name string, exact bool, called func(*results.Document) string) string {
 	for _, d := range repeats {
 		switch {

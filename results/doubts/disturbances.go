@@ -51,8 +51,7 @@ func OtherWarnings(d *results.Document) []string {
 	})
 }
 
-// stalled returns a sentence about the longest stall and the number of the others; none without stalls. Stalls that follow a
-// fault are left out.
+// stalled returns a sentence about the longest stall and the number of the others; none without stalls. Those after a fault are left out.
 func stalled(d *results.Document) []Finding {
 	stalls := list.Where(d.Stalls, func(s results.Stall) bool { return !s.AfterFault })
 	if len(stalls) == 0 {

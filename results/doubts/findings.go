@@ -56,8 +56,7 @@ func Invalid(d *results.Document) []string {
 	return r
 }
 
-// Warnings returns the doubts about the numbers of a document, from its facts as [Invalid] does. It is slower, because it
-// decodes the histograms of the floor.
+// Warnings returns the doubts about the numbers of a document, from its facts as [Invalid] does. It is slower: it decodes histograms.
 func Warnings(d *results.Document) []string {
 	if d.Unfinished != nil {
 		return nil // the numbers are not used
@@ -144,8 +143,7 @@ func Void(d *results.Document) []string {
 	return list.AppendNew(slices.Clone(d.Invalid), Invalid(d)...)
 }
 
-// floorMoveMark is the ratio between the two halves of a floor beyond which the machine is considered to have changed.
-// On a quiet machine the ratio is below 1.3.
+// floorMoveMark is the ratio between the two halves of a floor beyond which the machine has changed. On a quiet machine it is below 1.3.
 const floorMoveMark = 2
 
 // Moved describes a change of the floor by more than a factor of two from before the load to after it; empty without such

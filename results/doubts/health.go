@@ -26,8 +26,7 @@ func Saturated(d *results.Document) []string {
 	return r
 }
 
-// Delayed returns the reasons why latencies are longer than ZooKeeper's; counts are not affected. Saturation is one of the
-// reasons. Causes precede their effects.
+// Delayed returns why latencies are longer than ZooKeeper's, such as saturation; counts are not affected. Causes precede their effects.
 func Delayed(d *results.Document) []string {
 	r := reasons(Saturated(d))
 	r.add(shortOfCPU(d), "the machine's CPUs were over %.0f%% busy: latencies include waiting for a CPU", 100*machineCPUMark)

@@ -14,9 +14,8 @@ const (
 	latenessInvalid = 0.25
 )
 
-// lateness describes the delay of arrivals within zkbench if it is a large share of a percentile of the reported times.
-// invalid means that these times must not be used. This is never so for the embedded server, which runs in the same process,
-// and whose times do not represent an ensemble in any case.
+// lateness describes the delay of arrivals within zkbench if it is a large share of a percentile of the reported times. invalid means that
+// these must not be used: never so for the embedded server, in the same process, whose times do not represent an ensemble in any case.
 func lateness(d *results.Document) (text string, invalid bool) {
 	if d.Open == nil {
 		return "", false
@@ -38,8 +37,7 @@ func lateness(d *results.Document) (text string, invalid bool) {
 	return text, most > latenessInvalid && d.Environment.Engine != results.Embedded
 }
 
-// KeptUp is the share of the background's due requests that must be answered. With fewer, their times depend on the window's
-// length.
+// KeptUp is the share of the background's due requests that must be answered. With fewer, their times depend on the window's length.
 const KeptUp = 0.99
 
 func backgroundFallsBehind(d *results.Document) string {

@@ -33,8 +33,7 @@ func restarted(s results.ServerReport) string {
 	return title(s) + " restarted or joined the others again during the measurement"
 }
 
-// away reports a server that restarted, or that did not answer after the measurement. The duration is unknown, and is ranked
-// as longer than all other disturbances.
+// away reports a server that restarted, or did not answer after the measurement. It ranks as longer than all other disturbances.
 func away(s results.ServerReport) []Finding {
 	const longest = time.Duration(math.MaxInt64)
 	switch {
@@ -47,9 +46,8 @@ func away(s results.ServerReport) []Finding {
 	}
 }
 
-// stoodStill reports a server that stopped for a while, according to its JVM's pause monitor or to a bystander. It ignores
-// pauses if heaps were measured, because measuring a heap pauses the JVM. If the machine was short of CPU, it ignores slow
-// reads on a server whose JVM did not pause.
+// stoodStill reports a server that stopped for a while, according to its JVM's pause monitor or to a bystander. It ignores pauses if heaps
+// were measured, which causes pauses, and, if the machine was short of CPU, slow reads on a server whose JVM did not pause.
 func stoodStill(d *results.Document, i int) []Finding {
 	s, pauses := d.Servers[i], d.Servers[i].JVMPauses
 	read, others := slowReads(d, i)

@@ -16,8 +16,7 @@ import (
 // enough for a strict test.
 const trendBlocks = 12
 
-// shortestTrend is the shortest window in which trends are looked for. In a shorter one, a block is shorter than a
-// disturbance.
+// shortestTrend is the shortest window in which trends are looked for. In a shorter one, a block is shorter than a disturbance.
 const shortestTrend = 30 * time.Second
 
 // trendDeviations is how many standard deviations the Mann-Kendall statistic must be above its mean without a trend. One window

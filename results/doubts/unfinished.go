@@ -9,8 +9,7 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// Progress says how much of an unfinished load was done, and the counts of the whole load by the variant's formulas. It is
-// empty for a load that was finished.
+// Progress says how much of an unfinished load was done, and the whole load's counts by the formulas. It is empty for a finished load.
 func Progress(d *results.Document) string {
 	u := d.Unfinished
 	if u == nil {
@@ -31,8 +30,7 @@ func Progress(d *results.Document) string {
 	return text + fmt.Sprintf("; so far it was %s notifications and %s requests", table.Grouped(u.Notifications), table.Grouped(u.Requests))
 }
 
-// wholeByFormulas returns the counts of the whole load by the variant's formulas. They are upper bounds unless clients act one at
-// a time.
+// wholeByFormulas returns the counts of the whole load by the variant's formulas: upper bounds unless clients act one at a time.
 func wholeByFormulas(d *results.Document) string {
 	var parts []string
 	for _, count := range []struct{ metric, noun string }{{metric.NotificationsPerOp, "notifications"}, {metric.RequestsPerOp, "requests"}} {

@@ -136,8 +136,7 @@ func rowOf(group []*results.Document) (BaselineRow, error) {
 func (r BaselineRow) addExact(group []*results.Document) error {
 	first := group[0]
 	for _, name := range sortedKeys(metric.Aggregate(group)) {
-		counted := slices.Contains(metric.WithFormula(), name) && !metric.Guessed(first, name)
-		if !counted && !ofOperation(name) {
+		if (!slices.Contains(metric.WithFormula(), name) || metric.Guessed(first, name)) && !ofOperation(name) {
 			continue
 		}
 		r.Counts[name] = first.Metrics[name].Value
@@ -190,8 +189,7 @@ func (b Baseline) Write(dir string) error {
 // ErrNoBaselines is wrapped by the error about a folder without baselines.
 var ErrNoBaselines = errors.New("holds no baselines")
 
-// ReadBaselines returns the baselines in a folder, by scenario. A folder without any is an error, because the gate would
-// demand nothing.
+// ReadBaselines returns the baselines in a folder, by scenario. Without any it returns an error, because the gate would demand nothing.
 func ReadBaselines(dir string) (map[string]Baseline, error) {
 	files, err := store.Matching(dir, "*.json")
 	if err != nil || len(files) == 0 {

@@ -135,12 +135,11 @@ func starvedGenerator(d *results.Document) string {
 	return strings.Join(doubts.Saturated(d), "; ")
 }
 
-// missingAmong returns a function that finds the metrics that a document lacks and another repeat of its group has, such as
-// those of a phase that did not occur. A rule about such a metric must not pass by the other repeats alone. Metrics of the
-// floor are ignored, because a load is complete without them, and so are times of bystanders in a window of few of their periods, or of a
-// whole load of exact counts, in which bystanders may not read at all.
-// Slowdowns are ignored, because a repeat with too few requests has none, and no rule decides by so few. A repeat that lacks the requests
-// of an operation sent none of them.
+// missingAmong returns a function that finds the metrics that a document lacks and another repeat of its group has, such as those of a
+// phase that did not occur. A rule about such a metric must not pass by the other repeats alone. Metrics of the floor are ignored, because
+// a load is complete without them, and so are times of bystanders in a window of few of their periods, or of a whole load of exact counts,
+// in which bystanders may not read at all. Slowdowns are ignored, because a repeat with too few requests has none, and no rule decides by
+// so few. A repeat that lacks the requests of an operation sent none of them.
 func missingAmong(group []*results.Document) func(*results.Document) string {
 	names := list.Where(sortedKeys(metric.Aggregate(group)), func(name string) bool {
 		m := metric.Named(name)
@@ -187,9 +186,8 @@ func (e Evidence) noResult(scenario string, names Names) string {
 	return why + names.hint(scenario, e.scenarios())
 }
 
-// complete checks that each run has all repeats that its scenario asks for, of every variant and number of clients, and that
-// its documents were measured under the same conditions. One of the two checks fails if a run was interrupted, mixed with
-// another run, or lacks a part.
+// complete checks that each run has all repeats that its scenario asks for, of every variant and number of clients, and that its documents
+// were measured under the same conditions. This is not so if a run was interrupted, mixed with another, or lacks a part.
 func complete(docs []*results.Document, variantsOf func(*results.Document) []string) []Check {
 	var checks []Check
 	for _, run := range list.GroupBy(docs, func(d *results.Document) [2]string { return [2]string{d.Scenario.Name, d.Run} }) {

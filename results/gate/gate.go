@@ -155,9 +155,8 @@ func byScenario(docs []*results.Document) [][]*results.Document {
 		func(a, b []*results.Document) int { return strings.Compare(a[0].Scenario.Name, b[0].Scenario.Name) })
 }
 
-// Read returns the results and capacities in files and folders. A file that cannot be read is part of the evidence, too: it
-// makes the verdict inconclusive, while the other files are still checked. A file that is given twice, such as by its folder
-// and by its name, counts once.
+// Read returns the results and capacities in files and folders. A file that cannot be read makes the verdict inconclusive, while the others
+// are still checked. One that is given twice, such as by its folder and by its name, counts once.
 func Read(paths []string) Evidence {
 	var e Evidence
 	seen := map[string]bool{}
@@ -242,8 +241,7 @@ func trialsIn(dir string) (trials, confirmations []string) {
 	return filesIn(dir), confirmations
 }
 
-// filesIn returns the results in a folder. For a path that has none, it returns the path itself, so that reading it gives the
-// reason.
+// filesIn returns the results in a folder, or the path itself if it has none, so that reading it gives the reason.
 func filesIn(path string) []string {
 	if files, err := store.Files(path); err == nil && len(files) > 0 {
 		return files

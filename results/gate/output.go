@@ -166,9 +166,8 @@ func (r Report) WriteAnnotations(w io.Writer) error {
 	return nil
 }
 
-// WriteJUnit replaces the file at path by a test suite for each scenario with a test case for each check. Regressions and
-// violations are failures, and all other checks that do not pass are errors. The file follows both Ant's schema, in which the
-// root has no attributes, and the one of Jenkins.
+// WriteJUnit replaces the file at path by a test suite for each scenario with a test case for each check. Regressions and violations are
+// failures, other checks that do not pass are errors. It follows Ant's schema, whose root has no attributes, and that of Jenkins.
 func (r Report) WriteJUnit(path string) error {
 	var all junit.Testsuites // AddSuite would give it attributes
 	for i, checks := range list.GroupBy(r.Checks, func(c Check) string { return cmp.Or(c.Scenario, "evidence") }) {
@@ -234,7 +233,6 @@ func (e Evidence) WriteBenchfmt(path string) error {
 
 // writeUnits writes the better direction of each metric, and which metrics are exact, so that one value is enough.
 func writeUnits(w io.Writer, docs []*results.Document) {
-	inexact := slices.ContainsFunc(docs, func(d *results.Document) bool { return !d.CountsExactly() })
 	for _, name := range sortedKeys(metric.Aggregate(docs)) {
 		m, facts := metric.Named(name), "better=lower"
 		switch {
@@ -242,7 +240,7 @@ func writeUnits(w io.Writer, docs []*results.Document) {
 			continue
 		case m.MoreIsBetter():
 			facts = "better=higher"
-		case m.Formula && !inexact:
+		case m.Formula && exact(docs):
 			facts = "assume=exact " + facts
 		}
 		fmt.Fprintf(w, "Unit %s %s\n", name, facts)

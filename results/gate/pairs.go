@@ -118,8 +118,7 @@ func (r PairRules) metrics(d *results.Document) []string {
 	return list.Where(metrics, func(name string) bool { return isTime(name) && timed || isCount(name) && !d.CountsExactly() })
 }
 
-// resolution returns the resolution of the machine for a metric. Without a current calibration, it returns 1 and a note. A machine has
-// none for counts.
+// resolution returns the machine's resolution for a metric: without a current calibration, 1 and a note. A machine has none for counts.
 func (r PairRules) resolution(d *results.Document, name string) (resolution float64, note string) {
 	if isCount(name) {
 		return 1, ""
@@ -136,27 +135,19 @@ func (r PairRules) resolution(d *results.Document, name string) (resolution floa
 
 // CheckPair returns an error if further pairs would be useless: a side has no result, or lacks a metric to be compared.
 func (r PairRules) CheckPair(pair [2][]*results.Document) error {
-	for i, docs := range pair {
-		side := Sides()[i]
-		if len(docs) == 0 {
+	for i, side := range Sides() {
+		if len(pair[i]) == 0 {
 			return fmt.Errorf("the first pair's %s has no result: see its log", side)
 		}
-		for _, d := range docs {
+		for _, d := range pair[i] {
 			for _, metric := range r.metrics(d) {
 				if _, why := turns.Value(d, metric); why != "" {
-					return fmt.Errorf("the first pair's %s, %s: %s; choose with --metrics among: %s", side, d.Variant, why, decidable(d))
+					return fmt.Errorf("the first pair's %s, %s: %s; choose other metrics with --metrics", side, d.Variant, why)
 				}
 			}
 		}
 	}
 	return nil
-}
-
-func decidable(d *results.Document) string {
-	return strings.Join(slices.DeleteFunc(sortedKeys(d.Metrics), func(name string) bool {
-		_, why := turns.Value(d, name)
-		return why != "" || PairRules{Rule: paired.DefaultRule(), Metrics: []string{name}}.Validate() != nil
-	}), ", ")
 }
 
 // Documents returns the documents of the base and then those of the head.
@@ -233,47 +224,21 @@ const (
 
 func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 	head := p.side(1)
-	checks = builtIn(head, p.called)
+	checks, notes = builtIn(head, p.called), r.noteEmbedded(head)
 	for _, c := range list.Where(builtIn(p.side(0), p.called), Check.failed) { // a broken base is not a violation of the head
 		c.Rule, c.Source, c.Outcome = ofBase+c.Rule, FromPairs, outcome.Inconclusive
 		checks = append(checks, c)
 	}
-	if slices.ContainsFunc(head, func(d *results.Document) bool {
-		return d.Environment.Engine == results.Embedded && (r.Timed() || !d.Lockstep())
-	}) {
-		note := "measured on embedded servers, which are in memory: their times are not those of an ensemble"
-		if !r.Timed() {
-			note = "times are not compared: embedded servers are in memory (name a time with --metrics to compare it)"
-		}
-		notes = append(notes, note)
-	}
-	var sound []comparison // whose ratios are compared
 	before := len(checks)
-	for _, c := range p.comparisons() {
-		broken := slices.IndexFunc(c.docs, func(d *results.Document) bool { return d.KnownBroken != "" })
-		if broken >= 0 {
-			notes = append(notes, grouping.KeyOf(c.docs[broken]).Name()+" is known to be broken, and only its exact counts are compared")
-			if slices.ContainsFunc(c.docs, func(d *results.Document) bool { return !d.CountsExactly() }) {
-				continue // such as one that its breach ended
-			}
-		}
-		if why := c.incomparable(); why != "" {
-			check := about(c.docs[0], FromPairs, "no worse than base")
-			check.Outcome, check.Why = outcome.Inconclusive, why
-			checks = append(checks, check)
-			continue
-		}
-		checks = append(checks, c.exactCounts(p.called)...)
-		if broken < 0 {
-			sound = append(sound, c)
-		}
+	add := func(found []Check, noted []string) {
+		checks, notes = append(checks, found...), append(notes, noted...)
 	}
-	found, _ := ratios(sound, r, isCount) // a machine has no resolution for counts
-	checks = append(checks, found...)
+	sound, found, noted := p.exactCounts()
+	add(found, noted)
+	add(ratios(sound, r, isCount))
 	switch decided := slices.ContainsFunc(checks, func(c Check) bool { return c.Outcome == outcome.Regression }); {
 	case !decided:
-		found, noted := ratios(sound, r, isTime)
-		checks, notes = append(checks, found...), append(notes, noted...)
+		add(ratios(sound, r, isTime))
 	case slices.ContainsFunc(sound, func(c comparison) bool { return slices.ContainsFunc(r.metrics(c.docs[0]), isTime) }):
 		notes = append(notes, "times are not compared, because the counts decide") // and times may be too noisy to decide
 	}
@@ -281,6 +246,44 @@ func checkPairs(p Pairs, r PairRules) (checks []Check, notes []string) {
 		checks = append(checks, Check{Rule: "pairs", Source: FromPairs, Outcome: outcome.Inconclusive, Why: "no pair has results to compare"})
 	}
 	return checks, slices.Compact(notes)
+}
+
+func (r PairRules) noteEmbedded(docs []*results.Document) []string {
+	switch embedded := list.Where(docs, func(d *results.Document) bool { return d.Environment.Engine == results.Embedded }); {
+	case len(embedded) > 0 && r.Timed():
+		return []string{"measured on embedded servers, which are in memory: their times are not those of an ensemble"}
+	case slices.ContainsFunc(embedded, func(d *results.Document) bool { return !d.Lockstep() }):
+		return []string{"times are not compared: embedded servers are in memory (name a time with --metrics to compare it)"}
+	default:
+		return nil
+	}
+}
+
+// exactCounts compares the exact counts of all variants. It returns the comparisons whose ratios can be compared, too.
+func (p Pairs) exactCounts() (sound []comparison, checks []Check, notes []string) {
+	for _, c := range p.comparisons() {
+		broken := slices.IndexFunc(c.docs, func(d *results.Document) bool { return d.KnownBroken != "" })
+		if broken >= 0 {
+			notes = append(notes, grouping.KeyOf(c.docs[broken]).Name()+" is known to be broken, and only its exact counts are compared")
+		}
+		switch why := c.incomparable(); {
+		case broken >= 0 && !exact(c.docs): // such as one that its breach ended
+			continue
+		case why != "":
+			check := about(c.docs[0], FromPairs, "no worse than base")
+			check.Outcome, check.Why = outcome.Inconclusive, why
+			checks = append(checks, check)
+			continue
+		case broken < 0:
+			sound = append(sound, c)
+		}
+		checks = append(checks, c.exactCounts(p.called)...)
+	}
+	return sound, checks, notes
+}
+
+func exact(docs []*results.Document) bool {
+	return !slices.ContainsFunc(docs, func(d *results.Document) bool { return !d.CountsExactly() })
 }
 
 // ratios compares those metrics of the comparisons that are wanted.
@@ -323,7 +326,7 @@ func (c comparison) incomparable() string {
 
 // exactCounts compares each count that is the same in all runs of a build: any difference is a deviation, in either direction.
 func (c comparison) exactCounts(called naming) []Check {
-	if slices.ContainsFunc(c.docs, func(d *results.Document) bool { return !d.CountsExactly() }) {
+	if !exact(c.docs) {
 		return nil
 	}
 	var base, head []*results.Document

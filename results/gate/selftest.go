@@ -22,8 +22,7 @@ type SelfTestCase struct {
 	Report Report
 }
 
-// SelfTest gives the gate evidence that it must reject and evidence that it must pass, in the same way as any evidence. It
-// shows that the gate can fail.
+// SelfTest gives the gate evidence that it must reject and evidence that it must pass, like any other. It shows that the gate can fail.
 func SelfTest(now time.Time) []SelfTestCase {
 	rules := Rules{Paired: DefaultPairRules(now), Baselines: orPanic(BaselinesOf([]*results.Document{syntheticLockstep(1)}))}
 	silent, untrue := syntheticLockstep(1), syntheticLockstep(1)
@@ -97,8 +96,7 @@ func syntheticLockstep(notifications float64) *results.Document {
 	return syntheticDocument(results.LockstepMode, operations, time.Millisecond, int(math.Round(notifications*operations)))
 }
 
-// syntheticClosed returns a document of a closed load with as many operations as a p99 needs, each of which took ms
-// milliseconds, and without notifications.
+// syntheticClosed returns a document of a closed load without notifications, with as many operations as a p99 needs, of ms milliseconds.
 func syntheticClosed(ms float64) *results.Document {
 	return syntheticDocument(results.ClosedMode, 1000, time.Duration(ms*float64(time.Millisecond)), 0)
 }
@@ -142,8 +140,7 @@ func orPanic[T any](value T, err error) T {
 	return value
 }
 
-// syntheticPairs returns pairs in which the head takes slowdown times as long, with the noise of a quiet machine. They
-// include a confirmation if the screen is flagged.
+// syntheticPairs returns pairs whose head takes slowdown times as long, with the noise of a quiet machine, confirmed if flagged.
 func syntheticPairs(slowdown float64, r PairRules) (p Pairs) {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // a self-test has to be the same each time
 	noise := func() float64 { return math.Exp(0.027 * random.NormFloat64()) }
