@@ -258,13 +258,9 @@ func faultMarks(d *results.Document, from, to time.Duration, unit func(time.Dura
 		return nil, nil
 	}
 	at := func(f results.Fault) float64 { return unit(f.At - from) }
-	var bands, lines []plot.Plotter
-	for _, f := range shown {
-		if f.Length > 0 {
-			bands = append(bands, band(at(f), at(f)+unit(f.Length), outageColor()))
-		}
-		lines = append(lines, upright(at(f), thin(ink())))
-	}
+	lasting := list.Where(shown, func(f results.Fault) bool { return f.Length > 0 })
+	bands := list.Map(lasting, func(f results.Fault) plot.Plotter { return band(at(f), at(f)+unit(f.Length), outageColor()) })
+	lines := list.Map(shown, func(f results.Fault) plot.Plotter { return upright(at(f), thin(ink())) })
 	return append(bands, lines...), []plot.Plotter{faultLabels(shown, at)}
 }
 
@@ -296,12 +292,8 @@ const dotRadius = vg.Length(1.3)
 func dots(xys plotter.XYs, color color.RGBA) plotFunc {
 	return func(c draw.Canvas, p *plot.Plot) {
 		x, y := p.Transforms(&c)
-		var centers []vg.Point
-		for _, xy := range xys {
-			if at := (vg.Point{X: x(xy.X), Y: y(xy.Y)}); c.Contains(at) {
-				centers = append(centers, at)
-			}
-		}
+		centers := list.Map(xys, func(xy plotter.XY) vg.Point { return vg.Point{X: x(xy.X), Y: y(xy.Y)} })
+		centers = list.Where(centers, c.Contains)
 		c.SetColor(color)
 		if inline, ok := innermost(c).(*inlineCanvas); ok {
 			inline.fillDots(centers)

@@ -10,6 +10,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 )
 
@@ -42,15 +43,11 @@ func (s *Set) knee() []Figure {
 func (s *Set) addCrosses(p *plot.Plot, q quantity, height float64) []entry {
 	var legend []entry
 	for _, variant := range s.variants() {
-		var xys plotter.XYs
-		for _, g := range variant {
-			if _, ok := g.Metrics[q.Name]; !ok {
-				xys = append(xys, plotter.XY{X: float64(g.Rate), Y: height})
-			}
-		}
-		if len(xys) == 0 {
+		beyond := list.Where(variant, func(g group) bool { _, ok := g.Metrics[q.Name]; return !ok })
+		if len(beyond) == 0 {
 			continue
 		}
+		xys := list.Map(beyond, func(g group) plotter.XY { return plotter.XY{X: float64(g.Rate), Y: height} })
 		height *= 0.8
 		cross := look{variant[0].look.color, draw.CrossGlyph{}}
 		marks := &plotter.Scatter{XYs: xys, GlyphStyle: cross.style(4)}

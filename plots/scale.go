@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot"
 
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -37,23 +38,18 @@ func (zero withZero) Normalize(low, high, value float64) float64 {
 // setScale gives an axis a scale on which all values have a place. It is called after they were added to the plot. If they differ much,
 // the axis is logarithmic, and the label says so.
 func setScale(axis *plot.Axis, label *string, values []float64) {
-	least, most, zeros := math.Inf(1), 0.0, false
-	for _, v := range values {
-		if v > 0 {
-			least, most = min(least, v), max(most, v)
-		}
-		zeros = zeros || v == 0
-	}
-	switch {
-	case most == 0:
+	positive := list.Where(values, func(v float64) bool { return v > 0 })
+	if len(positive) == 0 {
 		axis.Min, axis.Max = 0, 1
 		return
-	case most < logFrom*least:
+	}
+	least, most := slices.Min(positive), slices.Max(positive)
+	if most < logFrom*least {
 		axis.Min, axis.Max = 0, most*1.08
 		return
 	}
 	logarithmic(axis, label, least*0.7, most*1.4)
-	if zeros {
+	if slices.Contains(values, 0) {
 		zero := least / 3
 		axis.Scale, axis.Min = withZero(zero), zero*0.8
 		axis.Tick.Marker = plot.TickerFunc(func(_, high float64) []plot.Tick {

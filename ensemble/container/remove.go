@@ -119,6 +119,5 @@ func Names(ctx context.Context) ([]string, error) {
 		}
 		names = append(names, strings.Fields(out)...)
 	}
-	slices.Sort(names)
-	return slices.Compact(names), nil
+	return slices.Compact(slices.Sorted(slices.Values(names))), nil
 }

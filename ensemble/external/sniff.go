@@ -45,11 +45,10 @@ func connected(ctx context.Context, addr string, speaks func(context.Context, ne
 func speaksTLS(ctx context.Context, conn net.Conn) bool {
 	err := tls.Client(conn, &tls.Config{InsecureSkipVerify: true}).HandshakeContext(ctx) //nolint:gosec // nothing is sent
 	var refused *net.OpError
-	var noRecord tls.RecordHeaderError
 	switch {
 	case err == nil:
 		return true
-	case errors.As(err, &noRecord):
+	case errors.As(err, new(tls.RecordHeaderError)):
 		return false
 	case errors.As(err, &refused):
 		return refused.Op == "remote error" // an alert

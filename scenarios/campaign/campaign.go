@@ -109,9 +109,8 @@ func (s *Series) pair(ctx context.Context, last int, load scenarios.Overrides) (
 	return pair, err
 }
 
-// run measures one side of the current pair and returns its documents. Invalid results and broken recipes are not errors,
-// because the gate finds them in the documents. The exception is a broken recipe that the head's exit code reports and no document
-// shows.
+// run measures one side of the current pair and returns its documents. Invalid results and broken recipes are not errors, because the
+// gate finds them in the documents, unless only the head's exit code reports a broken recipe.
 func (s *Series) run(ctx context.Context, side int, load scenarios.Overrides) ([]*results.Document, error) {
 	dir := filepath.Join(s.Folder, fmt.Sprintf("pair-%02d", len(s.orders)), gate.Sides()[side])
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {

@@ -48,7 +48,10 @@ func Share(
 		engine = ensemble.Process
 	}
 	where, down = on(engine, opts.Name), func(ctx context.Context) error {
-		err := closeLocked(ctx, e, local)
+		err := local.Lock()
+		if err == nil {
+			err = e.Close(ctx)
+		}
 		if err != nil {
 			return fmt.Errorf("take down ensemble %q: %w\n`%s` removes what is left", opts.Name, err, ensemble.DownCommand(opts.Name))
 		}
@@ -64,13 +67,6 @@ func Share(
 		return nil, nil, errors.Join(err, down(context.WithoutCancel(ctx)))
 	}
 	return where, down, nil
-}
-
-func closeLocked(ctx context.Context, e ensemble.Ensemble, local lockable) error {
-	if err := local.Lock(); err != nil {
-		return err
-	}
-	return e.Close(ctx)
 }
 
 // lockable is an ensemble that each run locks for itself.

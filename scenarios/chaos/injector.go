@@ -131,7 +131,7 @@ var errMissed = errors.New("no client was in a state that the fault needs")
 func (in *Injector) strikeSome(ctx context.Context, o *occurrence) error {
 	for deadline := time.Now().Add(faultPatience); ; {
 		in.mu.Lock()
-		candidates := clientsThat(in.Pool, o.Whom)
+		candidates := list.Where(in.Pool.Clients, func(c *pool.Client) bool { return fits(c, o.Whom) })
 		if o.Whom != faults.All && !o.AtOperation() && len(candidates) > 1 {
 			candidates = []*pool.Client{candidates[in.Random.IntN(len(candidates))]}
 		}
@@ -240,18 +240,16 @@ func (in *Injector) deafen(ctx context.Context, o *occurrence, targets []*pool.C
 }
 
 func (in *Injector) begin(o *occurrence, targets []*pool.Client) {
-	ids := list.Map(targets, func(c *pool.Client) int { return c.ID })
-	target := fmt.Sprintf("%d clients", len(ids))
-	if len(ids) == 1 {
-		target = fmt.Sprintf("client %d", ids[0])
+	target := fmt.Sprintf("%d clients", len(targets))
+	if len(targets) == 1 {
+		target = fmt.Sprintf("client %d", targets[0].ID)
 	}
-	in.beginAt(in.Pool.Since(), o, target, ids)
+	in.beginAt(in.Pool.Since(), o, target, targets)
 }
 
-func (in *Injector) beginAt(at time.Duration, o *occurrence, target string, clients []int) {
-	in.Log.NoteAt(at, func(at time.Duration) {
-		o.id = in.Recorder.FaultBegan(at, string(o.Kind), target, clients)
-	})
+func (in *Injector) beginAt(at time.Duration, o *occurrence, target string, clients []*pool.Client) {
+	ids := list.Map(clients, func(c *pool.Client) int { return c.ID })
+	in.Log.NoteAt(at, func(at time.Duration) { o.id = in.Recorder.FaultBegan(at, string(o.Kind), target, ids) })
 }
 
 func (in *Injector) end(o *occurrence) {
@@ -269,16 +267,12 @@ func (in *Injector) Hold(usual pool.HoldFunc) pool.HoldFunc {
 		if !l.Over() {
 			in.meet(ctx, c)
 		}
-		if hears := in.deafness(c); hears != nil {
+		in.mu.Lock()
+		hears := in.deaf[c.ID]
+		in.mu.Unlock()
+		if hears != nil {
 			return l.Pause(ctx, hears, pool.Endless)
 		}
 		return usual(ctx, c, l, asked)
 	}
-}
-
-// deafness returns a channel that is closed when a client hears again, or nil if it is not deaf.
-func (in *Injector) deafness(c *pool.Client) <-chan struct{} {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.deaf[c.ID]
 }

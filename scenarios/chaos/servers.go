@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
@@ -49,16 +50,10 @@ func (in *Injector) brokeAt(ctx context.Context, breaker ensemble.Breaker, serve
 }
 
 // clientsOf returns the clients that a failure of the server hits: the clients that are connected to it, or all if it leads.
-func (in *Injector) clientsOf(ctx context.Context, server ensemble.Server) []int {
+func (in *Injector) clientsOf(ctx context.Context, server ensemble.Server) []*pool.Client {
 	status, err := ensemble.Srvr(ctx, server)
 	leads := err == nil && status.Role == ensemble.Leader
-	var ids []int
-	for _, c := range in.Pool.Clients {
-		if leads || c.Present().Link.Server().Addr == server.Addr {
-			ids = append(ids, c.ID)
-		}
-	}
-	return ids
+	return list.Where(in.Pool.Clients, func(c *pool.Client) bool { return leads || c.Present().Link.Server().Addr == server.Addr })
 }
 
 // chooseServer chooses a server for a fault and reserves it. It waits for one up to faultPatience: for a time, none may lead.
@@ -76,24 +71,17 @@ func (in *Injector) chooseServer(ctx context.Context, o *occurrence) (ensemble.S
 }
 
 func (in *Injector) serversThat(ctx context.Context, whom string) []ensemble.Server {
-	var found []ensemble.Server
-	for _, s := range in.Ensemble.Servers() {
-		if in.isBroken(s) { // it would answer late, or not at all
-			continue
-		}
-		switch whom {
-		case faults.Any:
-			found = append(found, s)
-		case faults.Leader, faults.Follower:
-			if status, err := ensemble.Srvr(ctx, s); err == nil && string(status.Role) == whom {
-				found = append(found, s)
-			}
+	found := list.Where(in.Ensemble.Servers(), func(s ensemble.Server) bool {
+		switch {
+		case in.isBroken(s): // it would answer late, or not at all
+			return false
+		case whom == faults.Leader || whom == faults.Follower:
+			status, err := ensemble.Srvr(ctx, s)
+			return err == nil && string(status.Role) == whom
 		default:
-			if s.Name == whom {
-				found = append(found, s)
-			}
+			return whom == faults.Any || whom == s.Name
 		}
-	}
+	})
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.Random.Shuffle(len(found), func(i, j int) { found[i], found[j] = found[j], found[i] })

@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
@@ -30,8 +29,4 @@ func fits(c *pool.Client, whom string) bool {
 	}
 	roled, ok := member.(variants.Roled)
 	return ok && roled.Role() == whom
-}
-
-func clientsThat(p *pool.Pool, whom string) []*pool.Client {
-	return list.Where(p.Clients, func(c *pool.Client) bool { return fits(c, whom) })
 }

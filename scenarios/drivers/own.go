@@ -84,15 +84,12 @@ type Given []Own
 // AddTo returns the recipes, each with the drivers if it takes any. A driver with the name of one of a recipe's variants is
 // left out there; [Given.Compare] returns the error if the recipe runs.
 func (g Given) AddTo(recipes []variants.Recipe) []variants.Recipe {
-	out := slices.Clone(recipes)
-	for i := range out {
+	return list.Map(recipes, func(r variants.Recipe) variants.Recipe {
 		for _, own := range g {
-			if with, err := own.AddTo(out[i]); err == nil {
-				out[i] = with
-			}
+			r, _ = own.AddTo(r) // unchanged after an error
 		}
-	}
-	return out
+		return r
+	})
 }
 
 // Compare adds the drivers to the variants that a scenario compares. recipes are all recipes, without the drivers. The

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // Ability describes the faults and session timeouts that an ensemble allows.
@@ -44,14 +45,8 @@ func Unable(schedule []Fault, sessionTimeout time.Duration, can Ability) error {
 	return errors.Join(errs...)
 }
 
-func startable(k Kind) (names []string) {
-	for _, e := range of(k).engines {
-		switch e {
-		case ensemble.Container:
-			names = append(names, "containers")
-		case ensemble.Process:
-			names = append(names, "processes")
-		}
-	}
-	return names
+func startable(k Kind) []string {
+	names := map[ensemble.Engine]string{ensemble.Container: "containers", ensemble.Process: "processes"}
+	all := list.Map(of(k).engines, func(e ensemble.Engine) string { return names[e] })
+	return slices.DeleteFunc(all, func(name string) bool { return name == "" })
 }

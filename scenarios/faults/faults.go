@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // The words for whom a fault hits, besides the names of servers, the roles of the recipe, and clients by their number (see
@@ -57,10 +58,7 @@ func Plan(schedule []Fault, window time.Duration) iter.Seq[Occurrence] {
 		if len(schedule) == 0 {
 			return
 		}
-		due := make([]time.Duration, len(schedule))
-		for i, f := range schedule {
-			due[i] = first(f)
-		}
+		due := list.Map(schedule, first)
 		for {
 			at := slices.Min(due)
 			if at == never || window > 0 && at >= window {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // levels describes how the rate of a load, or the number of clients that loop, changes over time. The last piece has no end.
@@ -34,11 +35,7 @@ func levelsOf(stages []results.StageLoad) levels {
 }
 
 func (c levels) times(factor float64) levels {
-	out := make(levels, len(c))
-	for i, p := range c {
-		out[i] = piece{p.length, p.from * factor, p.to * factor}
-	}
-	return out
+	return list.Map(c, func(p piece) piece { return piece{p.length, p.from * factor, p.to * factor} })
 }
 
 func (p piece) slope() float64 {

@@ -5,6 +5,7 @@
 package load
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"sync"
@@ -44,10 +45,7 @@ type Rounds struct {
 
 // NewRounds returns rounds with a limit of steps for each client. With 0, they continue until End.
 func NewRounds(limit int, collective bool) *Rounds {
-	if limit == 0 {
-		limit = math.MaxInt
-	}
-	return &Rounds{limit: limit, collective: collective}
+	return &Rounds{limit: cmp.Or(limit, math.MaxInt), collective: collective}
 }
 
 // Begin reports whether a client that has taken this many steps may begin another one.
