@@ -99,7 +99,7 @@ scenarios/drivers:        scenarios variants ensemble results/list
 scenarios/machine:        ensemble results
 scenarios/pool:           drivers variants variants/session ensemble ensemble/dial ensemble/namespace ensemble/wire results results/list
 scenarios/chaos:          faults pool variants ensemble ensemble/wire results/list results/recorder
-scenarios/load:           scenarios machine pool variants results results/recorder
+scenarios/load:           scenarios machine pool variants results results/list results/recorder
 scenarios/background:     pool variants ensemble ensemble/wire results results/doubts results/list
 scenarios/runner:         scenarios background chaos drivers faults load machine pool variants variants/session
 scenarios/runner:         ensemble ensemble/namespace ensemble/wire
