@@ -24,7 +24,7 @@ const (
 // The loads. Each mistake needs one of them, and without a mistake, runs and gates of all of them pass.
 const (
 	lockstep   = "lock-drain"
-	closed     = "lock-contention --variants predecessor-watch --clients 5 --warm-up 0s --duration 400ms"
+	closed     = "lock-contention --variants predecessor-watch --clients 5 --warm-up 0s --duration 1s"
 	operations = "lock-contention --variants predecessor-watch --clients 5 --warm-up 0s --operations 50"
 )
 
@@ -88,12 +88,12 @@ func mistakes() []mistake {
 			"return perOp(d, d.Counts.Notified())", "n := d.Counts.Notified()\nif on {\nn /= 2\n}\nreturn perOp(d, n)", lockstep, byCounts},
 		{"a variant lists once more", "variants/tickets/tickets.go",
 			"return l.AwaitEachBy(ctx, next, func(ctx", "if on {\n_, _ = l.List(ctx)\n}\n" +
-				"return l.AwaitEachBy(ctx, next, func(ctx", lockstep, byCounts},
+				"return l.AwaitEachBy(ctx, next, func(ctx", closed, byCounts},
 		{"a variant leaves a watch behind", "variants/tickets/tickets.go",
 			"return mine, nil\n", "if on {\n_, _, err = l.ListW(ctx)\n}\nreturn mine, err\n", lockstep, byCounts},
 		{"a variant is another one", "variants/lock/optimized_predecessor_watch.go",
 			"join(NewPredecessorWatch)", "map[bool]variants.JoinFunc{" +
-				"true: join(NewChildrenWatch), false: join(NewPredecessorWatch)}[on]", lockstep, byCounts},
+				"true: join(NewChildrenWatch), false: join(NewPredecessorWatch)}[on]", closed, byCounts},
 		{"a variant does not wait", "variants/tickets/tickets.go",
 			"return l.AwaitEach(ctx, l.Before(mine))", "if on {\nreturn nil\n}\nreturn l.AwaitEach(ctx, l.Before(mine))", closed, byPromise},
 	}
