@@ -22,7 +22,7 @@ func TestServersAreTriedFirst(t *testing.T) {
 	two := ensembletest.Embedded(t, embedded.Config{}).Addr()
 	run := []string{"run", "lock-drain", "--clients", "2"}
 	gate := []string{"gate", "--run", "lock-drain", "--base-binary", "true"}
-	calibrate := []string{"calibrate", "lock-drain", "--cache", "c.json"}
+	calibrate := []string{"calibrate", "lock-contention", "--cache", "c.json"}
 	for _, args := range [][]string{run, gate, calibrate} {
 		says(t, outcome.CodeUsage, "are unrelated servers", append(args, "--servers", one+","+two)...)
 		says(t, outcome.CodeFailed, "the chroot /bench does not exist", append(args, "--servers", one+"/bench")...)

@@ -23,7 +23,7 @@ func TestOutputsAreCheckedFirst(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	nearly := strings.Repeat("x", 250) // there is room for the name, but not for the file that is renamed to it
 	run := []string{"run", "lock-drain", "--ensemble", "embedded", "--clients", "1"}
-	calibrate := []string{"calibrate", "lock-drain", "--ensemble", "embedded", "--clients", "1"}
+	calibrate := []string{"calibrate", "lock-contention", "--ensemble", "embedded", "--clients", "1", "--metrics", "ops/s"}
 	gate := []string{"gate", "dir"}
 	pairs := []string{"gate", "--run", "lock-drain", "--base-binary", os.Args[0], "--ensemble", "embedded"}
 	for _, tt := range []struct {
