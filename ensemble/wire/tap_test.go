@@ -226,16 +226,23 @@ func TestRemovedWatches(t *testing.T) {
 	}
 }
 
-// FuzzTapped passes fuzzed bytes in both directions. Nothing panics, and a decoder that cannot follow the stream reports that.
+// FuzzTapped passes fuzzed bytes in both directions. Nothing panics, and a tap receives the same in whatever pieces they arrive.
 func FuzzTapped(f *testing.F) {
 	out, in := session()
 	f.Add(out, in)
 	f.Add(multi(1), failedMulti(0, 1))
 	f.Add(join(connectRequest(), multi(1)[:60]), join(opened(1), reply(1, 2, 0)))
 	f.Add([]byte{0x06, 0x40, 0, 0}, []byte{0xff, 0xff, 0xff, 0xff})
-	f.Fuzz(func(_ *testing.T, out, in []byte) {
-		c := wire.NewTapped(time.Now(), &tapLog{}).Tapped()
-		pass(c, out, in, func() int { return 7 })
-		c.End()
+	f.Fuzz(func(t *testing.T, out, in []byte) {
+		log := map[int]*tapLog{}
+		for _, step := range []int{1, 7, whole()} {
+			log[step] = &tapLog{}
+			c := wire.NewTapped(time.Now(), log[step]).Tapped()
+			pass(c, out, in, func() int { return step })
+			c.End()
+		}
+		if !reflect.DeepEqual(log[1], log[whole()]) || !reflect.DeepEqual(log[7], log[whole()]) {
+			t.Errorf("received %q whole, and in pieces %q and %q", log[whole()], log[1], log[7])
+		}
 	})
 }

@@ -149,7 +149,9 @@ func (o *Observer) addWaits(r *Report, now time.Duration) {
 		r.LeftWatches += s.left
 		stuck = append(stuck, s.stuck(now)...)
 	}
-	slices.SortFunc(stuck, func(a, b Waiter) int { return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(a.Path, b.Path)) })
+	slices.SortFunc(stuck, func(a, b Waiter) int {
+		return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Session, b.Session))
+	})
 	r.MoreStuck = max(len(stuck)-reportedWaiters, 0)
 	r.Stuck = append([]Waiter{}, stuck[:len(stuck)-r.MoreStuck]...)
 }
