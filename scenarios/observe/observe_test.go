@@ -316,6 +316,21 @@ func TestHerdThatGrowsSlowly(t *testing.T) {
 	}
 }
 
+// Of herds of one kind and size, the first one is shown, in whatever order they are completed.
+func TestFirstOfTheLargestHerds(t *testing.T) {
+	for range 20 {
+		s := newScene("3.9.3")
+		for range 5 {
+			s.do(1, wire.OpSetData, "/a")
+			s.fire(wire.NodeDataChanged, "/a", 2, 3)
+		}
+		s.End()
+		if kinds := s.Report().Herds; len(kinds) != 1 || kinds[0].Count != 5 || kinds[0].Largest.Zxid != "0x1" {
+			t.Fatalf("kinds %+v, want the herd of transaction 1 of 5", kinds)
+		}
+	}
+}
+
 // A reply that comes when its herd is complete still shows an effect of it: the request was sent right after the notification.
 func TestLateReplies(t *testing.T) {
 	s := newScene("3.9.3")
