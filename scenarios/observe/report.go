@@ -45,6 +45,7 @@ type Report struct {
 
 	Stuck       []Waiter `json:"stuck"`        // watches that cannot fire, and whose sessions have done nothing since
 	MoreStuck   int      `json:"more_stuck"`   // that are not listed
+	Cycles      []Cycle  `json:"cycles"`       // sessions that wait for each other
 	StuckEnded  int64    `json:"stuck_ended"`  // sessions that ended while they were stuck
 	LeftWatches int      `json:"left_watches"` // watches that cannot fire, of sessions that continued
 	Looks       []Look   `json:"looks"`
@@ -106,7 +107,7 @@ type OperationReport struct {
 }
 
 // Waiter is a session that waits for a notification that does not come: exists has set its watch on a sequential znode that
-// was gone.
+// was gone, or the session is a part of a [Cycle].
 type Waiter struct {
 	Session string        `json:"session"` // in hexadecimal
 	Path    string        `json:"path"`
@@ -154,6 +155,7 @@ func (o *Observer) addWaits(r *Report, now time.Duration) {
 	})
 	r.MoreStuck = max(len(stuck)-reportedWaiters, 0)
 	r.Stuck = append([]Waiter{}, stuck[:len(stuck)-r.MoreStuck]...)
+	r.Cycles = o.cycles(now)
 }
 
 func sessionName(id int64) string { return fmt.Sprintf("%#x", uint64(id)) }

@@ -43,8 +43,9 @@ func (r Report) Text(connections proxy.Stats, columns int) string {
 	}
 	section("stuck: exists has set a watch on a sequential znode that is gone; no notification will come",
 		list.Map(r.Stuck, Waiter.String), counted(int64(r.MoreStuck), "and %s more")...)
+	section("stuck: sessions that wait for each other", list.Map(r.Cycles, Cycle.String))
 	for _, line := range slices.Concat(
-		counted(r.StuckEnded, "stuck sessions that have ended: %s, after exists had set a watch on a sequential znode that was gone"),
+		counted(r.StuckEnded, "stuck sessions that have ended: %s, which waited for a znode that was gone, or for each other"),
 		counted(int64(r.LeftWatches), "watches on sequential znodes that are gone, whose sessions continued: %s, which the servers keep"),
 	) {
 		say(line)
@@ -128,9 +129,9 @@ func effectsText(effects []Effect) string {
 func pathTable(r Report) *table.Table {
 	t := table.New(
 		table.Column{Title: "path", Fill: true}, table.Column{Title: "operation"}, table.Column{Title: "count", Right: true},
-		table.Column{Title: "failed", Need: 1}, table.Column{Title: "bytes in", Right: true, Need: 3},
-		table.Column{Title: "watches set", Right: true, Need: 2}, table.Column{Title: "fired", Right: true},
-		table.Column{Title: "no write followed", Right: true},
+		table.Column{Title: "failed", Need: 2}, table.Column{Title: "bytes in", Right: true, Need: 4},
+		table.Column{Title: "watches set", Right: true, Need: 3},
+		table.Column{Title: "fired", Right: true}, table.Column{Title: "no write followed", Right: true},
 	)
 	paths := r.Paths
 	if r.OtherPaths != nil {

@@ -59,6 +59,7 @@ func synthesizedReport() Report {
 		},
 		OtherPaths: &PathReport{Path: "(others)", Operations: []OperationReport{{Operation: "getData", Count: 5, BytesIn: 700}}},
 		Stuck:      []Waiter{{Session: "0x1000004a2d30007", Path: "/app/old/x-72057594037927936-0000000003", Since: 12 * time.Second}},
+		Cycles:     []Cycle{{{Session: "0x1", Path: "/rw/b-0000000002", Since: 9 * time.Second}, {Session: "0x2", Path: "/rw/a-0000000001", Since: 8 * time.Second}}},
 		Learned:    3,
 		MoreStuck:  2, StuckEnded: 1, LeftWatches: 4,
 		Looks: []Look{
