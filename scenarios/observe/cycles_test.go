@@ -3,6 +3,7 @@ package observe
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -131,6 +132,28 @@ func TestCycleIsShown(t *testing.T) {
 	s.Over(1, true)
 	if r := s.Report(); r.StuckEnded != 1 || len(r.Cycles) != 0 {
 		t.Errorf("%d ended while stuck, want the first one; cycles %v", r.StuckEnded, r.Cycles)
+	}
+}
+
+// The watches that are set now are counted by folded path, with the sessions that have set them.
+func TestWatchesNow(t *testing.T) {
+	s := newScene("3.9.3")
+	s.open(2)
+	for id := int64(1); id <= 2; id++ {
+		for range 25 {
+			s.watch(id, wire.OpGetData, "/leak/n-0000000001")
+		}
+	}
+	r := s.Report()
+	r.AddWatches(map[int64][]string{
+		1: {"/leak/n-0000000001", "/leak/n-0000000002", "/before"}, 2: {"/leak/n-0000000001", "/before", "/too"}, 3: nil,
+	})
+	leak := r.Paths[slices.IndexFunc(r.Paths, func(p PathReport) bool { return p.Path == "/leak/n-*" })]
+	if leak.WatchesNow != 3 || leak.Watchers != 2 || r.OtherPaths == nil || r.OtherPaths.WatchesNow != 3 || r.OtherPaths.Watchers != 2 {
+		t.Errorf("%+v and others %+v, want 3 watches of 2 sessions each", leak, r.OtherPaths)
+	}
+	if again := s.Report(); again.Paths[0].WatchesNow != 0 || again.OtherPaths != nil {
+		t.Errorf("the next report has %+v", again.Paths)
 	}
 }
 

@@ -91,6 +91,8 @@ type PathReport struct {
 	Path       string            `json:"path"`
 	Operations []OperationReport `json:"operations"`
 	WatchesSet int64             `json:"watches_set"`
+	WatchesNow int64             `json:"watches_now"` // that are set now, see [Report.AddWatches]
+	Watchers   int64             `json:"watchers"`    // the sessions that have set them
 	Fired      int64             `json:"fired"`
 	// Unfollowed counts the notifications that were followed by another one of the path to the same session before a write of that
 	// session succeeded.
@@ -156,6 +158,28 @@ func (o *Observer) addWaits(r *Report, now time.Duration) {
 	r.MoreStuck = max(len(stuck)-reportedWaiters, 0)
 	r.Stuck = append([]Waiter{}, stuck[:len(stuck)-r.MoreStuck]...)
 	r.Cycles = o.cycles(now)
+}
+
+// AddWatches adds the watches that are set now to the paths of a report. For each session, it takes the path of each watch.
+func (r *Report) AddWatches(watches map[int64][]string) {
+	rows := map[string]*PathReport{}
+	for i, p := range r.Paths {
+		rows[p.Path] = &r.Paths[i]
+	}
+	for _, paths := range watches {
+		set := map[*PathReport]int64{}
+		for _, path := range paths {
+			set[rows[fold(path)]]++
+		}
+		for p, n := range set {
+			if p == nil {
+				r.OtherPaths = r.OtherPaths.plus(&PathReport{})
+				p = r.OtherPaths
+			}
+			p.WatchesNow += n
+			p.Watchers++
+		}
+	}
 }
 
 func sessionName(id int64) string { return fmt.Sprintf("%#x", uint64(id)) }
