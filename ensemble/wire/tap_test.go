@@ -214,6 +214,9 @@ func TestNegativeXids(t *testing.T) {
 		t.Errorf("%d requests, %d notifications, %d exchanges, %d unmatched and %d unanswered, want 12 of each of the first three",
 			counts.TotalRequests(), counts.TotalNotifications(), len(log.exchanges), l.Unmatched(), n)
 	}
+	if n := counts.Notifications; n[wire.NodeDataChanged] != 1 || n[wire.NodeChildrenChanged] != 11 {
+		t.Errorf("notifications by type %v, want 1 of data and 11 of children", n)
+	}
 	if got := counts.Housekeeping; got != 2+5*6 {
 		t.Errorf("%d frames of housekeeping, want the handshake, and 6 frames at each of 5 places", got)
 	}
@@ -262,6 +265,21 @@ func TestMultiBeyondWhatIsDecoded(t *testing.T) {
 			}
 		}
 	}
+	for size := range 60 { // of the first path, so that the prefix ends at each byte of an operation
+		part := func(path string) []byte {
+			return join(int32s(int32(wire.OpCheck)), []byte{0}, int32s(-1), str(path), int32s(1))
+		}
+		body := append(int32s(1, int32(wire.OpMulti)), part("/"+strings.Repeat("p", size))...)
+		const checks = 60
+		for range checks - 1 {
+			body = append(body, part("/version")...)
+		}
+		log := &tapLog{}
+		pass(wire.NewTapped(time.Now(), log).Tapped(), join(connectRequest(), frame(body, int32s(-1), []byte{1}, int32s(-1))), join(opened(9), reply(1, 5, 0)), whole)
+		if e := log.exchanges[0]; !e.MoreParts || len(e.Parts) >= checks || len(e.Parts) < 30 || e.Parts[len(e.Parts)-1].Path != "/version" {
+			t.Errorf("%d parts, more %t, the last %+v", len(e.Parts), e.MoreParts, e.Parts[len(e.Parts)-1])
+		}
+	}
 }
 
 // Very long paths are the same in requests, replies and notifications, and only numbers of which all is decoded are known.
@@ -303,6 +321,9 @@ func TestWatchesNow(t *testing.T) {
 	pass(first, join(request(7, wire.OpRemoveWatches, "/one", int32s(4)...), request(8, wire.OpRemoveWatches, "/all", int32s(4)...)),
 		join(reply(7, 3, 0), reply(8, 3, int32(wire.NoWatcher))), whole)
 	check("removed", "/a", "/all", "/gone")
+	pass(first, join(request(9, wire.OpRemoveWatches, "/all", int32s(5)...), request(10, wire.OpAddWatch, "/all", int32s(1)...)), join(reply(9, 3, 0), nil), whole)
+	check("removed recursively", "/a", "/gone")
+	pass(first, nil, reply(10, 3, 0), whole)
 	first.End()
 	check("without a connection")
 	resume := frame(make([]byte, 16), int64s(9), make([]byte, 20))
