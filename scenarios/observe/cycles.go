@@ -26,8 +26,8 @@ func (c Cycle) String() string {
 		"they wait for ever", len(c), strings.Join(first, ", "))
 }
 
-// awaited returns the session for whose sequential znode another one waits, or nil. In a line, sessions wait for lower numbers, or for znodes
-// of another kind, as readers wait for writers. In a ring of members that watch each other, one watches a higher number of the same kind.
+// awaited returns the session for whose sequential znode another one waits, or nil. In a line, sessions wait for lower numbers, or for
+// znodes of another kind, as readers wait for writers. In a ring of members that watch each other, one watches a higher number of its kind.
 func (o *Observer) awaited(s *session, now time.Duration) *session {
 	own, theirs := o.made.by[s.own], o.made.by[s.watched]
 	next := o.sessions[theirs.by]
@@ -51,8 +51,8 @@ func (o *Observer) cycles(now time.Duration) []Cycle {
 	return out
 }
 
-// cycleFrom walks from a session to the one for which it waits, and so on, until one that was walked. It returns the cycle in which the walk
-// ends, or nothing.
+// cycleFrom walks from a session to the one for which it waits, and so on, until one that was walked. It returns the cycle in which the
+// walk ends, or nothing.
 func (o *Observer) cycleFrom(s *session, now time.Duration, walked map[*session]bool) (c Cycle) {
 	var line []*session
 	for ; s != nil && !walked[s]; s = o.awaited(s, now) {

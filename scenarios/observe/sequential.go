@@ -12,11 +12,8 @@ import (
 )
 
 const (
-	// mostParents bounds how many directories of sequential znodes are known. When there are more, all are forgotten, and found again
-	// by the next creates.
-	mostParents = 1 << 14
-	// mostNumbers is how many numbers of a directory are kept: a server that lags has applied an earlier one.
-	mostNumbers = 16
+	mostParents = 1 << 14 // directories that are known. When there are more, all are forgotten, and found again by the next creates.
+	mostNumbers = 16      // of a directory that are kept: a server that lags has applied an earlier one
 )
 
 // made is the create of a sequential znode.
@@ -25,7 +22,7 @@ type made struct {
 	number   int32
 }
 
-// numbers has the latest creates of sequential znodes by directory. Each directory gives its numbers in order, whatever the names before them.
+// numbers has the latest creates of sequential znodes by directory. Each directory gives its numbers in order, whatever the prefixes.
 type numbers map[string][]made
 
 // gone reports whether, at a transaction, the directory of a path had already given the number at its end, or a later one. The number after
@@ -49,7 +46,7 @@ func numberIn(path string, negative bool) (number int32, ok bool) {
 
 // sequential follows the creates of sequential znodes, and the deletes of them and of their directories.
 func (o *Observer) sequential(s *session, e wire.Exchange) {
-	for _, p := range append(e.Parts, wire.Part{Op: e.Op, Path: e.Path}) {
+	for _, p := range append(slices.Clip(e.Parts), wire.Part{Op: e.Op, Path: e.Path}) {
 		if p.Op == wire.OpDelete && e.Code == wire.OK {
 			o.renew(p.Path)
 			if s.own == p.Path {
