@@ -227,6 +227,7 @@ func (a *app) watch(ctx context.Context, o *observation, f observeFlags, marks <
 func (a *app) finishObserving(o *observation, f observeFlags) error {
 	o.observer.End() // unless a mark has, so that the latest herds are in the report
 	report, connections := o.observer.Report(), o.proxy.Stats()
+	report.AddWatches(o.proxy.Watches())
 	var errs []error
 	if f.out != "" {
 		errs = append(errs, o.saveDocument(f))

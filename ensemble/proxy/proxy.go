@@ -133,6 +133,18 @@ func (p *Proxy) Addresses() []string {
 	return out
 }
 
+// Watches returns the paths of the watches that are set now, by session. A path is there once for each watch.
+func (p *Proxy) Watches() map[int64][]string {
+	p.accounts.mu.Lock()
+	all := maps.Clone(p.accounts.byID)
+	p.accounts.mu.Unlock()
+	out := map[int64][]string{}
+	for id, a := range all {
+		out[id] = a.ledger.WatchesNow()
+	}
+	return out
+}
+
 // Stats returns the numbers of connections so far.
 func (p *Proxy) Stats() Stats {
 	p.mu.Lock()

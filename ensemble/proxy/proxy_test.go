@@ -497,3 +497,28 @@ func TestAddressThatIsTaken(t *testing.T) {
 		t.Error("one address for two servers is accepted")
 	}
 }
+
+// The watches that are set now are those of the sessions that are connected.
+func TestWatchesNow(t *testing.T) {
+	server := ensembletest.Embedded(t, embedded.Config{})
+	p, _ := start(t, server.Addr())
+	conn, _ := openSession(t, p.Addresses()[0])
+	id := conn.SessionID()
+	for _, path := range []string{"/zookeeper", "/missing"} {
+		_, _, _, err := conn.ExistsW(path)
+		must.Do(t, err)
+	}
+	got := p.Watches()[id]
+	if slices.Sort(got); !slices.Equal(got, []string{"/missing", "/zookeeper"}) {
+		t.Errorf("watches %q", got)
+	}
+	must.Get(conn.Create("/missing", nil, 0, zk.WorldACL(zk.PermAll)))(t)
+	if got := p.Watches()[id]; !slices.Equal(got, []string{"/zookeeper"}) {
+		t.Errorf("after one has fired: watches %q", got)
+	}
+	conn.Close()
+	awaitClosed(t, p)
+	if got := p.Watches()[id]; len(got) > 0 {
+		t.Errorf("after the end: watches %q", got)
+	}
+}

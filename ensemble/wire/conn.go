@@ -12,7 +12,9 @@ import (
 
 const (
 	xidNotification = -1 // the xid of frames that reply to no request
-	xidSetWatches   = -8 // the xid with which ZooKeeper's own client sets its watches again
+	xidPing         = -2 // this and the next ones are of requests that may be answered out of order
+	xidAuth         = -4
+	xidSetWatches   = -8 // of ZooKeeper's own client, which sets its watches again
 	zxidUnknown     = -1 // the zxid of notifications before ZooKeeper 3.9, and of those that are sent again
 	replyHeaderSize = 16
 )
@@ -122,7 +124,6 @@ type outstandingRequest struct {
 	last         bool     // its reply ends the connection
 	watch        watchKey // the watch that it sets; zero if it sets none
 	removes      watchKey // the watch that it removes; zero if it removes none
-	removesBoth  bool     // and the other kind of watch on the same path
 	exchange     *Exchange
 	write        *Write
 }
@@ -149,7 +150,7 @@ func (c *Conn) request(body []byte, length int) {
 	if r.op.resetsWatches() {
 		c.resetting++
 	}
-	if r.xid >= 0 { // requests of a kind with a negative xid, such as pings, share it and are answered out of order
+	if !r.special() {
 		c.expect(r)
 	}
 	if r.housekeeping {
@@ -211,16 +212,24 @@ func (c *Conn) sessionReply(opensOrCloses bool, length int) {
 func parseRequest(body []byte) outstandingRequest {
 	r := outstandingRequest{xid: int32(binary.BigEndian.Uint32(body)), op: Opcode(binary.BigEndian.Uint32(body[4:]))}
 	path, rest := jutePath(body[8:])
-	r.housekeeping = r.xid < 0 || r.op.IsHousekeeping() || r.op == OpSync && string(path) == FencePath
-	if can, _ := r.op.armsWatch(); can && len(rest) > 0 && rest[0] != 0 {
-		r.watch = newWatchKey(path, r.op == OpGetChildren || r.op == OpGetChildren2)
-	}
-	if r.op == OpRemoveWatches && len(rest) >= 4 {
-		const children, anyKind = 1, 3
-		kind := binary.BigEndian.Uint32(rest)
-		r.removes, r.removesBoth = newWatchKey(path, kind == children), kind == anyKind
+	r.housekeeping = r.op.IsHousekeeping() || r.op == OpSync && string(path) == FencePath
+	switch can, _ := r.op.armsWatch(); {
+	case r.op == OpAddWatch && len(rest) >= 4:
+		r.watch = newWatchKey(path, persistentWatch|watchKind(rest[3]&1))
+	case r.op == OpRemoveWatches && len(rest) >= 4:
+		r.removes = newWatchKey(path, watchKind(binary.BigEndian.Uint32(rest)))
+	case can && len(rest) > 0 && rest[0] != 0:
+		r.watch = newWatchKey(path, dataWatch)
+		if r.op == OpGetChildren || r.op == OpGetChildren2 {
+			r.watch.kind = childWatch
+		}
 	}
 	return r
+}
+
+// special reports whether the reply has the xid of a kind of requests. After 2^31 requests, clients use these xids for others, too.
+func (r outstandingRequest) special() bool {
+	return r.op == OpPing || r.xid == xidAuth && r.op == OpAuth || r.xid == xidSetWatches && r.op.resetsWatches()
 }
 
 // reply counts one frame from the server. The ledger is locked.
@@ -236,11 +245,12 @@ func (c *Conn) reply(body []byte, length int) {
 		return
 	}
 	xid, zxid := int32(binary.BigEndian.Uint32(body)), int64(binary.BigEndian.Uint64(body[4:]))
+	next := len(c.outstanding) > 0 && c.outstanding[0].xid == xid
 	switch {
-	case xid == xidNotification:
+	case xid == xidNotification && (!next || isEvent(body, length)):
 		c.notification(body, length)
 		return
-	case xid < 0:
+	case !next && (xid == xidPing || xid == xidAuth || xid == xidSetWatches):
 		l.counts.Answers++
 		l.counts.Housekeeping++
 		if xid == xidSetWatches {
@@ -303,6 +313,12 @@ func (c *Conn) notification(body []byte, length int) {
 	l.record(n, path, length)
 }
 
+// isEvent reports whether a frame has the form of a notification: the length of the path is that of the rest.
+func isEvent(body []byte, length int) bool {
+	const path = replyHeaderSize + 12 // after the type, the state and the length
+	return len(body) > path && body[path] == '/' && length == path+int(binary.BigEndian.Uint32(body[path-4:]))
+}
+
 func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 	l := c.ledger
 	i := slices.IndexFunc(c.outstanding, func(r outstandingRequest) bool { return r.xid == xid })
@@ -325,9 +341,8 @@ func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 	code := Code(binary.BigEndian.Uint32(body[12:]))
 	_, evenOnNoNode := r.op.armsWatch()
 	armed := r.watch != watchKey{} && (code == OK || code == NoNode && evenOnNoNode)
-	sets := armed || r.op == OpAddWatch && code == OK
 	if r.exchange != nil {
-		l.exchanged(r.exchange, body, length, sets)
+		l.exchanged(r.exchange, body, length, armed)
 	}
 	switch {
 	case r.housekeeping:
@@ -335,7 +350,7 @@ func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 	case c.ending.ended:
 		l.counts.LostReplies++
 		if armed {
-			c.ending.remaining.add(r.watch)
+			c.ending.remaining.add(r.watch, c)
 		}
 	default:
 		l.inFlight--
@@ -344,14 +359,12 @@ func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 		if code != OK || r.op == OpMulti && multiFailed(body[replyHeaderSize:]) {
 			l.counts.Failed[r.op]++
 		}
-		if sets {
-			l.counts.Watches[r.op]++
-		}
 		if armed {
-			l.watches.add(r.watch)
+			l.counts.Watches[r.op]++
+			l.watches.add(r.watch, c)
 		}
 		if r.op == OpRemoveWatches && code == OK {
-			l.watches.remove(r.removes, r.removesBoth)
+			l.watches.remove(r.removes)
 		}
 	}
 }

@@ -1,11 +1,12 @@
 package wire
 
 import (
-	"encoding/binary"
 	"errors"
 	"maps"
 	"net"
 	"time"
+
+	"github.com/zkbench/zkbench/ensemble/jute"
 )
 
 // ending is the state of a connection that may end. It is guarded by the ledger's lock.
@@ -58,7 +59,9 @@ func (c *Conn) Drained() <-chan struct{} { return read(c.ledger, &c.ending.drain
 // end ends the connection for the client. The ledger is locked.
 func (c *Conn) end() {
 	c.ending.ended = true
-	c.ledger.resumed = false
+	if c.ledger.conn == c { // otherwise, the session has moved to another one
+		c.ledger.resumed = false
+	}
 	for _, t := range c.ending.traps {
 		close(t.fired)
 	}
@@ -144,14 +147,12 @@ func (c *Conn) removals() []byte {
 }
 
 func appendRemoval(out []byte, k watchKey) []byte {
-	typ := uint32(2) // a data watch
-	if k.child {
-		typ = 1
-	}
-	for _, v := range []uint32{uint32(16 + len(k.path)), removalXid, uint32(OpRemoveWatches), uint32(len(k.path))} {
-		out = binary.BigEndian.AppendUint32(out, v)
-	}
-	return binary.BigEndian.AppendUint32(append(out, k.path...), typ)
+	e := jute.NewFrame(16 + len(k.path))
+	e.Int(removalXid)
+	e.Int(int32(OpRemoveWatches))
+	e.Text(k.path)
+	e.Int(int32(k.kind))
+	return append(out, e.Frame()...)
 }
 
 // settle counts the requests and watches whose effects remain unknown when the connection has ended at the server. The ledger is locked.

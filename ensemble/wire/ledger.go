@@ -140,7 +140,7 @@ type Ledger struct {
 	resumed        bool     // the watches are set on the current connection
 	inFlight       int      // requests without a reply on the current connection; housekeeping is left out
 	notified       bool     // since the last request was sent
-	connected      bool     // there was a connection
+	conn           *Conn    // the latest one; nil before the first
 	sessionTimeout time.Duration
 	lastZxid       int64   // the largest zxid in the header of a reply
 	shown          int64   // like lastZxid, without housekeeping: the client library does not report that to its next server
@@ -200,10 +200,10 @@ func (l *Ledger) Wrap(conn net.Conn) *Conn {
 
 // attach makes a connection the session's. The ledger is locked.
 func (l *Ledger) attach(c *Conn) {
-	if l.connected {
+	if l.conn != nil {
 		l.reconnects++
 	}
-	l.connected, l.inFlight = true, 0
+	l.conn, l.inFlight = c, 0
 	c.ledger, c.out.frame, c.in.frame = l, c.request, c.reply
 }
 
@@ -241,7 +241,7 @@ func (l *Ledger) closed(expired bool) {
 
 func (l *Ledger) record(n Notification, path []byte, length int) {
 	if l.tap != nil {
-		n.Path = string(path)
+		n.Path = known(path)
 		l.tap.Notified(l.session.ID, n)
 	} else {
 		l.paths = append(l.paths, path...)

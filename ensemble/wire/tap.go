@@ -2,6 +2,8 @@ package wire
 
 import (
 	"encoding/binary"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/jute"
@@ -24,16 +26,18 @@ type Tap interface {
 // Exchange is a request and its reply.
 type Exchange struct {
 	Op Opcode
-	// Path is truncated to about a thousand bytes, and empty for a request without one. It is
+	// Path is truncated to about 900 bytes, and empty for a request without one. It is
 	//  - the path of the new znode for a create that succeeded,
 	//  - the path of the first operation for a multi,
 	//  - the path in the request otherwise.
 	Path       string
-	Parts      []Part        // of a multi, if they are within the first thousand bytes
+	Parts      []Part        // of a multi, as far as they are within the first thousand bytes
+	MoreParts  bool          // the multi has operations that are not in Parts, or may have some
 	Sequential bool          // a create that succeeded, to whose path the server has appended a number
+	Number     int32         // that number; after 2^31 of them, it is negative
 	Asked      bool          // the request asks for a watch
 	Armed      bool          // the watch is set
-	Code       Code          // of a failed multi, the code of the operation that made it fail
+	Code       Code          // of a failed multi, the code of the operation that made it fail, or UnknownCode
 	Zxid       int64         // of a write, its transaction; otherwise, the last transaction that the server had applied
 	Sent       time.Duration // since the ledger's epoch, like Reply
 	Reply      time.Duration
@@ -107,18 +111,18 @@ func (l *Ledger) exchange(r outstandingRequest, body []byte, length int) *Exchan
 	if l.tap == nil || r.housekeeping && r.op != OpClose {
 		return nil
 	}
-	e := &Exchange{Op: r.op, Sent: time.Since(l.epoch), BytesOut: int64(length) + 4, Asked: r.watch != watchKey{} || r.op == OpAddWatch}
+	e := &Exchange{Op: r.op, Sent: time.Since(l.epoch), BytesOut: int64(length) + 4, Asked: r.watch != watchKey{}}
 	switch r.op {
 	case OpClose:
 		e.Op = OpCloseSession
 	case OpMulti, OpMultiRead:
-		e.Parts = multiParts(body[8:])
+		e.Parts, e.MoreParts = multiParts(body[8:])
 		if len(e.Parts) > 0 {
 			e.Path = e.Parts[0].Path
 		}
 	default:
 		if path, _ := jutePath(body[8:]); r.op.namesPath() {
-			e.Path = string(path)
+			e.Path = known(path)
 		}
 	}
 	return e
@@ -140,11 +144,15 @@ func (l *Ledger) exchanged(e *Exchange, body []byte, length int, armed bool) {
 	payload := body[replyHeaderSize:]
 	switch {
 	case e.Op == OpMulti && multiFailed(payload):
-		e.Code = multiCode(payload)
+		e.Code = multiCode(payload, length == len(body))
 	case e.Op.creates() && e.Code == OK:
 		path, _ := jutePath(payload)
-		e.Sequential = string(path) != e.Path
-		e.Path = string(path)
+		created := known(path)
+		if suffix, ok := strings.CutPrefix(created, e.Path); ok && len(created) < maxWatchedPath {
+			number, err := strconv.ParseInt(suffix, 10, 32)
+			e.Sequential, e.Number = err == nil, int32(number)
+		}
+		e.Path = created
 	}
 	l.tap.Exchanged(l.session.ID, *e)
 }
@@ -152,20 +160,22 @@ func (l *Ledger) exchanged(e *Exchange, body []byte, length int, armed bool) {
 // partHeader is the size of the header of each operation of a multi, and of each result: a type, a flag for the end, and a code.
 const partHeader = 9
 
-// multiParts returns the operations of a multi that are complete.
-func multiParts(p []byte) []Part {
-	var parts []Part
+// multiParts returns the operations of a multi that are decoded, and whether there are more.
+func multiParts(p []byte) (parts []Part, more bool) {
 	for len(p) > partHeader && p[4] == 0 {
 		op := Opcode(binary.BigEndian.Uint32(p))
 		path, rest := jutePath(p[partHeader:])
-		parts = append(parts, Part{op, string(path)})
+		if len(rest) == 0 && len(path) < maxWatchedPath { // there is more of the path
+			return parts, true
+		}
+		parts = append(parts, Part{op, known(path)})
 		d := jute.NewDecoder(rest)
 		if skipPart(op, d); d.Err() != nil {
-			break
+			return parts, true
 		}
 		p = rest[len(rest)-d.Rest():]
 	}
-	return parts
+	return parts, len(p) < partHeader || p[4] == 0
 }
 
 // skipPart reads the rest of an operation of a multi, after its path. It rejects operations of an unknown form.
@@ -195,14 +205,17 @@ func skipPart(op Opcode, d *jute.Decoder) {
 }
 
 // multiCode returns the code of the operation that made a multi fail. Operations before it have no error of their own, and those after
-// it have RuntimeInconsistency.
-func multiCode(results []byte) Code {
+// it have RuntimeInconsistency. If the results are not whole, the code may be unknown.
+func multiCode(results []byte, whole bool) Code {
 	const size = partHeader + 4
 	for len(results) >= size {
 		if code := Code(binary.BigEndian.Uint32(results[partHeader:])); code != OK && code != RuntimeInconsistency {
 			return code
 		}
 		results = results[size:]
+	}
+	if !whole {
+		return UnknownCode
 	}
 	return RuntimeInconsistency
 }

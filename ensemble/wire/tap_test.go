@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,13 +13,17 @@ import (
 )
 
 // tapLog writes down what a tap receives. Times are left out.
-type tapLog struct{ lines []string }
+type tapLog struct {
+	lines     []string
+	exchanges []wire.Exchange
+}
 
 func (l *tapLog) Connected(id int64, resumed bool, timeout time.Duration) {
 	l.lines = append(l.lines, fmt.Sprintf("%d connected, resumed %t, %s", id, resumed, timeout))
 }
 
 func (l *tapLog) Exchanged(id int64, e wire.Exchange) {
+	l.exchanges = append(l.exchanges, e)
 	if e.Reply < e.Sent {
 		l.lines = append(l.lines, "a reply before its request")
 	}
@@ -178,6 +183,161 @@ func TestWatchesSetAgainByTheJavaClient(t *testing.T) {
 	}
 }
 
+// negative is traffic of a client whose xids are negative, with all of those that are special otherwise, before and after a ping, credentials
+// and watches that are set again, and with notifications of which one comes while the request with their xid is outstanding.
+func negative() (out, in []byte) {
+	out, in = connectRequest(), opened(9)
+	for xid := int32(-9); xid < 2; xid++ {
+		out = append(out, request(xid, wire.OpGetChildren, "/zookeeper", 1)...)
+		if xid == -1 {
+			in = append(in, notification(3, wire.NodeDataChanged, "/zookeeper")...)
+		}
+		in = append(in, reply(xid, 2, 0, join(int32s(2), str("config"), str("quota"))...)...)
+		in = append(in, notification(3, wire.NodeChildrenChanged, "/zookeeper")...)
+		if xid%2 == 0 {
+			out = append(out, join(frame(int32s(-2, int32(wire.OpPing))), frame(int32s(-4, int32(wire.OpAuth))), frame(int32s(-8, int32(wire.OpSetWatches)), make([]byte, 20)))...)
+			in = append(in, join(reply(-4, 0, 0), reply(-2, 2, 0), reply(-8, 2, 0))...)
+		}
+	}
+	return append(out, request(-1, wire.OpSync, "/a")...), append(in, reply(-1, 2, int32(wire.NoNode))...)
+}
+
+// Requests with negative xids, which a client uses after 2^31 of them, are requests like others.
+func TestNegativeXids(t *testing.T) {
+	log := &tapLog{}
+	l := wire.NewTapped(time.Now(), log)
+	c := l.Tapped()
+	out, in := negative()
+	pass(c, out, in, whole)
+	counts := l.Counts()
+	if n, _ := c.Unanswered(); counts.TotalRequests() != 12 || counts.TotalNotifications() != 12 || len(log.exchanges) != 12 || l.Unmatched()+int64(n) != 0 {
+		t.Errorf("%d requests, %d notifications, %d exchanges, %d unmatched and %d unanswered, want 12 of each of the first three",
+			counts.TotalRequests(), counts.TotalNotifications(), len(log.exchanges), l.Unmatched(), n)
+	}
+	if n := counts.Notifications; n[wire.NodeDataChanged] != 1 || n[wire.NodeChildrenChanged] != 11 {
+		t.Errorf("notifications by type %v, want 1 of data and 11 of children", n)
+	}
+	if got := counts.Housekeeping; got != 2+5*6 {
+		t.Errorf("%d frames of housekeeping, want the handshake, and 6 frames at each of 5 places", got)
+	}
+}
+
+// A server may answer credentials before earlier requests. Those keep their replies.
+func TestCredentialsAreAnsweredFirst(t *testing.T) {
+	l := wire.NewTapped(time.Now(), &tapLog{})
+	pass(l.Tapped(), join(connectRequest(), request(1, wire.OpGetData, "/a"), frame(int32s(-4, int32(wire.OpAuth)))), join(opened(9), reply(-4, 1, 0), reply(1, 1, 0)), whole)
+	if l.Unmatched() != 0 {
+		t.Errorf("%d replies match no request", l.Unmatched())
+	}
+}
+
+// The error of a multi is right if it is within what is decoded, and unknown otherwise. The same holds for its operations.
+func TestMultiBeyondWhatIsDecoded(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		checks, fail int
+		code         wire.Code
+		more         bool
+	}{
+		{"all is decoded", 10, 9, wire.BadVersion, false},
+		{"the error is decoded", 200, 70, wire.BadVersion, true},
+		{"the error is not decoded", 81, 80, wire.UnknownCode, true},
+	} {
+		part := join(int32s(int32(wire.OpCheck)), []byte{0}, int32s(-1), str("/version"), int32s(1))
+		body, codes := int32s(1, int32(wire.OpMulti)), make([]int32, tt.checks)
+		for i := range tt.checks {
+			body = append(body, part...)
+			if i > tt.fail {
+				codes[i] = int32(wire.RuntimeInconsistency)
+			}
+		}
+		codes[tt.fail] = int32(wire.BadVersion)
+		log := &tapLog{}
+		pass(wire.NewTapped(time.Now(), log).Tapped(), join(connectRequest(), frame(body, int32s(-1), []byte{1}, int32s(-1))),
+			join(opened(9), reply(1, 5, 0, failedMulti(codes...)...)), whole)
+		e := log.exchanges[0]
+		if e.Code != tt.code || e.MoreParts != tt.more || !tt.more && len(e.Parts) != tt.checks {
+			t.Errorf("%s: %s, %d parts, more %t", tt.name, e.Code, len(e.Parts), e.MoreParts)
+		}
+		for _, p := range e.Parts {
+			if p.Path != "/version" {
+				t.Errorf("%s: an operation on %q", tt.name, p.Path)
+			}
+		}
+	}
+	for size := range 60 { // of the first path, so that the prefix ends at each byte of an operation
+		part := func(path string) []byte {
+			return join(int32s(int32(wire.OpCheck)), []byte{0}, int32s(-1), str(path), int32s(1))
+		}
+		body := append(int32s(1, int32(wire.OpMulti)), part("/"+strings.Repeat("p", size))...)
+		const checks = 60
+		for range checks - 1 {
+			body = append(body, part("/version")...)
+		}
+		log := &tapLog{}
+		pass(wire.NewTapped(time.Now(), log).Tapped(), join(connectRequest(), frame(body, int32s(-1), []byte{1}, int32s(-1))), join(opened(9), reply(1, 5, 0)), whole)
+		if e := log.exchanges[0]; !e.MoreParts || len(e.Parts) >= checks || len(e.Parts) < 30 || e.Parts[len(e.Parts)-1].Path != "/version" {
+			t.Errorf("%d parts, more %t, the last %+v", len(e.Parts), e.MoreParts, e.Parts[len(e.Parts)-1])
+		}
+	}
+}
+
+// Very long paths are the same in requests, replies and notifications, and only numbers of which all is decoded are known.
+func TestLongPaths(t *testing.T) {
+	for length, sequential := range map[int]bool{800: true, 880: true, 890: false, 990: false, 1005: false, 3000: false} {
+		path := "/" + strings.Repeat("p", length)
+		log := &tapLog{}
+		pass(wire.NewTapped(time.Now(), log).Tapped(), join(connectRequest(), request(1, wire.OpCreate, path, createBody("", 2)...), request(2, wire.OpExists, path+"0000000007", 1)),
+			join(opened(9), reply(1, 5, 0, str(path+"0000000007")...), reply(2, 5, 0, make([]byte, 68)...), notification(6, wire.NodeDeleted, path+"0000000007")), whole)
+		created, asked := log.exchanges[0], log.exchanges[1]
+		if created.Path != asked.Path || created.Sequential != sequential || sequential && created.Number != 7 {
+			t.Errorf("%d bytes: created %.5s… of %d bytes, sequential %t, number %d; asked for one of %d bytes", length, created.Path, len(created.Path),
+				created.Sequential, created.Number, len(asked.Path))
+		}
+		if want := "notified NodeDeleted " + asked.Path + " "; !strings.Contains(log.lines[len(log.lines)-1], want) {
+			t.Errorf("%d bytes: the notification has another path", length)
+		}
+	}
+}
+
+// The watches that are set at the server are those that its latest connection has set, with one request each or all of them again.
+func TestWatchesNow(t *testing.T) {
+	l := wire.NewTapped(time.Now(), &tapLog{})
+	check := func(when string, want ...string) {
+		t.Helper()
+		got := l.WatchesNow()
+		if slices.Sort(got); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", when, got, want)
+		}
+	}
+	first := l.Tapped()
+	pass(first, join(connectRequest(),
+		request(1, wire.OpGetData, "/a", 1), request(2, wire.OpGetChildren, "/a", 1), request(3, wire.OpExists, "/gone", 1), request(4, wire.OpGetData, "/b"),
+		request(5, wire.OpAddWatch, "/all", int32s(1)...), request(6, wire.OpAddWatch, "/one", int32s(0)...)),
+		join(opened(9), reply(1, 1, 0), reply(2, 1, 0), reply(3, 1, int32(wire.NoNode)), reply(4, 1, 0), reply(5, 1, 0), reply(6, 1, 0)), whole)
+	check("set", "/a", "/a", "/all", "/gone", "/one")
+	pass(first, nil, join(notification(2, wire.NodeDataChanged, "/a"), notification(2, wire.NodeDataChanged, "/all"), notification(3, wire.NodeDeleted, "/one")), whole)
+	check("fired, persistent ones stay", "/a", "/all", "/gone", "/one")
+	pass(first, join(request(7, wire.OpRemoveWatches, "/one", int32s(4)...), request(8, wire.OpRemoveWatches, "/all", int32s(4)...)),
+		join(reply(7, 3, 0), reply(8, 3, int32(wire.NoWatcher))), whole)
+	check("removed", "/a", "/all", "/gone")
+	pass(first, join(request(9, wire.OpRemoveWatches, "/all", int32s(5)...), request(10, wire.OpAddWatch, "/all", int32s(1)...)), join(reply(9, 3, 0), nil), whole)
+	check("removed recursively", "/a", "/gone")
+	pass(first, nil, reply(10, 3, 0), whole)
+	first.End()
+	check("without a connection")
+	resume := frame(make([]byte, 16), int64s(9), make([]byte, 20))
+	second := l.Tapped()
+	pass(second, join(resume, request(1, wire.OpExists, "/gone", 1)), join(opened(9), reply(1, 4, int32(wire.NoNode))), whole)
+	check("set one by one", "/gone")
+	third := l.Tapped()
+	pass(third, join(resume, frame(int32s(-8, int32(wire.OpSetWatches)), make([]byte, 20))), join(opened(9), reply(-8, 4, 0)), whole)
+	second.End() // the server has noticed only now
+	check("all set again", "/a", "/all", "/gone")
+	pass(third, frame(int32s(2, -11)), reply(2, 5, 0), whole)
+	check("closed")
+}
+
 // Many outstanding requests are matched in order.
 func TestManyOutstandingRequests(t *testing.T) {
 	log := &tapLog{}
@@ -226,16 +386,25 @@ func TestRemovedWatches(t *testing.T) {
 	}
 }
 
-// FuzzTapped passes fuzzed bytes in both directions. Nothing panics, and a decoder that cannot follow the stream reports that.
+// FuzzTapped passes fuzzed bytes in both directions. Nothing panics, and a tap receives the same in whatever pieces they arrive.
 func FuzzTapped(f *testing.F) {
 	out, in := session()
+	f.Add(out, in)
+	out, in = negative()
 	f.Add(out, in)
 	f.Add(multi(1), failedMulti(0, 1))
 	f.Add(join(connectRequest(), multi(1)[:60]), join(opened(1), reply(1, 2, 0)))
 	f.Add([]byte{0x06, 0x40, 0, 0}, []byte{0xff, 0xff, 0xff, 0xff})
-	f.Fuzz(func(_ *testing.T, out, in []byte) {
-		c := wire.NewTapped(time.Now(), &tapLog{}).Tapped()
-		pass(c, out, in, func() int { return 7 })
-		c.End()
+	f.Fuzz(func(t *testing.T, out, in []byte) {
+		log := map[int]*tapLog{}
+		for _, step := range []int{1, 7, whole()} {
+			log[step] = &tapLog{}
+			c := wire.NewTapped(time.Now(), log[step]).Tapped()
+			pass(c, out, in, func() int { return step })
+			c.End()
+		}
+		if want := log[whole()].lines; !slices.Equal(log[1].lines, want) || !slices.Equal(log[7].lines, want) {
+			t.Errorf("received %q whole, and in pieces %q and %q", want, log[1].lines, log[7].lines)
+		}
 	})
 }

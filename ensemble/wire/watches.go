@@ -1,47 +1,73 @@
 package wire
 
-// watchKey names a watch of a session. A session has at most one data watch and one child watch on a path.
+// watchKey names a watch of a session. A session has at most one watch of a kind on a path.
 type watchKey struct {
-	path  string // truncated to maxWatchedPath
-	child bool
+	path string // truncated to maxWatchedPath
+	kind watchKind
 }
+
+// watchKind is a kind of watch, as requests that remove watches number it.
+type watchKind uint32
+
+const (
+	childWatch      watchKind = 1
+	dataWatch       watchKind = 2 // also of exists
+	anyWatch        watchKind = 3 // when watches are removed
+	persistentWatch watchKind = 4 // or, plus one, persistent and recursive
+)
 
 // maxWatchedPath bounds the bytes of a path in a key. It is less than is decoded of the path of any frame.
 const maxWatchedPath = prefixSize - 128
 
-func newWatchKey(path []byte, child bool) watchKey {
-	return watchKey{string(path[:min(len(path), maxWatchedPath)]), child}
-}
+func newWatchKey(path []byte, kind watchKind) watchKey { return watchKey{known(path), kind} }
+
+// known returns the part of a path that is decoded in every frame: paths are the same for each request and notification.
+func known(path []byte) string { return string(path[:min(len(path), maxWatchedPath)]) }
 
 // truncated reports whether the key may stand for several watches.
 func (k watchKey) truncated() bool { return len(k.path) == maxWatchedPath }
 
-type watchSet map[watchKey]struct{}
+// watchSet has the connection on which each watch was last set by a request of its own.
+type watchSet map[watchKey]*Conn
 
-func (s *watchSet) add(k watchKey) {
+func (s *watchSet) add(k watchKey, c *Conn) {
 	if *s == nil {
 		*s = watchSet{}
 	}
-	(*s)[k] = struct{}{}
+	(*s)[k] = c
 }
 
-// remove removes a watch, and with both also the other kind of watch on the same path.
-func (s watchSet) remove(k watchKey, both bool) {
-	delete(s, k)
-	if both {
-		k.child = !k.child
-		delete(s, k)
+// remove removes a watch, or those of all kinds on a path.
+func (s watchSet) remove(k watchKey) {
+	for kind := childWatch; kind <= persistentWatch+1; kind++ {
+		if k.kind == kind || k.kind == anyWatch {
+			delete(s, watchKey{k.path, kind})
+		}
 	}
+}
+
+// WatchesNow returns the paths of the watches that are set at the server, one for each watch. Very long paths are truncated. Between two
+// connections, none is set. On a further connection, the client sets all of them again, or only some, one by one.
+func (l *Ledger) WatchesNow() (paths []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for k, c := range l.watches {
+		if l.alive && (l.resumed || c == l.conn && !c.ending.ended) {
+			paths = append(paths, k.path)
+		}
+	}
+	return paths
 }
 
 func (s watchSet) fire(typ EventType, path []byte) {
 	if len(s) == 0 {
 		return
 	}
-	k := newWatchKey(path, typ == NodeChildrenChanged)
-	delete(s, k)
-	if typ == NodeDeleted {
-		k.child = true
+	k := newWatchKey(path, dataWatch)
+	if typ != NodeChildrenChanged {
+		delete(s, k)
+	}
+	if k.kind = childWatch; typ == NodeChildrenChanged || typ == NodeDeleted {
 		delete(s, k)
 	}
 }

@@ -12,6 +12,7 @@ package wire
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -179,6 +180,8 @@ const (
 	InvalidACL              Code = -114
 	AuthFailed              Code = -115
 	NoWatcher               Code = -121
+
+	UnknownCode Code = math.MinInt32 // of a failed request whose code is not decoded; not of the protocol
 )
 
 // String returns the code's name in ZooKeeper's documentation.
@@ -188,6 +191,7 @@ func (c Code) String() string {
 		Unimplemented: "Unimplemented", BadArguments: "BadArguments", NoNode: "NoNode", NoAuth: "NoAuth",
 		BadVersion: "BadVersion", NoChildrenForEphemerals: "NoChildrenForEphemerals", NodeExists: "NodeExists",
 		NotEmpty: "NotEmpty", InvalidACL: "InvalidACL", AuthFailed: "AuthFailed", NoWatcher: "NoWatcher",
+		UnknownCode: "unknown",
 	}[c]
 	if !ok {
 		return fmt.Sprintf("code %d", int32(c))

@@ -8,7 +8,7 @@ import (
 
 // Each write that can fire a watch is found, and those of other paths are not.
 func TestMayNotify(t *testing.T) {
-	data, child := false, true
+	data, child := dataWatch, childWatch
 	for _, tt := range []struct {
 		name  string
 		watch watchKey
@@ -30,7 +30,7 @@ func TestMayNotify(t *testing.T) {
 		if l.MayNotify([]string{tt.write}) {
 			t.Errorf("%s: a session without watches may be notified", tt.name)
 		}
-		l.watches.add(tt.watch)
+		l.watches.add(tt.watch, nil)
 		if got := l.MayNotify([]string{"/elsewhere/x", tt.write}); got != tt.want {
 			t.Errorf("%s: %t, want %t", tt.name, got, tt.want)
 		}

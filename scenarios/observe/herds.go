@@ -28,6 +28,7 @@ type cause struct {
 	op      wire.Opcode
 	path    string
 	parts   []wire.Part // of a multi
+	more    bool        // it has further parts
 }
 
 // of returns the operation that fires a watch on a path. For a multi, it is the part that changes the znode or one of its
@@ -38,6 +39,9 @@ func (c cause) of(path string) (op wire.Opcode, changed string) {
 			return p.Op, p.Path
 		}
 	}
+	if c.more {
+		return c.op, ""
+	}
 	return c.op, c.path
 }
 
@@ -47,6 +51,9 @@ func (c cause) describe(path string) string {
 	text := op.String()
 	if changed != "" {
 		text += " " + changed
+	}
+	if c.more {
+		return text + fmt.Sprintf(" in a multi of at least %d", len(c.parts))
 	}
 	if len(c.parts) > 0 {
 		text += fmt.Sprintf(" in a multi of %d", len(c.parts))

@@ -60,7 +60,7 @@ func (hk *herdKinds) add(h *herd, c *cause) {
 	k.Notifications += int64(h.Notifications)
 	k.sizes[h.Notifications]++
 	hk.sizes[h.Notifications]++
-	if h.Notifications > k.Largest.Notifications {
+	if most := k.Largest.Notifications; h.Notifications > most || h.Notifications == most && h.zxid < k.largest.zxid {
 		k.Largest.Notifications, k.largest, k.cause = h.Notifications, h, c
 	}
 }

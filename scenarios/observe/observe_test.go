@@ -45,6 +45,10 @@ func (s *scene) request(id int64, e wire.Exchange) {
 	if e.Op.IsWrite() {
 		s.zxid++
 	}
+	if e.Sequential && e.Number == 0 {
+		n, _ := numberIn(e.Path, false)
+		e.Number = n
+	}
 	e.Zxid = s.zxid
 	e.BytesIn, e.BytesOut = 100, 50
 	s.Exchanged(id, e)
@@ -219,7 +223,10 @@ func TestStuckWaiters(t *testing.T) {
 	missing := func(s *scene, path string) {
 		s.request(1, wire.Exchange{Op: wire.OpExists, Path: path, Asked: true, Armed: true, Code: wire.NoNode})
 	}
-	made := func(s *scene) { s.request(2, wire.Exchange{Op: wire.OpCreate, Path: gone, Sequential: true}) }
+	create := func(s *scene, path string) {
+		s.request(2, wire.Exchange{Op: wire.OpCreate, Path: path, Sequential: true})
+	}
+	made := func(s *scene) { create(s, gone) }
 	wait := func(s *scene) {
 		made(s)
 		missing(s, gone)
@@ -240,8 +247,37 @@ func TestStuckWaiters(t *testing.T) {
 		{"the znode is there", func(s *scene) { s.watch(1, wire.OpExists, gone) }, 0, 0},
 		{"the znode may come", func(s *scene) { made(s); missing(s, "/lock/ready") }, 0, 0},
 		{"a name that ends in digits", func(s *scene) { made(s); missing(s, "/jobs/1700000000123") }, 0, 0},
-		{"after many that were left", func(s *scene) {
+		{"the next number", func(s *scene) { made(s); missing(s, "/lock/x-0000000005") }, 0, 0},
+		{"a number of another prefix", func(s *scene) { create(s, "/lock/y-0000000005"); missing(s, gone) }, 1, 0},
+		{"the next number, which is given", func(s *scene) {
 			made(s)
+			missing(s, "/lock/x-0000000005")
+			create(s, "/lock/x-0000000006") // the notification of the other one is on its way
+		}, 0, 0},
+		{"the parent is deleted", func(s *scene) { wait(s); s.do(2, wire.OpDelete, "/lock") }, 0, 0},
+		{"the parent is deleted in a multi", func(s *scene) {
+			wait(s)
+			s.request(2, wire.Exchange{Op: wire.OpMulti, Path: gone, Parts: []wire.Part{{Op: wire.OpDelete, Path: gone}, {Op: wire.OpDelete, Path: "/lock"}}})
+		}, 0, 0},
+		{"the parent is not deleted", func(s *scene) { wait(s); s.fail(2, wire.OpDelete, "/lock", wire.NotEmpty) }, 1, 0},
+		{"the parent was made anew", func(s *scene) {
+			create(s, "/lock/x-0000000009")
+			create(s, "/lock/x-0000000002")
+			missing(s, gone)
+		}, 0, 0},
+		{"the parent is made anew", func(s *scene) { wait(s); create(s, "/lock/x-0000000000") }, 0, 0},
+		{"the server lags", func(s *scene) {
+			made(s)
+			s.Exchanged(1, wire.Exchange{Op: wire.OpExists, Path: gone, Asked: true, Armed: true, Code: wire.NoNode, Zxid: s.zxid - 1})
+		}, 0, 0},
+		{"the server lags behind the latest create", func(s *scene) {
+			made(s)
+			create(s, "/lock/x-0000000005")
+			s.Exchanged(1, wire.Exchange{Op: wire.OpExists, Path: gone, Asked: true, Armed: true, Code: wire.NoNode, Zxid: s.zxid - 1})
+		}, 1, 0},
+		{"a longer number that ends in a former one", func(s *scene) { made(s); missing(s, "/lock/1700000000003") }, 0, 0},
+		{"after many that were left", func(s *scene) {
+			create(s, "/lock/x-0000001000")
 			for i := range 3 * mostWaits {
 				missing(s, fmt.Sprintf("/lock/x-%010d", i+10))
 				s.do(1, wire.OpGetChildren2, "/lock")
@@ -273,6 +309,33 @@ func TestStuckWaiters(t *testing.T) {
 	s.Over(1, false)
 	if r := s.Report(); r.StuckEnded != 1 {
 		t.Errorf("%d sessions ended while stuck, want 1", r.StuckEnded)
+	}
+}
+
+// After 2^31 numbers, a directory goes on with negative ones.
+func TestNumbersThatAreNegative(t *testing.T) {
+	for _, tt := range []struct {
+		made   string
+		number int32
+		waits  string
+		stuck  int
+	}{
+		{"/q/n_-2147483648", -1 << 31, "/q/n_2147483647", 1},
+		{"/q/n_-2147483648", -1 << 31, "/q/n_-2147483648", 1},
+		{"/q/n_-2147483648", -1 << 31, "/q/n_-2147483647", 0},
+		{"/q/n_-000000005", -5, "/q/n_-000000006", 1},
+		{"/q/n_-000000005", -5, "/q/n_-000000004", 0},
+		{"/q/n_2147483647", 1<<31 - 1, "/q/n_-2147483648", 0},
+		{"/q/n-2147483640", 1<<31 - 8, "/q/n-2147483639", 1}, // a hyphen of the name
+		{"/q/n-2147483640", 1<<31 - 8, "/q/n-2147483641", 0},
+	} {
+		s := newScene("3.9.3")
+		s.request(2, wire.Exchange{Op: wire.OpCreate, Path: tt.made, Sequential: true, Number: tt.number})
+		s.request(1, wire.Exchange{Op: wire.OpExists, Path: tt.waits, Asked: true, Armed: true, Code: wire.NoNode})
+		s.now += 2 * time.Second
+		if r := s.Report(); len(r.Stuck) != tt.stuck {
+			t.Errorf("%s is waited for after %s: stuck %v, want %d", tt.waits, tt.made, r.Stuck, tt.stuck)
+		}
 	}
 }
 
@@ -313,6 +376,21 @@ func TestHerdThatGrowsSlowly(t *testing.T) {
 	d := must.Get(s.Document("run", "app", time.Now(), results.Environment{Engine: results.External, Servers: []string{"a:1"}}))(t)
 	if r := s.Report(); d.Herd.Max() != 17 || r.HerdMax != 17 {
 		t.Errorf("the largest herd has %d in the document and %d in the report, want 17", d.Herd.Max(), r.HerdMax)
+	}
+}
+
+// Of herds of one kind and size, the first one is shown, in whatever order they are completed.
+func TestFirstOfTheLargestHerds(t *testing.T) {
+	for range 20 {
+		s := newScene("3.9.3")
+		for range 5 {
+			s.do(1, wire.OpSetData, "/a")
+			s.fire(wire.NodeDataChanged, "/a", 2, 3)
+		}
+		s.End()
+		if kinds := s.Report().Herds; len(kinds) != 1 || kinds[0].Count != 5 || kinds[0].Largest.Zxid != "0x1" {
+			t.Fatalf("kinds %+v, want the herd of transaction 1 of 5", kinds)
+		}
 	}
 }
 

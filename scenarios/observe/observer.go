@@ -36,7 +36,8 @@ type Observer struct {
 	timeout  time.Duration // the longest session timeout that a server has granted
 	learned  int64         // sessions that have read the servers' own addresses
 	causes   latest[int64, cause]
-	parents  map[string]bool // of sequential znodes
+	numbers  numbers
+	made     latest[string, made] // sequential znodes
 	herds    openHerds
 	window   *window
 	next     time.Duration // when to look again for complete herds
@@ -49,7 +50,8 @@ func New(epoch time.Time, version string) *Observer {
 }
 
 func newObserver(clock func() time.Duration, version string) *Observer {
-	o := &Observer{clock: clock, version: version, sessions: map[int64]*session{}, parents: map[string]bool{}}
+	o := &Observer{clock: clock, version: version, sessions: map[int64]*session{}, numbers: numbers{}}
+	o.made = latest[string, made]{most: mostChildren, by: map[string]made{}}
 	o.causes = latest[int64, cause]{most: mostCauses, by: map[int64]cause{}}
 	o.herds = openHerds{named: recorder.NamesTransactions(version), open: map[recorder.HerdKey]*herd{}}
 	o.begin(clock())
@@ -161,9 +163,11 @@ func (o *Observer) Over(id int64, expired bool) {
 	if s == nil {
 		return
 	}
+	cycle := o.cycleFrom(s, now, map[*session]bool{})
+	stuck := len(s.stuck(now)) > 0 || len(cycle) > 0 && cycle[0].Session == sessionName(id)
 	delete(o.sessions, id)
 	o.free = append(o.free, s.slot)
-	o.window.over(expired, len(s.stuck(now)) > 0)
+	o.window.over(expired, stuck)
 }
 
 // Happened implements [proxy.Observer].
@@ -188,15 +192,15 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 	s := o.session(id)
 	written := e.Op.IsWrite() && e.Code == wire.OK
 	if written {
-		o.causes.add(e.Zxid, cause{now, id, e.Op, e.Path, e.Parts})
+		o.causes.add(e.Zxid, cause{now, id, e.Op, e.Path, e.Parts, e.MoreParts})
 	}
 	s.follow(e)
 	if e.Op == wire.OpGetData && e.Path == configPath && e.Code == wire.OK && !s.learned {
 		s.learned = true
 		o.learned++
 	}
-	o.sequential(e)
-	s.await(now, e, o.parents)
+	o.sequential(s, e)
+	s.await(now, e, o.numbers)
 	if o.window.Open && e.Op != wire.OpCloseSession {
 		o.window.exchanged(now, s, e)
 	}
@@ -208,26 +212,15 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 // configPath is the znode in which servers keep their own addresses. It has this path for clients with a chroot, too.
 const configPath = "/zookeeper/config"
 
-// mostParents bounds how many parents of sequential znodes are known. When there are more, all are forgotten, and found again
-// by the next creates.
-const mostParents = 1 << 14
-
-func (o *Observer) sequential(e wire.Exchange) {
-	if !e.Sequential {
-		return
-	}
-	if len(o.parents) == mostParents {
-		clear(o.parents)
-	}
-	o.parents[parentOf(e.Path)] = true
-}
-
 // Notified implements [wire.Tap].
 func (o *Observer) Notified(id int64, n wire.Notification) {
 	now := o.lock()
 	defer o.mu.Unlock()
 	s := o.session(id)
 	delete(s.waits, n.Path) // the watch has fired
+	if s.watched == n.Path {
+		s.watched = ""
+	}
 	h := o.herds.add(now, s, n)
 	if h != nil && o.window.Open {
 		h.window = o.window

@@ -45,6 +45,7 @@ type Report struct {
 
 	Stuck       []Waiter `json:"stuck"`        // watches that cannot fire, and whose sessions have done nothing since
 	MoreStuck   int      `json:"more_stuck"`   // that are not listed
+	Cycles      []Cycle  `json:"cycles"`       // sessions that wait for each other
 	StuckEnded  int64    `json:"stuck_ended"`  // sessions that ended while they were stuck
 	LeftWatches int      `json:"left_watches"` // watches that cannot fire, of sessions that continued
 	Looks       []Look   `json:"looks"`
@@ -90,6 +91,8 @@ type PathReport struct {
 	Path       string            `json:"path"`
 	Operations []OperationReport `json:"operations"`
 	WatchesSet int64             `json:"watches_set"`
+	WatchesNow int64             `json:"watches_now"` // that are set now, see [Report.AddWatches]
+	Watchers   int64             `json:"watchers"`    // the sessions that have set them
 	Fired      int64             `json:"fired"`
 	// Unfollowed counts the notifications that were followed by another one of the path to the same session before a write of that
 	// session succeeded.
@@ -106,7 +109,7 @@ type OperationReport struct {
 }
 
 // Waiter is a session that waits for a notification that does not come: exists has set its watch on a sequential znode that
-// was gone.
+// was gone, or the session is a part of a [Cycle].
 type Waiter struct {
 	Session string        `json:"session"` // in hexadecimal
 	Path    string        `json:"path"`
@@ -149,9 +152,34 @@ func (o *Observer) addWaits(r *Report, now time.Duration) {
 		r.LeftWatches += s.left
 		stuck = append(stuck, s.stuck(now)...)
 	}
-	slices.SortFunc(stuck, func(a, b Waiter) int { return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(a.Path, b.Path)) })
+	slices.SortFunc(stuck, func(a, b Waiter) int {
+		return cmp.Or(cmp.Compare(b.Since, a.Since), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Session, b.Session))
+	})
 	r.MoreStuck = max(len(stuck)-reportedWaiters, 0)
 	r.Stuck = append([]Waiter{}, stuck[:len(stuck)-r.MoreStuck]...)
+	r.Cycles = o.cycles(now)
+}
+
+// AddWatches adds the watches that are set now to the paths of a report. For each session, it takes the path of each watch.
+func (r *Report) AddWatches(watches map[int64][]string) {
+	rows := map[string]*PathReport{}
+	for i, p := range r.Paths {
+		rows[p.Path] = &r.Paths[i]
+	}
+	for _, paths := range watches {
+		set := map[*PathReport]int64{}
+		for _, path := range paths {
+			set[rows[fold(path)]]++
+		}
+		for p, n := range set {
+			if p == nil {
+				r.OtherPaths = r.OtherPaths.plus(&PathReport{})
+				p = r.OtherPaths
+			}
+			p.WatchesNow += n
+			p.Watchers++
+		}
+	}
 }
 
 func sessionName(id int64) string { return fmt.Sprintf("%#x", uint64(id)) }

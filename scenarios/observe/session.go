@@ -21,6 +21,10 @@ type session struct {
 	// set. The servers never reuse a sequential name, unless the parent is created again, so that such a watch does not fire.
 	waits map[string]time.Duration
 	left  int // such watches that the client has given up; the server keeps them
+
+	own     string        // the latest sequential znode that it made; empty if it has deleted that, or watches the directory
+	watched string        // the znode on which its latest request set a watch that has not fired; empty without one
+	since   time.Duration // when it was set
 	// learned reports whether the client has read the servers' own addresses.
 	learned bool
 }
@@ -46,8 +50,16 @@ const stuckAfter = time.Second
 // mostWaits bounds how many such watches of a session are kept.
 const mostWaits = 100
 
-func (s *session) await(now time.Duration, e wire.Exchange, sequences map[string]bool) {
+func (s *session) await(now time.Duration, e wire.Exchange, known numbers) {
 	parent := parentOf(e.Path)
+	s.watched = ""
+	switch {
+	case !e.Armed:
+	case e.Path == parentOf(s.own):
+		s.own = ""
+	case e.Code == wire.OK && (e.Op == wire.OpExists || e.Op == wire.OpGetData):
+		s.watched, s.since = e.Path, now
+	}
 	for path := range s.waits {
 		switch waited := parentOf(path); {
 		case e.Op == wire.OpRemoveWatches && e.Path == path:
@@ -57,8 +69,7 @@ func (s *session) await(now time.Duration, e wire.Exchange, sequences map[string
 			s.left++
 		}
 	}
-	gone := e.Op == wire.OpExists && e.Armed && e.Code == wire.NoNode && isSequential(e.Path) && sequences[parent]
-	if gone && len(s.waits) < mostWaits {
+	if e.Armed && e.Code == wire.NoNode && known.gone(e.Path, e.Zxid) && len(s.waits) < mostWaits {
 		s.waits[e.Path] = now
 	}
 }

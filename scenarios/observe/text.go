@@ -43,8 +43,9 @@ func (r Report) Text(connections proxy.Stats, columns int) string {
 	}
 	section("stuck: exists has set a watch on a sequential znode that is gone; no notification will come",
 		list.Map(r.Stuck, Waiter.String), counted(int64(r.MoreStuck), "and %s more")...)
+	section("stuck: sessions that wait for each other", list.Map(r.Cycles, Cycle.String))
 	for _, line := range slices.Concat(
-		counted(r.StuckEnded, "stuck sessions that have ended: %s, after exists had set a watch on a sequential znode that was gone"),
+		counted(r.StuckEnded, "stuck sessions that have ended: %s, which waited for a znode that was gone, or for each other"),
 		counted(int64(r.LeftWatches), "watches on sequential znodes that are gone, whose sessions continued: %s, which the servers keep"),
 	) {
 		say(line)
@@ -128,23 +129,27 @@ func effectsText(effects []Effect) string {
 func pathTable(r Report) *table.Table {
 	t := table.New(
 		table.Column{Title: "path", Fill: true}, table.Column{Title: "operation"}, table.Column{Title: "count", Right: true},
-		table.Column{Title: "failed", Need: 1}, table.Column{Title: "bytes in", Right: true, Need: 3},
-		table.Column{Title: "watches set", Right: true, Need: 2}, table.Column{Title: "fired", Right: true},
-		table.Column{Title: "no write followed", Right: true},
+		table.Column{Title: "failed", Need: 2}, table.Column{Title: "bytes in", Right: true, Need: 4},
+		table.Column{Title: "watches set", Right: true, Need: 3}, table.Column{Title: "watches now", Right: true, Need: 1},
+		table.Column{Title: "fired", Right: true}, table.Column{Title: "no write followed", Right: true},
 	)
 	paths := r.Paths
 	if r.OtherPaths != nil {
 		paths = append(slices.Clip(paths), *r.OtherPaths)
 	}
 	for _, p := range paths {
-		watches := []any{table.Grouped(p.WatchesSet), table.Grouped(p.Fired), table.Grouped(p.Unfollowed)}
+		now := table.Grouped(p.WatchesNow)
+		if p.Watchers > 0 {
+			now += fmt.Sprintf(" (%s %s)", table.Grouped(p.Watchers), table.Plural(int(p.Watchers), "session"))
+		}
+		watches := []any{table.Grouped(p.WatchesSet), now, table.Grouped(p.Fired), table.Grouped(p.Unfollowed)}
 		if len(p.Operations) == 0 {
 			t.Row(slices.Concat([]any{p.Path, table.Missing, "0", "", "0"}, watches)...)
 		}
 		for i, o := range p.Operations {
 			cells := []any{p.Path, o.Operation, table.Grouped(o.Count), failedText(o.Failed), table.Bytes(float64(o.BytesIn))}
 			if i > 0 {
-				cells[0], watches = "", []any{"", "", ""}
+				cells[0], watches = "", []any{"", "", "", ""}
 			}
 			t.Row(slices.Concat(cells, watches)...)
 		}

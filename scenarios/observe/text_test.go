@@ -50,7 +50,7 @@ func synthesizedReport() Report {
 		HerdP50: 41, HerdMax: 49, HerdGuessed: true, OtherHerds: 3,
 		Herds: []HerdKind{{Count: 311, Notifications: 12_345, P50: 41, Largest: lock}, {Count: 1, Notifications: 12, P50: 12, Largest: ran}},
 		Paths: []PathReport{
-			{Path: "/app/lock", WatchesSet: 9_180, Fired: 9_100, Unfollowed: 8_700, Operations: []OperationReport{{Operation: "getChildren", Count: 9_180, BytesIn: 30_000_000}}},
+			{Path: "/app/lock", WatchesSet: 9_180, WatchesNow: 120, Watchers: 40, Fired: 9_100, Unfollowed: 8_700, Operations: []OperationReport{{Operation: "getChildren", Count: 9_180, BytesIn: 30_000_000}}},
 			{Path: "/app/lock/_c_*-lock-*", Operations: []OperationReport{
 				{Operation: "create", Count: 3_500, Failed: map[string]int64{"NodeExists": 480, "NoNode": 9}, BytesIn: 120_000},
 				{Operation: "delete", Count: 2_620, BytesIn: 52_400},
@@ -59,6 +59,7 @@ func synthesizedReport() Report {
 		},
 		OtherPaths: &PathReport{Path: "(others)", Operations: []OperationReport{{Operation: "getData", Count: 5, BytesIn: 700}}},
 		Stuck:      []Waiter{{Session: "0x1000004a2d30007", Path: "/app/old/x-72057594037927936-0000000003", Since: 12 * time.Second}},
+		Cycles:     []Cycle{{{Session: "0x1", Path: "/rw/b-0000000002", Since: 9 * time.Second}, {Session: "0x2", Path: "/rw/a-0000000001", Since: 8 * time.Second}}},
 		Learned:    3,
 		MoreStuck:  2, StuckEnded: 1, LeftWatches: 4,
 		Looks: []Look{

@@ -33,14 +33,21 @@ func (v *View) Show(r Report) {
 		return
 	}
 	for _, w := range r.Stuck {
-		if key := w.Session + w.Path; !v.stuck[key] {
-			v.stuck[key] = true
-			fmt.Fprintf(v.out, "stuck: %s\n", w)
-		}
+		v.printStuck(w, w.String())
+	}
+	for _, c := range r.Cycles {
+		v.printStuck(c[0], c.String())
 	}
 	if due := int(r.Length / lineInterval); due != v.lines {
 		v.lines = due
 		fmt.Fprintf(v.out, "%s: %s\n", seconds(r.Length), r.summary())
+	}
+}
+
+func (v *View) printStuck(w Waiter, text string) {
+	if key := w.Session + w.Path; !v.stuck[key] {
+		v.stuck[key] = true
+		fmt.Fprintf(v.out, "stuck: %s\n", text)
 	}
 }
 
@@ -60,6 +67,7 @@ func (r Report) block(columns, rows int) []string {
 			table.Count(l.PerSecond(l.Notifications)), l.LargestHerd))
 	}
 	texts = append(texts, list.Map(r.Stuck, func(w Waiter) string { return "stuck: " + w.String() })...)
+	texts = append(texts, list.Map(r.Cycles, func(c Cycle) string { return "stuck: " + c.String() })...)
 	texts = append(texts, list.Map(r.Herds, func(k HerdKind) string { return "herd: " + k.String() })...)
 	lines := strings.Split(table.Wrap(strings.Join(texts, "\n"), columns), "\n")
 	lines = lines[:min(max(rows-1, 1), len(lines))]
