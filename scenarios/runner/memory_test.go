@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
@@ -57,6 +58,29 @@ func TestMemoryOfMeasurements(t *testing.T) {
 	})
 	if err != nil || measured != s.Repeats {
 		t.Errorf("%d measurements (%v), want %d", measured, err, s.Repeats)
+	}
+}
+
+// When the next measurement begins, nothing refers to the clients of the one before: their sessions would keep 1.5 MB each.
+//
+// Note: not parallel, since another test could collect the garbage meanwhile.
+func TestClientsAreGoneAfterTheirMeasurement(t *testing.T) {
+	var joined []weak.Pointer[footprint]
+	recipes := wrapped(func(p variants.Participant) variants.Participant {
+		for i, former := range joined {
+			if former.Value() != nil {
+				t.Errorf("the participant of measurement %d is in use in measurement %d", i, len(joined))
+			}
+		}
+		f := &footprint{p, &atomic.Int64{}}
+		joined = append(joined, weak.Make(f))
+		return f
+	})
+	s := closedOf("lock", 1, "predecessor-watch")
+	s.Repeats, s.Operations, s.WarmUp = 3, 10, 0
+	mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, recipes)
+	if len(joined) != 1+s.Repeats {
+		t.Errorf("%d clients joined, want one in the rehearsal and in each of %d measurements", len(joined), s.Repeats)
 	}
 }
 
