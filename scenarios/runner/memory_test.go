@@ -9,6 +9,7 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -81,6 +82,38 @@ func TestClientsAreGoneAfterTheirMeasurement(t *testing.T) {
 	mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, recipes)
 	if len(joined) != 1+s.Repeats {
 		t.Errorf("%d clients joined, want one in the rehearsal and in each of %d measurements", len(joined), s.Repeats)
+	}
+}
+
+// litterer is a participant that drops an object in each step, and reports in Leave whether the last one is still in memory.
+type litterer struct {
+	variants.Participant
+	dropped weak.Pointer[[64]byte]
+	found   *atomic.Bool
+}
+
+func (l *litterer) Step(ctx context.Context) error {
+	l.dropped = weak.Make(new([64]byte))
+	return l.Participant.Step(ctx)
+}
+
+func (l *litterer) Leave(ctx context.Context) error {
+	l.found.Store(l.found.Load() || l.dropped.Value() != nil)
+	return l.Participant.Leave(ctx)
+}
+
+// The garbage of the load is collected before the clients leave, whose own garbage would come on top.
+//
+// Note: not parallel, since another test could collect the garbage meanwhile.
+func TestGarbageIsCollectedBeforeClientsLeave(t *testing.T) {
+	var found atomic.Bool
+	recipes := wrapped(func(p variants.Participant) variants.Participant { return &litterer{Participant: p, found: &found} })
+	s := closedOf("lock", 1, "predecessor-watch")
+	s.Operations, s.WarmUp = 10, 0
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, recipes)
+	if found.Load() {
+		t.Error("when a client left, garbage of the load was in memory")
 	}
 }
 
