@@ -23,8 +23,8 @@ const SessionTimeout = 30 * time.Second
 
 // Note: the client makes two buffers of 1.5 MB for each session (see [SessionBuffers]), which the kernel backs with memory as
 // they are touched. A session takes 50 kB, including the embedded server's part, and 4,000 sessions take 210 MB. That
-// requires that the pages of big frames are given back (see smallBufferConn), and that buffers of earlier sessions are returned
-// to the operating system before new ones are opened: the runtime fills a buffer that it reuses with zeros.
+// requires that the pages of new buffers and of big frames are given back (see releaseSendBuffer and smallBufferConn). The runtime
+// fills a buffer that it makes of used memory with zeros.
 
 // SessionConfig selects the servers, the timeout and the link of a session.
 type SessionConfig struct {
@@ -64,6 +64,7 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 	conn, _, err := zk.Connect(addressesOf(c.Servers), cmp.Or(c.Timeout, SessionTimeout),
 		zk.WithHostProvider(&rotation{servers: addressesOf(c.Servers)}),
 		zk.WithDialer(way),
+		releaseSendBuffer,
 		zk.WithEventCallback(opening.observe), // the event channel drops events when it is full
 		zk.WithLogger(log.New(io.Discard, "", 0)),
 		zk.WithLogInfo(false))

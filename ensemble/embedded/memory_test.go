@@ -53,6 +53,34 @@ func TestMemoryOfSessions(t *testing.T) {
 	}
 }
 
+// Sessions that have sent no request yet take no more memory if the runtime makes their buffers of those of closed sessions.
+//
+// Note: not parallel, because all tests share the process's memory.
+func TestMemoryOfSessionsBeforeTheirFirstRequest(t *testing.T) {
+	const (
+		sessions = 200
+		ballast  = 3 << 30 // as the buffers of 1,000 sessions: with a small heap, the runtime returns free memory at once
+		bound    = 150e3   // bytes for each session, both ends and garbage included; a buffer alone has 1.5 MB
+	)
+	defer debug.SetGCPercent(debug.SetGCPercent(5))
+	defer runtime.KeepAlive(make([]byte, ballast)) // not resident, because it is never touched
+	s := ensembletest.Embedded(t, embedded.Config{})
+	for _, crowd := range []string{"of new memory", "of used memory"} {
+		t.Run(crowd, func(t *testing.T) {
+			before := resident(t)
+			for range sessions {
+				connect(t, s)
+			}
+			each := (resident(t) - before) / sessions
+			t.Logf("%.0f kB for each session", each/1e3)
+			if each > bound {
+				t.Errorf("%.0f bytes for each session, want at most %.0f", each, bound)
+			}
+		})
+		collect(t, ballast+100<<20)
+	}
+}
+
 // collect returns when the buffers of closed sessions can be reused: their goroutines end a moment after Close has returned.
 func collect(t *testing.T, heap uint64) {
 	t.Helper()

@@ -29,11 +29,11 @@ const (
 // buffers. The percentage is a setting of the whole process. A process runs one measurement at a time.
 //
 // stop restores the usual percentage and returns the measurement's memory to the operating system, so that the next
-// measurement starts with as little as the first one.
+// measurement starts with as little as the first one. The caller must have dropped all references to the sessions.
 //
 // Note: a collection alone is not enough. The runtime would reuse the buffers of these sessions for the next ones and fill
-// them with zeros, which makes 3 MB resident for each session. New memory from the operating system is already zero, so that
-// the runtime does not touch it.
+// them with zeros, which takes time and makes 3 MB resident for a moment. New memory from the operating system is already zero,
+// so that the runtime does not touch it.
 func TuneCollector(clients int) (stop func()) {
 	usual := debug.SetGCPercent(100)
 	debug.SetGCPercent(usual)
@@ -46,9 +46,13 @@ func TuneCollector(clients int) (stop func()) {
 		close(done)
 		following.Wait()
 		debug.SetGCPercent(usual)
-		debug.FreeOSMemory()
+		ReturnMemory()
 	}
 }
+
+// ReturnMemory collects all garbage and returns free memory to the operating system. Call it before many sessions are closed: the
+// runtime would put what closing allocates where their buffers were, which makes that memory resident beside the load's garbage.
+func ReturnMemory() { debug.FreeOSMemory() }
 
 func follow(reserved uint64, usual int, done <-chan struct{}) {
 	tick := time.NewTicker(tuneInterval)

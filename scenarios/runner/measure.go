@@ -76,6 +76,7 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 	}
 	record := recorder.New(m.recorderConfig())
 	o, err := m.load(ctx, record)
+	machine.ReturnMemory() // before the clients leave
 	if err == nil {
 		err = m.countOrphans(ctx, record)
 	}

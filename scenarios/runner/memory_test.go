@@ -9,9 +9,11 @@ import (
 	"context"
 	"math"
 	"runtime"
+	"runtime/debug"
 	"sync/atomic"
 	"testing"
 	"time"
+	"weak"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
@@ -57,6 +59,61 @@ func TestMemoryOfMeasurements(t *testing.T) {
 	})
 	if err != nil || measured != s.Repeats {
 		t.Errorf("%d measurements (%v), want %d", measured, err, s.Repeats)
+	}
+}
+
+// When the next measurement begins, nothing refers to the clients of the one before: their sessions would keep 1.5 MB each.
+//
+// Note: not parallel, since another test could collect the garbage meanwhile.
+func TestClientsAreGoneAfterTheirMeasurement(t *testing.T) {
+	var joined []weak.Pointer[footprint]
+	recipes := wrapped(func(p variants.Participant) variants.Participant {
+		for i, former := range joined {
+			if former.Value() != nil {
+				t.Errorf("the participant of measurement %d is in use in measurement %d", i, len(joined))
+			}
+		}
+		f := &footprint{p, &atomic.Int64{}}
+		joined = append(joined, weak.Make(f))
+		return f
+	})
+	s := closedOf("lock", 1, "predecessor-watch")
+	s.Repeats, s.Operations, s.WarmUp = 3, 10, 0
+	mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, recipes)
+	if len(joined) != 1+s.Repeats {
+		t.Errorf("%d clients joined, want one in the rehearsal and in each of %d measurements", len(joined), s.Repeats)
+	}
+}
+
+// litterer is a participant that drops an object in each step, and reports in Leave whether the last one is still in memory.
+type litterer struct {
+	variants.Participant
+	dropped weak.Pointer[[64]byte]
+	found   *atomic.Bool
+}
+
+func (l *litterer) Step(ctx context.Context) error {
+	l.dropped = weak.Make(new([64]byte))
+	return l.Participant.Step(ctx)
+}
+
+func (l *litterer) Leave(ctx context.Context) error {
+	l.found.Store(l.found.Load() || l.dropped.Value() != nil)
+	return l.Participant.Leave(ctx)
+}
+
+// The garbage of the load is collected before the clients leave, whose own garbage would come on top.
+//
+// Note: not parallel, since another test could collect the garbage meanwhile.
+func TestGarbageIsCollectedBeforeClientsLeave(t *testing.T) {
+	var found atomic.Bool
+	recipes := wrapped(func(p variants.Participant) variants.Participant { return &litterer{Participant: p, found: &found} })
+	s := closedOf("lock", 1, "predecessor-watch")
+	s.Operations, s.WarmUp = 10, 0
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	mustMeasure(t, ensembletest.Embedded(t, embedded.Config{}), s, recipes)
+	if found.Load() {
+		t.Error("when a client left, garbage of the load was in memory")
 	}
 }
 

@@ -213,7 +213,9 @@ func (e *BrokenError) Unwrap() error { return e.Err }
 // the error then, and otherwise at most as a partial one.
 func (p scenarioRun) perform(ctx context.Context, t task) error {
 	d := p.document(t)
+	untune := machine.TuneCollector(t.clients)
 	err := p.measure(ctx, t, d)
+	untune() // nothing refers to the sessions of the measurement any more
 	if err == nil || errors.Is(err, background.ErrSaturated) {
 		return err
 	}
@@ -286,9 +288,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 			m.floor.rounds = floorLeastRounds
 		}
 	}
-	untune := machine.TuneCollector(t.clients)
 	err = m.run(ctx, d)
-	untune()
 	if d.Partial && d.Window.Operations > 0 {
 		err = errors.Join(err, p.Partial(d))
 	}
