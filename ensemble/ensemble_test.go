@@ -84,12 +84,12 @@ func TestAwaitQuorumSaysWhatIsMissing(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want it to say %q", tt.name, err, tt.want)
 		}
-		if err := ensemble.AwaitQuorum(ctx, tt.servers); err == nil {
+		if err := ensemble.AwaitQuorum(ctx, tt.servers, nil); err == nil {
 			t.Errorf("%s: AwaitQuorum returned nil", tt.name)
 		}
 	}
 	one := []ensemble.Server{{Name: "a", Addr: serve(t, strings.ReplaceAll(srvr, "follower", "standalone"))}}
-	if err := ensemble.AwaitQuorum(t.Context(), one); err != nil {
+	if err := ensemble.AwaitQuorum(t.Context(), one, nil); err != nil {
 		t.Errorf("one standalone server: %v", err)
 	}
 }
@@ -270,7 +270,7 @@ func TestAwaitQuorumSaysWhatWasWrong(t *testing.T) {
 		cancel()
 		_, _ = io.Copy(io.Discard, conn) // until the other end hangs up
 	})
-	err := ensemble.AwaitQuorum(ctx, []ensemble.Server{{ID: 1, Name: "zoo1", Addr: address}})
+	err := ensemble.AwaitQuorum(ctx, []ensemble.Server{{ID: 1, Name: "zoo1", Addr: address}}, nil)
 	if !errors.Is(err, ensemble.ErrNotServing) {
 		t.Errorf("error %v, want %v", err, ensemble.ErrNotServing)
 	}

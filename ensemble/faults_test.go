@@ -150,7 +150,7 @@ func awaitQuorum(t *testing.T, servers []ensemble.Server) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*ensemble.SessionTimeout)
 	defer cancel()
-	must.Do(t, ensemble.AwaitQuorum(ctx, servers))
+	must.Do(t, ensemble.AwaitQuorum(ctx, servers, nil))
 }
 
 func reachable(t *testing.T, s ensemble.Server) {

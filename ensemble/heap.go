@@ -22,6 +22,9 @@ type HeapMeter interface {
 // provider, which Debian's package lacks, reports the heap including garbage.
 const HistogramFlag = "-XX:+PrintClassHistogram"
 
+// JavaLocale is set for each JVM: in the locale "C", a JVM opens no file whose name has letters outside ASCII; see [PortTaken], too.
+const JavaLocale = "LC_ALL=C.UTF-8"
+
 const histogramTimeout = 10 * time.Second
 
 // AwaitHistogram polls a log for the total of a histogram. printed returns the part of the log after SIGQUIT was sent.

@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -64,7 +67,7 @@ func (l *Local) restoreBroken(ctx context.Context) error {
 	}
 	ready, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	return AwaitQuorum(ready, l.Members)
+	return AwaitQuorum(ready, l.Members, nil)
 }
 
 // HeapUsed implements [HeapMeter].
@@ -188,19 +191,28 @@ func attach(ctx context.Context, kept Ensemble, log TxnLog, opts Options) error 
 // took more than 20 while ten other processes waited for each core.
 const readyTimeout = time.Minute
 
-// AwaitReady returns when the ensemble has a quorum. Its error includes the last lines of the servers' logs.
+// AwaitReady returns when the ensemble has a quorum. If a server ends before, or a minute has passed, the error has the lines of the
+// logs that say why, and wraps [ErrPortTaken] if a port was in use.
 func AwaitReady(ctx context.Context, e Ensemble) error {
 	ready, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	err := AwaitQuorum(ready, e.Servers())
-	if err == nil {
-		return nil
-	}
-	if ctx.Err() != nil {
+	err := AwaitQuorum(ready, e.Servers(), e)
+	if err == nil || ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	var logs strings.Builder
-	_ = e.Logs(ctx, &logs, 5)
-	return fmt.Errorf("the servers did not become ready within %s: %w\nthe last lines of their logs:\n%s",
-		readyTimeout, err, logs.String())
+	_ = e.Logs(ctx, &logs, math.MaxInt) // whole logs: a server that could not bind a port may log more lines
+	return PortTaken(fmt.Errorf("the servers did not become ready: %w\nfrom their logs:\n%s", err, complaints(logs.String())), logs.String())
+}
+
+// complaints returns the last lines of Java's logs about errors, each text once: no stack frames, and no levels below errors.
+func complaints(logs string) string {
+	noise := regexp.MustCompile(`^\s*(at |\.\.\. \d+ more|Picked up |$)| (TRACE|DEBUG|INFO|WARN) `)
+	var lines, texts []string
+	for line := range strings.Lines(logs) {
+		if _, text, _ := strings.Cut(line, " | "); !noise.MatchString(text) && !slices.Contains(texts, text) {
+			lines, texts = append(lines, line), append(texts, text)
+		}
+	}
+	return strings.Join(lines[max(len(lines)-6, 0):], "")
 }

@@ -15,8 +15,8 @@ import (
 const pollInterval = 100 * time.Millisecond
 
 // AwaitQuorum returns when CheckQuorum returns nil. If ctx ends before, it returns the last error of CheckQuorum that the end of ctx
-// has not caused.
-func AwaitQuorum(ctx context.Context, servers []Server) error {
+// has not caused. If a server of e, which may be nil, has a fault such as to have ended, it returns a [FaultyError] at once.
+func AwaitQuorum(ctx context.Context, servers []Server, e Ensemble) error {
 	var err error
 	for {
 		now := CheckQuorum(ctx, servers)
@@ -25,6 +25,9 @@ func AwaitQuorum(ctx context.Context, servers []Server) error {
 		}
 		if err == nil || ctx.Err() == nil {
 			err = now
+		}
+		if faulty := new(FaultyError); errors.As(CheckFaults(ctx, e), &faulty) {
+			return faulty
 		}
 		if Sleep(ctx, pollInterval) != nil {
 			return fmt.Errorf("no quorum: %w", err)

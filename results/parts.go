@@ -91,6 +91,13 @@ type Health struct {
 	BystanderErrors  int           `json:"bystander_errors"` // reads that failed
 	UnmatchedReplies int64         `json:"unmatched_replies"`
 	LeaderChanged    bool          `json:"leader_changed"`
+	StoodStill       []Standstill  `json:"stood_still,omitempty"`
+}
+
+// Standstill is a time in which zkbench itself did not run. Reads of bystanders and arrivals that were due then began late.
+type Standstill struct {
+	Start  time.Duration `json:"start_ns"` // since the measurement's epoch
+	Length time.Duration `json:"length_ns"`
 }
 
 // Metric is one number with its unit.

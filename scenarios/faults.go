@@ -18,14 +18,14 @@ const (
 	maxSessionTimeout = 40 * time.Second
 )
 
-// EffectiveSessionTimeout returns the session timeout that clients ask for, which is the default unless the scenario has one.
+// EffectiveSessionTimeout returns the session timeout that servers have granted. While that is unknown, it is the one to ask for.
 func (s *Scenario) EffectiveSessionTimeout() time.Duration {
-	return cmp.Or(s.SessionTimeout, ensemble.SessionTimeout)
+	return cmp.Or(s.Granted, s.SessionTimeout, ensemble.SessionTimeout)
 }
 
 // validateFaults checks the fields about failure as far as they do not depend on the engine; for that, see [faults.Unable].
 func (s *Scenario) validateFaults(p *problems, recipe *variants.Recipe) {
-	limit(p, "session-timeout", s.EffectiveSessionTimeout(), minSessionTimeout, maxSessionTimeout)
+	limit(p, "session-timeout", cmp.Or(s.SessionTimeout, ensemble.SessionTimeout), minSessionTimeout, maxSessionTimeout)
 	if s.Mode == Lockstep || recipe == nil || len(s.Clients) == 0 {
 		return // the mistakes in these fields are reported first: the faults depend on them
 	}

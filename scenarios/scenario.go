@@ -22,7 +22,8 @@ import (
 // Scenario is one question and the load that answers it. Documents keep the embedded part.
 type Scenario struct {
 	results.Scenario
-	Recipe string
+	Recipe  string
+	Granted time.Duration // the session timeout, by the servers; 0 while unknown
 }
 
 // Default returns the values of fields that a file leaves out.

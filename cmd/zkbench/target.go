@@ -100,7 +100,7 @@ func (a *app) withTarget(
 func (a *app) newRunner(t target, p *progress.Progress) *runner.Runner {
 	return &runner.Runner{
 		Ensemble: t.Ensemble, Recipes: a.recipes(), Environment: machine.Describe(versionText()), Run: t.run, Temporary: !t.stays,
-		Progress: p.Step, Live: p.Show, Connecting: p.Connecting,
+		Progress: p.Step, Live: p.Show, Connecting: p.Connecting, Notice: func(text string) { p.Pause(); fmt.Fprintln(a.stderr, text) },
 	}
 }
 

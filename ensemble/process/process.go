@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -70,12 +69,7 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := ensemble.AwaitReady(ctx, e); err != nil {
-		var logs strings.Builder
-		_ = e.Logs(ctx, &logs, math.MaxInt) // whole logs: a server that could not bind a port may log more lines
-		return nil, ensemble.PortTaken(err, logs.String())
-	}
-	return e, nil
+	return e, ensemble.AwaitReady(ctx, e)
 }
 
 func load(name string) (*Ensemble, error) {

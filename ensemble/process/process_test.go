@@ -30,9 +30,10 @@ func require(t *testing.T) (state string) {
 	return filepath.Join(cache, "zkbench", "process", name)
 }
 
-// thief listens on the first server's port for elections, after the ports have been chosen and before the servers start.
+// thief listens on a port of the first server, after the ports have been chosen and before the servers start.
 type thief struct {
 	state    string
+	clients  bool // the port for clients instead of the one for elections
 	listener net.Listener
 }
 
@@ -45,8 +46,11 @@ func (th *thief) Write(p []byte) (int, error) {
 		return 0, err
 	}
 	_, peers, _ := strings.Cut(string(config), "server.1=127.0.0.1:")
-	peers, _, _ = strings.Cut(peers, ";")
+	peers, client, _ := strings.Cut(peers, ";127.0.0.1:")
 	_, port, _ := strings.Cut(peers, ":")
+	if th.clients {
+		port, _, _ = strings.Cut(client, "\n")
+	}
 	th.listener, err = net.Listen("tcp", "127.0.0.1:"+port)
 	return len(p), err
 }
@@ -86,4 +90,33 @@ func TestUnavailable(t *testing.T) {
 	if err := process.Available(""); !errors.Is(err, ensemble.ErrUnavailable) {
 		t.Errorf("a machine without Java passed: %v", err)
 	}
+}
+
+// Servers start in folders with any names in UTF-8, also where the locale is "C", and report them as they are.
+func TestLiveFolders(t *testing.T) {
+	for _, locale := range []string{"C", "C.UTF-8", "tr_TR.ISO-8859-9"} {
+		t.Run(locale, func(t *testing.T) {
+			require(t)
+			t.Setenv("LC_ALL", locale)
+			cache := filepath.Join(t.TempDir(), `hü\u0041 #!=日`)
+			t.Setenv("XDG_CACHE_HOME", cache)
+			e := must.Get(process.Up(t.Context(), ensemble.Options{Name: name}))(t)
+			d := must.Get(e.Describe(t.Context()))(t)
+			if log := d.Config["dataLogDir"]; !strings.HasPrefix(log, cache) {
+				t.Errorf("the transaction log is in %q, want it below %q", log, cache)
+			}
+			must.Do(t, e.Close(t.Context()))
+		})
+	}
+}
+
+// A server that finds a port taken that the user has chosen ends the start, and the error names the server.
+func TestLiveChosenPortTaken(t *testing.T) {
+	th := &thief{state: require(t), clients: true}
+	ports := must.Get(ensemble.FreePorts(ensemble.Size))(t)
+	_, err := process.Up(t.Context(), ensemble.Options{Name: name, Ports: ports, Progress: th})
+	if !errors.Is(err, ensemble.ErrPortTaken) || !strings.Contains(err.Error(), "zoo1 | java.net.BindException: Address already in use") {
+		t.Errorf("error = %v, want the server whose port was taken", err)
+	}
+	must.Do(t, th.listener.Close())
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode/utf16"
 
 	"github.com/zkbench/zkbench/ensemble"
 )
@@ -116,8 +117,8 @@ const (
 // serverConfig returns the same settings as compose.yaml, which explains them. The transaction log is below the folder logs.
 func serverConfig(server, logs string) string {
 	return strings.Join([]string{
-		"dataDir=" + filepath.Join(server, "data"),
-		"dataLogDir=" + filepath.Join(logs, "datalog"),
+		"dataDir=" + escaped(filepath.Join(server, "data")),
+		"dataLogDir=" + escaped(filepath.Join(logs, "datalog")),
 		"tickTime=2000",
 		"initLimit=10",
 		"syncLimit=5",
@@ -132,6 +133,15 @@ func serverConfig(server, logs string) string {
 	}, "\n")
 }
 
+// escaped returns the value of a Java property: backslashes and all letters outside ASCII are escaped as UTF-16.
+func escaped(value string) (out string) {
+	for _, unit := range utf16.Encode([]rune(value)) {
+		plain := unit >= ' ' && unit <= '~' && unit != '\\'
+		out += fmt.Sprintf(map[bool]string{true: "%c", false: `\u%04x`}[plain], unit)
+	}
+	return out
+}
+
 // launch starts one server in its own process session, so that it outlives both Ctrl-C and zkbench.
 func launch(inst installation, server string) error {
 	log, err := os.OpenFile(filepath.Join(server, logFile), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
@@ -141,16 +151,14 @@ func launch(inst installation, server string) error {
 	defer log.Close()
 	cmd := exec.Command(inst.java, "-Xmx"+heap, ensemble.HistogramFlag, "-cp", inst.classpath,
 		"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(server, configFile))
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout, cmd.Stderr, cmd.Env = log, log, append(os.Environ(), ensemble.JavaLocale)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start ZooKeeper: %w", err)
 	}
 	go func() { _ = cmd.Wait() }() // reaps it if it ends before zkbench
-	if err := os.WriteFile(filepath.Join(server, pidFile), []byte(strconv.Itoa(cmd.Process.Pid)), 0o644); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(filepath.Dir(server), homeFile), []byte(inst.home), 0o644)
+	return errors.Join(os.WriteFile(filepath.Join(server, pidFile), []byte(strconv.Itoa(cmd.Process.Pid)), 0o644),
+		os.WriteFile(filepath.Join(filepath.Dir(server), homeFile), []byte(inst.home), 0o644))
 }
 
 // running returns the id of the server's process and whether it is alive. The command line shows whether a process with

@@ -71,6 +71,10 @@ func stalled(d *results.Document) []Finding {
 
 // meanwhile names the servers on which reads were slow during a stall, the slowest first, or says that there were none.
 func meanwhile(d *results.Document, s results.Stall) string {
+	at := d.Window.Start + s.Start
+	if slices.ContainsFunc(d.Health.StoodStill, func(o results.Standstill) bool { return o.Start < at+s.Length && at < o.Start+o.Length }) {
+		return "meanwhile zkbench itself stood still"
+	}
 	if len(s.SlowestReads) == 0 {
 		return ""
 	}

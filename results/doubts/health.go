@@ -3,6 +3,7 @@ package doubts
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
@@ -23,6 +24,9 @@ func Saturated(d *results.Document) []string {
 	r.add(d.Health.ClientCPU > clientCPUMark && d.Environment.Engine != results.Embedded,
 		"zkbench itself used over %.0f%% of the CPUs", 100*clientCPUMark)
 	r.add(d.Health.Throttled > 0, "the control group was out of CPU")
+	still := list.Map(d.Health.StoodStill, func(s results.Standstill) time.Duration { return s.Length })
+	r.add(len(still) > 0, "zkbench itself stood still for up to %s, %s in all: delays in this time are not the servers'",
+		show(list.Largest(still)), show(list.Sum(still)))
 	return r
 }
 

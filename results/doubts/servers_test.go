@@ -2,6 +2,7 @@ package doubts_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -97,5 +98,31 @@ func TestServersAreNamedAsCauses(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, tt.want)
 			}
 		})
+	}
+}
+
+// A stall and slow reads are not blamed on servers while zkbench itself stood still.
+func TestOwnStandstill(t *testing.T) {
+	read := func(server int) results.ServerRead {
+		return results.ServerRead{Server: server, Longest: 3 * time.Second}
+	}
+	d := &results.Document{
+		Window: results.Window{Start: 2 * time.Second, End: 12 * time.Second},
+		Health: results.Health{StoodStill: []results.Standstill{{Start: 3 * time.Second, Length: 3 * time.Second}, {Start: 9 * time.Second, Length: time.Second}}},
+		Stalls: []results.Stall{{Start: 900 * time.Millisecond, Length: 3200 * time.Millisecond, SlowestReads: []results.ServerRead{read(1), read(2)}}},
+	}
+	want := []string{
+		"zkbench itself stood still for up to 3s, 4s in all: delays in this time are not the servers'",
+		"no operation completed for 3.2s, from 900ms into the window (meanwhile zkbench itself stood still)",
+	}
+	if got := doubts.Delayed(d); !slices.Equal(got, want) {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got := doubts.Saturated(d); !slices.Equal(got, want[:1]) {
+		t.Errorf("saturated: %q, want %q", got, want[:1])
+	}
+	d.Stalls[0].Start = 8 * time.Second
+	if got := doubts.Delayed(d)[1]; !strings.HasSuffix(got, "(meanwhile reads took up to 3s on server 1, 3s on server 2)") {
+		t.Errorf("another stall: %q", got)
 	}
 }

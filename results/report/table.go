@@ -33,6 +33,9 @@ func WriteTable(w io.Writer, rows []summary.Row, width int) error {
 		if _, err := fmt.Fprintln(w, rendered); err != nil {
 			return err
 		}
+		if strings.Contains(rendered, "?") {
+			fmt.Fprintln(w, "?: of too few samples (a p99 needs 100), or while zkbench itself stood still")
+		}
 		if len(dropped) > 0 {
 			fmt.Fprintln(w, table.Wrap("(no room for: "+strings.Join(dropped, ", ")+")", width))
 		}
@@ -124,7 +127,7 @@ func polls(r summary.Row) bool {
 func label(r summary.Row) string { return strings.TrimSpace(r.Name() + " " + r.Mark) }
 
 // Show formats a metric as tables do; a missing one is a dash. Sizes of guessed herds are preceded by ~, and times that may be
-// longer by ≥.
+// longer by ≥. Percentiles of few samples, and those that zkbench itself delayed, are followed by ?.
 func Show(r summary.Row, name string) string {
 	value, ok := r.Metrics[name]
 	m := metric.Named(name)
@@ -138,6 +141,8 @@ func Show(r summary.Row, name string) string {
 		return "~" + text
 	case r.AtLeast(name):
 		return "≥" + text
+	case r.Any(func(d *results.Document) bool { return metric.Rough(d, name) }):
+		return text + "?"
 	default:
 		return text
 	}

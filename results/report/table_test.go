@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/must"
+	"github.com/zkbench/zkbench/results/recorder/recordertest"
 	"github.com/zkbench/zkbench/results/report"
 	"github.com/zkbench/zkbench/results/summary"
 	"github.com/zkbench/zkbench/results/table"
@@ -153,4 +155,20 @@ func compareVerdict(t *testing.T, name string, docs []*results.Document) {
 	var out bytes.Buffer
 	report.WriteVerdict(&out, docs)
 	golden.Compare(t, filepath.Join("testdata", name), out.Bytes())
+}
+
+// A percentile of too few samples has a mark, which a line below the table explains.
+func TestRoughPercentiles(t *testing.T) {
+	for samples, want := range map[int]bool{99: true, 100: false} {
+		d := recordertest.Described()
+		d.Scenario.Mode, d.Histograms = results.ClosedMode, map[string]results.Histogram{
+			d.Phases[0]: results.NewHistogram(slices.Repeat([]time.Duration{time.Millisecond}, samples)),
+		}
+		d.Metrics = metric.Compute(d)
+		var text strings.Builder
+		must.Do(t, report.WriteTable(&text, summary.Of([]*results.Document{d}), 200))
+		if got := strings.Contains(text.String(), "1.00 ms?") && strings.Contains(text.String(), "?: of too few samples"); got != want {
+			t.Errorf("%d samples: marked %t in\n%s", samples, got, text.String())
+		}
+	}
 }

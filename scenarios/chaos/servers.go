@@ -144,10 +144,7 @@ func (in *Injector) restoreAll(ctx context.Context) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	if err := ensemble.CheckFaults(ctx, in.Ensemble); err != nil { // else a server that has ended would be awaited in vain
-		return fmt.Errorf("after all faults of the schedule: %w", err)
-	}
-	return ensemble.AwaitQuorum(ctx, in.Ensemble.Servers())
+	return ensemble.AwaitQuorum(ctx, in.Ensemble.Servers(), in.Ensemble)
 }
 
 func recordAll(clients []*pool.Client, kind variants.EventKind) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
 )
@@ -93,6 +94,29 @@ func TestOwnDriverThatDoesNotCompile(t *testing.T) {
 	_, err := Start(t.Context(), nil, variants.Driver{Program: file})
 	if err == nil || !strings.HasPrefix(err.Error(), "start Lock.java: compile it: exit status 1: ") || !strings.Contains(err.Error(), "cannot find symbol") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// A Java program is compiled and starts in a folder with any name, also where the locale is "C".
+func TestOwnDriverInAnyFolder(t *testing.T) {
+	if _, err := exec.LookPath("javac"); err != nil {
+		ensembletest.Require(t, fmt.Errorf("%w: %w", ensemble.ErrUnavailable, err))
+	}
+	t.Setenv("LC_ALL", "C")
+	dir := filepath.Join(t.TempDir(), "hü日")
+	must.Do(t, os.Mkdir(dir, 0o700))
+	t.Setenv("TMPDIR", dir) // of the compiled program
+	file := script(t, dir, "Here.java", `class Here { public static void main(String[] args) throws Exception {
+	java.util.Scanner calls = new java.util.Scanner(System.in);
+	while (calls.hasNextLine()) {
+		calls.nextLine();
+		System.out.println("0.0 ok " + new java.io.File("`+dir+`").isDirectory());
+	}
+} }`, 0o600)
+	p := must.Get(Start(t.Context(), nil, variants.Driver{Program: file}))(t)
+	defer func() { must.Do(t, p.Close()) }()
+	if found, err := p.Client("0.0").Call(t.Context(), "find"); err != nil || found != "true" {
+		t.Errorf("answered %q, %v", found, err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -55,7 +56,7 @@ func platformByEnding(program string) (platform, error) {
 	switch path.Ext(program) {
 	case ".java":
 		return platform{
-			command: []string{"java", "-XX:+DisplayVMOutputToStderr", "-Xlog:disable", "-Xlog:all=warning:stderr"}, // standard output is for answers
+			command: []string{"env", ensemble.JavaLocale, "java", "-XX:+DisplayVMOutputToStderr", "-Xlog:disable", "-Xlog:all=warning:stderr"}, // standard output is for answers
 			compile: true,
 			needs: []need{
 				{"javac", "default-jdk-headless"},
@@ -83,7 +84,7 @@ func (p platform) prepare(ctx context.Context, file, dir string) ([]string, erro
 	if !p.compile {
 		return append(p.command, file), nil
 	}
-	javac := exec.CommandContext(ctx, "javac", "-proc:none", "-d", dir, "-cp", jars, "-sourcepath", filepath.Dir(file), file)
+	javac := exec.CommandContext(ctx, "env", ensemble.JavaLocale, "javac", "-proc:none", "-d", dir, "-cp", jars, "-sourcepath", filepath.Dir(file), file)
 	if text, err := javac.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("compile it: %w: %s", err, bytes.TrimSpace(text))
 	}

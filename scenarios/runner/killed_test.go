@@ -124,7 +124,7 @@ func heal(t *testing.T, e ensemble.Breaker, s ensemble.Server) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, hangs)
 	defer cancel()
-	if err := ensemble.AwaitQuorum(ctx, e.Servers()); err != nil {
+	if err := ensemble.AwaitQuorum(ctx, e.Servers(), nil); err != nil {
 		t.Error(err)
 	}
 }

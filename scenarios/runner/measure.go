@@ -132,6 +132,7 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	m.stream.start()
 	stopLive := m.showLive()
 	m.vitals, m.granted = machine.TakeVitals(), m.pool.Clients[0].Ledger.SessionTimeout()
+	standstills := watchItself(m.pool.Epoch)
 	o, err := m.apply(ctx)
 	stopLive()
 	if m.background.Saturates() { // no load was applied
@@ -144,6 +145,7 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 		err = errors.Join(err, m.background.Drain(ctx))
 	}
 	o.health = machine.TakeVitals().Since(m.vitals)
+	o.health.StoodStill = standstills()
 	m.background.Close()
 	bystanders.Finish()
 	m.stream.finish(err == nil && o.unfinished == nil && !m.background.Saturates())

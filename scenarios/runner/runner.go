@@ -52,6 +52,8 @@ type Runner struct {
 	// Live, if not nil, is called every second during a load, never concurrently with the functions above.
 	Live func(Live)
 
+	// Notice receives what a user should know of a scenario before its measurements begin.
+	Notice func(text string)
 	// Connecting, if not nil, is called now and then while the sessions of a measurement are opened, with the number of
 	// established sessions and their total.
 	Connecting func(done, of int)
@@ -147,7 +149,7 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 	ctx, cancel := root.WhileOwned(ctx)
 	defer cancel()
 	p := scenarioRun{Runner: r, scenario: s, recipe: *recipe, description: description, root: root}
-	if err := p.prepareBackground(ctx); err != nil {
+	if err := cmp.Or(p.learnTimeout(ctx), p.prepareBackground(ctx)); err != nil {
 		return err
 	}
 	tasks := plan(s, p.recipe)
@@ -171,6 +173,27 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 	return nil
 }
 
+// learnTimeout opens a session as the clients of a scenario do, so that faults are planned with the timeout that servers grant.
+func (p *scenarioRun) learnTimeout(ctx context.Context) error {
+	asked, link := p.scenario.EffectiveSessionTimeout(), ensemble.NewLink(wire.NewLedger(time.Now()))
+	conn, err := ensemble.OpenSession(ctx, ensemble.SessionConfig{Servers: p.Ensemble.Servers()[:1], Timeout: asked, Link: link})
+	if err != nil {
+		return err
+	}
+	conn.Close()
+	granted := link.Ledger().SessionTimeout()
+	if granted == asked {
+		return nil
+	}
+	p.warnings = []string{fmt.Sprintf("the servers granted a session timeout of %s instead of %s", granted, asked)}
+	p.Notice(p.scenario.Name + ": " + p.warnings[0])
+	p.scenario.Granted = granted
+	if mistakes := p.scenario.Validate(p.Recipes); len(mistakes) > 0 {
+		return fmt.Errorf("%s: %s", p.warnings[0], mistakes[0].Text)
+	}
+	return nil
+}
+
 // prepareBackground creates the znodes of the scenario's background, and assigns it one session for each server unless the scenario
 // gives their number.
 func (p *scenarioRun) prepareBackground(ctx context.Context) (err error) {
@@ -191,6 +214,7 @@ type scenarioRun struct {
 	description ensemble.Description
 	root        *pool.Root
 	znodes      []string // that the background reads and writes
+	warnings    []string // about the whole run
 }
 
 // BrokenError reports that a variant broke the recipe's promise in a measurement that was not completed.
@@ -280,7 +304,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		m.config.Witness = p.witness
 	}
 	if m.faulty() {
-		m.patience = faultyPatience(p.scenario.EffectiveSessionTimeout())
+		m.patience = faultyPatience(max(p.scenario.Granted, cmp.Or(p.scenario.SessionTimeout, ensemble.SessionTimeout)))
 	}
 	if t.repeat > 0 {
 		m.floor = newFloorMeter(p.description.Engine, p.recipe, root)
@@ -344,7 +368,7 @@ func (p scenarioRun) document(t task) *results.Document {
 		Rate:          t.rate,
 		Repeat:        t.repeat,
 		Environment:   p.Environment,
-		Warnings:      []string{},
+		Warnings:      append([]string{}, p.warnings...),
 		Invalid:       []string{},
 		Violations:    []results.Violation{},
 	}

@@ -128,7 +128,7 @@ func runnerOf(t testing.TB, e ensemble.Ensemble, recipes []variants.Recipe, save
 	r := &runner.Runner{
 		Ensemble: e, Recipes: recipes, Run: strings.NewReplacer("/", "-", " ", "-").Replace(t.Name()),
 		Save:     func(d *results.Document) error { readable(t, d); save(d); return nil },
-		Progress: func(int, int, string) {},
+		Progress: func(int, int, string) {}, Notice: func(string) {},
 	}
 	if inMemory(e) {
 		r.InVirtualTime()

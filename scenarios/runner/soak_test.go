@@ -123,7 +123,7 @@ func (s *soak) run(t *testing.T, length time.Duration) {
 		if err := s.measure(t, scenario); err != nil {
 			t.Errorf("%s: %v\n\trepeat it with: %s", scenario.Name, err, repeatCommand(scenario, scenario.Variants))
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-			err := ensemble.AwaitQuorum(ctx, s.ensemble.Servers())
+			err := ensemble.AwaitQuorum(ctx, s.ensemble.Servers(), nil)
 			cancel()
 			if err != nil {
 				t.Fatalf("the ensemble does not recover: %v", err)

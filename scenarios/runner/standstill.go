@@ -20,6 +20,24 @@ var errStandstill = errors.New("the load stands still: all clients wait for noti
 // however short this time is.
 const standstillLook = time.Second
 
+const shortestOwn = 250 * time.Millisecond // standstill of zkbench; a busy scheduler delays it by less
+
+// watchItself finds when zkbench itself does not run, because it is stopped or others have all CPUs, until stop is called. The wall
+// clock shows a suspended machine, during which the monotonic one stops; setting it forward looks the same.
+func watchItself(epoch time.Time) (stop func() []results.Standstill) {
+	var found []results.Standstill
+	last := time.Now()
+	end := pool.Every(shortestOwn/5, func() bool {
+		now := time.Now()
+		if took := max(now.Sub(last), now.Round(0).Sub(last.Round(0))); took > shortestOwn {
+			found = append(found, results.Standstill{Start: last.Sub(epoch), Length: took})
+		}
+		last = now
+		return true
+	})
+	return func() []results.Standstill { end(); return found }
+}
+
 // mayStandStill reports whether the states of the clients can show that the load stands still. Loads with faults are left to
 // watchProgress, because a lost session may still cause notifications when it expires.
 func (m *measurement) mayStandStill() bool {

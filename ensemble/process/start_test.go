@@ -1,0 +1,81 @@
+package process
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/must"
+)
+
+func TestEscaped(t *testing.T) {
+	for value, want := range map[string]string{
+		"/var/lib/x":         "/var/lib/x",
+		"/home/hü":           `/home/h\u00fc`,
+		`/a\u0041\`:          `/a\u005cu0041\u005c`,
+		"/a b #!=:":          "/a b #!=:",
+		"/日本/𝄞":              `/\u65e5\u672c/\ud834\udd1e`,
+		"/a\nb\tc\x7f\u202e": `/a\u000ab\u0009c\u007f\u202e`,
+	} {
+		if got := escaped(value); got != want {
+			t.Errorf("escaped(%q) = %s, want %s", value, got, want)
+		}
+	}
+}
+
+// javaThat makes a shell script the java command, and a folder an installation, which it returns.
+func javaThat(t *testing.T, script string) (home string) {
+	t.Helper()
+	home = t.TempDir()
+	must.Do(t, os.Mkdir(filepath.Join(home, "lib"), 0o755))
+	must.Do(t, os.WriteFile(filepath.Join(home, "lib", "zookeeper-3.9.3.jar"), nil, 0o644))
+	must.Do(t, os.WriteFile(filepath.Join(home, "java"), []byte("#!/bin/sh\n"+script), 0o755))
+	t.Setenv("PATH", home+":"+os.Getenv("PATH"))
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	return home
+}
+
+// The error of servers that end at once has the lines that say why, each once, and no others.
+func TestServersThatEndAtOnce(t *testing.T) {
+	for _, tt := range []struct {
+		name, script string
+		want         []string
+		not          string
+		taken        bool
+	}{
+		{"a JVM that refuses its options", `echo "Picked up JAVA_TOOL_OPTIONS: -Xmx0q"; echo "Invalid maximum heap size: -Xmx0q" >&2; exit 1`,
+			[]string{"zoo1 is not running", "zoo1 | Invalid maximum heap size: -Xmx0q\n"}, "Picked up", false},
+		{"a JVM that is too old", `printf 'Error: LinkageError occurred while loading main class X\n\tjava.lang.UnsupportedClassVersionError: X\n' >&2; exit 1`,
+			[]string{"zoo1 | \tjava.lang.UnsupportedClassVersionError: X\n"}, "no quorum", false},
+		{"a bad zoo.cfg", `cat <<END
+[main] INFO o.a.z.QuorumPeerConfig - Reading configuration
+org.apache.zookeeper.server.quorum.QuorumPeerConfig$ConfigException: Error processing zoo.cfg
+	at org.apache.zookeeper.server.quorum.QuorumPeerConfig.parse(QuorumPeerConfig.java:198)
+Caused by: java.lang.NumberFormatException: For input string: "x"
+	... 2 more
+END
+exit 2`, []string{"zoo1 | Caused by: java.lang.NumberFormatException: For input string: \"x\"\n"}, "QuorumPeerConfig.java", false},
+		{"a port that is taken", `echo "java.net.BindException: Address already in use"; exit 14`,
+			[]string{"zoo1 | java.net.BindException: Address already in use\n"}, "", true},
+		{"silence", "exit 1", []string{"zoo1 is not running"}, "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			home := javaThat(t, tt.script)
+			_, err := Up(t.Context(), ensemble.Options{Name: "ends", Home: home})
+			if !errors.Is(err, ensemble.ErrNotStarted) || errors.Is(err, ensemble.ErrPortTaken) != tt.taken {
+				t.Fatalf("error = %v, want ErrNotStarted", err)
+			}
+			for _, want := range tt.want {
+				if strings.Count(err.Error(), want) != 1 {
+					t.Errorf("error = %v\nwant %q once", err, want)
+				}
+			}
+			if tt.not != "" && strings.Contains(err.Error(), tt.not) {
+				t.Errorf("error = %v\nwant it without %q", err, tt.not)
+			}
+		})
+	}
+}
