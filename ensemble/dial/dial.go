@@ -7,7 +7,10 @@ package dial
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"slices"
+	"syscall"
 	"time"
 )
 
@@ -16,29 +19,44 @@ type Dialer interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// To opens a connection to a server's address through d; nil means TCP.
+// ErrOwnLimit is in the error of a connection that this process or machine could not open or accept. It says nothing about the server.
+var ErrOwnLimit = errors.New("a limit of zkbench or this machine, not of the servers " +
+	"(of files: ulimit -n, fs.file-max; of ports to a server: net.ipv4.ip_local_port_range)")
+
+func explained(err error) error {
+	limits := []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.EADDRNOTAVAIL}
+	if slices.ContainsFunc(limits, func(limit error) bool { return errors.Is(err, limit) }) {
+		return fmt.Errorf("%w: %w", err, ErrOwnLimit)
+	}
+	return err
+}
+
+// To opens a connection to a server's address through d; nil means TCP. Its errors may be an [ErrOwnLimit].
 func To(ctx context.Context, d Dialer, address string) (net.Conn, error) {
 	if d == nil {
 		d = new(net.Dialer)
 	}
-	return d.DialContext(ctx, "tcp", address)
+	conn, err := d.DialContext(ctx, "tcp", address)
+	return conn, explained(err)
 }
 
-// Accept calls serve with each connection to a listener, until the listener is closed. After any other error, such as too many open
-// files, it calls failed and pauses: 1 ms, doubled after each further error in a row, up to 50 ms.
+// Accept calls serve with each connection to a listener, until the listener is closed. After any other error, such as an [ErrOwnLimit],
+// it pauses and tries again. It calls failed with the first error in a row.
 func Accept(listener net.Listener, failed func(error), serve func(net.Conn)) {
-	for pause := time.Millisecond; ; {
+	for failing := false; ; {
 		conn, err := listener.Accept()
 		switch {
 		case errors.Is(err, net.ErrClosed):
 			return
-		case err != nil:
-			failed(err)
-			time.Sleep(pause)
-			pause = min(2*pause, 50*time.Millisecond)
-		default:
-			pause = time.Millisecond
+		case err == nil:
+			failing = false
 			serve(conn)
+		case !failing:
+			failing = true
+			failed(explained(err))
+			fallthrough
+		default:
+			time.Sleep(10 * time.Millisecond)
 		}
 	}
 }
