@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"syscall"
 	"time"
@@ -59,6 +60,23 @@ func Accept(listener net.Listener, failed func(error), serve func(net.Conn)) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
+}
+
+// Destination returns the address at which clients reach a listener. If it listens on all addresses of this machine, that is the first
+// IPv4 address that other machines may reach, or else the machine's name.
+func Destination(listens net.Addr) string {
+	host, port, _ := net.SplitHostPort(listens.String())
+	if !net.ParseIP(host).IsUnspecified() {
+		return listens.String()
+	}
+	host, _ = os.Hostname()
+	all, _ := net.InterfaceAddrs()
+	for _, a := range slices.Backward(all) {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
+			host = n.IP.String()
+		}
+	}
+	return net.JoinHostPort(host, port)
 }
 
 // Impatient returns a connection that waits at most patience for the answer to its connect request; zero means without bound. The

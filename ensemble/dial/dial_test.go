@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 
 	"github.com/zkbench/zkbench/ensemble/dial"
+	"github.com/zkbench/zkbench/results/must"
 )
 
 // script is a listener and a dialer with an error for each attempt; nil is a connection. Afterwards, it is closed.
@@ -62,4 +63,25 @@ func TestAcceptGoesOn(t *testing.T) {
 			t.Errorf("served %d, failures %v", served, failures)
 		}
 	})
+}
+
+// The destination of a listener on all addresses is one that clients can use.
+func TestDestination(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", "[::]:0", ":0", "127.0.0.1:0"} {
+		listener, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Log(err) // such as without IPv6
+			continue
+		}
+		defer listener.Close()
+		at := dial.Destination(listener.Addr())
+		host, _, _ := net.SplitHostPort(at)
+		if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() != strings.HasPrefix(address, "127.") || host == "" || ip.IsUnspecified() {
+			t.Errorf("%s: %s is not a destination of other machines", address, at)
+		}
+		must.Get(dial.To(t.Context(), nil, at))(t).Close()
+	}
+	if at := dial.Destination(&net.TCPAddr{IP: net.ParseIP("2001:db8::1"), Port: 2181}); at != "[2001:db8::1]:2181" {
+		t.Error(at)
+	}
 }

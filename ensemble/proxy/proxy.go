@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -132,7 +133,7 @@ func (p *Proxy) sweep() {
 func (p *Proxy) Addresses() []string {
 	var out []string
 	for _, l := range p.listeners {
-		out = append(out, l.address().String())
+		out = append(out, dial.Destination(l.address()))
 	}
 	return out
 }
