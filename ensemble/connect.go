@@ -14,6 +14,7 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -60,10 +61,18 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 		c.Link.serve(c.Servers)
 		way = c.Link.dial
 	}
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
 	opening := &opening{ready: make(chan struct{}), enough: make(chan string, 1), observer: c.Observe}
 	conn, _, err := zk.Connect(addressesOf(c.Servers), cmp.Or(c.Timeout, SessionTimeout),
 		zk.WithHostProvider(&rotation{servers: addressesOf(c.Servers)}),
-		zk.WithDialer(way),
+		zk.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
+			conn, err := way(network, address, timeout)
+			if errors.Is(err, dial.ErrOwnLimit) {
+				giveUp(err) // the library tries again without end
+			}
+			return conn, err
+		}),
 		releaseSendBuffer,
 		zk.WithEventCallback(opening.observe), // the event channel drops events when it is full
 		zk.WithLogger(log.New(io.Discard, "", 0)),

@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -96,6 +97,29 @@ func TestConnectNamesALimitOfConnectionsAtADeadline(t *testing.T) {
 		time.AfterFunc(late, interrupt)
 		if err := connect(interrupted); !errors.Is(err, context.Canceled) {
 			t.Errorf("error = %v, want the interrupt", err)
+		}
+		time.Sleep(time.Minute) // for the client library, which is closing
+	})
+}
+
+// exhausted dials without files.
+type exhausted struct{}
+
+func (exhausted) DialContext(context.Context, string, string) (net.Conn, error) {
+	return nil, syscall.EMFILE
+}
+
+// A limit of this process ends the attempt at once: the client library would try again without end, as if the server were down.
+func TestConnectNamesAnOwnLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		link := ensemble.NewLink(wire.NewLedger(time.Now()))
+		for _, c := range []ensemble.SessionConfig{{}, {Link: link}} {
+			c.Servers = []ensemble.Server{{Addr: "192.0.2.1:2181", Dialer: exhausted{}}}
+			began := time.Now() // in virtual time
+			_, err := ensemble.OpenSession(t.Context(), c)
+			if waited := time.Since(began); !errors.Is(err, dial.ErrOwnLimit) || waited > 0 {
+				t.Errorf("after %s: %v", waited, err)
+			}
 		}
 		time.Sleep(time.Minute) // for the client library, which is closing
 	})

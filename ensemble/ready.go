@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -71,7 +72,7 @@ func CheckQuorum(ctx context.Context, servers []Server) error {
 // Note: where possible, they are not among the ports that the kernel gives to outgoing connections. Otherwise, a connection could get
 // the port of a killed server before it starts again, or the one on which a follower listens once it leads.
 func FreePorts(n int, except ...int) ([]int, error) {
-	limit := firstOutgoing()
+	limit, _ := OutgoingPorts()
 	ports := make([]int, 0, n)
 	for len(ports) < n {
 		// The deferred calls keep all listeners open until the last port is found, so that all ports differ.
@@ -106,13 +107,14 @@ func listenBelow(limit int) (net.Listener, error) {
 	return net.Listen("tcp", "127.0.0.1:0")
 }
 
-func firstOutgoing() int {
+// OutgoingPorts returns the first port for outgoing connections, and how many one address can have; the largest number if it is unknown.
+func OutgoingPorts() (first, number int) {
 	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range") // empty on other systems than Linux
-	var first int
-	if _, err := fmt.Sscan(string(text), &first); err != nil {
-		return 32768 // the default of Linux, below that of other systems
+	var last int
+	if _, err := fmt.Sscan(string(text), &first, &last); err != nil {
+		return 32768, math.MaxInt // the default of Linux, below that of other systems
 	}
-	return first
+	return first, last - first + 1
 }
 
 // CheckPorts returns an error that names the ports that are not free.

@@ -104,7 +104,7 @@ scenarios/background:     pool variants ensemble ensemble/wire results results/d
 scenarios/runner:         scenarios background chaos drivers faults load machine pool variants variants/session
 scenarios/runner:         ensemble ensemble/namespace ensemble/wire
 scenarios/runner:         results results/list results/metric results/recorder results/report results/table
-scenarios/exporter:       runner
+scenarios/exporter:       runner ensemble/dial
 scenarios/progress:       runner results/list results/screen results/table
 scenarios/search:         scenarios pool runner variants results results/list results/metric results/store results/capacity
 scenarios/campaign:       scenarios ensemble ensemble/auto ensemble/process

@@ -88,7 +88,7 @@ func (a *app) capacity(cmd *cobra.Command, name string, f *capacityFlags) error 
 	if err := a.admit([]scenarios.Scenario{t.Scenario}, where); err != nil {
 		return err
 	}
-	largest, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckResources(s, where.engine) })
+	largest, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckResources(s, a.recipes(), where.engine) })
 	if err := errors.Join(checkFile("json", f.json), usage(err)); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"os"
 	"os/signal"
@@ -18,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/external"
 	"github.com/zkbench/zkbench/ensemble/proxy"
 	"github.com/zkbench/zkbench/results"
@@ -158,7 +160,11 @@ func (a *app) startObserving(ctx context.Context, f observeFlags, target externa
 	e.Engine, e.ZooKeeper, e.ServerConfig = results.External, found.Version, found.Config
 	e.Servers, e.Chroot = target.Addresses, target.Chroot
 	o.observer = observe.New(o.started, found.Version)
-	o.proxy, err = proxy.Start(ctx, proxy.Config{Servers: target.Addresses, Listen: f.listen, Epoch: o.started, Observer: o.observer})
+	config := proxy.Config{Servers: target.Addresses, Listen: f.listen, Epoch: o.started, Observer: o.observer}
+	if config.Most, config.Full = room(machine.FileLimit(), len(config.Servers)); config.Most < fewClients {
+		fmt.Fprintln(a.stderr, config.Full)
+	}
+	o.proxy, err = proxy.Start(ctx, config)
 	if err != nil {
 		return nil, usage(fmt.Errorf("--listen: %w", err))
 	}
@@ -169,6 +175,16 @@ func (a *app) startObserving(ctx context.Context, f observeFlags, target externa
 	}
 	fmt.Fprintf(a.stderr, "point the application at %s%s\n", strings.Join(o.proxy.Addresses(), ","), target.Chroot)
 	return o, nil
+}
+
+const fewClients = 1000 // below which the start says how many fit
+
+// room returns how many clients fit into the files that this process may open, and the error for further ones.
+func room(limit uint64, servers int) (clients int64, full error) {
+	const spare = 10                 // to look names up, to ask servers, and for the report
+	used, _ := os.ReadDir("/dev/fd") // empty on a system without it
+	clients = max(int64(min(limit, math.MaxInt32))-int64(len(used)+servers+spare), 2) / 2
+	return clients, fmt.Errorf("zkbench may open %d files, and %d clients fit, with two files each: %w", limit, clients, dial.ErrOwnLimit)
 }
 
 // describeTarget returns the version, empty if unknown, and settings that a server reports. It fails if no server can be reached.
@@ -202,6 +218,7 @@ func (a *app) watch(ctx context.Context, o *observation, f observeFlags, marks <
 	}
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
+	told := map[string]bool{"": true} // limits that were reached
 	view := observe.NewView(a.stderr)
 	defer view.Close()
 	for {
@@ -219,6 +236,10 @@ func (a *app) watch(ctx context.Context, o *observation, f observeFlags, marks <
 				fmt.Fprintln(a.stderr, "end: the report is of the time until now")
 			}
 		case <-ticker.C:
+			if limit := o.proxy.Stats().Limit; !told[limit] {
+				told[limit] = true
+				fmt.Fprintf(a.stderr, "a client is reset, and may try again: %s\n", limit)
+			}
 			view.Show(o.observer.Report())
 		}
 	}
@@ -229,10 +250,10 @@ func (a *app) finishObserving(o *observation, f observeFlags) error {
 	report, connections := o.observer.Report(), o.proxy.Stats()
 	report.AddWatches(o.proxy.Watches())
 	var errs []error
+	o.proxy.Close() // before files are written, for which there may be none left
 	if f.out != "" {
 		errs = append(errs, o.saveDocument(f))
 	}
-	o.proxy.Close()
 	fmt.Fprint(a.stdout, report.Text(connections, a.width()))
 	if f.json != "" {
 		errs = append(errs, store.WriteJSON(f.json, struct {

@@ -213,7 +213,7 @@ func TestObserveErrors(t *testing.T) {
 		says(t, tt.code, tt.want, append([]string{"observe"}, tt.args...)...)
 	}
 	_, stderr, code := observed(t, func(string, *lockedBuffer) {}, "--servers", addr, "--for", "1h", "--listen", "0.0.0.0:0")
-	if code != outcome.CodeInterrupted || !strings.Contains(stderr, "is not on loopback") {
+	if code != outcome.CodeInterrupted || !strings.Contains(stderr, "is not on loopback") || strings.Contains(stderr, "0.0.0.0") || strings.Contains(stderr, "[::]") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

@@ -188,7 +188,7 @@ func (a *app) recipes() []variants.Recipe { return a.drivers.AddTo(catalog.Recip
 func (a *app) admit(selected []scenarios.Scenario, where site) error {
 	for _, s := range selected {
 		drivers := runner.CheckDrivers(s, a.recipes())
-		if err := cmp.Or(usage(s.Unable(where.ability())), drivers, usage(runner.CheckResources(s, where.engine))); err != nil {
+		if err := cmp.Or(usage(s.Unable(where.ability())), drivers, usage(runner.CheckResources(s, a.recipes(), where.engine))); err != nil {
 			return err
 		}
 	}

@@ -111,7 +111,7 @@ func (p *peer) ask(ctx context.Context) error {
 		return nil
 	case errors.Is(err, ensemble.ErrNotServing):
 		return p.named(fmt.Errorf("%w: start the missing servers of its ensemble, or wait until they have elected a leader", err))
-	case errors.Is(err, ensemble.ErrNotAllowed):
+	case errors.Is(err, ensemble.ErrNotAllowed), errors.Is(err, dial.ErrOwnLimit):
 		return p.named(err)
 	case neverSilent:
 		return cmp.Or(sniff(ctx, p.Server), p.explain(err))

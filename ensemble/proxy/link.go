@@ -50,9 +50,7 @@ func reset(conn net.Conn) {
 func (l *link) serve() {
 	var err error
 	if l.server, err = l.listener.dial(dialTimeout); err != nil {
-		l.listener.shut()
-		l.happened(Unreachable, err.Error(), 0)
-		reset(l.client)
+		l.refuse(err)
 		return
 	}
 	defer context.AfterFunc(l.proxy.alive, func() {
@@ -66,6 +64,16 @@ func (l *link) serve() {
 	l.client.Close()
 	l.server.Close()
 	l.settle()
+}
+
+// refuse resets the client's connection, so that the client tries again.
+func (l *link) refuse(err error) {
+	kind := kindOf(err)
+	if kind == Unreachable {
+		l.listener.shut()
+	}
+	l.happened(kind, err.Error(), 0)
+	reset(l.client)
 }
 
 func (l *link) toServer() {

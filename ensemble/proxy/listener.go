@@ -31,10 +31,10 @@ type listener struct {
 	looking atomic.Bool // a second look is due
 }
 
-func (l *listener) at() string {
+func (l *listener) address() net.Addr {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.socket.Addr().String()
+	return l.socket.Addr()
 }
 
 func (l *listener) listen(address string) error {
@@ -62,19 +62,26 @@ func (l *listener) shut() {
 
 func (l *listener) serve() {
 	for {
-		dial.Accept(l.socket, l.unreachable, func(conn net.Conn) { l.proxy.serve(&link{proxy: l.proxy, listener: l, client: conn}) })
+		dial.Accept(l.socket, l.failed, func(conn net.Conn) { l.proxy.serve(&link{proxy: l.proxy, listener: l, client: conn}) })
 		if !l.awaitServer() {
 			l.shut()
 			return
 		}
-		if err := l.listen(l.at()); err != nil && l.proxy.alive.Err() == nil {
-			l.unreachable(err)
+		if err := l.listen(l.address().String()); err != nil && l.proxy.alive.Err() == nil {
+			l.failed(err)
 		}
 	}
 }
 
-func (l *listener) unreachable(err error) {
-	l.proxy.happened(Incident{Kind: Unreachable, Server: l.server, Detail: err.Error()})
+func (l *listener) failed(err error) {
+	l.proxy.happened(Incident{Kind: kindOf(err), Server: l.server, Detail: err.Error()})
+}
+
+func kindOf(err error) IncidentKind {
+	if errors.Is(err, dial.ErrOwnLimit) {
+		return OwnLimit
+	}
+	return Unreachable
 }
 
 func (l *listener) awaitServer() bool {
@@ -96,12 +103,12 @@ func (l *listener) dial(timeout time.Duration) (net.Conn, error) {
 	return dial.To(ctx, nil, l.server)
 }
 
-// probe returns an error if the server refuses a connection. It returns nil if the server does not answer.
+// probe returns an error if the server refuses a connection. It returns nil if the server does not answer, or cannot be asked.
 func (l *listener) probe() error {
 	conn, err := l.dial(probeTimeout)
 	var timeout net.Error
 	switch {
-	case errors.As(err, &timeout) && timeout.Timeout():
+	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, dial.ErrOwnLimit):
 		return nil
 	case err != nil:
 		return err

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -24,6 +25,8 @@ type Config struct {
 	Listen   []string  // an address for each server; none means free ports of 127.0.0.1
 	Epoch    time.Time // the start of all times that the observer receives
 	Observer Observer
+	Most     int64 // connections of clients at a time; zero means without bound
+	Full     error // why a further one is reset; a [dial.ErrOwnLimit]
 }
 
 // Observer receives the frames and incidents of all connections. Its methods must not block. Happened, and the methods of [wire.Tap]
@@ -39,6 +42,7 @@ type IncidentKind string
 // The kinds of incidents.
 const (
 	Unreachable  IncidentKind = "unreachable"   // the server did not accept the connection
+	OwnLimit     IncidentKind = "own limit"     // zkbench or this machine had no file, port or memory for the connection
 	EndedServer  IncidentKind = "server ended"  // the server ended a connection whose session was not closed
 	EndedClient  IncidentKind = "client ended"  // the client ended a connection without closing its session
 	Refused      IncidentKind = "refused"       // the server ended a connection instead of answering the connect request
@@ -65,6 +69,7 @@ type Stats struct {
 	Open        int64                  `json:"open"`
 	Commands    int64                  `json:"commands"` // four-letter commands, which are forwarded and not decoded
 	Incidents   map[IncidentKind]int64 `json:"incidents"`
+	Limit       string                 `json:"limit"` // the detail of the latest incident of kind OwnLimit
 }
 
 // Proxy is a running proxy. Its methods may be called concurrently.
@@ -128,7 +133,7 @@ func (p *Proxy) sweep() {
 func (p *Proxy) Addresses() []string {
 	var out []string
 	for _, l := range p.listeners {
-		out = append(out, l.at())
+		out = append(out, dial.Destination(l.address()))
 	}
 	return out
 }
@@ -154,8 +159,14 @@ func (p *Proxy) Stats() Stats {
 	return s
 }
 
-// serve serves a connection in the background, unless the proxy is closed.
+// serve serves a connection in the background, unless the proxy is closed or full. Then it ends the connection before it returns, so
+// that a burst of connections does not use up the spare files.
 func (p *Proxy) serve(l *link) {
+	if p.config.Most > 0 && p.Stats().Open >= p.config.Most {
+		p.count(func(s *Stats) { s.Connections++ })
+		l.refuse(p.config.Full)
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.alive.Err() != nil {
@@ -178,7 +189,12 @@ func (p *Proxy) count(change func(*Stats)) {
 
 func (p *Proxy) happened(i Incident) {
 	i.At = time.Since(p.config.Epoch)
-	p.count(func(s *Stats) { s.Incidents[i.Kind]++ })
+	p.count(func(s *Stats) {
+		s.Incidents[i.Kind]++
+		if i.Kind == OwnLimit {
+			s.Limit = i.Detail
+		}
+	})
 	if p.alive.Err() == nil { // a connection that Close ends is not an incident
 		p.config.Observer.Happened(i)
 	}

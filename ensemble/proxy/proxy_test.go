@@ -19,6 +19,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/proxy"
@@ -520,5 +521,49 @@ func TestWatchesNow(t *testing.T) {
 	awaitClosed(t, p)
 	if got := p.Watches()[id]; len(got) > 0 {
 		t.Errorf("after the end: watches %q", got)
+	}
+}
+
+// A client beyond those that fit is reset and reported as such. The others go on, the address stays open, and a place that becomes free
+// is used.
+func TestMoreClientsThanFit(t *testing.T) {
+	full := fmt.Errorf("two clients fit: %w", dial.ErrOwnLimit)
+	n := &noted{}
+	servers := []string{ensembletest.Listen(t, echo), ensembletest.Listen(t, echo)}
+	p := must.Get(proxy.Start(t.Context(), proxy.Config{Servers: servers, Epoch: time.Now(), Observer: n, Most: 2, Full: full}))(t)
+	t.Cleanup(p.Close)
+	one, two := p.Addresses()[0], p.Addresses()[1]
+	open := func(addr string) net.Conn { return must.Get(net.Dial("tcp", addr))(t) }
+	first, second := open(one), open(two)
+	exchange := func(conn net.Conn) error {
+		_, err := conn.Write([]byte("ruok"))
+		if err == nil {
+			_, err = io.ReadFull(conn, make([]byte, 4))
+		}
+		return err
+	}
+	must.Do(t, errors.Join(exchange(first), exchange(second)))
+	for range 3 {
+		conn, err := net.Dial("tcp", two)
+		if err == nil {
+			err = exchange(conn)
+		}
+		if !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE) {
+			t.Errorf("a third client: %v, want a reset", err)
+		}
+	}
+	must.Do(t, errors.Join(exchange(first), exchange(second)))
+	first.Close()
+	ensembletest.Await(t, func() string {
+		if p.Stats().Open > 1 {
+			return "the place is not free"
+		}
+		return ""
+	})
+	third := open(two)
+	must.Do(t, errors.Join(exchange(third), exchange(second)))
+	s := p.Stats()
+	if s.Incidents[proxy.OwnLimit] != 3 || len(s.Incidents) != 1 || s.Limit != full.Error() || s.Connections != 6 {
+		t.Errorf("%+v", s)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
@@ -38,7 +39,7 @@ func Start(ctx context.Context, address string) (*Exporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Exporter{url: "http://" + listener.Addr().String() + "/metrics", registry: prometheus.NewRegistry()}
+	e := &Exporter{url: "http://" + dial.Destination(listener.Addr()) + "/metrics", registry: prometheus.NewRegistry()}
 	e.registry.MustRegister(e, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(e.registry, promhttp.HandlerOpts{}))

@@ -79,3 +79,12 @@ func TestMetricsAreLinted(t *testing.T) {
 		t.Errorf("%s: %s", p.Metric, p.Text)
 	}
 }
+
+// The printed URL of an exporter on all addresses is one that Prometheus can use.
+func TestURLOfAllAddresses(t *testing.T) {
+	e := must.Get(Start(t.Context(), "0.0.0.0:0"))(t)
+	defer e.Close()
+	if url := e.URL(); strings.Contains(url, "[::]") || strings.Contains(url, "0.0.0.0") || !strings.Contains(scrape(t, url), "go_goroutines") {
+		t.Errorf("%s is not the address of the metrics", url)
+	}
+}

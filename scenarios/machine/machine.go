@@ -4,9 +4,7 @@
 package machine
 
 import (
-	"fmt"
 	"math"
-	"os"
 	"runtime"
 	"slices"
 	"syscall"
@@ -35,14 +33,12 @@ func Describe(zkbench string) results.Environment {
 	return e
 }
 
-// OutgoingPorts returns how many connections this machine can have to one address; the largest number if that is unknown.
-func OutgoingPorts() int {
-	text, _ := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range") // empty on other systems than Linux
-	var first, last int
-	if _, err := fmt.Sscan(string(text), &first, &last); err != nil {
-		return math.MaxInt
-	}
-	return last - first + 1
+// FileLimit returns how many files this process may open; the largest number if that is unknown. The Go runtime has already raised the
+// soft limit to the hard one.
+func FileLimit() uint64 {
+	limit := syscall.Rlimit{Cur: math.MaxInt64}
+	_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
+	return uint64(limit.Cur) //nolint:unconvert // it is signed on FreeBSD
 }
 
 // Forwarder is a process that forwards a published port of a container.

@@ -195,6 +195,7 @@ func incidentLines(r Report, connections proxy.Stats) []string {
 	)
 	meanings := map[proxy.IncidentKind]string{
 		proxy.Unreachable:  "connections that a server did not take",
+		proxy.OwnLimit:     "connections for which zkbench or this machine had no file, port or memory",
 		proxy.EndedServer:  "connections that a server ended, with their sessions still open",
 		proxy.EndedClient:  "connections that a client ended without closing its session",
 		proxy.Refused:      "connect requests that a server refused",

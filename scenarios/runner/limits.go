@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"syscall"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results/list"
@@ -22,30 +21,29 @@ import (
 const spareFiles = 64
 
 // CheckResources returns an error if a scenario clearly needs more files or memory than the process may use.
-func CheckResources(s scenarios.Scenario, engine ensemble.Engine) error {
-	return errors.Join(checkFileLimit(s, engine), checkMemory(s, engine, machine.AvailableMemory()))
+func CheckResources(s scenarios.Scenario, recipes []variants.Recipe, engine ensemble.Engine) error {
+	return errors.Join(checkFileLimit(s, recipes, engine), checkMemory(s, engine, machine.AvailableMemory()))
 }
 
-// checkFileLimit returns an error if the scenario needs more connections than the process may open. On the embedded
-// engine both ends of a connection are in this process. The Go runtime has already raised the soft limit to the hard one.
-func checkFileLimit(s scenarios.Scenario, engine ensemble.Engine) error {
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
-		return nil //nolint:nilerr // a system without this limit has nothing to check
-	}
+func checkFileLimit(s scenarios.Scenario, recipes []variants.Recipe, engine ensemble.Engine) error {
 	clients := slices.Max(s.Clients)
 	sessions := clients
 	if s.Background != nil {
 		sessions += s.Background.Sessions
 	}
-	files, why := sessions+spareFiles, ""
+	each := 1
 	if engine == ensemble.Embedded {
-		files, why = files+sessions, " (both ends of a connection are in this process)"
+		each = 2 // both ends of a connection are in this process
 	}
-	if uint64(files) > limit.Cur {
-		return fmt.Errorf("%d clients need %d file descriptors%s, but this process may open %d (its hard limit): "+
+	driven := func(v variants.Variant) bool { return v.Driver != nil }
+	if recipe := s.RecipeAmong(recipes); recipe != nil && slices.ContainsFunc(s.Selected(*recipe), driven) {
+		each += 2 // a tunnel's listener, and the connection from the driver
+	}
+	files := sessions*each + spareFiles
+	if limit := machine.FileLimit(); uint64(files) > limit {
+		return fmt.Errorf("%d clients need %d file descriptors (%d for each), but this process may open %d (its hard limit): "+
 			"raise that (as root: ulimit -n %d, or LimitNOFILE of the service) or ask for fewer clients",
-			clients, files, why, limit.Cur, files)
+			clients, files, each, limit, files)
 	}
 	return nil
 }
@@ -111,7 +109,8 @@ const (
 // outgoing ports for, or than Docker's process that forwards the address may open. Beyond its limit, that process would end and
 // break all its connections.
 func CheckConnections(s scenarios.Scenario, servers []ensemble.Server) error {
-	return checkScenario(s, servers, machine.OutgoingPorts(), machine.Forwarders())
+	_, ports := ensemble.OutgoingPorts()
+	return checkScenario(s, servers, ports, machine.Forwarders())
 }
 
 // checkScenario checks each number of clients. The largest one may need fewer connections to one address than a smaller one,
@@ -194,20 +193,18 @@ type LeftOut struct {
 func Possible(
 	group []scenarios.Scenario, recipes []variants.Recipe, engine ensemble.Engine, ability faults.Ability,
 ) (can []scenarios.Scenario, refused []LeftOut) {
-	undriven := LeftOut{Why: "libraries are not installed (`zkbench list variants` says which packages have them)"}
-	large := LeftOut{Why: "they need more files or memory than zkbench may use"}
-	unable := LeftOut{Why: fmt.Sprintf("the servers of engine %s cannot fail as they ask", engine)}
+	refused = []LeftOut{
+		{Why: "libraries are not installed (`zkbench list variants` says which packages have them)"},
+		{Why: fmt.Sprintf("the servers of engine %s cannot fail as they ask", engine)},
+		{Why: "they need more files or memory than zkbench may use"},
+	}
 	for _, s := range group {
-		switch {
-		case CheckDrivers(s, recipes) != nil:
-			undriven.Scenarios = append(undriven.Scenarios, s.Name)
-		case s.Unable(ability) != nil:
-			unable.Scenarios = append(unable.Scenarios, s.Name)
-		case CheckResources(s, engine) != nil:
-			large.Scenarios = append(large.Scenarios, s.Name)
-		default:
+		reasons := []bool{CheckDrivers(s, recipes) != nil, s.Unable(ability) != nil, CheckResources(s, recipes, engine) != nil}
+		if i := slices.Index(reasons, true); i >= 0 {
+			refused[i].Scenarios = append(refused[i].Scenarios, s.Name)
+		} else {
 			can = append(can, s)
 		}
 	}
-	return can, list.Where([]LeftOut{undriven, large, unable}, func(l LeftOut) bool { return len(l.Scenarios) > 0 })
+	return can, list.Where(refused, func(l LeftOut) bool { return len(l.Scenarios) > 0 })
 }

@@ -66,7 +66,7 @@ func TestBackgroundNeedsMemory(t *testing.T) {
 		t.Error("300 MB of znodes fit into 300 MB")
 	}
 	s.Background.Sessions = math.MaxInt32
-	if err := checkFileLimit(s, ensemble.Container); err == nil {
+	if err := checkFileLimit(s, catalog.Recipes(), ensemble.Container); err == nil {
 		t.Error("more sessions than files are accepted")
 	}
 }

@@ -163,12 +163,31 @@ func TestCrossCheckUnderFaults(t *testing.T) {
 func TestFileLimit(t *testing.T) {
 	s := scenarios.Default()
 	s.Clients = []int{1}
-	if err := checkFileLimit(s, ensemble.Embedded); err != nil {
+	if err := checkFileLimit(s, nil, ensemble.Embedded); err != nil {
 		t.Error(err)
 	}
 	s.Clients = []int{1, 1 << 40}
-	if err := checkFileLimit(s, ensemble.Embedded); err == nil || !strings.Contains(err.Error(), "ulimit -n") {
+	if err := checkFileLimit(s, nil, ensemble.Embedded); err == nil || !strings.Contains(err.Error(), "ulimit -n") {
 		t.Errorf("error = %v, want what to do", err)
+	}
+}
+
+// A client in a driver also needs the files of a tunnel, which begins in this process.
+func TestFileLimitOfDrivers(t *testing.T) {
+	s := scenarios.Default()
+	s.Recipe, s.Clients = "lock", []int{1 << 40}
+	for _, tt := range []struct {
+		variant string
+		engine  ensemble.Engine
+		each    string
+	}{
+		{"znode", ensemble.Container, "(1 for each)"}, {"znode", ensemble.Embedded, "(2 for each)"},
+		{"curator-mutex", ensemble.Container, "(3 for each)"}, {"curator-mutex", ensemble.Embedded, "(4 for each)"},
+	} {
+		s.Variants = []string{tt.variant}
+		if err := checkFileLimit(s, catalog.Recipes(), tt.engine); err == nil || !strings.Contains(err.Error(), tt.each) {
+			t.Errorf("%s on %s: %v, want %s", tt.variant, tt.engine, err, tt.each)
+		}
 	}
 }
 
