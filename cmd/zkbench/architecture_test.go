@@ -67,7 +67,7 @@ results/list:
 results/outcome:
 results/table:            list
 results/screen:
-results/strict:
+results/strict:           list
 results/golden:
 results/must:
 results/planted:
