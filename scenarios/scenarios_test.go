@@ -77,7 +77,7 @@ func TestMistakesAreAllReported(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			_, err := Load(file, catalog.Recipes())
+			_, err := Read(t.Context(), file, catalog.Recipes())
 			got := "no mistake\n"
 			if err != nil {
 				got = err.Error() + "\n"

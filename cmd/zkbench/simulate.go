@@ -254,7 +254,7 @@ func (s *simulating) tell(f simulation.Failure) error {
 }
 
 func (s *simulating) replay(ctx context.Context) error {
-	text, err := os.ReadFile(s.flags.plan)
+	text, err := store.ReadText(ctx, s.flags.plan)
 	if err != nil {
 		return usage(err)
 	}
