@@ -105,27 +105,6 @@ func TestTimesAreLimited(t *testing.T) {
 	}
 }
 
-func FuzzParse(f *testing.F) {
-	for _, file := range embeddedFiles() {
-		text, err := embedded.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text)
-	}
-	text, err := os.ReadFile("testdata/faults-sound.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(text)
-	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := Parse("fuzz.yaml", text, catalog.Recipes())
-		if err == nil && len(s.Validate(catalog.Recipes())) > 0 {
-			t.Errorf("accepted, but invalid: %+v", s)
-		}
-	})
-}
-
 func TestNearest(t *testing.T) {
 	names := []string{"lock-contention", "lock-drain"}
 	for name, want := range map[string]string{
