@@ -94,6 +94,11 @@ fuzz:
 	go test ./ensemble/jute -run '^$$' -fuzz FuzzDecoder -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 	go test ./ensemble/embedded -run '^$$' -fuzz FuzzConnection -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 	go test ./results/store -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
+	go test ./results/strict -run '^$$' -fuzz FuzzDecode -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
+	go test ./results/gate -run '^$$' -fuzz FuzzRules -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
+	go test ./scenarios -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
+	go test ./scenarios -run '^$$' -fuzz FuzzFlags -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
+	go test ./scenarios/faults -run '^$$' -fuzz FuzzParse -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 	go test ./results/paired -run '^$$' -fuzz FuzzGreater -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 	go test ./results/paired -run '^$$' -fuzz FuzzSummarize -fuzztime $(FUZZTIME) -fuzzminimizetime 10x
 	go test ./variants/simulation -run '^$$' -fuzz FuzzPlan -fuzztime $(FUZZTIME) -fuzzminimizetime 10x

@@ -43,7 +43,7 @@ func TestParseBackground(t *testing.T) {
 
 // A background that did not come from a file is checked, too, such as one that a flag gave.
 func TestValidateBackground(t *testing.T) {
-	s, err := Load("testdata/background-sound.yaml", catalog.Recipes())
+	s, err := Read(t.Context(), "testdata/background-sound.yaml", catalog.Recipes())
 	if err != nil {
 		t.Fatal(err)
 	}

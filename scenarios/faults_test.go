@@ -14,7 +14,7 @@ import (
 
 func faulty(t *testing.T) Scenario {
 	t.Helper()
-	s, err := Load("testdata/faults-sound.yaml", catalog.Recipes())
+	s, err := Read(t.Context(), "testdata/faults-sound.yaml", catalog.Recipes())
 	if err != nil {
 		t.Fatal(err)
 	}

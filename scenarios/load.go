@@ -1,10 +1,10 @@
 package scenarios
 
 import (
+	"context"
 	"embed"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -31,23 +32,27 @@ func embeddedFiles() []string {
 
 func nameOf(file string) string { return strings.TrimSuffix(path.Base(file), ".yaml") }
 
-// Load returns the scenario of that name, or the scenario in a file if the argument looks like a path. The error lists every
-// mistake in the file with its line.
-func Load(nameOrPath string, recipes []variants.Recipe) (Scenario, error) {
-	if strings.ContainsAny(nameOrPath, "./") {
-		text, err := os.ReadFile(nameOrPath)
-		if err != nil {
-			return Scenario{}, fmt.Errorf("read the scenario: %w", err)
-		}
-		return Parse(nameOrPath, text, recipes)
+// Read returns the scenario of that name or, if it looks like a path, the one in that file. The error has all mistakes with their lines.
+func Read(ctx context.Context, nameOrPath string, recipes []variants.Recipe) (Scenario, error) {
+	if !strings.ContainsAny(nameOrPath, "./") {
+		return Load(nameOrPath, recipes)
 	}
+	text, err := store.ReadText(ctx, nameOrPath)
+	if err != nil {
+		return Scenario{}, fmt.Errorf("read the scenario: %w", err)
+	}
+	return Parse(nameOrPath, text, recipes)
+}
+
+// Load returns the embedded scenario of that name.
+func Load(name string, recipes []variants.Recipe) (Scenario, error) {
 	files := embeddedFiles()
-	at := slices.IndexFunc(files, func(file string) bool { return nameOf(file) == nameOrPath })
+	at := slices.IndexFunc(files, func(file string) bool { return nameOf(file) == name })
 	if at < 0 {
-		if slices.Contains(Groups(), nameOrPath) {
-			return Scenario{}, fmt.Errorf("%s stands for several scenarios: give it alone", nameOrPath)
+		if slices.Contains(Groups(), name) {
+			return Scenario{}, fmt.Errorf("%s stands for several scenarios: give it alone", name)
 		}
-		return Scenario{}, fmt.Errorf("there is no scenario %q%s", nameOrPath, strict.Nearest(nameOrPath, Names()))
+		return Scenario{}, fmt.Errorf("there is no scenario %q%s", name, strict.Nearest(name, Names()))
 	}
 	text, _ := embedded.ReadFile(files[at]) // it is one of the embedded files
 	return Parse(path.Join("scenarios", files[at]), text, recipes)

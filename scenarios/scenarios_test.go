@@ -77,7 +77,7 @@ func TestMistakesAreAllReported(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			_, err := Load(file, catalog.Recipes())
+			_, err := Read(t.Context(), file, catalog.Recipes())
 			got := "no mistake\n"
 			if err != nil {
 				got = err.Error() + "\n"
@@ -103,27 +103,6 @@ func TestTimesAreLimited(t *testing.T) {
 			}
 		}
 	}
-}
-
-func FuzzParse(f *testing.F) {
-	for _, file := range embeddedFiles() {
-		text, err := embedded.ReadFile(file)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(text)
-	}
-	text, err := os.ReadFile("testdata/faults-sound.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(text)
-	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := Parse("fuzz.yaml", text, catalog.Recipes())
-		if err == nil && len(s.Validate(catalog.Recipes())) > 0 {
-			t.Errorf("accepted, but invalid: %+v", s)
-		}
-	})
 }
 
 func TestNearest(t *testing.T) {

@@ -67,7 +67,7 @@ results/list:
 results/outcome:
 results/table:            list
 results/screen:
-results/strict:
+results/strict:           list
 results/golden:
 results/must:
 results/planted:
@@ -94,7 +94,7 @@ plots/page:               results/compare results/table
 
 scenarios/faults:         ensemble ensemble/wire results results/list results/strict
 scenarios:                faults variants ensemble ensemble/wire
-scenarios:                results results/list results/metric results/claim results/strict
+scenarios:                results results/list results/metric results/claim results/store results/strict
 scenarios/drivers:        scenarios variants ensemble results/list
 scenarios/machine:        ensemble results
 scenarios/pool:           drivers variants variants/session ensemble ensemble/dial ensemble/namespace ensemble/wire results results/list

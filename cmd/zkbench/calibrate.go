@@ -45,10 +45,8 @@ same. On a noisy machine, small slowdowns therefore go undetected.`,
 }
 
 func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
-	if err := f.complete(names...); err != nil {
-		return usage(err)
-	}
-	if err := errors.Join(list.Map(names, f.checkTimed)...); err != nil {
+	f.timed = true
+	if err := f.complete(cmd.Context(), names...); err != nil {
 		return usage(err)
 	}
 	if pairs := f.rules.Rule.ScreenPairs; pairs < gate.CalibrationPairs {
@@ -105,6 +103,7 @@ func (a *app) calibrateOne(cmd *cobra.Command, name string, f pairFlags) error {
 type pairFlags struct {
 	series   campaign.Series // set by flags; prepareSeries sets the other fields
 	rules    gate.PairRules
+	timed    bool // whether the gate must compare a time
 	cache    string
 	ensemble ensembleFlags
 }
@@ -124,10 +123,10 @@ func (f *pairFlags) bind(a *app, cmd *cobra.Command, metrics string) {
 }
 
 // complete checks the scenarios and the rules, and sets the flags that are the same for all scenarios and were not given.
-func (f *pairFlags) complete(scenarios ...string) error {
+func (f *pairFlags) complete(ctx context.Context, scenarios ...string) error {
 	f.rules.Metrics = list.Map(f.rules.Metrics, metric.WithUnit)
 	for _, name := range scenarios {
-		if err := f.check(name); err != nil {
+		if err := f.check(ctx, name); err != nil {
 			return err
 		}
 	}
@@ -142,27 +141,22 @@ func (f *pairFlags) complete(scenarios ...string) error {
 	return nil
 }
 
-func (f *pairFlags) check(scenario string) error {
-	loaded, err := scenarios.Load(scenario, catalog.Recipes())
+func (f *pairFlags) check(ctx context.Context, scenario string) error {
+	loaded, err := scenarios.Read(ctx, scenario, catalog.Recipes())
 	if err == nil {
 		err = override(&loaded, f.series.Load, catalog.Recipes())
 	}
-	if err == nil {
-		if err = loaded.CheckMetrics(*loaded.RecipeAmong(catalog.Recipes()), f.rules.Metrics); err != nil {
-			err = fmt.Errorf("--metrics: %w", err)
-		}
+	if err != nil {
+		return err
 	}
-	return err
-}
-
-// checkTimed returns an error if the gate would compare only counts of a scenario, which need no calibration.
-func (f *pairFlags) checkTimed(scenario string) error {
-	loaded, err := scenarios.Load(scenario, catalog.Recipes())
+	if err := loaded.CheckMetrics(*loaded.RecipeAmong(catalog.Recipes()), f.rules.Metrics); err != nil {
+		return fmt.Errorf("--metrics: %w", err)
+	}
 	onlyCounts := len(f.rules.Metrics) > 0 || loaded.Mode == scenarios.Lockstep || f.ensemble.Engine == string(ensemble.Embedded)
-	if err == nil && onlyCounts && !f.rules.Timed() {
-		err = fmt.Errorf("%s: the gate compares only counts, which need no calibration: name a time with --metrics", scenario)
+	if f.timed && onlyCounts && !f.rules.Timed() {
+		return fmt.Errorf("%s: the gate compares only counts, which need no calibration: name a time with --metrics", scenario)
 	}
-	return err
+	return nil
 }
 
 func (a *app) withSeries(cmd *cobra.Command, name string, f pairFlags, measure func(context.Context, *campaign.Series) error) (err error) {

@@ -119,7 +119,7 @@ func (f *capacityFlags) prepare(cmd *cobra.Command, name string) (err error) {
 		return err
 	}
 	recipes := catalog.Recipes()
-	if f.Scenario, err = scenarios.Load(name, recipes); err != nil {
+	if f.Scenario, err = scenarios.Read(cmd.Context(), name, recipes); err != nil {
 		return err
 	}
 	f.Scenario = f.Pace(f.Scenario)

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -151,8 +152,8 @@ func (f *ensembleFlags) contradiction() error {
 
 func (f *ensembleFlags) embeddedContradiction() error {
 	switch isEmbedded := f.Engine == string(ensemble.Embedded); {
-	case f.ReadDelay < 0 || f.WriteDelay < 0 || f.Lag < 0:
-		return errors.New("--read-delay, --write-delay and --lag cannot be negative")
+	case min(f.ReadDelay, f.WriteDelay, f.Lag) < 0 || max(f.ReadDelay, f.WriteDelay, f.Lag) > time.Minute:
+		return fmt.Errorf("--read-delay, --write-delay and --lag want 0s to %s", time.Minute)
 	case f.ReadDelay+f.WriteDelay > 0 && !isEmbedded:
 		return errors.New("--read-delay and --write-delay go with --ensemble embedded only: real servers have real delays")
 	case f.Voters > 1 && !isEmbedded:

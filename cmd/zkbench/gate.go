@@ -19,6 +19,7 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/campaign"
@@ -116,9 +117,9 @@ func inCI() bool {
 
 // clearOutputs removes the files of an earlier gate. If this gate fails, a reader could otherwise take them for its verdict.
 func (f gateFlags) clearOutputs(args []string) error {
-	inputs := []string{f.rules, f.pairs.series.Base, f.pairs.series.Head, f.pairs.cache}
+	read := []string{f.rules, f.pairs.series.Base, f.pairs.series.Head, f.pairs.cache}
 	for _, arg := range args {
-		inputs = append(append(inputs, arg), gate.Files(arg)...)
+		read = append(append(read, arg), gate.Files(arg)...)
 	}
 	sameFile := func(a, b string) bool {
 		x, errX := os.Stat(a)
@@ -131,7 +132,7 @@ func (f gateFlags) clearOutputs(args []string) error {
 		if *path == "" {
 			continue
 		}
-		if slices.ContainsFunc(inputs, func(input string) bool { return sameFile(input, *path) }) {
+		if slices.ContainsFunc(read, func(file string) bool { return sameFile(file, *path) }) {
 			return usage(fmt.Errorf("--%s %s is also an input: choose another file", flag, *path))
 		}
 		if other := used[filepath.Clean(*path)]; other != "" {
@@ -154,7 +155,7 @@ func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
 	if f.selfTest {
 		return a.selfTest()
 	}
-	rules, err := f.read()
+	rules, err := f.read(cmd.Context())
 	if err != nil {
 		return usage(err)
 	}
@@ -179,12 +180,12 @@ func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
 }
 
 // read reads rules and baselines. Its error lists all mistakes in them.
-func (f gateFlags) read() (gate.Rules, error) {
+func (f gateFlags) read(ctx context.Context) (gate.Rules, error) {
 	required, err := requiredNames(f.require)
 	rules := gate.Rules{Required: required, VariantsOf: variantsOf, Names: gateNames(), Verbose: f.verbose}
 	errs := []error{err}
 	if f.rules != "" {
-		text, err := os.ReadFile(f.rules)
+		text, err := store.ReadText(ctx, f.rules)
 		if err == nil {
 			rules.Assertions, err = gate.ParseRules(f.rules, text, rules.Names)
 		}
@@ -202,7 +203,7 @@ func (f gateFlags) read() (gate.Rules, error) {
 }
 
 func requiredNames(given []string) (names []string, err error) {
-	for _, name := range given {
+	for _, name := range list.Distinct(given) {
 		group, groupErr := scenarios.Group(name, catalog.Recipes())
 		err = errors.Join(err, groupErr)
 		members := list.Map(group, func(s scenarios.Scenario) string { return s.Name })
@@ -246,7 +247,7 @@ func variantsOf(d *results.Document) []string {
 
 // measurePairs measures pairs of runs of a scenario. After a failure, it returns the evidence that it has.
 func (a *app) measurePairs(cmd *cobra.Command, scenario string, f *pairFlags) (evidence gate.Evidence, notes []string, err error) {
-	if err = f.complete(scenario); err == nil {
+	if err = f.complete(cmd.Context(), scenario); err == nil {
 		f.rules.Calibration, err = gate.ReadCalibration(f.cache)
 	}
 	if err != nil {

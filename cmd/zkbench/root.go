@@ -8,9 +8,11 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results/list"
@@ -87,7 +89,7 @@ them, too, and prints what is left and how to remove it.`,
 	} {
 		root.AddCommand(command(a))
 	}
-	onlyDecimals(root)
+	strictNumbers(root)
 	return root
 }
 
@@ -142,29 +144,29 @@ func oneOf(what, value string, values []string) error {
 
 func (a *app) width() int { return screen.Width(a.stdout) }
 
-// decimal is the value of a flag for whole numbers. It accepts decimal digits only: the flag library reads 010 as 8.
-type decimal struct{ pflag.Value }
+// number is the value of a flag that is read as in a scenario file: the flag library reads 010 as 8, and names no limits.
+type number struct{ pflag.Value }
 
 // Set implements pflag.Value.
-func (d decimal) Set(text string) error {
+func (n number) Set(text string) error {
 	text = strings.ReplaceAll(text, ", ", ",")
-	for number := range strings.SplitSeq(text, ",") {
-		digits := strings.TrimPrefix(number, "-")
-		if strings.Trim(digits, "0123456789") != "" || len(digits) > 1 && digits[0] == '0' {
-			return errors.New("must be a whole number in plain decimal digits, such as 10")
+	for one := range strings.SplitSeq(text, ",") {
+		into := map[string]any{"int": new(int), "intSlice": new(int), "uint64": new(uint64), "duration": new(time.Duration)}[n.Type()]
+		if err := strict.Decode(&yaml.Node{Kind: yaml.ScalarNode, Value: one}, into); err != nil {
+			return err
 		}
 	}
-	return d.Value.Set(text)
+	return n.Value.Set(text)
 }
 
-func onlyDecimals(cmd *cobra.Command) {
+func strictNumbers(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if slices.Contains([]string{"int", "uint64", "intSlice"}, f.Value.Type()) {
-			f.Value, f.DefValue = decimal{f.Value}, strings.Trim(f.DefValue, "[]") // a help text would show an empty list
+		if slices.Contains([]string{"int", "intSlice", "uint64", "duration"}, f.Value.Type()) {
+			f.Value, f.DefValue = number{f.Value}, strings.TrimPrefix(strings.Trim(f.DefValue, "[]"), "0s") // not shown in a help text
 		}
 	})
 	for _, below := range cmd.Commands() {
-		onlyDecimals(below)
+		strictNumbers(below)
 	}
 }
 

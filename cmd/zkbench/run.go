@@ -87,7 +87,7 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := a.useDrivers(f.drivers, names); err != nil {
 		return usage(err)
 	}
-	selected, err := a.selected(names, f)
+	selected, err := a.selected(cmd.Context(), names, f)
 	scenarioNames := list.Map(selected, func(s scenarios.Scenario) string { return "scenario " + s.Name })
 	if err := errors.Join(err, twice(scenarioNames, "its results would overwrite each other")); err != nil {
 		return usage(err)
@@ -135,13 +135,13 @@ func (a *app) export(ctx context.Context, addr string) (*exporter.Exporter, erro
 	return metrics, nil
 }
 
-func (a *app) selected(names []string, f runFlags) (selected []scenarios.Scenario, err error) {
+func (a *app) selected(ctx context.Context, names []string, f runFlags) (selected []scenarios.Scenario, err error) {
 	if isGroup(names) {
 		selected, err = scenarios.Group(names[0], a.recipes())
 		names = nil
 	}
 	for _, name := range names {
-		s, loadErr := scenarios.Load(name, a.recipes())
+		s, loadErr := scenarios.Read(ctx, name, a.recipes())
 		if err = errors.Join(err, loadErr); loadErr == nil {
 			selected = append(selected, s)
 		}

@@ -163,7 +163,7 @@ func (s *simulating) run(ctx context.Context) error {
 
 // jobs gives every variant one seed before any variant gets the next.
 func (s *simulating) jobs(begun time.Time) iter.Seq[simulation.Job] {
-	more := func() bool { return s.next < s.flags.from+uint64(s.flags.seeds) }
+	more := func() bool { return s.next-s.flags.from < uint64(s.flags.seeds) }
 	if s.flags.length > 0 {
 		more = func() bool { return time.Since(begun) < s.flags.length }
 	}
@@ -254,7 +254,7 @@ func (s *simulating) tell(f simulation.Failure) error {
 }
 
 func (s *simulating) replay(ctx context.Context) error {
-	text, err := os.ReadFile(s.flags.plan)
+	text, err := store.ReadText(ctx, s.flags.plan)
 	if err != nil {
 		return usage(err)
 	}

@@ -94,3 +94,9 @@ func TestSimulateUsage(t *testing.T) {
 		says(t, outcome.CodeUsage, want, append([]string{"simulate"}, args...)...)
 	}
 }
+
+// The seeds go on from 0 behind the largest one.
+func TestSimulateFromTheLastSeed(t *testing.T) {
+	t.Setenv(asBinary, "1")
+	prints(t, outcome.CodePass, "3 runs", "simulate", "lock/znode", "--from", "18446744073709551615", "--seeds", "3")
+}

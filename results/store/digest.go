@@ -43,7 +43,7 @@ func DecodeSealed(text []byte, schema int, into any) error {
 	switch err := json.Unmarshal(text, &head); {
 	case !json.Valid(text):
 		return fmt.Errorf("is not complete JSON (truncated, or not written by zkbench): %w", err)
-	case head.Schema == nil:
+	case err != nil || head.Schema == nil:
 		return errors.New("was not written by zkbench: it has no schema number")
 	case *head.Schema != schema:
 		return fmt.Errorf("%w %d, and this zkbench reads only schema %d: measure again", ErrSchema, *head.Schema, schema)

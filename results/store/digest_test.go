@@ -3,8 +3,6 @@ package store_test
 import (
 	"bytes"
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -104,18 +102,6 @@ func TestDecodeFindsVoidNumbers(t *testing.T) {
 		change(d)
 		if read := must.Get(store.Decode(must.Get(store.Seal(d))(t)))(t); len(read.Invalid) != 1 || read.Sound() {
 			t.Errorf("%v", read.Invalid)
-		}
-	}
-}
-
-func TestReadFileOfAnotherKind(t *testing.T) {
-	dir := t.TempDir()
-	huge := filepath.Join(dir, "huge.json")
-	must.Do(t, os.WriteFile(huge, nil, 0o644))
-	must.Do(t, os.Truncate(huge, 1<<40))
-	for path, want := range map[string]string{dir: "not a regular file (d---", "/dev/zero": "not a regular file", huge: "has 1099511627776 bytes"} {
-		if _, err := store.ReadFile(path); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}
 }

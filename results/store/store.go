@@ -6,6 +6,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"syscall"
 
 	"github.com/google/renameio/v2"
 	"golang.org/x/sync/errgroup"
@@ -67,31 +67,48 @@ func WriteFile(path string, text []byte) error {
 	return nil
 }
 
-// largestFile exceeds the size of every file that zkbench writes. A document with a dense timeline has a few megabytes.
-const largestFile = 64 << 20
+// largestFile exceeds every file that zkbench writes, in bytes. Each of two timelines of a document may have 100,000 notifications.
+const largestFile = 32 << 20
 
-// ReadFile returns the content of a regular file. It refuses named pipes and devices, on which it could wait without end,
-// and files that are larger than any that zkbench writes.
-func ReadFile(path string) (text []byte, err error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+// largestText is the same for texts that people write, such as scenarios. The largest that comes with zkbench has two thousand bytes.
+const largestText = 1 << 20
+
+// ReadText returns the content of a text that people write. It may come from a pipe or from /dev/stdin, and is read until its writer
+// closes it or ctx ends. Then the goroutine may stay until the process exits, as opening a pipe without a writer cannot be interrupted.
+func ReadText(ctx context.Context, path string) ([]byte, error) {
+	var text []byte
+	var err error
+	done := make(chan struct{})
+	go func() { text, err = readUpTo(largestText, path, true); close(done) }()
+	select {
+	case <-done:
+		return text, err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("read %s: %w", path, context.Cause(ctx))
+	}
+}
+
+// ReadFile returns the content of a file that zkbench wrote. It refuses named pipes and devices: a result is read several times.
+func ReadFile(path string) ([]byte, error) { return readUpTo(largestFile, path, false) }
+
+func readUpTo(most int64, path string, pipes bool) ([]byte, error) {
+	info, err := os.Stat(path) // before it is opened, as that can wait for ever or set off a device
+	if err == nil && !info.Mode().IsRegular() && !(pipes && (info.Mode()&fs.ModeNamedPipe != 0 || path == "/dev/stdin")) {
+		err = fmt.Errorf("read %s: it is not a regular file (%s)", path, info.Mode().Type())
+	}
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	switch info, statErr := file.Stat(); {
-	case statErr != nil:
-		err = statErr
-	case !info.Mode().IsRegular():
-		err = fmt.Errorf("it is not a regular file (%s)", info.Mode().Type())
-	case info.Size() > largestFile:
-		err = fmt.Errorf("it has %d bytes, and files of zkbench have at most %d", info.Size(), largestFile)
-	default:
-		text, err = io.ReadAll(io.LimitReader(file, largestFile)) // it may grow meanwhile
+	text, err := io.ReadAll(io.LimitReader(file, most+1))
+	if int64(len(text)) > most {
+		return nil, fmt.Errorf("read %s: it has more than %d bytes, the most that zkbench reads of such a file: check its name", path, most)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	return text, nil
+	return text, err
 }
 
 // Kept returns the number of documents that are in dir unchanged, and an error that names the first of the others.
@@ -110,7 +127,7 @@ func Kept(dir string, docs []*results.Document) (kept int, err error) {
 
 func isIn(d *results.Document, dir string) error {
 	path := filepath.Join(dir, d.Filename())
-	found, err := os.ReadFile(path)
+	found, err := ReadFile(path)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 
 	"github.com/agnivade/levenshtein"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // Field ties a name in a file to the variable that takes its value.
@@ -55,12 +57,12 @@ func ReadList(file string, text []byte, element func() ([]Field, func() []string
 
 // List reads a list of mappings. element returns the fields of the next element, and optionally a check that runs once these
 // have been read without a mistake. name is the name of the list, empty at the top of a file.
-func List(list *yaml.Node, name string, element func() ([]Field, func() []string)) Mistakes {
-	if list == nil || list.Kind != yaml.SequenceNode {
-		return misplaced(list, name, "wants a list, each element of which begins with `- `")
+func List(elements *yaml.Node, name string, element func() ([]Field, func() []string)) Mistakes {
+	if elements.Kind != yaml.SequenceNode {
+		return misplaced(elements, name, "wants a list, each element of which begins with `- `")
 	}
 	var mistakes Mistakes
-	for _, node := range list.Content {
+	for _, node := range elements.Content {
 		fields, check := element()
 		found, _ := Mapping(node, name, fields)
 		if len(found) == 0 && check != nil {
@@ -76,11 +78,8 @@ func List(list *yaml.Node, name string, element func() ([]Field, func() []string
 // Mapping reads the fields of a mapping. It also returns the line of each field that is given. name is the name of the
 // mapping, empty at the top of a file.
 func Mapping(mapping *yaml.Node, name string, fields []Field) (Mistakes, map[string]int) {
-	var names []string
-	for _, f := range fields {
-		names = append(names, f.Name)
-	}
-	if mapping == nil || mapping.Kind != yaml.MappingNode {
+	names := list.Map(fields, func(f Field) string { return f.Name })
+	if mapping.Kind != yaml.MappingNode {
 		return misplaced(mapping, name, "wants `field: value` lines; the fields are "+strings.Join(names, ", ")), nil
 	}
 	var mistakes Mistakes
@@ -97,7 +96,7 @@ func Mapping(mapping *yaml.Node, name string, fields []Field) (Mistakes, map[str
 			found = Mistakes{{Line: key.Line, Text: whole + ": is given twice"}}
 		default:
 			lines[key.Value] = key.Line
-			found = fields[at].read(key, value, whole)
+			found = fields[at].Read(key.Line, value, whole)
 		}
 		for _, m := range found {
 			m.Field = key.Value
@@ -112,7 +111,8 @@ func Mapping(mapping *yaml.Node, name string, fields []Field) (Mistakes, map[str
 	return mistakes, lines
 }
 
-func (f Field) read(key, value *yaml.Node, name string) Mistakes {
+// Read stores the value of the field. A mistake in the value as a whole has the line of its key.
+func (f Field) Read(key int, value *yaml.Node, name string) Mistakes {
 	if nested, ok := f.Value.(Nested); ok {
 		return nested(value, name)
 	}
@@ -121,7 +121,7 @@ func (f Field) read(key, value *yaml.Node, name string) Mistakes {
 	case err == nil:
 		return nil
 	case !errors.As(err, &wrong):
-		return Mistakes{{Line: key.Line, Text: wants}}
+		return Mistakes{{Line: key, Text: wants}}
 	}
 	for i := range wrong {
 		wrong[i].Text = wants + "; " + wrong[i].Text
@@ -130,22 +130,19 @@ func (f Field) read(key, value *yaml.Node, name string) Mistakes {
 }
 
 func misplaced(node *yaml.Node, name, text string) Mistakes {
-	m := Mistake{Text: strings.TrimPrefix(name+": "+text, ": ")}
-	if node != nil {
-		m.Line = node.Line
-	}
-	return Mistakes{m}
+	return Mistakes{{Line: node.Line, Text: strings.TrimPrefix(name+": "+text, ": ")}}
 }
 
 // in returns the mistakes as one error, sorted by their lines in a file; nil if there are none.
 func (m Mistakes) in(file string) error {
 	var errs []error
-	for _, one := range slices.SortedStableFunc(slices.Values(m), func(a, b Mistake) int { return cmp.Compare(a.Line, b.Line) }) {
+	slices.SortStableFunc(m, func(a, b Mistake) int { return cmp.Compare(a.Line, b.Line) })
+	for _, one := range m.first() {
 		where := file
 		if one.Line > 0 {
 			where = fmt.Sprintf("%s:%d", file, one.Line)
 		}
-		errs = append(errs, fmt.Errorf("%s: %s", where, one.Text))
+		errs = append(errs, fmt.Errorf("%s: %.2000s", where, one.Text))
 	}
 	return errors.Join(errs...)
 }

@@ -75,13 +75,11 @@ func word(into *string, wants string) strict.Nested {
 
 func length(into *time.Duration) strict.Nested {
 	return func(value *yaml.Node, name string) strict.Mistakes {
-		if err := strict.Decode(value, into); err != nil {
-			return strict.Mistakes{{Line: value.Line, Text: name + ": wants a duration with its unit, such as 3s"}}
+		mistakes := strict.Field{Wants: "a duration with its unit, such as 3s", Value: into}.Read(value.Line, value, name)
+		if len(mistakes) == 0 && *into <= 0 {
+			mistakes = strict.Mistakes{{Line: value.Line, Text: fmt.Sprintf("%s: wants a duration above 0, not %s", name, *into)}}
 		}
-		if *into <= 0 {
-			return strict.Mistakes{{Line: value.Line, Text: fmt.Sprintf("%s: wants a duration above 0, not %s", name, *into)}}
-		}
-		return nil
+		return mistakes
 	}
 }
 
