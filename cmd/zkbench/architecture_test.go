@@ -66,7 +66,7 @@ ensemble/conformance:
 results/list:
 results/outcome:
 results/table:            list
-results/screen:
+results/screen:           table
 results/strict:
 results/golden:
 results/must:
@@ -76,7 +76,7 @@ results:                  list
 results/grouping:         results list
 results/metric:           results list paired table
 results/doubts:           results list metric table
-results/store:            results list metric doubts grouping
+results/store:            results list metric doubts grouping table
 results/summary:          results list metric doubts grouping
 results/claim:            results list metric doubts grouping summary outcome table
 results/recorder:         results list metric doubts

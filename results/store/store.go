@@ -25,6 +25,7 @@ import (
 	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // Write stores the document in dir. Readers see the whole file or none. A document that contradicts itself shows a mistake in the recorder
@@ -89,7 +90,7 @@ func ReadFile(path string) (text []byte, err error) {
 		text, err = io.ReadAll(io.LimitReader(file, largestFile)) // it may grow meanwhile
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+		return nil, fmt.Errorf("read %s: %w", table.Escaped(path), err)
 	}
 	return text, nil
 }
@@ -129,7 +130,7 @@ func Read(path string) (*results.Document, error) {
 	}
 	d, err := Decode(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s %w", path, err)
+		return nil, fmt.Errorf("%s %w", table.Escaped(path), err)
 	}
 	return d, nil
 }
