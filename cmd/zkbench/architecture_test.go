@@ -95,7 +95,7 @@ plots/page:               results/compare results/table
 scenarios/faults:         ensemble ensemble/wire results results/list results/strict
 scenarios:                faults variants ensemble ensemble/wire
 scenarios:                results results/list results/metric results/claim results/strict
-scenarios/drivers:        scenarios variants ensemble results/list
+scenarios/drivers:        scenarios variants ensemble results/list results/screen results/table
 scenarios/machine:        ensemble results
 scenarios/pool:           drivers variants variants/session ensemble ensemble/dial ensemble/namespace ensemble/wire results results/list
 scenarios/chaos:          faults pool variants ensemble ensemble/wire results/list results/recorder
