@@ -18,6 +18,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // Figure is one picture, ready to be drawn in any format: panels below a header with a title, the subject and a legend.
@@ -242,6 +243,7 @@ func (f Figure) Write(path, format string) error {
 		canvas := vgsvg.New(f.size())
 		f.drawOnPaper(draw.New(canvas))
 		_, err = canvas.WriteTo(&out)
+		out = *bytes.NewBufferString(table.Printable(out.String()))
 	default:
 		err = fmt.Errorf("unknown format %q", format)
 	}

@@ -71,7 +71,7 @@ func (d Driven) CallForToken(ctx context.Context, verb string) (int64, error) {
 	}
 	token, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("the driver's answer to %s is not a token: %w", verb, err)
+		return 0, fmt.Errorf("the driver's answer to %s is %.100q, and a token is a 64-bit integer", verb, text)
 	}
 	return token, nil
 }

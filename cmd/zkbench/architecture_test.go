@@ -66,7 +66,7 @@ ensemble/conformance:
 results/list:
 results/outcome:
 results/table:            list
-results/screen:
+results/screen:           table
 results/strict:           list
 results/golden:
 results/must:
@@ -76,7 +76,7 @@ results:                  list
 results/grouping:         results list
 results/metric:           results list paired table
 results/doubts:           results list metric table
-results/store:            results list metric doubts grouping
+results/store:            results list metric doubts grouping table
 results/summary:          results list metric doubts grouping
 results/claim:            results list metric doubts grouping summary outcome table
 results/recorder:         results list metric doubts
@@ -95,7 +95,7 @@ plots/page:               results/compare results/table
 scenarios/faults:         ensemble ensemble/wire results results/list results/strict
 scenarios:                faults variants ensemble ensemble/wire
 scenarios:                results results/list results/metric results/claim results/store results/strict
-scenarios/drivers:        scenarios variants ensemble results/list
+scenarios/drivers:        scenarios variants ensemble results/list results/screen results/table
 scenarios/machine:        ensemble results
 scenarios/pool:           drivers variants variants/session ensemble ensemble/dial ensemble/namespace ensemble/wire results results/list
 scenarios/chaos:          faults pool variants ensemble ensemble/wire results/list results/recorder

@@ -158,7 +158,7 @@ func (a *app) finish(t *search.Trials, r capacity.Report, copied string) error {
 	if copied != "" {
 		err = errors.Join(err, store.WriteSealed(copied, r))
 	}
-	err = errors.Join(err, r.Write(a.stdout, a.width()))
+	r.Write(a.stdout, a.width())
 	a.printDoubts(t)
 	fmt.Fprintf(a.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", t.Folder, t.Folder)
 	if report.WriteBreaches(a.stdout, t.Documents) {

@@ -91,7 +91,7 @@ func (a *app) selectRoots(found []namespace.Found, named []string) (removable []
 	var errs []error
 	for _, path := range named {
 		if !slices.ContainsFunc(found, func(r namespace.Found) bool { return r.Path == path }) {
-			fmt.Fprintf(a.stdout, "%s: not there\n", path)
+			table.Line(a.stdout, "%s: not there", path)
 		}
 	}
 	for _, r := range found {
@@ -100,11 +100,11 @@ func (a *app) selectRoots(found []namespace.Found, named []string) (removable []
 			continue
 		}
 		if !r.InUse {
-			fmt.Fprintf(a.stdout, "%s: %d %s of a run that has ended\n", r.Path, r.Znodes, table.Plural(r.Znodes, "znode"))
+			table.Line(a.stdout, "%s: %d %s of a run that has ended", r.Path, r.Znodes, table.Plural(r.Znodes, "znode"))
 			removable = append(removable, r)
 			continue
 		}
-		fmt.Fprintf(a.stdout, "%s: in use, kept: the session of its run is alive (servers end it up to %s after a run is killed)\n",
+		table.Line(a.stdout, "%s: in use, kept: the session of its run is alive (servers end it up to %s after a run is killed)",
 			r.Path, r.Timeout)
 		if asked {
 			errs = append(errs, fmt.Errorf("%s is in use", r.Path))
@@ -128,7 +128,7 @@ func (a *app) removeRoots(ctx context.Context, c namespace.Client, roots []names
 			}
 			continue
 		}
-		fmt.Fprintf(a.stdout, "removed %s (%d %s)\n", r.Path, n, table.Plural(n, "znode"))
+		table.Line(a.stdout, "removed %s (%d %s)", r.Path, n, table.Plural(n, "znode"))
 	}
 	return errors.Join(errs...)
 }

@@ -302,9 +302,10 @@ func existing(paths []string) (evidence gate.Evidence, notes []string, err error
 }
 
 func (a *app) deliver(report gate.Report, evidence gate.Evidence, f gateFlags) error {
-	errs := []error{report.WriteText(a.stdout, a.width(), f.verbose)}
+	var errs []error
+	report.WriteText(a.stdout, a.width(), f.verbose)
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
-		errs = append(errs, report.WriteAnnotations(a.stdout))
+		report.WriteAnnotations(a.stdout)
 	}
 	for flag, write := range map[string]func(path string) error{
 		"json": report.WriteJSON, "junit": report.WriteJUnit, "markdown": report.WriteMarkdown, "benchfmt": evidence.WriteBenchfmt,

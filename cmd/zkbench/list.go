@@ -72,7 +72,7 @@ func (a *app) listVariants(recipes []variants.Recipe) error {
 				how += "; not available here: apt-get install --no-install-recommends " + strings.Join(missing, " ")
 			}
 			if narrow {
-				t.Row(fmt.Sprintf("%s/%s\n  %s", r.Name, v.Name, v.Kind), how)
+				t.Row(table.Lines{r.Name + "/" + v.Name, "  " + string(v.Kind)}, how)
 			} else {
 				t.Row(r.Name+"/"+v.Name, v.Kind, how)
 			}

@@ -23,7 +23,7 @@ import (
 
 func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	a := app{stdout: os.Stdout, stderr: screen.Of(os.Stderr), args: os.Args[1:], started: &started{}}
+	a := app{stdout: screen.Of(os.Stdout), stderr: screen.Of(os.Stderr), args: os.Args[1:], started: &started{}}
 	signals := catchSignals()
 	go func() {
 		awaitSecond(signals, cancel, a)

@@ -102,7 +102,7 @@ func (a *app) plotComparison(sides []compare.Side, docs []*results.Document, f p
 	err = a.writeFigures(figures, notDrawn, f)
 	fmt.Fprintln(a.stdout)
 	for _, note := range c.Notes() {
-		fmt.Fprintln(a.stdout, table.Wrap(note, a.width()))
+		fmt.Fprintln(a.stdout, table.Wrap(table.Escaped(note), a.width()))
 	}
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ func (a *app) noteLeftOut(docs []*results.Document) {
 		if d.KnownBroken != "" {
 			why = "its variant is known to be broken"
 		}
-		fmt.Fprintf(a.stderr, "left out, because %s: %s\n", why, d.Filename())
+		table.Line(a.stderr, "left out, because %s: %s", why, d.Filename())
 	}
 }
 
@@ -127,10 +127,10 @@ func (a *app) writeFigures(figures []plots.Figure, notDrawn []plots.NotDrawn, f 
 		return err
 	}
 	for i := 0; i < len(files); i += len(f.formats) { // the formats of one figure follow each other
-		fmt.Fprintf(a.stdout, "%s %s\n", strings.TrimSuffix(files[i], filepath.Ext(files[i])), strings.Join(f.formats, " "))
+		table.Line(a.stdout, "%s %s", strings.TrimSuffix(files[i], filepath.Ext(files[i])), strings.Join(f.formats, " "))
 	}
 	for _, n := range notDrawn {
-		fmt.Fprintln(a.stdout, table.Wrap("not drawn of "+n.String(), a.width()))
+		fmt.Fprintln(a.stdout, table.Wrap(table.Escaped("not drawn of "+n.String()), a.width()))
 	}
 	if len(files) == 0 {
 		return errors.New("these results have nothing to draw")

@@ -64,18 +64,19 @@ of 'zkbench compare'.`,
 			rows := summary.Of(docs)
 			switch {
 			case markdown:
-				return report.WriteOverviewMarkdown(a.stdout, rows)
+				report.WriteOverviewMarkdown(a.stdout, rows)
 			case overview:
-				return report.WriteOverview(a.stdout, rows, a.width())
+				report.WriteOverview(a.stdout, rows, a.width())
 			case format == "json":
 				return report.WriteJSON(a.stdout, rows)
 			case format == "csv":
-				return report.WriteCSV(a.stdout, rows)
+				report.WriteCSV(a.stdout, rows)
 			case format == "markdown":
-				return a.printMarkdown(docs, rows)
+				a.printMarkdown(docs, rows)
 			default:
-				return a.printTables(docs, rows)
+				a.printTables(docs, rows)
 			}
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&overview, "overview", false, "show one pair of variants per scenario")
@@ -88,14 +89,13 @@ of 'zkbench compare'.`,
 	return cmd
 }
 
-func (a *app) printMarkdown(docs []*results.Document, rows []summary.Row) error {
+func (a *app) printMarkdown(docs []*results.Document, rows []summary.Row) {
 	var findings strings.Builder
 	report.WriteVerdict(&findings, docs)
-	err := report.WriteMarkdown(a.stdout, rows)
+	report.WriteMarkdown(a.stdout, rows)
 	for line := range strings.Lines(findings.String()) {
 		fmt.Fprint(a.stdout, "- ", strings.TrimLeft(line, " "))
 	}
-	return err
 }
 
 func (a *app) readResults(paths []string) ([]*results.Document, error) {
@@ -115,7 +115,7 @@ func (a *app) report(docs []*results.Document, selected []scenarios.Scenario, f 
 	}
 	rows := summary.Of(docs)
 	fmt.Fprintln(a.stdout)
-	tableErr := a.printTables(docs, rows)
+	a.printTables(docs, rows)
 	kept, keptErr := store.Kept(f.out, docs)
 	switch {
 	case kept == 0:
@@ -127,12 +127,12 @@ func (a *app) report(docs []*results.Document, selected []scenarios.Scenario, f 
 		fmt.Fprintf(a.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", f.out, f.out)
 	}
 	if runErr != nil {
-		return errors.Join(verdict(docs), tableErr, keptErr)
+		return errors.Join(verdict(docs), keptErr)
 	}
-	return errors.Join(verdict(docs), a.checkClaims(docs, selected), tableErr, keptErr)
+	return errors.Join(verdict(docs), a.checkClaims(docs, selected), keptErr)
 }
 
-// soFar prints a scenario's table after the first of several repeats. It ignores an error, because the final table reports it again.
+// soFar prints a scenario's table after the first of several repeats.
 func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress.Progress) {
 	first := list.Where(docs, func(d *results.Document) bool { return d.Scenario.Name == s.Name && d.Repeat == 1 })
 	if s.Repeats < 2 || docs[len(docs)-1].Repeat != 1 || len(first) != s.Measurements(a.recipes()) {
@@ -140,29 +140,27 @@ func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress.
 	}
 	p.Pause()
 	fmt.Fprintf(a.stdout, "\nafter 1 of %d repeats:\n\n", s.Repeats)
-	_ = report.WriteTable(a.stdout, summary.Of(first), a.width())
+	report.WriteTable(a.stdout, summary.Of(first), a.width())
 	fmt.Fprintln(a.stdout)
 }
 
-func (a *app) printTables(docs []*results.Document, rows []summary.Row) error {
-	tableErr := report.WriteTable(a.stdout, rows, a.width())
+func (a *app) printTables(docs []*results.Document, rows []summary.Row) {
+	report.WriteTable(a.stdout, rows, a.width())
 	columns := list.Map(scenarios.MatrixFaults(), func(f scenarios.MatrixFault) string { return f.Name })
 	byFault := map[string][]*results.Document{}
 	for _, d := range docs {
 		fault := scenarios.FaultOfMatrix(d.Scenario.Name)
 		byFault[fault] = append(byFault[fault], d)
 	}
-	matrixErr := report.WriteMatrix(a.stdout, a.width(), columns, byFault)
+	report.WriteMatrix(a.stdout, a.width(), columns, byFault)
 	fmt.Fprintln(a.stdout)
-	var overviewErr error
 	if slices.ContainsFunc(rows, func(r summary.Row) bool { return r.Scenario != rows[0].Scenario }) {
-		overviewErr = report.WriteOverview(a.stdout, rows, a.width())
+		report.WriteOverview(a.stdout, rows, a.width())
 		fmt.Fprintln(a.stdout)
 	}
 	var findings strings.Builder
 	report.WriteVerdict(&findings, docs)
 	fmt.Fprintln(a.stdout, table.Wrap(strings.TrimSpace(findings.String()), a.width()))
-	return errors.Join(tableErr, matrixErr, overviewErr)
 }
 
 func verdict(docs []*results.Document) error {
@@ -201,7 +199,7 @@ func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenari
 			}
 			codes = append(codes, c.Outcome.Code())
 			if c.Outcome != outcome.Pass {
-				fmt.Fprintf(a.stdout, "CLAIM %s: %s: %s: %s\n", strings.ToUpper(c.Verdict()), s.Name, c.Claim, c.Why)
+				table.Line(a.stdout, "CLAIM %s: %s: %s: %s", strings.ToUpper(c.Verdict()), s.Name, c.Claim, c.Why)
 			}
 		}
 	}
@@ -238,7 +236,7 @@ func (a *app) writePage(args []string, path string) error {
 	if err := page.Write(&text, report); err != nil {
 		return err
 	}
-	if err := store.WriteFile(path, text.Bytes()); err != nil {
+	if err := store.WriteFile(path, []byte(table.Printable(text.String()))); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "%s (%s)\n", path, table.Bytes(float64(text.Len())))

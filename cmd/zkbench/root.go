@@ -32,7 +32,8 @@ type app struct {
 }
 
 func run(ctx context.Context, a app) int {
-	accepted := false
+	accepted, stdout := false, screen.Of(a.stdout)
+	a.stdout, a.stderr = stdout, screen.Of(a.stderr)
 	root := rootCommand(&a)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		err := cmp.Or(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups(), checkValues(cmd))
@@ -43,9 +44,13 @@ func run(ctx context.Context, a app) int {
 	if err != nil && !accepted {
 		err = usage(err)
 	}
+	if stdout.Failure != nil && !errors.Is(err, stdout.Failure) { // the command has printed on
+		err = errors.Join(err, stdout.Failure)
+	}
 	code, text := exitCode(ctx, err), ""
 	if err != nil {
 		text = strings.TrimSpace(err.Error()) // without the empty lines of joined errors that only have a code
+		text = strings.ReplaceAll(text, "\n", "\n  ")
 	}
 	switch {
 	case code == outcome.CodeInterrupted:

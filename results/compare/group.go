@@ -62,10 +62,10 @@ func inventory(groups []group) string {
 		clients := list.Map(loads, func(g group) string { return strconv.Itoa(g.Clients) })
 		return fmt.Sprintf("%s with %s %s", loads[0].Title(), strings.Join(clients, ", "), table.Plural(loads[len(loads)-1].Clients, "client"))
 	}
-	return strings.Join(list.Map(list.GroupBy(variants, head), func(same [][]group) string {
+	return table.Escaped(strings.Join(list.Map(list.GroupBy(variants, head), func(same [][]group) string {
 		names := list.Map(same, func(loads []group) string { return loads[0].Name() })
 		return head(same[0]) + ": " + strings.Join(names, ", ")
-	}), "; ")
+	}), "; "))
 }
 
 func (m match) documents() []*results.Document { return slices.Concat(m.base.docs, m.other.docs) }
@@ -74,7 +74,7 @@ func (m match) sameMeasurement() error {
 	for _, a := range m.base.docs {
 		for _, b := range m.other.docs {
 			if a.Run == b.Run && a.Filename() == b.Filename() && a.Started.Equal(b.Started) {
-				return fmt.Errorf("%s of run %s stands on both sides: name two different runs", a.Filename(), a.Run)
+				return fmt.Errorf("%s of run %q stands on both sides: name two different runs", table.Escaped(a.Filename()), a.Run)
 			}
 		}
 	}
@@ -181,7 +181,8 @@ func (m match) differentLoads(differences []Difference) error {
 		return nil
 	}
 	texts := list.Map(loads, func(d Difference) string { return fmt.Sprintf("%s %s and %s", d.Name, d.Base, d.Other) })
-	return fmt.Errorf("%s: these are different loads: %s; measure both with the same load", m.base.Scenario, strings.Join(texts, ", "))
+	return fmt.Errorf("%s: these are different loads: %s; measure both with the same load",
+		table.Escaped(m.base.Scenario), table.Escaped(strings.Join(texts, ", ")))
 }
 
 func obstacle(differences []Difference) string {

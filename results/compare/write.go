@@ -23,7 +23,7 @@ func (c Comparison) Write(w io.Writer, format string, width int) error {
 		_, err := fmt.Fprintln(w, flat(c.Rows).CSV())
 		return err
 	}
-	note := func(line string) { fmt.Fprintln(w, table.Wrap(line, width)) }
+	note := func(line string) { fmt.Fprintln(w, table.Wrap(table.Escaped(line), width)) }
 	one := func(rows []Row) {
 		note(c.heading(rows[0]))
 		rendered, dropped := sections(rows).Text(width)
@@ -33,8 +33,10 @@ func (c Comparison) Write(w io.Writer, format string, width int) error {
 		}
 	}
 	if format == "markdown" {
-		note = func(line string) { fmt.Fprintf(w, "- %s\n", line) }
-		one = func(rows []Row) { fmt.Fprintf(w, "**%s**\n\n%s\n", c.heading(rows[0]), wide(rows).Markdown()) }
+		note = func(line string) { table.Line(w, "- %s", line) }
+		one = func(rows []Row) {
+			fmt.Fprintf(w, "**%s**\n\n%s\n", table.Escaped(c.heading(rows[0])), wide(rows).Markdown())
+		}
 	}
 	preamble := c.preamble()
 	for _, line := range preamble {

@@ -18,6 +18,7 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/store"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // BaselineSchema is the version of a baseline's file.
@@ -83,10 +84,10 @@ func BaselinesOf(docs []*results.Document) (map[string]Baseline, error) {
 		case len(row.Counts) == 0:
 			empty = append(empty, fmt.Sprintf("%s with %d clients", row.Variant, row.Clients))
 		case b.Load != load:
-			errs = append(errs, fmt.Errorf("%s: the results are of two loads (%s; %s): give those of one", d.Scenario.Name, b.Load, load))
+			errs = append(errs, fmt.Errorf("%s: the results are of two loads (%s; %s): give those of one", table.Escaped(d.Scenario.Name), b.Load, load))
 		case b.row(row.Variant, row.Clients) != nil:
 			errs = append(errs, fmt.Errorf("%s: %s with %d clients was measured under two conditions: give the results of one run",
-				d.Scenario.Name, row.Variant, row.Clients))
+				table.Escaped(d.Scenario.Name), table.Escaped(row.Variant), row.Clients))
 		default:
 			b.Rows = append(b.Rows, row)
 			out[d.Scenario.Name] = b
@@ -109,13 +110,13 @@ func rowOf(group []*results.Document) (BaselineRow, error) {
 	row := BaselineRow{Clients: d.Clients, Variant: d.Variant, Counts: map[string]float64{}}
 	for _, other := range group {
 		if part := partOf(other); part != "" {
-			return row, fmt.Errorf("%s was %s: run it again", other.Filename(), part)
+			return row, fmt.Errorf("%s was %s: run it again", table.Escaped(other.Filename()), part)
 		}
 		if !other.Sound() || starvedGenerator(other) != "" {
-			return row, fmt.Errorf("%s: its numbers must not be used: run it again", other.Filename())
+			return row, fmt.Errorf("%s: its numbers must not be used: run it again", table.Escaped(other.Filename()))
 		}
 		if v := doubts.Deviations(other); len(v) > 0 {
-			return row, fmt.Errorf("%s: %s: correct the recipe or the formula first, and run it again", other.Filename(), v[0])
+			return row, fmt.Errorf("%s: %s: correct the recipe or the formula first, and run it again", table.Escaped(other.Filename()), v[0])
 		}
 	}
 	switch {
@@ -142,7 +143,7 @@ func (r BaselineRow) addExact(group []*results.Document) error {
 		r.Counts[name] = first.Metrics[name].Value
 		for _, d := range group {
 			if metric.AgainstCount(d, name, r.Counts[name]) != 0 {
-				return fmt.Errorf("%s and repeat %d differ in %s: run it again", d.Filename(), first.Repeat, name)
+				return fmt.Errorf("%s and repeat %d differ in %s: run it again", table.Escaped(d.Filename()), first.Repeat, name)
 			}
 		}
 	}

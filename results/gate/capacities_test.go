@@ -180,7 +180,7 @@ func TestOutputsOfCapacities(t *testing.T) {
 		capacityRule(t, "scenario: self-test, check: slow capacity >= 2, objective: response-p99 < 10ms")}}
 	r := Evaluate(Evidence{Capacities: []capacity.Report{twoCapacities()}}, rules)
 	var b bytes.Buffer
-	must.Do(t, r.WriteText(&b, 120, false))
+	r.WriteText(&b, 120, false)
 	golden.Compare(t, filepath.Join("testdata", "capacities.txt"), b.Bytes())
 	golden.Compare(t, filepath.Join("testdata", "capacities.md"), write(t, r.WriteMarkdown))
 	golden.Compare(t, filepath.Join("testdata", "capacities.json"), write(t, r.WriteJSON))

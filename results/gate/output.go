@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/jstemmer/go-junit-report/v2/junit"
 
@@ -39,7 +38,7 @@ func (c Check) title() string {
 
 // WriteText prints the verdict, what decided it, and the findings in at most width columns, and the number of the checks that
 // passed. With all, it lists every check and every note.
-func (r Report) WriteText(w io.Writer, width int, all bool) error {
+func (r Report) WriteText(w io.Writer, width int, all bool) {
 	shown, noted := r.Findings, r.Notes
 	if !all {
 		shown, noted = shown[:min(len(shown), mostFindings)], noted[:min(len(noted), mostNotes)]
@@ -48,7 +47,7 @@ func (r Report) WriteText(w io.Writer, width int, all bool) error {
 	findings := list.Map(shown, func(f Finding) string {
 		return "  " + strings.ReplaceAll(table.Wrap(r.labelled(f), width-len(indent)), "\n", "\n"+indent)
 	})
-	notes := list.Map(noted, func(note string) string { return table.Wrap("note: "+note, width) })
+	notes := list.Map(noted, func(note string) string { return table.Wrap("note: "+table.Escaped(note), width) })
 	if more := len(r.Notes) - len(noted); more > 0 {
 		notes = append(notes, fmt.Sprintf("… and %d more %s: --verbose shows them", more, table.Plural(more, "note")))
 	}
@@ -64,8 +63,7 @@ func (r Report) WriteText(w io.Writer, width int, all bool) error {
 		paragraphs = slices.Insert(paragraphs, 0, []string{r.table(width).String()})
 	}
 	paragraphs = list.Where(paragraphs, func(lines []string) bool { return len(lines) > 0 })
-	_, err := fmt.Fprintln(w, strings.Join(list.Map(paragraphs, func(lines []string) string { return strings.Join(lines, "\n") }), "\n\n"))
-	return err
+	fmt.Fprintln(w, strings.Join(list.Map(paragraphs, func(lines []string) string { return strings.Join(lines, "\n") }), "\n\n"))
 }
 
 func (r Report) table(width int) *table.Table {
@@ -79,12 +77,12 @@ func (r Report) table(width int) *table.Table {
 	return t
 }
 
-// labelled returns the text of a finding, with its outcome unless that is the verdict.
+// labelled returns the escaped text of a finding, with its outcome unless that is the verdict.
 func (r Report) labelled(f Finding) string {
 	if f.Outcome == r.Verdict {
-		return f.Text
+		return table.Escaped(f.Text)
 	}
-	return string(f.Outcome) + ": " + f.Text
+	return table.Escaped(string(f.Outcome) + ": " + f.Text)
 }
 
 // decision returns the verdict and what decided it in one sentence.
@@ -139,7 +137,7 @@ func (r Report) WriteJSON(path string) error { return store.WriteJSON(path, r) }
 func (r Report) WriteMarkdown(path string) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "### zkbench gate\n\n%s\n", escapeMarkdown(r.decision()))
-	for _, lines := range [][]string{list.Map(r.Findings, r.labelled), r.Notes} {
+	for _, lines := range [][]string{list.Map(r.Findings, r.labelled), list.Map(r.Notes, table.Escaped)} {
 		for i, line := range lines {
 			if i == 0 {
 				fmt.Fprintln(&b)
@@ -150,20 +148,16 @@ func (r Report) WriteMarkdown(path string) error {
 	return store.WriteFile(path, b.Bytes())
 }
 
-// escapeMarkdown keeps text from acting as markup, and from ending its item.
+// escapeMarkdown keeps text from acting as markup.
 func escapeMarkdown(text string) string {
-	return strings.NewReplacer("|", `\|`, "\r", " ", "\n", " ", "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`").Replace(text)
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "*", `\*`, "_", `\_`, "`", "\\`").Replace(text)
 }
 
 // WriteAnnotations prints each finding as a GitHub workflow command, which GitHub shows beside the change.
-func (r Report) WriteAnnotations(w io.Writer) error {
-	escape := strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
+func (r Report) WriteAnnotations(w io.Writer) {
 	for _, f := range r.Findings {
-		if _, err := fmt.Fprintf(w, "::error title=%s::%s\n", f.Outcome, escape.Replace(f.Text)); err != nil {
-			return err
-		}
+		table.Line(w, "::error title=%s::%s", f.Outcome, strings.ReplaceAll(f.Text, "%", "%25"))
 	}
-	return nil
 }
 
 // WriteJUnit replaces the file at path by a test suite for each scenario with a test case for each check. Regressions and violations are
@@ -172,10 +166,10 @@ func (r Report) WriteJUnit(path string) error {
 	var all junit.Testsuites // AddSuite would give it attributes
 	for i, checks := range list.GroupBy(r.Checks, func(c Check) string { return cmp.Or(c.Scenario, "evidence") }) {
 		suite := r.suite()
-		suite.ID, suite.Name = i, cmp.Or(checks[0].Scenario, "evidence")
+		suite.ID, suite.Name = i, table.Escaped(cmp.Or(checks[0].Scenario, "evidence"))
 		for _, c := range checks {
-			test := junit.Testcase{Name: fmt.Sprintf("%s (%s)", c.title(), c.Source), Classname: "zkbench." + suite.Name, Time: "0"}
-			switch why := (&junit.Result{Message: c.Why, Type: string(c.Outcome)}); c.Outcome {
+			test := junit.Testcase{Name: table.Escaped(fmt.Sprintf("%s (%s)", c.title(), c.Source)), Classname: "zkbench." + suite.Name, Time: "0"}
+			switch why := (&junit.Result{Message: table.Escaped(c.Why), Type: string(c.Outcome)}); c.Outcome {
 			case outcome.Pass:
 			case outcome.Regression, outcome.Violation:
 				test.Failure = why
@@ -198,12 +192,7 @@ func (r Report) suite() junit.Testsuite {
 	if err != nil {
 		host = "localhost"
 	}
-	notes := strings.Map(func(c rune) rune { // in a CDATA section, encoding/xml does not replace characters that XML forbids
-		if unicode.IsControl(c) && c != '\n' && c != '\t' {
-			return unicode.ReplacementChar
-		}
-		return c
-	}, strings.Join(r.Notes, "\n"))
+	notes := strings.Join(list.Map(r.Notes, table.Escaped), "\n") // encoding/xml does not escape a CDATA section
 	return junit.Testsuite{
 		Package: "zkbench", Timestamp: time.Now().UTC().Format("2006-01-02T15:04:05"), Hostname: host, Time: "0",
 		Properties: &[]junit.Property{{Name: "verdict", Value: string(r.Verdict)}, {Name: "exit code", Value: strconv.Itoa(r.Code)}},
@@ -248,7 +237,7 @@ func writeUnits(w io.Writer, docs []*results.Document) {
 }
 
 func writeBenchmark(w io.Writer, d *results.Document) {
-	fmt.Fprintf(w, "BenchmarkZkbench/scenario=%s/variant=%s/clients=%d", d.Scenario.Name, d.Variant, d.Clients)
+	fmt.Fprintf(w, "BenchmarkZkbench/scenario=%s/variant=%s/clients=%d", table.Escaped(d.Scenario.Name), table.Escaped(d.Variant), d.Clients)
 	if d.Rate > 0 {
 		fmt.Fprintf(w, "/rate=%d", d.Rate)
 	}

@@ -46,7 +46,7 @@ func TestText(t *testing.T) {
 	r, _ := failing(t)
 	for _, width := range []int{80, 120} {
 		var b bytes.Buffer
-		must.Do(t, r.WriteText(&b, width, width > 80))
+		r.WriteText(&b, width, width > 80)
 		for line := range strings.Lines(b.String()) {
 			if n := len([]rune(strings.TrimRight(line, "\n"))); n > width {
 				t.Errorf("a line of %d columns: %s", n, line)
@@ -92,7 +92,7 @@ func TestRegressionsBesidesDoubts(t *testing.T) {
 	worse := Check{Source: FromBaseline, Rule: "==", Metric: "requests/op", Limit: number(5), Value: number(6), Outcome: outcome.Regression}
 	r := NewReport([]Check{doubt, worse}, nil)
 	var b strings.Builder
-	must.Do(t, r.WriteText(&b, 120, false))
+	r.WriteText(&b, 120, false)
 	if !strings.HasPrefix(b.String(), "INCONCLUSIVE (exit code 5): 1 regression, and results are missing") || r.Findings[0].Outcome != outcome.Regression {
 		t.Errorf("%s", b.String())
 	}
@@ -193,7 +193,7 @@ func TestJUnitSchema(t *testing.T) {
 func TestAnnotations(t *testing.T) {
 	r := NewReport([]Check{{Rule: "a", Scenario: "s,t:u", Outcome: outcome.Violation, Why: "50 %: two,\r\nat once"}, {Rule: "b", Outcome: outcome.Pass}}, nil)
 	var b bytes.Buffer
-	must.Do(t, r.WriteAnnotations(&b))
+	r.WriteAnnotations(&b)
 	if want := "::error title=violation::s,t:u: 50 %25: two, at once\n"; b.String() != want {
 		t.Errorf("%q, want %q", b.String(), want)
 	}

@@ -14,17 +14,14 @@ import (
 )
 
 // WriteMarkdown writes the tables of the scenarios, with all their columns.
-func WriteMarkdown(w io.Writer, rows []summary.Row) error {
+func WriteMarkdown(w io.Writer, rows []summary.Row) {
 	for _, rows := range byScenario(rows) {
-		if _, err := fmt.Fprintf(w, "**%s**\n\n%s\n\n", heading(rows), tableOf(rows).Markdown()); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "**%s**\n\n%s\n\n", table.Escaped(heading(rows)), tableOf(rows).Markdown())
 	}
-	return nil
 }
 
 // WriteCSV writes a line for each row, for scripts and notebooks. Metrics have their names and units, and are empty where a row has none.
-func WriteCSV(w io.Writer, rows []summary.Row) error {
+func WriteCSV(w io.Writer, rows []summary.Row) {
 	metrics := Metrics(rows)
 	names := append([]string{
 		"scenario", "recipe", "variant", "kind", "engine", "size", "clients", "rate", "background", "faults", "repeats", "mark", "doubts",
@@ -43,8 +40,7 @@ func WriteCSV(w io.Writer, rows []summary.Row) error {
 			}
 		})...)
 	}
-	_, err := fmt.Fprintln(w, t.CSV())
-	return err
+	fmt.Fprintln(w, t.CSV())
 }
 
 // WriteJSON writes a list with an object for each row. Its members are the columns of [WriteCSV]; a metric that a row lacks

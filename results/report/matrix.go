@@ -17,7 +17,7 @@ import (
 
 // WriteMatrix prints how each variant reacts to each fault, one measurement in each cell, in at most width columns: as several tables
 // if the faults do not fit into one. docs has the documents by fault. Without any, it prints nothing.
-func WriteMatrix(w io.Writer, width int, faults []string, docs map[string][]*results.Document) error {
+func WriteMatrix(w io.Writer, width int, faults []string, docs map[string][]*results.Document) {
 	m := matrix{}
 	for _, fault := range faults {
 		for _, d := range docs[fault] {
@@ -29,7 +29,7 @@ func WriteMatrix(w io.Writer, width int, faults []string, docs map[string][]*res
 		}
 	}
 	if len(m) == 0 {
-		return nil
+		return
 	}
 	const legend = "The longest recovery from each fault, and what was lost. BROKEN: a promise was broken. none: no other client completed " +
 		"an operation any more. missed: no client was in the state that the fault needs. –: the fault does not apply."
@@ -39,12 +39,9 @@ func WriteMatrix(w io.Writer, width int, faults []string, docs map[string][]*res
 		for n > 1 && table.Width(m.table(left[:n]).String()) > width {
 			n--
 		}
-		if _, err := fmt.Fprintf(w, "\n%s\n", m.table(left[:n])); err != nil {
-			return err
-		}
+		fmt.Fprintf(w, "\n%s\n", m.table(left[:n]))
 		left = left[n:]
 	}
-	return nil
 }
 
 type matrix map[string]map[string]string // cells by variant and fault

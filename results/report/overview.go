@@ -31,10 +31,10 @@ type Gain struct {
 // WriteOverview prints two lines for each scenario that names a pair: the costs of the first and of the second variant, and
 // the gains. Below, it describes the change from one to the other, in lines of this width. Without such scenarios it prints
 // nothing.
-func WriteOverview(w io.Writer, rows []summary.Row, width int) error {
+func WriteOverview(w io.Writer, rows []summary.Row, width int) {
 	pairings := Pairings(rows)
 	if len(pairings) == 0 {
-		return nil
+		return
 	}
 	t := table.New(append(table.Left("variant"), table.Right("clients", "req/op", "notif/op", "herd", "gain")...)...)
 	var changes []string
@@ -42,24 +42,25 @@ func WriteOverview(w io.Writer, rows []summary.Row, width int) error {
 		if i > 0 {
 			t.Rule()
 		}
-		both := func(metric string) string { return Show(p.Naive, metric) + "\n" + Show(p.Optimized, metric) }
+		both := func(metric string) table.Lines { return table.Lines{Show(p.Naive, metric), Show(p.Optimized, metric)} }
 		gains := strings.Repeat("\n", max(0, 2-len(p.Gains))) + p.GainsText("\n") // a single one in the second line
-		t.Row(label(p.Naive)+"\n"+label(p.Optimized), fmt.Sprintf("%[1]d\n%[1]d", p.Naive.Clients),
-			both(metric.RequestsPerOp), both(metric.NotificationsPerOp), both(metric.HerdMax), gains)
+		clients := fmt.Sprint(p.Naive.Clients)
+		t.Row(table.Lines{label(p.Naive), label(p.Optimized)}, table.Lines{clients, clients},
+			both(metric.RequestsPerOp), both(metric.NotificationsPerOp), both(metric.HerdMax), table.Lines(strings.Split(gains, "\n")))
 		if p.Change != "" {
-			changes = append(changes, fmt.Sprintf("%s, %s against %s: %s", p.Naive.Scenario, label(p.Optimized), p.Naive.Variant, p.Change))
+			change := fmt.Sprintf("%s, %s against %s: %s", p.Naive.Scenario, label(p.Optimized), p.Naive.Variant, p.Change)
+			changes = append(changes, table.Escaped(change))
 		}
 	}
 	text, _ := t.Text(width)
-	_, err := fmt.Fprintln(w, text)
-	if err == nil && len(changes) > 0 {
-		_, err = fmt.Fprintln(w, "\n"+table.Wrap(strings.Join(changes, "\n"), width))
+	fmt.Fprintln(w, text)
+	if len(changes) > 0 {
+		fmt.Fprintln(w, "\n"+table.Wrap(strings.Join(changes, "\n"), width))
 	}
-	return err
 }
 
 // WriteOverviewMarkdown prints the overview as a Markdown table with one line for each scenario that names a pair.
-func WriteOverviewMarkdown(w io.Writer, rows []summary.Row) error {
+func WriteOverviewMarkdown(w io.Writer, rows []summary.Row) {
 	t := table.New(append(table.Left("scenario", "from", "to", "what changes"),
 		table.Right("clients", "req/op", "notif/op", "herd max", "gain")...)...)
 	for _, p := range Pairings(rows) {
@@ -68,8 +69,7 @@ func WriteOverviewMarkdown(w io.Writer, rows []summary.Row) error {
 		t.Row("`"+p.Naive.Scenario+"`", variant(p.Naive), variant(p.Optimized), p.Change, p.Naive.Clients,
 			both(metric.RequestsPerOp), both(metric.NotificationsPerOp), both(metric.HerdMax), p.GainsText("; "))
 	}
-	_, err := fmt.Fprintln(w, t.Markdown())
-	return err
+	fmt.Fprintln(w, t.Markdown())
 }
 
 // Pairings returns a pairing for each scenario that names a pair whose variants were measured together.

@@ -23,16 +23,14 @@ import (
 const beyond = "beyond"
 
 // WriteTable prints the comparison with one line for each row, in at most width columns. Missing metrics are dashes.
-func WriteTable(w io.Writer, rows []summary.Row, width int) error {
+func WriteTable(w io.Writer, rows []summary.Row, width int) {
 	for i, rows := range byScenario(rows) {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintf(w, "%s\n\n", heading(rows))
+		fmt.Fprintf(w, "%s\n\n", table.Escaped(heading(rows)))
 		rendered, dropped := tableOf(rows).Text(width)
-		if _, err := fmt.Fprintln(w, rendered); err != nil {
-			return err
-		}
+		fmt.Fprintln(w, rendered)
 		if strings.Contains(rendered, "?") {
 			fmt.Fprintln(w, "?: of too few samples (a p99 needs 100), or while zkbench itself stood still")
 		}
@@ -44,10 +42,9 @@ func WriteTable(w io.Writer, rows []summary.Row, width int) error {
 			fmt.Fprintf(w, "\nstages, from the beginning of the window\n\n%s\n", rendered)
 		}
 		for _, line := range notes(rows) {
-			fmt.Fprintln(w, table.Wrap(line, width))
+			fmt.Fprintln(w, table.Wrap(table.Escaped(line), width))
 		}
 	}
-	return nil
 }
 
 func heading(rows []summary.Row) string {

@@ -31,12 +31,12 @@ func writeDisturbances(w io.Writer, docs []*results.Document) {
 			continue
 		}
 		for _, f := range found {
-			fmt.Fprintf(w, "warning: %s (%s)\n", f.Text, nameOf(d))
+			table.Line(w, "warning: %s (%s)", f.Text, nameOf(d))
 		}
 		printed += len(found)
 	}
 	if left > 0 {
-		fmt.Fprintf(w, "warning: %d shorter %s of this kind in %d other %s: see the results' files\n",
+		table.Line(w, "warning: %d shorter %s of this kind in %d other %s: see the results' files",
 			left, table.Plural(left, "disturbance"), affected, table.Plural(affected, "measurement"))
 	}
 }
@@ -48,7 +48,7 @@ func WriteBreaches(w io.Writer, docs []*results.Document) bool {
 	if len(broken) == 0 {
 		return false
 	}
-	fmt.Fprintf(w, "BROKEN: the recipe's promise was breached %d times\n", list.Sum(list.Map(broken, (*results.Document).Breaches)))
+	table.Line(w, "BROKEN: the recipe's promise was breached %d times", list.Sum(list.Map(broken, (*results.Document).Breaches)))
 	writeViolations(w, broken)
 	return true
 }
@@ -56,7 +56,7 @@ func WriteBreaches(w io.Writer, docs []*results.Document) bool {
 func writeViolations(w io.Writer, docs []*results.Document) {
 	for _, d := range docs {
 		for _, v := range d.Violations[:min(len(d.Violations), 3)] {
-			fmt.Fprintf(w, "  %s: at %s %s\n", nameOf(d), v.At, v.Text)
+			table.Line(w, "  %s: at %s %s", nameOf(d), v.At, v.Text)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func writeKnownBroken(w io.Writer, docs []*results.Document) {
 	why := func(d *results.Document) [2]string { return [2]string{grouping.KeyOf(d).Name(), d.KnownBroken} }
 	for _, all := range list.GroupBy(known, why) {
 		caught := list.Where(all, func(d *results.Document) bool { return d.Breaches() > 0 })
-		fmt.Fprintf(w, "known broken: %s: %s (caught in %d of %d measurements)\n",
+		table.Line(w, "known broken: %s: %s (caught in %d of %d measurements)",
 			grouping.KeyOf(all[0]).Name(), all[0].KnownBroken, len(caught), len(all))
 		writeViolations(w, slices.DeleteFunc(caught, (*results.Document).Broken))
 	}
@@ -78,21 +78,17 @@ func WriteVerdict(w io.Writer, docs []*results.Document) {
 	checked := list.Where(docs, func(d *results.Document) bool { return d.Scenario.Mode != results.ObservedMode })
 	if !WriteBreaches(w, docs) && len(checked) > 0 {
 		kept := list.Where(checked, func(d *results.Document) bool { return d.Breaches() == 0 })
-		fmt.Fprintf(w, "the recipe's promise was kept in %d of %d measurements\n", len(kept), len(checked))
+		table.Line(w, "the recipe's promise was kept in %d of %d measurements", len(kept), len(checked))
 	}
 	if n := len(docs) - len(checked); n > 0 {
-		were := "were"
-		if n == 1 {
-			were = "was"
-		}
-		fmt.Fprintf(w, "%d %s %s only observed: zkbench does not know what the application promises\n", n, table.Plural(n, "measurement"), were)
+		table.Line(w, "%d %s only observed: zkbench does not know what the application promises", n, table.Plural(n, "measurement"))
 	}
 	writeKnownBroken(w, docs)
 	if equal := len(list.Where(docs, doubts.EqualsFormulas)); equal > 0 {
-		fmt.Fprintf(w, "the counts of %d of %d measurements equal the variants' formulas to the last one\n", equal, len(docs))
+		table.Line(w, "the counts of %d of %d measurements equal the variants' formulas to the last one", equal, len(docs))
 	}
 	for _, d := range list.Where(docs, func(d *results.Document) bool { return d.Unfinished != nil }) {
-		fmt.Fprintf(w, "%s: %s\n", nameOf(d), doubts.Progress(d))
+		table.Line(w, "%s: %s", nameOf(d), doubts.Progress(d))
 	}
 	writeFindings(w, "INVALID", docs, func(d *results.Document) []string { return d.Invalid })
 	writeDeviations(w, docs)
@@ -105,7 +101,7 @@ func WriteVerdict(w io.Writer, docs []*results.Document) {
 func writeDeviations(w io.Writer, docs []*results.Document) {
 	for _, group := range grouping.Repeats(docs) {
 		for _, text := range doubts.Deviating(group) {
-			fmt.Fprintf(w, "%s: %s: %s\n", doubts.DeviatesMark, loadOf(group[0]), text)
+			table.Line(w, "%s: %s: %s", doubts.DeviatesMark, loadOf(group[0]), text)
 		}
 	}
 }
@@ -141,7 +137,7 @@ func writeEmbedded(w io.Writer, docs []*results.Document) {
 			delays = ", whose followers lag by " + lag
 		}
 	}
-	fmt.Fprintf(w, "EMBEDDED: counts are exact, but times are those of %s inside zkbench%s: do not compare them with an ensemble's\n",
+	table.Line(w, "EMBEDDED: counts are exact, but times are those of %s inside zkbench%s: do not compare them with an ensemble's",
 		servers, delays)
 }
 
@@ -154,7 +150,7 @@ func writeOracle(w io.Writer, docs []*results.Document) {
 		if n := list.Sum(list.Map(checked, func(d *results.Document) int64 { return d.Oracle.ServerPackets })); n > 0 {
 			all = fmt.Sprintf(", %d packets of all sessions", n)
 		}
-		fmt.Fprintf(w, "the servers' own counters confirm %d of %d measurements (%d notifications, %d writes%s)\n",
+		table.Line(w, "the servers' own counters confirm %d of %d measurements (%d notifications, %d writes%s)",
 			len(checked), len(docs), notifications, writes, all)
 	}
 }
@@ -186,6 +182,6 @@ func writeFindings(w io.Writer, kind string, docs []*results.Document, findings 
 		if n := len(equal); n > 1 {
 			measurements = fmt.Sprintf("%d of %d measurements", n, len(docs))
 		}
-		fmt.Fprintf(w, "%s: %s (%s)\n", kind, equal[0].text, measurements)
+		table.Line(w, "%s: %s (%s)", kind, equal[0].text, measurements)
 	}
 }

@@ -1,18 +1,25 @@
 // Package screen writes to a terminal: text that scrolls, and lines below it that are redrawn in place.
 //
 // It takes one position: redrawn lines never mix with other text. All output to one terminal goes through one [Screen], which
-// removes its lines before it writes anything else. A file or a pipe does not get any redrawn lines.
+// removes its lines before it writes anything else, and escapes control characters. A file or a pipe does not get any redrawn
+// lines.
 package screen
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
+	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
+
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // DefaultWidth is the width of output to a file or a pipe.
@@ -23,6 +30,8 @@ type Screen struct {
 	// Size returns the size of the terminal, which may change; 0 rows if their number is not known. It is nil where lines cannot be
 	// redrawn.
 	Size func() (columns, rows int)
+	// Failure is the error of the first write that failed; nil if none did.
+	Failure error
 
 	out   io.Writer
 	mu    sync.Mutex
@@ -50,7 +59,7 @@ func Width(out io.Writer) int {
 	if columns, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && columns > 0 {
 		return columns
 	}
-	if f, ok := out.(*os.File); ok {
+	if f, ok := Of(out).out.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
 			return columns
 		}
@@ -58,19 +67,24 @@ func Width(out io.Writer) int {
 	return DefaultWidth
 }
 
-// Write implements [io.Writer]. It removes the lines in place first.
+// Write implements [io.Writer]. It removes the lines in place first, and writes a [table.Printable] text. No character may be
+// split between two writes. A pipe without a reader is not an error: the reader, such as head, has what it wanted.
 func (s *Screen) Write(text []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.clear()
-	return s.out.Write(text)
+	if _, err := io.WriteString(s.out, table.Printable(string(text))); err != nil && !errors.Is(err, syscall.EPIPE) {
+		s.Failure = cmp.Or(s.Failure, err)
+		return 0, s.Failure
+	}
+	return len(text), nil
 }
 
 // Draw replaces the lines in place. Each must be narrower than the terminal: a full line would move the cursor to the next one.
 func (s *Screen) Draw(lines []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	text := strings.Join(lines, "\n")
+	text := table.Printable(strings.Join(lines, "\n"))
 	if s.drawn > 0 && text == s.text {
 		return
 	}
@@ -96,10 +110,10 @@ func (s *Screen) clear() {
 	s.drawn = 0
 }
 
-// Shortened returns the first columns of an ASCII text, with an ellipsis if it is longer.
-func Shortened(text string, columns int) string {
-	if len(text) <= columns || columns == 0 {
-		return text[:min(len(text), columns)]
+// Shortened returns the first columns of a line, with an ellipsis if it is longer.
+func Shortened(line string, columns int) string {
+	if columns == 0 {
+		return ""
 	}
-	return text[:columns-1] + "…"
+	return text.Snip(line, columns, "…")
 }

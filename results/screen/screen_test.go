@@ -2,6 +2,8 @@ package screen_test
 
 import (
 	"bytes"
+	"os"
+	"syscall"
 	"testing"
 
 	"github.com/zkbench/zkbench/results/screen"
@@ -49,5 +51,37 @@ func TestShortened(t *testing.T) {
 		if got := screen.Shortened("abcd", columns); got != want {
 			t.Errorf("%d columns: %q, want %q", columns, got, want)
 		}
+	}
+	if got := screen.Shortened("中文字字", 6); got != "中文…" {
+		t.Errorf("wide letters: %q", got)
+	}
+}
+
+// Only the screen's own sequences reach the terminal.
+func TestScreenEscapes(t *testing.T) {
+	var out bytes.Buffer
+	s := screen.Of(&out)
+	s.Write([]byte("a\x1b[2J\tb\r\n"))
+	s.Draw([]string{"\u009b1A"})
+	s.Clear()
+	if want := "a\\u001b[2J\tb\\u000d\n" + "\\u009b1A" + "\r\033[K"; out.String() != want {
+		t.Errorf("wrote %q, want %q", out.String(), want)
+	}
+}
+
+type failing struct{ err error }
+
+func (f failing) Write([]byte) (int, error) { return 0, f.err }
+
+// A reader that has gone is not an error. The first other error is kept.
+func TestScreenThatFails(t *testing.T) {
+	gone := screen.Of(failing{&os.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}})
+	if n, err := gone.Write([]byte("four")); n != 4 || err != nil || gone.Failure != nil {
+		t.Errorf("a pipe without a reader: %d, %v, %v", n, err, gone.Failure)
+	}
+	full := screen.Of(failing{syscall.ENOSPC})
+	full.Write([]byte("x"))
+	if _, err := full.Write([]byte("x")); err != syscall.ENOSPC || full.Failure != syscall.ENOSPC {
+		t.Errorf("a full disk: %v, %v", err, full.Failure)
 	}
 }

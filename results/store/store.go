@@ -25,6 +25,7 @@ import (
 	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // Write stores the document in dir. Readers see the whole file or none. A document that contradicts itself shows a mistake in the recorder
@@ -106,9 +107,12 @@ func readUpTo(most int64, path string, pipes bool) ([]byte, error) {
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if int64(len(text)) > most {
-		return nil, fmt.Errorf("read %s: it has more than %d bytes, the most that zkbench reads of such a file: check its name", path, most)
+		return nil, fmt.Errorf("read %s: it has more than %d bytes, the most that zkbench reads of such a file: check its name", table.Escaped(path), most)
 	}
-	return text, err
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", table.Escaped(path), err)
+	}
+	return text, nil
 }
 
 // Kept returns the number of documents that are in dir unchanged, and an error that names the first of the others.
@@ -146,7 +150,7 @@ func Read(path string) (*results.Document, error) {
 	}
 	d, err := Decode(text)
 	if err != nil {
-		return nil, fmt.Errorf("%s %w", path, err)
+		return nil, fmt.Errorf("%s %w", table.Escaped(path), err)
 	}
 	return d, nil
 }

@@ -53,6 +53,9 @@ type Table struct {
 
 // New returns a table without rows.
 func New(columns ...Column) *Table {
+	for i := range columns {
+		columns[i].Title = Escaped(columns[i].Title)
+	}
 	t := &Table{columns, list.Map(columns, func(c Column) int { return Width(c.Title) }), table.NewWriter()}
 	style := table.StyleLight
 	style.Format.Header = text.FormatDefault
@@ -64,17 +67,29 @@ func New(columns ...Column) *Table {
 	return t
 }
 
-// Row appends a line with one cell for each column.
+// Lines is a cell of several lines.
+type Lines []string
+
+// Row appends a row with one cell for each column. The text of a cell is escaped; see [Escaped].
 func (t *Table) Row(cells ...any) {
+	cells = slices.Clone(cells)
 	for i, cell := range cells {
-		t.widths[i] = max(t.widths[i], Width(fmt.Sprint(cell)))
+		lines, several := cell.(Lines)
+		if !several {
+			lines = Lines{fmt.Sprint(cell)}
+		}
+		text := strings.Join(list.Map(lines, Escaped), "\n")
+		t.widths[i] = max(t.widths[i], Width(text))
+		if several || text != lines[0] { // other cells keep their type, which aligns numbers
+			cells[i] = text
+		}
 	}
 	t.writer.AppendRow(cells)
 }
 
 // Section appends a line whose text spans all columns.
 func (t *Table) Section(title string) {
-	cells := slices.Repeat(table.Row{title}, len(t.columns))
+	cells := slices.Repeat(table.Row{Escaped(title)}, len(t.columns))
 	t.writer.AppendRow(cells, table.RowConfig{AutoMerge: true, AutoMergeAlign: text.AlignLeft})
 }
 

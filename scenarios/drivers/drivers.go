@@ -27,6 +27,8 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/screen"
+	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -117,7 +119,7 @@ func run(name, dir string, command *exec.Cmd) (*Process, error) {
 		err := cmp.Or(command.Wait(), errors.New("exit status 0"))
 		last := ""
 		if len(complaints) > 0 {
-			last = ": " + strings.TrimSpace(string(complaints))
+			last = ": " + strings.TrimSpace(table.Printable(string(complaints)))
 		}
 		p.fail(fmt.Errorf("%s has ended (%w)%s", name, err, last))
 	}()
@@ -133,19 +135,22 @@ func (p *Process) read(answers io.Reader) {
 		case "ok":
 			p.answer(client, reply{result: text})
 		case "error":
-			p.answer(client, reply{err: errors.New(text)})
+			p.answer(client, reply{err: errors.New(quoted(text))})
 		case "closed":
 			p.answer(client+closing, reply{})
 		default:
-			p.fail(fmt.Errorf("%s wrote %q to standard output, which is only for answers, such as \"0.0 ok\": "+
-				"write to standard error instead", p.name, lines.Text()))
+			p.fail(fmt.Errorf(`%s wrote "%s" to standard output, which is only for answers, such as "0.0 ok": `+
+				"write to standard error instead", p.name, quoted(lines.Text())))
 		}
 	}
 	if err := lines.Err(); err != nil {
-		p.fail(fmt.Errorf("%s: %w", p.name, err))
+		p.fail(fmt.Errorf("%s wrote an answer that cannot be read (%w): end it by a line feed within %d bytes", p.name, err, bufio.MaxScanTokenSize))
 	}
 	_, _ = io.Copy(io.Discard, answers) // so that it is not blocked before it ends
 }
+
+// quoted returns the beginning of a driver's text, escaped.
+func quoted(text string) string { return screen.Shortened(table.Escaped(text), 300) }
 
 // closing follows the name of a client whose session is being closed, while another call of it may wait.
 const closing = " closing"

@@ -55,6 +55,15 @@ func drive() {
 			os.Exit(3)
 		case "close":
 			say("%s closed", words[0])
+		case "odd":
+			say("%s error boom \x1b[2J\u202e\xff %s", words[0], strings.Repeat("x", 1000))
+		case "odd-line":
+			fmt.Fprint(os.Stdout, "\x1b[2J\r\n")
+		case "odd-end":
+			fmt.Fprint(os.Stderr, "\x1b[2J why\n\tat line 1\n")
+			os.Exit(3)
+		case "windows":
+			say("%s ok %s\r", words[0], strings.Join(words[2:], " "))
 		case "long":
 			say("%s ok %s", words[0], strings.Repeat("x", 100_000))
 		case "hang":
@@ -97,6 +106,12 @@ func TestCalls(t *testing.T) {
 	if _, err := p.Client("1").Call(ctx, "fail"); err == nil || err.Error() != "it does not work" {
 		t.Errorf("a call that fails: %v", err)
 	}
+	if got, err := p.Client("1").Call(ctx, "windows a b"); got != "a b" || err != nil {
+		t.Errorf("an answer that ends in CR LF: %q, %v", got, err)
+	}
+	if _, err := p.Client("1").Call(ctx, "odd"); err == nil || !strings.HasPrefix(err.Error(), `boom \u001b[2J\u202e\xff xxxx`) || len(err.Error()) > 310 {
+		t.Errorf("an error with control characters: %v", err)
+	}
 	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
 	if _, err := p.Client("2").Call(short, "hang"); !errors.Is(err, context.DeadlineExceeded) {
@@ -127,7 +142,9 @@ func TestCalls(t *testing.T) {
 func TestDriverThatFails(t *testing.T) {
 	for _, tt := range []struct{ verb, want string }{
 		{"exit", "x.py has ended (exit status 3): the reason why"},
-		{"long", "x.py: bufio.Scanner: token too long"},
+		{"long", "x.py wrote an answer that cannot be read (bufio.Scanner: token too long): end it by a line feed within 65536 bytes"},
+		{"odd-line", `x.py wrote "\u001b[2J" to standard output, which is only for answers, such as "0.0 ok": write to standard error`},
+		{"odd-end", "x.py has ended (exit status 3): \\u001b[2J why\n\tat line 1"},
 		{"babble", `x.py wrote "hello" to standard output, which is only for answers`},
 	} {
 		p := startOwn(t)

@@ -1,7 +1,6 @@
 package drivers
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -47,7 +46,7 @@ func OwnDriver(command string) (Own, error) {
 	base := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	whole := strings.ToLower(strings.Join(append([]string{base}, words[1:]...), "-"))
 	name := strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(whole, "-"), "-")
-	switch _, unknown := platformOf(file); {
+	switch p, unknown := platformOf(file); {
 	case info.IsDir():
 		err = fmt.Errorf("%s is a folder, and no program", words[0])
 	case name == "":
@@ -57,6 +56,8 @@ func OwnDriver(command string) (Own, error) {
 			"put the arguments into a script", words[0], name, longestName)
 	case unknown != nil:
 		err = fmt.Errorf("%s is neither executable, nor a Java or Python program", words[0])
+	case p.command == nil:
+		err = checkInterpreter(file)
 	}
 	return Own{name, command, variants.Driver{Program: file, Args: words[1:]}}, err
 }
@@ -128,6 +129,23 @@ func runsAsItIs(file string) bool {
 	if _, err := platformByEnding(file); err != nil {
 		return true
 	}
-	text, err := os.ReadFile(file)
-	return err == nil && bytes.HasPrefix(text, []byte("#!"))
+	_, named := interpreter(file)
+	return named
+}
+
+// interpreter returns what follows `#!` in the first line of a script.
+func interpreter(file string) (command string, named bool) {
+	text, _ := os.ReadFile(file)
+	first, _, _ := strings.Cut(string(text), "\n")
+	return strings.CutPrefix(first, "#!")
+}
+
+// checkInterpreter returns an error if the interpreter of a script is missing. The system's own error names the script instead.
+func checkInterpreter(file string) error {
+	command, named := interpreter(file)
+	program, _, _ := strings.Cut(strings.TrimLeft(command, " \t"), " ")
+	if _, err := os.Stat(program); named && (err != nil || strings.HasSuffix(command, "\r")) {
+		return fmt.Errorf("%s: the interpreter in its first line is missing: there is no %q; the line must end in LF, not in CR LF", file, command)
+	}
+	return nil
 }

@@ -32,6 +32,10 @@ func TestOwnDriver(t *testing.T) {
 	t.Chdir(dir)
 	script(t, dir, "My_Lock.py", "", 0o600)
 	script(t, dir, "run", "#!/bin/sh", 0o700)
+	script(t, dir, "no-interpreter", "#! /no/such/ruby -w\n", 0o700)
+	script(t, dir, "windows", "#!/bin/sh\r\nread x\r\n", 0o700)
+	script(t, dir, "windows.py", "#!/usr/bin/env python3\r\n", 0o700)
+	script(t, dir, "empty", "#!\n", 0o700)
 	script(t, dir, "notes.txt", "", 0o600)
 	script(t, dir, "my file.py", "", 0o600)
 	script(t, dir, "kazoo.py", "", 0o600)
@@ -41,6 +45,10 @@ func TestOwnDriver(t *testing.T) {
 		"My_Lock.py fair 2":               {name: "my-lock-fair-2"},
 		"./run":                           {name: "run"},
 		"./my file.py":                    {name: "my-file"},
+		"no-interpreter":                  {refusal: `the interpreter in its first line is missing: there is no " /no/such/ruby -w"`},
+		"windows":                         {refusal: `there is no "/bin/sh\r"; the line must end in LF, not in CR LF`},
+		"windows.py":                      {refusal: `there is no "/usr/bin/env python3\r"`},
+		"empty":                           {refusal: "the interpreter in its first line is missing"},
 		"notes.txt":                       {refusal: "neither executable"},
 		"missing.py":                      {refusal: "no such file"},
 		".":                               {refusal: "a folder"},

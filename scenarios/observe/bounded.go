@@ -7,12 +7,14 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 )
 
-// ranked holds at most a number of values by key. When there are more, it drops the lower half.
+// ranked holds at most a number of values by key. When there are more, it drops the lower half, unless keys can be folded.
 type ranked[K comparable, V any] struct {
 	most    int
 	compare func(a, b *V) int // the first ranks highest
 	fresh   func(K) *V
 	dropped func(*V)
+	merge   func(into, from *V)
+	refold  func() // calls rekey
 	by      map[K]*V
 }
 
@@ -21,7 +23,8 @@ func (r *ranked[K, V]) of(key K) *V {
 		return v
 	}
 	if len(r.by) == r.most {
-		for _, k := range r.keys()[r.most/2:] {
+		r.refold()
+		for _, k := range r.keys()[min(r.most/2, len(r.by)):] {
 			r.dropped(r.by[k])
 			delete(r.by, k)
 		}
@@ -29,6 +32,17 @@ func (r *ranked[K, V]) of(key K) *V {
 	v := r.fresh(key)
 	r.by[key] = v
 	return v
+}
+
+// rekey gives the values other keys, and merges those that then have the same one.
+func (r *ranked[K, V]) rekey(fold func(K) K) {
+	for _, old := range r.keys() {
+		if key := fold(old); key != old {
+			v := r.by[old]
+			delete(r.by, old)
+			r.merge(r.of(key), v)
+		}
+	}
 }
 
 func (r *ranked[K, V]) keys() []K {

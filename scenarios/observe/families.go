@@ -41,7 +41,7 @@ type families struct {
 func newFamilies() families {
 	return families{creators: latest[string, int64]{most: mostChildren, by: map[string]int64{}}, ranked: ranked[string, family]{
 		by: map[string]*family{}, most: mostFamilies,
-		fresh: func(path string) *family { return &family{path: path} }, dropped: func(*family) {},
+		fresh: func(path string) *family { return &family{path: path} }, dropped: func(*family) {}, merge: (*family).plus,
 		compare: func(a, b *family) int {
 			return cmp.Or(cmp.Compare(b.weight(), a.weight()), cmp.Compare(a.path, b.path))
 		},
@@ -123,6 +123,14 @@ func (fs *families) looks() []Look {
 		}
 	}
 	return out
+}
+
+func (f *family) plus(other *family) {
+	f.children = cmp.Or(f.children, other.children)
+	f.made, f.ownDeletes, f.otherDeletes = f.made+other.made, f.ownDeletes+other.ownDeletes, f.otherDeletes+other.otherDeletes
+	f.listed, f.childWatches = f.listed+other.listed, f.childWatches+other.childWatches
+	f.siblings, f.byExists = f.siblings+other.siblings, f.byExists+other.byExists
+	f.taken, f.lostTakes, f.selfWatch = f.taken+other.taken, f.lostTakes+other.lostTakes, f.selfWatch+other.selfWatch
 }
 
 func (f *family) weight() int64 { return f.made + f.lostTakes + f.childWatches + f.siblings }

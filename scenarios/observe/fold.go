@@ -1,6 +1,9 @@
 package observe
 
-import "strings"
+import (
+	"path"
+	"strings"
+)
 
 // folded replaces a part of a name that differs from znode to znode.
 const folded = "*"
@@ -88,9 +91,4 @@ func isSequential(path string) bool {
 	return len(path)-len(strings.TrimRight(path, "0123456789")) >= sequenceDigits
 }
 
-func parentOf(path string) string {
-	if i := strings.LastIndexByte(path, '/'); i > 0 {
-		return path[:i]
-	}
-	return "/"
-}
+func parentOf(znode string) string { return path.Dir(znode) }

@@ -40,7 +40,7 @@ func newHerdKinds() *herdKinds {
 	hk.ranked = ranked[kindKey, herdKind]{
 		by: map[kindKey]*herdKind{}, most: mostKinds,
 		fresh:   func(key kindKey) *herdKind { return &herdKind{key: key, sizes: sizes{}} },
-		dropped: func(k *herdKind) { hk.gone += k.Count },
+		dropped: func(k *herdKind) { hk.gone += k.Count }, merge: (*herdKind).plus,
 		compare: func(a, b *herdKind) int {
 			return cmp.Or(cmp.Compare(b.Largest.Notifications, a.Largest.Notifications), cmp.Compare(b.Count, a.Count),
 				cmp.Compare(a.key.path, b.key.path), cmp.Compare(a.key.cause, b.key.cause), cmp.Compare(a.key.typ, b.key.typ))
@@ -55,13 +55,20 @@ func (hk *herdKinds) add(h *herd, c *cause) {
 		op, path := c.of(h.Path)
 		key.op, key.cause = op, fold(path)
 	}
-	k := hk.of(key)
-	k.Count++
-	k.Notifications += int64(h.Notifications)
-	k.sizes[h.Notifications]++
 	hk.sizes[h.Notifications]++
-	if most := k.Largest.Notifications; h.Notifications > most || h.Notifications == most && h.zxid < k.largest.zxid {
-		k.Largest.Notifications, k.largest, k.cause = h.Notifications, h, c
+	one := HerdKind{Count: 1, Notifications: int64(h.Notifications), Largest: Herd{Notifications: h.Notifications}}
+	hk.of(key).plus(&herdKind{HerdKind: one, sizes: sizes{h.Notifications: 1}, largest: h, cause: c})
+}
+
+func (k *herdKind) plus(other *herdKind) {
+	k.Count += other.Count
+	k.Notifications += other.Notifications
+	for size, n := range other.sizes {
+		k.sizes[size] += n
+	}
+	most, size := k.Largest.Notifications, other.Largest.Notifications
+	if size > most || size == most && other.largest.zxid < k.largest.zxid {
+		k.Largest, k.largest, k.cause = other.Largest, other.largest, other.cause
 	}
 }
 

@@ -20,6 +20,7 @@ func newPaths() *paths {
 	ps := &paths{}
 	ps.ranked = ranked[string, PathReport]{
 		by: map[string]*PathReport{}, most: mostPaths, fresh: newPathReport, dropped: func(p *PathReport) { ps.rest = ps.rest.plus(p) },
+		merge: func(into, from *PathReport) { into.plus(from) },
 		compare: func(a, b *PathReport) int {
 			return cmp.Or(cmp.Compare(b.requests()+b.Fired, a.requests()+a.Fired), cmp.Compare(a.Path, b.Path))
 		},

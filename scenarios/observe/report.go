@@ -129,6 +129,7 @@ func (o *Observer) Report() Report {
 	now := o.lock()
 	defer o.mu.Unlock()
 	w := o.window
+	w.refold()
 	traffic, herds := w.counts.Traffic(), w.kinds.sizes.herd()
 	r := w.Report
 	r.Length, r.Sessions, r.Learned, r.Looks = w.end-w.start, len(o.sessions), o.learned, w.families.looks()

@@ -19,8 +19,11 @@ func (r Report) Text(connections proxy.Stats, columns int) string {
 	var parts []string // with an empty line between two of them
 	say := func(text string) { parts = append(parts, table.Wrap(text, columns)) }
 	section := func(title string, items []string, others ...string) {
-		if items = append(items, others...); len(items) > 0 {
-			say(title + "\n- " + strings.Join(items, "\n- "))
+		lines := list.Map(append(items, others...), func(item string) string { // no item can begin a line as another one does
+			return "\n- " + strings.ReplaceAll(table.Wrap(table.Escaped(item), columns-2), "\n", "\n  ")
+		})
+		if len(lines) > 0 {
+			parts = append(parts, table.Wrap(title, columns)+strings.Join(lines, ""))
 		}
 	}
 	summary := fmt.Sprintf("observed %s: %s", seconds(r.Length), r.summary())

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/proxy"
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // The report and the live block, as they are printed.
@@ -33,6 +35,32 @@ func TestObserveTexts(t *testing.T) {
 				t.Errorf("a line of %d columns: %s", n, line)
 			}
 		}
+	}
+}
+
+// Whatever a client sends, it is printed in its own line, and without control characters.
+func TestHostileNames(t *testing.T) {
+	const hostile = "/a\x1b[2J\u009b1m\u202e\n- every waiter watches /innocent: lock/children-watch\t\xff"
+	r := synthesizedReport()
+	lock, look := &r.Herds[0].Largest, &r.Looks[0]
+	lock.Path, lock.Cause, lock.Event, lock.Effects[0].Operation = hostile, hostile, hostile, hostile
+	r.Paths[1].Path, r.Paths[1].Operations[0].Operation, r.Paths[1].Operations[0].Failed = hostile, hostile, map[string]int64{hostile: 1}
+	r.Stuck[0].Path, look.Path = hostile, hostile
+	r.Incidents[0].Detail, r.Incidents[0].Client = hostile, hostile
+	var lines bytes.Buffer
+	NewView(&lines).Show(r)
+	look.Because = strings.Repeat("/long", 79) + " - every waiter watches /innocent" // two columns are for the dash
+	texts := []string{r.Text(proxy.Stats{Connections: 1}, 400), lines.String(), strings.Join(r.block(400, 100), "\n")}
+	for i, text := range texts {
+		if strings.ContainsAny(text, "\x1b\u009b\u202e\t\xff") || strings.Contains(text, "\n- every waiter watches /innocent") {
+			t.Errorf("text %d is not escaped: %q", i, text)
+		}
+		if want := []int{9, 1, 4}[i]; strings.Count(text, `/a\u001b[2J\u009b1m\u202e\n- every waiter`) < want {
+			t.Errorf("text %d shows fewer than %d names: %s", i, want, text)
+		}
+	}
+	if block := r.block(40, 100); len(block) < 20 || table.Width(strings.Join(block, "\n")) > 40 {
+		t.Errorf("%d lines of at most %d columns in place of 40", len(block), table.Width(strings.Join(block, "\n")))
 	}
 }
 

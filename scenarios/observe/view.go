@@ -47,7 +47,7 @@ func (v *View) Show(r Report) {
 func (v *View) printStuck(w Waiter, text string) {
 	if key := w.Session + w.Path; !v.stuck[key] {
 		v.stuck[key] = true
-		fmt.Fprintf(v.out, "stuck: %s\n", text)
+		table.Line(v.out, "stuck: %s", text)
 	}
 }
 
@@ -69,10 +69,6 @@ func (r Report) block(columns, rows int) []string {
 	texts = append(texts, list.Map(r.Stuck, func(w Waiter) string { return "stuck: " + w.String() })...)
 	texts = append(texts, list.Map(r.Cycles, func(c Cycle) string { return "stuck: " + c.String() })...)
 	texts = append(texts, list.Map(r.Herds, func(k HerdKind) string { return "herd: " + k.String() })...)
-	lines := strings.Split(table.Wrap(strings.Join(texts, "\n"), columns), "\n")
-	lines = lines[:min(max(rows-1, 1), len(lines))]
-	for i, line := range lines { // a path may be longer than a line
-		lines[i] = screen.Shortened(line, columns)
-	}
-	return lines
+	lines := strings.Split(table.Wrap(strings.Join(list.Map(texts, table.Escaped), "\n"), columns), "\n")
+	return lines[:min(max(rows-1, 1), len(lines))]
 }

@@ -33,6 +33,7 @@ func newWindow(now time.Duration, version string) *window {
 		Report: Report{Open: true, IncidentCounts: map[proxy.IncidentKind]int64{}},
 		start:  now, paths: newPaths(), kinds: newHerdKinds(), families: newFamilies(),
 	}
+	w.paths.refold, w.kinds.refold, w.families.refold = w.refold, w.refold, w.refold
 	w.record = recorder.New(recorder.Config{Phase: phaseWrite, Operation: phaseWrite, Version: version})
 	w.record.Traffic(now, recorder.Traffic{})
 	w.record.OpenWindow(now)
@@ -78,6 +79,20 @@ func (w *window) exchanged(now time.Duration, s *session, e wire.Exchange) {
 		phase = phaseWrite
 	}
 	w.record.Span(phase, s.slot, now-(e.Reply-e.Sent), now)
+}
+
+// refold merges what differs only in numbers of which there are many. A fold may make another one possible.
+func (w *window) refold() {
+	for before := math.MaxInt; len(w.paths.by) < before; {
+		before = len(w.paths.by)
+		fold := foldNumbers(append(w.paths.keys(), w.families.keys()...))
+		w.paths.rekey(fold)
+		w.families.rekey(fold)
+		w.kinds.rekey(func(k kindKey) kindKey {
+			k.path, k.cause = fold(k.path), fold(k.cause)
+			return k
+		})
+	}
 }
 
 // notificationSize is the size of a notification without its path: the length, the header, the type, the state and the path's length.

@@ -47,7 +47,7 @@ func (q *driven) Scan(ctx context.Context) (takequeue.Item, bool, error) {
 	}
 	item := takequeue.Item{}
 	if item.Data, err = hex.DecodeString(text); err != nil {
-		return takequeue.Item{}, false, fmt.Errorf("the driver's answer to take is no item: %w", err)
+		return takequeue.Item{}, false, fmt.Errorf("the driver's answer to take, %.100q, is not an item: %w", text, err)
 	}
 	if q.held = item.Data; q.claims {
 		item.Lost = q.Lost()
