@@ -35,6 +35,7 @@ type Exchange struct {
 	MoreParts  bool          // the multi has operations that are not in Parts, or may have some
 	Sequential bool          // a create that succeeded, to whose path the server has appended a number
 	Number     int32         // that number; after 2^31 of them, it is negative
+	Flags      int32         // of a create; [UnknownFlags] if they are not within the first thousand bytes
 	Asked      bool          // the request asks for a watch
 	Armed      bool          // the watch is set
 	Code       Code          // of a failed multi, the code of the operation that made it fail, or UnknownCode
@@ -48,8 +49,14 @@ type Exchange struct {
 // Part is an operation of a multi.
 type Part struct {
 	Op   Opcode
-	Path string
+	Path string // of the new znode for a create that succeeded, if it is within the first thousand bytes of the reply
+
+	Flags      int32 // of a create, as in Exchange
+	Sequential bool  // a create to whose path the server has appended a number
 }
+
+// UnknownFlags stands for the flags of a create that are not decoded, and for those of other requests.
+const UnknownFlags = -1
 
 // NewTapped returns an empty ledger of a session of another program, whose frames a tap receives. It keeps no notifications: the tap
 // receives them instead of TakeNotifications.
@@ -111,7 +118,7 @@ func (l *Ledger) exchange(r outstandingRequest, body []byte, length int) *Exchan
 	if l.tap == nil || r.housekeeping && r.op != OpClose {
 		return nil
 	}
-	e := &Exchange{Op: r.op, Sent: time.Since(l.epoch), BytesOut: int64(length) + 4, Asked: r.watch != watchKey{}}
+	e := &Exchange{Op: r.op, Flags: UnknownFlags, Sent: time.Since(l.epoch), BytesOut: int64(length) + 4, Asked: r.watch != watchKey{}}
 	switch r.op {
 	case OpClose:
 		e.Op = OpCloseSession
@@ -121,8 +128,8 @@ func (l *Ledger) exchange(r outstandingRequest, body []byte, length int) *Exchan
 			e.Path = e.Parts[0].Path
 		}
 	default:
-		if path, _ := jutePath(body[8:]); r.op.namesPath() {
-			e.Path = known(path)
+		if path, rest := jutePath(body[8:]); r.op.namesPath() {
+			e.Path, e.Flags = known(path), skipPart(r.op, jute.NewDecoder(rest))
 		}
 	}
 	return e
@@ -145,6 +152,8 @@ func (l *Ledger) exchanged(e *Exchange, body []byte, length int, armed bool) {
 	switch {
 	case e.Op == OpMulti && multiFailed(payload):
 		e.Code = multiCode(payload, length == len(body))
+	case e.Op == OpMulti:
+		nameCreated(e.Parts, payload)
 	case e.Op.creates() && e.Code == OK:
 		path, _ := jutePath(payload)
 		created := known(path)
@@ -168,9 +177,9 @@ func multiParts(p []byte) (parts []Part, more bool) {
 		if len(rest) == 0 && len(path) < maxWatchedPath { // there is more of the path
 			return parts, true
 		}
-		parts = append(parts, Part{op, known(path)})
 		d := jute.NewDecoder(rest)
-		if skipPart(op, d); d.Err() != nil {
+		parts = append(parts, Part{Op: op, Path: known(path), Flags: skipPart(op, d)})
+		if d.Err() != nil {
 			return parts, true
 		}
 		p = rest[len(rest)-d.Rest():]
@@ -178,8 +187,9 @@ func multiParts(p []byte) (parts []Part, more bool) {
 	return parts, len(p) < partHeader || p[4] == 0
 }
 
-// skipPart reads the rest of an operation of a multi, after its path. It rejects operations of an unknown form.
-func skipPart(op Opcode, d *jute.Decoder) {
+// skipPart reads the rest of an operation, after its path, and returns a create's flags. It rejects operations of an unknown form.
+func skipPart(op Opcode, d *jute.Decoder) (flags int32) {
+	flags = UnknownFlags
 	switch op {
 	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL:
 		d.Buffer()
@@ -188,7 +198,9 @@ func skipPart(op Opcode, d *jute.Decoder) {
 			d.Buffer()
 			d.Buffer()
 		}
-		d.Int() // the flags
+		if flags = d.Int(); d.Err() != nil {
+			flags = UnknownFlags
+		}
 		if op == OpCreateTTL {
 			d.Long()
 		}
@@ -201,6 +213,30 @@ func skipPart(op Opcode, d *jute.Decoder) {
 		d.Bool()
 	default:
 		d.Reject("an operation of another kind")
+	}
+	return flags
+}
+
+// statSize is the size of a znode's stat.
+const statSize = 68
+
+// nameCreated gives creates of a multi that succeeded the paths that the server has given to them.
+func nameCreated(parts []Part, results []byte) {
+	for i, p := range parts {
+		if len(results) < partHeader {
+			return
+		}
+		results = results[partHeader:]
+		if p.Op.creates() {
+			path, rest := jutePath(results)
+			if len(rest) == 0 { // it may be cut
+				return
+			}
+			parts[i].Path, parts[i].Sequential, results = known(path), known(path) != p.Path, rest
+		}
+		if p.Op == OpSetData || p.Op.creates() && p.Op != OpCreate {
+			results = results[min(statSize, len(results)):]
+		}
 	}
 }
 

@@ -27,7 +27,14 @@ func (l *tapLog) Exchanged(id int64, e wire.Exchange) {
 	if e.Reply < e.Sent {
 		l.lines = append(l.lines, "a reply before its request")
 	}
-	l.lines = append(l.lines, fmt.Sprintf("%d %s %s %v %s zxid %d asked %t armed %t bytes %d %d", id, e.Op, e.Path, e.Parts, e.Code, e.Zxid, e.Asked, e.Armed, e.BytesOut, e.BytesIn))
+	l.lines = append(l.lines, fmt.Sprintf("%d %s %s%s %v %s zxid %d asked %t armed %t bytes %d %d", id, e.Op, e.Path, flags(e), e.Parts, e.Code, e.Zxid, e.Asked, e.Armed, e.BytesOut, e.BytesIn))
+}
+
+func flags(e wire.Exchange) string {
+	if e.Flags == wire.UnknownFlags {
+		return ""
+	}
+	return fmt.Sprintf(" flags %d sequential %t", e.Flags, e.Sequential)
 }
 
 func (l *tapLog) Notified(id int64, n wire.Notification) {
@@ -68,6 +75,12 @@ func multi(xid int32) []byte {
 		[]byte{0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff})
 }
 
+// madeByMulti returns the payload of the reply to [multi], whose second operation has made a znode.
+func madeByMulti(path string) []byte {
+	done := func(op wire.Opcode) []byte { return append(int32s(int32(op)), 0, 0, 0, 0, 0) }
+	return join(done(wire.OpCheck), done(wire.OpCreate), str(path), done(wire.OpDelete), []byte{0xff, 0xff, 0xff, 0xff, 1, 0xff, 0xff, 0xff, 0xff})
+}
+
 // failedMulti returns the payload of the reply to a multi that failed because of its second operation.
 func failedMulti(codes ...int32) []byte {
 	var out []byte
@@ -96,19 +109,20 @@ func TestTapReceivesExchanges(t *testing.T) {
 		reply(3, 11, int32(wire.NoNode)),
 		reply(-2, 11, 0),
 		reply(4, 12, 0, failedMulti(0, int32(wire.NodeExists), int32(wire.RuntimeInconsistency))...),
-		reply(5, 13, 0, append(int32s(int32(wire.OpCheck)), 0, 0, 0, 0, 0)...),
+		reply(5, 13, 0, madeByMulti("/q/x-0000000008")...),
 		reply(6, 13, 0),
 		reply(7, 13, 0),
 		reply(8, 14, 0))
-	parts := "[{check /v} {create /q/x-} {delete /q/y}]"
+	const parts = "[{check /v -1 false} {create /q/x- 2 false} {delete /q/y -1 false}]"
+	const made = "[{check /v -1 false} {create /q/x-0000000008 2 true} {delete /q/y -1 false}]"
 	want := []string{
 		"5 connected, resumed false, 4s",
-		"5 create /q/x-0000000007 [] OK zxid 10 asked false armed false bytes 56 39",
+		"5 create /q/x-0000000007 flags 3 sequential true [] OK zxid 10 asked false armed false bytes 56 39",
 		"5 exists /q/x-0000000006 [] NoNode zxid 10 asked true armed true bytes 32 20",
 		"5 notified NodeDeleted /q/x-0000000003 zxid 11",
 		"5 getData /gone [] NoNode zxid 11 asked true armed false bytes 22 20",
 		"5 multi /v " + parts + " NodeExists zxid 12 asked false armed false bytes 123 68",
-		"5 multi /v " + parts + " OK zxid 13 asked false armed false bytes 123 29",
+		"5 multi /v " + made + " OK zxid 13 asked false armed false bytes 123 75",
 		"5 addWatch /all [] OK zxid 13 asked true armed true bytes 24 20",
 		"5 whoAmI  [] OK zxid 13 asked false armed false bytes 12 20",
 		"5 closeSession  [] OK zxid 14 asked false armed false bytes 12 20",

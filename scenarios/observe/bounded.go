@@ -51,7 +51,7 @@ func (r *ranked[K, V]) keys() []K {
 
 func (r *ranked[K, V]) sorted() []*V { return list.Map(r.keys(), func(k K) *V { return r.by[k] }) }
 
-// latest holds at most a number of values by key, and drops the oldest first.
+// latest holds at most a number of values by key, and drops the oldest key first. Values may change, but keys must not be deleted.
 type latest[K comparable, V any] struct {
 	most  int
 	by    map[K]V
@@ -59,11 +59,13 @@ type latest[K comparable, V any] struct {
 }
 
 func (l *latest[K, V]) add(key K, v V) {
-	if len(l.order) == l.most {
-		l.dropFirst()
+	if _, known := l.by[key]; !known {
+		if len(l.order) == l.most {
+			l.dropFirst()
+		}
+		l.order = append(l.order, key)
 	}
 	l.by[key] = v
-	l.order = append(l.order, key)
 }
 
 func (l *latest[K, V]) dropFirst() {

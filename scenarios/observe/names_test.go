@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -58,13 +60,14 @@ func TestFoldedNumbersAreMerged(t *testing.T) {
 	s.open(3)
 	for i := range 40 {
 		lock := fmt.Sprintf("/locks/table%d", i)
-		s.do(1, wire.OpCreate, lock)
-		for id := int64(2); id <= 3; id++ {
+		holder := int64(i%3 + 1)
+		s.make(holder, lock, zk.FlagEphemeral)
+		for _, id := range others(3, holder) {
 			s.fail(id, wire.OpCreate, lock, wire.NodeExists)
 			s.watch(id, wire.OpExists, lock)
 		}
-		s.do(1, wire.OpDelete, lock)
-		s.fire(wire.NodeDeleted, lock, 2, 3)
+		s.do(holder, wire.OpDelete, lock)
+		s.fire(wire.NodeDeleted, lock, others(3, holder)...)
 		if i == 10 {
 			s.Report() // while they are few
 		}

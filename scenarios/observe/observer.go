@@ -90,6 +90,7 @@ func (o *Observer) closed(h *herd) {
 		known = &c
 	}
 	o.window.kinds.add(h, known)
+	o.window.families.closed(h)
 	o.window.passed = max(o.window.passed, h.zxid)
 }
 
@@ -168,6 +169,7 @@ func (o *Observer) Over(id int64, expired bool) {
 	delete(o.sessions, id)
 	o.free = append(o.free, s.slot)
 	o.window.over(expired, stuck)
+	o.window.families.over(s)
 }
 
 // Happened implements [proxy.Observer].

@@ -116,12 +116,14 @@ type Waiter struct {
 	Since   time.Duration `json:"since_ns"` // how long ago the watch was set
 }
 
-// Look says which recipe the znodes below a path look like.
+// Look says which recipe the znodes of a path look like.
 type Look struct {
-	Path    string `json:"path"`
-	Variant string `json:"variant"` // such as "lock/children-watch"
-	Better  string `json:"better"`  // a variant of the same recipe with a lower cost; empty if the catalog has none
-	Because string `json:"because"`
+	Path     string `json:"path"`
+	Variant  string `json:"variant"`  // such as "lock/children-watch", or only a recipe
+	Equal    string `json:"equal"`    // what looks the same, such as "election/master-znode"; empty if there is no such variant
+	Better   string `json:"better"`   // a variant of the same recipe with a lower cost for that many sessions; empty if the catalog has none
+	Sessions int    `json:"sessions"` // that take part
+	Because  string `json:"because"`
 }
 
 // Report returns the results so far.

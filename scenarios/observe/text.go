@@ -53,7 +53,7 @@ func (r Report) Text(connections proxy.Stats, columns int) string {
 	) {
 		say(line)
 	}
-	section("what it looks like", list.Map(r.Looks, func(l Look) string { return l.text(max(r.MostSessions, 1)) }))
+	section("what it looks like", list.Map(r.Looks, Look.String))
 	section("connections", incidentLines(r, connections))
 	return strings.Join(parts, "\n\n") + "\n"
 }
@@ -169,16 +169,19 @@ func (w Waiter) String() string {
 	return fmt.Sprintf("session %s waits for %s, which is gone, since %s", w.Session, w.Path, seconds(w.Since))
 }
 
-func (l Look) text(sessions int) string {
-	text := fmt.Sprintf("%s: %s", l.Because, l.Variant)
-	if l.Better == "" {
-		return text + fmt.Sprintf("; see `zkbench explain %s`", l.Variant)
+// String names the recipe, and the better variant with its cost.
+func (l Look) String() string {
+	text, see := l.Path+": "+l.Variant, l.Variant
+	if l.Equal != "" {
+		text += " or " + l.Equal + ", which looks the same"
 	}
+	text += " (" + l.Because + ")"
 	if _, v, known := catalog.Variant(l.Better); known {
+		see = l.Better
 		text += fmt.Sprintf("; %s would need at most %s and %s per operation with %d sessions", l.Better,
-			amount(v.Free.Requests.At(sessions), "request"), amount(v.Free.Notifications.At(sessions), "notification"), sessions)
+			amount(v.Free.Requests.At(l.Sessions), "request"), amount(v.Free.Notifications.At(l.Sessions), "notification"), l.Sessions)
 	}
-	return text + fmt.Sprintf("; see `zkbench explain %s`", l.Better)
+	return text + fmt.Sprintf("; see `zkbench explain %s`", see)
 }
 
 func amount(v float64, noun string) string {

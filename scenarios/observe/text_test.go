@@ -91,8 +91,17 @@ func synthesizedReport() Report {
 		Learned:    3,
 		MoreStuck:  2, StuckEnded: 1, LeftWatches: 4,
 		Looks: []Look{
-			{Path: "/app/lock", Variant: "lock/children-watch", Better: "lock/predecessor-watch", Because: "every waiter watches /app/lock"},
-			{Path: "/app/other", Variant: "lock/predecessor-watch", Because: "each waiter watches one znode such as /app/other/n-*"},
+			{
+				Path: "/app/lock", Variant: "lock/children-watch", Better: "lock/predecessor-watch", Sessions: 50,
+				Because: "sessions that create ephemeral znodes in it: 50, that watch the list while their own is in it: " +
+					"the same 50, that delete their own: the same 50; largest herd: 49",
+			},
+			{
+				Path: "/app/other", Variant: "lock/predecessor-watch", Equal: "election/predecessor-watch",
+				Because: "sessions that create ephemeral znodes in it: 12, that watch what another has made: the same 12, " +
+					"that delete their own: the same 12; largest herd: 1",
+			},
+			{Path: "/app/view", Variant: "config", Because: "sessions that write to what another has made: 1, that watch what another has made: 5"},
 		},
 		Recent: recorder.LastSeconds{
 			Length: 10 * time.Second,

@@ -1,0 +1,95 @@
+package observe
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/variants/catalog"
+)
+
+// phrases say what sessions with a role do.
+var phrases = [roles]string{
+	creates: "create it", ephemeral: "create ephemeral znodes in it", sequential: "create sequential znodes in it",
+	persistent: "create persistent znodes in it", joins: "find others' there", refused: "fail to create it", lists: "list it",
+	waits: "watch the list while their own is in it", relists: "watch it while their own is the first", follows: "watch the list",
+	reads: "read", watchesOther: "watch what another has made", awaits: "watch for a znode that is to come", writesOwn: "write to their own",
+	writesOther: "write to what another has made", deletesOwn: "delete their own", deletesOther: "delete what another has made",
+	leaves: "end while their own exists",
+}
+
+// looks names what the rules recognize, the busiest first. Of those that look alike, and whose paths differ in numbers, one is named.
+func (fs *families) looks() []Look {
+	out, named, around, alike := []Look{}, map[string]bool{}, map[string]bool{}, map[string]int{}
+	add := func(f *family, e *evidence, rules []rule) {
+		i := slices.IndexFunc(rules, func(r rule) bool { return r.holds(f, e) })
+		if i < 0 {
+			return
+		}
+		r, key := rules[i], rules[i].variant+strings.Map(noDigit, f.path)
+		if r.variant == inboxes {
+			key = r.variant + "/" + strings.Split(f.path, "/")[1]
+		}
+		named[f.path], around[parentOf(f.path)] = true, true
+		if alike[key]++; r.variant == inboxes && alike[key] == 2 || r.variant != inboxes && alike[key] == 1 {
+			out = append(out, r.look(f, e))
+		}
+	}
+	sorted := fs.sorted()
+	for _, f := range sorted {
+		add(f, &f.in, directoryRules)
+	}
+	for _, f := range sorted {
+		if !named[f.path] && !named[parentOf(f.path)] {
+			add(f, &f.self, znodeRules)
+		}
+	}
+	for _, f := range sorted {
+		if !named[f.path] && !around[f.path] {
+			add(f, &f.in, numberedRules)
+		}
+	}
+	return out
+}
+
+func noDigit(r rune) rune {
+	if r >= '0' && r <= '9' {
+		return -1
+	}
+	return r
+}
+
+// look says how many sessions have the rule's roles.
+func (r rule) look(f *family, e *evidence) Look {
+	l, first := Look{Path: f.path, Variant: r.variant, Equal: r.equal}, e.who(r.roles[0])
+	var clauses []string
+	for i, does := range r.roles {
+		count, both := e.who(does), e.who(r.roles[0], does)
+		who := fmt.Sprint(count)
+		switch {
+		case i > 0 && both == count && count == first:
+			who = "the same " + who
+		case i > 0:
+			who += fmt.Sprintf(" (%d of them also of the first)", both)
+		}
+		clauses = append(clauses, phrases[does]+": "+who)
+		if i < 2 { // those that wait are the second, if there are any
+			l.Sessions = count
+		}
+	}
+	herd := max(e.wakes.most, f.listWakes.most)
+	l.Because = fmt.Sprintf("sessions that %s; largest herd: %d", strings.Join(clauses, ", that "), herd)
+	if herd > 1 && cost(r.better, l.Sessions) < cost(r.variant, l.Sessions) {
+		l.Better = r.better
+	}
+	return l
+}
+
+// cost returns the most messages that an operation of a variant needs, or 0 for a recipe.
+func cost(variant string, sessions int) float64 {
+	_, v, known := catalog.Variant(variant)
+	if !known {
+		return 0
+	}
+	return v.Free.Requests.At(sessions) + v.Free.Notifications.At(sessions)
+}
