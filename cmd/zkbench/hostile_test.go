@@ -86,17 +86,16 @@ func TestReaderThatStops(t *testing.T) {
 		"list": outcome.CodePass, "help run": outcome.CodePass, "explain nothing": outcome.CodeUsage,
 		"run lock-drain --variants znode --clients 3 --repeats 2 --out out --servers " + server.Addr(): outcome.CodePass,
 	} {
-		reading, writing := must.Get(pipe())(t), (*os.File)(nil)
-		writing = reading[1]
-		must.Do(t, reading[0].Close())
+		ends := must.Get(pipe())(t)
+		must.Do(t, ends[0].Close())
 		cmd := exec.CommandContext(t.Context(), own, strings.Fields(line)...)
 		cmd.Dir, cmd.Env = t.TempDir(), append(os.Environ(), asBinary+"=1")
-		cmd.Stdout, cmd.Stderr = writing, writing
+		cmd.Stdout, cmd.Stderr = ends[1], ends[1]
 		_ = cmd.Run()
 		if got := cmd.ProcessState; got.ExitCode() != code {
 			t.Errorf("%s: %s, want exit code %d", line, got, code)
 		}
-		writing.Close()
+		ends[1].Close()
 		if line[:3] == "run" {
 			if docs, err := store.ReadAll([]string{filepath.Join(cmd.Dir, "out")}); err != nil || len(docs) != 2 {
 				t.Errorf("%d results, %v", len(docs), err)

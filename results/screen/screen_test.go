@@ -2,6 +2,7 @@ package screen_test
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"syscall"
 	"testing"
@@ -81,7 +82,7 @@ func TestScreenThatFails(t *testing.T) {
 	}
 	full := screen.Of(failing{syscall.ENOSPC})
 	full.Write([]byte("x"))
-	if _, err := full.Write([]byte("x")); err != syscall.ENOSPC || full.Failure != syscall.ENOSPC {
+	if _, err := full.Write([]byte("x")); !errors.Is(err, syscall.ENOSPC) || !errors.Is(full.Failure, syscall.ENOSPC) {
 		t.Errorf("a full disk: %v, %v", err, full.Failure)
 	}
 }

@@ -94,7 +94,7 @@ func ReadFile(path string) ([]byte, error) { return readUpTo(largestFile, path, 
 
 func readUpTo(most int64, path string, pipes bool) ([]byte, error) {
 	info, err := os.Stat(path) // before it is opened, as that can wait for ever or set off a device
-	if err == nil && !info.Mode().IsRegular() && !(pipes && (info.Mode()&fs.ModeNamedPipe != 0 || path == "/dev/stdin")) {
+	if err == nil && !info.Mode().IsRegular() && (!pipes || info.Mode()&fs.ModeNamedPipe == 0 && path != "/dev/stdin") {
 		err = fmt.Errorf("read %s: it is not a regular file (%s)", path, info.Mode().Type())
 	}
 	if err != nil {

@@ -18,9 +18,9 @@ func Escaped(text string) string {
 // control and format characters, except line feeds and tabs. Bytes that are not UTF-8 become \x and two digits.
 func Printable(text string) string {
 	var out strings.Builder
-	for size := 0; text != ""; text = text[size:] {
-		var r rune
-		switch r, size = utf8.DecodeRuneInString(text); {
+	for text != "" {
+		r, size := utf8.DecodeRuneInString(text)
+		switch {
 		case r == utf8.RuneError && size == 1:
 			fmt.Fprintf(&out, `\x%02x`, text[0])
 		case unicode.IsGraphic(r) || r == '\n' || r == '\t':
@@ -30,6 +30,7 @@ func Printable(text string) string {
 				fmt.Fprintf(&out, `\u%04x`, unit)
 			}
 		}
+		text = text[size:]
 	}
 	return out.String()
 }

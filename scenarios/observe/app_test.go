@@ -2,6 +2,7 @@ package observe
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -67,7 +68,7 @@ const (
 // make creates a znode with some data, and returns its path; empty if it exists.
 func (c *client) make(path string, flags int32) string {
 	created, err := c.Create(path, []byte("data"), flags, zk.WorldACL(zk.PermAll))
-	if err == zk.ErrNodeExists {
+	if errors.Is(err, zk.ErrNodeExists) {
 		return ""
 	}
 	must.Do(c.app.T, err)
@@ -143,7 +144,8 @@ func (c *client) behind(own string, exists bool, isAhead func(name string) bool)
 			return
 		}
 		var event <-chan zk.Event
-		found, err := true, error(nil)
+		var err error
+		found := true
 		if exists {
 			found, _, event, err = c.ExistsW(dir + "/" + before)
 		} else {

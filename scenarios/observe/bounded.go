@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/zkbench/zkbench/results/list"
@@ -45,8 +44,18 @@ func (r *ranked[K, V]) rekey(fold func(K) K) {
 	}
 }
 
+// keys returns the keys in the order of their values. It sorts pairs, because looking up a long path takes longer than a comparison.
 func (r *ranked[K, V]) keys() []K {
-	return slices.SortedFunc(maps.Keys(r.by), func(a, b K) int { return r.compare(r.by[a], r.by[b]) })
+	type pair struct {
+		key   K
+		value *V
+	}
+	pairs := make([]pair, 0, len(r.by))
+	for k, v := range r.by {
+		pairs = append(pairs, pair{k, v})
+	}
+	slices.SortFunc(pairs, func(a, b pair) int { return r.compare(a.value, b.value) })
+	return list.Map(pairs, func(p pair) K { return p.key })
 }
 
 func (r *ranked[K, V]) sorted() []*V { return list.Map(r.keys(), func(k K) *V { return r.by[k] }) }

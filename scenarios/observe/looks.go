@@ -8,14 +8,16 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// phrases say what sessions with a role do.
-var phrases = [roles]string{
-	creates: "create it", ephemeral: "create ephemeral znodes in it", sequential: "create sequential znodes in it",
-	persistent: "create persistent znodes in it", joins: "find others' there", refused: "fail to create it", lists: "list it",
-	waits: "watch the list while their own is in it", relists: "watch it while their own is the first", follows: "watch the list",
-	reads: "read", watchesOther: "watch what another has made", awaits: "watch for a znode that is to come", writesOwn: "write to their own",
-	writesOther: "write to what another has made", deletesOwn: "delete their own", deletesOther: "delete what another has made",
-	leaves: "end while their own exists",
+// phrases returns what sessions with a role do.
+func phrases() [roles]string {
+	return [roles]string{
+		creates: "create it", ephemeral: "create ephemeral znodes in it", sequential: "create sequential znodes in it",
+		persistent: "create persistent znodes in it", joins: "find others' there", refused: "fail to create it", lists: "list it",
+		waits: "watch the list while their own is in it", relists: "watch it while their own is the first", follows: "watch the list",
+		reads: "read", watchesOther: "watch what another has made", awaits: "watch for a znode that is to come", writesOwn: "write to their own",
+		writesOther: "write to what another has made", deletesOwn: "delete their own", deletesOther: "delete what another has made",
+		leaves: "end while their own exists",
+	}
 }
 
 // looks names what the rules recognize, the busiest first. Of those that look alike, and whose paths differ in numbers, one is named.
@@ -37,16 +39,16 @@ func (fs *families) looks() []Look {
 	}
 	sorted := fs.sorted()
 	for _, f := range sorted {
-		add(f, &f.in, directoryRules)
+		add(f, &f.in, directoryRules())
 	}
 	for _, f := range sorted {
 		if !named[f.path] && !named[parentOf(f.path)] {
-			add(f, &f.self, znodeRules)
+			add(f, &f.self, znodeRules())
 		}
 	}
 	for _, f := range sorted {
 		if !named[f.path] && !around[f.path] {
-			add(f, &f.in, numberedRules)
+			add(f, &f.in, numberedRules())
 		}
 	}
 	return out
@@ -72,7 +74,7 @@ func (r rule) look(f *family, e *evidence) Look {
 		case i > 0:
 			who += fmt.Sprintf(" (%d of them also of the first)", both)
 		}
-		clauses = append(clauses, phrases[does]+": "+who)
+		clauses = append(clauses, phrases()[does]+": "+who)
 		if i < 2 { // those that wait are the second, if there are any
 			l.Sessions = count
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -562,7 +563,7 @@ func TestBounded(t *testing.T) {
 	for i := range requests {
 		id := int64(i/10 + 1)
 		s.Connected(id, false, time.Second)
-		name := "/users/" + strings.Repeat(string(rune('a'+i%26)), 1+i/26%2000)
+		name := "/users/" + strings.NewReplacer("0", "n", "1", "o", "2", "t", "3", "h").Replace(strconv.FormatInt(int64(i), 4)) // without digits
 		s.do(id, wire.OpSetData, name)
 		s.fire(wire.NodeDataChanged, name, id)
 		s.now += 4 * time.Millisecond

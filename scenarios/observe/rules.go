@@ -25,44 +25,50 @@ type (
 	when []condition
 )
 
-// directoryRules are about the znodes in a directory. The first one that holds names them.
-var directoryRules = []rule{
-	{"revocablerw", "", "", does{ephemeral, watchesOther, writesOther, deletesOwn}, when{isLine, hasReaders}},
-	{"rwlock/children-watch", "", "rwlock/nearest-writer-watch", does{ephemeral, waits, deletesOwn}, when{isLine, hasReaders, firstIsDone}},
-	{"rwlock", "", "", does{ephemeral, watchesOther, deletesOwn}, when{isLine, hasReaders, noList}},
-	{"doublebarrier/children-watch", "", "doublebarrier/ready-node", does{ephemeral, waits, deletesOwn, follows},
-		when{isLine, both(waits, follows), leaveTogether}},
-	{"doublebarrier", "", "", does{ephemeral, awaits, joins, persistent, deletesOwn}, when{both(creates, awaits)}},
-	{"revocable", "", "", does{ephemeral, watchesOther, writesOther, deletesOwn}, when{isLine, inOrder}},
-	{"lock/children-watch", "", "lock/predecessor-watch", does{ephemeral, waits, deletesOwn},
-		when{isLine, inOrder, firstIsDone, rare(reads, waits), rare(follows, waits)}},
-	{"lock/released-mark", "election/resigned-mark", "", does{ephemeral, watchesOther, writesOwn}, when{isLine, inOrder, watchesBack}},
-	{"election/leader-watch", "lock", "election/predecessor-watch", does{ephemeral, watchesOther, deletesOwn},
-		when{isLine, inOrder, watchesBack, wakesSeveral}},
-	{"lock/predecessor-watch", "election/predecessor-watch", "", does{ephemeral, watchesOther, deletesOwn}, when{isLine, inOrder, watchesBack}},
-	{"election", "", "", does{ephemeral, watchesOther, leaves}, when{isLine, rare(deletesOwn, leaves), watchesBack}},
-	{"priorityqueue", "", "", does{sequential, reads, deletesOther}, when{isQueue, hasPriorities}},
-	{"blockingqueue/all-watch", "", "blockingqueue/ticket", does{sequential, follows, deletesOther}, when{isQueue, wakesConsumers}},
-	{"blockingqueue", "", "", does{sequential, follows, deletesOther}, when{isQueue}},
-	{"queue", "", "", does{sequential, lists, deletesOther}, when{isQueue}},
-	{inboxes, "", "", does{persistent, follows, reads, deletesOther}, when{isInbox}},
-	{"twophasecommit", "", "", does{persistent, writesOther}, when{areVotes}},
-	{"treecache", "", "", does{follows, watchesOther}, when{both(follows, watchesOther), rare(ephemeral, creates)}},
-	{"membership", "", "", does{ephemeral, follows}, when{areMembers}},
-	{"membership", "", "", does{ephemeral, waits, relists}, when{areMembers, not(firstIsDone)}},
+// directoryRules returns the rules about the znodes in a directory. The first one that holds names them.
+func directoryRules() []rule {
+	return []rule{
+		{"revocablerw", "", "", does{ephemeral, watchesOther, writesOther, deletesOwn}, when{isLine, hasReaders}},
+		{"rwlock/children-watch", "", "rwlock/nearest-writer-watch", does{ephemeral, waits, deletesOwn}, when{isLine, hasReaders, firstIsDone}},
+		{"rwlock", "", "", does{ephemeral, watchesOther, deletesOwn}, when{isLine, hasReaders, noList}},
+		{"doublebarrier/children-watch", "", "doublebarrier/ready-node", does{ephemeral, waits, deletesOwn, follows},
+			when{isLine, both(waits, follows), leaveTogether}},
+		{"doublebarrier", "", "", does{ephemeral, awaits, joins, persistent, deletesOwn}, when{both(creates, awaits)}},
+		{"revocable", "", "", does{ephemeral, watchesOther, writesOther, deletesOwn}, when{isLine, inOrder}},
+		{"lock/children-watch", "", "lock/predecessor-watch", does{ephemeral, waits, deletesOwn},
+			when{isLine, inOrder, firstIsDone, rare(reads, waits), rare(follows, waits)}},
+		{"lock/released-mark", "election/resigned-mark", "", does{ephemeral, watchesOther, writesOwn}, when{isLine, inOrder, watchesBack}},
+		{"election/leader-watch", "lock", "election/predecessor-watch", does{ephemeral, watchesOther, deletesOwn},
+			when{isLine, inOrder, watchesBack, wakesSeveral}},
+		{"lock/predecessor-watch", "election/predecessor-watch", "", does{ephemeral, watchesOther, deletesOwn}, when{isLine, inOrder, watchesBack}},
+		{"election", "", "", does{ephemeral, watchesOther, leaves}, when{isLine, rare(deletesOwn, leaves), watchesBack}},
+		{"priorityqueue", "", "", does{sequential, reads, deletesOther}, when{isQueue, hasPriorities}},
+		{"blockingqueue/all-watch", "", "blockingqueue/ticket", does{sequential, follows, deletesOther}, when{isQueue, wakesConsumers}},
+		{"blockingqueue", "", "", does{sequential, follows, deletesOther}, when{isQueue}},
+		{"queue", "", "", does{sequential, lists, deletesOther}, when{isQueue}},
+		{inboxes, "", "", does{persistent, follows, reads, deletesOther}, when{isInbox}},
+		{"twophasecommit", "", "", does{persistent, writesOther}, when{areVotes}},
+		{"treecache", "", "", does{follows, watchesOther}, when{both(follows, watchesOther), rare(ephemeral, creates)}},
+		{"membership", "", "", does{ephemeral, follows}, when{areMembers}},
+		{"membership", "", "", does{ephemeral, waits, relists}, when{areMembers, not(firstIsDone)}},
+	}
 }
 
-// znodeRules are about a znode that is not in a directory with a name.
-var znodeRules = []rule{
-	{"lock/znode", "election/master-znode", "lock/predecessor-watch", does{creates, refused, deletesOwn}, when{isAwaited}},
-	{"election/master-znode", "", "election/predecessor-watch", does{refused}, when{isAwaited, rare(deletesOwn, leaves)}},
-	{"barrier", "", "", does{creates, watchesOther}, when{isBarrier}},
-	{"config", "", "", does{writesOther, watchesOther}, when{isConfig}},
-	{"config", "", "", does{writesOwn, watchesOther}, when{isConfig}},
+// znodeRules returns the rules about a znode that is not in a directory with a name.
+func znodeRules() []rule {
+	return []rule{
+		{"lock/znode", "election/master-znode", "lock/predecessor-watch", does{creates, refused, deletesOwn}, when{isAwaited}},
+		{"election/master-znode", "", "election/predecessor-watch", does{refused}, when{isAwaited, rare(deletesOwn, leaves)}},
+		{"barrier", "", "", does{creates, watchesOther}, when{isBarrier}},
+		{"config", "", "", does{writesOther, watchesOther}, when{isConfig}},
+		{"config", "", "", does{writesOwn, watchesOther}, when{isConfig}},
+	}
 }
 
-// numberedRules are about the znodes in a directory that no rule names one by one.
-var numberedRules = []rule{{"barrier", "", "", does{persistent, watchesOther}, when{isBarrier, noList}}}
+// numberedRules returns the rules about the znodes in a directory that no rule names one by one.
+func numberedRules() []rule {
+	return []rule{{"barrier", "", "", does{persistent, watchesOther}, when{isBarrier, noList}}}
+}
 
 // inboxes is named only where several directories have each a session of their own.
 const inboxes = "masterworker"
