@@ -136,8 +136,7 @@ func serverConfig(server, logs string) string {
 // escaped returns the value of a Java property: backslashes and all letters outside ASCII are escaped as UTF-16.
 func escaped(value string) (out string) {
 	for _, unit := range utf16.Encode([]rune(value)) {
-		plain := unit >= ' ' && unit <= '~' && unit != '\\'
-		out += fmt.Sprintf(map[bool]string{true: "%c", false: `\u%04x`}[plain], unit)
+		out += fmt.Sprintf(map[bool]string{true: "%c", false: `\u%04x`}[unit >= ' ' && unit <= '~' && unit != '\\'], unit)
 	}
 	return out
 }
@@ -166,10 +165,11 @@ func launch(inst installation, server string) error {
 func running(server string) (pid int, alive bool) {
 	text, _ := os.ReadFile(filepath.Join(server, pidFile)) // empty after an error
 	pid, err := strconv.Atoi(string(text))
-	if err != nil {
-		return 0, false
+	var cmdline []byte
+	for tries := 0; err == nil && len(cmdline) == 0 && tries < 15; tries++ { // it is empty while the program begins
+		time.Sleep(time.Duration(tries) * time.Millisecond)
+		cmdline, err = os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	}
-	cmdline, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
 	return pid, err == nil && strings.Contains(string(cmdline), filepath.Join(server, configFile))
 }
 

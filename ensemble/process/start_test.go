@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -77,5 +78,22 @@ exit 2`, []string{"zoo1 | Caused by: java.lang.NumberFormatException: For input 
 				t.Errorf("error = %v\nwant it without %q", err, tt.not)
 			}
 		})
+	}
+}
+
+// A server counts as running from its start on, although the system does not show its command line at once.
+func TestRunningFromTheStartOn(t *testing.T) {
+	dir := t.TempDir()
+	must.Do(t, syscall.Mkfifo(filepath.Join(dir, "fifo"), 0o600))
+	inst := must.Get(findInstallation(javaThat(t, "read never <'"+dir+"/fifo'")))(t)
+	server := filepath.Join(dir, "zoo1")
+	must.Do(t, os.Mkdir(server, 0o700))
+	for range 500 {
+		must.Do(t, launch(inst, server))
+		pid, alive := running(server)
+		if !alive {
+			t.Fatal("a server that was just started is not running")
+		}
+		must.Do(t, send(pid, syscall.SIGKILL))
 	}
 }
