@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -144,25 +145,24 @@ func TestCapacityReplacesNoOtherReport(t *testing.T) {
 	}
 }
 
-type closed struct{}
-
-func (closed) Write([]byte) (int, error) { return 0, errClosed }
-
-var errClosed = errors.New("closed")
-
-// The result of a search is stored even if it cannot be printed, or if one of the two files cannot be written.
+// The result of a search is stored even if it cannot be printed, or if its copy cannot be written.
 func TestCapacityIsStoredFirst(t *testing.T) {
-	for _, tt := range []struct{ name, json string }{
-		{"no standard output", "copy.json"},
-		{"nor a copy", filepath.Join("none", "copy.json")},
+	for _, tt := range []struct {
+		name, json string
+		code       int
+	}{
+		{"no standard output", "copy.json", outcome.CodeInvalid},
+		{"nor a copy", filepath.Join("none", "copy.json"), outcome.CodeFailed},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			out := t.TempDir()
-			a, copied := app{stdout: closed{}}, filepath.Join(out, tt.json)
+			stdout, stopped := io.Pipe()
+			stdout.Close()
+			a, copied := app{stdout: stopped}, filepath.Join(out, tt.json)
 			trials := &search.Trials{Folder: out, Documents: []*results.Document{{}}}
 			err := a.finish(trials, capacity.Report{Engine: "container", Variants: []capacity.Capacity{{Variant: "znode"}}}, copied)
-			if !errors.Is(err, errClosed) || exitCode(t.Context(), err) != outcome.CodeFailed {
-				t.Errorf("%v", err)
+			if code := exitCode(t.Context(), err); code != tt.code {
+				t.Errorf("exit code %d: %v", code, err)
 			}
 			if _, err := os.Stat(filepath.Join(out, capacity.File)); err != nil {
 				t.Error(err)

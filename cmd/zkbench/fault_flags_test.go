@@ -19,7 +19,7 @@ func scenarioOf(t *testing.T, name string, args ...string) (scenarios.Scenario, 
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatal(err)
 	}
-	s, err := scenarios.Load(name, catalog.Recipes())
+	s, err := scenarios.Read(t.Context(), name, catalog.Recipes())
 	if err != nil {
 		return s, err
 	}

@@ -100,7 +100,8 @@ func TestObserveAnApplication(t *testing.T) {
 	}
 	hasAll(t, strings.Join(strings.Fields(stdout), " "),
 		"largest herds, cause first", "by session 0x", "NodeChildrenChanged of /zkbench-", "within 50 ms: ", "no write followed",
-		"every waiter watches /zkbench-", "lock/children-watch; lock/predecessor-watch would need at most 5 requests and 1 notification per operation",
+		": lock/children-watch (sessions that create ephemeral znodes in it: 5, ",
+		"lock/predecessor-watch would need at most 5 requests and 1 notification per operation with 5 sessions",
 		"zkbench explain lock/predecessor-watch", "four-letter commands, forwarded and not decoded",
 	)
 	for _, args := range [][]string{{"plot", "one"}, {"report", "one"}, {"gate", "one"}, {"compare", "one", "two"}} {
