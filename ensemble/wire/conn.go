@@ -313,12 +313,6 @@ func (c *Conn) notification(body []byte, length int) {
 	l.record(n, path, length)
 }
 
-// isEvent reports whether a frame has the form of a notification: the length of the path is that of the rest.
-func isEvent(body []byte, length int) bool {
-	const path = replyHeaderSize + 12 // after the type, the state and the length
-	return len(body) > path && body[path] == '/' && length == path+int(binary.BigEndian.Uint32(body[path-4:]))
-}
-
 func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 	l := c.ledger
 	i := slices.IndexFunc(c.outstanding, func(r outstandingRequest) bool { return r.xid == xid })

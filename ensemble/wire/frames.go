@@ -54,3 +54,9 @@ func (f *frames) feedBody(p []byte) []byte {
 	}
 	return p[n:]
 }
+
+// isEvent reports whether a frame has the form of a notification: the length of the path is that of the rest.
+func isEvent(body []byte, length int) bool {
+	const path = replyHeaderSize + 12 // after the type, the state and the length
+	return len(body) > path && body[path] == '/' && length == path+int(binary.BigEndian.Uint32(body[path-4:]))
+}

@@ -84,7 +84,8 @@ func BaselinesOf(docs []*results.Document) (map[string]Baseline, error) {
 		case len(row.Counts) == 0:
 			empty = append(empty, fmt.Sprintf("%s with %d clients", row.Variant, row.Clients))
 		case b.Load != load:
-			errs = append(errs, fmt.Errorf("%s: the results are of two loads (%s; %s): give those of one", table.Escaped(d.Scenario.Name), b.Load, load))
+			errs = append(errs, fmt.Errorf("%s: the results are of two loads (%s; %s): give those of one",
+				table.Escaped(d.Scenario.Name), b.Load, load))
 		case b.row(row.Variant, row.Clients) != nil:
 			errs = append(errs, fmt.Errorf("%s: %s with %d clients was measured under two conditions: give the results of one run",
 				table.Escaped(d.Scenario.Name), table.Escaped(row.Variant), row.Clients))

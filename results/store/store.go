@@ -107,7 +107,8 @@ func readUpTo(most int64, path string, pipes bool) ([]byte, error) {
 	defer file.Close()
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if int64(len(text)) > most {
-		return nil, fmt.Errorf("read %s: it has more than %d bytes, the most that zkbench reads of such a file: check its name", table.Escaped(path), most)
+		return nil, fmt.Errorf("read %s: it has more than %d bytes, the most that zkbench reads of such a file: check its name",
+			table.Escaped(path), most)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", table.Escaped(path), err)

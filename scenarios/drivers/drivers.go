@@ -144,7 +144,8 @@ func (p *Process) read(answers io.Reader) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		p.fail(fmt.Errorf("%s wrote an answer that cannot be read (%w): end it by a line feed within %d bytes", p.name, err, bufio.MaxScanTokenSize))
+		p.fail(fmt.Errorf("%s wrote an answer that cannot be read (%w): end it by a line feed within %d bytes",
+			p.name, err, bufio.MaxScanTokenSize))
 	}
 	_, _ = io.Copy(io.Discard, answers) // so that it is not blocked before it ends
 }

@@ -1,6 +1,7 @@
 package drivers
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"os"
@@ -135,9 +136,13 @@ func runsAsItIs(file string) bool {
 
 // interpreter returns what follows `#!` in the first line of a script.
 func interpreter(file string) (command string, named bool) {
-	text, _ := os.ReadFile(file)
-	first, _, _ := strings.Cut(string(text), "\n")
-	return strings.CutPrefix(first, "#!")
+	script, err := os.Open(file)
+	if err != nil {
+		return "", false
+	}
+	defer script.Close()
+	first, _ := bufio.NewReader(script).ReadString('\n')
+	return strings.CutPrefix(strings.TrimSuffix(first, "\n"), "#!")
 }
 
 // checkInterpreter returns an error if the interpreter of a script is missing. The system's own error names the script instead.
@@ -145,7 +150,8 @@ func checkInterpreter(file string) error {
 	command, named := interpreter(file)
 	program, _, _ := strings.Cut(strings.TrimLeft(command, " \t"), " ")
 	if _, err := os.Stat(program); named && (err != nil || strings.HasSuffix(command, "\r")) {
-		return fmt.Errorf("%s: the interpreter in its first line is missing: there is no %q; the line must end in LF, not in CR LF", file, command)
+		return fmt.Errorf("%s: the interpreter in its first line is missing: there is no %q; the line must end in LF, not in CR LF",
+			file, command)
 	}
 	return nil
 }

@@ -56,7 +56,8 @@ func platformByEnding(program string) (platform, error) {
 	switch path.Ext(program) {
 	case ".java":
 		return platform{
-			command: []string{"env", ensemble.JavaLocale, "java", "-XX:+DisplayVMOutputToStderr", "-Xlog:disable", "-Xlog:all=warning:stderr"}, // standard output is for answers
+			// Standard output is for answers.
+			command: []string{"env", ensemble.JavaLocale, "java", "-XX:+DisplayVMOutputToStderr", "-Xlog:disable", "-Xlog:all=warning:stderr"},
 			compile: true,
 			needs: []need{
 				{"javac", "default-jdk-headless"},
@@ -84,7 +85,8 @@ func (p platform) prepare(ctx context.Context, file, dir string) ([]string, erro
 	if !p.compile {
 		return append(p.command, file), nil
 	}
-	javac := exec.CommandContext(ctx, "env", ensemble.JavaLocale, "javac", "-proc:none", "-d", dir, "-cp", jars, "-sourcepath", filepath.Dir(file), file)
+	javac := exec.CommandContext(ctx, "env", ensemble.JavaLocale, "javac", "-proc:none",
+		"-d", dir, "-cp", jars, "-sourcepath", filepath.Dir(file), file)
 	if text, err := javac.CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("compile it: %w: %s", err, bytes.TrimSpace(text))
 	}

@@ -23,9 +23,9 @@ func (r *ranked[K, V]) of(key K) *V {
 	}
 	if len(r.by) == r.most {
 		r.refold()
-		for _, k := range r.keys()[min(r.most/2, len(r.by)):] {
-			r.dropped(r.by[k])
-			delete(r.by, k)
+		for _, p := range r.pairs()[min(r.most/2, len(r.by)):] {
+			r.dropped(p.value)
+			delete(r.by, p.key)
 		}
 	}
 	v := r.fresh(key)
@@ -35,30 +35,32 @@ func (r *ranked[K, V]) of(key K) *V {
 
 // rekey gives the values other keys, and merges those that then have the same one.
 func (r *ranked[K, V]) rekey(fold func(K) K) {
-	for _, old := range r.keys() {
-		if key := fold(old); key != old {
-			v := r.by[old]
-			delete(r.by, old)
-			r.merge(r.of(key), v)
+	for _, p := range r.pairs() {
+		if key := fold(p.key); key != p.key {
+			delete(r.by, p.key)
+			r.merge(r.of(key), p.value)
 		}
 	}
 }
 
-// keys returns the keys in the order of their values. It sorts pairs, because looking up a long path takes longer than a comparison.
-func (r *ranked[K, V]) keys() []K {
-	type pair struct {
-		key   K
-		value *V
-	}
-	pairs := make([]pair, 0, len(r.by))
-	for k, v := range r.by {
-		pairs = append(pairs, pair{k, v})
-	}
-	slices.SortFunc(pairs, func(a, b pair) int { return r.compare(a.value, b.value) })
-	return list.Map(pairs, func(p pair) K { return p.key })
+type pair[K comparable, V any] struct {
+	key   K
+	value *V
 }
 
-func (r *ranked[K, V]) sorted() []*V { return list.Map(r.keys(), func(k K) *V { return r.by[k] }) }
+// pairs returns the keys with their values, in the order of the values. Looking up a long path takes longer than a comparison.
+func (r *ranked[K, V]) pairs() []pair[K, V] {
+	pairs := make([]pair[K, V], 0, len(r.by))
+	for k, v := range r.by {
+		pairs = append(pairs, pair[K, V]{k, v})
+	}
+	slices.SortFunc(pairs, func(a, b pair[K, V]) int { return r.compare(a.value, b.value) })
+	return pairs
+}
+
+func (r *ranked[K, V]) sorted() []*V {
+	return list.Map(r.pairs(), func(p pair[K, V]) *V { return p.value })
+}
 
 // latest holds at most a number of values by key, and drops the oldest key first. Values may change, but keys must not be deleted.
 type latest[K comparable, V any] struct {

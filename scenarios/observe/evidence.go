@@ -55,13 +55,17 @@ func (w wakes) several() bool { return w.herds > 0 && w.notifications >= 2*w.her
 
 // add counts an operation, which may have several roles.
 func (e *evidence) add(session int64, does ...role) {
-	known, ok := e.sessions[session]
+	var mask uint32
 	for _, r := range does {
 		e.n[r]++
-		known |= 1 << r
+		mask |= 1 << r
 	}
-	if ok || len(e.sessions) < mostWorkers {
-		e.sessions[session] = known
+	e.know(session, mask)
+}
+
+func (e *evidence) know(session int64, roles uint32) {
+	if known, ok := e.sessions[session]; ok || len(e.sessions) < mostWorkers {
+		e.sessions[session] = known | roles
 	}
 }
 
@@ -70,9 +74,7 @@ func (e *evidence) plus(other evidence) {
 		e.n[r] += n
 	}
 	for session, roles := range other.sessions {
-		if known, ok := e.sessions[session]; ok || len(e.sessions) < mostWorkers {
-			e.sessions[session] = known | roles
-		}
+		e.know(session, roles)
 	}
 	e.wakes.plus(other.wakes)
 }

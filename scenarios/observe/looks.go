@@ -37,18 +37,18 @@ func (fs *families) looks() []Look {
 			out = append(out, r.look(f, e))
 		}
 	}
-	sorted := fs.sorted()
+	sorted, inDirectory, ofZnode, numbered := fs.sorted(), directoryRules(), znodeRules(), numberedRules()
 	for _, f := range sorted {
-		add(f, &f.in, directoryRules())
+		add(f, &f.in, inDirectory)
 	}
 	for _, f := range sorted {
 		if !named[f.path] && !named[parentOf(f.path)] {
-			add(f, &f.self, znodeRules())
+			add(f, &f.self, ofZnode)
 		}
 	}
 	for _, f := range sorted {
 		if !named[f.path] && !around[f.path] {
-			add(f, &f.in, numberedRules())
+			add(f, &f.in, numbered)
 		}
 	}
 	return out
@@ -65,6 +65,7 @@ func noDigit(r rune) rune {
 func (r rule) look(f *family, e *evidence) Look {
 	l, first := Look{Path: f.path, Variant: r.variant, Equal: r.equal}, e.who(r.roles[0])
 	var clauses []string
+	phrases := phrases()
 	for i, does := range r.roles {
 		count, both := e.who(does), e.who(r.roles[0], does)
 		who := fmt.Sprint(count)
@@ -74,7 +75,7 @@ func (r rule) look(f *family, e *evidence) Look {
 		case i > 0:
 			who += fmt.Sprintf(" (%d of them also of the first)", both)
 		}
-		clauses = append(clauses, phrases()[does]+": "+who)
+		clauses = append(clauses, phrases[does]+": "+who)
 		if i < 2 { // those that wait are the second, if there are any
 			l.Sessions = count
 		}

@@ -40,7 +40,8 @@ func directoryRules() []rule {
 		{"lock/released-mark", "election/resigned-mark", "", does{ephemeral, watchesOther, writesOwn}, when{isLine, inOrder, watchesBack}},
 		{"election/leader-watch", "lock", "election/predecessor-watch", does{ephemeral, watchesOther, deletesOwn},
 			when{isLine, inOrder, watchesBack, wakesSeveral}},
-		{"lock/predecessor-watch", "election/predecessor-watch", "", does{ephemeral, watchesOther, deletesOwn}, when{isLine, inOrder, watchesBack}},
+		{"lock/predecessor-watch", "election/predecessor-watch", "", does{ephemeral, watchesOther, deletesOwn},
+			when{isLine, inOrder, watchesBack}},
 		{"election", "", "", does{ephemeral, watchesOther, leaves}, when{isLine, rare(deletesOwn, leaves), watchesBack}},
 		{"priorityqueue", "", "", does{sequential, reads, deletesOther}, when{isQueue, hasPriorities}},
 		{"blockingqueue/all-watch", "", "blockingqueue/ticket", does{sequential, follows, deletesOther}, when{isQueue, wakesConsumers}},
@@ -162,7 +163,8 @@ func isBarrier(_ *family, e *evidence) bool {
 
 // isAwaited reports whether several sessions try to create an ephemeral znode, and watch it where it exists.
 func isAwaited(_ *family, e *evidence) bool {
-	return e.n[ephemeral] == e.n[creates] && e.who(refused) > 1 && e.who(creates) > 1 && e.who(refused, watchesOther)+e.who(refused, awaits) > 1
+	watchers := e.who(refused, watchesOther) + e.who(refused, awaits)
+	return e.n[ephemeral] == e.n[creates] && e.who(refused) > 1 && e.who(creates) > 1 && watchers > 1
 }
 
 // isConfig reports whether several sessions watch a znode that others write, more often than it is made.

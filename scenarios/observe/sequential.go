@@ -22,7 +22,7 @@ type made struct {
 	number   int32
 }
 
-// numbers has the latest creates of sequential znodes by directory. Each directory gives its numbers in order, whatever the prefixes.
+// numbers has the latest creates of sequential znodes by directory. Each directory gives its numbers in order, to names with any prefix.
 type numbers map[string][]made
 
 // gone reports whether, at a transaction, the directory of a path had already given the number at its end, or a later one. The number after

@@ -1,7 +1,9 @@
 package observe
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/proxy"
@@ -85,7 +87,7 @@ func (w *window) exchanged(now time.Duration, s *session, e wire.Exchange) {
 func (w *window) refold() {
 	for before := math.MaxInt; len(w.paths.by) < before; {
 		before = len(w.paths.by)
-		fold := foldNumbers(append(w.paths.keys(), w.families.keys()...))
+		fold := foldNumbers(slices.AppendSeq(slices.Collect(maps.Keys(w.paths.by)), maps.Keys(w.families.by)))
 		w.paths.rekey(fold)
 		w.families.rekey(fold)
 		w.kinds.rekey(func(k kindKey) kindKey {
