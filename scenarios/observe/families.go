@@ -90,7 +90,9 @@ func (f *family) weight() (n int64) {
 // around returns the families of a path and of its directory.
 func (fs *families) around(path string) (f, directory *family) {
 	folded := fold(path)
-	return fs.of(folded), fs.of(parentOf(folded))
+	fs.of(folded) // makes room: the families that are returned are not merged into others
+	directory = fs.of(parentOf(folded))
+	return fs.of(folded), directory
 }
 
 // add counts an operation on a znode, as evidence about it and about its directory.

@@ -70,10 +70,13 @@ func (r rule) look(f *family, e *evidence) Look {
 		count, both := e.who(does), e.who(r.roles[0], does)
 		who := fmt.Sprint(count)
 		switch {
-		case i > 0 && both == count && count == first:
+		case i == 0:
+		case both == count && count == first:
 			who = "the same " + who
-		case i > 0:
-			who += fmt.Sprintf(" (%d of them also of the first)", both)
+		case both == 0:
+			who += " others"
+		default:
+			who += fmt.Sprintf(" (%d of them among the first)", both)
 		}
 		clauses = append(clauses, phrases[does]+": "+who)
 		if i < 2 { // those that wait are the second, if there are any
