@@ -51,8 +51,9 @@ type Part struct {
 	Op   Opcode
 	Path string // of the new znode for a create that succeeded, if it is within the first thousand bytes of the reply
 
-	Flags      int32 // of a create, as in Exchange
-	Sequential bool  // a create to whose path the server has appended a number
+	Flags      int32 // of a create, like Sequential and Number as in Exchange
+	Sequential bool
+	Number     int32
 }
 
 // UnknownFlags stands for the flags of a create that are not decoded, and for those of other requests.
@@ -139,7 +140,7 @@ func (op Opcode) namesPath() bool {
 	return op >= OpCreate && op != OpMulti && op != OpMultiRead && op != OpReconfig && op != OpWhoAmI
 }
 
-func (op Opcode) creates() bool {
+func (op Opcode) Creates() bool {
 	return op == OpCreate || op == OpCreate2 || op == OpCreateContainer || op == OpCreateTTL
 }
 
@@ -154,16 +155,19 @@ func (l *Ledger) exchanged(e *Exchange, body []byte, length int, armed bool) {
 		e.Code = multiCode(payload, length == len(body))
 	case e.Op == OpMulti:
 		nameCreated(e.Parts, payload)
-	case e.Op.creates() && e.Code == OK:
+	case e.Op.Creates() && e.Code == OK:
 		path, _ := jutePath(payload)
-		created := known(path)
-		if suffix, ok := strings.CutPrefix(created, e.Path); ok && len(created) < maxWatchedPath {
-			number, err := strconv.ParseInt(suffix, 10, 32)
-			e.Sequential, e.Number = err == nil, int32(number)
-		}
-		e.Path = created
+		e.Sequential, e.Number = given(e.Path, path)
+		e.Path = known(path)
 	}
 	l.tap.Exchanged(l.session.ID, *e)
+}
+
+// given reports whether the server has appended a number to a path, and which one.
+func given(asked string, created []byte) (sequential bool, number int32) {
+	suffix, ok := strings.CutPrefix(known(created), asked)
+	n, err := strconv.ParseInt(suffix, 10, 32)
+	return ok && err == nil && len(created) < maxWatchedPath, int32(n)
 }
 
 // partHeader is the size of the header of each operation of a multi, and of each result: a type, a flag for the end, and a code.
@@ -227,14 +231,15 @@ func nameCreated(parts []Part, results []byte) {
 			return
 		}
 		results = results[partHeader:]
-		if p.Op.creates() {
+		if p.Op.Creates() {
 			path, rest := jutePath(results)
 			if len(rest) == 0 { // it may be cut
 				return
 			}
-			parts[i].Path, parts[i].Sequential, results = known(path), known(path) != p.Path, rest
+			parts[i].Sequential, parts[i].Number = given(p.Path, path)
+			parts[i].Path, results = known(path), rest
 		}
-		if p.Op == OpSetData || p.Op.creates() && p.Op != OpCreate {
+		if p.Op == OpSetData || p.Op.Creates() && p.Op != OpCreate {
 			results = results[min(statSize, len(results)):]
 		}
 	}

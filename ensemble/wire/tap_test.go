@@ -113,8 +113,8 @@ func TestTapReceivesExchanges(t *testing.T) {
 		reply(6, 13, 0),
 		reply(7, 13, 0),
 		reply(8, 14, 0))
-	const parts = "[{check /v -1 false} {create /q/x- 2 false} {delete /q/y -1 false}]"
-	const made = "[{check /v -1 false} {create /q/x-0000000008 2 true} {delete /q/y -1 false}]"
+	const parts = "[{check /v -1 false 0} {create /q/x- 2 false 0} {delete /q/y -1 false 0}]"
+	const made = "[{check /v -1 false 0} {create /q/x-0000000008 2 true 8} {delete /q/y -1 false 0}]"
 	want := []string{
 		"5 connected, resumed false, 4s",
 		"5 create /q/x-0000000007 flags 3 sequential true [] OK zxid 10 asked false armed false bytes 56 39",

@@ -29,8 +29,8 @@ func (c Cycle) String() string {
 // awaited returns the session for whose sequential znode another one waits, or nil. In a line, sessions wait for lower numbers, or for
 // znodes of another kind, as readers wait for writers. In a ring of members that watch each other, one watches a higher number of its kind.
 func (o *Observer) awaited(s *session, now time.Duration) *session {
-	own, theirs := o.made.by[s.own], o.made.by[s.watched]
-	next := o.sessions[theirs.by]
+	own, theirs := o.znodes.made.by[s.own], o.znodes.made.by[s.watched]
+	next := o.sessions[theirs.session]
 	if s.watched == "" || next == s || now-s.since < cycleAfter || parentOf(s.own) != parentOf(s.watched) {
 		return nil
 	}

@@ -57,8 +57,8 @@ func stepsOf(sizes []byte) func() int {
 func reported(t *testing.T, o *Observer) string {
 	t.Helper()
 	for name, n := range map[string]int{
-		"paths": len(o.window.paths.by) - mostPaths, "kinds": len(o.window.kinds.by) - mostKinds, "parents": len(o.numbers) - mostParents,
-		"families": len(o.window.families.by) - mostFamilies, "causes": len(o.causes.by) - mostCauses, "made": len(o.made.by) - mostChildren,
+		"paths": len(o.window.paths.by) - mostPaths, "kinds": len(o.window.kinds.by) - mostKinds, "parents": len(o.znodes.numbers) - mostParents,
+		"families": len(o.window.families.by) - mostFamilies, "causes": len(o.causes.by) - mostCauses, "made": len(o.znodes.made.by) - mostChildren,
 	} {
 		if n > 0 {
 			t.Errorf("%d %s more than are kept", n, name)

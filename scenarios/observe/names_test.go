@@ -112,14 +112,14 @@ func TestNumberedNamesAreBounded(t *testing.T) {
 
 // An operation is evidence about its znode, also if the family of its directory is the one that makes others merge.
 func TestMergedFamiliesLoseNoEvidence(t *testing.T) {
-	w := newWindow(0, "3.9.3")
+	w := newWindow(0, "3.9.3", newZnodes())
 	for i := range manyNumbers - 1 {
 		w.families.of(fmt.Sprintf("/t/task-%d", i))
 	}
 	for i := 0; len(w.families.by) < mostFamilies-1; i++ {
 		w.families.of("/x/" + strings.Repeat("y", i+1))
 	}
-	w.families.add(&session{id: 1}, fmt.Sprintf("/t/task-%d", manyNumbers), creates)
+	w.families.add(1, fmt.Sprintf("/t/task-%d", manyNumbers), creates)
 	var n int64
 	for _, f := range w.families.by {
 		n += f.self.n[creates]

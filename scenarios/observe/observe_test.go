@@ -207,6 +207,18 @@ func TestLooksOfLateReplies(t *testing.T) {
 	}
 }
 
+// Who has made a znode is known from before the window, too.
+func TestZnodesFromBeforeTheWindow(t *testing.T) {
+	s := newScene("3.9.3")
+	s.open(1)
+	s.request(1, wire.Exchange{Op: wire.OpCreate, Path: "/lock", Flags: zk.FlagEphemeral})
+	s.Begin()
+	s.do(1, wire.OpDelete, "/lock")
+	if e := s.window.families.of("/lock").self; e.n[deletesOwn] != 1 || e.n[creates] != 0 {
+		t.Errorf("%d deletes of its own, and %d creates, want 1 and 0", e.n[deletesOwn], e.n[creates])
+	}
+}
+
 // A session is stuck when exists has set a watch on a sequential znode that is gone, and it has done nothing about it since.
 func TestStuckWaiters(t *testing.T) {
 	const gone = "/lock/x-0000000004"
@@ -239,6 +251,11 @@ func TestStuckWaiters(t *testing.T) {
 		{"a name that ends in digits", func(s *scene) { made(s); missing(s, "/jobs/1700000000123") }, 0, 0},
 		{"the next number", func(s *scene) { made(s); missing(s, "/lock/x-0000000005") }, 0, 0},
 		{"a number of another prefix", func(s *scene) { create(s, "/lock/y-0000000005"); missing(s, gone) }, 1, 0},
+		{"a number below one that a multi was given", func(s *scene) {
+			given := wire.Part{Op: wire.OpCreate, Path: "/lock/x-0000000005", Sequential: true, Number: 5}
+			s.request(2, wire.Exchange{Op: wire.OpMulti, Path: given.Path, Parts: []wire.Part{given}})
+			missing(s, gone)
+		}, 1, 0},
 		{"the next number, which is given", func(s *scene) {
 			made(s)
 			missing(s, "/lock/x-0000000005")

@@ -8,6 +8,7 @@
 package observe
 
 import (
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -36,8 +37,7 @@ type Observer struct {
 	timeout  time.Duration // the longest session timeout that a server has granted
 	learned  int64         // sessions that have read the servers' own addresses
 	causes   latest[int64, cause]
-	numbers  numbers
-	made     latest[string, made] // sequential znodes
+	znodes   *znodes
 	herds    openHerds
 	window   *window
 	next     time.Duration // when to look again for complete herds
@@ -50,8 +50,7 @@ func New(epoch time.Time, version string) *Observer {
 }
 
 func newObserver(clock func() time.Duration, version string) *Observer {
-	o := &Observer{clock: clock, version: version, sessions: map[int64]*session{}, numbers: numbers{}}
-	o.made = latest[string, made]{most: mostChildren, by: map[string]made{}}
+	o := &Observer{clock: clock, version: version, sessions: map[int64]*session{}, znodes: newZnodes()}
 	o.causes = latest[int64, cause]{most: mostCauses, by: map[int64]cause{}}
 	o.herds = openHerds{named: recorder.NamesTransactions(version), open: map[recorder.HerdKey]*herd{}}
 	o.begin(clock())
@@ -110,7 +109,7 @@ func (o *Observer) End() {
 
 func (o *Observer) begin(now time.Duration) {
 	o.herds.closeUntil(never, o.closed)
-	o.window = newWindow(now, o.version)
+	o.window = newWindow(now, o.version, o.znodes)
 	o.window.sessions(len(o.sessions))
 	o.free, o.slots = nil, 0
 	for _, s := range o.sessions {
@@ -169,7 +168,8 @@ func (o *Observer) Over(id int64, expired bool) {
 	delete(o.sessions, id)
 	o.free = append(o.free, s.slot)
 	o.window.over(expired, stuck)
-	o.window.families.over(s)
+	o.window.families.over(id)
+	o.znodes.over(id)
 }
 
 // Happened implements [proxy.Observer].
@@ -201,13 +201,75 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 		s.learned = true
 		o.learned++
 	}
-	o.sequential(s, e)
-	s.await(now, e, o.numbers)
+	for _, operation := range operations(e) {
+		if o.window.Open {
+			o.window.families.exchanged(id, operation)
+		}
+		o.changed(s, operation)
+	}
+	s.await(now, e, o.znodes.numbers)
 	if o.window.Open && e.Op != wire.OpCloseSession {
 		o.window.exchanged(now, s, e)
 	}
 	if written {
 		clear(s.woken)
+	}
+}
+
+// operations returns an exchange, or those that the parts of a multi would be. Of one that failed, only creates are returned: NodeExists is
+// the code of a create.
+func operations(e wire.Exchange) (out []wire.Exchange) {
+	if e.Op != wire.OpMulti {
+		return []wire.Exchange{e}
+	}
+	for _, p := range e.Parts {
+		if e.Code == wire.OK || p.Op.Creates() {
+			out = append(out, wire.Exchange{
+				Op: p.Op, Path: p.Path, Code: e.Code, Zxid: e.Zxid, Sequential: p.Sequential, Number: p.Number, Flags: p.Flags,
+			})
+		}
+	}
+	return out
+}
+
+// changed takes what an operation changes.
+func (o *Observer) changed(s *session, e wire.Exchange) {
+	switch {
+	case e.Code != wire.OK:
+	case e.Op == wire.OpDelete:
+		o.renew(e.Path)
+		o.znodes.deleted(e.Path, e.Zxid)
+		if s.own == e.Path {
+			s.own = ""
+		}
+	case e.Op.Creates():
+		o.znodes.created(s.id, e)
+		if e.Sequential {
+			o.numbered(s, e)
+		}
+	case e.Armed && (e.Op == wire.OpGetChildren || e.Op == wire.OpGetChildren2):
+		o.znodes.listed(s.id, e.Path)
+	}
+}
+
+// numbered takes the create of a sequential znode.
+func (o *Observer) numbered(s *session, e wire.Exchange) {
+	directory, m := parentOf(e.Path), o.znodes.made.by[e.Path]
+	if o.znodes.numbers.contradict(directory, m) {
+		o.renew(directory)
+	}
+	o.znodes.numbers.add(directory, m)
+	s.own = e.Path
+}
+
+// renew forgets the numbers of a directory that is made anew: they are given again.
+func (o *Observer) renew(directory string) {
+	if o.znodes.numbers[directory] == nil {
+		return
+	}
+	delete(o.znodes.numbers, directory)
+	for _, s := range o.sessions {
+		maps.DeleteFunc(s.waits, func(path string, _ time.Duration) bool { return parentOf(path) == directory })
 	}
 }
 

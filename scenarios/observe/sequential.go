@@ -2,13 +2,9 @@ package observe
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
 const (
@@ -16,19 +12,13 @@ const (
 	mostNumbers = 16      // of a directory that are kept: a server that lags has applied an earlier one
 )
 
-// made is the create of a sequential znode.
-type made struct {
-	by, zxid int64
-	number   int32
-}
-
 // numbers has the latest creates of sequential znodes by directory. Each directory gives its numbers in order, to names with any prefix.
-type numbers map[string][]made
+type numbers map[string][]origin
 
 // gone reports whether, at a transaction, the directory of a path had already given the number at its end, or a later one. The number after
 // 2147483647 is -2147483648, and their difference, which overflows, is 1.
 func (n numbers) gone(path string, zxid int64) bool {
-	return slices.ContainsFunc(n[parentOf(path)], func(m made) bool {
+	return slices.ContainsFunc(n[parentOf(path)], func(m origin) bool {
 		number, ok := numberIn(path, m.number < 0)
 		return ok && m.zxid <= zxid && m.number-number >= 0
 	})
@@ -44,39 +34,16 @@ func numberIn(path string, negative bool) (number int32, ok bool) {
 	return int32(n), err == nil && fmt.Sprintf("%0*d", sequenceDigits, n) == path[len(name):]
 }
 
-// sequential follows the creates of sequential znodes, and the deletes of them and of their directories.
-func (o *Observer) sequential(s *session, e wire.Exchange) {
-	for _, p := range append(slices.Clip(e.Parts), wire.Part{Op: e.Op, Path: e.Path}) {
-		if p.Op == wire.OpDelete && e.Code == wire.OK {
-			o.renew(p.Path)
-			if s.own == p.Path {
-				s.own = ""
-			}
-		}
+// add takes the create of a sequential znode.
+func (n numbers) add(directory string, m origin) {
+	if len(n) == mostParents {
+		clear(n)
 	}
-	if !e.Sequential {
-		return
-	}
-	directory, m := parentOf(e.Path), made{s.id, e.Zxid, e.Number}
-	if slices.ContainsFunc(o.numbers[directory], func(b made) bool { return b.zxid < m.zxid && b.number-m.number >= 0 }) {
-		o.renew(directory)
-	}
-	if len(o.numbers) == mostParents {
-		clear(o.numbers)
-	}
-	known := o.numbers[directory]
-	o.numbers[directory] = append(known[max(len(known)-mostNumbers+1, 0):], m)
-	o.made.add(e.Path, m)
-	s.own = e.Path
+	known := n[directory]
+	n[directory] = append(known[max(len(known)-mostNumbers+1, 0):], m)
 }
 
-// renew forgets the numbers of a directory that is made anew: they are given again.
-func (o *Observer) renew(directory string) {
-	if o.numbers[directory] == nil {
-		return
-	}
-	delete(o.numbers, directory)
-	for _, s := range o.sessions {
-		maps.DeleteFunc(s.waits, func(path string, _ time.Duration) bool { return parentOf(path) == directory })
-	}
+// contradict reports whether a directory had given a number, or a later one, before.
+func (n numbers) contradict(directory string, m origin) bool {
+	return slices.ContainsFunc(n[directory], func(b origin) bool { return b.zxid < m.zxid && b.number-m.number >= 0 })
 }

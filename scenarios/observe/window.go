@@ -30,10 +30,10 @@ type window struct {
 	passed     int64 // herds of all transactions up to it are complete
 }
 
-func newWindow(now time.Duration, version string) *window {
+func newWindow(now time.Duration, version string, z *znodes) *window {
 	w := &window{
 		Report: Report{Open: true, IncidentCounts: map[proxy.IncidentKind]int64{}},
-		start:  now, paths: newPaths(), kinds: newHerdKinds(), families: newFamilies(),
+		start:  now, paths: newPaths(), kinds: newHerdKinds(), families: newFamilies(z),
 	}
 	w.paths.refold, w.kinds.refold, w.families.refold = w.refold, w.refold, w.refold
 	w.record = recorder.New(recorder.Config{Phase: phaseWrite, Operation: phaseWrite, Version: version})
@@ -71,7 +71,6 @@ func (w *window) exchanged(now time.Duration, s *session, e wire.Exchange) {
 		w.counts.Watches[e.Op]++
 	}
 	w.paths.of(fold(e.Path)).exchanged(e)
-	w.families.exchanged(s, e)
 	if e.Code != wire.OK {
 		w.counts.Failed[e.Op]++
 		return

@@ -1,0 +1,114 @@
+package observe
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+const (
+	mostChildren = 1 << 14 // znodes that are remembered by the session that has created them
+	mostLine     = 1 << 10 // ephemeral znodes of a directory that are known in their order
+)
+
+// znodes knows which session has made which znode, and the ephemeral ones that exist.
+type znodes struct {
+	made    latest[string, origin]
+	numbers numbers
+	ends    map[int64][]string // the ephemeral znodes of sessions
+	lines   map[string]line    // by directory
+}
+
+// origin says which session has created a znode, 0 if it is gone, and which one has created the znode of that path before. The reply to
+// a delete may be seen after the reply to the create that followed it, on another connection.
+type origin struct {
+	session, zxid, before int64
+	number                int32 // at the end of the path of a sequential znode
+}
+
+func (o origin) by(zxid int64) int64 {
+	if zxid < o.zxid {
+		return o.before
+	}
+	return o.session
+}
+
+// line has the ephemeral znodes of a directory, and the one with the lowest number once its session has listed.
+type line struct {
+	paths  []string
+	looked string
+}
+
+// first returns the path with the lowest number; empty if there is none.
+func (l line) first() string {
+	if len(l.paths) == 0 {
+		return ""
+	}
+	return slices.MinFunc(l.paths, byNumber)
+}
+
+func byNumber(a, b string) int {
+	return strings.Compare(a[max(len(a)-sequenceDigits, 0):], b[max(len(b)-sequenceDigits, 0):])
+}
+
+func newZnodes() *znodes {
+	return &znodes{
+		made:    latest[string, origin]{most: mostChildren, by: map[string]origin{}},
+		numbers: numbers{}, ends: map[int64][]string{}, lines: map[string]line{},
+	}
+}
+
+// has reports whether a session has such an ephemeral znode in a directory.
+func (z *znodes) has(session int64, directory string, such func(path string) bool) bool {
+	return slices.ContainsFunc(z.ends[session], func(path string) bool { return parentOf(path) == directory && such(path) })
+}
+
+func (z *znodes) created(session int64, e wire.Exchange) {
+	directory, before := parentOf(e.Path), z.made.by[e.Path].session
+	z.forget(before, e.Path) // its end was not seen, or not yet
+	if isEphemeral(e.Flags) {
+		l := z.lines[directory]
+		z.lines[directory] = line{append(l.paths[max(len(l.paths)-mostLine+1, 0):], e.Path), l.looked}
+		z.ends[session] = append(z.ends[session], e.Path)
+	}
+	z.made.add(e.Path, origin{session, e.Zxid, before, e.Number})
+}
+
+// isEphemeral reports whether the flags of a create, which are as those of [zk.Conn.Create], are of an ephemeral znode.
+func isEphemeral(flags int32) bool { return flags == 1 || flags == 3 }
+
+func (z *znodes) deleted(path string, zxid int64) {
+	if o := z.made.by[path]; zxid >= o.zxid {
+		z.made.add(path, origin{})
+		z.forget(o.session, path)
+	}
+}
+
+// listed remembers that a session has looked whose znode is the first.
+func (z *znodes) listed(session int64, directory string) {
+	l := z.lines[directory]
+	if first := l.first(); z.made.by[first].session == session {
+		z.lines[directory] = line{l.paths, first}
+	}
+}
+
+// over takes the end of a session, with which its ephemeral znodes go.
+func (z *znodes) over(session int64) {
+	for _, path := range slices.Clone(z.ends[session]) {
+		z.deleted(path, z.made.by[path].zxid)
+	}
+}
+
+// forget drops an ephemeral znode of a session.
+func (z *znodes) forget(session int64, path string) {
+	isPath := func(p string) bool { return p == path }
+	if z.ends[session] = slices.DeleteFunc(z.ends[session], isPath); len(z.ends[session]) == 0 {
+		delete(z.ends, session)
+	}
+	l := z.lines[parentOf(path)]
+	l.paths = slices.DeleteFunc(l.paths, isPath)
+	if z.lines[parentOf(path)] = l; len(l.paths) == 0 {
+		delete(z.lines, parentOf(path))
+	}
+}
