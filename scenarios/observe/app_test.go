@@ -130,6 +130,11 @@ func (c *client) watchData(path string) {
 	})
 }
 
+// byNumber compares the numbers at the end of two names.
+func byNumber(a, b string) int {
+	return strings.Compare(a[max(len(a)-sequenceDigits, 0):], b[max(len(b)-sequenceDigits, 0):])
+}
+
 // behind waits until a znode is the first of its directory by watching the one before it, with getData or with exists.
 func (c *client) behind(own string, exists bool, isAhead func(name string) bool) {
 	dir, name := parentOf(own), own[strings.LastIndexByte(own, '/')+1:]

@@ -101,13 +101,12 @@ func (fs *families) exchanged(session int64, e wire.Exchange) {
 }
 
 func (fs *families) listing(session int64, e wire.Exchange) []role {
-	l := fs.lines[e.Path]
-	switch first := l.first(); {
+	switch first := fs.first(e.Path); {
 	case !e.Armed:
 		return []role{lists}
 	case !fs.has(session, e.Path, func(string) bool { return true }):
 		return []role{follows}
-	case l.looked == first && fs.made.by[first].session == session:
+	case fs.lines[e.Path].looked == first && fs.made.by[first].session == session:
 		return []role{waits, relists}
 	default:
 		return []role{waits}
@@ -120,7 +119,7 @@ func (fs *families) reading(session int64, e wire.Exchange, own bool) []role {
 		return []role{watchesOwn}
 	case e.Armed && e.Code == wire.NoNode && !isSequential(e.Path):
 		return []role{awaits}
-	case e.Armed && fs.has(session, parentOf(e.Path), func(own string) bool { return byNumber(own, e.Path) < 0 }):
+	case e.Armed && fs.has(session, parentOf(e.Path), func(own string) bool { return fs.byNumber(own, e.Path) < 0 }):
 		return []role{watchesOther, watchesLater}
 	case e.Armed:
 		return []role{watchesOther}
@@ -132,15 +131,15 @@ func (fs *families) reading(session int64, e wire.Exchange, own bool) []role {
 }
 
 func (fs *families) changing(e wire.Exchange, own bool) []role {
-	l := fs.lines[parentOf(e.Path)]
-	switch isFirst := l.first() == e.Path; {
+	directory := parentOf(e.Path)
+	switch isFirst := fs.first(directory) == e.Path; {
 	case e.Code != wire.OK:
 		return nil
 	case e.Op == wire.OpSetData && own:
 		return []role{writesOwn}
 	case e.Op == wire.OpSetData:
 		return []role{writesOther}
-	case own && isFirst && len(l.paths) == 1:
+	case own && isFirst && len(fs.lines[directory].paths) == 1:
 		return []role{deletesOwn, deletesFirst, deletesLast}
 	case own && isFirst:
 		return []role{deletesOwn, deletesFirst}

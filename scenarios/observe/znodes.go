@@ -2,7 +2,6 @@ package observe
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
@@ -40,18 +39,6 @@ type line struct {
 	looked string
 }
 
-// first returns the path with the lowest number; empty if there is none.
-func (l line) first() string {
-	if len(l.paths) == 0 {
-		return ""
-	}
-	return slices.MinFunc(l.paths, byNumber)
-}
-
-func byNumber(a, b string) int {
-	return strings.Compare(a[max(len(a)-sequenceDigits, 0):], b[max(len(b)-sequenceDigits, 0):])
-}
-
 func newZnodes() *znodes {
 	return &znodes{
 		made:    latest[string, origin]{most: mostChildren, by: map[string]origin{}},
@@ -63,6 +50,17 @@ func newZnodes() *znodes {
 func (z *znodes) has(session int64, directory string, such func(path string) bool) bool {
 	return slices.ContainsFunc(z.ends[session], func(path string) bool { return parentOf(path) == directory && such(path) })
 }
+
+// first returns the ephemeral znode of a directory that has the lowest number, or is the oldest; empty if there is none.
+func (z *znodes) first(directory string) string {
+	if z.lines[directory].paths == nil {
+		return ""
+	}
+	return slices.MinFunc(z.lines[directory].paths, z.byNumber)
+}
+
+// byNumber compares the numbers that two sequential znodes were given. Those after 2147483647 are negative.
+func (z *znodes) byNumber(a, b string) int { return int(z.made.by[a].number - z.made.by[b].number) }
 
 func (z *znodes) created(session int64, e wire.Exchange) {
 	directory, before := parentOf(e.Path), z.made.by[e.Path].session
@@ -87,9 +85,8 @@ func (z *znodes) deleted(path string, zxid int64) {
 
 // listed remembers that a session has looked whose znode is the first.
 func (z *znodes) listed(session int64, directory string) {
-	l := z.lines[directory]
-	if first := l.first(); z.made.by[first].session == session {
-		z.lines[directory] = line{l.paths, first}
+	if first := z.first(directory); z.made.by[first].session == session {
+		z.lines[directory] = line{z.lines[directory].paths, first}
 	}
 }
 
