@@ -148,8 +148,8 @@ func launch(inst installation, server string) error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(inst.java, "-Xmx"+heap, ensemble.HistogramFlag, "-cp", inst.classpath,
-		"org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(server, configFile))
+	cmd := exec.Command(inst.java, "-Xmx"+heap, ensemble.HistogramFlag, "-XX:ErrorFile="+filepath.Join(server, "crash.log"),
+		"-cp", inst.classpath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(server, configFile))
 	cmd.Stdout, cmd.Stderr, cmd.Env = log, log, append(os.Environ(), ensemble.JavaLocale)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
