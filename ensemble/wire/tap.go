@@ -140,6 +140,7 @@ func (op Opcode) namesPath() bool {
 	return op >= OpCreate && op != OpMulti && op != OpMultiRead && op != OpReconfig && op != OpWhoAmI
 }
 
+// Creates reports whether the requests create a znode.
 func (op Opcode) Creates() bool {
 	return op == OpCreate || op == OpCreate2 || op == OpCreateContainer || op == OpCreateTTL
 }
