@@ -138,7 +138,7 @@ func (t *Table) fit(width int, hidden ...int) table.Writer {
 			configs[i].WidthMax = max(leastFill, width-gap-others)
 		}
 		if configs[i].WidthMax > 0 {
-			configs[i].WidthMaxEnforcer = text.WrapSoft
+			configs[i].WidthMaxEnforcer = wrapCell
 		}
 	}
 	t.writer.SetColumnConfigs(configs)
@@ -157,4 +157,12 @@ func Wrap(lines string, width int) string {
 		}
 	}
 	return strings.Join(out, "\n")
+}
+
+// wrapCell wraps a cell between words. Further lines are indented: a part of a client's path must not look like the begin of a row.
+func wrapCell(cell string, width int) string {
+	if Width(cell) <= width {
+		return cell
+	}
+	return strings.ReplaceAll(text.WrapSoft(cell, width-gap), "\n", "\n"+strings.Repeat(" ", gap))
 }
