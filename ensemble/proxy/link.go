@@ -185,7 +185,7 @@ func (l *link) over(kind IncidentKind, err error) (reported bool) {
 		case kind == EndedServer && !c.Greeted():
 			kind = Refused
 		case kind == EndedServer && c.account.id.Load() == 0:
-			kind, detail = Refused, fmt.Sprintf("session %#x does not exist any more", uint64(l.wanted))
+			kind, detail = Refused, fmt.Sprintf("session %#x does not exist", uint64(l.wanted))
 		case c.account.over.Load() || closing && kind == EndedClient: // a client need not wait for the reply to its last request
 			return
 		}

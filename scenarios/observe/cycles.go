@@ -23,7 +23,13 @@ func (c Cycle) String() string {
 		return fmt.Sprintf("session %s has watched %s for %s", w.Session, w.Path, seconds(w.Since))
 	})
 	return fmt.Sprintf("%d sessions, each of which watches a znode of the next one: %s; if they wait for these znodes to go, as in a lock, "+
-		"they wait for ever", len(c), strings.Join(first, ", "))
+		"they wait until one gives up", len(c), strings.Join(first, ", "))
+}
+
+// key names a cycle, in which session ever it begins.
+func (c Cycle) key() string {
+	first := slices.MinFunc(c, func(a, b Waiter) int { return strings.Compare(a.Session, b.Session) })
+	return first.Session + first.Path
 }
 
 // awaited returns the session for whose sequential znode another one waits, or nil. In a line, sessions wait for lower numbers, or for

@@ -124,14 +124,23 @@ func TestCycleIsShown(t *testing.T) {
 	s.now += time.Second
 	v.Show(s.Report())
 	const want = "stuck: 2 sessions, each of which watches a znode of the next one: session 0x1 has watched " + writer +
-		" for 4s, session 0x2 has watched " + reader + " for 4s; if they wait for these znodes to go, as in a lock, they wait for ever\n"
+		" for 4s, session 0x2 has watched " + reader + " for 4s; if they wait for these znodes to go, as in a lock, they wait until one gives up\n"
 	if got := out.String(); got != want {
 		t.Errorf("printed %q, want %q", got, want)
 	}
-	s.Over(2, true)
+	s.do(2, wire.OpCloseSession, "")
+	s.Over(2, false)
 	s.Over(1, true)
-	if r := s.Report(); r.StuckEnded != 1 || len(r.Cycles) != 0 {
-		t.Errorf("%d ended while stuck, want the first one; cycles %v", r.StuckEnded, r.Cycles)
+	if r := s.Report(); r.StuckEnded != 1 || len(r.Cycles) != 0 || r.CyclesFound != 1 {
+		t.Errorf("%d ended while stuck, want the first one; cycles %v, %d found, want 1", r.StuckEnded, r.Cycles, r.CyclesFound)
+	}
+	s.open(2)
+	s.wait(reader, writer)
+	s.now += 4 * time.Second
+	s.Report()
+	s.do(2, wire.OpDelete, writer) // it gives up
+	if r := s.Report(); len(r.Cycles) != 0 || r.CyclesFound != 2 {
+		t.Errorf("cycles %v, %d found, want 2", r.Cycles, r.CyclesFound)
 	}
 }
 

@@ -11,6 +11,7 @@ const (
 	ephemeral
 	persistent
 	joins   // creates an ephemeral znode beside one that exists
+	claims  // creates a znode with the number of another sequential znode
 	refused // to create it, because it exists
 	lists   // the directory, without a watch
 	waits   // watches the list while its own ephemeral znode is in it
@@ -27,6 +28,7 @@ const (
 	deletesFirst // its own, when no other znode has a lower number
 	deletesLast  // its own ephemeral one, when no other exists
 	deletesOther // also one of a session that is not known
+	consumes     // deletes it so in a multi
 	leaves       // ends its session while its ephemeral znode exists
 	roles
 )
@@ -34,11 +36,15 @@ const (
 // mostWorkers bounds how many sessions are known by their roles: the first ones.
 const mostWorkers = 1 << 10
 
+// ended marks sessions that are over among their roles.
+const ended = 1 << 31
+
 // evidence counts what sessions do to a znode, or in a directory.
 type evidence struct {
-	n        [roles]int64
-	sessions map[int64]uint32 // a bit for each role
-	wakes    wakes            // by watches on one znode
+	n          [roles]int64
+	sessions   map[int64]uint32 // a bit for each role
+	live, most int              // of the sessions, those that are not over, and the most so far
+	wakes      wakes            // by watches on one znode
 }
 
 // wakes sums up herds.
@@ -64,8 +70,22 @@ func (e *evidence) add(session int64, does ...role) {
 }
 
 func (e *evidence) know(session int64, roles uint32) {
-	if known, ok := e.sessions[session]; ok || len(e.sessions) < mostWorkers {
-		e.sessions[session] = known | roles
+	known, ok := e.sessions[session]
+	switch {
+	case ok:
+	case len(e.sessions) == mostWorkers:
+		return
+	case roles&ended == 0:
+		e.live++
+	}
+	e.most = max(e.most, e.live)
+	e.sessions[session] = known | roles
+}
+
+func (e *evidence) over(session int64) {
+	if known, ok := e.sessions[session]; ok && known&ended == 0 {
+		e.live--
+		e.sessions[session] |= ended
 	}
 }
 
@@ -76,6 +96,7 @@ func (e *evidence) plus(other evidence) {
 	for session, roles := range other.sessions {
 		e.know(session, roles)
 	}
+	e.most = max(e.most, other.most)
 	e.wakes.plus(other.wakes)
 }
 

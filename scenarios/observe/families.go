@@ -79,8 +79,8 @@ func (fs *families) add(session int64, path string, does ...role) {
 	directory.in.add(session, does...)
 }
 
-// exchanged counts an operation, which is not a multi.
-func (fs *families) exchanged(session int64, e wire.Exchange) {
+// exchanged counts an operation, alone or in a multi.
+func (fs *families) exchanged(session int64, e wire.Exchange, inMulti bool) {
 	own := fs.made.by[e.Path].by(e.Zxid) == session
 	switch e.Op {
 	case wire.OpGetChildren, wire.OpGetChildren2:
@@ -90,7 +90,7 @@ func (fs *families) exchanged(session int64, e wire.Exchange) {
 	case wire.OpExists, wire.OpGetData:
 		fs.add(session, e.Path, fs.reading(session, e, own)...)
 	case wire.OpSetData, wire.OpDelete:
-		fs.add(session, e.Path, fs.changing(e, own)...)
+		fs.add(session, e.Path, fs.changing(e, own, inMulti)...)
 	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
 		fs.add(session, e.Path, fs.creating(e)...)
 		if e.Sequential {
@@ -130,7 +130,7 @@ func (fs *families) reading(session int64, e wire.Exchange, own bool) []role {
 	}
 }
 
-func (fs *families) changing(e wire.Exchange, own bool) []role {
+func (fs *families) changing(e wire.Exchange, own, inMulti bool) []role {
 	directory := parentOf(e.Path)
 	switch isFirst := fs.first(directory) == e.Path; {
 	case e.Code != wire.OK:
@@ -145,6 +145,8 @@ func (fs *families) changing(e wire.Exchange, own bool) []role {
 		return []role{deletesOwn, deletesFirst}
 	case own:
 		return []role{deletesOwn}
+	case inMulti:
+		return []role{deletesOther, consumes}
 	default:
 		return []role{deletesOther}
 	}
@@ -160,6 +162,8 @@ func (fs *families) creating(e wire.Exchange) []role {
 	does := []role{creates}
 	if e.Sequential {
 		does = append(does, sequential)
+	} else if isSequential(e.Path) {
+		does = append(does, claims)
 	}
 	switch isOther := func(path string) bool { return path != e.Path }; {
 	case e.Flags == wire.UnknownFlags:
@@ -176,6 +180,10 @@ func (fs *families) creating(e wire.Exchange) []role {
 func (fs *families) over(session int64) {
 	for _, path := range fs.ends[session] {
 		fs.add(session, path, leaves)
+	}
+	for _, f := range fs.by {
+		f.self.over(session)
+		f.in.over(session)
 	}
 }
 

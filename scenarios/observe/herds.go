@@ -68,6 +68,7 @@ type herd struct {
 	typ         wire.EventType
 	first, last time.Duration
 	window      *window
+	members     map[int64]bool // the sessions; nil once it is complete
 }
 
 func (h *herd) report(c *cause) Herd {
@@ -100,19 +101,18 @@ func (hs *openHerds) add(now time.Duration, s *session, n wire.Notification) *he
 	}
 	key := recorder.HerdKeyOf(n.Zxid, n.Path, isGuess)
 	h := hs.open[key]
-	if h != nil && isGuess && (now-h.last > recorder.GuessGap || s.herd == h) {
+	if h != nil && isGuess && (now-h.last > recorder.GuessGap || h.members[s.id]) {
 		hs.detach(key)
 		h = nil
 	}
 	if h == nil {
-		h = &herd{Herd: Herd{Path: n.Path, Effects: []Effect{}}, zxid: max(n.Zxid, 0), typ: n.Type, first: now}
+		h = &herd{Herd: Herd{Path: n.Path, Effects: []Effect{}}, zxid: max(n.Zxid, 0), typ: n.Type, first: now, members: map[int64]bool{}}
 		hs.open[key] = h
 	}
 	h.Notifications++
 	h.last = now
-	if s.herd != h {
-		h.Sessions++
-	}
+	h.members[s.id] = true
+	h.Sessions = len(h.members)
 	return h
 }
 
@@ -139,6 +139,7 @@ func (hs *openHerds) closeUntil(until time.Duration, closed func(*herd)) {
 	for key, h := range hs.open {
 		if h.last <= until {
 			delete(hs.open, key)
+			h.members = nil
 			closed(h)
 		}
 	}

@@ -15,26 +15,30 @@ func phrases() [roles]string {
 		persistent: "create persistent znodes in it", joins: "find others' there", refused: "fail to create it", lists: "list it",
 		waits: "watch the list while their own is in it", relists: "watch it while their own is the first", follows: "watch the list",
 		reads: "read", watchesOther: "watch what another has made", awaits: "watch for a znode that is to come", writesOwn: "write to their own",
-		writesOther: "write to what another has made", deletesOwn: "delete their own", deletesOther: "delete what another has made",
+		writesOther: "write to what another has made", deletesOwn: "delete their own", deletesOther: "delete what another has made", consumes: "delete what another has made, in a multi",
 		leaves: "end while their own exists",
 	}
 }
 
 // looks names what the rules recognize, the busiest first. Of those that look alike, and whose paths differ in numbers, one is named.
 func (fs *families) looks() []Look {
-	out, named, around, alike := []Look{}, map[string]bool{}, map[string]bool{}, map[string]int{}
+	out, named, around, alike := []Look{}, map[string]bool{}, map[string]bool{}, map[string][]int{}
 	add := func(f *family, e *evidence, rules []rule) {
 		i := slices.IndexFunc(rules, func(r rule) bool { return r.holds(f, e) })
 		if i < 0 {
 			return
 		}
-		r, key := rules[i], rules[i].variant+strings.Map(noDigit, f.path)
+		r, key, least := rules[i], rules[i].variant+strings.Map(noDigit, f.path), 1
 		if r.variant == inboxes {
-			key = r.variant + "/" + strings.Split(f.path, "/")[1]
+			key, least = r.variant+"/"+strings.Split(f.path, "/")[1], 2
 		}
 		named[f.path], around[parentOf(f.path)] = true, true
-		if alike[key]++; r.variant == inboxes && alike[key] == 2 || r.variant != inboxes && alike[key] == 1 {
+		alike[key] = append(alike[key], len(out))
+		switch n := len(alike[key]); {
+		case n == least:
 			out = append(out, r.look(f, e))
+		case n > least:
+			out[alike[key][least-1]].Similar++
 		}
 	}
 	sorted, inDirectory, ofZnode, numbered := fs.sorted(), directoryRules(), znodeRules(), numberedRules()
@@ -80,11 +84,17 @@ func (r rule) look(f *family, e *evidence) Look {
 		}
 		clauses = append(clauses, phrases[does]+": "+who)
 		if i < 2 { // those that wait are the second, if there are any
-			l.Sessions = count
+			l.Sessions = min(count, e.most)
 		}
 	}
+	l.Because = "sessions that " + strings.Join(clauses, ", that ")
+	if first > e.most {
+		l.Because += fmt.Sprintf("; at most %d sessions at a time", e.most)
+	}
 	herd := max(e.wakes.most, f.listWakes.most)
-	l.Because = fmt.Sprintf("sessions that %s; largest herd: %d", strings.Join(clauses, ", that "), herd)
+	if herd > 0 {
+		l.Because += fmt.Sprintf("; largest herd: %d", herd)
+	}
 	if herd > 1 && cost(r.better, l.Sessions) < cost(r.variant, l.Sessions) {
 		l.Better = r.better
 	}

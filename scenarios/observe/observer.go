@@ -40,7 +40,8 @@ type Observer struct {
 	znodes   *znodes
 	herds    openHerds
 	window   *window
-	next     time.Duration // when to look again for complete herds
+	cycling  map[string]bool // the cycles of the latest report
+	next     time.Duration   // when to look again for complete herds
 }
 
 // New returns an observer of servers of a version, empty if it is unknown. Its first window is open. Times are since the
@@ -111,7 +112,7 @@ func (o *Observer) begin(now time.Duration) {
 	o.herds.closeUntil(never, o.closed)
 	o.window = newWindow(now, o.version, o.znodes)
 	o.window.sessions(len(o.sessions))
-	o.free, o.slots = nil, 0
+	o.free, o.slots, o.cycling = nil, 0, nil
 	for _, s := range o.sessions {
 		s.slot = o.takeSlot() // so that the slots of a window are below the most sessions in it
 		clear(s.woken)
@@ -203,11 +204,13 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 	}
 	for _, operation := range operations(e) {
 		if o.window.Open {
-			o.window.families.exchanged(id, operation)
+			o.window.families.exchanged(id, operation, e.Op == wire.OpMulti)
 		}
 		o.changed(s, operation)
 	}
-	s.await(now, e, o.znodes.numbers)
+	if e.Op != wire.OpCloseSession { // with which Over comes
+		s.await(now, e, o.znodes.numbers)
+	}
 	if o.window.Open && e.Op != wire.OpCloseSession {
 		o.window.exchanged(now, s, e)
 	}

@@ -46,6 +46,7 @@ type Report struct {
 	Stuck       []Waiter `json:"stuck"`        // watches that cannot fire, and whose sessions have done nothing since
 	MoreStuck   int      `json:"more_stuck"`   // that are not listed
 	Cycles      []Cycle  `json:"cycles"`       // sessions that wait for each other
+	CyclesFound int64    `json:"cycles_found"` // also those of earlier reports of the window
 	StuckEnded  int64    `json:"stuck_ended"`  // sessions that ended while they were stuck
 	LeftWatches int      `json:"left_watches"` // watches that cannot fire, of sessions that continued
 	Looks       []Look   `json:"looks"`
@@ -122,7 +123,8 @@ type Look struct {
 	Variant  string `json:"variant"`  // such as "lock/children-watch", or only a recipe
 	Equal    string `json:"equal"`    // what looks the same, such as "election/master-znode"; empty if there is no such variant
 	Better   string `json:"better"`   // a variant of the same recipe with a lower cost for that many sessions; empty if the catalog has none
-	Sessions int    `json:"sessions"` // that take part
+	Sessions int    `json:"sessions"` // that take part at a time
+	Similar  int    `json:"similar"`  // further paths that look the same, and differ from it in digits
 	Because  string `json:"because"`
 }
 
@@ -161,6 +163,14 @@ func (o *Observer) addWaits(r *Report, now time.Duration) {
 	r.MoreStuck = max(len(stuck)-reportedWaiters, 0)
 	r.Stuck = append([]Waiter{}, stuck[:len(stuck)-r.MoreStuck]...)
 	r.Cycles = o.cycles(now)
+	known := o.cycling
+	o.cycling = map[string]bool{}
+	for _, c := range r.Cycles {
+		if o.cycling[c.key()] = true; !known[c.key()] {
+			o.window.CyclesFound++
+		}
+	}
+	r.CyclesFound = o.window.CyclesFound
 }
 
 // AddWatches adds the watches that are set now to the paths of a report. For each session, it takes the path of each watch.

@@ -29,14 +29,15 @@ type (
 func directoryRules() []rule {
 	return []rule{
 		{"revocablerw", "", "", does{ephemeral, watchesOther, writesOther, deletesOwn}, when{isLine, hasReaders}},
-		{"rwlock/children-watch", "", "rwlock/nearest-writer-watch", does{ephemeral, waits, deletesOwn}, when{isLine, hasReaders, firstIsDone}},
+		{"rwlock/children-watch", "", "rwlock/nearest-writer-watch", does{ephemeral, waits, deletesOwn},
+			when{isLine, hasReaders, firstIsDone, waitTogether}},
 		{"rwlock", "", "", does{ephemeral, watchesOther, deletesOwn}, when{isLine, hasReaders, noList}},
 		{"doublebarrier/children-watch", "", "doublebarrier/ready-node", does{ephemeral, waits, deletesOwn, follows},
 			when{isLine, both(waits, follows), leaveTogether}},
 		{"doublebarrier", "", "", does{ephemeral, awaits, joins, persistent, deletesOwn}, when{both(creates, awaits)}},
 		{"revocable", "", "", does{ephemeral, watchesOther, writesOther, deletesOwn}, when{isLine, inOrder}},
 		{"lock/children-watch", "", "lock/predecessor-watch", does{ephemeral, waits, deletesOwn},
-			when{isLine, inOrder, firstIsDone, rare(reads, waits), rare(follows, waits)}},
+			when{isLine, inOrder, firstIsDone, waitTogether, rare(reads, waits), rare(follows, waits)}},
 		{"lock/released-mark", "election/resigned-mark", "", does{ephemeral, watchesOther, writesOwn}, when{isLine, inOrder, watchesBack}},
 		{"election/leader-watch", "lock", "election/predecessor-watch", does{ephemeral, watchesOther, deletesOwn},
 			when{isLine, inOrder, watchesBack, wakesSeveral}},
@@ -44,13 +45,14 @@ func directoryRules() []rule {
 			when{isLine, inOrder, watchesBack}},
 		{"election", "", "", does{ephemeral, watchesOther, leaves}, when{isLine, rare(deletesOwn, leaves), watchesBack}},
 		{"priorityqueue", "", "", does{sequential, reads, deletesOther}, when{isQueue, hasPriorities}},
+		{"queue", "", "", does{sequential, consumes}, when{isQueue, not(rare(consumes, deletesOther))}},
 		{"blockingqueue/all-watch", "", "blockingqueue/ticket", does{sequential, follows, deletesOther}, when{isQueue, wakesConsumers}},
 		{"blockingqueue", "", "", does{sequential, follows, deletesOther}, when{isQueue}},
 		{"queue", "", "", does{sequential, lists, deletesOther}, when{isQueue}},
 		{inboxes, "", "", does{persistent, follows, reads, deletesOther}, when{isInbox}},
 		{"twophasecommit", "", "", does{persistent, writesOther}, when{areVotes}},
 		{"treecache", "", "", does{follows, watchesOther}, when{both(follows, watchesOther), rare(ephemeral, creates)}},
-		{"membership", "", "", does{ephemeral, follows}, when{areMembers}},
+		{"membership", "", "", does{ephemeral, follows}, when{areMembers, othersFollow}},
 		{"membership", "", "", does{ephemeral, waits, relists}, when{areMembers, not(firstIsDone)}},
 	}
 }
@@ -113,6 +115,11 @@ func watchesBack(f *family, e *evidence) bool { return e.n[watchesLater] == 0 &&
 
 func wakesSeveral(_ *family, e *evidence) bool { return e.wakes.several() }
 
+// waitTogether reports whether most sessions that have znodes watch the list, and whether a change wakes several of them.
+func waitTogether(f *family, e *evidence) bool {
+	return f.listWakes.several() && 2*e.who(ephemeral, waits) >= e.who(ephemeral)
+}
+
 func wakesConsumers(f *family, e *evidence) bool {
 	return f.listWakes.several() && e.who(follows, deletesOther) > 1
 }
@@ -152,8 +159,11 @@ func areVotes(f *family, e *evidence) bool {
 
 // areMembers reports whether several sessions have ephemeral znodes that no other session takes, or wants in their place.
 func areMembers(f *family, e *evidence) bool {
-	return e.often(joins) && e.who(ephemeral) > 1 && 4*(e.n[deletesOther]+e.n[refused]) <= e.n[ephemeral] && !hasReaders(f, e)
+	return e.often(joins) && e.who(ephemeral) > 1 && 4*(e.n[deletesOther]+e.n[refused]+e.n[claims]) <= e.n[ephemeral] && !hasReaders(f, e)
 }
+
+// othersFollow reports whether most sessions that watch the list without a znode in it never have one, unlike those that wait for a lease.
+func othersFollow(_ *family, e *evidence) bool { return 2*e.who(follows, ephemeral) <= e.who(follows) }
 
 // isBarrier reports whether sessions wait together until a znode is deleted, and nothing else happens to it.
 func isBarrier(_ *family, e *evidence) bool {

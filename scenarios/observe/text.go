@@ -35,7 +35,9 @@ func (r Report) Text(connections proxy.Stats, columns int) string {
 	if r.HerdGuessed {
 		herds = "largest herds, guessed by path and time where the servers do not name the transaction (before ZooKeeper 3.9)"
 	}
-	section(herds, list.Map(r.Herds, HerdKind.String), counted(r.OtherHerds, "%s herds with other causes")...)
+	if r.HerdMax > 1 {
+		section(herds, list.Map(r.Herds, HerdKind.String), counted(r.OtherHerds, "%s herds with other causes or paths")...)
+	}
 	if len(r.Paths) > 0 {
 		say("by path (* is a number or an id that differs from znode to znode)")
 		rendered, dropped := pathTable(r).Text(columns)
@@ -49,6 +51,7 @@ func (r Report) Text(connections proxy.Stats, columns int) string {
 	section("stuck: sessions that wait for each other", list.Map(r.Cycles, Cycle.String))
 	for _, line := range slices.Concat(
 		counted(r.StuckEnded, "stuck sessions that have ended: %s, which waited for a znode that was gone, or for each other"),
+		counted(r.CyclesFound-int64(len(r.Cycles)), "groups of sessions that waited for each other, until one gave up or ended: %s"),
 		counted(int64(r.LeftWatches), "watches on sequential znodes that are gone, whose sessions continued: %s, which the servers keep"),
 	) {
 		say(line)
@@ -102,7 +105,8 @@ func (k HerdKind) String() string {
 	if h.Zxid != "" {
 		cause = "zxid " + h.Zxid + ": " + cause
 	}
-	text := fmt.Sprintf("%s → %d %s of %s to %d sessions", cause, h.Notifications, h.Event, h.Path, h.Sessions)
+	text := fmt.Sprintf("%s → %d %s of %s to %d %s", cause, h.Notifications, h.Event, h.Path, h.Sessions,
+		table.Plural(h.Sessions, "session"))
 	if effects := effectsText(h.Effects); effects != "" {
 		text += "; within 50 ms: " + effects
 	}
@@ -171,7 +175,11 @@ func (w Waiter) String() string {
 
 // String names the recipe, and the better variant with its cost.
 func (l Look) String() string {
-	text, see := l.Path+": "+l.Variant, l.Variant
+	text, see := l.Path, l.Variant
+	if l.Similar > 0 {
+		text += fmt.Sprintf(" and %d similar %s", l.Similar, table.Plural(l.Similar, "path"))
+	}
+	text += ": " + l.Variant
 	if l.Equal != "" {
 		text += " or " + l.Equal + ", which looks the same"
 	}

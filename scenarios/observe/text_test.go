@@ -86,11 +86,12 @@ func synthesizedReport() Report {
 			}},
 			{Path: "/app/members/m3", Fired: 12},
 		},
-		OtherPaths: &PathReport{Path: "(others)", Operations: []OperationReport{{Operation: "getData", Count: 5, BytesIn: 700}}},
-		Stuck:      []Waiter{{Session: "0x1000004a2d30007", Path: "/app/old/x-72057594037927936-0000000003", Since: 12 * time.Second}},
-		Cycles:     []Cycle{{{Session: "0x1", Path: "/rw/b-0000000002", Since: 9 * time.Second}, {Session: "0x2", Path: "/rw/a-0000000001", Since: 8 * time.Second}}},
-		Learned:    3,
-		MoreStuck:  2, StuckEnded: 1, LeftWatches: 4,
+		OtherPaths:  &PathReport{Path: "(others)", Operations: []OperationReport{{Operation: "getData", Count: 5, BytesIn: 700}}},
+		Stuck:       []Waiter{{Session: "0x1000004a2d30007", Path: "/app/old/x-72057594037927936-0000000003", Since: 12 * time.Second}},
+		CyclesFound: 3,
+		Cycles:      []Cycle{{{Session: "0x1", Path: "/rw/b-0000000002", Since: 9 * time.Second}, {Session: "0x2", Path: "/rw/a-0000000001", Since: 8 * time.Second}}},
+		Learned:     3,
+		MoreStuck:   2, StuckEnded: 1, LeftWatches: 4,
 		Looks: []Look{
 			{
 				Path: "/app/lock", Variant: "lock/children-watch", Better: "lock/predecessor-watch", Sessions: 50,

@@ -33,10 +33,10 @@ func (v *View) Show(r Report) {
 		return
 	}
 	for _, w := range r.Stuck {
-		v.printStuck(w, w.String())
+		v.printStuck(w.Session+w.Path, w.String())
 	}
 	for _, c := range r.Cycles {
-		v.printStuck(c[0], c.String())
+		v.printStuck(c.key(), c.String())
 	}
 	if due := int(r.Length / lineInterval); due != v.lines {
 		v.lines = due
@@ -44,8 +44,8 @@ func (v *View) Show(r Report) {
 	}
 }
 
-func (v *View) printStuck(w Waiter, text string) {
-	if key := w.Session + w.Path; !v.stuck[key] {
+func (v *View) printStuck(key, text string) {
+	if !v.stuck[key] {
 		v.stuck[key] = true
 		table.Line(v.out, "stuck: %s", text)
 	}
