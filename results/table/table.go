@@ -32,6 +32,7 @@ type Column struct {
 	Need  int  // columns with the largest Need are dropped first; those with 0 are never dropped
 	Width int  // wrap longer cells between words; 0 means no limit
 	Fill  bool // wrap cells so that the table fills the width
+	Named bool // cells are names that clients have chosen: further lines are indented, so that none looks like another row
 }
 
 // Left returns columns with these titles, without further settings.
@@ -138,7 +139,10 @@ func (t *Table) fit(width int, hidden ...int) table.Writer {
 			configs[i].WidthMax = max(leastFill, width-gap-others)
 		}
 		if configs[i].WidthMax > 0 {
-			configs[i].WidthMaxEnforcer = wrapCell
+			configs[i].WidthMaxEnforcer = text.WrapSoft
+		}
+		if c.Named {
+			configs[i].WidthMaxEnforcer = hang
 		}
 	}
 	t.writer.SetColumnConfigs(configs)
@@ -159,8 +163,8 @@ func Wrap(lines string, width int) string {
 	return strings.Join(out, "\n")
 }
 
-// wrapCell wraps a cell between words. Further lines are indented: a part of a client's path must not look like the begin of a row.
-func wrapCell(cell string, width int) string {
+// hang wraps a cell between words, and indents further lines.
+func hang(cell string, width int) string {
 	if Width(cell) <= width {
 		return cell
 	}

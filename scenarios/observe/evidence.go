@@ -28,7 +28,7 @@ const (
 	deletesFirst // its own, when no other znode has a lower number
 	deletesLast  // its own ephemeral one, when no other exists
 	deletesOther // also one of a session that is not known
-	consumes     // deletes it so in a multi
+	consumes     // deletes it so in a multi, with another znode of its name
 	leaves       // ends its session while its ephemeral znode exists
 	roles
 )

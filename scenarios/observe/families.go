@@ -2,6 +2,7 @@ package observe
 
 import (
 	"cmp"
+	"path"
 	"slices"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
@@ -79,8 +80,8 @@ func (fs *families) add(session int64, path string, does ...role) {
 	directory.in.add(session, does...)
 }
 
-// exchanged counts an operation, alone or in a multi.
-func (fs *families) exchanged(session int64, e wire.Exchange, inMulti bool) {
+// exchanged counts an operation, alone or in a multi with some parts.
+func (fs *families) exchanged(session int64, e wire.Exchange, parts []wire.Part) {
 	own := fs.made.by[e.Path].by(e.Zxid) == session
 	switch e.Op {
 	case wire.OpGetChildren, wire.OpGetChildren2:
@@ -90,7 +91,7 @@ func (fs *families) exchanged(session int64, e wire.Exchange, inMulti bool) {
 	case wire.OpExists, wire.OpGetData:
 		fs.add(session, e.Path, fs.reading(session, e, own)...)
 	case wire.OpSetData, wire.OpDelete:
-		fs.add(session, e.Path, fs.changing(e, own, inMulti)...)
+		fs.add(session, e.Path, fs.changing(e, own, parts)...)
 	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
 		fs.add(session, e.Path, fs.creating(e)...)
 		if e.Sequential {
@@ -130,8 +131,9 @@ func (fs *families) reading(session int64, e wire.Exchange, own bool) []role {
 	}
 }
 
-func (fs *families) changing(e wire.Exchange, own, inMulti bool) []role {
-	directory := parentOf(e.Path)
+func (fs *families) changing(e wire.Exchange, own bool, parts []wire.Part) []role {
+	directory, name := parentOf(e.Path), path.Base(e.Path)
+	isClaim := func(p wire.Part) bool { return p.Op == wire.OpDelete && p.Path != e.Path && path.Base(p.Path) == name }
 	switch isFirst := fs.first(directory) == e.Path; {
 	case e.Code != wire.OK:
 		return nil
@@ -145,7 +147,7 @@ func (fs *families) changing(e wire.Exchange, own, inMulti bool) []role {
 		return []role{deletesOwn, deletesFirst}
 	case own:
 		return []role{deletesOwn}
-	case inMulti:
+	case slices.ContainsFunc(parts, isClaim):
 		return []role{deletesOther, consumes}
 	default:
 		return []role{deletesOther}

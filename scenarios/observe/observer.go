@@ -204,7 +204,7 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 	}
 	for _, operation := range operations(e) {
 		if o.window.Open {
-			o.window.families.exchanged(id, operation, e.Op == wire.OpMulti)
+			o.window.families.exchanged(id, operation, e.Parts)
 		}
 		o.changed(s, operation)
 	}

@@ -45,7 +45,7 @@ func directoryRules() []rule {
 			when{isLine, inOrder, watchesBack}},
 		{"election", "", "", does{ephemeral, watchesOther, leaves}, when{isLine, rare(deletesOwn, leaves), watchesBack}},
 		{"priorityqueue", "", "", does{sequential, reads, deletesOther}, when{isQueue, hasPriorities}},
-		{"queue", "", "", does{sequential, consumes}, when{isQueue, not(rare(consumes, deletesOther))}},
+		{"queue", "", "", does{sequential, follows, consumes}, when{isQueue, not(rare(consumes, deletesOther))}},
 		{"blockingqueue/all-watch", "", "blockingqueue/ticket", does{sequential, follows, deletesOther}, when{isQueue, wakesConsumers}},
 		{"blockingqueue", "", "", does{sequential, follows, deletesOther}, when{isQueue}},
 		{"queue", "", "", does{sequential, lists, deletesOther}, when{isQueue}},

@@ -135,7 +135,7 @@ func effectsText(effects []Effect) string {
 // pathTable returns the table of paths. Watches and notifications are in the first line of a path.
 func pathTable(r Report) *table.Table {
 	t := table.New(
-		table.Column{Title: "path", Fill: true}, table.Column{Title: "operation"}, table.Column{Title: "count", Right: true},
+		table.Column{Title: "path", Fill: true, Named: true}, table.Column{Title: "operation"}, table.Column{Title: "count", Right: true},
 		table.Column{Title: "failed", Need: 2}, table.Column{Title: "bytes in", Right: true, Need: 4},
 		table.Column{Title: "watches set", Right: true, Need: 3}, table.Column{Title: "watches now", Right: true, Need: 1},
 		table.Column{Title: "fired", Right: true}, table.Column{Title: "no write followed", Right: true},
