@@ -179,7 +179,7 @@ func TestUsageErrors(t *testing.T) {
 		{"delays of a real server", []string{"run", "lock-drain", "--read-delay", "1ms"}, "--ensemble embedded only"},
 		{"more clients than a number holds", []string{"run", "lock-drain", "--clients", "1,99999999999999999999"}, "beyond the largest number"},
 		{"a seed that would be another", []string{"run", "lock-drain", "--seed", "18446744073709551616"}, "beyond the largest number, 18446744073709551615"},
-		{"a list without end", []string{"run", "lock-drain", "--clients", strings.Repeat("1,", 20_000) + "1"}, "1 is beyond the limit of 10000 values"},
+		{"a list without end", []string{"run", "lock-drain", "--clients", strings.Repeat("1,", 20_000) + "1"}, "the value is beyond the limit of 10000 values"},
 		{"a rate that is no number", []string{"run", "lock-open", "--rate", "1e308"}, "1e308 is not a whole number"},
 		{"a hold of a thousand years", []string{"run", "lock-contention", "--hold", "9999999h"}, "beyond the longest duration"},
 		{"a stage of a thousand years", []string{"run", "lock-contention", "--stage", "for: 9999999h, clients: 1"}, "beyond the longest duration"},

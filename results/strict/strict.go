@@ -93,7 +93,8 @@ func bound(node *yaml.Node, values *int) (mistakes Mistakes) {
 	*values++
 	switch {
 	case *values > mostValues:
-		return beyond(node, "the limit of %d values", mostValues)
+		const text = "the value is beyond the limit of %d values, where an alias counts as all that it stands for"
+		return Mistakes{{Line: node.Line, Text: fmt.Sprintf(text, mostValues)}}
 	case node.Style&yaml.TaggedStyle != 0:
 		return Mistakes{{Line: node.Line, Text: "wants a value without a tag, such as " + node.Tag}}
 	case node.Alias != nil:
@@ -106,7 +107,7 @@ func bound(node *yaml.Node, values *int) (mistakes Mistakes) {
 }
 
 func beyond(node *yaml.Node, limit string, most any) Mistakes {
-	return Mistakes{{Line: node.Line, Text: strings.TrimSpace(fmt.Sprintf("%s is beyond "+limit, node.Value, most))}}
+	return Mistakes{{Line: node.Line, Text: fmt.Sprintf("%s is beyond "+limit, node.Value, most)}}
 }
 
 // form is a pattern that a value must match, and the mistake if it does not.

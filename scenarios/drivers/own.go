@@ -149,9 +149,13 @@ func interpreter(file string) (command string, named bool) {
 func checkInterpreter(file string) error {
 	command, named := interpreter(file)
 	program, _, _ := strings.Cut(strings.TrimLeft(command, " \t"), " ")
-	if _, err := os.Stat(program); named && (err != nil || strings.HasSuffix(command, "\r")) {
+	_, err := os.Stat(program)
+	switch {
+	case named && strings.HasSuffix(command, "\r"):
 		return fmt.Errorf("%s: the interpreter in its first line is missing: there is no %q; the line must end in LF, not in CR LF",
 			file, command)
+	case named && err != nil:
+		return fmt.Errorf("%s: the interpreter in its first line is missing: there is no %q", file, command)
 	}
 	return nil
 }
