@@ -11,7 +11,7 @@ const (
 	ephemeral
 	persistent
 	joins   // creates an ephemeral znode beside one that exists
-	claims  // creates a znode with the number of another sequential znode
+	claims  // see isClaim
 	refused // to create it, because it exists
 	lists   // the directory, without a watch
 	waits   // watches the list while its own ephemeral znode is in it
@@ -21,6 +21,7 @@ const (
 	watchesOwn
 	watchesOther
 	watchesLater // with a higher number than that of its own
+	readersWait  // a reader's, by a reader
 	awaits       // watches one that is not there, and whose name has no number
 	writesOwn
 	writesOther
@@ -28,7 +29,8 @@ const (
 	deletesFirst // its own, when no other znode has a lower number
 	deletesLast  // its own ephemeral one, when no other exists
 	deletesOther // also one of a session that is not known
-	consumes     // deletes it so in a multi, with another znode of its name
+	consumes     // deletes it so with a claim
+	misses       // finds it gone when it deletes it
 	leaves       // ends its session while its ephemeral znode exists
 	roles
 )

@@ -46,6 +46,9 @@ func (f *family) plus(other *family) {
 	f.take(other.names...)
 }
 
+// kindOf returns the folded name of a sequential znode without its number.
+func kindOf(path string) string { return fold(path[:len(path)-sequenceDigits]) + folded }
+
 // take adds the names of sequential znodes.
 func (f *family) take(names ...string) {
 	for _, name := range names {
@@ -80,8 +83,8 @@ func (fs *families) add(session int64, path string, does ...role) {
 	directory.in.add(session, does...)
 }
 
-// exchanged counts an operation, alone or in a multi with some parts.
-func (fs *families) exchanged(session int64, e wire.Exchange, parts []wire.Part) {
+// exchanged counts an operation that is not a multi.
+func (fs *families) exchanged(session int64, e wire.Exchange) {
 	own := fs.made.by[e.Path].by(e.Zxid) == session
 	switch e.Op {
 	case wire.OpGetChildren, wire.OpGetChildren2:
@@ -91,12 +94,12 @@ func (fs *families) exchanged(session int64, e wire.Exchange, parts []wire.Part)
 	case wire.OpExists, wire.OpGetData:
 		fs.add(session, e.Path, fs.reading(session, e, own)...)
 	case wire.OpSetData, wire.OpDelete:
-		fs.add(session, e.Path, fs.changing(e, own, parts)...)
+		fs.add(session, e.Path, fs.changing(session, e, own)...)
 	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
 		fs.add(session, e.Path, fs.creating(e)...)
 		if e.Sequential {
-			f, directory := fs.around(e.Path)
-			directory.take(f.path)
+			_, directory := fs.around(e.Path)
+			directory.take(kindOf(e.Path))
 		}
 	}
 }
@@ -115,13 +118,16 @@ func (fs *families) listing(session int64, e wire.Exchange) []role {
 }
 
 func (fs *families) reading(session int64, e wire.Exchange, own bool) []role {
+	directory := parentOf(e.Path)
 	switch {
 	case e.Armed && own:
 		return []role{watchesOwn}
 	case e.Armed && e.Code == wire.NoNode && !isSequential(e.Path):
 		return []role{awaits}
-	case e.Armed && fs.has(session, parentOf(e.Path), func(own string) bool { return fs.byNumber(own, e.Path) < 0 }):
+	case e.Armed && fs.has(session, directory, func(own string) bool { return fs.byNumber(own, e.Path) < 0 }):
 		return []role{watchesOther, watchesLater}
+	case e.Armed && isRead(path.Base(e.Path)) && fs.has(session, directory, func(own string) bool { return isRead(path.Base(own)) }):
+		return []role{watchesOther, readersWait}
 	case e.Armed:
 		return []role{watchesOther}
 	case e.Op == wire.OpGetData && e.Code == wire.OK:
@@ -131,10 +137,11 @@ func (fs *families) reading(session int64, e wire.Exchange, own bool) []role {
 	}
 }
 
-func (fs *families) changing(e wire.Exchange, own bool, parts []wire.Part) []role {
-	directory, name := parentOf(e.Path), path.Base(e.Path)
-	isClaim := func(p wire.Part) bool { return p.Op == wire.OpDelete && p.Path != e.Path && path.Base(p.Path) == name }
+func (fs *families) changing(session int64, e wire.Exchange, own bool) []role {
+	directory := parentOf(e.Path)
 	switch isFirst := fs.first(directory) == e.Path; {
+	case e.Op == wire.OpDelete && e.Code == wire.NoNode:
+		return []role{misses}
 	case e.Code != wire.OK:
 		return nil
 	case e.Op == wire.OpSetData && own:
@@ -147,7 +154,7 @@ func (fs *families) changing(e wire.Exchange, own bool, parts []wire.Part) []rol
 		return []role{deletesOwn, deletesFirst}
 	case own:
 		return []role{deletesOwn}
-	case slices.ContainsFunc(parts, isClaim):
+	case fs.claims.by[path.Base(e.Path)] == session:
 		return []role{deletesOther, consumes}
 	default:
 		return []role{deletesOther}
@@ -164,7 +171,7 @@ func (fs *families) creating(e wire.Exchange) []role {
 	does := []role{creates}
 	if e.Sequential {
 		does = append(does, sequential)
-	} else if isSequential(e.Path) {
+	} else if isClaim(e) {
 		does = append(does, claims)
 	}
 	switch isOther := func(path string) bool { return path != e.Path }; {

@@ -139,6 +139,7 @@ func (o *Observer) session(id int64) *session {
 	s := o.sessions[id]
 	if s == nil {
 		s = &session{id: id, slot: o.takeSlot(), woken: map[*PathReport]bool{}, waits: map[string]time.Duration{}}
+		s.knows = latest[string, bool]{most: mostWaits, by: map[string]bool{}}
 		o.sessions[id] = s
 		o.window.sessions(len(o.sessions))
 	}
@@ -169,7 +170,9 @@ func (o *Observer) Over(id int64, expired bool) {
 	delete(o.sessions, id)
 	o.free = append(o.free, s.slot)
 	o.window.over(expired, stuck)
-	o.window.families.over(id)
+	if o.window.Open {
+		o.window.families.over(id)
+	}
 	o.znodes.over(id)
 }
 
@@ -204,7 +207,7 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 	}
 	for _, operation := range operations(e) {
 		if o.window.Open {
-			o.window.families.exchanged(id, operation, e.Parts)
+			o.window.families.exchanged(id, operation)
 		}
 		o.changed(s, operation)
 	}
@@ -219,18 +222,16 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 	}
 }
 
-// operations returns an exchange, or those that the parts of a multi would be. Of one that failed, only creates are returned: NodeExists is
-// the code of a create.
+// operations returns an exchange, or those that the parts of a multi would be. Of one that failed, each has its code: NodeExists says
+// something about creates, and NoNode about deletes.
 func operations(e wire.Exchange) (out []wire.Exchange) {
 	if e.Op != wire.OpMulti {
 		return []wire.Exchange{e}
 	}
 	for _, p := range e.Parts {
-		if e.Code == wire.OK || p.Op.Creates() {
-			out = append(out, wire.Exchange{
-				Op: p.Op, Path: p.Path, Code: e.Code, Zxid: e.Zxid, Sequential: p.Sequential, Number: p.Number, Flags: p.Flags,
-			})
-		}
+		out = append(out, wire.Exchange{
+			Op: p.Op, Path: p.Path, Code: e.Code, Zxid: e.Zxid, Sequential: p.Sequential, Number: p.Number, Flags: p.Flags,
+		})
 	}
 	return out
 }
@@ -285,6 +286,9 @@ func (o *Observer) Notified(id int64, n wire.Notification) {
 	defer o.mu.Unlock()
 	s := o.session(id)
 	delete(s.waits, n.Path) // the watch has fired
+	if n.Type == wire.NodeDeleted {
+		s.knows.add(n.Path, true)
+	}
 	if s.watched == n.Path {
 		s.watched = ""
 	}

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"path"
 	"slices"
 	"strings"
 )
@@ -32,25 +33,26 @@ func directoryRules() []rule {
 		{"rwlock/children-watch", "", "rwlock/nearest-writer-watch", does{ephemeral, waits, deletesOwn},
 			when{isLine, hasReaders, firstIsDone, waitTogether}},
 		{"rwlock", "", "", does{ephemeral, watchesOther, deletesOwn}, when{isLine, hasReaders, noList}},
-		{"doublebarrier/children-watch", "", "doublebarrier/ready-node", does{ephemeral, waits, deletesOwn, follows},
-			when{isLine, both(waits, follows), leaveTogether}},
+		{"doublebarrier/children-watch", "membership", "", does{ephemeral, waits, deletesOwn, follows},
+			when{isLine, both(waits, follows), leaveTogether, waitTogether}},
 		{"doublebarrier", "", "", does{ephemeral, awaits, joins, persistent, deletesOwn}, when{both(creates, awaits)}},
 		{"revocable", "", "", does{ephemeral, watchesOther, writesOther, deletesOwn}, when{isLine, inOrder}},
 		{"lock/children-watch", "", "lock/predecessor-watch", does{ephemeral, waits, deletesOwn},
 			when{isLine, inOrder, firstIsDone, waitTogether, rare(reads, waits), rare(follows, waits)}},
-		{"lock/released-mark", "election/resigned-mark", "", does{ephemeral, watchesOther, writesOwn}, when{isLine, inOrder, watchesBack}},
+		{"lock/released-mark", "election/resigned-mark", "", does{ephemeral, watchesOther, writesOwn},
+			when{isLine, inOrder, watchesBack, watchesOnce}},
 		{"election/leader-watch", "lock", "election/predecessor-watch", does{ephemeral, watchesOther, deletesOwn},
 			when{isLine, inOrder, watchesBack, wakesSeveral}},
 		{"lock/predecessor-watch", "election/predecessor-watch", "", does{ephemeral, watchesOther, deletesOwn},
 			when{isLine, inOrder, watchesBack}},
 		{"election", "", "", does{ephemeral, watchesOther, leaves}, when{isLine, rare(deletesOwn, leaves), watchesBack}},
-		{"priorityqueue", "", "", does{sequential, reads, deletesOther}, when{isQueue, hasPriorities}},
+		{"priorityqueue", "queue", "", does{sequential, reads, deletesOther}, when{isQueue, hasPriorities}},
 		{"queue", "", "", does{sequential, follows, consumes}, when{isQueue, not(rare(consumes, deletesOther))}},
 		{"blockingqueue/all-watch", "", "blockingqueue/ticket", does{sequential, follows, deletesOther}, when{isQueue, wakesConsumers}},
 		{"blockingqueue", "", "", does{sequential, follows, deletesOther}, when{isQueue}},
 		{"queue", "", "", does{sequential, lists, deletesOther}, when{isQueue}},
 		{inboxes, "", "", does{persistent, follows, reads, deletesOther}, when{isInbox}},
-		{"twophasecommit", "", "", does{persistent, writesOther}, when{areVotes}},
+		{"twophasecommit", "masterworker", "", does{persistent, writesOther}, when{areVotes}},
 		{"treecache", "", "", does{follows, watchesOther}, when{both(follows, watchesOther), rare(ephemeral, creates)}},
 		{"membership", "", "", does{ephemeral, follows}, when{areMembers, othersFollow}},
 		{"membership", "", "", does{ephemeral, waits, relists}, when{areMembers, not(firstIsDone)}},
@@ -77,7 +79,7 @@ func numberedRules() []rule {
 const inboxes = "masterworker"
 
 func (r rule) holds(f *family, e *evidence) bool {
-	return e.often(r.roles...) && !slices.ContainsFunc(r.when, func(c condition) bool { return !c(f, e) })
+	return e.most > 1 && e.often(r.roles...) && !slices.ContainsFunc(r.when, func(c condition) bool { return !c(f, e) })
 }
 
 func not(c condition) condition { return func(f *family, e *evidence) bool { return !c(f, e) } }
@@ -113,6 +115,9 @@ func noList(_ *family, e *evidence) bool { return 4*(e.n[waits]+e.n[follows]) <=
 // watchesBack reports whether sessions watch znodes with lower numbers than their own, and not the list.
 func watchesBack(f *family, e *evidence) bool { return e.n[watchesLater] == 0 && noList(f, e) }
 
+// watchesOnce reports whether sessions go on after a write to what they watch, and do not watch it again.
+func watchesOnce(_ *family, e *evidence) bool { return 4*e.n[watchesOther] <= 5*e.n[creates] }
+
 func wakesSeveral(_ *family, e *evidence) bool { return e.wakes.several() }
 
 // waitTogether reports whether most sessions that have znodes watch the list, and whether a change wakes several of them.
@@ -125,24 +130,30 @@ func wakesConsumers(f *family, e *evidence) bool {
 }
 
 // hasReaders reports whether the names of sequential znodes are of two kinds, one of them for readers.
-func hasReaders(f *family, _ *evidence) bool {
-	isRead := func(name string) bool {
-		name = strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
-		return strings.Contains(name, "read") || strings.Contains(name, "rlock")
-	}
-	return slices.ContainsFunc(f.names, isRead) && slices.ContainsFunc(f.names, func(name string) bool { return !isRead(name) })
+func hasReaders(f *family, e *evidence) bool {
+	ofReader := func(name string) bool { return isRead(path.Base(name)) }
+	both := slices.ContainsFunc(f.names, ofReader) && slices.ContainsFunc(f.names, func(name string) bool { return !ofReader(name) })
+	return both && rare(readersWait, watchesOther)(f, e)
+}
+
+// isRead reports whether the name of a sequential znode has a word of a reader.
+func isRead(name string) bool {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r < 'a' || r > 'z' })
+	return slices.ContainsFunc(words, func(word string) bool { return slices.Contains([]string{"read", "reader", "readlock", "rlock"}, word) })
 }
 
 // isQueue reports whether most sessions that read the sequential znodes of others also take them, which outlive their sessions.
 func isQueue(_ *family, e *evidence) bool {
 	takers := e.who(reads, deletesOther)
-	return e.often(sequential) && e.n[persistent] >= e.n[sequential] && takers > 0 && 2*takers > e.who(reads)
+	areTaken := 2*e.n[reads] <= 3*(e.n[deletesOther]+e.n[misses])
+	return areTaken && e.often(sequential) && e.n[persistent] >= e.n[sequential] && takers > 0 && 2*takers > e.who(reads)
 }
 
-// hasPriorities reports whether the names of sequential znodes differ in numbers alone.
+// hasPriorities reports whether the names of sequential znodes differ in numbers alone, before the last one.
 func hasPriorities(f *family, _ *evidence) bool {
 	bare := func(name string) string { return strings.Trim(name[len(f.path):], "/*-_0123456789") }
-	return len(f.names) > 1 && !slices.ContainsFunc(f.names, func(name string) bool { return bare(name) != bare(f.names[0]) })
+	isHex := func(name string) bool { return strings.HasSuffix(name, folded+folded) } // before the number, such as of Curator's queues
+	return slices.ContainsFunc(f.names, isHex) || len(f.names) > 1 && !slices.ContainsFunc(f.names, func(name string) bool { return bare(name) != bare(f.names[0]) })
 }
 
 // isInbox reports whether one session creates znodes, and another one takes them.

@@ -21,6 +21,8 @@ type session struct {
 	// set. The servers never reuse a sequential name, unless the parent is created again, so that such a watch does not fire.
 	waits map[string]time.Duration
 	left  int // such watches that the client has given up; the server keeps them
+	// knows has znodes of which the client has learned that they are gone. If it watches them nevertheless, it does not wait for their end.
+	knows latest[string, bool]
 
 	own     string        // the latest sequential znode that it made; empty if it has deleted that, or watches the directory
 	watched string        // the znode on which its latest request set a watch that has not fired; empty without one
@@ -69,8 +71,12 @@ func (s *session) await(now time.Duration, e wire.Exchange, known numbers) {
 			s.left++
 		}
 	}
-	if e.Armed && e.Code == wire.NoNode && known.gone(e.Path, e.Zxid) && len(s.waits) < mostWaits {
+	switch {
+	case e.Code != wire.NoNode:
+	case e.Armed && !s.knows.by[e.Path] && known.gone(e.Path, e.Zxid) && len(s.waits) < mostWaits:
 		s.waits[e.Path] = now
+	default:
+		s.knows.add(e.Path, true)
 	}
 }
 

@@ -56,7 +56,8 @@ func (r Report) Text(connections proxy.Stats, columns int) string {
 	) {
 		say(line)
 	}
-	section("what it looks like", list.Map(r.Looks, Look.String))
+	printed := r.Looks[:min(len(r.Looks), printedLooks)]
+	section("what it looks like", list.Map(printed, Look.String), counted(int64(len(r.Looks)-len(printed)), "and %s more")...)
 	section("connections", incidentLines(r, connections))
 	return strings.Join(parts, "\n\n") + "\n"
 }
@@ -70,7 +71,7 @@ func counted(n int64, format string) []string {
 }
 
 func (r Report) summary() string {
-	sessions := fmt.Sprintf("%d sessions", r.MostSessions)
+	sessions := fmt.Sprint(r.MostSessions, " ", table.Plural(r.MostSessions, "session"))
 	if r.Requests == 0 {
 		return sessions + ", and no request: the application is idle, or uses the servers directly"
 	}
@@ -170,7 +171,7 @@ func failedText(failed map[string]int64) string {
 }
 
 func (w Waiter) String() string {
-	return fmt.Sprintf("session %s waits for %s, which is gone, since %s", w.Session, w.Path, seconds(w.Since))
+	return fmt.Sprintf("session %s has waited for %s, which is gone, for %s", w.Session, w.Path, seconds(w.Since))
 }
 
 // String names the recipe, and the better variant with its cost.
@@ -223,7 +224,10 @@ func incidentLines(r Report, connections proxy.Stats) []string {
 	return append(lines, list.Map(r.Incidents[max(len(r.Incidents)-printedIncidents, 0):], incidentText)...)
 }
 
-const printedIncidents = 8
+const (
+	printedIncidents = 8
+	printedLooks     = 20
+)
 
 func incidentText(i proxy.Incident) string {
 	text := fmt.Sprintf("at %s: %s: client %s, server %s", seconds(i.At), i.Kind, i.Client, i.Server)

@@ -70,7 +70,11 @@ func (w *window) exchanged(now time.Duration, s *session, e wire.Exchange) {
 	if e.Armed {
 		w.counts.Watches[e.Op]++
 	}
-	w.paths.of(fold(e.Path)).exchanged(e)
+	path := fold(e.Path)
+	if e.Code != wire.OK && (e.Flags == 2 || e.Flags == 3) { // of a sequential znode, which got no number
+		path += folded
+	}
+	w.paths.of(path).exchanged(e)
 	if e.Code != wire.OK {
 		w.counts.Failed[e.Op]++
 		return

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"path"
 	"slices"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
@@ -15,8 +16,9 @@ const (
 type znodes struct {
 	made    latest[string, origin]
 	numbers numbers
-	ends    map[int64][]string // the ephemeral znodes of sessions
-	lines   map[string]line    // by directory
+	ends    map[int64][]string    // the ephemeral znodes of sessions
+	lines   map[string]line       // by directory
+	claims  latest[string, int64] // the sessions that have claimed sequential znodes, by the names of these
 }
 
 // origin says which session has created a znode, 0 if it is gone, and which one has created the znode of that path before. The reply to
@@ -42,6 +44,7 @@ type line struct {
 func newZnodes() *znodes {
 	return &znodes{
 		made:    latest[string, origin]{most: mostChildren, by: map[string]origin{}},
+		claims:  latest[string, int64]{most: mostChildren, by: map[string]int64{}},
 		numbers: numbers{}, ends: map[int64][]string{}, lines: map[string]line{},
 	}
 }
@@ -70,7 +73,15 @@ func (z *znodes) created(session int64, e wire.Exchange) {
 		z.lines[directory] = line{append(l.paths[max(len(l.paths)-mostLine+1, 0):], e.Path), l.looked}
 		z.ends[session] = append(z.ends[session], e.Path)
 	}
+	if isClaim(e) {
+		z.claims.add(path.Base(e.Path), session)
+	}
 	z.made.add(e.Path, origin{session, e.Zxid, before, e.Number})
+}
+
+// isClaim reports whether an ephemeral znode is created with the number of a sequential one, as a claim for it.
+func isClaim(e wire.Exchange) bool {
+	return !e.Sequential && isSequential(e.Path) && isEphemeral(e.Flags)
 }
 
 // isEphemeral reports whether the flags of a create, which are as those of [zk.Conn.Create], are of an ephemeral znode.
