@@ -4,6 +4,9 @@
 // anything; it is given a session and does its work. The recipe's workload, which is the same for all its variants, records
 // what a participant was asked to do and when. What that costs is counted on the wire, which a variant cannot see. So two
 // variants can be compared, and a reader can lift one file into an application.
+//
+// The comment of a variant has its steps and the exact formulas of its cost. The lockstep scenarios of a recipe, such as lock-drain,
+// check the formulas, except those of variants that never come to rest.
 package variants
 
 import (

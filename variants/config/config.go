@@ -19,8 +19,7 @@
 //	watched-cache  <dir>/m1 … m<S>, <dir>/version         1 write, K notifications, K(S+1) reads
 //
 // These are two recipes, [Recipe] and [ReadRecipe], because they are two workloads: a reader that waits for a change has
-// to watch for it, and then may as well keep a copy. The optimized variant of both is [WatchedCache]. Each variant's own
-// comment has the steps and the exact formulas; `zkbench run config-update config-read` checks the formulas.
+// to watch for it, and then may as well keep a copy. The optimized variant of both is [WatchedCache].
 package config
 
 import (

@@ -13,8 +13,6 @@
 // With both, every change notifies all N clients, as a watch on the children does. They differ in the reads that follow:
 // N² or N. Each membership has a znode of its own name, so that what was read of a name is good for as long as the name is
 // listed.
-//
-// Each variant's own comment has the steps and the exact formulas; `zkbench run membership-drain` checks the formulas.
 package membership
 
 import (
