@@ -38,7 +38,7 @@ type MessageThenRead struct{ *follower }
 
 // NewMessageThenRead returns one client's view of the value at an existing znode. mail is the client's end of the channel.
 func NewMessageThenRead(ctx context.Context, s *session.Session, znode string, mail Mail) (MessageThenRead, error) {
-	f, err := correspond(ctx, s, znode, mail, (*follower).get)
+	f, err := follow(ctx, s, znode, mail, (*follower).get)
 	return MessageThenRead{f}, err
 }
 

@@ -43,7 +43,7 @@ type SyncThenRead struct{ *follower }
 
 // NewSyncThenRead returns one client's view of the value at an existing znode. mail is the client's end of the channel.
 func NewSyncThenRead(ctx context.Context, s *session.Session, znode string, mail Mail) (SyncThenRead, error) {
-	f, err := correspond(ctx, s, znode, mail, (*follower).syncThenGet)
+	f, err := follow(ctx, s, znode, mail, (*follower).syncThenGet)
 	return SyncThenRead{f}, err
 }
 

@@ -39,12 +39,7 @@ type Watch struct{ *follower }
 
 // NewWatch returns one client's view of the value at an existing znode.
 func NewWatch(ctx context.Context, s *session.Session, znode string) (Watch, error) {
-	f, err := follow(ctx, s, znode)
-	f.strategy = strategy{
-		announce: func(context.Context, int64) error { return nil },
-		changed:  f.awaitChange,
-		read:     f.getW,
-	}
+	f, err := follow(ctx, s, znode, nil, (*follower).getW)
 	return Watch{f}, err
 }
 
