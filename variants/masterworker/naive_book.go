@@ -59,7 +59,7 @@ func bookVariant() variants.Variant {
 		Free:     freeBookCost("14 (10.4 for N=1)", "6", "1"),
 		Forgoes:  bookForgoes(),
 		Prepare:  prepare,
-		Join:     join(Book, system{window: window, newClient: NewBookClient, newWorker: NewBookWorker, stepwise: true}),
+		Join:     join(Book, system{window: window, newClient: NewBookClient, book: true}),
 	}
 }
 

@@ -61,6 +61,6 @@ func createThenDeleteVariant() variants.Variant {
 		Free:     freeCost("9 + 0.4/N (7.6 for N=1)", "3 + 0.2/N"),
 		Forgoes:  forgoes(),
 		Prepare:  prepare,
-		Join:     join(CreateThenDelete, ours(1)),
+		Join:     join(CreateThenDelete, system{window: 1, newClient: NewClient}),
 	}
 }

@@ -41,6 +41,6 @@ func bookMultiVariant() variants.Variant {
 		Free:     freeBookCost("13 (9.4 for N=1)", "5", "2"),
 		Forgoes:  bookForgoes(),
 		Prepare:  prepare,
-		Join:     join(BookMulti, system{newClient: NewBookClient, newWorker: NewBookWorker, stepwise: true}),
+		Join:     join(BookMulti, system{newClient: NewBookClient, book: true}),
 	}
 }

@@ -55,6 +55,6 @@ func multiVariant() variants.Variant {
 		Free:     freeCost("8 + 0.4/N (6.6 for N=1)", "2 + 0.2/N"),
 		Forgoes:  forgoes(),
 		Prepare:  prepare,
-		Join:     join(Multi, ours(0)),
+		Join:     join(Multi, system{newClient: NewClient}),
 	}
 }

@@ -95,13 +95,7 @@ var (
 type system struct {
 	window    int64 // how many tasks may be executed twice if a master dies, or an Assign fails
 	newClient func(s *session.Session, dir string) *Client
-	newWorker func(ctx context.Context, s *session.Session, dir, name string) (*Worker, error)
-	stepwise  bool // the client submits the tasks of a batch one by one, and a worker reports in two steps
-}
-
-// ours has the clients and the workers that create-then-delete, multi and their pipelined forms share.
-func ours(window int64) system {
-	return system{window: window, newClient: NewClient, newWorker: NewWorker}
+	book      bool // the client submits the tasks of a batch one by one, and a worker reports in two steps
 }
 
 type opener = func(ctx context.Context, s *session.Session, dir string) (*Master, error)
@@ -125,10 +119,10 @@ func (p *participant) join(ctx context.Context) error {
 	p.env.Session.WhenUnknown(p.doubt)
 	name := fmt.Sprintf("worker-%d-life-%d", p.env.Index, p.env.Life)
 	var err error
-	if p.worker, err = p.system.newWorker(ctx, p.env.Session, p.env.Root, name); err != nil {
+	if p.worker, err = newWorker(ctx, p.env.Session, p.env.Root, name, p.system.book); err != nil {
 		return fmt.Errorf("join as a worker: %w", err)
 	}
-	if p.system.stepwise {
+	if p.system.book {
 		p.env.Record(Stepwise, 0)
 	}
 	p.env.Record(Idle, 0)
@@ -188,7 +182,7 @@ func (p *participant) serve(ctx context.Context) error {
 	defer b.serving.Done()
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer b.whenOver(cancel)()
+	defer context.AfterFunc(b.over, cancel)()
 	for p.visiting || b.over.Err() == nil {
 		if err := p.play(ctx, waiting); err != nil && (ctx.Err() != nil || waiting.Err() == nil || !errors.Is(err, context.Canceled)) {
 			return err
@@ -230,7 +224,7 @@ func (p *participant) await(ctx context.Context) error {
 func (p *participant) act(ctx context.Context) (bool, error) {
 	switch {
 	case p.leads():
-		if p.system.stepwise && p.master != nil {
+		if p.system.book && p.master != nil {
 			if err := p.env.Hold(ctx, nil); err != nil {
 				return false, err
 			}
