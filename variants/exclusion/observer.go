@@ -2,6 +2,8 @@ package exclusion
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
@@ -116,10 +118,8 @@ func (w Waiting) Observe(e variants.Event) {
 
 // Longest returns the time of the first request, and whether there is one.
 func (w Waiting) Longest() (since time.Duration, waiting bool) {
-	for _, at := range w {
-		if !waiting || at < since {
-			since, waiting = at, true
-		}
+	if len(w) == 0 {
+		return 0, false
 	}
-	return since, waiting
+	return slices.Min(slices.Collect(maps.Values(w))), true
 }

@@ -160,10 +160,11 @@ func (g *Group) read(ctx context.Context, members []tickets.Ticket) (View, error
 	for _, listed := range members {
 		m, there := known[listed.Name]
 		if !there {
-			var err error
-			if m, there, err = g.get(ctx, listed); err != nil {
+			data, found, err := g.following.Find(ctx, g.line.Path(listed))
+			if err != nil {
 				return nil, err
 			}
+			m, there = Member{Name: listed.Name, Data: data}, found // false if it has left since it was listed
 		}
 		if there {
 			view = append(view, m)
@@ -180,12 +181,6 @@ func (g *Group) Changed(ctx context.Context) error {
 		}
 		return nil
 	}, nil)
-}
-
-// get reads the data of a member; false if the member has left since it was listed.
-func (g *Group) get(ctx context.Context, member tickets.Ticket) (m Member, there bool, err error) {
-	data, there, err := g.following.Find(ctx, g.line.Path(member))
-	return Member{Name: member.Name, Data: data}, there, err
 }
 
 // Recipe returns the membership recipe with its variants, naive ones first.
