@@ -123,6 +123,9 @@ type Workload struct {
 type Phase struct {
 	Name    string
 	Meaning string // from when to when
+	// From and To are the events of one participant at which the phase begins and ends, see [Findings.Timed]. Both are 0 if an observer
+	// of the recipe's own finds it.
+	From, To EventKind
 	// Waits reports whether the participant waits for notifications. A notification that comes in such a phase but does not
 	// end it is spurious, as is every notification that comes in any other phase.
 	Waits bool

@@ -18,7 +18,6 @@ const (
 )
 
 const (
-	phaseWait    = "wait"
 	phaseOpen    = "open"
 	phasePassage = "passage"
 )
@@ -27,8 +26,9 @@ func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phasePassage, Floor: variants.FloorHandoff,
 			Meaning: "from just before an opening is sent until a client that was waiting is past the barrier"},
-		{Name: phaseOpen, Meaning: "from just before an opening is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseWait, Meaning: "from the call until the client is past the barrier", Waits: true, UntimedInLockstep: true},
+		{Name: phaseOpen, From: opening, To: opened, Meaning: "from just before an opening is sent until its reply", Floor: variants.FloorWrite},
+		{Name: "wait", From: waiting, To: passed, Waits: true, UntimedInLockstep: true,
+			Meaning: "from the call until the client is past the barrier"},
 	}
 }
 

@@ -23,19 +23,18 @@ const (
 )
 
 const (
-	phasePut     = "put"
 	phaseTake    = "take"
 	phaseSojourn = "sojourn"
-	phaseDrain   = "drain"
 )
 
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseSojourn, Meaning: "from just before an item is put until a client has taken it", UntimedInLockstep: true},
-		{Name: phaseTake, Waits: true, UntimedInLockstep: true,
+		{Name: phaseTake, From: requested, To: taken, Waits: true, UntimedInLockstep: true,
 			Meaning: "from the call until the client has an item, waiting for the producer included"},
-		{Name: phasePut, Meaning: "from just before a put is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseDrain, Meaning: "from when the producer has put its last item until all are taken", Waits: true, UntimedInLockstep: true},
+		{Name: "put", From: putting, To: put, Meaning: "from just before a put is sent until its reply", Floor: variants.FloorWrite},
+		{Name: "drain", From: draining, To: drained, Waits: true, UntimedInLockstep: true,
+			Meaning: "from when the producer has put its last item until all are taken"},
 	}
 }
 

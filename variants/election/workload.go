@@ -8,8 +8,6 @@ import (
 )
 
 const (
-	phaseCampaign      = "campaign"
-	phaseLead          = "lead"
 	phaseResign        = "resign"
 	phaseFailoverClean = "failover-clean"
 	phaseFailoverCrash = "failover-crash"
@@ -22,16 +20,18 @@ func phases() []variants.Phase {
 		{Name: phaseFailoverClean, Floor: variants.FloorHandoff,
 			Meaning: "from just before a leader resigns an office that others want until one of them, or a newcomer, leads"},
 		{Name: phaseFailoverCrash, Meaning: "the same, from when a leader died, or could know that its session was lost"},
-		{Name: phaseCampaign, Waits: true, UntimedInLockstep: true,
+		{Name: "campaign", From: exclusion.Requested, To: exclusion.Acquired, Waits: true, UntimedInLockstep: true,
 			Meaning: "from the call until the client leads, waiting for one's turn included"},
-		{Name: phaseResign, Meaning: "from just before a resignation is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseLead, Meaning: "what the scenario makes leaders lead", UntimedInLockstep: true},
+		{Name: phaseResign, From: exclusion.Releasing, To: exclusion.Released, Floor: variants.FloorWrite,
+			Meaning: "from just before a resignation is sent until its reply"},
+		{Name: "lead", From: exclusion.Acquired, To: exclusion.Releasing, UntimedInLockstep: true,
+			Meaning: "what the scenario makes leaders lead"},
 	}
 }
 
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
-		exclusion.Spans(out, phaseCampaign, phaseLead, phaseResign),
+		out.Timed(phases()),
 		variants.ObserverFunc((&failovers{out: out, waiting: exclusion.Waiting{}, leader: none}).observe),
 		exclusion.Exclusive(out, exclusion.Words{
 			Acquired: "was elected", Held: "led", HeldOn: "went on leading", Granted: "was elected for epoch", Value: "epoch",

@@ -9,15 +9,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Spans returns an observer of the times in which a client acquires, holds and releases, under these names.
-func Spans(out variants.Findings, acquire, hold, release string) variants.Observer {
-	return variants.Observers{
-		out.Between(acquire, Requested, Acquired),
-		out.Between(hold, Acquired, Releasing),
-		out.Between(release, Releasing, Released),
-	}
-}
-
 // Handoffs returns an observer of the times in which a lock passes from one client to the next.
 func Handoffs(out variants.Findings) variants.Observer {
 	return out.Handovers(PhaseHandoff, Requested, Releasing, Acquired)

@@ -25,7 +25,6 @@ const (
 
 const (
 	phaseUpdate      = "update"
-	phaseAwait       = "await"
 	phaseRead        = "read"
 	phaseStale       = "stale"
 	phasePropagation = "propagation"
@@ -34,11 +33,12 @@ const (
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phasePropagation, Meaning: "from just before an update is sent until a reader has read it", UntimedInLockstep: true},
-		{Name: phaseRead, Meaning: "from when the reader heard of an update until it has read", Floor: variants.FloorRead},
+		{Name: phaseRead, From: told, To: read, Floor: variants.FloorRead,
+			Meaning: "from when the reader heard of an update until it has read"},
 		{Name: phaseStale, Of: phaseRead,
 			Meaning: "a read that was stale: from when the reader heard of an update until it has read an older one"},
-		{Name: phaseUpdate, Meaning: "from just before an update is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseAwait, Waits: true, UntimedInLockstep: true,
+		{Name: phaseUpdate, From: writing, To: written, Meaning: "from just before an update is sent until its reply", Floor: variants.FloorWrite},
+		{Name: "await", From: awaiting, To: told, Waits: true, UntimedInLockstep: true,
 			Meaning: "from when a reader begins to wait until it hears of an update; with a size above 1, until it has dealt with the news"},
 	}
 }
@@ -197,13 +197,8 @@ func (r *reader) Leave(context.Context) error { return nil }
 // An update is recorded before it is sent, and a read when its answer has come: no write explains a value that no
 // recorded update has written.
 func newObserver(out variants.Findings) variants.Observer {
-	return variants.Observers{
-		out.Between(phaseUpdate, writing, written),
-		out.Between(phaseAwait, awaiting, told),
-		out.Between(phaseRead, told, read),
-		out.FirstSights(phasePropagation, writing, read),
-		variants.ObserverFunc((&reads{out: out, readers: map[int]*readerState{}}).observe),
-	}
+	return append(out.Timed(phases()), out.FirstSights(phasePropagation, writing, read),
+		variants.ObserverFunc((&reads{out: out, readers: map[int]*readerState{}}).observe))
 }
 
 type readerState struct {

@@ -80,7 +80,7 @@ const marker = "-lock-"
 
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
-		exclusion.Spans(out, exclusion.PhaseAcquire, exclusion.PhaseHold, exclusion.PhaseRelease),
+		out.Timed(exclusion.Phases()),
 		exclusion.Handoffs(out),
 		exclusion.Exclusive(out, exclusion.LockWords()),
 	}

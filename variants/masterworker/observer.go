@@ -13,10 +13,8 @@ import (
 
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
-		out.Between(phaseAssign, Assigning, Assigned),
-		out.Between(phaseExecute, Executing, Executed),
+		out.Timed(phases()),
 		out.Between(phaseIdle, Resting, Assigning),
-		out.Between(phaseIdle, Idle, Notified),
 		&delivery{
 			out: out, open: map[int64]*task{}, assigning: map[int]int64{}, stepwise: map[int]bool{}, failed: map[int]int{},
 		},

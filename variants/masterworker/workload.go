@@ -32,8 +32,6 @@ const (
 
 const (
 	phaseTask      = "task"
-	phaseAssign    = "assign"
-	phaseExecute   = "execute"
 	phaseIdle      = "idle"
 	phaseDuplicate = "duplicate"
 )
@@ -42,10 +40,10 @@ func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseTask, Waits: true, UntimedInLockstep: true,
 			Meaning: "from just before a batch is submitted until the client has a task's result"},
-		{Name: phaseAssign, Meaning: "from when the master is notified of tasks until it has assigned all of them"},
-		{Name: phaseExecute, Meaning: "from when a worker has read a task until its report is acknowledged"},
+		{Name: "assign", From: Assigning, To: Assigned, Meaning: "from when the master is notified of tasks until it has assigned all of them"},
+		{Name: "execute", From: Executing, To: Executed, Meaning: "from when a worker has read a task until its report is acknowledged"},
 		{Name: phaseDuplicate, Meaning: "from a task's first execution until it is executed again", Of: phaseTask},
-		{Name: phaseIdle, Waits: true, UntimedInLockstep: true,
+		{Name: phaseIdle, From: Idle, To: Notified, Waits: true, UntimedInLockstep: true,
 			Meaning: "from when a master or a worker begins to wait for something to do until there is some"},
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
-		exclusion.Spans(out, exclusion.PhaseAcquire, exclusion.PhaseHold, exclusion.PhaseRelease),
+		out.Timed(phases()),
 		handoffs(out),
 		exclusion.NewFencing(out, exclusion.LockWords(), &readWriteRules{[...]int64{Read: math.MinInt64, Write: math.MinInt64}}),
 		variants.ObserverFunc((&sharing{out: out, clients: map[int]*client{}, pending: map[int]*wait{}}).observe),

@@ -271,7 +271,7 @@ func (o *Observer) pruneBroken() {
 
 func (o *Observer) reclaim(t *Take) {
 	if t.Item.forsaken > 0 {
-		o.out.Span(variants.Span{Phase: PhaseReclaim, Client: t.Client, Start: t.Item.forsaken, End: t.At})
+		o.out.Span(variants.Span{Phase: phaseReclaim, Client: t.Client, Start: t.Item.forsaken, End: t.At})
 		t.Item.forsaken = 0
 	}
 }

@@ -26,16 +26,16 @@ const (
 	phaseReload  = "reload"
 	phaseStorm   = "storm"
 	phaseChange  = "change"
-	phaseFollow  = "follow"
 )
 
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseRefresh, Meaning: "from just before a change is sent until one client's copy shows it", Floor: variants.FloorHandoff},
-		{Name: phaseChange, Meaning: "from just before a change is sent until its reply", Floor: variants.FloorWrite},
+		{Name: phaseChange, From: changing, To: changed, Floor: variants.FloorWrite,
+			Meaning: "from just before a change is sent until its reply"},
 		{Name: phaseReload, Meaning: "from when a client's connection is made again, or its session lost, until its copy has everything again"},
 		{Name: phaseStorm, Meaning: "from when the first client is cut off until all copies have everything again"},
-		{Name: phaseFollow, Waits: true, UntimedInLockstep: true,
+		{Name: "follow", From: following, To: refreshed, Waits: true, UntimedInLockstep: true,
 			Meaning: "from when a client begins to wait for a change until its copy is up to date"},
 	}
 }
