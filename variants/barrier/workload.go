@@ -2,7 +2,6 @@ package barrier
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
@@ -71,13 +70,11 @@ func (p *participant) open(ctx context.Context, number int64) error {
 }
 
 func (p *participant) wait(ctx context.Context, number int64) error {
-	p.env.Record(waiting, number)
-	if err := p.barrier.Wait(ctx); err != nil {
+	err := p.env.Timed(ctx, "wait", waiting, passed, number, p.barrier.Wait)
+	if err != nil {
 		p.env.Record(gaveUp, number)
-		return fmt.Errorf("wait: %w", err)
 	}
-	p.env.Record(passed, number)
-	return nil
+	return err
 }
 
 // The barrier stays, closed, for clients that may still come.

@@ -157,15 +157,13 @@ func (w *worker) produce(ctx context.Context) (Item, error) {
 	return item, w.env.Hold(ctx, nil)
 }
 
-func (w *worker) put(ctx context.Context) (Item, error) {
+func (w *worker) put(ctx context.Context) (item Item, err error) {
 	w.number++
-	w.env.Record(putting, w.number)
-	item, err := w.queue.Put(ctx, variants.DataOf(w.number))
-	if err != nil {
-		return Item{}, fmt.Errorf("put: %w", err)
-	}
-	w.env.Record(put, w.number)
-	return item, nil
+	err = w.env.Timed(ctx, "put", putting, put, w.number, func(ctx context.Context) error {
+		item, err = w.queue.Put(ctx, variants.DataOf(w.number))
+		return err
+	})
+	return item, err
 }
 
 // consume takes one item. It holds between the peek and the claim, so that in a lockstep run all consumers that were woken
