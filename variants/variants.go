@@ -56,6 +56,9 @@ type Recipe struct {
 	Operation string
 	Workload
 
+	// Prepare creates the znodes that must exist before the first participant joins; nil if none must. It is called once, with a session
+	// that takes no part.
+	Prepare func(ctx context.Context, env Env) error
 	// Losses are the possible costs of a failure. A run with faults has them as metrics, beside the metrics of every
 	// recipe.
 	Losses []Loss
@@ -205,10 +208,6 @@ type Variant struct {
 	// Free is the cost of one operation when N participants loop without waiting for each other. Watches fire once until
 	// they are set again, so that events coalesce: for N > 1 the formulas are upper bounds.
 	Free Cost
-
-	// Prepare creates the znodes that must exist before the first participant joins, such as the items of a full queue; nil if
-	// none must. It is called once, with a session that takes no part.
-	Prepare func(ctx context.Context, env Env) error
 
 	// Driver is the program that has the participants' sessions; nil for a variant in Go. Only libraries have one.
 	Driver *Driver

@@ -193,5 +193,6 @@ func Recipe() variants.Recipe {
 		Calls:       []variants.EventKind{opening},
 		NewObserver: newObserver,
 		Code:        code,
+		Prepare:     prepare,
 	}
 }

@@ -78,6 +78,7 @@ func Recipe() variants.Recipe {
 		Calls:       []variants.EventKind{updating, writing},
 		NewObserver: newObserver,
 		Code:        code,
+		Prepare:     prepare,
 	}
 }
 

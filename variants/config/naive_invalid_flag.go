@@ -145,7 +145,6 @@ func invalidFlagVariant() variants.Variant {
 		Forgoes:  []variants.Loss{variants.TornReads, variants.Blocked},
 		Lockstep: cost,
 		Free:     cost,
-		Prepare:  prepare,
 		Join:     join(func(env variants.Env) Configuration { return NewInvalidFlag(env.Session, env.Root, znodes(env)) }),
 	}
 }

@@ -90,7 +90,6 @@ func readThroughVariant() variants.Variant {
 		BadAt:    "configurations that are used more often than they change: every use costs as many requests as there are znodes",
 		Lockstep: lockstep,
 		Free:     free,
-		Prepare:  prepare,
 		Join:     joinReading(func(env variants.Env) Configuration { return NewReadThrough(env.Session, env.Root, znodes(env)) }),
 	}
 }

@@ -100,7 +100,6 @@ func unprotectedVariant() variants.Variant {
 		ForgoesAlways: []variants.Loss{variants.TornReads},
 		Lockstep:      cost,
 		Free:          cost,
-		Prepare:       prepare,
 		Join:          join(func(env variants.Env) Configuration { return NewUnprotected(env.Session, env.Root, znodes(env)) }),
 	}
 }

@@ -93,7 +93,6 @@ func multiVariant() variants.Variant {
 		BadAt:    "changes that come faster than the znodes can be read, and more of them than one request may hold",
 		Lockstep: cost,
 		Free:     cost,
-		Prepare:  prepare,
 		Join:     join(func(env variants.Env) Configuration { return NewWatchedCache(env.Session, env.Root, znodes(env)) }),
 	}
 }

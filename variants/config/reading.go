@@ -37,7 +37,8 @@ func ReadRecipe() variants.Recipe {
 		NewObserver: func(out variants.Findings) variants.Observer {
 			return append(out.Timed(ReadRecipe().Phases), newUses(out))
 		},
-		Code: code,
+		Code:    code,
+		Prepare: prepare,
 	}
 }
 

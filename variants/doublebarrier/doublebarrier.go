@@ -98,5 +98,6 @@ func Recipe() variants.Recipe {
 		Calls:       []variants.EventKind{arrived, finished},
 		NewObserver: newObserver,
 		Code:        code,
+		Prepare:     prepare,
 	}
 }

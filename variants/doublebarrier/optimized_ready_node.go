@@ -273,8 +273,7 @@ func readyNodeVariant() variants.Variant {
 			Requests: "(7N+1)/N (6 for N=1)", Writes: "(2N+1)/N", FailedWrites: "0",
 			Notifications: "2 (1 for N=1)", HerdMax: "N",
 		},
-		Free:    variants.Cost{Requests: "(10N-4)/N", Writes: "(2N+1)/N", FailedWrites: "0", Notifications: "(3N-2)/N", HerdMax: "N"},
-		Prepare: prepare,
-		Join:    join(NewReadyNode),
+		Free: variants.Cost{Requests: "(10N-4)/N", Writes: "(2N+1)/N", FailedWrites: "0", Notifications: "(3N-2)/N", HerdMax: "N"},
+		Join: join(NewReadyNode),
 	}
 }

@@ -82,5 +82,6 @@ func Recipe() variants.Recipe {
 		Calls:       []variants.EventKind{writing},
 		NewObserver: newObserver,
 		Code:        code,
+		Prepare:     prepare,
 	}
 }

@@ -48,14 +48,15 @@ func NewSyncThenRead(ctx context.Context, s *session.Session, znode string, mail
 }
 
 func syncThenReadVariant() variants.Variant {
-	return withMail(variants.Variant{
+	return variants.Variant{
 		Name:     "sync-then-read",
 		Kind:     variants.Optimized,
 		Summary:  "the writer sends a message, upon which readers sync and then read the znode",
 		BadAt:    "many readers, whose syncs all go to the leader; and sessions on the leader, whose syncs do not exclude a stale read",
 		Lockstep: updates("1 + 2(N-1)/S", "0", "0"),
 		Free:     updates("1 + 2(N-1)", "0", "0"),
-	}, func(ctx context.Context, env variants.Env, mail Mail) (Value, error) {
-		return NewSyncThenRead(ctx, env.Session, znode(env), mail)
-	})
+		Join: join(func(ctx context.Context, env variants.Env, mail Mail) (Value, error) {
+			return NewSyncThenRead(ctx, env.Session, znode(env), mail)
+		}),
+	}
 }

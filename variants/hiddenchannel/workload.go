@@ -47,16 +47,15 @@ func znode(env variants.Env) string { return path.Join(env.Root, "value") }
 
 func numbered(number int64) []byte { return strconv.AppendInt(nil, number, 10) }
 
-// withMail completes a variant whose clients have a mailbox.
-//
+func prepare(ctx context.Context, env variants.Env) error {
+	return env.Session.Ensure(ctx, znode(env), numbered(0), 0)
+}
+
 // The first participant writes: where readers wait for messages, it has to be the first in a lockstep run to hold.
 // Readers begin by reading the current value.
-func withMail(v variants.Variant, open func(context.Context, variants.Env, Mail) (Value, error)) variants.Variant {
+func join(open func(context.Context, variants.Env, Mail) (Value, error)) variants.JoinFunc {
 	var boxes sync.Map // the mailboxes, by root, which is new in each measurement: they stay, a few words each
-	v.Prepare = func(ctx context.Context, env variants.Env) error {
-		return env.Session.Ensure(ctx, znode(env), numbered(0), 0)
-	}
-	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		box, _ := boxes.LoadOrStore(env.Root, NewMailbox())
 		mail := pacedMail{box.(*Mailbox), env}
 		value, err := open(ctx, env, mail)
@@ -65,7 +64,6 @@ func withMail(v variants.Variant, open func(context.Context, variants.Env, Mail)
 		}
 		return begin(ctx, value, env, mail)
 	}
-	return v
 }
 
 // begin makes the participant of a client. A client that joins again continues with the update that it finds. If the

@@ -129,6 +129,7 @@ func Recipe() variants.Recipe {
 		Orphans:     orphans,
 		NewObserver: newObserver,
 		Code:        code,
+		Prepare:     prepare,
 		Calls:       []variants.EventKind{Submitting},
 		Events: []string{
 			"puts tasks in doubt", "submits a task", "has submitted a task", "learns a result", "gives up its tasks",

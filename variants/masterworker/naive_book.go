@@ -58,7 +58,6 @@ func bookVariant() variants.Variant {
 		Lockstep: bookCost("10.2 + 0.2/N", "6", "1"),
 		Free:     freeBookCost("14 (10.4 for N=1)", "6", "1"),
 		Forgoes:  bookForgoes(),
-		Prepare:  prepare,
 		Join:     join(Book, system{window: window, newClient: NewBookClient, book: true}),
 	}
 }

@@ -60,7 +60,6 @@ func createThenDeleteVariant() variants.Variant {
 		Lockstep: lockstepCost("7.2 + 0.4/N", "3 + 0.2/N"),
 		Free:     freeCost("9 + 0.4/N (7.6 for N=1)", "3 + 0.2/N"),
 		Forgoes:  forgoes(),
-		Prepare:  prepare,
 		Join:     join(CreateThenDelete, system{window: 1, newClient: NewClient}),
 	}
 }

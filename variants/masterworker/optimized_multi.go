@@ -54,7 +54,6 @@ func multiVariant() variants.Variant {
 		Lockstep: lockstepCost("6.2 + 0.4/N", "2 + 0.2/N"),
 		Free:     freeCost("8 + 0.4/N (6.6 for N=1)", "2 + 0.2/N"),
 		Forgoes:  forgoes(),
-		Prepare:  prepare,
 		Join:     join(Multi, system{newClient: NewClient}),
 	}
 }

@@ -110,6 +110,7 @@ func Recipe() variants.Recipe {
 		},
 		NewObserver: newObserver,
 		Code:        code,
+		Prepare:     prepare,
 		Calls:       []variants.EventKind{changing},
 		Events: []string{
 			"begins to load the tree", "begins to make a change", "has made it", "waits for changes", "shows a change", "has updated its copy",
