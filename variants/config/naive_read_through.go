@@ -34,7 +34,6 @@ import (
 // Applications, where the API itself is the recipe. The book has "clients accessing ZooKeeper every time they need to get the
 // data".
 type ReadThrough struct {
-	serial
 	versioned
 	used  int64          // transaction whose values were read last, zero if none
 	watch *session.Watch // on the version, nil if there is none
@@ -43,7 +42,7 @@ type ReadThrough struct {
 // NewReadThrough returns one client's view of the configuration of so many znodes below dir.
 func NewReadThrough(s *session.Session, dir string, znodes int) *ReadThrough {
 	c := &ReadThrough{versioned: versioned{newStore(s, dir, znodes)}}
-	c.serial = serial{s, strategy{c.update, c.read, c.changed}}
+	c.strategy = strategy{c.update, c.read, c.changed}
 	return c
 }
 

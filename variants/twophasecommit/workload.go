@@ -171,5 +171,5 @@ func (p *participant) Leave(ctx context.Context) error {
 func newObserver(out variants.Findings) variants.Observer {
 	return append(out.Timed(phases()),
 		&decisions{out: out, accounts: map[int64]*account{}, sites: map[int]*siteState{}},
-		&blocking{out: out, down: map[int]bool{}, waits: map[int]*wait{}})
+		variants.ObserverFunc((&blocking{out: out, down: map[int]bool{}, waits: map[int]*wait{}}).observe))
 }
