@@ -62,14 +62,11 @@ type ReadyNode struct {
 // NewReadyNode returns one client's view of a barrier.
 func NewReadyNode(ctx context.Context, s *session.Session, group Group) (*ReadyNode, error) {
 	b := &ReadyNode{}
-	return b, b.join(ctx, s, group)
-}
-
-func (b *ReadyNode) join(ctx context.Context, s *session.Session, group Group) error {
-	if err := b.init(ctx, s, group, b); err != nil {
-		return err
+	err := b.init(ctx, s, group, b)
+	if err == nil {
+		err = b.orient(ctx)
 	}
-	return b.orient(ctx)
+	return b, err
 }
 
 // orient finds the number of the client's next round. The directory's version is the number of rounds that are over. While

@@ -62,4 +62,4 @@ func bookVariant() variants.Variant {
 	}
 }
 
-func bookForgoes() []variants.Loss { return append(forgoes(), variants.Orphans) }
+func bookForgoes() []variants.Loss { return []variants.Loss{variants.ItemsDoubled, variants.Orphans} }

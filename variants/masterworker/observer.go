@@ -267,18 +267,14 @@ func (d *delivery) end(t *task, e variants.Event) {
 		t.running = slices.Delete(t.running, i, i+1)
 		if e.Kind == Executed {
 			d.executed(t, x)
-		} else {
-			d.interrupted(t, x)
+			return
 		}
+		if t.first != nil || t.interrupted != nil {
+			d.double(x)
+		}
+		t.interrupted = &x
 		return
 	}
-}
-
-func (d *delivery) interrupted(t *task, x variants.Event) {
-	if t.first != nil || t.interrupted != nil {
-		d.double(x)
-	}
-	t.interrupted = &x
 }
 
 // executed handles an execution that is complete. A second one is known only now: either could have been abandoned.

@@ -52,8 +52,6 @@ func phases() []variants.Phase {
 // the formulas contain this number.
 const share = 10
 
-func forgoes() []variants.Loss { return []variants.Loss{variants.ItemsDoubled} }
-
 // fewest is how many participants there must be for the client not to be a candidate for master, so that a fault can be
 // aimed at either.
 const fewest = 3
@@ -114,7 +112,11 @@ func join(open opener, s system) variants.JoinFunc {
 // join registers the worker. The first participant contends for mastership at once, the others when they act for the
 // first time.
 func (p *participant) join(ctx context.Context) error {
-	p.env.Session.WhenUnknown(p.doubt)
+	p.env.Session.WhenUnknown(func() { // a master that has lost a reply may die: a task may be executed twice
+		if p.system.window > 0 && p.assigns.Load() {
+			p.env.Record(Doubtful, 1)
+		}
+	})
 	name := fmt.Sprintf("worker-%d-life-%d", p.env.Index, p.env.Life)
 	var err error
 	if p.worker, err = newWorker(ctx, p.env.Session, p.env.Root, name, p.system.book); err != nil {
@@ -165,8 +167,12 @@ func (p *participant) commission(ctx context.Context) error {
 	for err == nil && (p.visiting || p.batch > 0) {
 		err = p.play(ctx, ctx)
 	}
-	if err != nil {
-		return errors.Join(err, p.giveUp(ctx))
+	if err != nil { // withdraw the batch, so that the next step can submit another one
+		ctx, cancel := session.Cleanup(ctx)
+		defer cancel()
+		p.env.Record(Withdrawn, 0)
+		p.batch = 0
+		return errors.Join(err, p.client.Finish(ctx))
 	}
 	return p.batches.end(ctx)
 }
