@@ -68,7 +68,12 @@ func join[C Cache](open func(*session.Session, Tree, Listener) (C, error)) varia
 			return nil, fmt.Errorf("open the cache: %w", err)
 		}
 		r.cache = c
-		return r, r.load(ctx)
+		env.Record(enrolled, int64(env.Size))
+		if err := c.Load(ctx); err != nil {
+			return nil, fmt.Errorf("load: %w", err)
+		}
+		r.look()
+		return r, nil
 	}
 }
 
@@ -110,15 +115,6 @@ func (r *reader) update(u Update) {
 		r.shown[slot], r.newest = number, max(r.newest, number)
 		r.env.Record(shown, stamp(number, slot))
 	}
-}
-
-func (r *reader) load(ctx context.Context) error {
-	r.env.Record(enrolled, int64(r.env.Size))
-	if err := r.cache.Load(ctx); err != nil {
-		return fmt.Errorf("load: %w", err)
-	}
-	r.look()
-	return nil
 }
 
 // look records that the copy has been brought up to date.
