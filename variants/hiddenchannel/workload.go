@@ -37,7 +37,8 @@ func phases() []variants.Phase {
 			Meaning: "from when the reader heard of an update until it has read"},
 		{Name: phaseStale, Of: phaseRead,
 			Meaning: "a read that was stale: from when the reader heard of an update until it has read an older one"},
-		{Name: phaseUpdate, From: writing, To: written, Meaning: "from just before an update is sent until its reply", Floor: variants.FloorWrite},
+		{Name: phaseUpdate, From: writing, To: written, Floor: variants.FloorWrite,
+			Meaning: "from just before an update is sent until its reply"},
 		{Name: "await", From: awaiting, To: told, Waits: true, UntimedInLockstep: true,
 			Meaning: "from when a reader begins to wait until it hears of an update; with a size above 1, until it has dealt with the news"},
 	}
