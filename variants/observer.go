@@ -81,6 +81,16 @@ func KeysWhere[K cmp.Ordered, V any](all map[K]V, wanted func(K, V) bool) []K {
 	return keys
 }
 
+// Timed reports the spans of the phases that have a beginning and an end.
+func (f Findings) Timed(phases []Phase) (all Observers) {
+	for _, p := range phases {
+		if p.To != 0 {
+			all = append(all, f.Between(p.Name, p.From, p.To))
+		}
+	}
+	return all
+}
+
 // Between reports the spans from each event of kind from to the same participant's next event of kind to, in one life.
 func (f Findings) Between(phase string, from, to EventKind) Observer {
 	open := map[int]time.Duration{}

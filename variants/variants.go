@@ -4,6 +4,9 @@
 // anything; it is given a session and does its work. The recipe's workload, which is the same for all its variants, records
 // what a participant was asked to do and when. What that costs is counted on the wire, which a variant cannot see. So two
 // variants can be compared, and a reader can lift one file into an application.
+//
+// The comment of a variant has its steps and the exact formulas of its cost. The lockstep scenarios of a recipe, such as lock-drain,
+// check the formulas, except those of variants that never come to rest.
 package variants
 
 import (
@@ -53,6 +56,9 @@ type Recipe struct {
 	Operation string
 	Workload
 
+	// Prepare creates the znodes that must exist before the first participant joins; nil if none must. It is called once, with a session
+	// that takes no part.
+	Prepare func(ctx context.Context, env Env) error
 	// Losses are the possible costs of a failure. A run with faults has them as metrics, beside the metrics of every
 	// recipe.
 	Losses []Loss
@@ -120,6 +126,9 @@ type Workload struct {
 type Phase struct {
 	Name    string
 	Meaning string // from when to when
+	// From and To are the events of one participant at which the phase begins and ends, see [Findings.Timed]. Both are 0 if an observer
+	// of the recipe's own finds it.
+	From, To EventKind
 	// Waits reports whether the participant waits for notifications. A notification that comes in such a phase but does not
 	// end it is spurious, as is every notification that comes in any other phase.
 	Waits bool
@@ -199,10 +208,6 @@ type Variant struct {
 	// Free is the cost of one operation when N participants loop without waiting for each other. Watches fire once until
 	// they are set again, so that events coalesce: for N > 1 the formulas are upper bounds.
 	Free Cost
-
-	// Prepare creates the znodes that must exist before the first participant joins, such as the items of a full queue; nil if
-	// none must. It is called once, with a session that takes no part.
-	Prepare func(ctx context.Context, env Env) error
 
 	// Driver is the program that has the participants' sessions; nil for a variant in Go. Only libraries have one.
 	Driver *Driver

@@ -39,7 +39,7 @@ variants/twophasecommit:  session variants
 variants/membership:      session variants tickets
 variants/config:          session variants
 variants/hiddenchannel:   session variants
-variants/masterworker:    session variants
+variants/masterworker:    session variants takequeue
 variants/watchload:       session variants
 variants/treecache:       session variants
 variants/catalog:         variants lock rwlock revocable queue blockingqueue priorityqueue enqueue election barrier doublebarrier

@@ -265,7 +265,9 @@ func (c *connection) notify(e event, zxid int64) {
 		out.Text(e.path)
 	})}
 	if d := c.server.notificationDelay; d > 0 {
-		i.notBefore = time.Now().Add(d)
+		over := make(chan struct{})
+		time.AfterFunc(d, func() { close(over) })
+		i.until = over
 	}
 	c.send(i)
 	c.out.changed.Broadcast()

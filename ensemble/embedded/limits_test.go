@@ -112,7 +112,7 @@ func TestFlushLeavesHeldFramesToTheWriter(t *testing.T) {
 	defer client.Close()
 	defer server.Close()
 	o := newOutbox(server)
-	o.put(item{frame: []byte("a"), notBefore: time.Now().Add(time.Hour)})
+	o.put(item{frame: []byte("a"), until: make(chan struct{})})
 	o.put(item{frame: []byte("b")})
 	o.flush() // would not return
 	if len(o.items) != 2 || o.busy {

@@ -6,12 +6,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// giveUp is the silence after which servers stop waiting for each other: the usual syncLimit.
-func (q *quorum) giveUp() time.Duration { return 5 * q.config.Tick }
-
-// noticing is how long a server that has come back takes to notice that the others stopped waiting for it.
-func (q *quorum) noticing() time.Duration { return q.config.Tick / 40 }
-
 // electing is how long an election takes.
 func (q *quorum) electing() time.Duration { return q.config.Tick / 10 }
 
@@ -27,7 +21,7 @@ func (s *Server) Fail(f ensemble.ServerFault) bool {
 	if f == ensemble.Kill {
 		s.lose()
 	} else if len(s.servers) > 1 {
-		s.after(s.giveUp(), func() {
+		s.after(5*s.config.Tick, func() { // the usual syncLimit
 			if s.fault != "" && s.resumed == over {
 				s.lose()
 			}
@@ -48,7 +42,7 @@ func (s *Server) Recover() {
 	if s.follows {
 		s.commit()
 	} else {
-		s.after(s.noticing(), s.rejoin)
+		s.after(s.config.Tick/40, s.rejoin) // until it notices that the others have stopped waiting
 	}
 }
 

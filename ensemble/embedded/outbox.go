@@ -26,12 +26,11 @@ type outbox struct {
 
 // item is one frame. If it is held back, so are the items after it.
 type item struct {
-	frame     []byte
-	until     <-chan struct{} // not nil: sent when it is closed
-	notBefore time.Time       // not zero: sent at that time
+	frame []byte
+	until <-chan struct{} // not nil: sent when it is closed
 }
 
-func (i item) held() bool { return i.until != nil || !i.notBefore.IsZero() }
+func (i item) held() bool { return i.until != nil }
 
 func newOutbox(conn net.Conn) *outbox {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -119,8 +118,12 @@ func (o *outbox) send(items []item) {
 // transmit writes items with as few system calls as possible.
 func (o *outbox) transmit(items []item) error {
 	for len(items) > 0 {
-		if items[0].held() && !o.await(items[0]) {
-			return net.ErrClosed
+		if items[0].held() {
+			select {
+			case <-items[0].until:
+			case <-o.aborted:
+				return net.ErrClosed
+			}
 		}
 		n := 1 + slices.IndexFunc(items[1:], item.held)
 		if n == 0 {
@@ -151,21 +154,4 @@ func (o *outbox) transfer(items []item) error {
 	defer o.mu.Unlock()
 	o.bytes -= bytes
 	return err
-}
-
-// await returns true when a held item may be sent, and false if it is discarded.
-func (o *outbox) await(i item) bool {
-	if i.until != nil {
-		select {
-		case <-i.until:
-		case <-o.aborted:
-			return false
-		}
-	}
-	select {
-	case <-time.After(time.Until(i.notBefore)):
-		return true
-	case <-o.aborted:
-		return false
-	}
 }

@@ -59,7 +59,7 @@ func newQuorum(config Config) *quorum {
 	}
 	for i := range config.Voters {
 		s := &Server{
-			quorum: q, index: i, tree: newTree(), watches: newWatches(),
+			quorum: q, index: i, tree: newTree(), watches: &watches{data: newWatchTable(), child: newWatchTable()},
 			connections: set[*connection]{}, attached: map[int64]*connection{},
 			member: member{applied: q.zxid, has: q.zxid, lag: config.Lag, serves: true, follows: true},
 		}

@@ -172,7 +172,8 @@ func (s *Server) dropAll() {
 
 // detach separates a connection from its session and watches. Further requests on it are ignored.
 func (s *Server) detach(c *connection) {
-	s.watches.drop(c)
+	s.watches.data.drop(c)
+	s.watches.child.drop(c)
 	if c.session != nil && s.attached[c.session.id] == c {
 		delete(s.attached, c.session.id)
 	}

@@ -12,8 +12,6 @@ type watches struct {
 	fired       [wire.NodeChildrenChanged + 1]int64 // by type of event, as ZooKeeper's mntr counts
 }
 
-func newWatches() *watches { return &watches{data: newWatchTable(), child: newWatchTable()} }
-
 // set sets the watch of a read. On a znode that does not exist, only exists sets one.
 func (w *watches) set(op wire.Opcode, path string, exists bool, c *connection) {
 	switch {
@@ -62,11 +60,6 @@ func (w *watches) has(kind watchKind, path string, c *connection) bool {
 func (w *watches) remove(kind watchKind, path string, c *connection) bool {
 	removed := kind != childWatch && w.data.remove(path, c)
 	return kind != dataWatch && w.child.remove(path, c) || removed
-}
-
-func (w *watches) drop(c *connection) {
-	w.data.drop(c)
-	w.child.drop(c)
 }
 
 type set[T comparable] map[T]struct{}

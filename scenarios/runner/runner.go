@@ -279,7 +279,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 	if err != nil {
 		return err
 	}
-	if prepare := t.variant.Prepare; prepare != nil {
+	if prepare := p.recipe.Prepare; prepare != nil {
 		err := prepare(ctx, variants.Env{Clients: t.clients, Size: p.scenario.Size, Root: root, Session: p.session()})
 		if err != nil {
 			return fmt.Errorf("prepare: %w", err)

@@ -551,13 +551,15 @@ func TestSizeReachesTheRecipe(t *testing.T) {
 			sizes = append(sizes, env.Size)
 		}
 		recipes := sabotageOf("election", "master-znode", func(v *variants.Variant) {
-			v.Prepare = func(_ context.Context, env variants.Env) error { see(env); return nil }
 			join := v.Join
 			v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 				see(env)
 				return join(ctx, env)
 			}
 		})
+		for i := range recipes {
+			recipes[i].Prepare = func(_ context.Context, env variants.Env) error { see(env); return nil }
+		}
 		s := lockstepOf(2)
 		s.Recipe, s.Variants, s.Size = "election", []string{"master-znode"}, 7
 		docs := mustMeasure(t, e, s, recipes)

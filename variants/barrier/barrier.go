@@ -17,8 +17,6 @@
 // has its turn to open, and one that joins again goes on with the barrier that is closed then. If that is its own, the client
 // opens it, and the others have waited for about a session timeout. A client that dies while it waits delays no other client.
 // It passes no barrier that was opened without it.
-//
-// Each variant's own comment has the steps and the exact formulas; `zkbench run barrier-drain` checks the formulas.
 package barrier
 
 import (
@@ -195,5 +193,6 @@ func Recipe() variants.Recipe {
 		Calls:       []variants.EventKind{opening},
 		NewObserver: newObserver,
 		Code:        code,
+		Prepare:     prepare,
 	}
 }

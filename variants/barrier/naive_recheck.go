@@ -46,7 +46,6 @@ func recheckVariant() variants.Variant {
 		BadAt:    "crowds: at each opening all waiting clients send one more read, at the same moment",
 		Lockstep: cost,
 		Free:     cost,
-		Prepare:  prepare,
 		Join:     join(Recheck),
 	}
 }

@@ -9,11 +9,8 @@ import (
 )
 
 func newObserver(out variants.Findings) variants.Observer {
-	return variants.Observers{
-		out.Between(phaseWait, waiting, passed),
-		out.Between(phaseOpen, opening, opened),
-		&passages{out: out, waits: map[int]*wait{}, begun: numbers{above: map[int64]bool{}}, opened: -1},
-	}
+	return append(out.Timed(phases()),
+		&passages{out: out, waits: map[int]*wait{}, begun: numbers{above: map[int64]bool{}}, opened: -1})
 }
 
 // passages times how long waiting clients take to pass, and reports the clients that pass too early or never. An

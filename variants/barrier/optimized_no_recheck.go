@@ -47,7 +47,6 @@ func noRecheckVariant() variants.Variant {
 		BadAt:    "crowds, still: one opening notifies all waiting clients, as it must",
 		Lockstep: cost,
 		Free:     cost,
-		Prepare:  prepare,
 		Join:     join(NoRecheck),
 	}
 }

@@ -2,7 +2,6 @@ package barrier
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
@@ -18,7 +17,6 @@ const (
 )
 
 const (
-	phaseWait    = "wait"
 	phaseOpen    = "open"
 	phasePassage = "passage"
 )
@@ -27,8 +25,9 @@ func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phasePassage, Floor: variants.FloorHandoff,
 			Meaning: "from just before an opening is sent until a client that was waiting is past the barrier"},
-		{Name: phaseOpen, Meaning: "from just before an opening is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseWait, Meaning: "from the call until the client is past the barrier", Waits: true, UntimedInLockstep: true},
+		{Name: phaseOpen, From: opening, To: opened, Meaning: "from just before an opening is sent until its reply", Floor: variants.FloorWrite},
+		{Name: "wait", From: waiting, To: passed, Waits: true, UntimedInLockstep: true,
+			Meaning: "from the call until the client is past the barrier"},
 	}
 }
 
@@ -71,13 +70,11 @@ func (p *participant) open(ctx context.Context, number int64) error {
 }
 
 func (p *participant) wait(ctx context.Context, number int64) error {
-	p.env.Record(waiting, number)
-	if err := p.barrier.Wait(ctx); err != nil {
+	err := p.env.Timed(ctx, "wait", waiting, passed, number, p.barrier.Wait)
+	if err != nil {
 		p.env.Record(gaveUp, number)
-		return fmt.Errorf("wait: %w", err)
 	}
-	p.env.Record(passed, number)
-	return nil
+	return err
 }
 
 // The barrier stays, closed, for clients that may still come.

@@ -15,8 +15,7 @@
 // With ephemeral-items, an item that no client has taken is also lost when its producer's session ends.
 //
 // Beside them each client has an ephemeral znode <dir>/journals/<guid>, which makes its writes exactly-once at no cost:
-// see [session.Journal]. Each variant's own comment has the steps and the exact formulas; `zkbench run blocking-drain` checks
-// the formulas.
+// see [session.Journal].
 package blockingqueue
 
 import (

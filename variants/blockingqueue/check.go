@@ -10,16 +10,10 @@ import (
 )
 
 func newObserver(out variants.Findings) variants.Observer {
-	return variants.Observers{
-		out.Between(phasePut, putting, put),
-		out.Between(phaseTake, requested, taken),
-		out.Between(phaseDrain, draining, drained),
-		out.Across(phaseSojourn, putting, taken),
-		&takes{
-			out: out, open: map[int64]variants.Event{}, clients: map[int]*consumer{}, broken: map[int64]variants.Event{},
-			ended: map[int]variants.Event{},
-		},
-	}
+	return append(out.Timed(phases()), out.Across(phaseSojourn, putting, taken), &takes{
+		out: out, open: map[int64]variants.Event{}, clients: map[int]*consumer{}, broken: map[int64]variants.Event{},
+		ended: map[int]variants.Event{},
+	})
 }
 
 // takes reports items that were taken twice, in the wrong order, before they were put, or never. There is one producer,

@@ -23,19 +23,18 @@ const (
 )
 
 const (
-	phasePut     = "put"
 	phaseTake    = "take"
 	phaseSojourn = "sojourn"
-	phaseDrain   = "drain"
 )
 
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseSojourn, Meaning: "from just before an item is put until a client has taken it", UntimedInLockstep: true},
-		{Name: phaseTake, Waits: true, UntimedInLockstep: true,
+		{Name: phaseTake, From: requested, To: taken, Waits: true, UntimedInLockstep: true,
 			Meaning: "from the call until the client has an item, waiting for the producer included"},
-		{Name: phasePut, Meaning: "from just before a put is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseDrain, Meaning: "from when the producer has put its last item until all are taken", Waits: true, UntimedInLockstep: true},
+		{Name: "put", From: putting, To: put, Meaning: "from just before a put is sent until its reply", Floor: variants.FloorWrite},
+		{Name: "drain", From: draining, To: drained, Waits: true, UntimedInLockstep: true,
+			Meaning: "from when the producer has put its last item until all are taken"},
 	}
 }
 
@@ -158,15 +157,13 @@ func (w *worker) produce(ctx context.Context) (Item, error) {
 	return item, w.env.Hold(ctx, nil)
 }
 
-func (w *worker) put(ctx context.Context) (Item, error) {
+func (w *worker) put(ctx context.Context) (item Item, err error) {
 	w.number++
-	w.env.Record(putting, w.number)
-	item, err := w.queue.Put(ctx, variants.DataOf(w.number))
-	if err != nil {
-		return Item{}, fmt.Errorf("put: %w", err)
-	}
-	w.env.Record(put, w.number)
-	return item, nil
+	err = w.env.Timed(ctx, "put", putting, put, w.number, func(ctx context.Context) error {
+		item, err = w.queue.Put(ctx, variants.DataOf(w.number))
+		return err
+	})
+	return item, err
 }
 
 // consume takes one item. It holds between the peek and the claim, so that in a lockstep run all consumers that were woken

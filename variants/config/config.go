@@ -19,8 +19,7 @@
 //	watched-cache  <dir>/m1 … m<S>, <dir>/version         1 write, K notifications, K(S+1) reads
 //
 // These are two recipes, [Recipe] and [ReadRecipe], because they are two workloads: a reader that waits for a change has
-// to watch for it, and then may as well keep a copy. The optimized variant of both is [WatchedCache]. Each variant's own
-// comment has the steps and the exact formulas; `zkbench run config-update config-read` checks the formulas.
+// to watch for it, and then may as well keep a copy. The optimized variant of both is [WatchedCache].
 package config
 
 import (
@@ -79,6 +78,7 @@ func Recipe() variants.Recipe {
 		Calls:       []variants.EventKind{updating, writing},
 		NewObserver: newObserver,
 		Code:        code,
+		Prepare:     prepare,
 	}
 }
 
@@ -102,15 +102,35 @@ const (
 
 func valueName(i int) string { return fmt.Sprintf("m%d", i+1) }
 
-// store gives access to the znodes of a configuration.
+// store gives access to the znodes of a configuration, and makes a [Configuration] of a variant's strategy, whose steps cannot be
+// interrupted while the server is silent.
 type store struct {
-	session *session.Session
-	dir     string
-	znodes  int
+	session  *session.Session
+	dir      string
+	znodes   int
+	strategy strategy
+}
+
+type strategy struct {
+	update  func(context.Context, func(context.Context) ([][]byte, error)) error
+	read    func(context.Context) ([][]byte, error)
+	changed func(context.Context) error
+}
+
+func (s store) Update(ctx context.Context, prepare func(context.Context) ([][]byte, error)) error {
+	return s.session.DoWhileAlive(ctx, func(ctx context.Context) error { return s.strategy.update(ctx, prepare) }, nil)
+}
+
+func (s store) Read(ctx context.Context) ([][]byte, error) {
+	return session.RunWhileAlive(ctx, s.session, s.strategy.read, nil)
+}
+
+func (s store) Changed(ctx context.Context) error {
+	return s.session.DoWhileAlive(ctx, s.strategy.changed, nil)
 }
 
 func newStore(s *session.Session, dir string, znodes int) store {
-	return store{s, path.Clean(dir), znodes} // a trailing slash would make dir a path that no server accepts
+	return store{session: s, dir: path.Clean(dir), znodes: znodes} // a trailing slash would make dir a path that no server accepts
 }
 
 // values reads all znodes, one after another: between two reads anything may happen.
@@ -155,30 +175,6 @@ func (s store) prepared(ctx context.Context, prepare func(context.Context) ([][]
 	default:
 		return values, ctx.Err()
 	}
-}
-
-// serial makes a Configuration of a variant's strategy, whose steps cannot be interrupted while the server is silent.
-type serial struct {
-	handle   *session.Session
-	strategy strategy
-}
-
-type strategy struct {
-	update  func(context.Context, func(context.Context) ([][]byte, error)) error
-	read    func(context.Context) ([][]byte, error)
-	changed func(context.Context) error
-}
-
-func (s serial) Update(ctx context.Context, prepare func(context.Context) ([][]byte, error)) error {
-	return s.handle.DoWhileAlive(ctx, func(ctx context.Context) error { return s.strategy.update(ctx, prepare) }, nil)
-}
-
-func (s serial) Read(ctx context.Context) ([][]byte, error) {
-	return session.RunWhileAlive(ctx, s.handle, s.strategy.read, nil)
-}
-
-func (s serial) Changed(ctx context.Context) error {
-	return s.handle.DoWhileAlive(ctx, s.strategy.changed, nil)
 }
 
 // copied is a copy of the values that is used until a watch fires.

@@ -50,7 +50,6 @@ import (
 // Source: as written, but readers keep a copy, and begin anew if the flag appears while they read: Junqueira and Reed,
 // ZooKeeper, chapter 4 (Order of Notifications). There, readers watch the flag, and read when it is gone.
 type InvalidFlag struct {
-	serial
 	store
 	copy copied // its watch is on the flag, set just before the values were read
 }
@@ -58,7 +57,7 @@ type InvalidFlag struct {
 // NewInvalidFlag returns one client's view of the configuration of so many znodes below dir.
 func NewInvalidFlag(s *session.Session, dir string, znodes int) *InvalidFlag {
 	c := &InvalidFlag{store: newStore(s, dir, znodes)}
-	c.serial = serial{s, strategy{c.update, c.read, c.changed}}
+	c.strategy = strategy{c.update, c.read, c.changed}
 	return c
 }
 
@@ -145,7 +144,6 @@ func invalidFlagVariant() variants.Variant {
 		Forgoes:  []variants.Loss{variants.TornReads, variants.Blocked},
 		Lockstep: cost,
 		Free:     cost,
-		Prepare:  prepare,
 		Join:     join(func(env variants.Env) Configuration { return NewInvalidFlag(env.Session, env.Root, znodes(env)) }),
 	}
 }

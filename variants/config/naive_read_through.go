@@ -34,7 +34,6 @@ import (
 // Applications, where the API itself is the recipe. The book has "clients accessing ZooKeeper every time they need to get the
 // data".
 type ReadThrough struct {
-	serial
 	versioned
 	used  int64          // transaction whose values were read last, zero if none
 	watch *session.Watch // on the version, nil if there is none
@@ -43,7 +42,7 @@ type ReadThrough struct {
 // NewReadThrough returns one client's view of the configuration of so many znodes below dir.
 func NewReadThrough(s *session.Session, dir string, znodes int) *ReadThrough {
 	c := &ReadThrough{versioned: versioned{newStore(s, dir, znodes)}}
-	c.serial = serial{s, strategy{c.update, c.read, c.changed}}
+	c.strategy = strategy{c.update, c.read, c.changed}
 	return c
 }
 
@@ -90,7 +89,6 @@ func readThroughVariant() variants.Variant {
 		BadAt:    "configurations that are used more often than they change: every use costs as many requests as there are znodes",
 		Lockstep: lockstep,
 		Free:     free,
-		Prepare:  prepare,
 		Join:     joinReading(func(env variants.Env) Configuration { return NewReadThrough(env.Session, env.Root, znodes(env)) }),
 	}
 }

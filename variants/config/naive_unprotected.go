@@ -41,7 +41,6 @@ import (
 // Notifications), and readers cache each with a watch (Watches as a Replacement for Explicit Cache Management). There it is the
 // problem that the flag and the multi solve: the writer "can’t have a client reading a partial update to these znodes".
 type Unprotected struct {
-	serial
 	store
 	copies  [][]byte         // the values as they were read last, one for each znode
 	watches []*session.Watch // one for each znode, set when its value was read; nil before that
@@ -53,7 +52,7 @@ func NewUnprotected(s *session.Session, dir string, znodes int) *Unprotected {
 		store:  newStore(s, dir, znodes),
 		copies: make([][]byte, znodes), watches: make([]*session.Watch, znodes),
 	}
-	c.serial = serial{s, strategy{c.update, c.read, c.changed}}
+	c.strategy = strategy{c.update, c.read, c.changed}
 	return c
 }
 
@@ -100,7 +99,6 @@ func unprotectedVariant() variants.Variant {
 		ForgoesAlways: []variants.Loss{variants.TornReads},
 		Lockstep:      cost,
 		Free:          cost,
-		Prepare:       prepare,
 		Join:          join(func(env variants.Env) Configuration { return NewUnprotected(env.Session, env.Root, znodes(env)) }),
 	}
 }

@@ -42,7 +42,6 @@ import (
 // as a Replacement for Explicit Cache Management). There, each value has a watch of its own: here, that on the version
 // stands for all, and shows which values belong together. The multi comes from Order of Notifications.
 type WatchedCache struct {
-	serial
 	versioned
 	copy copied // its watch is on the version, set just before the values were read
 }
@@ -50,7 +49,7 @@ type WatchedCache struct {
 // NewWatchedCache returns one client's view of the configuration of so many znodes below dir.
 func NewWatchedCache(s *session.Session, dir string, znodes int) *WatchedCache {
 	c := &WatchedCache{versioned: versioned{newStore(s, dir, znodes)}}
-	c.serial = serial{s, strategy{c.update, c.read, c.changed}}
+	c.strategy = strategy{c.update, c.read, c.changed}
 	return c
 }
 
@@ -93,7 +92,6 @@ func multiVariant() variants.Variant {
 		BadAt:    "changes that come faster than the znodes can be read, and more of them than one request may hold",
 		Lockstep: cost,
 		Free:     cost,
-		Prepare:  prepare,
 		Join:     join(func(env variants.Env) Configuration { return NewWatchedCache(env.Session, env.Root, znodes(env)) }),
 	}
 }

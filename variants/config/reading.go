@@ -7,9 +7,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// phaseRead is the time that a use of the configuration takes to get the values.
-const phaseRead = "read"
-
 // ReadRecipe returns the recipe for ways to read a configuration, with its variants, the naive one first. It covers the
 // name service, too, which the recipes page names beside the configuration as "provided directly by the ZooKeeper API":
 // a name is a znode, a lookup is a read, and a client that looks up the same names often keeps copies of them until a
@@ -23,8 +20,9 @@ func ReadRecipe() variants.Recipe {
 		Source:   "Junqueira and Reed, ZooKeeper, chapter 4; ZooKeeper recipes page, Name Service and Configuration",
 		Variants: []variants.Variant{readThroughVariant(), watchedCacheVariant()},
 		Phases: []variants.Phase{
-			{Name: phaseRead, Meaning: "from when a reader asks for the values until it acts on them"},
-			{Name: phaseUpdate, Meaning: "from just before the writer sends new values to the reply", Floor: variants.FloorWrite},
+			{Name: "read", From: reading, To: used, Meaning: "from when a reader asks for the values until it acts on them"},
+			{Name: phaseUpdate, From: updating, To: updated, Floor: variants.FloorWrite,
+				Meaning: "from just before the writer sends new values to the reply"},
 		},
 		Operation: phaseUpdate,
 		Workload: variants.Workload{
@@ -33,11 +31,14 @@ func ReadRecipe() variants.Recipe {
 			DefaultSize: defaultZnodes,
 			Unpaced:     true,
 		},
-		Losses:      []variants.Loss{variants.TornReads},
-		Events:      Recipe().Events,
-		Calls:       Recipe().Calls,
-		NewObserver: newReadObserver,
-		Code:        code,
+		Losses: []variants.Loss{variants.TornReads},
+		Events: Recipe().Events,
+		Calls:  Recipe().Calls,
+		NewObserver: func(out variants.Findings) variants.Observer {
+			return append(out.Timed(ReadRecipe().Phases), newUses(out))
+		},
+		Code:    code,
+		Prepare: prepare,
 	}
 }
 
@@ -79,12 +80,4 @@ func (u *user) Step(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func newReadObserver(out variants.Findings) variants.Observer {
-	return variants.Observers{
-		out.Between(phaseUpdate, updating, updated),
-		out.Between(phaseRead, reading, used),
-		newUses(out),
-	}
 }

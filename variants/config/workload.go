@@ -42,7 +42,7 @@ func phases() []variants.Phase {
 			Meaning: "from when the writer may write the new values until a reader acts on all of them"},
 		{Name: phaseAwait, Waits: true, UntimedInLockstep: true,
 			Meaning: "from when a reader begins to wait for new values until it acts on all of them"},
-		{Name: phaseUpdate, UntimedInLockstep: true,
+		{Name: phaseUpdate, From: updating, To: updated, UntimedInLockstep: true,
 			Meaning: "from when the writer begins to prepare new values, for as long as the scenario holds, until they are written"},
 	}
 }
@@ -215,13 +215,7 @@ func (f *follower) Step(ctx context.Context) error {
 func (f *follower) Round() int64 { return f.step }
 
 func newObserver(out variants.Findings) variants.Observer {
-	return variants.Observers{
-		out.Between(phaseUpdate, updating, updated),
-		waits(out),
-		out.FirstSights(phasePropagation, writing, oldest),
-		newUses(out),
-		newBlockages(out),
-	}
+	return append(out.Timed(phases()), waits(out), out.FirstSights(phasePropagation, writing, oldest), newUses(out), newBlockages(out))
 }
 
 // waits reports the spans from when a reader begins to wait until its first use of the values that it waits for. A use

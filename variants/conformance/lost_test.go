@@ -12,20 +12,20 @@ import (
 // A client whose session is lost gets ErrSessionLost from the call under way, and from later ones. The first client of
 // a recipe and the last have different roles.
 func TestLostSessionsAreReported(t *testing.T) {
-	onEveryVariant(t, func(t *testing.T, v venue, _ variants.Recipe, variant variants.Variant) {
+	onEveryVariant(t, func(t *testing.T, v venue, recipe variants.Recipe, variant variants.Variant) {
 		for _, loser := range []int{0, 2} {
-			losesItsSession(t, v, variant, loser)
+			losesItsSession(t, v, recipe, variant, loser)
 		}
 	})
 }
 
 // losesItsSession lets three clients take steps until one of them loses its session.
-func losesItsSession(t *testing.T, v venue, variant variants.Variant, loser int) {
+func losesItsSession(t *testing.T, v venue, recipe variants.Recipe, variant variants.Variant, loser int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	c := newCompany(ctx, variant, variants.Env{Clients: 3, Root: directory(t, v), Hold: briefly})
 	cs := clients(t, v, 3)
-	c.prepare(t, cs[0])
+	c.prepare(t, recipe, cs[0])
 	c.joinAll(t, cs...)
 	ends := make([]<-chan error, len(cs))
 	for i, p := range c.members {

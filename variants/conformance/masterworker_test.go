@@ -262,7 +262,7 @@ func TestMasterThatLosesAReplyIsInDoubt(t *testing.T) {
 			eventually(t, "the master does not assign its tasks", func() bool { return count(masterworker.Assigned) > 0 })
 			return nil
 		}
-		c.prepare(t, observer)
+		c.prepare(t, masterworker.Recipe(), observer)
 		t.Cleanup(func() { (&masterworkerShop{dir: dir, variant: variant}).clear(t, observer) })
 		c.joinAll(t, cs...)
 		op := wire.OpCreate

@@ -45,7 +45,7 @@ func recordsOf(
 		},
 	})
 	c.calls, c.unnamed = recipe.Calls, !named
-	c.prepare(t, clients(t, v, 1)[0])
+	c.prepare(t, recipe, clients(t, v, 1)[0])
 	c.joinAll(t, clients(t, v, participants)...)
 	c.mustStep(t, steps)
 	c.leave(t)
@@ -79,14 +79,14 @@ func newCompany(ctx context.Context, variant variants.Variant, env variants.Env)
 }
 
 // prepare creates what must exist before the first participant joins.
-func (c *company) prepare(t testing.TB, by *client) {
+func (c *company) prepare(t testing.TB, recipe variants.Recipe, by *client) {
 	t.Helper()
-	if c.variant.Prepare == nil {
+	if recipe.Prepare == nil {
 		return
 	}
 	env := c.env
 	env.Session = by.session()
-	must(t, c.variant.Prepare(testContext(t), env))
+	must(t, recipe.Prepare(testContext(t), env))
 }
 
 // joinWith adds a member with a handle on a session. The ledger says what the session has seen; it is nil if a test has

@@ -29,8 +29,6 @@
 // A step of the workload takes a client through one round of as many barriers as the size says: it enters them all, one after
 // another, and then leaves them in the same order. A client that fails in such a series, and is back, cannot know at which barrier
 // the others are. So a load with faults has one barrier.
-//
-// Each variant's own comment has the steps and the exact formulas; `zkbench run doublebarrier-drain` checks the formulas.
 package doublebarrier
 
 import (
@@ -100,5 +98,6 @@ func Recipe() variants.Recipe {
 		Calls:       []variants.EventKind{arrived, finished},
 		NewObserver: newObserver,
 		Code:        code,
+		Prepare:     prepare,
 	}
 }

@@ -162,7 +162,6 @@ func childrenWatchVariant() variants.Variant {
 			"and a client that withdraws just as the last one comes must not enter again before the round is over",
 		Lockstep: variants.Cost{Requests: "N+3", Writes: "2", FailedWrites: "0", Notifications: "N+1", HerdMax: "N"},
 		Free:     variants.Cost{Requests: "2N+2", Writes: "2", FailedWrites: "0", Notifications: "2N", HerdMax: "N"},
-		Prepare:  prepare,
 		Join:     join(NewChildrenWatch),
 	}
 }

@@ -9,12 +9,7 @@ import (
 )
 
 func newObserver(out variants.Findings) variants.Observer {
-	return variants.Observers{
-		out.Between(phaseEnter, arrived, started),
-		out.Between(phaseHold, started, finished),
-		out.Between(phaseLeave, finished, departed),
-		&series{out: out},
-	}
+	return append(out.Timed(phases()), &series{out: out})
 }
 
 // series observes a number of barriers, one by one.

@@ -315,7 +315,6 @@ func countedVariant() variants.Variant {
 			Requests: "(7N-2)/N", Writes: "(2N+1)/N", FailedWrites: "0",
 			Notifications: "(3N-2)/N", HerdMax: "2(N-1) (1 for N=1)",
 		},
-		Prepare: prepare,
-		Join:    join(NewCounted),
+		Join: join(NewCounted),
 	}
 }

@@ -62,14 +62,11 @@ type ReadyNode struct {
 // NewReadyNode returns one client's view of a barrier.
 func NewReadyNode(ctx context.Context, s *session.Session, group Group) (*ReadyNode, error) {
 	b := &ReadyNode{}
-	return b, b.join(ctx, s, group)
-}
-
-func (b *ReadyNode) join(ctx context.Context, s *session.Session, group Group) error {
-	if err := b.init(ctx, s, group, b); err != nil {
-		return err
+	err := b.init(ctx, s, group, b)
+	if err == nil {
+		err = b.orient(ctx)
 	}
-	return b.orient(ctx)
+	return b, err
 }
 
 // orient finds the number of the client's next round. The directory's version is the number of rounds that are over. While
@@ -273,8 +270,7 @@ func readyNodeVariant() variants.Variant {
 			Requests: "(7N+1)/N (6 for N=1)", Writes: "(2N+1)/N", FailedWrites: "0",
 			Notifications: "2 (1 for N=1)", HerdMax: "N",
 		},
-		Free:    variants.Cost{Requests: "(10N-4)/N", Writes: "(2N+1)/N", FailedWrites: "0", Notifications: "(3N-2)/N", HerdMax: "N"},
-		Prepare: prepare,
-		Join:    join(NewReadyNode),
+		Free: variants.Cost{Requests: "(10N-4)/N", Writes: "(2N+1)/N", FailedWrites: "0", Notifications: "(3N-2)/N", HerdMax: "N"},
+		Join: join(NewReadyNode),
 	}
 }

@@ -37,8 +37,9 @@ import (
 // Source: as written, but with sequence numbers, process nodes where the page has children, the deletion of ready by the last to leave, and
 // the watch before the delete: ZooKeeper recipes page, Double Barriers.
 func ReadyRace(ctx context.Context, s *session.Session, group Group) (*ReadyNode, error) {
-	b := &ReadyNode{race: true}
-	return b, b.join(ctx, s, group)
+	b, err := NewReadyNode(ctx, s, group)
+	b.race = true
+	return b, err
 }
 
 func readyRaceVariant() variants.Variant {

@@ -29,18 +29,15 @@ func unstamp(value int64) (barrier int, round int64) {
 	return int(value >> barrierBits), value & (1<<barrierBits - 1)
 }
 
-const (
-	phaseEnter = "enter"
-	phaseHold  = "hold"
-	phaseLeave = "leave"
-)
+const phaseLeave = "leave"
 
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phaseEnter, Waits: true, UntimedInLockstep: true,
+		{Name: "enter", From: arrived, To: started, Waits: true, UntimedInLockstep: true,
 			Meaning: "from the call until all have entered, waiting for slower ones included"},
-		{Name: phaseLeave, Meaning: "from the call until all have left, waiting for slower ones included", Waits: true, UntimedInLockstep: true},
-		{Name: phaseHold, Meaning: "the time that the scenario keeps participants inside", UntimedInLockstep: true},
+		{Name: phaseLeave, From: finished, To: departed, Waits: true, UntimedInLockstep: true,
+			Meaning: "from the call until all have left, waiting for slower ones included"},
+		{Name: "hold", From: started, To: finished, Meaning: "the time that the scenario keeps participants inside", UntimedInLockstep: true},
 	}
 }
 

@@ -19,9 +19,6 @@
 // Beside <dir>/master stands <dir>/fence, persistent, whose version is the epoch. With acknowledged, a leader that knows that it leads
 // has <dir>/acknowledged, ephemeral, which any other client can look at. A leader that crashes is missed only
 // when its session has expired, which takes far longer than a failover; the costs are the same then.
-//
-// Each variant's own comment has the steps and the exact formulas. `zkbench run election-drain` checks the formulas,
-// except for the ones of the polling variants, which never come to rest.
 package election
 
 import (

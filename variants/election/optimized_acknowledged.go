@@ -73,8 +73,8 @@ func (a *Acknowledged) campaign(ctx context.Context) (term session.Grant, err er
 	if err != nil {
 		return term, err
 	}
-	if err := a.acknowledge(ctx, mine); err != nil {
-		return term, a.withdraw(ctx, mine, err)
+	if err := a.acknowledge(ctx, mine); err != nil { // the acknowledgement must not be left to the successor
+		return term, session.Withdraw(ctx, err, func(ctx context.Context) error { return a.resign(ctx, mine) })
 	}
 	a.mine = mine
 	return session.Grant{Token: int64(mine.Seq)}, nil
@@ -110,12 +110,6 @@ func (a *Acknowledged) awaitOther(ctx context.Context, epoch string) (own bool, 
 	}
 	_, err = a.Session.AwaitEvent(ctx, watch)
 	return false, err
-}
-
-// withdraw gives a term up after err, even if ctx has ended or the session is lost, and returns err. The server may not
-// have ended a lost session yet. Deleting the ticket alone would then leave the acknowledgement to the successor.
-func (a *Acknowledged) withdraw(ctx context.Context, mine tickets.Ticket, err error) error {
-	return session.Withdraw(ctx, err, func(ctx context.Context) error { return a.resign(ctx, mine) })
 }
 
 // resign deletes both znodes, or the ticket alone if there is no acknowledgement. While the ticket is the first in

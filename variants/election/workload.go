@@ -8,8 +8,6 @@ import (
 )
 
 const (
-	phaseCampaign      = "campaign"
-	phaseLead          = "lead"
 	phaseResign        = "resign"
 	phaseFailoverClean = "failover-clean"
 	phaseFailoverCrash = "failover-crash"
@@ -22,17 +20,19 @@ func phases() []variants.Phase {
 		{Name: phaseFailoverClean, Floor: variants.FloorHandoff,
 			Meaning: "from just before a leader resigns an office that others want until one of them, or a newcomer, leads"},
 		{Name: phaseFailoverCrash, Meaning: "the same, from when a leader died, or could know that its session was lost"},
-		{Name: phaseCampaign, Waits: true, UntimedInLockstep: true,
+		{Name: "campaign", From: exclusion.Requested, To: exclusion.Acquired, Waits: true, UntimedInLockstep: true,
 			Meaning: "from the call until the client leads, waiting for one's turn included"},
-		{Name: phaseResign, Meaning: "from just before a resignation is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseLead, Meaning: "what the scenario makes leaders lead", UntimedInLockstep: true},
+		{Name: phaseResign, From: exclusion.Releasing, To: exclusion.Released, Floor: variants.FloorWrite,
+			Meaning: "from just before a resignation is sent until its reply"},
+		{Name: "lead", From: exclusion.Acquired, To: exclusion.Releasing, UntimedInLockstep: true,
+			Meaning: "what the scenario makes leaders lead"},
 	}
 }
 
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
-		exclusion.Spans(out, phaseCampaign, phaseLead, phaseResign),
-		failovers(out),
+		out.Timed(phases()),
+		variants.ObserverFunc((&failovers{out: out, waiting: exclusion.Waiting{}, leader: none}).observe),
 		exclusion.Exclusive(out, exclusion.Words{
 			Acquired: "was elected", Held: "led", HeldOn: "went on leading", Granted: "was elected for epoch", Value: "epoch",
 			Holds: "leads", Wait: "campaign",
@@ -45,48 +45,43 @@ func newObserver(out variants.Findings) variants.Observer {
 //
 // Note: a newcomer that wins ends the failover, too. Without newcomers, the longest failovers of candidates that poll
 // would be missing, because the longer an office is vacant, the likelier a newcomer is.
-func failovers(out variants.Findings) variants.Observer {
-	return variants.ObserverFunc((&vacancies{out: out, waiting: exclusion.Waiting{}, leader: none}).observe)
-}
-
-// none is the leader of a vacant office whose last leader began another life.
-const none = -1
-
-type vacancies struct {
+type failovers struct {
 	out     variants.Findings
 	waiting exclusion.Waiting
-	leader  int
+	leader  int // none if the last leader began another life
 	leads   bool
 	vacant  time.Duration
 	phase   string // the failover that is under way, if any
 }
 
-func (v *vacancies) observe(e variants.Event) {
-	v.waiting.Observe(e)
+const none = -1
+
+func (f *failovers) observe(e variants.Event) {
+	f.waiting.Observe(e)
 	switch e.Kind {
 	case exclusion.Releasing:
-		v.end(e, phaseFailoverClean)
+		f.end(e, phaseFailoverClean)
 	case exclusion.Deposed, variants.SessionLost, variants.Died:
-		v.end(e, phaseFailoverCrash)
+		f.end(e, phaseFailoverCrash)
 	case variants.Rejoined:
-		if e.Client == v.leader {
-			v.leader = none
+		if e.Client == f.leader {
+			f.leader = none
 		}
 	case exclusion.Acquired:
-		if v.phase != "" && e.Client != v.leader {
-			v.out.Span(variants.Span{Phase: v.phase, Client: e.Client, Start: v.vacant, End: e.At})
+		if f.phase != "" && e.Client != f.leader {
+			f.out.Span(variants.Span{Phase: f.phase, Client: e.Client, Start: f.vacant, End: e.At})
 		}
-		v.leader, v.leads, v.phase = e.Client, true, ""
+		f.leader, f.leads, f.phase = e.Client, true, ""
 	}
 }
 
 // end is called when a client no longer leads, perhaps more than once for one term: the first time counts.
-func (v *vacancies) end(e variants.Event, phase string) {
-	if e.Client != v.leader || !v.leads {
+func (f *failovers) end(e variants.Event, phase string) {
+	if e.Client != f.leader || !f.leads {
 		return
 	}
-	v.leads = false
-	if len(v.waiting) > 0 {
-		v.vacant, v.phase = e.At, phase
+	f.leads = false
+	if len(f.waiting) > 0 {
+		f.vacant, f.phase = e.At, phase
 	}
 }

@@ -21,16 +21,14 @@ const (
 	audited // all copies have been looked for
 )
 
-const (
-	phaseEnqueue = "enqueue"
-	phaseAudit   = "audit"
-)
+const phaseEnqueue = "enqueue"
 
 // The audit belongs to the workload.
 func phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: phaseEnqueue, Meaning: "from the call until the item is known to be in the queue", Floor: variants.FloorWrite},
-		{Name: phaseAudit, Meaning: "from then until the workload has counted the item's copies and taken them out"},
+		{Name: phaseEnqueue, From: enqueuing, To: enqueued, Floor: variants.FloorWrite,
+			Meaning: "from the call until the item is known to be in the queue"},
+		{Name: "audit", From: enqueued, To: audited, Meaning: "from then until the workload has counted the item's copies and taken them out"},
 	}
 }
 
@@ -107,12 +105,7 @@ func (w *worker) consume(ctx context.Context, item string) error {
 
 // The promise that newObserver checks: no variant loses an item, and one that claims to enqueue once leaves one copy.
 func newObserver(out variants.Findings) variants.Observer {
-	return variants.Observers{
-		out.Between(phaseEnqueue, enqueuing, enqueued),
-		out.Between(phaseEnqueue, enqueuingOnce, enqueued),
-		out.Between(phaseAudit, enqueued, audited),
-		copies(out),
-	}
+	return append(out.Timed(phases()), out.Between(phaseEnqueue, enqueuingOnce, enqueued), copies(out))
 }
 
 type item struct {

@@ -51,10 +51,11 @@ func Phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: PhaseHandoff, Floor: variants.FloorHandoff,
 			Meaning: "from just before a release is sent until the next holder, which was waiting by then, has the lock"},
-		{Name: PhaseAcquire, Waits: true, UntimedInLockstep: true,
+		{Name: PhaseAcquire, From: Requested, To: Acquired, Waits: true, UntimedInLockstep: true,
 			Meaning: "from the call until the lock is held, waiting for one's turn included"},
-		{Name: PhaseRelease, Meaning: "from just before a release is sent until its reply", Floor: variants.FloorWrite},
-		{Name: PhaseHold, Meaning: "what the scenario makes holders hold", UntimedInLockstep: true},
+		{Name: PhaseRelease, From: Releasing, To: Released, Floor: variants.FloorWrite,
+			Meaning: "from just before a release is sent until its reply"},
+		{Name: PhaseHold, From: Acquired, To: Releasing, Meaning: "what the scenario makes holders hold", UntimedInLockstep: true},
 	}
 }
 

@@ -2,19 +2,12 @@ package exclusion
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/variants"
 )
-
-// Spans returns an observer of the times in which a client acquires, holds and releases, under these names.
-func Spans(out variants.Findings, acquire, hold, release string) variants.Observer {
-	return variants.Observers{
-		out.Between(acquire, Requested, Acquired),
-		out.Between(hold, Acquired, Releasing),
-		out.Between(release, Releasing, Released),
-	}
-}
 
 // Handoffs returns an observer of the times in which a lock passes from one client to the next.
 func Handoffs(out variants.Findings) variants.Observer {
@@ -116,10 +109,8 @@ func (w Waiting) Observe(e variants.Event) {
 
 // Longest returns the time of the first request, and whether there is one.
 func (w Waiting) Longest() (since time.Duration, waiting bool) {
-	for _, at := range w {
-		if !waiting || at < since {
-			since, waiting = at, true
-		}
+	if len(w) == 0 {
+		return 0, false
 	}
-	return since, waiting
+	return slices.Min(slices.Collect(maps.Values(w))), true
 }

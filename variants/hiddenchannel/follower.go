@@ -13,23 +13,20 @@ import (
 )
 
 // follower is shared by the variants: the value's znode, how it is written, and the client's knowledge of it. They differ
-// in their strategy.
+// in how they hear of an update, and in how they read.
 type follower struct {
-	session  *session.Session
-	path     string
-	known    int64          // the newest version that the client has written, read or heard of
-	watch    *session.Watch // on the version that was read last; nil if there is none
-	strategy strategy
+	session *session.Session
+	path    string
+	known   int64          // the newest version that the client has written, read or heard of
+	watch   *session.Watch // on the version that was read last; nil if there is none
+	mail    Mail           // announces versions; nil if the client waits for its watch
+	read    readFunc
 }
 
-type strategy struct {
-	announce func(ctx context.Context, version int64) error
-	changed  func(ctx context.Context) (int64, error)
-	read     func(ctx context.Context) (Reading, error)
-}
+type readFunc = func(*follower, context.Context) (Reading, error)
 
-func follow(ctx context.Context, s *session.Session, znode string) (*follower, error) {
-	f := &follower{session: s, path: path.Clean(znode)}
+func follow(ctx context.Context, s *session.Session, znode string, mail Mail, read readFunc) (*follower, error) {
+	f := &follower{session: s, path: path.Clean(znode), mail: mail, read: read}
 	_, err := f.syncThenGet(ctx)
 	return f, err
 }
@@ -38,18 +35,23 @@ func (f *follower) Update(ctx context.Context, data []byte) error {
 	return f.session.DoWhileAlive(ctx, func(ctx context.Context) error {
 		ctx, cancel := session.Cleanup(ctx)
 		defer cancel()
-		if err := f.write(ctx, data); err != nil {
+		if err := f.write(ctx, data); err != nil || f.mail == nil {
 			return err
 		}
-		return f.strategy.announce(ctx, f.known)
+		return session.Attempted(fmt.Sprintf("announce version %d", f.known), f.mail.Send(ctx, f.known))
 	}, nil)
 }
 
 func (f *follower) Changed(ctx context.Context) (int64, error) {
-	return learn(ctx, f, f.strategy.changed)
+	if f.mail == nil {
+		return learn(ctx, f, f.awaitChange)
+	}
+	return learn(ctx, f, f.receive)
 }
 
-func (f *follower) Read(ctx context.Context) (Reading, error) { return learn(ctx, f, f.strategy.read) }
+func (f *follower) Read(ctx context.Context) (Reading, error) {
+	return learn(ctx, f, func(ctx context.Context) (Reading, error) { return f.read(f, ctx) })
+}
 
 // learn runs a step that adds to the client's knowledge. If the caller has left meanwhile, the result is dropped.
 func learn[T any](ctx context.Context, f *follower, step func(context.Context) (T, error)) (T, error) {

@@ -18,8 +18,6 @@
 //
 // A single server never lags behind itself, so that no read is stale on a standalone one, nor on embedded ones without --lag. There must
 // be one writer at a time; an election can decide which client that is.
-//
-// Each variant's own comment has the steps and the exact formulas; `zkbench run hiddenchannel-drain` checks the formulas.
 package hiddenchannel
 
 import (
@@ -84,5 +82,6 @@ func Recipe() variants.Recipe {
 		Calls:       []variants.EventKind{writing},
 		NewObserver: newObserver,
 		Code:        code,
+		Prepare:     prepare,
 	}
 }

@@ -48,34 +48,13 @@ func (m *Mailbox) Receive(ctx context.Context, after int64) (int64, error) {
 	}
 }
 
-// correspond returns a follower that announces versions, and hears of them, by mail.
-func correspond(
-	ctx context.Context, s *session.Session, znode string, mail Mail, read func(*follower, context.Context) (Reading, error),
-) (*follower, error) {
-	f, err := follow(ctx, s, znode)
-	f.strategy = strategy{
-		announce: func(ctx context.Context, version int64) error {
-			return session.Attempted(fmt.Sprintf("announce version %d", version), mail.Send(ctx, version))
-		},
-		changed: func(ctx context.Context) (int64, error) {
-			version, err := f.receive(ctx, mail)
-			if err != nil {
-				return 0, fmt.Errorf("wait for a message: %w", err)
-			}
-			f.known = max(f.known, version)
-			return f.known, nil
-		},
-		read: func(ctx context.Context) (Reading, error) { return read(f, ctx) },
-	}
-	return f, err
-}
-
-func (f *follower) receive(ctx context.Context, mail Mail) (int64, error) {
+func (f *follower) receive(ctx context.Context) (int64, error) {
 	ctx, cancel := session.UntilLost(ctx, f.session.Lost(), f.session.Alive)
 	defer cancel()
-	version, err := mail.Receive(ctx, f.known)
+	version, err := f.mail.Receive(ctx, f.known)
 	if err != nil {
-		err = cmp.Or(f.session.Alive(), err)
+		return 0, fmt.Errorf("wait for a message: %w", cmp.Or(f.session.Alive(), err))
 	}
-	return version, err
+	f.known = max(f.known, version)
+	return f.known, nil
 }

@@ -38,19 +38,20 @@ type MessageThenRead struct{ *follower }
 
 // NewMessageThenRead returns one client's view of the value at an existing znode. mail is the client's end of the channel.
 func NewMessageThenRead(ctx context.Context, s *session.Session, znode string, mail Mail) (MessageThenRead, error) {
-	f, err := correspond(ctx, s, znode, mail, (*follower).get)
+	f, err := follow(ctx, s, znode, mail, (*follower).get)
 	return MessageThenRead{f}, err
 }
 
 func messageThenReadVariant() variants.Variant {
-	return withMail(variants.Variant{
+	return variants.Variant{
 		Name:     "message-then-read",
 		Kind:     variants.Naive,
 		Summary:  "the writer sends a message, upon which readers read the znode",
 		BadAt:    "clients that must not act on an old value: a reader whose server lags behind reads it and goes on",
 		Lockstep: updates("1 + (N-1)/S", "0", "0"),
 		Free:     updates("N", "0", "0"),
-	}, func(ctx context.Context, env variants.Env, mail Mail) (Value, error) {
-		return NewMessageThenRead(ctx, env.Session, znode(env), mail)
-	})
+		Join: join(func(ctx context.Context, env variants.Env, mail Mail) (Value, error) {
+			return NewMessageThenRead(ctx, env.Session, znode(env), mail)
+		}),
+	}
 }

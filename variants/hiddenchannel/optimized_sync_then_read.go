@@ -43,19 +43,20 @@ type SyncThenRead struct{ *follower }
 
 // NewSyncThenRead returns one client's view of the value at an existing znode. mail is the client's end of the channel.
 func NewSyncThenRead(ctx context.Context, s *session.Session, znode string, mail Mail) (SyncThenRead, error) {
-	f, err := correspond(ctx, s, znode, mail, (*follower).syncThenGet)
+	f, err := follow(ctx, s, znode, mail, (*follower).syncThenGet)
 	return SyncThenRead{f}, err
 }
 
 func syncThenReadVariant() variants.Variant {
-	return withMail(variants.Variant{
+	return variants.Variant{
 		Name:     "sync-then-read",
 		Kind:     variants.Optimized,
 		Summary:  "the writer sends a message, upon which readers sync and then read the znode",
 		BadAt:    "many readers, whose syncs all go to the leader; and sessions on the leader, whose syncs do not exclude a stale read",
 		Lockstep: updates("1 + 2(N-1)/S", "0", "0"),
 		Free:     updates("1 + 2(N-1)", "0", "0"),
-	}, func(ctx context.Context, env variants.Env, mail Mail) (Value, error) {
-		return NewSyncThenRead(ctx, env.Session, znode(env), mail)
-	})
+		Join: join(func(ctx context.Context, env variants.Env, mail Mail) (Value, error) {
+			return NewSyncThenRead(ctx, env.Session, znode(env), mail)
+		}),
+	}
 }

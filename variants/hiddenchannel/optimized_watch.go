@@ -39,12 +39,7 @@ type Watch struct{ *follower }
 
 // NewWatch returns one client's view of the value at an existing znode.
 func NewWatch(ctx context.Context, s *session.Session, znode string) (Watch, error) {
-	f, err := follow(ctx, s, znode)
-	f.strategy = strategy{
-		announce: func(context.Context, int64) error { return nil },
-		changed:  f.awaitChange,
-		read:     f.getW,
-	}
+	f, err := follow(ctx, s, znode, nil, (*follower).getW)
 	return Watch{f}, err
 }
 
@@ -65,15 +60,16 @@ func (f *follower) awaitChange(ctx context.Context) (int64, error) {
 }
 
 func watchVariant() variants.Variant {
-	return withMail(variants.Variant{
+	return variants.Variant{
 		Name:     "watch",
 		Kind:     variants.Optimized,
 		Summary:  "readers watch the znode, and read it when they are notified",
 		BadAt:    "many readers: one write wakes all of them, and all read at once",
 		Lockstep: updates("1 + (N-1)/S", "(N-1)/S", "N-1"),
 		Free:     updates("N", "N-1", "N-1"),
-	}, func(ctx context.Context, env variants.Env, _ Mail) (Value, error) {
-		env.Record(fresh, 0)
-		return NewWatch(ctx, env.Session, znode(env))
-	})
+		Join: join(func(ctx context.Context, env variants.Env, _ Mail) (Value, error) {
+			env.Record(fresh, 0)
+			return NewWatch(ctx, env.Session, znode(env))
+		}),
+	}
 }

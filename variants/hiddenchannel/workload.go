@@ -25,7 +25,6 @@ const (
 
 const (
 	phaseUpdate      = "update"
-	phaseAwait       = "await"
 	phaseRead        = "read"
 	phaseStale       = "stale"
 	phasePropagation = "propagation"
@@ -34,11 +33,13 @@ const (
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phasePropagation, Meaning: "from just before an update is sent until a reader has read it", UntimedInLockstep: true},
-		{Name: phaseRead, Meaning: "from when the reader heard of an update until it has read", Floor: variants.FloorRead},
+		{Name: phaseRead, From: told, To: read, Floor: variants.FloorRead,
+			Meaning: "from when the reader heard of an update until it has read"},
 		{Name: phaseStale, Of: phaseRead,
 			Meaning: "a read that was stale: from when the reader heard of an update until it has read an older one"},
-		{Name: phaseUpdate, Meaning: "from just before an update is sent until its reply", Floor: variants.FloorWrite},
-		{Name: phaseAwait, Waits: true, UntimedInLockstep: true,
+		{Name: phaseUpdate, From: writing, To: written, Floor: variants.FloorWrite,
+			Meaning: "from just before an update is sent until its reply"},
+		{Name: "await", From: awaiting, To: told, Waits: true, UntimedInLockstep: true,
 			Meaning: "from when a reader begins to wait until it hears of an update; with a size above 1, until it has dealt with the news"},
 	}
 }
@@ -47,16 +48,15 @@ func znode(env variants.Env) string { return path.Join(env.Root, "value") }
 
 func numbered(number int64) []byte { return strconv.AppendInt(nil, number, 10) }
 
-// withMail completes a variant whose clients have a mailbox.
-//
+func prepare(ctx context.Context, env variants.Env) error {
+	return env.Session.Ensure(ctx, znode(env), numbered(0), 0)
+}
+
 // The first participant writes: where readers wait for messages, it has to be the first in a lockstep run to hold.
 // Readers begin by reading the current value.
-func withMail(v variants.Variant, open func(context.Context, variants.Env, Mail) (Value, error)) variants.Variant {
+func join(open func(context.Context, variants.Env, Mail) (Value, error)) variants.JoinFunc {
 	var boxes sync.Map // the mailboxes, by root, which is new in each measurement: they stay, a few words each
-	v.Prepare = func(ctx context.Context, env variants.Env) error {
-		return env.Session.Ensure(ctx, znode(env), numbered(0), 0)
-	}
-	v.Join = func(ctx context.Context, env variants.Env) (variants.Participant, error) {
+	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		box, _ := boxes.LoadOrStore(env.Root, NewMailbox())
 		mail := pacedMail{box.(*Mailbox), env}
 		value, err := open(ctx, env, mail)
@@ -65,7 +65,6 @@ func withMail(v variants.Variant, open func(context.Context, variants.Env, Mail)
 		}
 		return begin(ctx, value, env, mail)
 	}
-	return v
 }
 
 // begin makes the participant of a client. A client that joins again continues with the update that it finds. If the
@@ -197,13 +196,8 @@ func (r *reader) Leave(context.Context) error { return nil }
 // An update is recorded before it is sent, and a read when its answer has come: no write explains a value that no
 // recorded update has written.
 func newObserver(out variants.Findings) variants.Observer {
-	return variants.Observers{
-		out.Between(phaseUpdate, writing, written),
-		out.Between(phaseAwait, awaiting, told),
-		out.Between(phaseRead, told, read),
-		out.FirstSights(phasePropagation, writing, read),
-		variants.ObserverFunc((&reads{out: out, readers: map[int]*readerState{}}).observe),
-	}
+	return append(out.Timed(phases()), out.FirstSights(phasePropagation, writing, read),
+		variants.ObserverFunc((&reads{out: out, readers: map[int]*readerState{}}).observe))
 }
 
 type readerState struct {

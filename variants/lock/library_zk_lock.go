@@ -56,11 +56,7 @@ func (l *ZKLock) acquire(ctx context.Context) (session.Grant, error) {
 		return session.Grant{}, cmp.Or(l.session.Alive(), fmt.Errorf("zk.Lock: %w", err)) // a session that is given up looks closed to it
 	}
 	l.mine = mine
-	return session.Grant{Token: number(mine)}, nil
-}
-
-func number(held *zk.Lock) int64 {
-	return reflect.ValueOf(held).Elem().FieldByName("seq").Int()
+	return session.Grant{Token: reflect.ValueOf(mine).Elem().FieldByName("seq").Int()}, nil
 }
 
 // If the znode is gone, release takes it that an earlier attempt has deleted it.

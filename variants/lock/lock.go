@@ -22,8 +22,6 @@
 //
 // In an application, open a session by [session.Open], create the lock's znode by [session.Session.Ensure], and use what a constructor
 // such as [NewPredecessorWatch] returns as a [session.Lock].
-//
-// Each variant's own comment has the steps and the exact formulas. `zkbench run lock-drain` checks the formulas.
 package lock
 
 import (
@@ -82,7 +80,7 @@ const marker = "-lock-"
 
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
-		exclusion.Spans(out, exclusion.PhaseAcquire, exclusion.PhaseHold, exclusion.PhaseRelease),
+		out.Timed(exclusion.Phases()),
 		exclusion.Handoffs(out),
 		exclusion.Exclusive(out, exclusion.LockWords()),
 	}

@@ -25,9 +25,6 @@ func newBatch(number int64) *batch {
 	return b
 }
 
-// whenOver calls f when the batch is over, unless stop is called before.
-func (b *batch) whenOver(f func()) (stop func() bool) { return context.AfterFunc(b.over, f) }
-
 func (b *batches) next() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

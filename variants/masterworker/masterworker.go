@@ -39,16 +39,11 @@
 // When a worker's znode is gone, the master moves the worker's tasks to others, in the way in which it moves pending tasks or all in
 // one multi, and removes its directory. A new master begins with the same for all directories that have no worker.
 //
-// With the book's clients and workers, tasks are persistent sequential znodes, created one by one. A task whose create lost its reply is
-// submitted twice. The status is created by the worker, and the client watches it with exists. The worker deletes the assignment
-// after that, and the client the status, as in the book's example code; the chapter leaves both. The worker is chosen at random.
-//
-// Our clients and workers differ from these in five things. The client creates the status together with the task, under a name of its
-// own, and the worker writes to it. So a client whose reply was lost does not submit a task twice even if it has been executed
-// meanwhile, a worker notices that another one was faster, and a late duplicate leaves nothing behind. A batch is one multi. The worker
-// deletes the assignment in the multi that writes the status, and the client deletes the statuses of a batch in one multi. The
-// status is ephemeral, so that a client that dies leaves none. Master and workers list without a watch what they are about to empty.
-// The master of these clients assigns to the workers in turn. If it moves a task in two steps, it looks for tasks in two places first.
+// The clients and workers of [Book] create tasks one by one, and doubly after a lost reply. Those of the other variants make a batch,
+// and a report with the end of its assignment, in one multi each: see [Client] and [Worker]. The status is there before the task is
+// executed, under a name that its client has chosen. So a client whose reply was lost does not submit a task twice even if it has
+// been executed meanwhile, a worker notices that another one was faster, and a late duplicate leaves nothing behind. The status is
+// ephemeral, so that a client that dies leaves none. Master and workers list without a watch what they are about to empty.
 //
 // With either kind, a worker creates both of its znodes in one multi. The book's master finds out which workers have died by comparing
 // two lists of workers, which a new master does not have. Here it compares the directories with the workers.
@@ -134,6 +129,7 @@ func Recipe() variants.Recipe {
 		Orphans:     orphans,
 		NewObserver: newObserver,
 		Code:        code,
+		Prepare:     prepare,
 		Calls:       []variants.EventKind{Submitting},
 		Events: []string{
 			"puts tasks in doubt", "submits a task", "has submitted a task", "learns a result", "gives up its tasks",

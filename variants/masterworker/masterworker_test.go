@@ -85,17 +85,18 @@ func TestDamage(t *testing.T) {
 
 // It is no longer known which worker executed a task long ago.
 func TestLateDuplicate(t *testing.T) {
+	const kept = 512
 	var story strings.Builder
-	for number := range 2*firstsKept + 1 {
+	for number := range 2*kept + 1 {
 		fmt.Fprintf(&story, "9:submitting+submitted:%[1]d 1:executing+executed:%[1]d 9:learned:%[1]d ", number)
 	}
 	for _, tt := range []struct {
 		number int
 		want   string
 	}{
-		{2 * firstsKept, "worker 2 executed task 2048, which worker 1 had executed"},
-		{firstsKept + 1, "worker 2 executed task 1025, which worker 1 had executed"},
-		{firstsKept, "worker 2 executed task 1024, which a worker had executed"},
+		{2 * kept, "worker 2 executed task 1024, which worker 1 had executed"},
+		{kept + 1, "worker 2 executed task 513, which worker 1 had executed"},
+		{kept, "worker 2 executed task 512, which a worker had executed"},
 		{0, "worker 2 executed task 0, which a worker had executed"},
 	} {
 		h := teller().Build(t, story.String()+fmt.Sprintf("2:executing+executed:%[1]d", tt.number))

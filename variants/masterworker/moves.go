@@ -14,13 +14,17 @@ import (
 // move moves a task, in two steps or at once. Two steps create it in its new place, and then delete it from the former one. They may
 // leave the task in both places, and so may be repeated.
 func (m *Master) move(ctx context.Context, a assignment) error {
-	if !m.twoSteps {
-		return m.moveAtOnce(ctx, a)
+	if m.twoSteps {
+		if err := m.session.Ensure(ctx, a.to, a.data, 0); err != nil {
+			return err
+		}
+		return m.session.Discard(ctx, a.from)
 	}
-	if err := m.session.Ensure(ctx, a.to, a.data, 0); err != nil {
-		return err
+	results, _, err := m.session.Multi(ctx, a.operations()...)
+	if err != nil && len(results) > 0 && errors.Is(results[0].Error, zk.ErrNoNode) { // another master has assigned it
+		return nil
 	}
-	return m.session.Discard(ctx, a.from)
+	return session.Attempted("move "+a.from+" to "+a.to, err)
 }
 
 // moveAll moves the tasks of a directory to the next workers and removes it, and returns how many tasks it has moved. The error is
@@ -34,15 +38,6 @@ func (m *Master) moveAll(ctx context.Context, dir string, tasks []string) (int, 
 		return n, err
 	}
 	return n, m.session.Discard(ctx, dir)
-}
-
-// moveAtOnce moves a task in one multi. If the task is gone, another master has assigned it.
-func (m *Master) moveAtOnce(ctx context.Context, a assignment) error {
-	results, _, err := m.session.Multi(ctx, a.operations()...)
-	if err != nil && len(results) > 0 && errors.Is(results[0].Error, zk.ErrNoNode) {
-		return nil
-	}
-	return session.Attempted("move "+a.from+" to "+a.to, err)
 }
 
 // mostMoved limits the tasks that one multi moves, because a request has a limited size.

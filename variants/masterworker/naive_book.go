@@ -58,9 +58,8 @@ func bookVariant() variants.Variant {
 		Lockstep: bookCost("10.2 + 0.2/N", "6", "1"),
 		Free:     freeBookCost("14 (10.4 for N=1)", "6", "1"),
 		Forgoes:  bookForgoes(),
-		Prepare:  prepare,
-		Join:     join(Book, system{window: window, newClient: NewBookClient, newWorker: NewBookWorker, stepwise: true}),
+		Join:     join(Book, system{window: window, newClient: NewBookClient, book: true}),
 	}
 }
 
-func bookForgoes() []variants.Loss { return append(forgoes(), variants.Orphans) }
+func bookForgoes() []variants.Loss { return []variants.Loss{variants.ItemsDoubled, variants.Orphans} }

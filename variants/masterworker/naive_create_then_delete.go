@@ -59,8 +59,7 @@ func createThenDeleteVariant() variants.Variant {
 			"and many tasks: it assigns one at a time",
 		Lockstep: lockstepCost("7.2 + 0.4/N", "3 + 0.2/N"),
 		Free:     freeCost("9 + 0.4/N (7.6 for N=1)", "3 + 0.2/N"),
-		Forgoes:  forgoes(),
-		Prepare:  prepare,
-		Join:     join(CreateThenDelete, ours(1)),
+		Forgoes:  []variants.Loss{variants.ItemsDoubled},
+		Join:     join(CreateThenDelete, system{window: 1, newClient: NewClient}),
 	}
 }

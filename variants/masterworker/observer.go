@@ -1,22 +1,22 @@
 package masterworker
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
-		out.Between(phaseAssign, Assigning, Assigned),
-		out.Between(phaseExecute, Executing, Executed),
+		out.Timed(phases()),
 		out.Between(phaseIdle, Resting, Assigning),
-		out.Between(phaseIdle, Idle, Notified),
 		&delivery{
-			out: out, open: map[int64]*task{}, skipped: map[int64]bool{},
-			assigning: map[int]int64{}, stepwise: map[int]bool{}, failed: map[int]int{},
+			out: out, open: map[int64]*task{}, assigning: map[int]int64{}, stepwise: map[int]bool{}, failed: map[int]int{},
 		},
 	}
 }
@@ -25,21 +25,16 @@ func newObserver(out variants.Findings) variants.Observer {
 // twice. An execution that its worker abandons, or in which its worker dies, breaks no promise if it is repeated. Other
 // than these, there may be as many tasks executed twice as the masters are in doubt about.
 //
-// It keeps the tasks that are open. Clients number the tasks of each of their lives without gaps, so that a task that
-// was submitted and is not open is done. For the message, it keeps which worker executed each of the latest tasks that
-// are done. It also keeps the latest tasks that their clients have given up: any of them may still be executed.
+// It keeps the tasks that are open, and the latest tasks that their clients have given up: any of them may still be executed.
 type delivery struct {
 	out     variants.Findings
 	open    map[int64]*task
-	life    int64                      // the client's latest
-	next    int64                      // larger than the number of each task that was submitted
-	skipped map[int64]bool             // smaller numbers of that life that were not submitted; none in a run
-	done    [firstsKept]variants.Event // the first executions of tasks that are done, by number modulo firstsKept
-	givenUp []int64                    // tasks, in the order in which they were
-	batch   int                        // how many batches clients have begun to submit
-	filling bool                       // the last event of a client was that it submits
-	place   int                        // of the event in the history
-	failed  map[int]int                // the places of each participant's last failure
+	done    takequeue.Finished // with the beginnings of the tasks' first executions as places
+	givenUp []int64            // tasks, in the order in which they were
+	batch   int                // how many batches clients have begun to submit
+	filling bool               // the last event of a client was that it submits
+	place   int                // of the event in the history
+	failed  map[int]int        // the places of each participant's last failure
 
 	doubtful   int64         // how many tasks more may be executed twice
 	assigning  map[int]int64 // for each master that assigns tasks, how many it leaves in doubt if it dies
@@ -47,11 +42,11 @@ type delivery struct {
 	duplicates []duplicate   // that are to be counted when no master assigns tasks
 }
 
-// firstsKept is how many of the latest tasks are remembered with the worker that executed them first, and givenUpKept
-// how many of the tasks that were given up.
+// duplicatesKept is how many duplicates may wait for the death of a worker, and givenUpKept how many of the tasks that were given
+// up are remembered.
 const (
-	firstsKept  = 1024
-	givenUpKept = 4096
+	duplicatesKept = 1024
+	givenUpKept    = 4096
 )
 
 // task is not done yet: its client may yet learn the result, or a worker executes it.
@@ -94,7 +89,7 @@ func (d *delivery) Observe(e variants.Event) {
 			d.batch++
 		}
 		d.filling = true
-		d.submit(e)
+		d.open[e.Value] = &task{submitting: e, place: d.place}
 	case Submitted:
 		d.filling = false
 		if t := d.open[e.Value]; t != nil {
@@ -149,7 +144,8 @@ func (d *delivery) giveUp(e variants.Event, forsaken bool) {
 	for len(d.givenUp) > givenUpKept {
 		if t := d.open[d.givenUp[0]]; t != nil {
 			d.lost(t)
-			delete(d.open, d.givenUp[0])
+			t.first = cmp.Or(t.first, &variants.Event{At: t.submitting.At, Client: takequeue.UnknownClient})
+			d.forget(d.givenUp[0], t)
 		}
 		d.givenUp = d.givenUp[1:]
 	}
@@ -197,19 +193,6 @@ func (d *delivery) settled(t *task) bool {
 	return d.batch >= t.batch+settledAfter
 }
 
-func (d *delivery) submit(e variants.Event) {
-	if life := e.Value >> lifeBits; life > d.life {
-		d.life, d.next = life, life<<lifeBits
-		clear(d.skipped)
-	}
-	for ; d.next < e.Value; d.next++ {
-		d.skipped[d.next] = true
-	}
-	delete(d.skipped, e.Value)
-	d.next = max(d.next, e.Value+1)
-	d.open[e.Value] = &task{submitting: e, place: d.place}
-}
-
 // advance handles an event of one task, and forgets the task if it is done with that.
 func (d *delivery) advance(e variants.Event) {
 	t := d.find(e.Value)
@@ -237,30 +220,30 @@ func (d *delivery) stray(e variants.Event) {
 	}
 }
 
-// find returns a task, or nil if it was never submitted. A task that is done and no longer remembered was executed
-// before the task that has its place in done, and is returned with that one's execution.
+// find returns a task, or nil if it was never submitted.
 func (d *delivery) find(number int64) *task {
-	if t := d.open[number]; t != nil || number < 0 || number >= d.next || d.skipped[number] {
+	if t := d.open[number]; t != nil {
 		return t
 	}
-	first := d.done[number%firstsKept]
-	return &task{learned: true, begun: true, first: &first}
+	owner, done := d.done.Owner(number)
+	if !done {
+		return nil
+	}
+	return &task{learned: true, begun: true, first: &variants.Event{At: time.Duration(owner.Done), Client: owner.Client}}
 }
 
-// keep forgets a task that is done. It keeps the task's first execution, unless that is older than the ones that are
-// remembered.
+// keep forgets a task that is done.
 func (d *delivery) keep(number int64, t *task) {
-	if !t.isDone() {
-		d.open[number] = t
-		return
+	d.open[number] = t
+	if t.isDone() {
+		t.first = cmp.Or(t.first, t.interrupted)
+		d.forget(number, t)
 	}
+}
+
+func (d *delivery) forget(number int64, t *task) {
 	delete(d.open, number)
-	if t.first == nil {
-		t.first = t.interrupted
-	}
-	if place := &d.done[number%firstsKept]; place.Value <= number {
-		*place = *t.first
-	}
+	d.done.Add(number, takequeue.Owner{Client: t.first.Client, Done: int(t.first.At)})
 }
 
 func (d *delivery) learn(t *task, e variants.Event) {
@@ -284,18 +267,14 @@ func (d *delivery) end(t *task, e variants.Event) {
 		t.running = slices.Delete(t.running, i, i+1)
 		if e.Kind == Executed {
 			d.executed(t, x)
-		} else {
-			d.interrupted(t, x)
+			return
 		}
+		if t.first != nil || t.interrupted != nil {
+			d.double(x)
+		}
+		t.interrupted = &x
 		return
 	}
-}
-
-func (d *delivery) interrupted(t *task, x variants.Event) {
-	if t.first != nil || t.interrupted != nil {
-		d.double(x)
-	}
-	t.interrupted = &x
 }
 
 // executed handles an execution that is complete. A second one is known only now: either could have been abandoned.
@@ -337,7 +316,7 @@ func (d *delivery) count() {
 		case d.doubtful > 0:
 			d.doubtful--
 			d.double(x.later)
-		case len(d.stepwise) > 0 && len(kept) < firstsKept:
+		case len(d.stepwise) > 0 && len(kept) < duplicatesKept:
 			kept = append(kept, x)
 		default:
 			d.unexplained(x)
@@ -348,7 +327,7 @@ func (d *delivery) count() {
 
 func (d *delivery) unexplained(x duplicate) {
 	by := "a worker"
-	if x.first.Value == x.later.Value { // the first execution is remembered
+	if x.first.Client != takequeue.UnknownClient {
 		by = fmt.Sprintf("worker %d", x.first.Client)
 	}
 	d.out.Breach(x.later, "worker %d executed task %d, which %s had executed", x.later.Client, x.later.Value, by)

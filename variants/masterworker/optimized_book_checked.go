@@ -48,7 +48,6 @@ func bookCheckedVariant() variants.Variant {
 		Lockstep: bookCost("10.2 + 0.2/N", "5", "2"),
 		Free:     freeBookCost("14 (10.4 for N=1)", "5", "2"),
 		Forgoes:  bookForgoes(),
-		Prepare:  prepare,
-		Join:     join(BookChecked, system{newClient: NewCheckedClient, newWorker: NewBookWorker, stepwise: true}),
+		Join:     join(BookChecked, system{newClient: NewCheckedClient, book: true}),
 	}
 }

@@ -40,7 +40,6 @@ func bookMultiVariant() variants.Variant {
 		Lockstep: bookCost("9.2 + 0.2/N", "5", "2"),
 		Free:     freeBookCost("13 (9.4 for N=1)", "5", "2"),
 		Forgoes:  bookForgoes(),
-		Prepare:  prepare,
-		Join:     join(BookMulti, system{newClient: NewBookClient, newWorker: NewBookWorker, stepwise: true}),
+		Join:     join(BookMulti, system{newClient: NewBookClient, book: true}),
 	}
 }

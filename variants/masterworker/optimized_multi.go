@@ -53,8 +53,7 @@ func multiVariant() variants.Variant {
 		BadAt:    "many tasks: it waits for the reply to each before it assigns the next",
 		Lockstep: lockstepCost("6.2 + 0.4/N", "2 + 0.2/N"),
 		Free:     freeCost("8 + 0.4/N (6.6 for N=1)", "2 + 0.2/N"),
-		Forgoes:  forgoes(),
-		Prepare:  prepare,
-		Join:     join(Multi, ours(0)),
+		Forgoes:  []variants.Loss{variants.ItemsDoubled},
+		Join:     join(Multi, system{newClient: NewClient}),
 	}
 }

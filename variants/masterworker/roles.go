@@ -90,13 +90,6 @@ func (p *participant) submit(ctx context.Context, batch int) error {
 	return nil
 }
 
-// doubt records at once that a master has lost a reply, after which it may die: a task may be executed twice.
-func (p *participant) doubt() {
-	if p.system.window > 0 && p.assigns.Load() {
-		p.env.Record(Doubtful, 1)
-	}
-}
-
 // work executes the next task. When it is notified of the first, the worker is still busy with something else for
 // as long as the scenario holds: in a lockstep run until the master has assigned all, so that it finds them in one listing.
 func (p *participant) work(ctx context.Context) error {
@@ -150,15 +143,6 @@ func (p *participant) learn(ctx context.Context) error {
 	if p.learned++; p.learned < p.batch {
 		return nil
 	}
-	p.batch = 0
-	return p.client.Finish(ctx)
-}
-
-// giveUp withdraws the present batch, so that the next step can submit another one.
-func (p *participant) giveUp(ctx context.Context) error {
-	ctx, cancel := session.Cleanup(ctx)
-	defer cancel()
-	p.env.Record(Withdrawn, 0)
 	p.batch = 0
 	return p.client.Finish(ctx)
 }

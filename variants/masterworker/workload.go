@@ -32,8 +32,6 @@ const (
 
 const (
 	phaseTask      = "task"
-	phaseAssign    = "assign"
-	phaseExecute   = "execute"
 	phaseIdle      = "idle"
 	phaseDuplicate = "duplicate"
 )
@@ -42,10 +40,10 @@ func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseTask, Waits: true, UntimedInLockstep: true,
 			Meaning: "from just before a batch is submitted until the client has a task's result"},
-		{Name: phaseAssign, Meaning: "from when the master is notified of tasks until it has assigned all of them"},
-		{Name: phaseExecute, Meaning: "from when a worker has read a task until its report is acknowledged"},
+		{Name: "assign", From: Assigning, To: Assigned, Meaning: "from when the master is notified of tasks until it has assigned all of them"},
+		{Name: "execute", From: Executing, To: Executed, Meaning: "from when a worker has read a task until its report is acknowledged"},
 		{Name: phaseDuplicate, Meaning: "from a task's first execution until it is executed again", Of: phaseTask},
-		{Name: phaseIdle, Waits: true, UntimedInLockstep: true,
+		{Name: phaseIdle, From: Idle, To: Notified, Waits: true, UntimedInLockstep: true,
 			Meaning: "from when a master or a worker begins to wait for something to do until there is some"},
 	}
 }
@@ -53,8 +51,6 @@ func phases() []variants.Phase {
 // share is how many tasks each worker gets in a batch: enough that it matters how many are assigned at once. The texts of
 // the formulas contain this number.
 const share = 10
-
-func forgoes() []variants.Loss { return []variants.Loss{variants.ItemsDoubled} }
 
 // fewest is how many participants there must be for the client not to be a candidate for master, so that a fault can be
 // aimed at either.
@@ -95,13 +91,7 @@ var (
 type system struct {
 	window    int64 // how many tasks may be executed twice if a master dies, or an Assign fails
 	newClient func(s *session.Session, dir string) *Client
-	newWorker func(ctx context.Context, s *session.Session, dir, name string) (*Worker, error)
-	stepwise  bool // the client submits the tasks of a batch one by one, and a worker reports in two steps
-}
-
-// ours has the clients and the workers that create-then-delete, multi and their pipelined forms share.
-func ours(window int64) system {
-	return system{window: window, newClient: NewClient, newWorker: NewWorker}
+	book      bool // the client submits the tasks of a batch one by one, and a worker reports in two steps
 }
 
 type opener = func(ctx context.Context, s *session.Session, dir string) (*Master, error)
@@ -122,13 +112,17 @@ func join(open opener, s system) variants.JoinFunc {
 // join registers the worker. The first participant contends for mastership at once, the others when they act for the
 // first time.
 func (p *participant) join(ctx context.Context) error {
-	p.env.Session.WhenUnknown(p.doubt)
+	p.env.Session.WhenUnknown(func() { // a master that has lost a reply may die: a task may be executed twice
+		if p.system.window > 0 && p.assigns.Load() {
+			p.env.Record(Doubtful, 1)
+		}
+	})
 	name := fmt.Sprintf("worker-%d-life-%d", p.env.Index, p.env.Life)
 	var err error
-	if p.worker, err = p.system.newWorker(ctx, p.env.Session, p.env.Root, name); err != nil {
+	if p.worker, err = newWorker(ctx, p.env.Session, p.env.Root, name, p.system.book); err != nil {
 		return fmt.Errorf("join as a worker: %w", err)
 	}
-	if p.system.stepwise {
+	if p.system.book {
 		p.env.Record(Stepwise, 0)
 	}
 	p.env.Record(Idle, 0)
@@ -173,8 +167,12 @@ func (p *participant) commission(ctx context.Context) error {
 	for err == nil && (p.visiting || p.batch > 0) {
 		err = p.play(ctx, ctx)
 	}
-	if err != nil {
-		return errors.Join(err, p.giveUp(ctx))
+	if err != nil { // withdraw the batch, so that the next step can submit another one
+		ctx, cancel := session.Cleanup(ctx)
+		defer cancel()
+		p.env.Record(Withdrawn, 0)
+		p.batch = 0
+		return errors.Join(err, p.client.Finish(ctx))
 	}
 	return p.batches.end(ctx)
 }
@@ -188,7 +186,7 @@ func (p *participant) serve(ctx context.Context) error {
 	defer b.serving.Done()
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer b.whenOver(cancel)()
+	defer context.AfterFunc(b.over, cancel)()
 	for p.visiting || b.over.Err() == nil {
 		if err := p.play(ctx, waiting); err != nil && (ctx.Err() != nil || waiting.Err() == nil || !errors.Is(err, context.Canceled)) {
 			return err
@@ -230,7 +228,7 @@ func (p *participant) await(ctx context.Context) error {
 func (p *participant) act(ctx context.Context) (bool, error) {
 	switch {
 	case p.leads():
-		if p.system.stepwise && p.master != nil {
+		if p.system.book && p.master != nil {
 			if err := p.env.Hold(ctx, nil); err != nil {
 				return false, err
 			}

@@ -13,8 +13,6 @@
 // With both, every change notifies all N clients, as a watch on the children does. They differ in the reads that follow:
 // N² or N. Each membership has a znode of its own name, so that what was read of a name is good for as long as the name is
 // listed.
-//
-// Each variant's own comment has the steps and the exact formulas; `zkbench run membership-drain` checks the formulas.
 package membership
 
 import (
@@ -162,10 +160,11 @@ func (g *Group) read(ctx context.Context, members []tickets.Ticket) (View, error
 	for _, listed := range members {
 		m, there := known[listed.Name]
 		if !there {
-			var err error
-			if m, there, err = g.get(ctx, listed); err != nil {
+			data, found, err := g.following.Find(ctx, g.line.Path(listed))
+			if err != nil {
 				return nil, err
 			}
+			m, there = Member{Name: listed.Name, Data: data}, found // false if it has left since it was listed
 		}
 		if there {
 			view = append(view, m)
@@ -182,12 +181,6 @@ func (g *Group) Changed(ctx context.Context) error {
 		}
 		return nil
 	}, nil)
-}
-
-// get reads the data of a member; false if the member has left since it was listed.
-func (g *Group) get(ctx context.Context, member tickets.Ticket) (m Member, there bool, err error) {
-	data, there, err := g.following.Find(ctx, g.line.Path(member))
-	return Member{Name: member.Name, Data: data}, there, err
 }
 
 // Recipe returns the membership recipe with its variants, naive ones first.

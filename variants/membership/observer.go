@@ -11,12 +11,7 @@ import (
 )
 
 func newObserver(out variants.Findings) variants.Observer {
-	return variants.Observers{
-		out.Between(phaseJoin, joining, joined),
-		out.Between(phaseLeave, leaving, left),
-		out.Between(phaseFollow, following, viewed),
-		&roll{out: out, members: map[int64]*membership{}, clients: map[int]*client{}},
-	}
+	return append(out.Timed(phases()), &roll{out: out, members: map[int64]*membership{}, clients: map[int]*client{}})
 }
 
 // roll checks every view against the possible states of the group, and times how long changes take to reach all views.

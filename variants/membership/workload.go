@@ -28,8 +28,6 @@ const (
 
 const (
 	phaseJoin     = "join"
-	phaseLeave    = "leave"
-	phaseFollow   = "follow"
 	phaseConverge = "converge"
 	phaseNotice   = "notice"
 )
@@ -39,9 +37,9 @@ func phases() []variants.Phase {
 		{Name: phaseConverge, Floor: variants.FloorHandoff,
 			Meaning: "from just before a member joins or leaves until the last of the others has it in its view"},
 		{Name: phaseNotice, Meaning: "from when a member stops dead until none of the others has it in its view"},
-		{Name: phaseJoin, Meaning: "from just before the create is sent to its reply", Floor: variants.FloorWrite},
-		{Name: phaseLeave, Meaning: "from just before the delete is sent to its reply", Floor: variants.FloorWrite},
-		{Name: phaseFollow, Waits: true, UntimedInLockstep: true,
+		{Name: phaseJoin, From: joining, To: joined, Meaning: "from just before the create is sent to its reply", Floor: variants.FloorWrite},
+		{Name: "leave", From: leaving, To: left, Meaning: "from just before the delete is sent to its reply", Floor: variants.FloorWrite},
+		{Name: "follow", From: following, To: viewed, Waits: true, UntimedInLockstep: true,
 			Meaning: "from when a member begins to wait for a change until its view is up to date"},
 	}
 }

@@ -18,8 +18,7 @@
 //	stale-list        <dir>/queue-<priority>-<seq>  1 get, 1 delete, 2 writes in all; inversions until the list ends
 //	invalidated-list  the same                      1 listing more, and 1 notification of its own delete
 //
-// Each variant's own comment has the steps and the exact formulas; `zkbench run priority-drain` checks the formulas. Every
-// write travels in one multi with one to <dir>/journals/<guid>: see [session.Journal].
+// Every write travels in one multi with one to <dir>/journals/<guid>: see [session.Journal].
 package priorityqueue
 
 import (

@@ -60,7 +60,7 @@ func (w *worker) Step(ctx context.Context) error {
 
 func newObserver(out variants.Findings) variants.Observer {
 	sojourns := out.Across(phaseUrgent, takequeue.Putting, takequeue.Took)
-	return append(takequeue.Spans(out),
+	return append(takequeue.Spans(out, phases()),
 		variants.ObserverFunc(func(e variants.Event) {
 			if priorityOf(e.Value) == urgent {
 				sojourns.Observe(e)

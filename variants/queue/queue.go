@@ -19,8 +19,6 @@
 // A scan is a walk over a list of the items, or over what is left of one. It is in vain if the client is at the end of the list
 // and has no item; the share of these is a metric, in-vain/scan.
 //
-// Each variant's own comment has the steps and the exact formulas; `zkbench run queue-drain` checks the formulas.
-//
 // Every write of an item or a claim travels in one multi with a set of <dir>/journals/<guid>, an ephemeral znode of the client,
 // which shows after a lost reply whether the write has taken effect: see [session.Journal]. That costs no request. Where the
 // source of a variant is said to differ by the journal, it is this.

@@ -8,21 +8,16 @@ import (
 	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
-// These phases come in addition to those of takequeue. phaseDone is empty for the variants that delete an item before they process
-// it.
-const (
-	phaseDone   = "done"
-	phaseScan   = "scan"
-	phaseInVain = "in-vain"
-)
-
 func phases() []variants.Phase {
-	return append(takequeue.Phases(),
-		variants.Phase{Name: phaseDone, Meaning: "from when an item has been processed until it is out of the queue"},
-		variants.Phase{Name: phaseScan,
+	return append(takequeue.Phases(), []variants.Phase{
+		{Name: "done", From: takequeue.Finishing, To: takequeue.Done, // none with the variants that delete an item before they process it
+			Meaning: "from when an item has been processed until it is out of the queue"},
+		{Name: "scan", From: takequeue.Scanning, To: takequeue.Scanned,
 			Meaning: "from when a client begins to walk a list of the items, or what is left of one, " +
 				"until it has an item or is at the end of the list"},
-		variants.Phase{Name: phaseInVain, Meaning: "a scan in vain: the client was at the end of the list and had no item", Of: phaseScan})
+		{Name: "in-vain", From: takequeue.Scanning, To: takequeue.InVain, Of: "scan",
+			Meaning: "a scan in vain: the client was at the end of the list and had no item"},
+	}...)
 }
 
 // batch is how many items a participant puts before it takes as many: enough that a list is worth keeping. The formulas
@@ -60,11 +55,7 @@ func (w *worker) Refresh(ctx context.Context) error {
 }
 
 func newObserver(out variants.Findings) variants.Observer {
-	return append(takequeue.Spans(out),
-		out.Between(phaseScan, takequeue.Scanning, takequeue.Scanned),
-		out.Between(phaseInVain, takequeue.Scanning, takequeue.InVain),
-		out.Between(phaseDone, takequeue.Finishing, takequeue.Done),
-		takequeue.NewObserver(out, &fifo{}))
+	return append(takequeue.Spans(out, phases()), takequeue.NewObserver(out, &fifo{}))
 }
 
 // fifo reports items that were passed over, each once: when a client takes an item, all items that clients could find

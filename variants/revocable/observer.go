@@ -14,7 +14,7 @@ import (
 func newObserver(out variants.Findings) variants.Observer {
 	words := exclusion.LockWords()
 	return variants.Observers{
-		exclusion.Spans(out, exclusion.PhaseAcquire, exclusion.PhaseHold, exclusion.PhaseRelease),
+		out.Timed(exclusion.Phases()),
 		exclusion.Handoffs(out),
 		revocation.Revocations(out, exclusion.Waiting{}),
 		newReferee(out, words),

@@ -14,9 +14,6 @@
 // All clients stand in a line of znodes <dir>/<guid>-lock-<seq>, and each asks the one before it when it comes. So every
 // holder with a waiter behind it has been asked, mostly before it held: the lock is for clients that keep it as long as no
 // other client wants it.
-//
-// Each variant's own comment has the steps and the exact formulas. `zkbench run revocable-drain` checks the formulas,
-// except for the ones of poll, which never comes to rest.
 package revocable
 
 import (

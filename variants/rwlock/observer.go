@@ -11,9 +11,9 @@ import (
 
 func newObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
-		exclusion.Spans(out, exclusion.PhaseAcquire, exclusion.PhaseHold, exclusion.PhaseRelease),
+		out.Timed(phases()),
 		handoffs(out),
-		exclusion.NewFencing(out, exclusion.LockWords(), newRules()),
+		exclusion.NewFencing(out, exclusion.LockWords(), &readWriteRules{[...]int64{Read: math.MinInt64, Write: math.MinInt64}}),
 		variants.ObserverFunc((&sharing{out: out, clients: map[int]*client{}, pending: map[int]*wait{}}).observe),
 		exclusion.Vacancy(out, exclusion.LockWords()),
 	}
@@ -62,10 +62,6 @@ func handoffs(out variants.Findings) variants.Observer {
 // readWriteRules are the rules of the lock: writers hold alone, and fencing tokens grow from each writer to the next.
 type readWriteRules struct {
 	largest [Write + 1]int64 // by mode, the largest token granted so far
-}
-
-func newRules() *readWriteRules {
-	return &readWriteRules{[...]int64{Read: math.MinInt64, Write: math.MinInt64}}
 }
 
 func (*readWriteRules) Token(granted variants.Event) int64 {

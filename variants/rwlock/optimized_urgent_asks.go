@@ -79,7 +79,7 @@ func (l *UrgentAsks) takeTurn(ctx context.Context, mine contender) (*revocation.
 			return nil
 		}
 		asks = false
-		return l.ask(ctx, slices.DeleteFunc(atTheFront(before), isUrgent))
+		return l.ask(ctx, slices.DeleteFunc(atTheFront(before), func(c contender) bool { return c.urgent }))
 	})
 	switch {
 	case err != nil:
@@ -91,8 +91,6 @@ func (l *UrgentAsks) takeTurn(ctx context.Context, mine contender) (*revocation.
 	}
 	return revocation.Listen(ctx, l.Session, revocation.UntilAsked{Znode: revocation.Own(l.Session, l.Path(mine.Ticket))})
 }
-
-func isUrgent(c contender) bool { return c.urgent }
 
 // isPressed reports whether an urgent contender must wait for mine: it stands behind mine, and at least one writer is
 // among the two and the contenders between them.

@@ -13,8 +13,7 @@
 //	nearest-writer-watch                            a notification and a listing for each client that may go on now
 //	released-mark                                   a notification for each client that may go on now
 //
-// All use the same two kinds of znodes, whose numbers come from one counter. Each variant's own comment has the steps and
-// the exact formulas. `zkbench run rwlock-drain` checks the formulas.
+// All use the same two kinds of znodes, whose numbers come from one counter.
 //
 // A second recipe, revocablerw, has locks whose holders can be asked to give them up. It promises the same, and that a holder that is
 // asked gives up within a grace that all have agreed upon. With urgent-asks only urgent clients ask, and only others are asked. A holder
@@ -24,8 +23,6 @@
 //	rearmed-watch  those before it, after it watches    1 write, 4 notifications, 5 reads
 //	ask-once       those before it, before it watches   1 write, 2 notifications, 3 reads, and 1 if the waiter reads
 //	urgent-asks    the holders, if it is urgent         1 write, 2 notifications, 3 reads, and none if the holder comes later
-//
-// `zkbench run revocablerw-drain` checks their formulas.
 package rwlock
 
 import (

@@ -23,9 +23,6 @@ func phases() []variants.Phase {
 	return phases
 }
 
-// thirds splits n participants into readers, writers and readers, as evenly as possible.
-func thirds(n int) (first, writers int) { return (n + 2) / 3, (n + 1) / 3 }
-
 // role returns the mode in which a participant takes the lock. In the first step the first third of the participants
 // reads, the second writes and the last reads. With every step each participant moves on by one place, so that in the long
 // run each reads twice as often as it writes. One or two participants go through the roles of three.
@@ -38,7 +35,7 @@ func thirds(n int) (first, writers int) { return (n + 2) / 3, (n + 1) / 3 }
 // give it. Here, the only readers with writers behind them are those that came one after another.
 func role(env variants.Env, step int) Mode {
 	n := max(env.Clients, 3)
-	first, writers := thirds(n)
+	first, writers := (n+2)/3, (n+1)/3 // as evenly as possible
 	position := (env.Index + step) % n
 	if first <= position && position < first+writers {
 		return Write

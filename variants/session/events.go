@@ -29,10 +29,15 @@ type Events struct {
 // Subscribe returns the session's events from now on. They are kept until they are taken, so the caller must take them for as
 // long as the session lives.
 func (s *Session) Subscribe() (*Events, error) {
-	if s.monitor == nil {
+	m := s.monitor
+	if m == nil {
 		return nil, ErrUnmonitored
 	}
-	return s.monitor.subscribe(), nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	events := &Events{more: make(chan struct{}, 1)}
+	m.events = append(m.events, events)
+	return events, nil
 }
 
 func (e *Events) add(event zk.Event) {

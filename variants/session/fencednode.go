@@ -61,7 +61,11 @@ func (n FencedNode) Win(ctx context.Context) (token int64, err error) {
 		if !errors.Is(err, zk.ErrNodeExists) {
 			return token, err
 		}
-		if err := n.awaitEnd(ctx); err != nil {
+		taken, _, watch, err := n.Session.ExistsW(ctx, n.Path) // if it is gone already, the watch stays and fires at the next creation
+		if err == nil && taken {
+			err = n.Session.Await(ctx, watch)
+		}
+		if err != nil {
 			return 0, err
 		}
 	}
@@ -92,16 +96,6 @@ func (n FencedNode) recover(ctx context.Context, owner string) (token int64, our
 		return nil
 	})
 	return token, ours, err
-}
-
-// awaitEnd returns when the znode is gone. If it is gone already, awaitEnd leaves a watch behind, which fires at the next
-// creation.
-func (n FencedNode) awaitEnd(ctx context.Context) error {
-	taken, _, watch, err := n.Session.ExistsW(ctx, n.Path)
-	if err != nil || !taken {
-		return err
-	}
-	return n.Session.Await(ctx, watch)
 }
 
 // Give deletes the znode if it is still the one that was taken with this token, in one multi that checks the fence. A

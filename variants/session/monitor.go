@@ -146,14 +146,6 @@ func (m *Monitor) forward(e zk.Event) {
 	}
 }
 
-func (m *Monitor) subscribe() *Events {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	events := &Events{more: make(chan struct{}, 1)}
-	m.events = append(m.events, events)
-	return events
-}
-
 func (m *Monitor) giveUp() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

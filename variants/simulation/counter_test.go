@@ -43,11 +43,11 @@ func recipe() variants.Recipe {
 	return variants.Recipe{
 		Name:   "counter",
 		Events: []string{"draws"},
+		Prepare: func(ctx context.Context, env variants.Env) error {
+			return env.Session.Ensure(ctx, path.Join(env.Root, "counter"), nil, 0)
+		},
 		Variants: []variants.Variant{{
 			Name: "compare-and-set",
-			Prepare: func(ctx context.Context, env variants.Env) error {
-				return env.Session.Ensure(ctx, path.Join(env.Root, "counter"), nil, 0)
-			},
 			Join: func(_ context.Context, env variants.Env) (variants.Participant, error) { return counter{env}, nil },
 		}},
 		NewObserver: func(out variants.Findings) variants.Observer {

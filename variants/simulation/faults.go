@@ -43,7 +43,9 @@ func (c *client) meet(i int) {
 	time.Sleep(time.Duration(f.Delay))
 	switch {
 	case f.At == Waiting:
-		c.awaitWaiting()
+		for begun := time.Now(); time.Since(begun) < aim && c.activity() != Waiting; {
+			time.Sleep(371 * time.Microsecond)
+		}
 	case f.At != "" && !traits()[f.Kind].request:
 		c.awaitNext(f.At)
 	}
@@ -65,13 +67,6 @@ func (c *client) happened(i int) {
 // aim is how long a fault waits for the state of a client in which it should happen. After that it happens in any
 // state.
 const aim = 2 * time.Second
-
-// awaitWaiting returns when the client waits for a notification, seen at intervals.
-func (c *client) awaitWaiting() {
-	for begun := time.Now(); time.Since(begun) < aim && c.activity() != Waiting; {
-		time.Sleep(371 * time.Microsecond)
-	}
-}
 
 // awaitNext returns when the client next begins to hold, or next sends a request of a kind.
 func (c *client) awaitNext(what string) {

@@ -213,8 +213,8 @@ func (r *run) newClient(index int) *client {
 
 func (r *run) prepare(ctx context.Context, admin *session.Session) error {
 	err := admin.Ensure(ctx, root, nil, 0)
-	if err == nil && r.variant.Prepare != nil {
-		err = r.variant.Prepare(ctx, r.env(admin))
+	if err == nil && r.recipe.Prepare != nil {
+		err = r.recipe.Prepare(ctx, r.env(admin))
 	}
 	return err
 }

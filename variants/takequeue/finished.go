@@ -22,29 +22,29 @@ type finishedItem struct {
 
 // Owner is the client that has an item for good.
 type Owner struct {
-	Client int // unknownClient if too many other items have ended since
+	Client int // UnknownClient if too many other items have ended since
 	Done   int // the place in the history
 }
 
 // String names the client for a message.
 func (o Owner) String() string {
-	if o.Client == unknownClient {
+	if o.Client == UnknownClient {
 		return "a client"
 	}
 	return fmt.Sprintf("client %d", o.Client)
 }
 
-const (
-	unknownClient = -1
-	ownersKept    = 512
-)
+// UnknownClient stands for one that is not remembered.
+const UnknownClient = -1
+
+const ownersKept = 512
 
 type idRange struct{ first, last int64 }
 
 // withoutClass returns an id without the item's class: no two items of a run differ in their class alone.
 func withoutClass(id int64) int64 { return id & (1<<56 - 1) }
 
-// Add adds an item, which must not have been added before.
+// Add adds an item, whose owner is then among the latest.
 func (f *Finished) Add(id int64, owner Owner) {
 	item := finishedItem{withoutClass(id), owner}
 	f.insert(item.id)
@@ -63,7 +63,7 @@ func (f *Finished) Owner(id int64) (Owner, bool) {
 	if i := slices.IndexFunc(f.latest, func(item finishedItem) bool { return item.id == id }); i >= 0 {
 		return f.latest[i].Owner, true
 	}
-	return Owner{unknownClient, f.before}, true
+	return Owner{UnknownClient, f.before}, true
 }
 
 // at returns the index of the first range that contains an id, ends just before it or lies behind it.

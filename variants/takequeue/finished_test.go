@@ -27,7 +27,7 @@ func TestFinishedKnowsEveryItemThatWasAdded(t *testing.T) {
 	for i, id := range ids {
 		want := i
 		if i < len(ids)-ownersKept {
-			want = unknownClient
+			want = UnknownClient
 		}
 		if owner, ok := f.Owner(id); !ok || owner.Client != want || owner.Done < i {
 			t.Fatalf("item %#x, the %d. that was added, has owner %v, want client %d", id, i, owner, want)

@@ -34,31 +34,27 @@ func Events() []string {
 // Calls returns the events of this package that a client records just before a write, see [variants.Recipe].
 func Calls() []variants.EventKind { return []variants.EventKind{Putting, Finishing, GivenUp} }
 
-// The phases that all these queues have.
+// PhaseTake completes an operation of these queues.
+const PhaseTake = "take"
+
 const (
-	PhasePut     = "put"
-	PhaseTake    = "take"
-	PhaseSojourn = "sojourn"
-	PhaseReclaim = "reclaim"
+	phaseSojourn = "sojourn"
+	phaseReclaim = "reclaim"
 )
 
 // Phases returns the phases of all these queues, in the order in which tables show them.
 func Phases() []variants.Phase {
 	return []variants.Phase{
-		{Name: PhaseTake, Meaning: "from the call until the client has an item", Floor: variants.FloorWrite},
-		{Name: PhaseSojourn, UntimedInLockstep: true,
+		{Name: PhaseTake, From: Taking, To: Took, Meaning: "from the call until the client has an item", Floor: variants.FloorWrite},
+		{Name: phaseSojourn, UntimedInLockstep: true,
 			Meaning: "an item's stay in the queue, from just before its put is sent until a client has taken it"},
-		{Name: PhaseReclaim, UntimedInLockstep: true,
+		{Name: phaseReclaim, UntimedInLockstep: true,
 			Meaning: "from when the client that had taken an item died, until a client has taken it again"},
-		{Name: PhasePut, Meaning: "from just before a put is sent until its reply", Floor: variants.FloorWrite},
+		{Name: "put", From: Putting, To: Put, Meaning: "from just before a put is sent until its reply", Floor: variants.FloorWrite},
 	}
 }
 
-// Spans returns observers that find the phases of [Phases], except for [PhaseReclaim], which an [Observer] finds.
-func Spans(out variants.Findings) variants.Observers {
-	return variants.Observers{
-		out.Between(PhasePut, Putting, Put),
-		out.Between(PhaseTake, Taking, Took),
-		out.Across(PhaseSojourn, Putting, Took),
-	}
+// Spans returns observers of the phases of a queue that begin and end with an event. An [Observer] finds the rest of [Phases].
+func Spans(out variants.Findings, phases []variants.Phase) variants.Observers {
+	return append(out.Timed(phases), out.Across(phaseSojourn, Putting, Took))
 }

@@ -269,13 +269,6 @@ func (o *Observer) pruneBroken() {
 	})
 }
 
-func (o *Observer) reclaim(t *Take) {
-	if t.Item.forsaken > 0 {
-		o.out.Span(variants.Span{Phase: PhaseReclaim, Client: t.Client, Start: t.Item.forsaken, End: t.At})
-		t.Item.forsaken = 0
-	}
-}
-
 // process records that a client has processed its item. A second processing is damage if a client has failed; otherwise
 // both clients have the item for good, see [Observer.checkTakes].
 func (o *Observer) process(t *Take, e variants.Event) {

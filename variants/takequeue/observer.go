@@ -190,7 +190,10 @@ func (o *Observer) take(c *client, e variants.Event) {
 		t.Item = nil // the item is not followed any further
 		return
 	}
-	o.reclaim(t)
+	if t.Item.forsaken > 0 {
+		o.out.Span(variants.Span{Phase: phaseReclaim, Client: t.Client, Start: t.Item.forsaken, End: t.At})
+		t.Item.forsaken = 0
+	}
 	t.Item.taken = true
 	t.Item.takes = append(t.Item.takes, t)
 	o.checkTakes(t.Item)

@@ -151,18 +151,13 @@ func (c *cache) Refresh(ctx context.Context) error {
 				return err
 			}
 			if !c.events.Pending() && !c.hasWork() {
-				c.settle()
+				c.mu.Lock()
+				c.behind = c.cut || !c.reload.IsZero() // it has everything, unless the whole tree must be read
+				c.mu.Unlock()
 				return nil
 			}
 		}
 	}, nil)
-}
-
-// settle notes that the copy has everything, unless the whole tree must be read.
-func (c *cache) settle() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.behind = c.cut || !c.reload.IsZero()
 }
 
 func (c *cache) refresh(ctx context.Context) error {

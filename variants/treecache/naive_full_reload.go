@@ -54,7 +54,6 @@ func fullReloadVariant() variants.Variant {
 		BadAt:    "large trees with many caches: when the leader changes, all of them read everything at the same moment",
 		Lockstep: cost(),
 		Free:     cost(),
-		Prepare:  prepare,
 		Join:     join(NewFullReload),
 	}
 }

@@ -9,12 +9,8 @@ import (
 )
 
 func newObserver(out variants.Findings) variants.Observer {
-	return variants.Observers{
-		out.Between(phaseChange, changing, changed),
-		out.Between(phaseFollow, following, refreshed),
-		byNumber(out.FirstSights(phaseRefresh, changing, shown)),
-		&copies{out: out, clients: map[int]*clientCopy{}, storm: map[int]bool{}},
-	}
+	return append(out.Timed(phases()), byNumber(out.FirstSights(phaseRefresh, changing, shown)),
+		&copies{out: out, clients: map[int]*clientCopy{}, storm: map[int]bool{}})
 }
 
 // byNumber gives an observer the number of a change as the value of the change's events.

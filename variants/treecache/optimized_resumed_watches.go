@@ -78,7 +78,6 @@ func resumedWatchesVariant() variants.Variant {
 		BadAt:    "connections that are lost again and again, or sessions that are lost: without its watches a client reads everything",
 		Lockstep: cost(),
 		Free:     cost(),
-		Prepare:  prepare,
 		Join:     join(NewResumedWatches),
 	}
 }

@@ -23,8 +23,6 @@
 // January 2019, reloads and lost sessions kept each other going for three hours.
 //
 // A client whose session is lost has no watches at the servers any more, and reads the whole tree with each variant.
-//
-// Each variant's own comment has the steps and the exact formulas; `zkbench run treecache-drain` checks the formulas.
 package treecache
 
 import (
@@ -112,6 +110,7 @@ func Recipe() variants.Recipe {
 		},
 		NewObserver: newObserver,
 		Code:        code,
+		Prepare:     prepare,
 		Calls:       []variants.EventKind{changing},
 		Events: []string{
 			"begins to load the tree", "begins to make a change", "has made it", "waits for changes", "shows a change", "has updated its copy",

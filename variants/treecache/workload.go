@@ -26,16 +26,16 @@ const (
 	phaseReload  = "reload"
 	phaseStorm   = "storm"
 	phaseChange  = "change"
-	phaseFollow  = "follow"
 )
 
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseRefresh, Meaning: "from just before a change is sent until one client's copy shows it", Floor: variants.FloorHandoff},
-		{Name: phaseChange, Meaning: "from just before a change is sent until its reply", Floor: variants.FloorWrite},
+		{Name: phaseChange, From: changing, To: changed, Floor: variants.FloorWrite,
+			Meaning: "from just before a change is sent until its reply"},
 		{Name: phaseReload, Meaning: "from when a client's connection is made again, or its session lost, until its copy has everything again"},
 		{Name: phaseStorm, Meaning: "from when the first client is cut off until all copies have everything again"},
-		{Name: phaseFollow, Waits: true, UntimedInLockstep: true,
+		{Name: "follow", From: following, To: refreshed, Waits: true, UntimedInLockstep: true,
 			Meaning: "from when a client begins to wait for a change until its copy is up to date"},
 	}
 }
@@ -68,7 +68,12 @@ func join[C Cache](open func(*session.Session, Tree, Listener) (C, error)) varia
 			return nil, fmt.Errorf("open the cache: %w", err)
 		}
 		r.cache = c
-		return r, r.load(ctx)
+		env.Record(enrolled, int64(env.Size))
+		if err := c.Load(ctx); err != nil {
+			return nil, fmt.Errorf("load: %w", err)
+		}
+		r.look()
+		return r, nil
 	}
 }
 
@@ -110,15 +115,6 @@ func (r *reader) update(u Update) {
 		r.shown[slot], r.newest = number, max(r.newest, number)
 		r.env.Record(shown, stamp(number, slot))
 	}
-}
-
-func (r *reader) load(ctx context.Context) error {
-	r.env.Record(enrolled, int64(r.env.Size))
-	if err := r.cache.Load(ctx); err != nil {
-		return fmt.Errorf("load: %w", err)
-	}
-	r.look()
-	return nil
 }
 
 // look records that the copy has been brought up to date.

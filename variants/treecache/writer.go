@@ -27,24 +27,15 @@ func newWriter(ctx context.Context, env variants.Env) (*writer, error) {
 	for slot := range env.Size {
 		w.leaves = append(w.leaves, leafPath(env.Root, slot, 0))
 	}
-	if env.Life == 0 {
-		return w, nil
-	}
-	return w, w.find(ctx)
-}
-
-// find reads which leaves there are and which change was the last, as the successor of a writer must.
-func (w *writer) find(ctx context.Context) error {
-	for slot := 0; slot < len(w.leaves); slot += leavesPerParent {
-		if err := w.findLeaves(ctx, path.Join(w.env.Root, parentName(slot))); err != nil {
-			return err
+	for slot := 0; env.Life > 0 && slot < len(w.leaves); slot += leavesPerParent {
+		if err := w.findLeaves(ctx, path.Join(env.Root, parentName(slot))); err != nil {
+			return w, err
 		}
 	}
-	return nil
+	return w, nil
 }
 
-// findLeaves reads the leaves below a parent. The sync is needed although the session is new: it may have moved before its first
-// reply, to a server that lags behind the session itself.
+// findLeaves reads which leaves there are and which change was the last, as the successor of a writer must.
 func (w *writer) findLeaves(ctx context.Context, parent string) error {
 	var names []string
 	err := w.env.Session.Synced(ctx, parent, func(c session.Conn) (err error) {

@@ -199,7 +199,7 @@ type blocking struct {
 	waits map[int]*wait
 }
 
-func (b *blocking) Observe(e variants.Event) {
+func (b *blocking) observe(e variants.Event) {
 	switch e.Kind {
 	case joined:
 		delete(b.down, e.Client)
@@ -232,5 +232,3 @@ func (b *blocking) fail(e variants.Event) {
 		}
 	}
 }
-
-func (*blocking) Complete() {}

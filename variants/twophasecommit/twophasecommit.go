@@ -36,9 +36,6 @@
 // aborts, the group goes on without it, and forgets the outcomes of all but the last two transactions. A coordinator that
 // joins again collects the votes once more. All variants let sites wait for a dead coordinator, as two-phase commit does, so that
 // none of them promises that no site is blocked.
-//
-// Each variant's own comment has the steps and the exact formulas; `zkbench run twophasecommit-drain` checks the
-// formulas.
 package twophasecommit
 
 import (

@@ -22,8 +22,6 @@ const (
 )
 
 const (
-	phasePrepare = "prepare"
-	phaseHold    = "hold"
 	phaseDecide  = "decide"
 	phaseOutcome = "outcome"
 )
@@ -31,10 +29,10 @@ const (
 func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseOutcome, Meaning: "from the last vote of a transaction to each site's decision"},
-		{Name: phaseDecide, Waits: true, UntimedInLockstep: true,
+		{Name: phaseDecide, From: voted, To: decided, Waits: true, UntimedInLockstep: true,
 			Meaning: "from a site's vote to its decision, waiting for slower sites included"},
-		{Name: phasePrepare, Meaning: "from the call until a site knows the transaction", Waits: true},
-		{Name: phaseHold, Meaning: "how long the scenario lets sites think before they vote", UntimedInLockstep: true},
+		{Name: "prepare", From: began, To: prepared, Meaning: "from the call until a site knows the transaction", Waits: true},
+		{Name: "hold", From: prepared, To: voted, Meaning: "how long the scenario lets sites think before they vote", UntimedInLockstep: true},
 	}
 }
 
@@ -171,11 +169,7 @@ func (p *participant) Leave(ctx context.Context) error {
 }
 
 func newObserver(out variants.Findings) variants.Observer {
-	return variants.Observers{
-		out.Between(phasePrepare, began, prepared),
-		out.Between(phaseHold, prepared, voted),
-		out.Between(phaseDecide, voted, decided),
+	return append(out.Timed(phases()),
 		&decisions{out: out, accounts: map[int64]*account{}, sites: map[int]*siteState{}},
-		&blocking{out: out, down: map[int]bool{}, waits: map[int]*wait{}},
-	}
+		variants.ObserverFunc((&blocking{out: out, down: map[int]bool{}, waits: map[int]*wait{}}).observe))
 }

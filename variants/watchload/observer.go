@@ -9,10 +9,7 @@ import (
 )
 
 func newObserver(out variants.Findings) variants.Observer {
-	return variants.Observers{
-		out.Between(phaseArm, arming, armed),
-		&feeds{out: out, topics: map[int64]*topic{}, gone: map[int]bool{}, open: map[int]*round{}},
-	}
+	return append(out.Timed(phases()), &feeds{out: out, topics: map[int64]*topic{}, gone: map[int]bool{}, open: map[int]*round{}})
 }
 
 // feeds reports notifications that come too early, twice or never, and times how long publications take. A client's

@@ -23,8 +23,6 @@
 // 1,000 writes or by 10,000 multis. A single multi for all is not possible: a request may have 1 MB (jute.maxbuffer),
 // which is some 15,000 sets, and would be one herd of all. Deleting the znodes one by one would take 100,000 transactions,
 // and measure those.
-//
-// Each variant's own comment has the steps and the exact formulas; `zkbench run watch-delivery` checks the formulas.
 package watchload
 
 import (

@@ -22,7 +22,6 @@ const (
 const (
 	phaseDelivery = "delivery"
 	phaseFanOut   = "fan-out"
-	phaseArm      = "arm"
 	phaseWatch    = "watch"
 )
 
@@ -30,7 +29,7 @@ func phases() []variants.Phase {
 	return []variants.Phase{
 		{Name: phaseDelivery, Meaning: "from just before a topic is published until one client is notified", Floor: variants.FloorHandoff},
 		{Name: phaseFanOut, Meaning: "from the first publication of a round until the last client is notified"},
-		{Name: phaseArm, Meaning: "the request that sets a watch", Floor: variants.FloorRead},
+		{Name: "arm", From: arming, To: armed, Meaning: "the request that sets a watch", Floor: variants.FloorRead},
 		{Name: phaseWatch, Waits: true, UntimedInLockstep: true,
 			Meaning: "from when a watch is asked for until it has fired, or is found to be too late"},
 	}
