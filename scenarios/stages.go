@@ -19,12 +19,11 @@ const (
 	shortestStage = results.FirstBin
 )
 
-func parseStage(text string) (l results.StageLoad, err error) {
-	err = strict.ReadLine(text, "for: 10s, rate: 100", func(root *yaml.Node) strict.Mistakes {
-		mistakes, _ := strict.Mapping(root, "", stageFields(&l))
-		return mistakes
+func parseStage(text string) (results.StageLoad, error) {
+	return strict.ReadLine(text, "for: 10s, rate: 100", func(root *yaml.Node, name string) (l results.StageLoad, mistakes strict.Mistakes) {
+		mistakes, _ = strict.Mapping(root, name, stageFields(&l))
+		return l, mistakes
 	})
-	return l, err
 }
 
 func stageFields(l *results.StageLoad) []strict.Field {

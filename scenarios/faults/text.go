@@ -13,13 +13,11 @@ import (
 )
 
 // Parse reads one fault from a command line, such as "kill: leader, at: 2s, for: 3s", with or without braces around it.
-func Parse(text string) (f Fault, err error) {
-	err = strict.ReadLine(text, "kill: leader, at: 2s, for: 3s", func(root *yaml.Node) strict.Mistakes {
-		one, mistakes := ReadList(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{root}}, "")
-		f = one[0]
-		return mistakes
+func Parse(text string) (Fault, error) {
+	return strict.ReadLine(text, "kill: leader, at: 2s, for: 3s", func(root *yaml.Node, name string) (Fault, strict.Mistakes) {
+		one, mistakes := ReadList(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{root}}, name)
+		return one[0], mistakes
 	})
-	return f, err
 }
 
 // ReadList reads the schedule of a scenario. Mistakes begin with name, the name of the list, unless it is empty.
