@@ -55,14 +55,6 @@ func block[T any](into *T, read func(value *yaml.Node, name string) (T, strict.M
 	}
 }
 
-func (s *Scenario) metricsAsked() []string {
-	var asked []string
-	if pair, err := claim.ParsePair(s.Overview); err == nil {
-		asked = pair.Metrics
-	}
-	return list.AppendNew(list.AppendNew(nil, asked...), list.Map(s.Claims(), func(c claim.Claim) string { return c.Metric })...)
-}
-
 // Claims returns the claims of a valid scenario.
 func (s *Scenario) Claims() []claim.Claim {
 	var claims []claim.Claim

@@ -76,10 +76,7 @@ func WriteOverviewMarkdown(w io.Writer, rows []summary.Row) {
 func Pairings(rows []summary.Row) []Pairing {
 	var out []Pairing
 	for _, rows := range byScenario(rows) {
-		pair, err := claim.ParsePair(rows[0].Repeats[0].Scenario.Overview)
-		if err != nil {
-			continue
-		}
+		pair, _ := claim.ParsePair(rows[0].Repeats[0].Scenario.Overview) // empty if there is none
 		if naive, optimized, found := largest(pair, rows); found {
 			gains := list.Map(pair.Metrics, func(name string) Gain { return gain(name, naive, optimized) })
 			out = append(out, Pairing{naive, optimized, pair.Change, gains})
