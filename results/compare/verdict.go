@@ -155,7 +155,7 @@ func (r *Row) comparePairs(pairs turns.Pairs) {
 		r.Reason = fmt.Sprintf("not measured in turns: alternate %d runs of each side", needed)
 		return
 	}
-	ratios, doubt := pairs.LogRatios(r.Metric)
+	ratios, doubt := pairs.LogRatios(r.Metric, 0)
 	if doubt != nil {
 		if r.Reason = doubt.Why; doubt.Why == turns.NoRatio {
 			r.Estimate = noEstimate()

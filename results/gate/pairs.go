@@ -360,7 +360,7 @@ func logRatios(pairs turns.Pairs, before int, metric string) ([]float64, error) 
 	if isCount(metric) {
 		least = leastCount
 	}
-	ratios, doubt := pairs.LogRatiosFrom(metric, least)
+	ratios, doubt := pairs.LogRatios(metric, least)
 	if doubt != nil {
 		return nil, fmt.Errorf("%s: %s", runOf(before+doubt.Pair, doubt.Side), doubt.Why)
 	}

@@ -56,12 +56,9 @@ func InTurns(base, other []*results.Document) Pairs {
 	return pairs
 }
 
-// LogRatios returns the logarithm of how many times worse the other side is in each pair; negative if it is better. If a
-// measurement cannot decide the metric, it returns the first doubt instead.
-func (p Pairs) LogRatios(name string) ([]float64, *Doubt) { return p.LogRatiosFrom(name, 0) }
-
-// LogRatiosFrom is like LogRatios, but takes smaller values as least. With a positive one, a value of 0 has a ratio, too.
-func (p Pairs) LogRatiosFrom(name string, least float64) ([]float64, *Doubt) {
+// LogRatios returns the logarithm of how many times worse the other side is in each pair; negative if it is better. It takes smaller
+// values as least, with which a value of 0 has a ratio, too. If a measurement cannot decide the metric, it returns the first doubt instead.
+func (p Pairs) LogRatios(name string, least float64) ([]float64, *Doubt) {
 	out := make([]float64, 0, len(p))
 	for i, pair := range p {
 		var values [2]float64
