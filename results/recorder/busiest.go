@@ -27,7 +27,9 @@ func (r *Recorder) Traffic(at time.Duration, so Traffic) {
 	}
 	requests, failed := so.Requests-r.traffic.Requests, so.FailedRequests-r.traffic.FailedRequests
 	r.series.at(at).requests += requests
-	r.seconds.requests(at, requests, failed)
+	r.seconds.at(at).FailedRequests += failed
+	r.seconds.totals.Requests += requests
+	r.seconds.totals.FailedRequests += failed
 	r.traffic = &so
 	r.failures.busiest.add(sample{at, so}, r.failures.window.isOpen())
 }

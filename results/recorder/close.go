@@ -23,8 +23,16 @@ func (r *Recorder) Close(d *results.Document, u Unserved) {
 	}
 	r.closeHerds()
 	r.CloseFailed(d)
-	r.fillWindow(d)
-	r.fillDistributions(d)
+	d.Window = results.Window{Start: r.window.start, End: r.window.end, Operations: r.window.operations}
+	d.Counts.Notifications = r.notified
+	d.Counts.SpuriousWakes = d.Counts.Notified() - r.useful
+	d.Histograms = map[string]results.Histogram{}
+	for prefix, phases := range map[string]map[string]*results.LiveHistogram{"": r.measured, results.WarmUpPrefix: r.warmUp} {
+		for phase, live := range phases {
+			d.Histograms[prefix+phase] = live.Encode()
+		}
+	}
+	r.fillHerds(d)
 	d.Timeline = r.timeline.timeline(r.window.stretch)
 	if d.Stalls = []results.Stall{}; d.Scenario.Mode != results.ObservedMode { // an application may have nothing to do
 		d.Stalls = r.stalls.found(r.frozen, d.Environment.SessionTimeout)
@@ -46,22 +54,6 @@ func (r *Recorder) Close(d *results.Document, u Unserved) {
 // CloseFailed completes the document of a load that failed. It adds the violations so far and nothing else.
 func (r *Recorder) CloseFailed(d *results.Document) {
 	d.Violations, d.MoreViolations = r.violations, r.moreViolations
-}
-
-func (r *Recorder) fillWindow(d *results.Document) {
-	d.Window = results.Window{Start: r.window.start, End: r.window.end, Operations: r.window.operations}
-	d.Counts.Notifications = r.notified
-	d.Counts.SpuriousWakes = d.Counts.Notified() - r.useful
-}
-
-func (r *Recorder) fillDistributions(d *results.Document) {
-	d.Histograms = map[string]results.Histogram{}
-	for prefix, phases := range map[string]map[string]*results.LiveHistogram{"": r.measured, results.WarmUpPrefix: r.warmUp} {
-		for phase, live := range phases {
-			d.Histograms[prefix+phase] = live.Encode()
-		}
-	}
-	r.fillHerds(d)
 }
 
 // grouping returns the herds for the document. Servers of an unknown version are assumed to name transactions if one

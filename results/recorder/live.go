@@ -92,30 +92,12 @@ func (l *seconds) at(t time.Duration) *slot {
 	return s
 }
 
-func (l *seconds) operation(at time.Duration) {
-	l.totals.Operations++
-	l.at(at).Operations++
-}
-
 func (l *seconds) sample(took stretch) {
 	s := l.at(took.end)
 	if s.latencies == nil {
 		s.latencies = lengths(2)
 	}
 	_ = s.latencies.RecordValue(int64(min(took.length(), time.Hour)))
-}
-
-func (l *seconds) notification(at time.Duration, herd int) {
-	l.totals.Notifications++
-	s := l.at(at)
-	s.Notifications++
-	s.LargestHerd = max(s.LargestHerd, herd)
-}
-
-func (l *seconds) requests(at time.Duration, n, failed int64) {
-	l.at(at).FailedRequests += failed
-	l.totals.Requests += n
-	l.totals.FailedRequests += failed
 }
 
 // whole returns the whole seconds before now, at most most of them: the first one, and the one after the last. The two are

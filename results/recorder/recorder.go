@@ -139,7 +139,8 @@ func (r *Recorder) Span(phase string, id int, start, end time.Duration) {
 
 func (r *Recorder) completed(id int, s stretch) {
 	r.series.at(s.end).operations++
-	r.seconds.operation(s.end)
+	r.seconds.totals.Operations++
+	r.seconds.at(s.end).Operations++
 	r.failures.operation(id, s)
 	if r.window.contains(s.end) {
 		r.window.operations++
@@ -183,7 +184,9 @@ func (r *Recorder) Notification(n Notification) {
 	for _, h := range r.herds {
 		size = cmp.Or(size, h.add(n, &r.recent))
 	}
-	r.seconds.notification(n.At, size)
+	second := r.seconds.at(n.At)
+	second.Notifications, second.LargestHerd = second.Notifications+1, max(second.LargestHerd, size)
+	r.seconds.totals.Notifications++
 }
 
 func (r *Recorder) countNotification(n Notification) {
