@@ -63,7 +63,7 @@ func setsOf(docs []*results.Document) []plots.Set {
 		if slices.ContainsFunc(sets, func(s plots.Set) bool { return slices.Contains(s.Docs, d) }) {
 			continue
 		}
-		if i := slices.IndexFunc(sets, func(s plots.Set) bool { return grouping.Same(s.Docs[0], d) }); i >= 0 {
+		if i := slices.IndexFunc(sets, func(s plots.Set) bool { return grouping.Setup(s.Docs[0]) == grouping.Setup(d) }); i >= 0 {
 			sets[i].Docs = append(sets[i].Docs, d)
 		} else {
 			sets = append(sets, plots.Set{Docs: []*results.Document{d}})

@@ -71,9 +71,6 @@ func Compare(a, b *results.Document) int {
 // machine, so that they may be in one figure.
 func Setup(d *results.Document) string { return fmt.Sprintf("%q %q", d.Scenario.Name, Conditions(d)) } // fmt sorts maps
 
-// Same reports whether two documents have the same setup.
-func Same(d *results.Document, o *results.Document) bool { return Setup(d) == Setup(o) }
-
 // Repeats returns the documents in groups that differ only in their repeat, in the order of tables.
 func Repeats(docs []*results.Document) [][]*results.Document {
 	type repeats struct {

@@ -17,7 +17,11 @@ import (
 // Without any difference or pair, p is 1.
 func Greater(diffs []float64) float64 {
 	ranks, positive := signedRanks(diffs)
-	return atLeast(nullDistribution(ranks), positive)
+	chance, p := nullDistribution(ranks), 0.0
+	for sum := len(chance) - 1; sum >= positive; sum-- { // the smallest probabilities first
+		p += chance[sum]
+	}
+	return min(p, 1)
 }
 
 // signedRanks returns twice the rank of each difference that is not zero, and the sum of these for the positive differences.
@@ -64,15 +68,6 @@ func nullDistribution(ranks []int) []float64 {
 		}
 	}
 	return chance
-}
-
-// atLeast returns the probability of a sum of at least observed. It adds the smallest probabilities first.
-func atLeast(chance []float64, observed int) float64 {
-	p := 0.0
-	for sum := len(chance) - 1; sum >= observed; sum-- {
-		p += chance[sum]
-	}
-	return min(p, 1)
 }
 
 // SmallestP returns the smallest p-value of that many pairs: 2^-n, if all differences have the same sign.
