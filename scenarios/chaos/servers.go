@@ -21,7 +21,9 @@ func (in *Injector) breakServer(ctx context.Context, o *occurrence) error {
 	if err != nil {
 		return err
 	}
-	clients := in.clientsOf(ctx, server)
+	status, err := ensemble.Srvr(ctx, server)
+	leads := err == nil && status.Role == ensemble.Leader // its failure hits all clients, and that of another server those connected to it
+	clients := list.Where(in.Pool.Clients, func(c *pool.Client) bool { return leads || c.Present().Link.Server().Addr == server.Addr })
 	release := in.Log.KeepBack()
 	defer release()
 	begin := time.Now()
@@ -47,13 +49,6 @@ func (in *Injector) brokeAt(ctx context.Context, breaker ensemble.Breaker, serve
 		}
 	}
 	return now
-}
-
-// clientsOf returns the clients that a failure of the server hits: the clients that are connected to it, or all if it leads.
-func (in *Injector) clientsOf(ctx context.Context, server ensemble.Server) []*pool.Client {
-	status, err := ensemble.Srvr(ctx, server)
-	leads := err == nil && status.Role == ensemble.Leader
-	return list.Where(in.Pool.Clients, func(c *pool.Client) bool { return leads || c.Present().Link.Server().Addr == server.Addr })
 }
 
 // chooseServer chooses a server for a fault and reserves it. It waits for one up to faultPatience: for a time, none may lead.

@@ -290,8 +290,6 @@ func (a *Arrivals) Report(now time.Duration) recorder.Backlog {
 	return b
 }
 
-var _ Turns = (*Arrivals)(nil)
-
 // DueTimes is the sequence of moments at which the arrivals of an open load are due. Two sequences with the same parameters
 // and the same end of the warm-up are equal.
 type DueTimes struct {

@@ -73,5 +73,3 @@ func (r *changingRounds) End() {
 	r.once.Do(func() { close(r.ended) })
 	r.Rounds.End()
 }
-
-var _ Turns = (*changingRounds)(nil)

@@ -210,7 +210,14 @@ func (p *Pool) CloseAll(ctx context.Context) {
 	p.closed = true
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer WhileGrowing(p.left.Load, leaveTimeout, func(int64) { cancel(); p.closeConns() })()
+	defer WhileGrowing(p.left.Load, leaveTimeout, func(int64) {
+		cancel()
+		for _, c := range p.Clients {
+			if c.Own != nil {
+				go c.Own.Close() // the client library takes a second if the server does not answer
+			}
+		}
+	})()
 	_ = p.Each(func(c *Client) error {
 		defer p.left.Add(1)
 		var err error
@@ -225,14 +232,4 @@ func (p *Pool) CloseAll(ctx context.Context) {
 		c.closeTunnel()
 		return err
 	})
-}
-
-// closeConns closes all sessions at the same time, which ends the requests that wait for an answer. It does not wait, as the
-// client library takes a second if the server does not answer.
-func (p *Pool) closeConns() {
-	for _, c := range p.Clients {
-		if c.Own != nil {
-			go c.Own.Close()
-		}
-	}
 }

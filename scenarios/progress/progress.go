@@ -108,13 +108,10 @@ func (p *Progress) Show(l runner.Live) {
 	left, known := l.Remaining()
 	if due := int(l.Elapsed / lineInterval); due > p.lines && (!known || left >= time.Second) { // it is not over at once
 		p.lines = due
-		fmt.Fprintf(p.out, "%s %s %s\n", p.name, p.place(), liveText(l))
+		fmt.Fprintf(p.out, "%s %s %s: in the last %s %s operations/s, %s p99 %s, %s notifications/s, largest herd %d\n",
+			p.name, p.place(), timesOf(l), l.Length, table.Count(l.PerSecond(l.Operations)), l.Phase, p99Of(l),
+			table.Count(l.PerSecond(l.Notifications)), l.LargestHerd)
 	}
-}
-
-func liveText(l runner.Live) string {
-	return fmt.Sprintf("%s: in the last %s %s operations/s, %s p99 %s, %s notifications/s, largest herd %d", timesOf(l), l.Length,
-		table.Count(l.PerSecond(l.Operations)), l.Phase, p99Of(l), table.Count(l.PerSecond(l.Notifications)), l.LargestHerd)
 }
 
 func timesOf(l runner.Live) string {

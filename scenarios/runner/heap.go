@@ -17,14 +17,6 @@ type heapProbe struct {
 	watches int64         // on all servers, before the clients line up
 }
 
-func newHeapProbe(m *measurement) *heapProbe {
-	p := &heapProbe{measurement: m}
-	if m.scenario.Heap {
-		p.heap = &results.Heap{}
-	}
-	return p
-}
-
 // before must be called before any client starts.
 func (p *heapProbe) before(ctx context.Context) (err error) {
 	if p.measures() {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants/session"
@@ -69,7 +70,10 @@ func (h *holder) cutShort() bool { return session.IsClosed(h.asked) || h.Over() 
 
 // drive starts all clients and then gives each holder its turn.
 func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observation, error) {
-	heap := newHeapProbe(l.measurement)
+	heap := &heapProbe{measurement: l.measurement}
+	if l.scenario.Heap {
+		heap.heap = &results.Heap{}
+	}
 	if err := heap.before(ctx); err != nil {
 		return observation{}, err
 	}
@@ -199,10 +203,9 @@ func (l *lockstep) catchUp(ctx context.Context, c *pool.Client) error {
 // first returns the holder whose turn is next: the first holder that is cut short, or else the first holder. It returns
 // nil if no client holds.
 func (l *lockstep) first() *holder {
-	return cmp.Or(l.firstThat((*holder).cutShort), l.firstThat(func(*holder) bool { return true }))
+	return cmp.Or(l.firstCutShort(), l.firstThat(func(*holder) bool { return true }))
 }
 
-// firstCutShort returns nil if no holder is cut short.
 func (l *lockstep) firstCutShort() *holder { return l.firstThat((*holder).cutShort) }
 
 func (l *lockstep) firstThat(is func(*holder) bool) *holder {
