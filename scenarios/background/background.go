@@ -15,7 +15,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/list"
@@ -69,7 +68,7 @@ type Load struct {
 	data   []byte        // the data of each write
 	alone  time.Duration // see AloneLength
 
-	each     []session
+	sessions
 	slots    []chan struct{} // by session; one holds one element for each outstanding request, and its capacity is their bound
 	plans    [kinds]schedule
 	until    atomic.Int64  // since the epoch; requests that are due then or later are not sent
@@ -84,39 +83,6 @@ type Load struct {
 	stretches  [stretches]*stretch // nil before they begin
 	current    *stretch            // nil between two stretches
 	saturation bool
-}
-
-// session is a session of the background or of a bystander.
-type session struct {
-	conn   *zk.Conn
-	ledger *wire.Ledger
-	server int
-}
-
-// openSessions opens sessions that are distributed over the servers in turn.
-func openSessions(ctx context.Context, epoch time.Time, servers []ensemble.Server, n int) ([]session, error) {
-	ctx, cancel := context.WithTimeout(ctx, pool.ConnectTimeout)
-	defer cancel()
-	var each []session
-	for i := range n {
-		server, ledger := servers[i%len(servers)], wire.NewLedger(epoch)
-		conn, err := ensemble.Connect(ctx, server, ledger, nil)
-		if err != nil {
-			closeAll(each)
-			return nil, fmt.Errorf("session %d: %w", i, err)
-		}
-		each = append(each, session{conn, ledger, server.ID})
-	}
-	return each, nil
-}
-
-// closeAll closes sessions at the same time, because each may take a second.
-func closeAll(each []session) {
-	var closing sync.WaitGroup
-	for _, s := range each {
-		closing.Go(s.conn.Close)
-	}
-	closing.Wait()
 }
 
 // stretch is a part of the measurement whose requests are reported.
@@ -334,17 +300,6 @@ func (b *Load) Leave() {
 	b.current.end = time.Since(b.epoch)
 	b.measureBacklog(b.current.end)
 	b.current = nil
-}
-
-// Counts returns the sum of the counts of all sessions.
-func (b *Load) Counts() wire.Counts { return countsOf(b.each) }
-
-func countsOf(each []session) wire.Counts {
-	var total wire.Counts
-	for _, s := range each {
-		total.Add(s.ledger.Counts())
-	}
-	return total
 }
 
 // Close stops sending at once, and closes the sessions. Requests under way fail.
