@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -58,6 +59,21 @@ type Calibration struct {
 // entryFor returns the entry of a metric under the conditions of a document, without the measured values.
 func entryFor(d *results.Document, metric string) Resolution {
 	return Resolution{Fingerprint: fingerprint(d), Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Metric: metric}
+}
+
+// resolution returns the machine's resolution for a metric: without a current calibration, 1 and a note. A machine has none for counts.
+func (r PairRules) resolution(d *results.Document, name string) (resolution float64, note string) {
+	if isCount(name) {
+		return 1, ""
+	}
+	for _, e := range cmp.Or(r.Calibration, &Calibration{}).Entries {
+		if age := r.Now.Sub(e.Measured); e.sameAs(entryFor(d, name)) && age >= 0 && age <= CalibrationDays*24*time.Hour {
+			return e.Resolution, ""
+		}
+	}
+	return 1, fmt.Sprintf("not calibrated for %[1]s on this machine, or not within %[2]d days: a slowdown has to exceed only the minimum "+
+		"effect; `zkbench calibrate %[1]s` measures the machine's run-to-run noise, within which no slowdown is flagged",
+		d.Scenario.Name, CalibrationDays)
 }
 
 // Calibrate returns the resolutions that A/A pairs show. Both sides of such a pair are the same build.
