@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/load"
 	"github.com/zkbench/zkbench/scenarios/pool"
@@ -111,7 +112,7 @@ func (m *measurement) cutWindow(run, ctx context.Context, turns load.Turns, o *o
 	}
 	end, counts, cut := m.stream.cutWindow()
 	if cut {
-		m.part = &part{counts: counts, arrived: m.arrivals.Arrived(end) - arrived}
+		m.part = &observation{counts: counts, partial: true, unserved: recorder.Unserved{Begun: m.arrivals.Arrived(end) - arrived}}
 	}
 	turns.WindowClosed(end)
 	o.counts = counts

@@ -1,12 +1,14 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"slices"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/background"
@@ -26,12 +28,8 @@ func CheckResources(s scenarios.Scenario, recipes []variants.Recipe, engine ense
 }
 
 func checkFileLimit(s scenarios.Scenario, recipes []variants.Recipe, engine ensemble.Engine) error {
-	clients := slices.Max(s.Clients)
-	sessions := clients
-	if s.Background != nil {
-		sessions += s.Background.Sessions
-	}
-	each := 1
+	clients, each := slices.Max(s.Clients), 1
+	sessions := clients + cmp.Or(s.Background, new(results.BackgroundLoad)).Sessions
 	if engine == ensemble.Embedded {
 		each = 2 // both ends of a connection are in this process
 	}
@@ -117,20 +115,16 @@ func CheckConnections(s scenarios.Scenario, servers []ensemble.Server) error {
 // because it uses the servers' second addresses.
 func checkScenario(s scenarios.Scenario, servers []ensemble.Server, ports int, forwarders map[string]machine.Forwarder) error {
 	at := pool.Config{Servers: servers, Faults: len(s.Faults) > 0, Roam: s.Roam && faults.OfServers(s.Faults)}
-	background := 0
-	if s.Background != nil {
-		background = s.Background.Sessions
-	}
 	for _, at.Clients = range s.Clients {
-		if err := checkConnections(at, background, ports, forwarders); err != nil {
+		sessions := mostSessions(at, cmp.Or(s.Background, new(results.BackgroundLoad)).Sessions)
+		if err := checkConnections(at, sessions, ports, forwarders); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkConnections(at pool.Config, background, ports int, forwarders map[string]machine.Forwarder) error {
-	sessions := mostSessions(at, background)
+func checkConnections(at pool.Config, sessions map[string]int, ports int, forwarders map[string]machine.Forwarder) error {
 	for _, server := range at.Servers {
 		for _, addr := range []string{server.Addr, server.Second} {
 			n := sessions[addr] + spareSession

@@ -47,7 +47,7 @@ type measurement struct {
 	held     atomic.Int64    // how often clients of a closed load have begun to hold
 	breached *observation    // nil unless a breach of the promise has ended the load
 	failed   error           // of a load that a breach has ended which the scenario does not expect
-	part     *part           // nil until the window has ended; always nil for a load of a number of operations
+	part     *observation    // of a window that has ended, with all of its arrivals as unserved; nil for a load of a number of operations
 }
 
 // stuckAfter is the patience of a measurement. It is longer than a session timeout: when a lost client's ephemeral znodes are

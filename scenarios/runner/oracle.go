@@ -127,11 +127,14 @@ func crossCheck(owned bool, begin, end snapshot) results.Oracle {
 		ClientWrites: writes, BackgroundWrites: beside, UnknownTransactions: all.UnknownTransactions,
 		SessionTransactions: sessionTransactions(all, end.sessions-begin.sessions),
 	}
-	o.Why = whyUnchecked(owned, begin, end)
-	if o.Why != "" {
+	if o.Why = whyUnchecked(owned, begin, end); o.Why != "" {
 		return o
 	}
-	o.Checked, o.Why = true, whyDoubtful(o)
+	if o.Checked = true; o.Doubtful() {
+		o.Why = fmt.Sprintf("connections ended at the servers before all had been counted: "+
+			"up to %d notifications more may have been sent, and up to %d transactions fewer made",
+			o.UnknownNotifications, o.UnknownTransactions)
+	}
 	o.ServerNotifications = end.notifications - begin.notifications
 	o.ServerTransactions = end.zxid - begin.zxid
 	return o
@@ -163,14 +166,4 @@ func whyUnchecked(owned bool, begin, end snapshot) string {
 		}
 	}
 	return ""
-}
-
-// whyDoubtful returns why the comparison is not exact, or an empty text.
-func whyDoubtful(o results.Oracle) string {
-	if !o.Doubtful() {
-		return ""
-	}
-	return fmt.Sprintf("connections ended at the servers before all had been counted: "+
-		"up to %d notifications more may have been sent, and up to %d transactions fewer made",
-		o.UnknownNotifications, o.UnknownTransactions)
 }

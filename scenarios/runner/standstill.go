@@ -49,7 +49,8 @@ func (m *measurement) mayStandStill() bool {
 	return notified && !m.faulty() && m.scenario.Mode == scenarios.Closed
 }
 
-// watchStandstill cancels the load when it stands still, until stop is called.
+// watchStandstill ends the window of a load that stands still, reports the breach, lets the observer report further violations, and cancels
+// the load, until stop is called. From then on, the clients withdraw, which is not counted.
 func (m *measurement) watchStandstill(ctx context.Context, steps *atomic.Int64, cancel context.CancelCauseFunc) (stop func()) {
 	if !m.mayStandStill() {
 		return func() {}
@@ -63,20 +64,14 @@ func (m *measurement) watchStandstill(ctx context.Context, steps *atomic.Int64, 
 		}
 		waiting := m.pool.Standing(ctx)
 		if len(waiting) > 0 {
-			m.conclude(ctx, waiting)
+			m.breached, _ = m.endWindow("stuck after", m.first.client)
+			text := fmt.Sprintf("stuck: %d of %d clients wait for notifications, no request is under way, and no notification can come%s",
+				len(waiting), len(m.pool.Clients), m.whatIsGone(ctx, waiting))
+			m.stream.conclude(func(at time.Duration) { m.stream.recorder.Violation(results.Violation{At: at, Text: text}) })
 			cancel(errStandstill)
 		}
 		return len(waiting) == 0
 	})
-}
-
-// conclude ends the window of a load that stands still, reports the breach, and lets the observer report further violations. From
-// now on, the clients withdraw, which is not counted.
-func (m *measurement) conclude(ctx context.Context, waiting []*pool.Client) {
-	m.breached, _ = m.endWindow("stuck after", m.first.client)
-	text := fmt.Sprintf("stuck: %d of %d clients wait for notifications, no request is under way, and no notification can come%s",
-		len(waiting), len(m.pool.Clients), m.whatIsGone(ctx, waiting))
-	m.stream.conclude(func(at time.Duration) { m.stream.recorder.Violation(results.Violation{At: at, Text: text}) })
 }
 
 // goneNamed bounds the missing znodes that a violation names.
