@@ -132,12 +132,6 @@ func droppedLatencies(d *results.Document) (r reasons) {
 	return r
 }
 
-// Add appends the doubts about the numbers to the document: the last step of a measurement.
-func Add(d *results.Document) {
-	d.Invalid = append(d.Invalid, Invalid(d)...)
-	d.Warnings = append(d.Warnings, Warnings(d)...)
-}
-
 // Void returns the reasons why the numbers must not be used: those that the document lists, and those that it should list.
 func Void(d *results.Document) []string {
 	return list.AppendNew(slices.Clone(d.Invalid), Invalid(d)...)

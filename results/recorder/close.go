@@ -48,7 +48,8 @@ func (r *Recorder) Close(d *results.Document, u Unserved) {
 	if !d.Partial { // clients that withdraw end their waits
 		r.fillWaits(d)
 	}
-	doubts.Add(d)
+	d.Invalid = append(d.Invalid, doubts.Invalid(d)...)
+	d.Warnings = append(d.Warnings, doubts.Warnings(d)...)
 }
 
 // CloseFailed completes the document of a load that failed. It adds the violations so far and nothing else.
