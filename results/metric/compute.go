@@ -26,7 +26,14 @@ func Compute(d *results.Document) map[string]results.Metric {
 	if d.Unfinished != nil {
 		return withUnits(values)
 	}
-	addOperations(d, values)
+	if d.Window.Operations > 0 {
+		for operation, n := range d.Counts.Requests {
+			values[RequestsOf(operation)], _ = perOp(d, n)
+		}
+		for operation, n := range d.Counts.Watches {
+			values[WatchesOf(operation)], _ = perOp(d, n)
+		}
+	}
 	addTimes(d, values)
 	addFloor(d, values)
 	addBackground(d, values)
@@ -36,19 +43,6 @@ func Compute(d *results.Document) map[string]results.Metric {
 		}
 	}
 	return withUnits(values)
-}
-
-// addOperations adds the requests and the watches of each of ZooKeeper's operations that the clients used.
-func addOperations(d *results.Document, values map[string]float64) {
-	if d.Window.Operations == 0 {
-		return
-	}
-	for operation, n := range d.Counts.Requests {
-		values[RequestsOf(operation)], _ = perOp(d, n)
-	}
-	for operation, n := range d.Counts.Watches {
-		values[WatchesOf(operation)], _ = perOp(d, n)
-	}
 }
 
 // isOf reports whether a document has the part that the metric needs. Without faults, some variants may lose something, too.
