@@ -198,12 +198,9 @@ func (s sides) ratios() []Figure {
 	if len(panels) == 0 {
 		return nil
 	}
-	var legend []entry
-	for _, verdict := range compare.Verdicts() {
-		if slices.ContainsFunc(s.rows, func(r compare.Row) bool { return r.Verdict == verdict }) {
-			legend = append(legend, lineEntry(string(verdict), verdictLook(verdict)))
-		}
-	}
+	drawn := list.Map(s.rows, func(r compare.Row) compare.Verdict { return r.Verdict })
+	verdicts := list.Where(compare.Verdicts(), func(v compare.Verdict) bool { return slices.Contains(drawn, v) })
+	legend := list.Map(verdicts, func(v compare.Verdict) entry { return lineEntry(string(v), verdictLook(v)) })
 	f := rowsOf(panels, most, legend)
 	f.Name, f.Shows = "ratios", "Ratios with their 95 % intervals"
 	return []Figure{f}

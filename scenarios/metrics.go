@@ -12,13 +12,9 @@ import (
 
 // SharesOf returns the phases of a recipe that are counted per sample of another phase.
 func SharesOf(recipe variants.Recipe) []results.Share {
-	shares := []results.Share{}
-	for _, p := range recipe.Phases {
-		if p.Of != "" {
-			shares = append(shares, results.Share{Phase: p.Name, Of: p.Of})
-		}
-	}
-	return shares
+	parts := list.Where(recipe.Phases, func(p variants.Phase) bool { return p.Of != "" })
+	shareOf := func(p variants.Phase) results.Share { return results.Share{Phase: p.Name, Of: p.Of} }
+	return append([]results.Share{}, list.Map(parts, shareOf)...) // none are an empty list
 }
 
 func addCount(counts map[string]int64, op int, n int64) {

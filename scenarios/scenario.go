@@ -145,11 +145,8 @@ func (s *Scenario) Quick() {
 		s.Duration, s.Operations = min(s.Duration, quickDuration), min(s.Operations, quickOperations)
 		s.Hold, s.Think = min(s.Hold, quickDuration/5), min(s.Think, quickDuration/5)
 	}
-	clients := []int{}
-	for _, n := range s.Clients {
-		clients = list.AppendNew(clients, min(n, most))
-	}
-	s.Clients, s.Repeats, s.Expect = clients, 1, nil
+	s.Clients = list.AppendNew(nil, list.Map(s.Clients, func(n int) int { return min(n, most) })...)
+	s.Repeats, s.Expect = 1, nil
 	if s.Mode == Open {
 		s.Rate = []int{min(slices.Min(s.Rates()), quickRate)}
 	}

@@ -181,9 +181,7 @@ func (r Report) compared() *compared {
 	c := &compared{Base: r.Comparison.Sides[0], Notes: r.Comparison.Notes(), Table: comparisonTable(r.Comparison.Rows)}
 	figures, notDrawn := plots.Compared(*r.Comparison, r.docs())
 	c.Figures = figures
-	for _, n := range notDrawn {
-		c.Notes = append(c.Notes, "not drawn of "+n.String())
-	}
+	c.Notes = append(c.Notes, list.Map(notDrawn, func(n plots.NotDrawn) string { return "not drawn of " + n.String() })...)
 	return c
 }
 

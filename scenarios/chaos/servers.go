@@ -130,12 +130,8 @@ func (in *Injector) restoreAll(ctx context.Context) error {
 	late := fmt.Errorf("the servers had no quorum within %s after the faults", restoreTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, restoreTimeout, late)
 	defer cancel()
-	var errs []error
-	for _, s := range in.Ensemble.Servers() {
-		if in.isBroken(s) {
-			errs = append(errs, in.restore(ctx, breaker, s))
-		}
-	}
+	broken := list.Where(in.Ensemble.Servers(), in.isBroken)
+	errs := list.Map(broken, func(s ensemble.Server) error { return in.restore(ctx, breaker, s) })
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/machine"
@@ -231,13 +232,9 @@ func (a *Arrivals) inWindow(due time.Duration) bool { return a.start <= due && d
 func (a *Arrivals) Left() (givenUp, serving int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, s := range a.serving {
-		if s.begun > 0 && a.inWindow(s.due) {
-			serving++
-		}
-	}
+	late := list.Where(a.serving, func(s arrival) bool { return s.begun > 0 && a.inWindow(s.due) })
 	a.dropBacklog()
-	return a.dropped, serving
+	return a.dropped, int64(len(late))
 }
 
 // Idle implements [Turns]. It reports whether all clients are free.

@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
 )
@@ -221,13 +222,8 @@ func (p *Pool) begin(ctx context.Context, c *Client) error {
 
 // serversOf returns the servers to which a client may connect, its own first.
 func (at Config) serversOf(home ensemble.Server) []ensemble.Server {
-	servers := []ensemble.Server{home}
-	for _, s := range at.Servers {
-		if at.Roam && s.Name != home.Name {
-			servers = append(servers, s)
-		}
-	}
-	return servers
+	others := list.Where(at.Servers, func(s ensemble.Server) bool { return at.Roam && s.Name != home.Name })
+	return append([]ensemble.Server{home}, others...)
 }
 
 // RejoinPause is the time between two attempts to join again.

@@ -49,9 +49,7 @@ func liveBlock(what string, l runner.Live, columns int) []string {
 		times += ", warm-up"
 	}
 	lines := []string{screen.Shortened(what, max(columns-table.Width(times), 0)) + times}
-	for _, t := range tracks(l) {
-		lines = append(lines, t.line(l.Minute, columns))
-	}
+	lines = append(lines, list.Map(tracks(l), func(t track) string { return t.line(l.Minute, columns) })...)
 	next := "next: " + l.Next
 	if l.Next == "" {
 		next = "the last measurement of its scenario"
