@@ -26,16 +26,9 @@ const CalibrationPairs = 6
 
 const calibrationSchema = 2
 
-// fingerprint lists all conditions that a document's times depend on, except the build.
-func fingerprint(d *results.Document) string {
-	conditions := grouping.Conditions(d)
-	maps.DeleteFunc(conditions, func(c grouping.Condition, _ string) bool { return c.Aspect == grouping.BuildAspect })
-	return fmt.Sprintf("%q", conditions) // fmt sorts maps
-}
-
 // Resolution is the run-to-run noise of one metric on one machine.
 type Resolution struct {
-	Fingerprint string    `json:"fingerprint"` // load, servers and machine
+	Fingerprint string    `json:"fingerprint"` // all conditions that times depend on, except the build
 	Scenario    string    `json:"scenario"`
 	Variant     string    `json:"variant"`
 	Clients     int       `json:"clients"`
@@ -58,7 +51,12 @@ type Calibration struct {
 
 // entryFor returns the entry of a metric under the conditions of a document, without the measured values.
 func entryFor(d *results.Document, metric string) Resolution {
-	return Resolution{Fingerprint: fingerprint(d), Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Metric: metric}
+	conditions := grouping.Conditions(d)
+	maps.DeleteFunc(conditions, func(c grouping.Condition, _ string) bool { return c.Aspect == grouping.BuildAspect })
+	return Resolution{
+		Fingerprint: fmt.Sprintf("%q", conditions), // fmt sorts maps
+		Scenario:    d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Metric: metric,
+	}
 }
 
 // resolution returns the machine's resolution for a metric: without a current calibration, 1 and a note. A machine has none for counts.

@@ -41,12 +41,6 @@ func (k Key) Compare(o Key) int {
 	)
 }
 
-// WithoutVariant returns the key that all variants of a recipe share under the same load and number of clients.
-func (k Key) WithoutVariant() Key {
-	k.Kind, k.Variant = "", ""
-	return k
-}
-
 // Name returns the variant with its recipe, such as "lock/predecessor-watch".
 func (k Key) Name() string { return k.Recipe + "/" + k.Variant }
 

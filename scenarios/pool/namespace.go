@@ -84,15 +84,13 @@ var ErrOwnerLost = errors.New("the session that owns the run's znodes was lost")
 // WhileOwned returns a context that ends when the root's session is lost, with ErrOwnerLost as its cause. After that,
 // zkbench clean may remove the root as left over.
 func (r *Root) WhileOwned(ctx context.Context) (context.Context, context.CancelFunc) {
-	return session.UntilLost(ctx, r.Monitor.Lost(), r.lossOfOwner)
-}
-
-func (r *Root) lossOfOwner() error {
-	why := "its connection ended, and no server took it back in time"
-	if r.link.Ledger().Over() {
-		why = "it expired"
-	}
-	return fmt.Errorf("%s: %w: %s", r.link.Server().Name, ErrOwnerLost, why)
+	return session.UntilLost(ctx, r.Monitor.Lost(), func() error {
+		why := "its connection ended, and no server took it back in time"
+		if r.link.Ledger().Over() {
+			why = "it expired"
+		}
+		return fmt.Errorf("%s: %w: %s", r.link.Server().Name, ErrOwnerLost, why)
+	})
 }
 
 // BystanderBytes is the size of the znode that bystanders read.
