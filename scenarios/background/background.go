@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
@@ -115,8 +113,7 @@ func (b *Load) Open(ctx context.Context, epoch time.Time, servers []ensemble.Ser
 	return nil
 }
 
-// Start begins to send, and returns when the background has run alone for long enough. The error is ErrSaturated if the ensemble
-// does not keep up with it.
+// Start begins to send, and returns when the background has run alone for long enough; ErrSaturated if the ensemble does not keep up.
 func (b *Load) Start(ctx context.Context) error {
 	if b.load == (results.BackgroundLoad{}) {
 		return nil
@@ -188,7 +185,12 @@ func (b *Load) send(ctx context.Context, k kind, session int) {
 		b.wait.Go(func() {
 			defer func() { <-slots }()
 			sent := time.Since(b.epoch)
-			err := b.request(conn, k, path)
+			var err error
+			if k == backgroundRead {
+				_, _, err = conn.Get(path)
+			} else {
+				_, err = conn.Set(path, b.data, -1)
+			}
 			if ctx.Err() == nil {
 				b.record(k, due, sent, err)
 			}
@@ -196,17 +198,7 @@ func (b *Load) send(ctx context.Context, k kind, session int) {
 	}
 }
 
-func (b *Load) request(conn *zk.Conn, k kind, path string) error {
-	if k == backgroundRead {
-		_, _, err := conn.Get(path)
-		return err
-	}
-	_, err := conn.Set(path, b.data, -1)
-	return err
-}
-
-// record counts a request that has been answered or has failed. The time is taken under the mutex, so that it belongs to the
-// current stretch.
+// record counts a request that has ended. The time is taken under the mutex, so that it belongs to the current stretch.
 func (b *Load) record(k kind, due, sent time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

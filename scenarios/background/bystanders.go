@@ -72,8 +72,7 @@ func (b *Bystanders) read(ctx context.Context, one session, plan schedule) {
 	}
 }
 
-// record keeps a read that has just completed until Take. The time is taken under the mutex, so that Take returns every read
-// that completed before it was called.
+// record keeps a completed read until Take. The time is taken under the mutex, so that Take returns every read that completed before.
 func (b *Bystanders) record(server int, due, sent time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
