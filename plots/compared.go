@@ -19,9 +19,8 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 )
 
-// Compared returns two figures for each scenario and other side of a comparison: the values of both sides, and their ratios with the
-// 95 % intervals. A variant has the same look as in other figures of the documents. Rows that [compare.Row.MayBeDrawn] refuses are left
-// out, with the reason.
+// Compared returns two figures for each scenario and other side of a comparison: the values of both sides, and their ratios with the 95 %
+// intervals. Variants look as in other figures. Rows that [compare.Row.MayBeDrawn] refuses are left out, with the reason.
 func Compared(c compare.Comparison, docs []*results.Document) ([]Figure, []NotDrawn) {
 	var figures []Figure
 	var notDrawn []NotDrawn

@@ -228,8 +228,7 @@ func (s stretch) readsPanel(top float64) *plot.Plot {
 	return p
 }
 
-// hideTimes hides the numbers of a time axis that another panel shows. Ticks have a blank label, because a tick without one would be
-// minor, without a grid line.
+// hideTimes hides the numbers of a time axis that another panel shows. A tick without a label would be minor, without a grid line.
 func hideTimes(p *plot.Plot) {
 	p.X.Tick.Label.Font.Size = 4
 	p.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {

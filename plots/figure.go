@@ -165,8 +165,7 @@ func marginsOf(p *plot.Plot, c draw.Canvas) margins {
 	return margins{data.Min.X - c.Min.X, c.Max.X - data.Max.X}
 }
 
-// drawGrid draws the rows of panels. The data areas of a column are aligned, and those of all columns have equal widths. [plot.Align]
-// would fail if the last row is shorter.
+// drawGrid draws the rows of panels. Data areas are aligned and equally wide in all columns. [plot.Align] fails if the last row is shorter.
 func (f Figure) drawGrid(c draw.Canvas) {
 	widest := make([]margins, len(f.rows[0]))
 	for _, row := range f.rows {

@@ -33,8 +33,7 @@ func MetricNames(recipe variants.Recipe) []string {
 		list.Map(watching, func(op wire.Opcode) string { return metric.WatchesOf(op.String()) }))
 }
 
-// CountsOf returns the counts by the names of operations. It leaves out the notifications, which the recorder counts because
-// it also needs their times.
+// CountsOf returns the counts by the names of operations, without the notifications, which the recorder counts with their times.
 func CountsOf(c wire.Counts) results.Counts {
 	out := results.Counts{
 		Requests:     map[string]int64{},

@@ -138,8 +138,7 @@ func (s *Scenario) mostJoining() (most float64, from time.Duration) {
 	return most, from
 }
 
-// joined returns how many clients join before a time. including adds the clients of a stage that begins at that time. Clients
-// that join again are counted again.
+// joined returns how many clients join before a time, each time that they do; including adds those of a stage that begins then.
 func (s *Scenario) joined(before time.Duration, including bool) (sum float64) {
 	var begin time.Duration
 	for i, stage := range s.Stages {

@@ -120,8 +120,7 @@ func metricCell(r summary.Row, name string) cell {
 	return c
 }
 
-// formulas returns a table of a variant's formulas beside the measurements under the largest number of clients. It returns no table for a
-// variant without formulas.
+// formulas returns a table of a variant's formulas beside the measurements under the largest number of clients; none without formulas.
 func formulas(group []*results.Document) []*grid {
 	if len(group) == 0 {
 		return nil

@@ -1,7 +1,6 @@
 // Package doubts finds reasons not to trust the numbers of a measurement: why they must not be used, or are less certain.
 //
-// It takes one position: doubts follow from the facts in a document. A reader derives them again, and does not rely on those
-// that the document lists.
+// It takes one position: doubts follow from the facts in a document. A reader derives them again, not relying on those that it lists.
 package doubts
 
 import (

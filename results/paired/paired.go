@@ -16,8 +16,7 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// MaxPairs is the largest number of pairs of a test. The work grows with its cube, and a caller with more pairs has probably
-// mistaken operations for runs.
+// MaxPairs is the most pairs of a test. The work grows with its cube, and a caller with more has probably mistaken operations for runs.
 const MaxPairs = 500
 
 // LogRatio returns the datum of one pair: 0.0953 if head is 1.1 times base. It subtracts logarithms, so that swapping the
@@ -111,8 +110,7 @@ func PairsNeeded(alpha float64) int {
 	return math.MaxInt
 }
 
-// CanReject returns an error with the arithmetic if that many pairs can never have a p-value below alpha. A gate with such a
-// rule could not fail.
+// CanReject returns an error with the arithmetic if so many pairs never have a p-value below alpha: a gate with such a rule cannot fail.
 func CanReject(pairs int, alpha float64) error {
 	needed := PairsNeeded(alpha)
 	switch {

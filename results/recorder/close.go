@@ -57,8 +57,7 @@ func (r *Recorder) CloseFailed(d *results.Document) {
 	d.Violations, d.MoreViolations = r.violations, r.moreViolations
 }
 
-// grouping returns the herds for the document. Servers of an unknown version are assumed to name transactions if one
-// notification in the window does.
+// grouping returns the herds for the document. Servers of an unknown version name transactions if one notification in the window does.
 func (r *Recorder) grouping() *herds {
 	if len(r.herds) > int(guessed) && !r.named && r.unnamed > 0 {
 		return r.herds[guessed]
@@ -92,8 +91,7 @@ func (r *Recorder) fillServers(d *results.Document) {
 	}
 }
 
-// fillWaits fills in the waits that had not ended when the window ended. They ended later, while the load was decreasing, and
-// are not in any percentile.
+// fillWaits fills in the waits that ended after the window, while the load was decreasing, and that are in no percentile.
 func (r *Recorder) fillWaits(d *results.Document) {
 	for _, w := range r.unfinished {
 		d.Window.UnfinishedWaits++

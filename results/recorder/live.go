@@ -100,8 +100,7 @@ func (l *seconds) sample(took stretch) {
 	_ = s.latencies.RecordValue(int64(min(took.length(), time.Hour)))
 }
 
-// whole returns the whole seconds before now, at most most of them: the first one, and the one after the last. The two are
-// equal if there is none.
+// whole returns the whole seconds before now, at most most of them: the first one, and the one after the last; equal if there is none.
 func (l *seconds) whole(now time.Duration, most int64) (start, end int64) {
 	end = int64(now / time.Second)
 	if !l.begun {
@@ -133,8 +132,7 @@ func (r *Recorder) LastSeconds(now time.Duration) LastSeconds {
 	return out
 }
 
-// LastMinute returns each of the last whole seconds before now, at most 60, the latest one last. All events up to now must have been
-// recorded.
+// LastMinute returns each of the last whole seconds before now, at most 60, in order. All events up to now must have been recorded.
 func (r *Recorder) LastMinute(now time.Duration) []Second {
 	start, end := r.seconds.whole(now, minuteSeconds)
 	var out []Second

@@ -235,8 +235,7 @@ func (r *Recorder) Memory(at time.Duration, resident int64) {
 	bin.memory = max(bin.memory, resident)
 }
 
-// Passed completes the herds of all transactions up to a zxid. The caller has already recorded all notifications of
-// these transactions, to every session.
+// Passed completes the herds of all transactions up to a zxid, of which all notifications to every session have been recorded.
 func (r *Recorder) Passed(zxid int64) { r.herds[exact].passed(zxid) }
 
 // Violation records a breach of the recipe's promise. The document lists the first MaxViolations breaches, and the number of further ones.

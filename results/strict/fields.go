@@ -75,8 +75,7 @@ func List(elements *yaml.Node, name string, element func() ([]Field, func() []st
 	return mistakes
 }
 
-// Mapping reads the fields of a mapping. It also returns the line of each field that is given. name is the name of the
-// mapping, empty at the top of a file.
+// Mapping reads the fields of a mapping, and returns the line of each given one. name is that of the mapping, empty at the top of a file.
 func Mapping(mapping *yaml.Node, name string, fields []Field) (Mistakes, map[string]int) {
 	names := list.Map(fields, func(f Field) string { return f.Name })
 	if mapping.Kind != yaml.MappingNode {

@@ -13,8 +13,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// breakServer makes a server fail, and restores it when the time of the fault is over. A fault without an end is undone by
-// restoreAll.
+// breakServer makes a server fail, and restores it when the time of the fault is over; restoreAll undoes a fault without an end.
 func (in *Injector) breakServer(ctx context.Context, o *occurrence) error {
 	breaker := in.Ensemble.(ensemble.Breaker) // a schedule that other ensembles cannot have is refused, see [faults.Unable]
 	server, err := in.chooseServer(ctx, o)

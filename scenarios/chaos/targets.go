@@ -38,8 +38,7 @@ func fits(c *pool.Client, whom string) bool {
 // trap waits until a trap has fired, and returns the client that it caught; nil if it has not fired when ctx ends.
 type trap func(ctx context.Context) *pool.Client
 
-// setTraps sets the traps of a fault at an operation: one for the first of the clients that sends it, or one for each client
-// if the fault hits all.
+// setTraps sets the traps of a fault at an operation: one for the first of the clients that sends it, or one for each if it hits all.
 func setTraps(o *occurrence, clients []*pool.Client) []trap {
 	if o.Whom != faults.All {
 		return []trap{setTrap(o, clients...)}

@@ -97,8 +97,7 @@ type Ability struct {
 	MinSessionTimeout, MaxSessionTimeout time.Duration
 }
 
-// Unable returns the faults of a schedule, and the session timeout, that an ensemble does not allow, as one error; nil if it
-// allows all.
+// Unable returns the faults of a schedule, and the session timeout, that an ensemble does not allow, as one error; nil if it allows all.
 func Unable(schedule []Fault, sessionTimeout time.Duration, can Ability) error {
 	var errs []error
 	add := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }

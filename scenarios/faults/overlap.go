@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// maxChecked is the number of occurrences that the checks of overlaps examine: a day of a server fault each second. Later
-// occurrences overlap in the same way.
+// maxChecked is how many occurrences are checked for overlaps: a day of a fault each second. Later ones overlap in the same way.
 const maxChecked = 100_000
 
 type outage struct {
@@ -37,8 +36,7 @@ func (l *overlaps) begin(o Occurrence, end time.Duration) {
 	l.open = slices.Insert(l.open, at, outage{o, end})
 }
 
-// endBefore removes the outages that are over before a time. One that ends at that time still counts, because a server
-// needs a moment to join its quorum.
+// endBefore removes the outages that are over before a time. One that ends then still counts: a server needs a moment to join its quorum.
 func (l *overlaps) endBefore(t time.Duration) {
 	for len(l.open) > 0 && l.open[0].end < t {
 		end := l.open[0].end

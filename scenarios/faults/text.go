@@ -58,8 +58,7 @@ func (r *reader) fields() []strict.Field {
 func word(into *string, wants string) strict.Nested {
 	return func(value *yaml.Node, name string) strict.Mistakes {
 		err := strict.Decode(value, into)
-		// YAML reads the word null as a missing value, unless it is in quotes. It is refused in quotes, too, so that no word
-		// needs quotes.
+		// YAML reads null as a missing value, unless it is in quotes. It is refused in quotes, too, so that no word needs quotes.
 		if err == nil && *into != "null" && regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*( (0|[1-9][0-9]{0,5}))?$`).MatchString(*into) {
 			return nil
 		}

@@ -102,8 +102,7 @@ func (r *Rounds) close() {
 	}
 }
 
-// changingRounds are rounds of a number of clients that changes over time. The clients with the smallest ids take them, and
-// the others pause between two steps.
+// changingRounds are rounds of a changing number of clients: those with the smallest ids take them, and the others pause between two steps.
 type changingRounds struct {
 	*Rounds
 	levels levels        // from the beginning of the window; before that, the first level applies
@@ -143,8 +142,7 @@ func (r *changingRounds) Begin(ctx context.Context, c *pool.Client, done int) bo
 	}
 }
 
-// pause returns how long a client waits before it may begin a step, unless changed is closed earlier. wait is 0 if it may
-// begin now.
+// pause returns how long a client waits before it may begin a step, 0 if it may begin now, unless changed is closed earlier.
 func (r *changingRounds) pause(id int) (wait time.Duration, changed <-chan struct{}) {
 	level := float64(id) + 0.5 // a number of clients is rounded
 	select {

@@ -60,8 +60,7 @@ func (l *Life) Over() bool {
 	return session.IsClosed(l.Monitor.Lost()) || l.dead.Err() != nil
 }
 
-// Pause waits for d, until another client asks for what this one holds, or until its session is lost. It is an error only
-// if ctx ended.
+// Pause waits for d, until another client asks for what this one holds, or until its session is lost. An error means that ctx ended.
 func (l *Life) Pause(ctx context.Context, asked <-chan struct{}, d time.Duration) error {
 	return variants.WaitFor(ctx, d, asked, l.Monitor.Lost())
 }
@@ -171,8 +170,7 @@ func (c *Client) TakeNotifications() []wire.Notification {
 	return taken
 }
 
-// envBeside returns the environment of a further participant on the client's session. The end of the session is recorded
-// for the first participant only.
+// envBeside returns the environment of a further participant on the client's session, whose end is recorded for the first one only.
 func (c *Client) envBeside(env variants.Env, number int) variants.Env {
 	env.Index += number * env.Clients
 	log := c.Log.Beside(env.Index)

@@ -29,8 +29,7 @@ type Root struct {
 	Monitor *session.Monitor
 }
 
-// OpenRoot creates a root at path. Its session stays at the first server. If roam is set, because servers are going to
-// fail, it moves to the others.
+// OpenRoot creates a root at path. Its session stays at the first server, unless roam is set because servers are going to fail.
 func OpenRoot(ctx context.Context, servers []ensemble.Server, roam bool, path string) (*Root, error) {
 	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
 	defer cancel()

@@ -197,12 +197,10 @@ func (p *Pool) Passed() int64 {
 	return passed
 }
 
-// leaveTimeout is the longest time in which no participant leaves. After that, all sessions are closed at once, which ends
-// requests that wait for a silent server.
+// leaveTimeout is the longest time in which no participant leaves. Then closing all sessions ends requests that wait for a silent server.
 const leaveTimeout = 10 * time.Second
 
-// CloseAll lets all participants leave and closes the sessions, which takes their ephemeral znodes with them. A second call
-// has no effect.
+// CloseAll lets all participants leave and closes the sessions with their ephemeral znodes. A second call has no effect.
 func (p *Pool) CloseAll(ctx context.Context) {
 	if p.closed {
 		return

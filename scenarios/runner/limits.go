@@ -67,8 +67,7 @@ const (
 	outstandingMemory = background.MaxOutstanding * 10 << 10
 )
 
-// checkMemory returns an error if a scenario clearly needs more memory than the machine has available. The need is an estimate,
-// because it depends on the variants.
+// checkMemory returns an error if a scenario clearly needs more memory than is available. It is an estimate: the need depends on variants.
 func checkMemory(s scenarios.Scenario, engine ensemble.Engine, available uint64) error {
 	need := memoryNeeded(s, engine)
 	if need <= float64(available) {
@@ -103,9 +102,8 @@ const (
 	spareSession = 16 // connections besides the clients': for bystanders, floors and four-letter commands
 )
 
-// CheckConnections returns an error if a measurement of a scenario needs more connections to one address than this machine has
-// outgoing ports for, or than Docker's process that forwards the address may open. Beyond its limit, that process would end and
-// break all its connections.
+// CheckConnections returns an error if a measurement of a scenario needs more connections to one address than this machine has outgoing
+// ports for, or than Docker's process that forwards the address may open: beyond its limit, that ends and breaks all its connections.
 func CheckConnections(s scenarios.Scenario, servers []ensemble.Server) error {
 	_, ports := ensemble.OutgoingPorts()
 	return checkScenario(s, servers, ports, machine.Forwarders())

@@ -29,8 +29,7 @@ type snapshot struct {
 	sent      int64 // packets that zkbench's sessions had sent after that
 }
 
-// firstSnapshot takes the snapshot before the load, and then starts the background. It is an error if a server's counters are
-// missing.
+// firstSnapshot takes the snapshot before the load, and then starts the background. Missing counters of a server are an error.
 func (m *measurement) firstSnapshot(ctx context.Context) (snapshot, error) {
 	r, err := m.snapshotAtRest(ctx)
 	if err := errors.Join(err, r.err); err != nil {
@@ -48,9 +47,8 @@ func (m *measurement) begin(ctx context.Context) (snapshot, error) {
 	return r, err
 }
 
-// snapshotAtRest ends the background, waits until every session has caught up with the leader, and then takes a snapshot. No
-// client may be at work. A server that does not answer is recorded in the snapshot: as an error, it would discard the
-// measurement.
+// snapshotAtRest ends the background, waits until every session has caught up with the leader, and then takes a snapshot. No client may be
+// at work. A server that does not answer is recorded in the snapshot: as an error, it would discard the measurement.
 func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	var r snapshot
 	if err := m.background.Drain(ctx); err != nil {
@@ -93,8 +91,7 @@ func (m *measurement) allCounts() wire.Counts {
 	return all
 }
 
-// add includes a server's counters. The leader may not have applied the last transaction yet: a follower can apply and answer a
-// write before the leader does.
+// add includes a server's counters. The leader may lack the last transaction yet: a follower can apply and answer a write before it.
 func (r *snapshot) add(s serverReading) {
 	r.err = errors.Join(r.err, s.err)
 	r.notifications += s.notifications
@@ -140,10 +137,9 @@ func crossCheck(owned bool, begin, end snapshot) results.Oracle {
 	return o
 }
 
-// sessionTransactions returns how many transactions opened and ended sessions, without the transactions that are counted as
-// writes of a recipe. Clients leave some sessions without closing them, and only the servers know which of these have expired.
-// The growth of the servers' number of sessions, grew, shows how many. A counted close without a reply may not have taken effect;
-// the ledger counts it as unknown.
+// sessionTransactions returns how many transactions opened and ended sessions, without those that are counted as writes of a recipe.
+// Clients leave some sessions without closing them: the growth of the servers' number of sessions, grew, shows how many of these have
+// expired. A counted close without a reply may not have taken effect; the ledger counts it as unknown.
 func sessionTransactions(all wire.Counts, grew int64) int64 {
 	ranOut := all.SessionsOpened - all.SessionsClosed - grew
 	counted := all.Requests[wire.OpCreateSession] + all.Requests[wire.OpCloseSession]

@@ -16,8 +16,7 @@ import (
 // errStandstill is the cause that cancels a load that stands still: all clients wait, and none can ever proceed.
 var errStandstill = errors.New("the load stands still: all clients wait for notifications, and none can come")
 
-// standstillLook is the time between two checks of clients that complete no step. A load stands still by the states of its clients,
-// however short this time is.
+// standstillLook is the time between two checks of clients that complete no step. However short it is, their states show a standstill.
 const standstillLook = time.Second
 
 const shortestOwn = 250 * time.Millisecond // standstill of zkbench; a busy scheduler delays it by less
@@ -77,8 +76,7 @@ func (m *measurement) watchStandstill(ctx context.Context, steps *atomic.Int64, 
 // goneNamed bounds the missing znodes that a violation names.
 const goneNamed = 3
 
-// whatIsGone names clients that watch a znode that does not exist. The text is empty without such clients, or if the servers do not
-// answer.
+// whatIsGone names clients that watch a znode that does not exist; empty without such clients, or if the servers do not answer.
 func (m *measurement) whatIsGone(ctx context.Context, waiting []*pool.Client) string {
 	var gone []string
 	for _, c := range waiting {

@@ -16,9 +16,8 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// endWindow ends the window of a load that is ended, and returns the counts by then. breach says how a breach of the promise has
-// ended the load, such as "stuck after"; it is empty if the load took too long. before holds the counts when the load began. ok is
-// false if the window has ended already.
+// endWindow ends the window of a load that is ended, and returns the counts since before, when it began. breach says how a breach of the
+// promise has ended it, such as "stuck after"; empty if it took too long. ok is false if the window has ended already.
 func (m *measurement) endWindow(breach string, before wire.Counts) (o *observation, ok bool) {
 	_, window, ok := m.stream.cutWindow()
 	all := m.pool.Counts()

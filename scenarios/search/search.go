@@ -214,8 +214,7 @@ func (t *Trials) scenario(variant string, trial capacity.Trial, before int) scen
 	return s
 }
 
-// folder returns the folder for a trial's results, after it has removed all results of an earlier trial of this load: the next one may
-// have fewer repeats.
+// folder returns the folder for a trial's results, without all those of an earlier trial of this load: the next one may have fewer repeats.
 func (t *Trials) folder(s scenarios.Scenario, trial capacity.Trial) (string, error) {
 	folder := t.Folder
 	if trial.Purpose == capacity.Confirm {
