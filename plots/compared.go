@@ -19,9 +19,8 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 )
 
-// Compared returns two figures for each scenario and other side of a comparison: the values of both sides, and their ratios with the
-// 95 % intervals. A variant has the same look as in other figures of the documents. Rows that [compare.Row.MayBeDrawn] refuses are left
-// out, with the reason.
+// Compared returns two figures for each scenario and other side of a comparison: the values of both sides, and their ratios with the 95 %
+// intervals. Variants look as in other figures. Rows that [compare.Row.MayBeDrawn] refuses are left out, with the reason.
 func Compared(c compare.Comparison, docs []*results.Document) ([]Figure, []NotDrawn) {
 	var figures []Figure
 	var notDrawn []NotDrawn
@@ -198,12 +197,9 @@ func (s sides) ratios() []Figure {
 	if len(panels) == 0 {
 		return nil
 	}
-	var legend []entry
-	for _, verdict := range compare.Verdicts() {
-		if slices.ContainsFunc(s.rows, func(r compare.Row) bool { return r.Verdict == verdict }) {
-			legend = append(legend, lineEntry(string(verdict), verdictLook(verdict)))
-		}
-	}
+	drawn := list.Map(s.rows, func(r compare.Row) compare.Verdict { return r.Verdict })
+	verdicts := list.Where(compare.Verdicts(), func(v compare.Verdict) bool { return slices.Contains(drawn, v) })
+	legend := list.Map(verdicts, func(v compare.Verdict) entry { return lineEntry(string(v), verdictLook(v)) })
 	f := rowsOf(panels, most, legend)
 	f.Name, f.Shows = "ratios", "Ratios with their 95 % intervals"
 	return []Figure{f}

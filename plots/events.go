@@ -125,16 +125,14 @@ func timelineOf(g group) stretch {
 	d := g.middle()
 	s := stretch{group: g, title: fmt.Sprintf("%s (%s)", d.Variant, d.Kind), to: milliseconds(timelineShown)}
 	s.faults = slices.Concat(faultMarks(d, d.Timeline.Start, d.Timeline.Start+timelineShown, milliseconds))
-	for _, n := range d.Timeline.Notifications {
-		if n.At <= timelineShown {
-			s.dots = append(s.dots, plotter.XY{X: milliseconds(n.At), Y: float64(n.Client)})
-		}
-	}
-	for _, b := range d.Timeline.Bystander {
-		if b.At <= timelineShown {
-			s.reads = append(s.reads, plotter.XY{X: milliseconds(b.At), Y: milliseconds(b.Response)})
-		}
-	}
+	shown := list.Where(d.Timeline.Notifications, func(n results.TimelineDot) bool { return n.At <= timelineShown })
+	s.dots = list.Map(shown, func(n results.TimelineDot) plotter.XY {
+		return plotter.XY{X: milliseconds(n.At), Y: float64(n.Client)}
+	})
+	reads := list.Where(d.Timeline.Bystander, func(b results.BystanderRead) bool { return b.At <= timelineShown })
+	s.reads = list.Map(reads, func(b results.BystanderRead) plotter.XY {
+		return plotter.XY{X: milliseconds(b.At), Y: milliseconds(b.Response)}
+	})
 	if len(s.reads) > 0 {
 		s.slowest.XY = slices.MaxFunc(s.reads, func(a, b plotter.XY) int { return cmp.Compare(a.Y, b.Y) })
 		s.slowest.text = fmt.Sprintf("%s: slowest read shown: %s", d.Variant, table.Latency(s.slowest.Y*1e6))
@@ -230,8 +228,7 @@ func (s stretch) readsPanel(top float64) *plot.Plot {
 	return p
 }
 
-// hideTimes hides the numbers of a time axis that another panel shows. Ticks have a blank label, because a tick without one would be
-// minor, without a grid line.
+// hideTimes hides the numbers of a time axis that another panel shows. A tick without a label would be minor, without a grid line.
 func hideTimes(p *plot.Plot) {
 	p.X.Tick.Label.Font.Size = 4
 	p.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {

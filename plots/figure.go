@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"fmt"
 	"image/png"
-	"io"
 	"math"
 	"slices"
 
@@ -166,8 +165,7 @@ func marginsOf(p *plot.Plot, c draw.Canvas) margins {
 	return margins{data.Min.X - c.Min.X, c.Max.X - data.Max.X}
 }
 
-// drawGrid draws the rows of panels. The data areas of a column are aligned, and those of all columns have equal widths. [plot.Align]
-// would fail if the last row is shorter.
+// drawGrid draws the rows of panels. Data areas are aligned and equally wide in all columns. [plot.Align] fails if the last row is shorter.
 func (f Figure) drawGrid(c draw.Canvas) {
 	widest := make([]margins, len(f.rows[0]))
 	for _, row := range f.rows {
@@ -237,8 +235,11 @@ func (f Figure) Write(path, format string) error {
 	var out bytes.Buffer
 	var err error
 	switch format {
-	case "png":
-		err = f.writePNG(&out)
+	case "png": // quickly rather than small: it is only for a screen
+		width, height := f.size()
+		canvas := vgimg.NewWith(vgimg.UseWH(wholePixels(width), wholePixels(height)), vgimg.UseDPI(resolution))
+		f.drawOn(draw.New(canvas))
+		err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&out, canvas.Image())
 	case "svg":
 		canvas := vgsvg.New(f.size())
 		f.drawOnPaper(draw.New(canvas))
@@ -251,15 +252,6 @@ func (f Figure) Write(path, format string) error {
 		return fmt.Errorf("draw %s: %w", path, err)
 	}
 	return renameio.WriteFile(path, out.Bytes(), 0o644)
-}
-
-// writePNG draws the figure in pixels. It prefers speed to a small file, which is only for a screen.
-func (f Figure) writePNG(out io.Writer) error {
-	width, height := f.size()
-	canvas := vgimg.NewWith(vgimg.UseWH(wholePixels(width), wholePixels(height)), vgimg.UseDPI(resolution))
-	f.drawOn(draw.New(canvas))
-	fast := png.Encoder{CompressionLevel: png.BestSpeed}
-	return fast.Encode(out, canvas.Image())
 }
 
 func wholePixels(length vg.Length) vg.Length {

@@ -54,8 +54,7 @@ func ends(xys plotter.XYs) []spot {
 	return out
 }
 
-// steps returns the curve of one variant's herd sizes. It extends beyond the largest herd of all variants. It is empty if there were no
-// notifications.
+// steps returns the curve of one variant's herd sizes, up to beyond the largest herd of all variants; empty without notifications.
 func steps(h results.Herd, largest int) plotter.XYs {
 	var seen int64
 	total, _ := h.Total()

@@ -38,8 +38,7 @@ func (s *Set) knee() []Figure {
 	return []Figure{gridOf([]*plot.Plot{p}, legend)}
 }
 
-// addCrosses marks the rates beyond the capacity of each variant, one variant below the other from a height on, and returns their
-// entries of the legend.
+// addCrosses marks the rates beyond the capacity of each variant, from a height downwards, and returns their entries of the legend.
 func (s *Set) addCrosses(p *plot.Plot, q quantity, height float64) []entry {
 	var legend []entry
 	for _, variant := range s.variants() {

@@ -74,8 +74,7 @@ func pairsPanel(pairings []report.Pairing, name string, labels []string) *plot.P
 	return panel
 }
 
-// gainsPanel draws the factor by which the first metric of each pair is better in its second variant, and names the metric. Metrics
-// without a factor are written at 1.
+// gainsPanel draws by which factor the first metric of each pair is better in its second variant. Those without a factor are written at 1.
 func gainsPanel(pairings []report.Pairing) *plot.Plot {
 	labels := blank(len(pairings))
 	panel := rowsPlot("gain, times better", labels)

@@ -78,8 +78,7 @@ func tailTicks(_, high float64) []plot.Tick {
 	return ticks
 }
 
-// percentileStep is the ratio between two neighbouring positions of a curve. Smaller steps could not be seen: a figure is only a
-// hundred steps wide.
+// percentileStep is the ratio between two neighbouring positions of a curve. A figure is only a hundred such steps wide.
 const percentileStep = 1.15
 
 // percentileCurve returns the latencies of a phase, in milliseconds, at the positions of [tailTicks].

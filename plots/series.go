@@ -135,8 +135,7 @@ func (s *Set) overTime() []Figure {
 	return []Figure{f}
 }
 
-// seriesPanels returns a panel for each quantity that has values, with a common time axis. Faults and stages are the same for all
-// tracks.
+// seriesPanels returns a panel for each quantity that has values, with a common time axis. All tracks have the same faults and stages.
 func seriesPanels(tracks []track) []*plot.Plot {
 	d := tracks[0].doc
 	behind, labels := faultMarks(d, d.Window.Start, d.Window.End, time.Duration.Seconds)

@@ -80,8 +80,7 @@ func (s *Set) asked(kinds ...metric.Kind) []string {
 	})
 }
 
-// subject names the scenario and the servers, the settings of the load, and the repeats that a figure shows: only one if it shows single
-// events.
+// subject names the scenario, the servers, the settings of the load, and the repeats that a figure shows: one if it shows single events.
 func (s *Set) subject(f Figure) string {
 	d := s.Docs[0]
 	text := d.Scenario.Name + " on " + servers(d)

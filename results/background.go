@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// MaxBackgroundRate is the largest number of reads, and of writes, that a background sends per second. It is several times the
-// rate that a small ensemble can answer.
+// MaxBackgroundRate is the most reads, or writes, that a background sends per second: several times what a small ensemble can answer.
 const MaxBackgroundRate = 50_000
 
 // BackgroundLoad is the load of the background: plain reads and writes by sessions that take no part in the recipe. Each request

@@ -54,8 +54,7 @@ func (h Herd) Max() int {
 
 // Herd groups the window's notifications by the transaction that caused them.
 type Herd struct {
-	// Grouping is "zxid" if notifications name the transaction that caused them (ZooKeeper 3.9 and later), and "path and
-	// time" if the groups are guessed.
+	// Grouping is "zxid" if notifications name their transaction (ZooKeeper 3.9 and later), or "path and time" if groups are guessed.
 	Grouping string `json:"grouping"`
 	// Ungrouped is the number of notifications in no herd. A server sends them again after a reconnect, without a transaction.
 	Ungrouped int64 `json:"ungrouped,omitempty"`

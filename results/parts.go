@@ -161,9 +161,8 @@ type Open struct {
 	Lateness Histogram `json:"lateness"`
 }
 
-// BeyondCapacity reports whether an open load offered more than the clients could serve: arrivals waited for a client during
-// the whole second half of the window, or were given up after it. The response times then depend on the length of the load,
-// and are not used as metrics.
+// BeyondCapacity reports whether an open load offered more than the clients could serve: arrivals waited for a client during the whole
+// second half of the window, or were given up after it. Response times then depend on the length of the load, and are not used as metrics.
 func (d *Document) BeyondCapacity() bool {
 	if d.Open == nil {
 		return false

@@ -127,8 +127,7 @@ func (f Field) IsZero() bool { return f.value().IsZero() }
 // Clear sets the field to its zero value.
 func (f Field) Clear() { f.value().SetZero() }
 
-// Text returns the value as a flag takes it, such as "3s"; empty for a list without elements. The elements of a list are
-// separated by semicolons.
+// Text returns the value as a flag takes it, such as "3s", the elements of a list separated by semicolons; empty for an empty list.
 func (f Field) Text() string {
 	v := f.value()
 	if v.Kind() != reflect.Slice {

@@ -47,8 +47,7 @@ type Stall struct {
 	// SlowestReads has the slowest bystander read of each server that overlaps the stretch. It shows which server stopped, even
 	// if zkbench cannot read that server's counters.
 	SlowestReads []ServerRead `json:"slowest_reads"`
-	// AfterFault means that a fault was in effect during the stretch, or up to a session timeout before it. Such a stall is a cost
-	// of the fault, and not a disturbance.
+	// AfterFault means that a fault was in effect then, or up to a session timeout before. Such a stall is a cost of the fault.
 	AfterFault bool `json:"after_fault,omitempty"`
 }
 

@@ -18,12 +18,8 @@ const (
 	maxBackgroundSessions = 1000
 )
 
-func parseBackground(text string) (load *results.BackgroundLoad, err error) {
-	err = strict.ReadLine(text, "reads: 500, writes: 100", func(root *yaml.Node) (mistakes strict.Mistakes) {
-		load, mistakes = readBackground(root, "")
-		return mistakes
-	})
-	return load, err
+func parseBackground(text string) (*results.BackgroundLoad, error) {
+	return strict.ReadLine(text, "reads: 500, writes: 100", readBackground)
 }
 
 // readBackground reads the block of a file. Mistakes have their lines.

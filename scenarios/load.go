@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/store"
 	"github.com/zkbench/zkbench/results/strict"
@@ -70,7 +71,8 @@ func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error
 			s.Size = s.defaultSize(recipes)
 		}
 		s.Complete()
-		s.Asks = s.metricsAsked()
+		pair, _ := claim.ParsePair(s.Overview) // empty if there is none
+		s.Asks = list.AppendNew(pair.Metrics, list.Map(s.Claims(), func(c claim.Claim) string { return c.Metric })...)
 		unread := mistakes
 		for _, p := range s.Validate(recipes) {
 			// A field that could not be read already has its mistake.

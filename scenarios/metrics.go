@@ -12,13 +12,9 @@ import (
 
 // SharesOf returns the phases of a recipe that are counted per sample of another phase.
 func SharesOf(recipe variants.Recipe) []results.Share {
-	shares := []results.Share{}
-	for _, p := range recipe.Phases {
-		if p.Of != "" {
-			shares = append(shares, results.Share{Phase: p.Name, Of: p.Of})
-		}
-	}
-	return shares
+	parts := list.Where(recipe.Phases, func(p variants.Phase) bool { return p.Of != "" })
+	shareOf := func(p variants.Phase) results.Share { return results.Share{Phase: p.Name, Of: p.Of} }
+	return append([]results.Share{}, list.Map(parts, shareOf)...) // none are an empty list
 }
 
 func addCount(counts map[string]int64, op int, n int64) {
@@ -37,8 +33,7 @@ func MetricNames(recipe variants.Recipe) []string {
 		list.Map(watching, func(op wire.Opcode) string { return metric.WatchesOf(op.String()) }))
 }
 
-// CountsOf returns the counts by the names of operations. It leaves out the notifications, which the recorder counts because
-// it also needs their times.
+// CountsOf returns the counts by the names of operations, without the notifications, which the recorder counts with their times.
 func CountsOf(c wire.Counts) results.Counts {
 	out := results.Counts{
 		Requests:     map[string]int64{},

@@ -7,9 +7,6 @@ import (
 	"github.com/zkbench/zkbench/results"
 )
 
-// Mode is how a load is paced.
-type Mode = results.Mode
-
 const (
 	// Closed lets every client loop at its own pace: it starts the next operation when the last one is done. The load ends after
 	// a duration or after a number of operations of each client.

@@ -1,8 +1,7 @@
 // Package scenarios defines the load under which the variants of a recipe are compared: one YAML file for each question
 // that a user asks. Those in questions/ are embedded in the binary. Package runner runs them.
 //
-// It takes one position: a scenario states everything that shapes the load. Mistakes are reported before the run, all at once
-// and with their lines.
+// It takes one position: a scenario states everything that shapes the load. All its mistakes are reported before the run, with their lines.
 package scenarios
 
 import (
@@ -55,14 +54,6 @@ func block[T any](into *T, read func(value *yaml.Node, name string) (T, strict.M
 	}
 }
 
-func (s *Scenario) metricsAsked() []string {
-	var asked []string
-	if pair, err := claim.ParsePair(s.Overview); err == nil {
-		asked = pair.Metrics
-	}
-	return list.AppendNew(list.AppendNew(nil, asked...), list.Map(s.Claims(), func(c claim.Claim) string { return c.Metric })...)
-}
-
 // Claims returns the claims of a valid scenario.
 func (s *Scenario) Claims() []claim.Claim {
 	var claims []claim.Claim
@@ -90,8 +81,7 @@ func (s *Scenario) defaultSize(recipes []variants.Recipe) int {
 	return 1
 }
 
-// KnownBroken returns which promise a variant is known to break, by itself or under this load; empty if it is not known to
-// break any.
+// KnownBroken returns which promise a variant is known to break, by itself or under this load; empty if it is not known to break any.
 func (s *Scenario) KnownBroken(v variants.Variant) string {
 	if v.Broken == "" && s.ExpectsBreach(v) {
 		return "its promise does not hold under this load"
@@ -118,8 +108,7 @@ func (s *Scenario) Selected(recipe variants.Recipe) []variants.Variant {
 	return out
 }
 
-// HasDriver reports whether the scenario compares a variant whose clients are in a driver. The requests of all variants then
-// pass through zkbench.
+// HasDriver reports whether a variant has its clients in a driver. The requests of all variants then pass through zkbench.
 func (s *Scenario) HasDriver(recipe variants.Recipe) bool {
 	return slices.ContainsFunc(s.Selected(recipe), func(v variants.Variant) bool { return v.Driver != nil })
 }
@@ -142,9 +131,8 @@ const (
 	quickRate       = 50 // operations per second, or requests of a background
 )
 
-// Quick cuts a scenario down to a rehearsal: few clients, a small size, one repeat, a short load. Its claims are removed,
-// because they are about the whole scenario. A scenario with faults keeps its whole load and its fewest clients, which the
-// schedule needs.
+// Quick cuts a scenario down to a rehearsal: few clients, a small size, one repeat, a short load, and no claims, which are about the whole
+// scenario. A scenario with faults keeps its whole load and its fewest clients, which the schedule needs.
 func (s *Scenario) Quick() {
 	most := quickClients
 	if len(s.Faults) > 0 {
@@ -153,11 +141,8 @@ func (s *Scenario) Quick() {
 		s.Duration, s.Operations = min(s.Duration, quickDuration), min(s.Operations, quickOperations)
 		s.Hold, s.Think = min(s.Hold, quickDuration/5), min(s.Think, quickDuration/5)
 	}
-	clients := []int{}
-	for _, n := range s.Clients {
-		clients = list.AppendNew(clients, min(n, most))
-	}
-	s.Clients, s.Repeats, s.Expect = clients, 1, nil
+	s.Clients = list.AppendNew(nil, list.Map(s.Clients, func(n int) int { return min(n, most) })...)
+	s.Repeats, s.Expect = 1, nil
 	if s.Mode == Open {
 		s.Rate = []int{min(slices.Min(s.Rates()), quickRate)}
 	}

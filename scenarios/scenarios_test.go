@@ -125,7 +125,7 @@ func TestSelectedVariants(t *testing.T) {
 	exact := variants.Cost{Requests: "5", Writes: "2", FailedWrites: "0", Notifications: "1", HerdMax: "1"}
 	recipe := variants.Recipe{Name: "lock", Variants: []variants.Variant{{Name: "a", Lockstep: exact}, {Name: "b"}, {Name: "c", Lockstep: exact}}}
 	for _, tt := range []struct {
-		mode  Mode
+		mode  results.Mode
 		asked []string
 		want  string
 	}{

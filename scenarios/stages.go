@@ -19,12 +19,11 @@ const (
 	shortestStage = results.FirstBin
 )
 
-func parseStage(text string) (l results.StageLoad, err error) {
-	err = strict.ReadLine(text, "for: 10s, rate: 100", func(root *yaml.Node) strict.Mistakes {
-		mistakes, _ := strict.Mapping(root, "", stageFields(&l))
-		return mistakes
+func parseStage(text string) (results.StageLoad, error) {
+	return strict.ReadLine(text, "for: 10s, rate: 100", func(root *yaml.Node, name string) (l results.StageLoad, mistakes strict.Mistakes) {
+		mistakes, _ = strict.Mapping(root, name, stageFields(&l))
+		return l, mistakes
 	})
-	return l, err
 }
 
 func stageFields(l *results.StageLoad) []strict.Field {
@@ -139,8 +138,7 @@ func (s *Scenario) mostJoining() (most float64, from time.Duration) {
 	return most, from
 }
 
-// joined returns how many clients join before a time. including adds the clients of a stage that begins at that time. Clients
-// that join again are counted again.
+// joined returns how many clients join before a time, each time that they do; including adds those of a stage that begins then.
 func (s *Scenario) joined(before time.Duration, including bool) (sum float64) {
 	var begin time.Duration
 	for i, stage := range s.Stages {

@@ -109,8 +109,7 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	return p
 }
 
-// variant reports whether a recipe has a variant of that name, and adds a mistake otherwise. given is the name as written in
-// the field.
+// variant reports whether a recipe has a variant of that name, given as it is in the field, and adds a mistake otherwise.
 func (p *problems) variant(field string, recipe variants.Recipe, given, name string) bool {
 	names := list.Map(recipe.All(), func(v variants.Variant) string { return v.Name })
 	known := slices.Contains(names, name)
@@ -149,8 +148,7 @@ func (s *Scenario) validateVariants(p *problems, recipe variants.Recipe) {
 	}
 }
 
-// validateClaims checks the fields that name variants and metrics: expect and overview. Without a recipe, it checks only their
-// syntax.
+// validateClaims checks the fields that name variants and metrics: expect and overview; without a recipe, only their syntax.
 func (s *Scenario) validateClaims(p *problems, recipe *variants.Recipe) {
 	for _, text := range s.Expect {
 		c, err := claim.Parse(text)

@@ -109,8 +109,13 @@ func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 	var parser comment.Parser
 	printer := comment.Printer{TextWidth: min(a.width(), screen.DefaultWidth)}
 	fmt.Fprintln(a.stdout, string(printer.Text(parser.Parse(text))))
-	fmt.Fprintf(a.stdout, "%s\n\n", costTable(v))
-	if slices.ContainsFunc(slices.Concat(formulas(v.Lockstep), formulas(v.Free)), variants.Formula.NamesSize) {
+	t := table.New(table.Left("per operation of N clients", "in lockstep, exactly", "free-running, at most")...)
+	lockstep, free := formulas(v.Lockstep), formulas(v.Free)
+	for i, name := range []string{"requests", "of them writes", "of them failed", "notifications", "largest herd"} {
+		t.Row(name, cmp.Or(string(lockstep[i]), table.Missing), cmp.Or(string(free[i]), table.Missing))
+	}
+	fmt.Fprintf(a.stdout, "%s\n\n", t)
+	if slices.ContainsFunc(slices.Concat(lockstep, free), variants.Formula.NamesSize) {
 		a.say("S is the size: %s.", r.Size)
 	}
 	switch {
@@ -148,18 +153,9 @@ func forgone(losses []variants.Loss) string {
 	return strings.Join(list.Map(losses, func(l variants.Loss) string { return cmp.Or(words[l], string(l)) }), "; ")
 }
 
-// formulas returns the formulas of a cost, in the order of the lines of [costTable].
+// formulas returns the formulas of a cost, in the order in which they are explained.
 func formulas(c variants.Cost) []variants.Formula {
 	return []variants.Formula{c.Requests, c.Writes, c.FailedWrites, c.Notifications, c.HerdMax}
-}
-
-func costTable(v variants.Variant) *table.Table {
-	t := table.New(table.Left("per operation of N clients", "in lockstep, exactly", "free-running, at most")...)
-	lockstep, free := formulas(v.Lockstep), formulas(v.Free)
-	for i, name := range []string{"requests", "of them writes", "of them failed", "notifications", "largest herd"} {
-		t.Row(name, cmp.Or(string(lockstep[i]), table.Missing), cmp.Or(string(free[i]), table.Missing))
-	}
-	return t
 }
 
 func (a *app) explainScenario(name string) error {

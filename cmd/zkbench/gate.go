@@ -92,6 +92,7 @@ func (f gateFlags) check(cmd *cobra.Command, args []string) error {
 	withoutRun := []string{"run", "rules", "baseline", "require", "json", "junit", "markdown", "benchfmt", "self-test", "verbose"}
 	pairsOnly := given(cmd, func(flag *pflag.Flag) bool { return !slices.Contains(withoutRun, flag.Name) })
 	others := given(cmd, func(flag *pflag.Flag) bool { return flag.Name != "self-test" })
+	isSet := func(name string) bool { return os.Getenv(name) != "" && os.Getenv(name) != "false" }
 	switch {
 	case f.selfTest && len(args)+len(others) > 0:
 		return errors.New("--self-test checks synthetic results: give neither results nor other flags")
@@ -103,16 +104,10 @@ func (f gateFlags) check(cmd *cobra.Command, args []string) error {
 		return errors.New("--run needs --base-binary, the build to compare with")
 	case f.scenario != "" && len(f.baseline+f.rules)+len(f.require) > 0:
 		return errors.New("--run compares two builds: use --rules, --baseline and --require in a separate call")
-	case !f.selfTest && f.scenario == "" && len(args) == 0 && inCI():
+	case !f.selfTest && f.scenario == "" && len(args) == 0 && (isSet("CI") || isSet("GITHUB_ACTIONS")):
 		return errors.New("which RESULT? in CI ($CI, $GITHUB_ACTIONS) the newest run may come from an earlier job: name a folder or files")
 	}
 	return nil
-}
-
-// inCI reports whether zkbench runs in continuous integration, where the newest run may come from an earlier job.
-func inCI() bool {
-	isSet := func(name string) bool { return os.Getenv(name) != "" && os.Getenv(name) != "false" }
-	return isSet("CI") || isSet("GITHUB_ACTIONS")
 }
 
 // clearOutputs removes the files of an earlier gate. If this gate fails, a reader could otherwise take them for its verdict.

@@ -1,7 +1,6 @@
 // Command zkbench measures what ZooKeeper recipes cost, naive and optimized variants side by side.
 //
-// This package has the command line only: flags in, exit code out, one file per command. The packages that it calls do the
-// work.
+// This package has the command line only: flags in, exit code out, one file per command. The packages that it calls do the work.
 package main
 
 import (

@@ -185,8 +185,7 @@ func verdict(docs []*results.Document) error {
 	}
 }
 
-// checkClaims prints the result of each claim of the scenarios, and returns an error with the exit code that decides. Claims that the
-// servers cannot decide are left out.
+// checkClaims prints the result of each claim, without those that the servers cannot decide, and returns an error with the deciding code.
 func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenario) error {
 	var checks []claim.Check
 	var codes []int

@@ -131,7 +131,7 @@ func (a *app) export(ctx context.Context, addr string) (*exporter.Exporter, erro
 	if err != nil {
 		return nil, usage(fmt.Errorf("--prometheus: %w", err))
 	}
-	fmt.Fprintf(a.stderr, "live metrics at %s\n", metrics.URL())
+	fmt.Fprintf(a.stderr, "live metrics at %s\n", metrics.URL)
 	return metrics, nil
 }
 

@@ -120,8 +120,7 @@ func metricCell(r summary.Row, name string) cell {
 	return c
 }
 
-// formulas returns a table of a variant's formulas beside the measurements under the largest number of clients. It returns no table for a
-// variant without formulas.
+// formulas returns a table of a variant's formulas beside the measurements under the largest number of clients; none without formulas.
 func formulas(group []*results.Document) []*grid {
 	if len(group) == 0 {
 		return nil
@@ -181,9 +180,7 @@ func (r Report) compared() *compared {
 	c := &compared{Base: r.Comparison.Sides[0], Notes: r.Comparison.Notes(), Table: comparisonTable(r.Comparison.Rows)}
 	figures, notDrawn := plots.Compared(*r.Comparison, r.docs())
 	c.Figures = figures
-	for _, n := range notDrawn {
-		c.Notes = append(c.Notes, "not drawn of "+n.String())
-	}
+	c.Notes = append(c.Notes, list.Map(notDrawn, func(n plots.NotDrawn) string { return "not drawn of " + n.String() })...)
 	return c
 }
 

@@ -37,8 +37,7 @@ func ParseObjective(text string) (Objective, error) {
 	return Objective{c}, err
 }
 
-// Check returns an error if a load of this kind (ByRate or ByClients) has no such metric, or if a larger load does not fail
-// the objective.
+// Check returns an error if a load by rate or by clients has no such metric, or if a larger load does not fail the objective.
 func (o Objective) Check(by string) error {
 	name, m, atLeast := o.Metric, metric.Named(o.Metric), strings.HasPrefix(o.Op, ">")
 	switch {
@@ -63,10 +62,9 @@ func (o Objective) Check(by string) error {
 // String returns the objective as [ParseObjective] reads it.
 func (o Objective) String() string { return o.Statement() }
 
-// Judge decides whether the objective holds in one measurement, and says why. A load beyond the capacity of its clients fails
-// every objective, unless zkbench itself was saturated. The machine must not have changed its speed during a confirmation or a
-// refutation. This condition does not apply to a load beyond the capacity, which may itself raise the floor, nor to the
-// embedded server.
+// Judge decides whether the objective holds in one measurement, and says why. A load beyond the capacity of its clients fails every
+// objective, unless zkbench itself was saturated. During a confirmation or a refutation, the machine must not have changed its speed. This
+// does not apply to a load beyond the capacity, which may itself raise the floor, nor to the embedded server.
 func (o Objective) Judge(d *results.Document, p Purpose) (Outcome, string) {
 	m, measured := d.Metrics[o.Metric]
 	value := metric.Named(o.Metric).Format(m.Value)

@@ -87,8 +87,7 @@ func (s *Search) Next() (t Trial, ok bool) {
 	}
 }
 
-// beyond returns the load that must fail if a load is the capacity: a tenth more, rounded up. Floating point would give 111
-// for 100.
+// beyond returns the load that must fail if a load is the capacity: a tenth more, rounded up. Floating point gives 111 for 100.
 func beyond(load int) int { return max((11*load+9)/10, load+1) }
 
 // Report records the outcome of a trial that Next has returned.

@@ -125,7 +125,9 @@ func Variants(side Side, o Options) (Comparison, error) {
 	if o.Base != "" && len(base) == 0 {
 		return c, fmt.Errorf("--base %s: no such variant; %s has %s", o.Base, side.Name, inventory(groups))
 	}
-	matches := c.matchUp(base, others, func(g group) grouping.Key { return g.WithoutVariant() })
+	matches := c.matchUp(base, others, func(g group) grouping.Key {
+		return grouping.Key{Scenario: g.Scenario, Recipe: g.Recipe, Size: g.Size, Clients: g.Clients, Rate: g.Rate}
+	})
 	if len(matches) == 0 {
 		return c, fmt.Errorf("%s has no two variants of one scenario with equally many clients to compare: it has %s; or name a second run",
 			side.Name, inventory(groups))

@@ -52,8 +52,7 @@ func (m match) row(name, obstacle string) Row {
 	return r
 }
 
-// place returns a group's side of a row. It names the engine, because times of the embedded server do not represent an
-// ensemble.
+// place returns a group's side of a row. It names the engine, because times of the embedded server are not those of an ensemble.
 func (g group) place(name string) (Place, metric.Aggregated) {
 	engines := list.Distinct(list.Map(g.docs, func(d *results.Document) string { return d.Environment.Engine }))
 	p := Place{Side: g.side, Variant: g.Variant, Engine: strings.Join(engines, or), Repeats: len(g.docs), Mark: doubts.Mark(g.docs)}
@@ -155,7 +154,7 @@ func (r *Row) comparePairs(pairs turns.Pairs) {
 		r.Reason = fmt.Sprintf("not measured in turns: alternate %d runs of each side", needed)
 		return
 	}
-	ratios, doubt := pairs.LogRatios(r.Metric)
+	ratios, doubt := pairs.LogRatios(r.Metric, 0)
 	if doubt != nil {
 		if r.Reason = doubt.Why; doubt.Why == turns.NoRatio {
 			r.Estimate = noEstimate()

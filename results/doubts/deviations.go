@@ -42,8 +42,7 @@ func describe(of []Deviation, repeats int) string {
 	return fmt.Sprintf("%s, %s "+show+" by its formula, %s", text, rule, v.Want, v.Formula)
 }
 
-// Deviations compares the counts with the variant's formulas. Counts of a load with faults are not compared, because a recovery costs more
-// than the operations of the formulas.
+// Deviations compares the counts with the variant's formulas, except for a load with faults, in which a recovery costs more than they say.
 func Deviations(d *results.Document) (out []Deviation) {
 	if d.Scenario.Faulty() {
 		return nil

@@ -1,7 +1,6 @@
 // Package doubts finds reasons not to trust the numbers of a measurement: why they must not be used, or are less certain.
 //
-// It takes one position: doubts follow from the facts in a document. A reader derives them again, and does not rely on those
-// that the document lists.
+// It takes one position: doubts follow from the facts in a document. A reader derives them again, not relying on those that it lists.
 package doubts
 
 import (
@@ -130,12 +129,6 @@ func droppedLatencies(d *results.Document) (r reasons) {
 		r.add(f.Recovery.Dropped > 0, "%d recoveries took over an hour", f.Recovery.Dropped)
 	}
 	return r
-}
-
-// Add appends the doubts about the numbers to the document: the last step of a measurement.
-func Add(d *results.Document) {
-	d.Invalid = append(d.Invalid, Invalid(d)...)
-	d.Warnings = append(d.Warnings, Warnings(d)...)
 }
 
 // Void returns the reasons why the numbers must not be used: those that the document lists, and those that it should list.

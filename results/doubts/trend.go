@@ -11,9 +11,8 @@ import (
 
 // The test for a trend compares the means of this many blocks of the window, in the order of time.
 //
-// Note: neighboring bins of a series are alike because a disk, a garbage collector or another process disturbs several of
-// them. A test over hundreds of bins would count each as evidence. Twelve blocks are each longer than most disturbances, and
-// enough for a strict test.
+// Note: neighboring bins of a series are alike because a disk, a garbage collector or another process disturbs several of them. A test over
+// hundreds of bins would count each as evidence. Twelve blocks are each longer than most disturbances, and enough for a strict test.
 const trendBlocks = 12
 
 // shortestTrend is the shortest window in which trends are looked for. In a shorter one, a block is shorter than a disturbance.

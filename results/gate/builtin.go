@@ -213,7 +213,12 @@ func mixed(run []*results.Document) string {
 func absent(docs []*results.Document, variantsOf func(*results.Document) []string) string {
 	asked := docs[0].Scenario
 	var missing []string
-	for _, variant := range requiredVariants(docs, variantsOf) {
+	variants := list.Map(docs, func(d *results.Document) string { return d.Variant })
+	named := list.Map(asked.Variants, path.Base) // without the recipe
+	if len(named) == 0 && variantsOf != nil {
+		named = variantsOf(docs[0])
+	}
+	for _, variant := range list.Distinct(append(variants, named...)) {
 		for _, load := range asked.Loads() {
 			have := map[int]bool{} // a result that was given twice counts once
 			part := ""
@@ -235,13 +240,4 @@ func absent(docs []*results.Document, variantsOf func(*results.Document) []strin
 		return ""
 	}
 	return "missing: " + strings.Join(missing, "; ")
-}
-
-func requiredVariants(docs []*results.Document, variantsOf func(*results.Document) []string) []string {
-	variants := list.Map(docs, func(d *results.Document) string { return d.Variant })
-	named := list.Map(docs[0].Scenario.Variants, path.Base) // without the recipe
-	if len(named) == 0 && variantsOf != nil {
-		named = variantsOf(docs[0])
-	}
-	return list.Distinct(append(variants, named...))
 }

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,16 +26,9 @@ const CalibrationPairs = 6
 
 const calibrationSchema = 2
 
-// fingerprint lists all conditions that a document's times depend on, except the build.
-func fingerprint(d *results.Document) string {
-	conditions := grouping.Conditions(d)
-	maps.DeleteFunc(conditions, func(c grouping.Condition, _ string) bool { return c.Aspect == grouping.BuildAspect })
-	return fmt.Sprintf("%q", conditions) // fmt sorts maps
-}
-
 // Resolution is the run-to-run noise of one metric on one machine.
 type Resolution struct {
-	Fingerprint string    `json:"fingerprint"` // load, servers and machine
+	Fingerprint string    `json:"fingerprint"` // all conditions that times depend on, except the build
 	Scenario    string    `json:"scenario"`
 	Variant     string    `json:"variant"`
 	Clients     int       `json:"clients"`
@@ -57,7 +51,27 @@ type Calibration struct {
 
 // entryFor returns the entry of a metric under the conditions of a document, without the measured values.
 func entryFor(d *results.Document, metric string) Resolution {
-	return Resolution{Fingerprint: fingerprint(d), Scenario: d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Metric: metric}
+	conditions := grouping.Conditions(d)
+	maps.DeleteFunc(conditions, func(c grouping.Condition, _ string) bool { return c.Aspect == grouping.BuildAspect })
+	return Resolution{
+		Fingerprint: fmt.Sprintf("%q", conditions), // fmt sorts maps
+		Scenario:    d.Scenario.Name, Variant: d.Variant, Clients: d.Clients, Metric: metric,
+	}
+}
+
+// resolution returns the machine's resolution for a metric: without a current calibration, 1 and a note. A machine has none for counts.
+func (r PairRules) resolution(d *results.Document, name string) (resolution float64, note string) {
+	if isCount(name) {
+		return 1, ""
+	}
+	for _, e := range cmp.Or(r.Calibration, &Calibration{}).Entries {
+		if age := r.Now.Sub(e.Measured); e.sameAs(entryFor(d, name)) && age >= 0 && age <= CalibrationDays*24*time.Hour {
+			return e.Resolution, ""
+		}
+	}
+	return 1, fmt.Sprintf("not calibrated for %[1]s on this machine, or not within %[2]d days: a slowdown has to exceed only the minimum "+
+		"effect; `zkbench calibrate %[1]s` measures the machine's run-to-run noise, within which no slowdown is flagged",
+		d.Scenario.Name, CalibrationDays)
 }
 
 // Calibrate returns the resolutions that A/A pairs show. Both sides of such a pair are the same build.

@@ -21,8 +21,7 @@ type Finding struct {
 	Text    string          `json:"text"`
 }
 
-// findings merges the failed checks of the counts of one measurement, and findings that differ only in the number of clients. Those that
-// are certain come first.
+// findings merges the failed checks of the counts of one measurement, and findings that differ only in their clients, certain ones first.
 func findings(checks []Check) []Finding {
 	with := func(c Check, text string) Check {
 		return Check{Scenario: c.Scenario, Recipe: c.Recipe, Variant: c.Variant, Clients: c.Clients, Rate: c.Rate, Outcome: c.Outcome, Why: text}

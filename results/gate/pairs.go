@@ -118,21 +118,6 @@ func (r PairRules) metrics(d *results.Document) []string {
 	return list.Where(metrics, func(name string) bool { return isTime(name) && timed || isCount(name) && !d.CountsExactly() })
 }
 
-// resolution returns the machine's resolution for a metric: without a current calibration, 1 and a note. A machine has none for counts.
-func (r PairRules) resolution(d *results.Document, name string) (resolution float64, note string) {
-	if isCount(name) {
-		return 1, ""
-	}
-	for _, e := range cmp.Or(r.Calibration, &Calibration{}).Entries {
-		if age := r.Now.Sub(e.Measured); e.sameAs(entryFor(d, name)) && age >= 0 && age <= CalibrationDays*24*time.Hour {
-			return e.Resolution, ""
-		}
-	}
-	return 1, fmt.Sprintf("not calibrated for %[1]s on this machine, or not within %[2]d days: a slowdown has to exceed only the minimum "+
-		"effect; `zkbench calibrate %[1]s` measures the machine's run-to-run noise, within which no slowdown is flagged",
-		d.Scenario.Name, CalibrationDays)
-}
-
 // CheckPair returns an error if further pairs would be useless: a side has no result, or lacks a metric to be compared.
 func (r PairRules) CheckPair(pair [2][]*results.Document) error {
 	for i, side := range Sides() {
@@ -360,7 +345,7 @@ func logRatios(pairs turns.Pairs, before int, metric string) ([]float64, error) 
 	if isCount(metric) {
 		least = leastCount
 	}
-	ratios, doubt := pairs.LogRatiosFrom(metric, least)
+	ratios, doubt := pairs.LogRatios(metric, least)
 	if doubt != nil {
 		return nil, fmt.Errorf("%s: %s", runOf(before+doubt.Pair, doubt.Side), doubt.Why)
 	}
@@ -396,22 +381,17 @@ func (c comparison) decide(check *Check, metric string, rule paired.Rule) {
 	case d.Passed:
 		check.Outcome = outcome.Pass
 	default:
-		if d.Complete {
-			check.plain = undecided(cmp.Or(check.Confirm, check.Screen), rule)
+		if b := cmp.Or(check.Confirm, check.Screen); d.Complete {
+			from := "no worse than the base, or up to"
+			if b.Low > 1 {
+				from = fmt.Sprintf("%.3g to", b.Low)
+			}
+			check.plain = fmt.Sprintf("too noisy to decide: %s %.3g times worse; the gate must rule out %.3g: "+
+				"lengthen --duration or measure more pairs", from, b.Upper, rule.Margin)
 		}
 		check.Why = "neither shown nor ruled out: " + check.Why
 		if least := rule.Detectable(screen); !math.IsInf(least, 0) {
 			check.Why += fmt.Sprintf("; pairs with this spread would show a slowdown of %.2f times", least)
 		}
 	}
-}
-
-// undecided says in plain words what a block of pairs leaves open.
-func undecided(b paired.Block, rule paired.Rule) string {
-	from := "no worse than the base, or up to"
-	if b.Low > 1 {
-		from = fmt.Sprintf("%.3g to", b.Low)
-	}
-	return fmt.Sprintf("too noisy to decide: %s %.3g times worse; the gate must rule out %.3g: lengthen --duration or measure more pairs",
-		from, b.Upper, rule.Margin)
 }

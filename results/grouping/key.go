@@ -1,7 +1,6 @@
 // Package grouping decides which documents belong together: repeats of one measurement, and measurements under the same conditions.
 //
-// It takes one position: numbers are compared only if all conditions on which they depend are known to be equal, or differ
-// only in the subject of the comparison.
+// It takes one position: numbers are compared only if all conditions on which they depend are known to be equal, or are the subject.
 package grouping
 
 import (
@@ -41,12 +40,6 @@ func (k Key) Compare(o Key) int {
 	)
 }
 
-// WithoutVariant returns the key that all variants of a recipe share under the same load and number of clients.
-func (k Key) WithoutVariant() Key {
-	k.Kind, k.Variant = "", ""
-	return k
-}
-
 // Name returns the variant with its recipe, such as "lock/predecessor-watch".
 func (k Key) Name() string { return k.Recipe + "/" + k.Variant }
 
@@ -70,9 +63,6 @@ func Compare(a, b *results.Document) int {
 // Setup returns a text that is equal for documents that were measured under the same load on the same kind of servers and
 // machine, so that they may be in one figure.
 func Setup(d *results.Document) string { return fmt.Sprintf("%q %q", d.Scenario.Name, Conditions(d)) } // fmt sorts maps
-
-// Same reports whether two documents have the same setup.
-func Same(d *results.Document, o *results.Document) bool { return Setup(d) == Setup(o) }
 
 // Repeats returns the documents in groups that differ only in their repeat, in the order of tables.
 func Repeats(docs []*results.Document) [][]*results.Document {

@@ -26,7 +26,14 @@ func Compute(d *results.Document) map[string]results.Metric {
 	if d.Unfinished != nil {
 		return withUnits(values)
 	}
-	addOperations(d, values)
+	if d.Window.Operations > 0 {
+		for operation, n := range d.Counts.Requests {
+			values[RequestsOf(operation)], _ = perOp(d, n)
+		}
+		for operation, n := range d.Counts.Watches {
+			values[WatchesOf(operation)], _ = perOp(d, n)
+		}
+	}
 	addTimes(d, values)
 	addFloor(d, values)
 	addBackground(d, values)
@@ -36,19 +43,6 @@ func Compute(d *results.Document) map[string]results.Metric {
 		}
 	}
 	return withUnits(values)
-}
-
-// addOperations adds the requests and the watches of each of ZooKeeper's operations that the clients used.
-func addOperations(d *results.Document, values map[string]float64) {
-	if d.Window.Operations == 0 {
-		return
-	}
-	for operation, n := range d.Counts.Requests {
-		values[RequestsOf(operation)], _ = perOp(d, n)
-	}
-	for operation, n := range d.Counts.Watches {
-		values[WatchesOf(operation)], _ = perOp(d, n)
-	}
 }
 
 // isOf reports whether a document has the part that the metric needs. Without faults, some variants may lose something, too.
@@ -205,9 +199,8 @@ func finished(d *results.Document) (share float64, ok bool) {
 	return 1, true
 }
 
-// recoveries returns the median and the maximum of the times until a recovery; ok is false without faults. A fault without a
-// recovery counts as the longest of all: as long as the load continued after the first such fault, or as long as the longest
-// recovery, whichever is longer.
+// recoveries returns the median and the maximum of the times until a recovery; ok is false without faults. One without a recovery counts
+// as the longest of all: as the longest recovery, or as long as the load continued after the first such fault if that is longer.
 func recoveries(d *results.Document) (median, longest float64, ok bool) {
 	f := d.Failure
 	h, all := f.Recovery.Decode(), f.Recovery.Samples+f.Unrecovered

@@ -226,8 +226,7 @@ func backgroundKinds() []string { return []string{"read", "write"} }
 
 func slowdowns() []float64 { return []float64{50, 99} }
 
-// BackgroundLatency returns the name of the metric with a percentile of the response times of the background's requests of a kind,
-// "read" or "write", in the window.
+// BackgroundLatency names a percentile of the response times of the background's requests of a kind, "read" or "write", in the window.
 func BackgroundLatency(kind string, p float64) string { return Quantile(backgroundPrefix+kind, p) }
 
 // BackgroundSlowdown returns the name of the metric with a percentile in multiples of the same percentile before the load.

@@ -7,8 +7,7 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// The metrics of a measurement that the code names. [Named] also describes families of metrics such as PHASE-p50-ns. Files,
-// tables and gates use these names.
+// The metrics that the code, files, tables and gates name. [Named] also describes families of metrics such as PHASE-p50-ns.
 const (
 	OpsPerSecond          = "ops/s"
 	NotificationsPerOp    = "notifications/op"

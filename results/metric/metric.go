@@ -122,8 +122,7 @@ func (m Descriptor) Highest() float64 {
 	}
 }
 
-// Samples returns how many samples the metric needs so that it rests on more than a few operations; 1 unless it is a percentile beyond
-// the 90th.
+// Samples returns how many samples a percentile beyond the 90th needs so that it rests on more than a few operations; 1 for other metrics.
 func (m Descriptor) Samples() int64 {
 	if m.Percentile <= 90 || m.Percentile == 100 {
 		return 1

@@ -68,8 +68,7 @@ func (o Outcome) Code() int {
 	return CodeInvalid
 }
 
-// Deciding returns the exit code that decides where several apply; CodePass without any, CodeFailed if none of them is in the
-// precedence.
+// Deciding returns the exit code that decides among several; CodePass without any, CodeFailed if the precedence has none of them.
 func Deciding(codes ...int) int {
 	for _, r := range precedence() {
 		if slices.Contains(codes, r.code) {

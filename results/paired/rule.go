@@ -22,8 +22,7 @@ type Rule struct {
 	Margin       float64 // ratio that must be ruled out for a PASS
 }
 
-// DefaultRule is for medians and throughputs on a machine that has not been calibrated. A p99 varies more, and needs a larger
-// MinEffect and Margin.
+// DefaultRule is for medians and throughputs on a machine without a calibration. A p99 varies more: it needs more MinEffect and Margin.
 func DefaultRule() Rule {
 	return Rule{
 		ScreenPairs: 10, ScreenAlpha: 0.05,

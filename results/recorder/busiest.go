@@ -27,7 +27,9 @@ func (r *Recorder) Traffic(at time.Duration, so Traffic) {
 	}
 	requests, failed := so.Requests-r.traffic.Requests, so.FailedRequests-r.traffic.FailedRequests
 	r.series.at(at).requests += requests
-	r.seconds.requests(at, requests, failed)
+	r.seconds.at(at).FailedRequests += failed
+	r.seconds.totals.Requests += requests
+	r.seconds.totals.FailedRequests += failed
 	r.traffic = &so
 	r.failures.busiest.add(sample{at, so}, r.failures.window.isOpen())
 }
@@ -48,8 +50,7 @@ type busiest struct {
 
 // add takes the next sample. If searching is false, this sample becomes the first one of the next search.
 //
-// Note: as traffic is even between samples, a busiest second begins or ends with a sample. This call looks at the seconds that
-// end since the previous sample.
+// Note: as traffic is even between samples, a busiest second begins or ends with one. This call looks at those that end since the last.
 func (b *busiest) add(now sample, searching bool) {
 	if !searching || len(b.samples) == 0 {
 		b.samples = append(b.samples[:0], now)

@@ -23,8 +23,16 @@ func (r *Recorder) Close(d *results.Document, u Unserved) {
 	}
 	r.closeHerds()
 	r.CloseFailed(d)
-	r.fillWindow(d)
-	r.fillDistributions(d)
+	d.Window = results.Window{Start: r.window.start, End: r.window.end, Operations: r.window.operations}
+	d.Counts.Notifications = r.notified
+	d.Counts.SpuriousWakes = d.Counts.Notified() - r.useful
+	d.Histograms = map[string]results.Histogram{}
+	for prefix, phases := range map[string]map[string]*results.LiveHistogram{"": r.measured, results.WarmUpPrefix: r.warmUp} {
+		for phase, live := range phases {
+			d.Histograms[prefix+phase] = live.Encode()
+		}
+	}
+	r.fillHerds(d)
 	d.Timeline = r.timeline.timeline(r.window.stretch)
 	if d.Stalls = []results.Stall{}; d.Scenario.Mode != results.ObservedMode { // an application may have nothing to do
 		d.Stalls = r.stalls.found(r.frozen, d.Environment.SessionTimeout)
@@ -40,7 +48,8 @@ func (r *Recorder) Close(d *results.Document, u Unserved) {
 	if !d.Partial { // clients that withdraw end their waits
 		r.fillWaits(d)
 	}
-	doubts.Add(d)
+	d.Invalid = append(d.Invalid, doubts.Invalid(d)...)
+	d.Warnings = append(d.Warnings, doubts.Warnings(d)...)
 }
 
 // CloseFailed completes the document of a load that failed. It adds the violations so far and nothing else.
@@ -48,24 +57,7 @@ func (r *Recorder) CloseFailed(d *results.Document) {
 	d.Violations, d.MoreViolations = r.violations, r.moreViolations
 }
 
-func (r *Recorder) fillWindow(d *results.Document) {
-	d.Window = results.Window{Start: r.window.start, End: r.window.end, Operations: r.window.operations}
-	d.Counts.Notifications = r.notified
-	d.Counts.SpuriousWakes = d.Counts.Notified() - r.useful
-}
-
-func (r *Recorder) fillDistributions(d *results.Document) {
-	d.Histograms = map[string]results.Histogram{}
-	for prefix, phases := range map[string]map[string]*results.LiveHistogram{"": r.measured, results.WarmUpPrefix: r.warmUp} {
-		for phase, live := range phases {
-			d.Histograms[prefix+phase] = live.Encode()
-		}
-	}
-	r.fillHerds(d)
-}
-
-// grouping returns the herds for the document. Servers of an unknown version are assumed to name transactions if one
-// notification in the window does.
+// grouping returns the herds for the document. Servers of an unknown version name transactions if one notification in the window does.
 func (r *Recorder) grouping() *herds {
 	if len(r.herds) > int(guessed) && !r.named && r.unnamed > 0 {
 		return r.herds[guessed]
@@ -99,8 +91,7 @@ func (r *Recorder) fillServers(d *results.Document) {
 	}
 }
 
-// fillWaits fills in the waits that had not ended when the window ended. They ended later, while the load was decreasing, and
-// are not in any percentile.
+// fillWaits fills in the waits that ended after the window, while the load was decreasing, and that are in no percentile.
 func (r *Recorder) fillWaits(d *results.Document) {
 	for _, w := range r.unfinished {
 		d.Window.UnfinishedWaits++

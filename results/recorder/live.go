@@ -92,11 +92,6 @@ func (l *seconds) at(t time.Duration) *slot {
 	return s
 }
 
-func (l *seconds) operation(at time.Duration) {
-	l.totals.Operations++
-	l.at(at).Operations++
-}
-
 func (l *seconds) sample(took stretch) {
 	s := l.at(took.end)
 	if s.latencies == nil {
@@ -105,21 +100,7 @@ func (l *seconds) sample(took stretch) {
 	_ = s.latencies.RecordValue(int64(min(took.length(), time.Hour)))
 }
 
-func (l *seconds) notification(at time.Duration, herd int) {
-	l.totals.Notifications++
-	s := l.at(at)
-	s.Notifications++
-	s.LargestHerd = max(s.LargestHerd, herd)
-}
-
-func (l *seconds) requests(at time.Duration, n, failed int64) {
-	l.at(at).FailedRequests += failed
-	l.totals.Requests += n
-	l.totals.FailedRequests += failed
-}
-
-// whole returns the whole seconds before now, at most most of them: the first one, and the one after the last. The two are
-// equal if there is none.
+// whole returns the whole seconds before now, at most most of them: the first one, and the one after the last; equal if there is none.
 func (l *seconds) whole(now time.Duration, most int64) (start, end int64) {
 	end = int64(now / time.Second)
 	if !l.begun {
@@ -151,8 +132,7 @@ func (r *Recorder) LastSeconds(now time.Duration) LastSeconds {
 	return out
 }
 
-// LastMinute returns each of the last whole seconds before now, at most 60, the latest one last. All events up to now must have been
-// recorded.
+// LastMinute returns each of the last whole seconds before now, at most 60, in order. All events up to now must have been recorded.
 func (r *Recorder) LastMinute(now time.Duration) []Second {
 	start, end := r.seconds.whole(now, minuteSeconds)
 	var out []Second

@@ -139,7 +139,8 @@ func (r *Recorder) Span(phase string, id int, start, end time.Duration) {
 
 func (r *Recorder) completed(id int, s stretch) {
 	r.series.at(s.end).operations++
-	r.seconds.operation(s.end)
+	r.seconds.totals.Operations++
+	r.seconds.at(s.end).Operations++
 	r.failures.operation(id, s)
 	if r.window.contains(s.end) {
 		r.window.operations++
@@ -183,7 +184,9 @@ func (r *Recorder) Notification(n Notification) {
 	for _, h := range r.herds {
 		size = cmp.Or(size, h.add(n, &r.recent))
 	}
-	r.seconds.notification(n.At, size)
+	second := r.seconds.at(n.At)
+	second.Notifications, second.LargestHerd = second.Notifications+1, max(second.LargestHerd, size)
+	r.seconds.totals.Notifications++
 }
 
 func (r *Recorder) countNotification(n Notification) {
@@ -232,8 +235,7 @@ func (r *Recorder) Memory(at time.Duration, resident int64) {
 	bin.memory = max(bin.memory, resident)
 }
 
-// Passed completes the herds of all transactions up to a zxid. The caller has already recorded all notifications of
-// these transactions, to every session.
+// Passed completes the herds of all transactions up to a zxid, of which all notifications to every session have been recorded.
 func (r *Recorder) Passed(zxid int64) { r.herds[exact].passed(zxid) }
 
 // Violation records a breach of the recipe's promise. The document lists the first MaxViolations breaches, and the number of further ones.

@@ -78,8 +78,7 @@ func (s *series) double() {
 	s.width *= 2
 }
 
-// backlog records the largest number of arrivals that waited for a client since the previous report. A late report counts for all
-// bins that have none of their own.
+// backlog records the most arrivals that waited for a client since the previous report. A late report counts for all bins without one.
 func (s *series) backlog(at time.Duration, most int64) {
 	last := s.index(at)
 	first := last

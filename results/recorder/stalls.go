@@ -99,11 +99,6 @@ func (s *stalls) faultEnded(began, at time.Duration) {
 	}
 }
 
-// after reports whether a fault was in effect during the candidate, or up to a time before it.
-func (c candidate) after(atMost time.Duration) bool {
-	return c.fault != never && c.start-c.fault <= atMost
-}
-
 // found returns the stalls, without gaps that overlap a stretch in which zkbench stopped the servers.
 func (s *stalls) found(frozen []stretch, sessionTimeout time.Duration) []results.Stall {
 	out := []results.Stall{}
@@ -114,7 +109,8 @@ func (s *stalls) found(frozen []stretch, sessionTimeout time.Duration) []results
 		}
 		if c.length() > stallFloor && !slices.ContainsFunc(frozen, c.overlaps) && s.standOut(c.length(), gaps) {
 			out = append(out, results.Stall{
-				Start: c.start - s.window.start, Length: c.length(), SlowestReads: c.reads.sorted(), AfterFault: c.after(sessionTimeout),
+				Start: c.start - s.window.start, Length: c.length(), SlowestReads: c.reads.sorted(),
+				AfterFault: c.fault != never && c.start-c.fault <= sessionTimeout,
 			})
 		}
 	}

@@ -198,8 +198,7 @@ func (f *failures) draw(dot results.TimelineDot) {
 	}
 }
 
-// thinned is a list of at most MaxDots items if it is bounded. When it is full, it drops every other item, and takes only half
-// as many of the later ones.
+// thinned is a list of at most MaxDots items if it is bounded. When it is full, it drops every other item, and half of the later ones.
 type thinned[T any] struct {
 	bounded bool
 	items   []T

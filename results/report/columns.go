@@ -58,9 +58,8 @@ func columns(phases []string) []column {
 	)
 }
 
-// failureFirst returns the columns of a table of measurements with faults: first the costs of the faults, then the given ones,
-// which are dropped earlier. Violations are dropped early, because the mark of a broken variant and the verdict below the
-// table report them, too.
+// failureFirst returns the columns of a table of measurements with faults: the costs of the faults, then the given ones, which are dropped
+// earlier. So are violations, because the mark of a broken variant and the verdict below the table report them, too.
 func failureFirst(others []column) []column {
 	return slices.Concat(
 		[]column{{0, metric.RecoveryMax}, {5, metric.RecoveryP50}, {0, metric.Unavailable}, {3, metric.FailedOperationsPerOp}},
@@ -75,8 +74,7 @@ func lossColumns() []column {
 	return columns
 }
 
-// openFirst returns the columns of the table of an open load. The arrivals and the response times come first, and the achieved
-// rate replaces the throughput.
+// openFirst returns the columns of the table of an open load: first arrivals and response times, with the achieved rate as the throughput.
 func openFirst(all []column) []column {
 	first := []column{
 		{0, metric.AchievedPerSecond},

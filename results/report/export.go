@@ -43,8 +43,7 @@ func WriteCSV(w io.Writer, rows []summary.Row) {
 	fmt.Fprintln(w, t.CSV())
 }
 
-// WriteJSON writes a list with an object for each row. Its members are the columns of [WriteCSV]; a metric that a row lacks
-// is null.
+// WriteJSON writes a list with an object for each row. Its members are the columns of [WriteCSV]; a metric that a row lacks is null.
 func WriteJSON(w io.Writer, rows []summary.Row) error {
 	metrics := Metrics(rows)
 	return table.WriteJSON(w, list.Map(rows, func(r summary.Row) map[string]any { return recordOf(r, metrics) }))

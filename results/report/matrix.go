@@ -46,8 +46,7 @@ func WriteMatrix(w io.Writer, width int, faults []string, docs map[string][]*res
 
 type matrix map[string]map[string]string // cells by variant and fault
 
-// cellOf describes a measurement with faults: the mark of numbers that must not be used, else the longest recovery, and the
-// losses.
+// cellOf describes a measurement with faults: the mark of numbers that must not be used, or the longest recovery, and the losses.
 func cellOf(d *results.Document) string {
 	f := d.Failure
 	parts := []string{doubts.Mark([]*results.Document{d})}

@@ -28,9 +28,8 @@ type Gain struct {
 	Text   string  // the factor or its range, or both values, and the metric
 }
 
-// WriteOverview prints two lines for each scenario that names a pair: the costs of the first and of the second variant, and
-// the gains. Below, it describes the change from one to the other, in lines of this width. Without such scenarios it prints
-// nothing.
+// WriteOverview prints two lines for each scenario that names a pair: the costs of both variants, and the gains. Below, it describes the
+// change from one to the other, in lines of this width. Without such scenarios it prints nothing.
 func WriteOverview(w io.Writer, rows []summary.Row, width int) {
 	pairings := Pairings(rows)
 	if len(pairings) == 0 {
@@ -76,10 +75,7 @@ func WriteOverviewMarkdown(w io.Writer, rows []summary.Row) {
 func Pairings(rows []summary.Row) []Pairing {
 	var out []Pairing
 	for _, rows := range byScenario(rows) {
-		pair, err := claim.ParsePair(rows[0].Repeats[0].Scenario.Overview)
-		if err != nil {
-			continue
-		}
+		pair, _ := claim.ParsePair(rows[0].Repeats[0].Scenario.Overview) // empty if there is none
 		if naive, optimized, found := largest(pair, rows); found {
 			gains := list.Map(pair.Metrics, func(name string) Gain { return gain(name, naive, optimized) })
 			out = append(out, Pairing{naive, optimized, pair.Change, gains})
@@ -89,8 +85,7 @@ func Pairings(rows []summary.Row) []Pairing {
 	return out
 }
 
-// place returns the rank of the pairing: first the two questions with which the README begins, then others of the same
-// recipes, then the rest.
+// place ranks the pairing: first the two questions with which the README begins, then others of the same recipes, then the rest.
 func (p Pairing) place() int {
 	first := []string{"lock/children-watch/predecessor-watch", "queue/list-and-delete/lock-and-claim", "lock", "queue"}
 	pair := strings.Join([]string{p.Naive.Recipe, p.Naive.Variant, p.Optimized.Variant}, "/")

@@ -1,8 +1,7 @@
 // Package screen writes to a terminal: text that scrolls, and lines below it that are redrawn in place.
 //
-// It takes one position: redrawn lines never mix with other text. All output to one terminal goes through one [Screen], which
-// removes its lines before it writes anything else, and escapes control characters. A file or a pipe does not get any redrawn
-// lines.
+// It takes one position: redrawn lines never mix with other text. All output to one terminal goes through one [Screen], which removes its
+// lines before it writes anything else, and escapes control characters. A file or a pipe does not get any redrawn lines.
 package screen
 
 import (
@@ -27,8 +26,7 @@ const DefaultWidth = 120
 
 // Screen is a writer to a terminal with lines that are redrawn in place. Make one with [Of]. It may be used concurrently.
 type Screen struct {
-	// Size returns the size of the terminal, which may change; 0 rows if their number is not known. It is nil where lines cannot be
-	// redrawn.
+	// Size returns the size of the terminal, which may change, with 0 rows if unknown. It is nil where lines cannot be redrawn.
 	Size func() (columns, rows int)
 	// Failure is the error of the first write that failed; nil if none did.
 	Failure error

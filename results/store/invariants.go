@@ -177,8 +177,7 @@ func bins(s *results.Series, in []int64, start, end time.Duration) (b bounds) {
 	return b
 }
 
-// untilEnd returns how many times a phase has up to the window's end, and their sum with its precision. Nothing is known of a time over
-// an hour.
+// untilEnd returns how many times a phase has up to the window's end, and their sum with its precision. Times over an hour are unknown.
 func untilEnd(d *results.Document, phase string) (samples, sum, precision int64) {
 	for _, h := range []results.Histogram{d.Histograms[phase], d.Histograms[results.WarmUpPrefix+phase]} {
 		samples += h.All()

@@ -118,12 +118,8 @@ func readUpTo(most int64, path string, pipes bool) ([]byte, error) {
 
 // Kept returns the number of documents that are in dir unchanged, and an error that names the first of the others.
 func Kept(dir string, docs []*results.Document) (kept int, err error) {
-	var errs []error
-	for _, d := range docs {
-		if err := isIn(d, dir); err != nil {
-			errs = append(errs, err)
-		}
-	}
+	errs := list.Map(docs, func(d *results.Document) error { return isIn(d, dir) })
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if missing := len(errs); missing > 0 {
 		err = fmt.Errorf("%d of %d measurements are not in %s: %w", missing, len(docs), dir, errors.Join(errs[:min(missing, 3)]...))
 	}

@@ -35,19 +35,19 @@ func Read(file string, text []byte, read func(root *yaml.Node) Mistakes) error {
 
 // ReadLine reads a mapping as a command line has it, with or without braces around it. If the text is not a mapping, the error
 // shows the example. Other errors are Mistakes.
-func ReadLine(text, example string, read func(root *yaml.Node) Mistakes) error {
+func ReadLine[T any](text, example string, read func(root *yaml.Node, name string) (T, Mistakes)) (value T, err error) {
 	braced := text
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		braced = "{" + text + "}"
 	}
 	root, mistakes := Document([]byte(braced))
 	if len(mistakes) > 0 {
-		return fmt.Errorf("wants fields such as `%s`, not %q", example, text)
+		return value, fmt.Errorf("wants fields such as `%s`, not %q", example, text)
 	}
-	if mistakes = read(root); len(mistakes) > 0 {
-		return mistakes
+	if value, mistakes = read(root, ""); len(mistakes) > 0 {
+		return value, mistakes
 	}
-	return nil
+	return value, nil
 }
 
 // ReadList reads a file that is a list of mappings; see [List].
@@ -75,8 +75,7 @@ func List(elements *yaml.Node, name string, element func() ([]Field, func() []st
 	return mistakes
 }
 
-// Mapping reads the fields of a mapping. It also returns the line of each field that is given. name is the name of the
-// mapping, empty at the top of a file.
+// Mapping reads the fields of a mapping, and returns the line of each given one. name is that of the mapping, empty at the top of a file.
 func Mapping(mapping *yaml.Node, name string, fields []Field) (Mistakes, map[string]int) {
 	names := list.Map(fields, func(f Field) string { return f.Name })
 	if mapping.Kind != yaml.MappingNode {

@@ -116,8 +116,7 @@ type form struct {
 	largest          any // nil if the value is not a number
 }
 
-// Decode stores a value in the variable that into points to. The error is Mistakes, unless the value has another structure
-// than the variable.
+// Decode stores a value in the variable that into points to. The error is Mistakes, unless their structures differ.
 func Decode(node *yaml.Node, into any) error {
 	var wanted form // any text that is not empty
 	switch at := into.(type) {

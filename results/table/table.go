@@ -122,8 +122,7 @@ func (t *Table) Text(width int) (rendered string, dropped []string) {
 // Markdown renders the table in Markdown, with all columns.
 func (t *Table) Markdown() string { return t.fit(0).RenderMarkdown() }
 
-// CSV renders the table as comma-separated values, with all columns. It is meant for tables without sections, whose text would
-// fill each cell of a line.
+// CSV renders the table as comma-separated values, with all columns. The text of a section would fill each cell of a line.
 func (t *Table) CSV() string { return t.fit(0).RenderCSV() }
 
 // fit returns the writer, set to a width (0 means no limit) and without the hidden columns.

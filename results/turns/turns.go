@@ -1,8 +1,7 @@
 // Package turns pairs documents that were measured in turns, and takes the data of a comparison from the pairs.
 //
-// It takes one position: a metric is compared only if each measurement of each pair can decide it. Leaving out a pair, because
-// a side was interrupted, was short of CPU or has too few operations, would bias the result. `zkbench compare` and the gate
-// have the same doubts.
+// It takes one position: a metric is compared only if each measurement of each pair can decide it. Leaving out a pair, because a side was
+// interrupted, was short of CPU or has too few operations, would bias the result. `zkbench compare` and the gate have the same doubts.
 package turns
 
 import (
@@ -31,9 +30,8 @@ type Doubt struct {
 // NoRatio is the doubt about a value of 0.
 const NoRatio = "a value of 0 has no ratio"
 
-// InTurns returns the pairs of two groups whose measurements alternated, in any order within a pair. A last measurement
-// without a partner, as after an interrupt, is left out. There are no pairs if the measurements did not alternate, or if one
-// continued while the next began.
+// InTurns returns the pairs of two groups whose measurements alternated, in any order within a pair, without a last one that lacks a
+// partner. There are none if the measurements did not alternate, or if one continued while the next began.
 func InTurns(base, other []*results.Document) Pairs {
 	all := slices.Concat(base, other)
 	slices.SortStableFunc(all, func(a, b *results.Document) int { return a.Started.Compare(b.Started) })
@@ -56,12 +54,9 @@ func InTurns(base, other []*results.Document) Pairs {
 	return pairs
 }
 
-// LogRatios returns the logarithm of how many times worse the other side is in each pair; negative if it is better. If a
-// measurement cannot decide the metric, it returns the first doubt instead.
-func (p Pairs) LogRatios(name string) ([]float64, *Doubt) { return p.LogRatiosFrom(name, 0) }
-
-// LogRatiosFrom is like LogRatios, but takes smaller values as least. With a positive one, a value of 0 has a ratio, too.
-func (p Pairs) LogRatiosFrom(name string, least float64) ([]float64, *Doubt) {
+// LogRatios returns the logarithm of how many times worse the other side is in each pair; negative if it is better. It takes smaller
+// values as least, with which a value of 0 has a ratio, too. If a measurement cannot decide the metric, it returns the first doubt instead.
+func (p Pairs) LogRatios(name string, least float64) ([]float64, *Doubt) {
 	out := make([]float64, 0, len(p))
 	for i, pair := range p {
 		var values [2]float64
@@ -106,8 +101,7 @@ func Unfit(d *results.Document, name string) string {
 	}
 }
 
-// Value returns a metric of a document, or why it decides nothing: it was not measured, has too few samples, or is a lower
-// bound.
+// Value returns a metric of a document, or why it decides nothing: it was not measured, has too few samples, or is a lower bound.
 func Value(d *results.Document, name string) (value float64, why string) {
 	if why := claim.Scarce(d, name); why != "" {
 		return 0, why

@@ -29,7 +29,7 @@ func doc(t *testing.T, value float64) *results.Document {
 func TestLogRatios(t *testing.T) {
 	pairs := turns.Pairs{{doc(t, 2), doc(t, 3)}, {doc(t, 3), doc(t, 2)}}
 	for metric, want := range map[string]float64{"wait-p50-ns": 1.5, metric.OpsPerSecond: 1 / 1.5, "wait-p99.9-ns": 1} {
-		ratios, doubt := pairs.LogRatios(metric)
+		ratios, doubt := pairs.LogRatios(metric, 0)
 		if doubt != nil || len(ratios) != 2 || math.Abs(math.Exp(ratios[0])-want) > 1e-9 || math.Abs(ratios[0]+ratios[1]) > 1e-9 {
 			t.Errorf("%s: %v, %+v; want the logarithm of %g and its opposite", metric, ratios, doubt, want)
 		}
@@ -68,7 +68,7 @@ func TestDoubts(t *testing.T) {
 		for side := range 2 {
 			pairs := turns.Pairs{{doc(t, 1), doc(t, 1)}, {doc(t, 1), doc(t, 1)}}
 			tt.spoil(pairs[1][side])
-			ratios, doubt := pairs.LogRatios(tt.metric)
+			ratios, doubt := pairs.LogRatios(tt.metric, 0)
 			switch {
 			case tt.want == "" && (doubt != nil || len(ratios) != 2):
 				t.Errorf("%s: %+v", tt.name, doubt)
@@ -80,7 +80,7 @@ func TestDoubts(t *testing.T) {
 			}
 		}
 	}
-	if _, doubt := (turns.Pairs{{nil, doc(t, 1)}}).LogRatios("wait-p50-ns"); doubt == nil || doubt.Why != "there is no result" {
+	if _, doubt := (turns.Pairs{{nil, doc(t, 1)}}).LogRatios("wait-p50-ns", 0); doubt == nil || doubt.Why != "there is no result" {
 		t.Errorf("without a base: %+v", doubt)
 	}
 }

@@ -12,10 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/list"
@@ -69,7 +66,7 @@ type Load struct {
 	data   []byte        // the data of each write
 	alone  time.Duration // see AloneLength
 
-	each     []session
+	sessions
 	slots    []chan struct{} // by session; one holds one element for each outstanding request, and its capacity is their bound
 	plans    [kinds]schedule
 	until    atomic.Int64  // since the epoch; requests that are due then or later are not sent
@@ -84,39 +81,6 @@ type Load struct {
 	stretches  [stretches]*stretch // nil before they begin
 	current    *stretch            // nil between two stretches
 	saturation bool
-}
-
-// session is a session of the background or of a bystander.
-type session struct {
-	conn   *zk.Conn
-	ledger *wire.Ledger
-	server int
-}
-
-// openSessions opens sessions that are distributed over the servers in turn.
-func openSessions(ctx context.Context, epoch time.Time, servers []ensemble.Server, n int) ([]session, error) {
-	ctx, cancel := context.WithTimeout(ctx, pool.ConnectTimeout)
-	defer cancel()
-	var each []session
-	for i := range n {
-		server, ledger := servers[i%len(servers)], wire.NewLedger(epoch)
-		conn, err := ensemble.Connect(ctx, server, ledger, nil)
-		if err != nil {
-			closeAll(each)
-			return nil, fmt.Errorf("session %d: %w", i, err)
-		}
-		each = append(each, session{conn, ledger, server.ID})
-	}
-	return each, nil
-}
-
-// closeAll closes sessions at the same time, because each may take a second.
-func closeAll(each []session) {
-	var closing sync.WaitGroup
-	for _, s := range each {
-		closing.Go(s.conn.Close)
-	}
-	closing.Wait()
 }
 
 // stretch is a part of the measurement whose requests are reported.
@@ -149,8 +113,7 @@ func (b *Load) Open(ctx context.Context, epoch time.Time, servers []ensemble.Ser
 	return nil
 }
 
-// Start begins to send, and returns when the background has run alone for long enough. The error is ErrSaturated if the ensemble
-// does not keep up with it.
+// Start begins to send, and returns when the background has run alone for long enough; ErrSaturated if the ensemble does not keep up.
 func (b *Load) Start(ctx context.Context) error {
 	if b.load == (results.BackgroundLoad{}) {
 		return nil
@@ -222,7 +185,12 @@ func (b *Load) send(ctx context.Context, k kind, session int) {
 		b.wait.Go(func() {
 			defer func() { <-slots }()
 			sent := time.Since(b.epoch)
-			err := b.request(conn, k, path)
+			var err error
+			if k == backgroundRead {
+				_, _, err = conn.Get(path)
+			} else {
+				_, err = conn.Set(path, b.data, -1)
+			}
 			if ctx.Err() == nil {
 				b.record(k, due, sent, err)
 			}
@@ -230,17 +198,7 @@ func (b *Load) send(ctx context.Context, k kind, session int) {
 	}
 }
 
-func (b *Load) request(conn *zk.Conn, k kind, path string) error {
-	if k == backgroundRead {
-		_, _, err := conn.Get(path)
-		return err
-	}
-	_, err := conn.Set(path, b.data, -1)
-	return err
-}
-
-// record counts a request that has been answered or has failed. The time is taken under the mutex, so that it belongs to the
-// current stretch.
+// record counts a request that has ended. The time is taken under the mutex, so that it belongs to the current stretch.
 func (b *Load) record(k kind, due, sent time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -334,17 +292,6 @@ func (b *Load) Leave() {
 	b.current.end = time.Since(b.epoch)
 	b.measureBacklog(b.current.end)
 	b.current = nil
-}
-
-// Counts returns the sum of the counts of all sessions.
-func (b *Load) Counts() wire.Counts { return countsOf(b.each) }
-
-func countsOf(each []session) wire.Counts {
-	var total wire.Counts
-	for _, s := range each {
-		total.Add(s.ledger.Counts())
-	}
-	return total
 }
 
 // Close stops sending at once, and closes the sessions. Requests under way fail.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios/pool"
 )
@@ -22,7 +21,7 @@ type Bystanders struct {
 
 	paused atomic.Int64 // since the epoch; reads that are due then or later are left out; 0 means none
 
-	each []session
+	sessions
 	stop context.CancelFunc
 	wait sync.WaitGroup
 
@@ -73,8 +72,7 @@ func (b *Bystanders) read(ctx context.Context, one session, plan schedule) {
 	}
 }
 
-// record keeps a read that has just completed until Take. The time is taken under the mutex, so that Take returns every read
-// that completed before it was called.
+// record keeps a completed read until Take. The time is taken under the mutex, so that Take returns every read that completed before.
 func (b *Bystanders) record(server int, due, sent time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -86,9 +84,6 @@ func (b *Bystanders) record(server int, due, sent time.Duration, err error) {
 	b.reads = append(b.reads, results.BystanderRead{At: due, Service: back - sent, Response: back - due, Server: server})
 	b.late.Add(sent - due)
 }
-
-// Counts returns the sum of the counts of all sessions.
-func (b *Bystanders) Counts() wire.Counts { return countsOf(b.each) }
 
 // Take returns the reads that have completed since the last call, and forgets them.
 func (b *Bystanders) Take() []results.BystanderRead {
@@ -112,20 +107,3 @@ func (b *Bystanders) Examine(h *results.Health) {
 	defer b.mu.Unlock()
 	h.LatenessP99, h.BystanderErrors = time.Duration(b.late.Encode().Decode().ValueAtPercentile(99)), b.failed
 }
-
-// schedule is an open-loop arrival plan: request i is due at start + i·interval, even if earlier requests have not been
-// answered. A request that is sent late is still timed from when it was due. Timing it from when it was sent would leave out
-// the waiting that a user would have seen (coordinated omission).
-type schedule struct {
-	start    time.Duration
-	interval time.Duration
-}
-
-// newSchedule returns a schedule of rate requests per second. The offset, a share of the interval between 0 and 1, keeps
-// several schedules from being due at the same moments.
-func newSchedule(start time.Duration, rate int, offset float64) schedule {
-	interval := time.Second / time.Duration(rate)
-	return schedule{start: start + time.Duration(offset*float64(interval)), interval: interval}
-}
-
-func (s schedule) due(i int) time.Duration { return s.start + time.Duration(i)*s.interval }

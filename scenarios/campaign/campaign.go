@@ -55,8 +55,7 @@ func (s *Series) SameBuild() bool {
 	return errBase == nil && errHead == nil && bytes.Equal(base, head)
 }
 
-// Compare measures the pairs that the rules ask for, and further pairs of the variants that the first pairs flag. If it fails,
-// it returns the pairs so far.
+// Compare measures the pairs that the rules ask for, and further pairs of flagged variants. If it fails, it returns the pairs so far.
 func (s *Series) Compare(ctx context.Context, rules gate.PairRules) (pairs gate.Pairs, err error) {
 	rule := rules.Rule
 	if pairs.Screen, err = s.Measure(ctx, rule.ScreenPairs, s.Load, rules.CheckPair); err != nil {

@@ -84,8 +84,7 @@ func (in *Injector) Start(ctx context.Context) {
 	})
 }
 
-// Finish ends the schedule and undoes all faults. It returns when the servers have a quorum again, with the error of a fault that
-// could not be caused or undone.
+// Finish ends the schedule and undoes all faults. It returns once there is a quorum, with the error of faults not caused or undone.
 func (in *Injector) Finish(ctx context.Context) error {
 	if in.stop == nil {
 		return nil

@@ -13,15 +13,16 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// breakServer makes a server fail, and restores it when the time of the fault is over. A fault without an end is undone by
-// restoreAll.
+// breakServer makes a server fail, and restores it when the time of the fault is over; restoreAll undoes a fault without an end.
 func (in *Injector) breakServer(ctx context.Context, o *occurrence) error {
 	breaker := in.Ensemble.(ensemble.Breaker) // a schedule that other ensembles cannot have is refused, see [faults.Unable]
 	server, err := in.chooseServer(ctx, o)
 	if err != nil {
 		return err
 	}
-	clients := in.clientsOf(ctx, server)
+	status, err := ensemble.Srvr(ctx, server)
+	leads := err == nil && status.Role == ensemble.Leader // its failure hits all clients, and that of another server those connected to it
+	clients := list.Where(in.Pool.Clients, func(c *pool.Client) bool { return leads || c.Present().Link.Server().Addr == server.Addr })
 	release := in.Log.KeepBack()
 	defer release()
 	begin := time.Now()
@@ -47,13 +48,6 @@ func (in *Injector) brokeAt(ctx context.Context, breaker ensemble.Breaker, serve
 		}
 	}
 	return now
-}
-
-// clientsOf returns the clients that a failure of the server hits: the clients that are connected to it, or all if it leads.
-func (in *Injector) clientsOf(ctx context.Context, server ensemble.Server) []*pool.Client {
-	status, err := ensemble.Srvr(ctx, server)
-	leads := err == nil && status.Role == ensemble.Leader
-	return list.Where(in.Pool.Clients, func(c *pool.Client) bool { return leads || c.Present().Link.Server().Addr == server.Addr })
 }
 
 // chooseServer chooses a server for a fault and reserves it. It waits for one up to faultPatience: for a time, none may lead.
@@ -135,12 +129,8 @@ func (in *Injector) restoreAll(ctx context.Context) error {
 	late := fmt.Errorf("the servers had no quorum within %s after the faults", restoreTimeout)
 	ctx, cancel := context.WithTimeoutCause(ctx, restoreTimeout, late)
 	defer cancel()
-	var errs []error
-	for _, s := range in.Ensemble.Servers() {
-		if in.isBroken(s) {
-			errs = append(errs, in.restore(ctx, breaker, s))
-		}
-	}
+	broken := list.Where(in.Ensemble.Servers(), in.isBroken)
+	errs := list.Map(broken, func(s ensemble.Server) error { return in.restore(ctx, breaker, s) })
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}

@@ -1,9 +1,13 @@
 package chaos
 
 import (
+	"context"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
@@ -29,4 +33,40 @@ func fits(c *pool.Client, whom string) bool {
 	}
 	roled, ok := member.(variants.Roled)
 	return ok && roled.Role() == whom
+}
+
+// trap waits until a trap has fired, and returns the client that it caught; nil if it has not fired when ctx ends.
+type trap func(ctx context.Context) *pool.Client
+
+// setTraps sets the traps of a fault at an operation: one for the first of the clients that sends it, or one for each if it hits all.
+func setTraps(o *occurrence, clients []*pool.Client) []trap {
+	if o.Whom != faults.All {
+		return []trap{setTrap(o, clients...)}
+	}
+	return list.Map(clients, func(c *pool.Client) trap { return setTrap(o, c) })
+}
+
+// caught waits up to faultPatience until the traps have fired, and returns the clients that they caught.
+func caught(ctx context.Context, traps []trap) []*pool.Client {
+	ctx, cancel := context.WithTimeout(ctx, faultPatience)
+	defer cancel()
+	caught := list.Map(traps, func(t trap) *pool.Client { return t(ctx) })
+	return slices.DeleteFunc(caught, func(c *pool.Client) bool { return c == nil })
+}
+
+func setTrap(o *occurrence, among ...*pool.Client) trap {
+	ledgers := list.Map(among, func(c *pool.Client) *wire.Ledger { return c.Present().Ledger })
+	op, _ := wire.OpcodeNamed(o.Before + o.After)
+	t := wire.CutFirst(ledgers, op, o.After != "")
+	return func(ctx context.Context) *pool.Client {
+		select {
+		case <-t.Fired():
+		case <-ctx.Done():
+			if t.Disarm() {
+				return nil
+			}
+			<-t.Fired()
+		}
+		return among[t.Victim()]
+	}
 }

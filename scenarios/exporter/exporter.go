@@ -1,8 +1,7 @@
 // Package exporter serves the live numbers of a run in Prometheus' format.
 //
-// It takes one position: monitoring must not change the measurement. The numbers are taken from the live display, once a
-// second, and only for the measurement under way. So a scrape sends no request to the clients, and the number of series does
-// not grow with the run.
+// It takes one position: monitoring must not change the measurement. The numbers are those of the live display, once a second, and only of
+// the measurement under way. So a scrape sends no request to the clients, and the number of series does not grow with the run.
 package exporter
 
 import (
@@ -23,7 +22,8 @@ import (
 
 // Exporter serves the numbers of a run. Make one with [Start]. It may be used concurrently.
 type Exporter struct {
-	url      string
+	URL string // the address of the metrics page
+
 	server   *http.Server
 	serving  sync.WaitGroup
 	registry *prometheus.Registry
@@ -39,7 +39,7 @@ func Start(ctx context.Context, address string) (*Exporter, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Exporter{url: "http://" + dial.Destination(listener.Addr()) + "/metrics", registry: prometheus.NewRegistry()}
+	e := &Exporter{URL: "http://" + dial.Destination(listener.Addr()) + "/metrics", registry: prometheus.NewRegistry()}
 	e.registry.MustRegister(e, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("/metrics", promhttp.HandlerFor(e.registry, promhttp.HandlerOpts{}))
@@ -47,9 +47,6 @@ func Start(ctx context.Context, address string) (*Exporter, error) {
 	e.serving.Go(func() { _ = e.server.Serve(listener) }) // ends with an error in any case
 	return e, nil
 }
-
-// URL returns the address of the metrics page.
-func (e *Exporter) URL() string { return e.url }
 
 // Close ends the server and waits for its goroutines. A scrape that is under way has a second.
 func (e *Exporter) Close() {

@@ -53,7 +53,7 @@ func TestExporter(t *testing.T) {
 	e := exported(t, "children-watch")
 	e.Show(second("children-watch", 250))
 	const labels = `{clients="50",rate="0",recipe="lock",repeat="1",scenario="lock-contention",variant="children-watch"} `
-	got := scrape(t, e.URL())
+	got := scrape(t, e.URL)
 	for _, want := range []string{
 		"zkbench_operations_total" + labels + "250", "zkbench_notifications_total" + labels + "12500", "zkbench_requests_total" + labels + "1250",
 		"zkbench_failed_requests_total" + labels + "1", "zkbench_failed_operations_total" + labels + "2", "zkbench_largest_herd_notifications" + labels + "49",
@@ -67,7 +67,7 @@ func TestExporter(t *testing.T) {
 	next := second("znode", 7)
 	next.P99 = 0
 	e.Show(next)
-	if got = scrape(t, e.URL()); strings.Contains(got, "children-watch") || !strings.Contains(got, `variant="znode"} 7`) || strings.Contains(got, "zkbench_phase_p99_seconds{") {
+	if got = scrape(t, e.URL); strings.Contains(got, "children-watch") || !strings.Contains(got, `variant="znode"} 7`) || strings.Contains(got, "zkbench_phase_p99_seconds{") {
 		t.Errorf("the next measurement has series of the one before, or lacks its own:\n%s", got)
 	}
 }
@@ -84,7 +84,7 @@ func TestMetricsAreLinted(t *testing.T) {
 func TestURLOfAllAddresses(t *testing.T) {
 	e := must.Get(Start(t.Context(), "0.0.0.0:0"))(t)
 	defer e.Close()
-	if url := e.URL(); strings.Contains(url, "[::]") || strings.Contains(url, "0.0.0.0") || !strings.Contains(scrape(t, url), "go_goroutines") {
+	if url := e.URL; strings.Contains(url, "[::]") || strings.Contains(url, "0.0.0.0") || !strings.Contains(scrape(t, url), "go_goroutines") {
 		t.Errorf("%s is not the address of the metrics", url)
 	}
 }

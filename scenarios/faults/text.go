@@ -13,13 +13,11 @@ import (
 )
 
 // Parse reads one fault from a command line, such as "kill: leader, at: 2s, for: 3s", with or without braces around it.
-func Parse(text string) (f Fault, err error) {
-	err = strict.ReadLine(text, "kill: leader, at: 2s, for: 3s", func(root *yaml.Node) strict.Mistakes {
-		one, mistakes := ReadList(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{root}}, "")
-		f = one[0]
-		return mistakes
+func Parse(text string) (Fault, error) {
+	return strict.ReadLine(text, "kill: leader, at: 2s, for: 3s", func(root *yaml.Node, name string) (Fault, strict.Mistakes) {
+		one, mistakes := ReadList(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{root}}, name)
+		return one[0], mistakes
 	})
-	return f, err
 }
 
 // ReadList reads the schedule of a scenario. Mistakes begin with name, the name of the list, unless it is empty.
@@ -60,8 +58,7 @@ func (r *reader) fields() []strict.Field {
 func word(into *string, wants string) strict.Nested {
 	return func(value *yaml.Node, name string) strict.Mistakes {
 		err := strict.Decode(value, into)
-		// YAML reads the word null as a missing value, unless it is in quotes. It is refused in quotes, too, so that no word
-		// needs quotes.
+		// YAML reads null as a missing value, unless it is in quotes. It is refused in quotes, too, so that no word needs quotes.
 		if err == nil && *into != "null" && regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*( (0|[1-9][0-9]{0,5}))?$`).MatchString(*into) {
 			return nil
 		}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/machine"
@@ -164,8 +165,7 @@ func (a *Arrivals) WindowOpened(at time.Duration) {
 	close(a.opened)
 }
 
-// ask lets hand receive the due time of the first arrival in the backlog, or else of the next one. It closes hand if no arrival
-// comes any more.
+// ask lets hand receive the due time of the first arrival in the backlog, or else of the next one. It closes hand if none comes any more.
 func (a *Arrivals) ask(hand chan time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -189,8 +189,7 @@ func (a *Arrivals) Completed(c *pool.Client) {
 	mine.begun = 0
 }
 
-// Arrived returns how many arrivals were due until a moment that has just passed; 0 for nil, which stands for a load that is
-// not open.
+// Arrived returns how many arrivals were due until a moment that has just passed; 0 for nil, as in a load that is not open.
 func (a *Arrivals) Arrived(at time.Duration) int64 {
 	if a == nil {
 		return 0
@@ -231,13 +230,9 @@ func (a *Arrivals) inWindow(due time.Duration) bool { return a.start <= due && d
 func (a *Arrivals) Left() (givenUp, serving int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for _, s := range a.serving {
-		if s.begun > 0 && a.inWindow(s.due) {
-			serving++
-		}
-	}
+	late := list.Where(a.serving, func(s arrival) bool { return s.begun > 0 && a.inWindow(s.due) })
 	a.dropBacklog()
-	return a.dropped, serving
+	return a.dropped, int64(len(late))
 }
 
 // Idle implements [Turns]. It reports whether all clients are free.
@@ -290,8 +285,6 @@ func (a *Arrivals) Report(now time.Duration) recorder.Backlog {
 	return b
 }
 
-var _ Turns = (*Arrivals)(nil)
-
 // DueTimes is the sequence of moments at which the arrivals of an open load are due. Two sequences with the same parameters
 // and the same end of the warm-up are equal.
 type DueTimes struct {
@@ -303,8 +296,7 @@ type DueTimes struct {
 	due    float64       // the integral of the rate up to the arrival that next returned last
 }
 
-// newDueTimes returns the arrivals of a rate with these levels. The seeds are for the random numbers of arrivals that are
-// independent of each other.
+// newDueTimes returns the arrivals of a rate with these levels. The seeds are for arrivals that are independent of each other.
 func newDueTimes(start time.Duration, perSecond levels, how string, seed, repeat uint64) *DueTimes {
 	d := &DueTimes{begun: start, levels: perSecond.times(1 / float64(time.Second))}
 	if how == scenarios.Poisson {

@@ -60,8 +60,7 @@ func (p piece) after(area float64) float64 {
 	return 2 * area / (p.from + root)
 }
 
-// reaches returns the first moment from now on at which the level is at least as high as the given one. ok is false if that
-// never happens.
+// reaches returns the first moment from now on at which the level is at least the given one. ok is false if that never happens.
 func (c levels) reaches(level float64, now time.Duration) (at time.Duration, ok bool) {
 	var begin time.Duration
 	for _, p := range c {

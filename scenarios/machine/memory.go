@@ -60,8 +60,7 @@ func leftInGroups(root fs.FS, groups string) uint64 {
 	return left
 }
 
-// leftInGroup returns how many bytes one group's limit leaves. Cached files are not counted as used, as the kernel drops them
-// when memory is needed.
+// leftInGroup returns how many bytes one group's limit leaves. Cached files do not count: the kernel drops them when memory is needed.
 func leftInGroup(root fs.FS, dir string, files groupFiles) uint64 {
 	limit, limited := readNumber(root, path.Join(dir, files.limit))
 	usage, known := readNumber(root, path.Join(dir, files.usage))

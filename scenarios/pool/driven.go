@@ -35,8 +35,7 @@ type goSession struct {
 
 func newGoSession(conn *zk.Conn) goSession { return goSession{conn, dial.NewMutex()} }
 
-// Close implements [OwnSession]. The library has a lock of its own, but waiting for that would stop the clock in a bubble
-// of testing/synctest.
+// Close implements [OwnSession]. To wait for the library's own lock would stop the clock in a bubble of testing/synctest.
 func (s goSession) Close() {
 	s.closing.Lock()
 	defer s.closing.Unlock()

@@ -19,8 +19,7 @@ const SettlePoll = 100 * time.Microsecond
 // Sleep waits for d or for ctx, whichever is first.
 func Sleep(ctx context.Context, d time.Duration) error { return variants.WaitFor(ctx, d, nil, nil) }
 
-// Fence returns when each session has received all notifications of the transactions that any session had seen before the
-// call.
+// Fence returns when each session has received all notifications of the transactions that any session had seen before.
 func (p *Pool) Fence(ctx context.Context) error { return FenceAll(ctx, p.Clients, p.Latest()) }
 
 // FenceLiving is Fence for the clients whose lives are not over. It is for loads in which clients fail.
@@ -64,8 +63,7 @@ func (p *Pool) Standing(ctx context.Context) []*Client {
 	return waiting
 }
 
-// FenceWaiting fences all sessions. Clients in a driver cannot send a sync while they wait, but the replies to their pings
-// show the same.
+// FenceWaiting fences all sessions. Clients in a driver cannot sync while they wait, but the replies to their pings show the same.
 func (p *Pool) FenceWaiting(ctx context.Context) error {
 	if p.config.Driver != nil {
 		return p.awaitPings(ctx)
@@ -73,8 +71,7 @@ func (p *Pool) FenceWaiting(ctx context.Context) error {
 	return p.Fence(ctx)
 }
 
-// allAtRest returns the clients that have not taken all their steps. It returns none if one of them is not at rest or a
-// session is lost.
+// allAtRest returns the clients that have not taken all their steps; none if one of them is not at rest or a session is lost.
 func (p *Pool) allAtRest() []*Client {
 	var waiting []*Client
 	for _, c := range p.Clients {

@@ -71,9 +71,9 @@ func (s *furtherSession) settle(ctx context.Context) {
 	s.link.Detach()
 }
 
-// end closes the session, and returns when its counts are final. It does not wait for the close of a lost session, whose
+// hangUp closes a further session, and returns when its counts are final. It does not wait for the close of a lost session, whose
 // answer may not come.
-func (s *furtherSession) end(ctx context.Context) {
+func (l *Life) hangUp(ctx context.Context, s *furtherSession) {
 	s.ending.Do(func() {
 		s.survives()
 		closed := make(chan struct{})
@@ -84,10 +84,6 @@ func (s *furtherSession) end(ctx context.Context) {
 		}
 		s.settle(ctx)
 	})
-}
-
-func (l *Life) hangUp(ctx context.Context, s *furtherSession) {
-	s.end(ctx)
 	l.further.Delete(s)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
 )
@@ -59,8 +60,7 @@ func (l *Life) Over() bool {
 	return session.IsClosed(l.Monitor.Lost()) || l.dead.Err() != nil
 }
 
-// Pause waits for d, until another client asks for what this one holds, or until its session is lost. It is an error only
-// if ctx ended.
+// Pause waits for d, until another client asks for what this one holds, or until its session is lost. An error means that ctx ended.
 func (l *Life) Pause(ctx context.Context, asked <-chan struct{}, d time.Duration) error {
 	return variants.WaitFor(ctx, d, asked, l.Monitor.Lost())
 }
@@ -170,8 +170,7 @@ func (c *Client) TakeNotifications() []wire.Notification {
 	return taken
 }
 
-// envBeside returns the environment of a further participant on the client's session. The end of the session is recorded
-// for the first participant only.
+// envBeside returns the environment of a further participant on the client's session, whose end is recorded for the first one only.
 func (c *Client) envBeside(env variants.Env, number int) variants.Env {
 	env.Index += number * env.Clients
 	log := c.Log.Beside(env.Index)
@@ -221,13 +220,8 @@ func (p *Pool) begin(ctx context.Context, c *Client) error {
 
 // serversOf returns the servers to which a client may connect, its own first.
 func (at Config) serversOf(home ensemble.Server) []ensemble.Server {
-	servers := []ensemble.Server{home}
-	for _, s := range at.Servers {
-		if at.Roam && s.Name != home.Name {
-			servers = append(servers, s)
-		}
-	}
-	return servers
+	others := list.Where(at.Servers, func(s ensemble.Server) bool { return at.Roam && s.Name != home.Name })
+	return append([]ensemble.Server{home}, others...)
 }
 
 // RejoinPause is the time between two attempts to join again.

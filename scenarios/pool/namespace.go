@@ -29,8 +29,7 @@ type Root struct {
 	Monitor *session.Monitor
 }
 
-// OpenRoot creates a root at path. Its session stays at the first server. If roam is set, because servers are going to
-// fail, it moves to the others.
+// OpenRoot creates a root at path. Its session stays at the first server, unless roam is set because servers are going to fail.
 func OpenRoot(ctx context.Context, servers []ensemble.Server, roam bool, path string) (*Root, error) {
 	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
 	defer cancel()
@@ -84,15 +83,13 @@ var ErrOwnerLost = errors.New("the session that owns the run's znodes was lost")
 // WhileOwned returns a context that ends when the root's session is lost, with ErrOwnerLost as its cause. After that,
 // zkbench clean may remove the root as left over.
 func (r *Root) WhileOwned(ctx context.Context) (context.Context, context.CancelFunc) {
-	return session.UntilLost(ctx, r.Monitor.Lost(), r.lossOfOwner)
-}
-
-func (r *Root) lossOfOwner() error {
-	why := "its connection ended, and no server took it back in time"
-	if r.link.Ledger().Over() {
-		why = "it expired"
-	}
-	return fmt.Errorf("%s: %w: %s", r.link.Server().Name, ErrOwnerLost, why)
+	return session.UntilLost(ctx, r.Monitor.Lost(), func() error {
+		why := "its connection ended, and no server took it back in time"
+		if r.link.Ledger().Over() {
+			why = "it expired"
+		}
+		return fmt.Errorf("%s: %w: %s", r.link.Server().Name, ErrOwnerLost, why)
+	})
 }
 
 // BystanderBytes is the size of the znode that bystanders read.

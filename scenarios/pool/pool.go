@@ -197,12 +197,10 @@ func (p *Pool) Passed() int64 {
 	return passed
 }
 
-// leaveTimeout is the longest time in which no participant leaves. After that, all sessions are closed at once, which ends
-// requests that wait for a silent server.
+// leaveTimeout is the longest time in which no participant leaves. Then closing all sessions ends requests that wait for a silent server.
 const leaveTimeout = 10 * time.Second
 
-// CloseAll lets all participants leave and closes the sessions, which takes their ephemeral znodes with them. A second call
-// has no effect.
+// CloseAll lets all participants leave and closes the sessions with their ephemeral znodes. A second call has no effect.
 func (p *Pool) CloseAll(ctx context.Context) {
 	if p.closed {
 		return
@@ -210,7 +208,14 @@ func (p *Pool) CloseAll(ctx context.Context) {
 	p.closed = true
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer WhileGrowing(p.left.Load, leaveTimeout, func(int64) { cancel(); p.closeConns() })()
+	defer WhileGrowing(p.left.Load, leaveTimeout, func(int64) {
+		cancel()
+		for _, c := range p.Clients {
+			if c.Own != nil {
+				go c.Own.Close() // the client library takes a second if the server does not answer
+			}
+		}
+	})()
 	_ = p.Each(func(c *Client) error {
 		defer p.left.Add(1)
 		var err error
@@ -225,14 +230,4 @@ func (p *Pool) CloseAll(ctx context.Context) {
 		c.closeTunnel()
 		return err
 	})
-}
-
-// closeConns closes all sessions at the same time, which ends the requests that wait for an answer. It does not wait, as the
-// client library takes a second if the server does not answer.
-func (p *Pool) closeConns() {
-	for _, c := range p.Clients {
-		if c.Own != nil {
-			go c.Own.Close()
-		}
-	}
 }

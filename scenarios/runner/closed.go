@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/load"
 	"github.com/zkbench/zkbench/scenarios/pool"
@@ -21,8 +22,7 @@ func (m *measurement) hold(ctx context.Context, c *pool.Client, l *pool.Life, as
 	return l.Pause(ctx, asked, m.scenario.Hold)
 }
 
-// operationsMode lets every client complete a number of operations after a warm-up, with a rest in between, so that the
-// counts belong to whole operations.
+// operationsMode lets every client complete a number of operations, after a warm-up and a rest, so that counts belong to whole operations.
 type operationsMode struct{}
 
 func (operationsMode) rehearsal(s *scenarios.Scenario) bool {
@@ -54,9 +54,8 @@ func (operationsMode) run(ctx context.Context, m *measurement) (observation, err
 	return between(begin, end), err
 }
 
-// durationMode lets every client loop and cuts the window out of the running load. A load that started and ended with the
-// window would mix the steady state with clients that start one after another and finish one after another. The cross-check
-// covers the whole load, which begins and ends at rest.
+// durationMode lets every client loop and cuts the window out of the running load. One that started and ended with the window would mix the
+// steady state with clients that start and finish one after another. The cross-check covers the whole load, which begins and ends at rest.
 //
 // In an open load, no operation arrives after the window, and clients serve the backlog. They may take as long as the window for
 // it. If the load was beyond their capacity, the backlog is dropped.
@@ -111,15 +110,14 @@ func (m *measurement) cutWindow(run, ctx context.Context, turns load.Turns, o *o
 	}
 	end, counts, cut := m.stream.cutWindow()
 	if cut {
-		m.part = &part{counts: counts, arrived: m.arrivals.Arrived(end) - arrived}
+		m.part = &observation{counts: counts, partial: true, unserved: recorder.Unserved{Begun: m.arrivals.Arrived(end) - arrived}}
 	}
 	turns.WindowClosed(end)
 	o.counts = counts
 	return err
 }
 
-// loop lets every client take its turns, until the turns end by themselves or until the function until returns. A client that is
-// in an operation then finishes it.
+// loop lets every client take its turns until they end, or until the function until returns. Clients finish the operation that they are in.
 func (m *measurement) loop(ctx context.Context, turns load.Turns, until func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -71,7 +71,8 @@ func (f *floorMeter) before(ctx context.Context, servers []ensemble.Server) {
 // open records a failure in the floor.
 func (f *floorMeter) open(ctx context.Context, servers []ensemble.Server) {
 	var err error
-	f.sessions, err = pool.Connect(ctx, pool.Config{Servers: servers, Clients: max(2, len(servers))}, onlooker())
+	idle := variants.Variant{Join: func(context.Context, variants.Env) (variants.Participant, error) { return nil, nil }}
+	f.sessions, err = pool.Connect(ctx, pool.Config{Servers: servers, Clients: max(2, len(servers))}, idle)
 	if err != nil {
 		f.floor.Why = err.Error()
 	}
@@ -207,9 +208,4 @@ func (f *floorMeter) round(ctx context.Context, from, to *pool.Client, took map[
 	}
 	took[results.FloorHandoff].Add(arrived.Sub(start))
 	return nil
-}
-
-// onlooker is a variant whose clients have a session and do nothing.
-func onlooker() variants.Variant {
-	return variants.Variant{Join: func(context.Context, variants.Env) (variants.Participant, error) { return nil, nil }}
 }

@@ -1,12 +1,14 @@
 package runner
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
 	"slices"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/background"
@@ -26,12 +28,8 @@ func CheckResources(s scenarios.Scenario, recipes []variants.Recipe, engine ense
 }
 
 func checkFileLimit(s scenarios.Scenario, recipes []variants.Recipe, engine ensemble.Engine) error {
-	clients := slices.Max(s.Clients)
-	sessions := clients
-	if s.Background != nil {
-		sessions += s.Background.Sessions
-	}
-	each := 1
+	clients, each := slices.Max(s.Clients), 1
+	sessions := clients + cmp.Or(s.Background, new(results.BackgroundLoad)).Sessions
 	if engine == ensemble.Embedded {
 		each = 2 // both ends of a connection are in this process
 	}
@@ -69,8 +67,7 @@ const (
 	outstandingMemory = background.MaxOutstanding * 10 << 10
 )
 
-// checkMemory returns an error if a scenario clearly needs more memory than the machine has available. The need is an estimate,
-// because it depends on the variants.
+// checkMemory returns an error if a scenario clearly needs more memory than is available. It is an estimate: the need depends on variants.
 func checkMemory(s scenarios.Scenario, engine ensemble.Engine, available uint64) error {
 	need := memoryNeeded(s, engine)
 	if need <= float64(available) {
@@ -105,9 +102,8 @@ const (
 	spareSession = 16 // connections besides the clients': for bystanders, floors and four-letter commands
 )
 
-// CheckConnections returns an error if a measurement of a scenario needs more connections to one address than this machine has
-// outgoing ports for, or than Docker's process that forwards the address may open. Beyond its limit, that process would end and
-// break all its connections.
+// CheckConnections returns an error if a measurement of a scenario needs more connections to one address than this machine has outgoing
+// ports for, or than Docker's process that forwards the address may open: beyond its limit, that ends and breaks all its connections.
 func CheckConnections(s scenarios.Scenario, servers []ensemble.Server) error {
 	_, ports := ensemble.OutgoingPorts()
 	return checkScenario(s, servers, ports, machine.Forwarders())
@@ -117,20 +113,16 @@ func CheckConnections(s scenarios.Scenario, servers []ensemble.Server) error {
 // because it uses the servers' second addresses.
 func checkScenario(s scenarios.Scenario, servers []ensemble.Server, ports int, forwarders map[string]machine.Forwarder) error {
 	at := pool.Config{Servers: servers, Faults: len(s.Faults) > 0, Roam: s.Roam && faults.OfServers(s.Faults)}
-	background := 0
-	if s.Background != nil {
-		background = s.Background.Sessions
-	}
 	for _, at.Clients = range s.Clients {
-		if err := checkConnections(at, background, ports, forwarders); err != nil {
+		sessions := mostSessions(at, cmp.Or(s.Background, new(results.BackgroundLoad)).Sessions)
+		if err := checkConnections(at, sessions, ports, forwarders); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func checkConnections(at pool.Config, background, ports int, forwarders map[string]machine.Forwarder) error {
-	sessions := mostSessions(at, background)
+func checkConnections(at pool.Config, sessions map[string]int, ports int, forwarders map[string]machine.Forwarder) error {
 	for _, server := range at.Servers {
 		for _, addr := range []string{server.Addr, server.Second} {
 			n := sessions[addr] + spareSession

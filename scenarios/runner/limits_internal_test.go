@@ -22,7 +22,7 @@ func TestCheckMemory(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		clients   []int
-		mode      scenarios.Mode
+		mode      results.Mode
 		duration  time.Duration
 		variants  []string
 		engine    ensemble.Engine

@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants/session"
@@ -54,6 +56,7 @@ type lockstep struct {
 	holding []*holder             // in the order of their turns
 	ranked  int                   // the number of holders, from the first one, whose order is final
 	writes  []string              // of all clients since they were last at rest; only used by rest
+	heap    *results.Heap         // nil if the scenario does not ask for it
 }
 
 // holder is a client that waits in its hold for its turn.
@@ -69,8 +72,7 @@ func (h *holder) cutShort() bool { return session.IsClosed(h.asked) || h.Over() 
 
 // drive starts all clients and then gives each holder its turn.
 func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observation, error) {
-	heap := newHeapProbe(l.measurement)
-	if err := heap.before(ctx); err != nil {
+	if err := l.heapsBefore(ctx); err != nil {
 		return observation{}, err
 	}
 	begin, err := l.begin(ctx)
@@ -80,7 +82,7 @@ func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observatio
 	if err := l.lineUp(ctx, group); err != nil {
 		return observation{}, err
 	}
-	if err := heap.after(ctx); err != nil {
+	if err := l.heapsAfter(ctx); err != nil {
 		return observation{}, err
 	}
 	if err := l.serve(ctx, l.first); err != nil {
@@ -92,7 +94,7 @@ func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observatio
 	l.stream.closeWindow()
 	end, err := l.snapshotAtRest(ctx)
 	o := between(begin, end)
-	o.heap = heap.heap
+	o.heap = l.heap
 	return o, err
 }
 
@@ -186,9 +188,8 @@ func (l *lockstep) letGo(ctx context.Context, h *holder) error {
 	return nil
 }
 
-// catchUp returns when a client's server has applied the latest transaction. Otherwise the client's next requests would
-// depend on how far its server lags behind the others: a client that does not find a znode that another client has just
-// created, for example, asks again.
+// catchUp returns when a client's server has applied the latest transaction. Otherwise the client's requests depend on how far that lags
+// behind: a client that does not find a znode that another one has just created, for example, asks again.
 func (l *lockstep) catchUp(ctx context.Context, c *pool.Client) error {
 	if latest := l.pool.Latest(); c.Ledger.LastZxid() < latest {
 		return c.Fence(ctx, latest)
@@ -196,13 +197,11 @@ func (l *lockstep) catchUp(ctx context.Context, c *pool.Client) error {
 	return nil
 }
 
-// first returns the holder whose turn is next: the first holder that is cut short, or else the first holder. It returns
-// nil if no client holds.
+// first returns the holder whose turn is next: the first that is cut short, or else the first; nil if no client holds.
 func (l *lockstep) first() *holder {
-	return cmp.Or(l.firstThat((*holder).cutShort), l.firstThat(func(*holder) bool { return true }))
+	return cmp.Or(l.firstCutShort(), l.firstThat(func(*holder) bool { return true }))
 }
 
-// firstCutShort returns nil if no holder is cut short.
 func (l *lockstep) firstCutShort() *holder { return l.firstThat((*holder).cutShort) }
 
 func (l *lockstep) firstThat(is func(*holder) bool) *holder {
@@ -307,4 +306,55 @@ func (l *lockstep) awaitRest(ctx context.Context, p progress) error {
 		}
 	}
 	return nil
+}
+
+// heapReadings is how many times the heaps are read in a row. Their differences show how exact a single reading is.
+const heapReadings = 3
+
+// heapsBefore measures the servers' heaps before any client starts, if the scenario asks for it.
+func (l *lockstep) heapsBefore(ctx context.Context) (err error) {
+	if l.scenario.Heap {
+		l.heap = &results.Heap{}
+		l.heap.Before, l.heap.Watches, err = l.readHeaps(ctx)
+	}
+	return err
+}
+
+// heapsAfter measures when all clients have lined up. Meanwhile the servers collect garbage and do not answer requests.
+func (l *lockstep) heapsAfter(ctx context.Context) error {
+	if l.heap == nil || l.heap.Why != "" {
+		return nil
+	}
+	defer l.stream.freeze()()
+	readings, watches, err := l.readHeaps(ctx)
+	l.heap.After, l.heap.Watches = readings, watches-l.heap.Watches
+	return err
+}
+
+// readHeaps reads the heaps several times, and the number of watches. If they cannot be read, the result says why, and the run continues.
+func (l *lockstep) readHeaps(ctx context.Context) (readings []int64, watches int64, err error) {
+	meter, ok := l.Ensemble.(ensemble.HeapMeter)
+	if !ok {
+		l.heap.Why = "these servers do not report how much of their heaps is in use"
+		return nil, 0, nil
+	}
+	for range heapReadings {
+		used, err := meter.HeapUsed(ctx)
+		if ctx.Err() != nil {
+			return nil, 0, ctx.Err()
+		}
+		if err != nil {
+			l.heap.Why = err.Error()
+			return nil, 0, nil //nolint:nilerr // the result gives the reason
+		}
+		readings = append(readings, used)
+	}
+	for _, server := range l.Ensemble.Servers() {
+		status, err := ensemble.Probe(ctx, server)
+		if err != nil {
+			return nil, 0, err
+		}
+		watches += status.Watches
+	}
+	return readings, watches, nil
 }

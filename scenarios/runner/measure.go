@@ -47,11 +47,10 @@ type measurement struct {
 	held     atomic.Int64    // how often clients of a closed load have begun to hold
 	breached *observation    // nil unless a breach of the promise has ended the load
 	failed   error           // of a load that a breach has ended which the scenario does not expect
-	part     *part           // nil until the window has ended; always nil for a load of a number of operations
+	part     *observation    // of a window that has ended, with all of its arrivals as unserved; nil for a load of a number of operations
 }
 
-// stuckAfter is the patience of a measurement. It is longer than a session timeout: when a lost client's ephemeral znodes are
-// removed, others may proceed.
+// stuckAfter is the patience of a measurement: longer than a session timeout, after which a lost client's znodes let others proceed.
 const stuckAfter = 45 * time.Second
 
 // run measures and fills in the document. The caller creates and removes the znodes. If the load fails, the document is partial,
@@ -311,8 +310,7 @@ func (m *measurement) costs() map[string]results.Cost {
 type mode interface {
 	// run applies the load. It opens and closes the window of the measurement's stream.
 	run(ctx context.Context, m *measurement) (observation, error)
-	// rehearsal shortens the load of a scenario so that it only warms up the servers. It reports whether the mode needs
-	// a rehearsal.
+	// rehearsal shortens the load of a scenario so that it only warms up the servers, and reports whether the mode needs that.
 	rehearsal(s *scenarios.Scenario) bool
 }
 
@@ -347,6 +345,5 @@ func between(begin, end snapshot) observation {
 	return observation{counts: counts, begin: begin, end: end}
 }
 
-// rehearsalLength bounds the load of a rehearsal. It allows for some thousand requests, after which servers have compiled the
-// code that they use most.
+// rehearsalLength bounds the load of a rehearsal: some thousand requests, after which servers have compiled the code that they use most.
 const rehearsalLength = time.Second

@@ -61,7 +61,7 @@ func stallOnce(e *embedded.Ensemble, v *variants.Variant, after time.Duration) (
 // clients are nearly busy.
 func TestCoordinatedOmission(t *testing.T) {
 	t.Parallel()
-	for _, mode := range []scenarios.Mode{scenarios.Open, scenarios.Closed} {
+	for _, mode := range []results.Mode{scenarios.Open, scenarios.Closed} {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
 			bubble(t, func(t *testing.T, e *embedded.Ensemble) { checkStall(t, e, mode) })
@@ -69,7 +69,7 @@ func TestCoordinatedOmission(t *testing.T) {
 	}
 }
 
-func checkStall(t *testing.T, e *embedded.Ensemble, mode scenarios.Mode) {
+func checkStall(t *testing.T, e *embedded.Ensemble, mode results.Mode) {
 	t.Helper()
 	const clients, rate, length, limit = 4, 20, 10 * time.Second, 500 * time.Millisecond
 	s := openLoad(clients, rate, length)

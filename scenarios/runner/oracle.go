@@ -29,8 +29,7 @@ type snapshot struct {
 	sent      int64 // packets that zkbench's sessions had sent after that
 }
 
-// firstSnapshot takes the snapshot before the load, and then starts the background. It is an error if a server's counters are
-// missing.
+// firstSnapshot takes the snapshot before the load, and then starts the background. Missing counters of a server are an error.
 func (m *measurement) firstSnapshot(ctx context.Context) (snapshot, error) {
 	r, err := m.snapshotAtRest(ctx)
 	if err := errors.Join(err, r.err); err != nil {
@@ -48,9 +47,8 @@ func (m *measurement) begin(ctx context.Context) (snapshot, error) {
 	return r, err
 }
 
-// snapshotAtRest ends the background, waits until every session has caught up with the leader, and then takes a snapshot. No
-// client may be at work. A server that does not answer is recorded in the snapshot: as an error, it would discard the
-// measurement.
+// snapshotAtRest ends the background, waits until every session has caught up with the leader, and then takes a snapshot. No client may be
+// at work. A server that does not answer is recorded in the snapshot: as an error, it would discard the measurement.
 func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	var r snapshot
 	if err := m.background.Drain(ctx); err != nil {
@@ -93,8 +91,7 @@ func (m *measurement) allCounts() wire.Counts {
 	return all
 }
 
-// add includes a server's counters. The leader may not have applied the last transaction yet: a follower can apply and answer a
-// write before the leader does.
+// add includes a server's counters. The leader may lack the last transaction yet: a follower can apply and answer a write before it.
 func (r *snapshot) add(s serverReading) {
 	r.err = errors.Join(r.err, s.err)
 	r.notifications += s.notifications
@@ -127,20 +124,22 @@ func crossCheck(owned bool, begin, end snapshot) results.Oracle {
 		ClientWrites: writes, BackgroundWrites: beside, UnknownTransactions: all.UnknownTransactions,
 		SessionTransactions: sessionTransactions(all, end.sessions-begin.sessions),
 	}
-	o.Why = whyUnchecked(owned, begin, end)
-	if o.Why != "" {
+	if o.Why = whyUnchecked(owned, begin, end); o.Why != "" {
 		return o
 	}
-	o.Checked, o.Why = true, whyDoubtful(o)
+	if o.Checked = true; o.Doubtful() {
+		o.Why = fmt.Sprintf("connections ended at the servers before all had been counted: "+
+			"up to %d notifications more may have been sent, and up to %d transactions fewer made",
+			o.UnknownNotifications, o.UnknownTransactions)
+	}
 	o.ServerNotifications = end.notifications - begin.notifications
 	o.ServerTransactions = end.zxid - begin.zxid
 	return o
 }
 
-// sessionTransactions returns how many transactions opened and ended sessions, without the transactions that are counted as
-// writes of a recipe. Clients leave some sessions without closing them, and only the servers know which of these have expired.
-// The growth of the servers' number of sessions, grew, shows how many. A counted close without a reply may not have taken effect;
-// the ledger counts it as unknown.
+// sessionTransactions returns how many transactions opened and ended sessions, without those that are counted as writes of a recipe.
+// Clients leave some sessions without closing them: the growth of the servers' number of sessions, grew, shows how many of these have
+// expired. A counted close without a reply may not have taken effect; the ledger counts it as unknown.
 func sessionTransactions(all wire.Counts, grew int64) int64 {
 	ranOut := all.SessionsOpened - all.SessionsClosed - grew
 	counted := all.Requests[wire.OpCreateSession] + all.Requests[wire.OpCloseSession]
@@ -163,14 +162,4 @@ func whyUnchecked(owned bool, begin, end snapshot) string {
 		}
 	}
 	return ""
-}
-
-// whyDoubtful returns why the comparison is not exact, or an empty text.
-func whyDoubtful(o results.Oracle) string {
-	if !o.Doubtful() {
-		return ""
-	}
-	return fmt.Sprintf("connections ended at the servers before all had been counted: "+
-		"up to %d notifications more may have been sent, and up to %d transactions fewer made",
-		o.UnknownNotifications, o.UnknownTransactions)
 }

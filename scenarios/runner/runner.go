@@ -54,8 +54,7 @@ type Runner struct {
 
 	// Notice receives what a user should know of a scenario before its measurements begin.
 	Notice func(text string)
-	// Connecting, if not nil, is called now and then while the sessions of a measurement are opened, with the number of
-	// established sessions and their total.
+	// Connecting, if not nil, is called now and then while sessions are opened, with the number of established ones and their total.
 	Connecting func(done, of int)
 
 	shortFloors bool                // floors have their least number of rounds
@@ -194,8 +193,7 @@ func (p *scenarioRun) learnTimeout(ctx context.Context) error {
 	return nil
 }
 
-// prepareBackground creates the znodes of the scenario's background, and assigns it one session for each server unless the scenario
-// gives their number.
+// prepareBackground creates the znodes of the scenario's background, which has a session for each server unless the scenario differs.
 func (p *scenarioRun) prepareBackground(ctx context.Context) (err error) {
 	if p.scenario.Background == nil {
 		return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/background"
 	"github.com/zkbench/zkbench/scenarios/chaos"
@@ -260,7 +261,7 @@ func TestRehearsal(t *testing.T) {
 	everyVariant := len(recipe.Variants)
 	for _, tt := range []struct {
 		name string
-		mode scenarios.Mode
+		mode results.Mode
 		heap bool
 		want int
 	}{

@@ -12,8 +12,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios/pool"
 )
 
-// readPatience is how long a server may take to answer at rest, retries included. It covers a short pause of the server, because
-// nothing is measured meanwhile.
+// readPatience is how long a server may take to answer at rest, retries and a short pause included: nothing is measured meanwhile.
 const readPatience = 15 * time.Second
 
 // readRetry is the time before a server that has refused is asked again.

@@ -149,7 +149,8 @@ func TestSoakReasons(t *testing.T) {
 				Histograms: map[string]results.Histogram{},
 			}
 			tt.facts(d)
-			doubts.Add(d)
+			d.Invalid = append(d.Invalid, doubts.Invalid(d)...)
+			d.Warnings = append(d.Warnings, doubts.Warnings(d)...)
 			occurred = append(occurred, d.Invalid...)
 			if blamed := unexcused(d); len(d.Invalid) != tt.invalid || len(blamed) != len(tt.want) {
 				t.Errorf("invalid %q, of these unexcused %q, want %d and %d", d.Invalid, blamed, tt.invalid, len(tt.want))

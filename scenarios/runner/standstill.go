@@ -16,8 +16,7 @@ import (
 // errStandstill is the cause that cancels a load that stands still: all clients wait, and none can ever proceed.
 var errStandstill = errors.New("the load stands still: all clients wait for notifications, and none can come")
 
-// standstillLook is the time between two checks of clients that complete no step. A load stands still by the states of its clients,
-// however short this time is.
+// standstillLook is the time between two checks of clients that complete no step. However short it is, their states show a standstill.
 const standstillLook = time.Second
 
 const shortestOwn = 250 * time.Millisecond // standstill of zkbench; a busy scheduler delays it by less
@@ -49,7 +48,8 @@ func (m *measurement) mayStandStill() bool {
 	return notified && !m.faulty() && m.scenario.Mode == scenarios.Closed
 }
 
-// watchStandstill cancels the load when it stands still, until stop is called.
+// watchStandstill ends the window of a load that stands still, reports the breach, lets the observer report further violations, and cancels
+// the load, until stop is called. From then on, the clients withdraw, which is not counted.
 func (m *measurement) watchStandstill(ctx context.Context, steps *atomic.Int64, cancel context.CancelCauseFunc) (stop func()) {
 	if !m.mayStandStill() {
 		return func() {}
@@ -63,27 +63,20 @@ func (m *measurement) watchStandstill(ctx context.Context, steps *atomic.Int64, 
 		}
 		waiting := m.pool.Standing(ctx)
 		if len(waiting) > 0 {
-			m.conclude(ctx, waiting)
+			m.breached, _ = m.endWindow("stuck after", m.first.client)
+			text := fmt.Sprintf("stuck: %d of %d clients wait for notifications, no request is under way, and no notification can come%s",
+				len(waiting), len(m.pool.Clients), m.whatIsGone(ctx, waiting))
+			m.stream.conclude(func(at time.Duration) { m.stream.recorder.Violation(results.Violation{At: at, Text: text}) })
 			cancel(errStandstill)
 		}
 		return len(waiting) == 0
 	})
 }
 
-// conclude ends the window of a load that stands still, reports the breach, and lets the observer report further violations. From
-// now on, the clients withdraw, which is not counted.
-func (m *measurement) conclude(ctx context.Context, waiting []*pool.Client) {
-	m.breached, _ = m.endWindow("stuck after", m.first.client)
-	text := fmt.Sprintf("stuck: %d of %d clients wait for notifications, no request is under way, and no notification can come%s",
-		len(waiting), len(m.pool.Clients), m.whatIsGone(ctx, waiting))
-	m.stream.conclude(func(at time.Duration) { m.stream.recorder.Violation(results.Violation{At: at, Text: text}) })
-}
-
 // goneNamed bounds the missing znodes that a violation names.
 const goneNamed = 3
 
-// whatIsGone names clients that watch a znode that does not exist. The text is empty without such clients, or if the servers do not
-// answer.
+// whatIsGone names clients that watch a znode that does not exist; empty without such clients, or if the servers do not answer.
 func (m *measurement) whatIsGone(ctx context.Context, waiting []*pool.Client) string {
 	var gone []string
 	for _, c := range waiting {

@@ -17,13 +17,11 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// drainInterval is the time between two drains of a stream. It bounds the memory of a measurement, which keeps only the
-// events of one interval.
+// drainInterval is the time between two drains of a stream. It bounds the memory of a measurement: the events of one interval.
 const drainInterval = 100 * time.Millisecond
 
-// stream gives the events of the clients to the recipe's observer, in the order of their places. It merges the observer's findings,
-// the clients' notifications, the reads of the bystanders and the runner's notes by time, and hands them to the recorder. It keeps
-// nothing that it has handed on.
+// stream gives the events of the clients to the recipe's observer, in the order of their places. It merges the observer's findings, the
+// clients' notifications, the reads of the bystanders and the runner's notes by time, and hands them to the recorder, without keeping them.
 //
 // A drain gives the observer the events that were recorded before the previous drain. By then, nearly all replies that decide on
 // places have arrived.
@@ -196,20 +194,17 @@ const (
 	windowClosed
 )
 
-// openWindow begins the window, and returns the time at which it begins and the clients' counts before it. It has no effect on
-// a window that has been cut.
+// openWindow begins the window, unless it has been cut. It returns the time at which it begins and the clients' counts before it.
 func (s *stream) openWindow() (at time.Duration, counts wire.Counts) {
 	return s.mark(s.open)
 }
 
-// closeWindow ends the window, and returns the time at which it ends and the clients' counts by then. It has no effect on a
-// window that has been cut.
+// closeWindow ends the window, unless it has been cut. It returns the time at which it ends and the clients' counts by then.
 func (s *stream) closeWindow() (at time.Duration, counts wire.Counts) {
 	return s.mark(s.close)
 }
 
-// cutWindow ends the window at once, even if it has not begun. It returns the present time and the counts of the window. cut is false
-// if the window has ended already.
+// cutWindow ends the window at once, begun or not. It returns the time and the window's counts. cut is false if it has ended already.
 func (s *stream) cutWindow() (at time.Duration, counts wire.Counts, cut bool) {
 	at, _ = s.mark(func(at time.Duration, counts wire.Counts) {
 		cut = s.window != windowClosed

@@ -16,9 +16,8 @@ import (
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// endWindow ends the window of a load that is ended, and returns the counts by then. breach says how a breach of the promise has
-// ended the load, such as "stuck after"; it is empty if the load took too long. before holds the counts when the load began. ok is
-// false if the window has ended already.
+// endWindow ends the window of a load that is ended, and returns the counts since before, when it began. breach says how a breach of the
+// promise has ended it, such as "stuck after"; empty if it took too long. ok is false if the window has ended already.
 func (m *measurement) endWindow(breach string, before wire.Counts) (o *observation, ok bool) {
 	_, window, ok := m.stream.cutWindow()
 	all := m.pool.Counts()
@@ -129,12 +128,6 @@ const leastPartial = time.Minute
 // errCutShort is the reason in a document without the parts that are measured after the load, such as the oracle.
 var errCutShort = errors.New("the load was not finished")
 
-// part holds the counts of a window that has ended, in time or early.
-type part struct {
-	counts  wire.Counts
-	arrived int64 // arrivals of an open load that were due in the window
-}
-
 // closePartial completes the document of a load that was not finished. Without a window to keep, the document has only the
 // violations. Counters of servers are missing because they are read at rest, and orphans because they are counted after the load.
 func (m *measurement) closePartial(d *results.Document, record *recorder.Recorder) {
@@ -142,8 +135,8 @@ func (m *measurement) closePartial(d *results.Document, record *recorder.Recorde
 		record.CloseFailed(d)
 		return
 	}
-	o := observation{counts: m.part.counts, partial: true}
-	o.unserved.Begun = max(m.part.arrived-record.ServedInWindow(), 0)
+	o := *m.part
+	o.unserved.Begun = max(o.unserved.Begun-record.ServedInWindow(), 0)
 	o.health = machine.TakeVitals().Since(m.vitals)
 	m.examine(&o)
 	m.stream.bystanders.Examine(&o.health)

@@ -214,7 +214,7 @@ func (t *Trials) scenario(variant string, trial capacity.Trial, before int) scen
 	return s
 }
 
-// folder returns the folder for a trial's results, after removing results of an earlier trial of the same load.
+// folder returns the folder for a trial's results, without all those of an earlier trial of this load: the next one may have fewer repeats.
 func (t *Trials) folder(s scenarios.Scenario, trial capacity.Trial) (string, error) {
 	folder := t.Folder
 	if trial.Purpose == capacity.Confirm {
@@ -223,21 +223,13 @@ func (t *Trials) folder(s scenarios.Scenario, trial capacity.Trial) (string, err
 			return "", err
 		}
 	}
-	return folder, removeTrial(folder, s, trial.Load)
-}
-
-// removeTrial removes all results of an earlier trial of this load: the next one may have fewer repeats.
-func removeTrial(folder string, s scenarios.Scenario, load int) error {
-	d := results.Document{Scenario: s.Scenario, Recipe: s.Recipe, Variant: s.Variants[0], Clients: s.Clients[0]}
-	if s.Mode == scenarios.Open {
-		d.Rate = load
-	}
+	d := results.Document{Scenario: s.Scenario, Recipe: s.Recipe, Variant: s.Variants[0], Clients: s.Clients[0], Rate: s.Rates()[0]}
 	for d.Repeat = range s.Repeats + 1 {
 		if err := os.Remove(filepath.Join(folder, d.Filename())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove the results of an earlier trial: %w", err)
+			return "", fmt.Errorf("remove the results of an earlier trial: %w", err)
 		}
 	}
-	return nil
+	return folder, nil
 }
 
 func (t *Trials) confirm(variant string, repeats []*results.Document) {

@@ -28,8 +28,8 @@ func TestCapacityRemovesEarlierTrials(t *testing.T) {
 			}
 		}
 	}
-	s := scenarios.Scenario{Recipe: "lock", Scenario: results.Scenario{Name: "s", Variants: []string{"znode"}, Clients: []int{5}, Mode: scenarios.Open, Repeats: 3}}
-	must.Do(t, removeTrial(dir, s, 100))
+	s := scenarios.Scenario{Recipe: "lock", Scenario: results.Scenario{Name: "s", Variants: []string{"znode"}, Clients: []int{5}, Mode: scenarios.Open, Rate: []int{100}, Repeats: 3}}
+	must.Get((&Trials{Folder: dir}).folder(s, capacity.Trial{Load: 100}))(t)
 	left, err := os.ReadDir(dir)
 	var names []string
 	for _, e := range left {
