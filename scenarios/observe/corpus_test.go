@@ -53,7 +53,11 @@ var corpus = []struct {
 	{"kazoo", "LockingQueue, one consumer", lockingQueue(1, 0), "queue", false},
 	{"kazoo", "LockingQueue, five consumers", lockingQueue(5, 0), "queue", false},
 	{"kazoo", "LockingQueue, two of five get items", lockingQueue(2, 3), "queue", false},
+	{"kazoo", "Lock of threads", exclusive(nothing, "/app/lock/thread-", "/app/lock/task-"), "lock/predecessor-watch", false},
+	{"kazoo", "Lock of readers and writers", exclusive(nothing, "/app/lock/reader-", "/app/lock/writer-"), "lock/predecessor-watch", false},
+	{"kazoo", "Lock with progress of holders", exclusive((*client).write, "/app/lock/x-"), "lock/predecessor-watch", false},
 	{"kazoo", "test suite in directories with ids", idsOfTests, "rwlock", false},
+	{"Curator", "DistributedPriorityQueue", byPriority, "priorityqueue", false},
 	{"Curator", "InterProcessSemaphoreMutex", semaphore("/app/leases/"+protected+"lease-", inLine, 1), "lock/predecessor-watch", false},
 	{"Twitter", "ServerSet", discovery("/discovery/web/member_", inLine, deletes, 10, readsIt), "membership", false},
 	{"Mesos", "masters' group", group, "membership", false},
@@ -62,10 +66,14 @@ var corpus = []struct {
 	{"Helix", "messages of the controller", messages, "masterworker", false},
 	{"Helix", "external view", externalView, "config", false},
 	{"ClickHouse", "replication log", replicationLog, "", false},
+	{"any", "log of changes, deleted by its readers", changeLog, "", false},
+	{"any", "group that leaves and comes back", groupRestart, "doublebarrier/children-watch", false}, // or membership
 	{"any", "ring of health checks", ring, "", false},
 	{"any", "lock that watches the list", listLock, "lock/children-watch", true},
 	{"any", "rolling restart of members that watch each other", watchfulMembers, "membership", false},
 }
+
+func nothing(*client, string) {}
 
 func TestCorpus(t *testing.T) {
 	var table strings.Builder

@@ -10,14 +10,14 @@ import (
 
 const (
 	mostFamilies = 500
-	mostNames    = 20 // folded names of sequential znodes in a directory
+	mostNames    = 20 // kinds of sequential znodes in a directory
 )
 
 // family has the evidence about a folded path: the znode itself, and the znodes in it.
 type family struct {
 	path      string
 	self, in  evidence
-	names     []string // of sequential znodes in it, folded
+	names     []string // kinds of sequential znodes in it
 	listWakes wakes    // by watches on its list
 }
 
@@ -47,9 +47,11 @@ func (f *family) plus(other *family) {
 }
 
 // kindOf returns the folded name of a sequential znode without its number.
-func kindOf(path string) string { return fold(path[:len(path)-sequenceDigits]) + folded }
+func kindOf(znode string) string {
+	return path.Base(fold(znode[:max(len(znode)-sequenceDigits, 0)]) + folded)
+}
 
-// take adds the names of sequential znodes.
+// take adds kinds of sequential znodes.
 func (f *family) take(names ...string) {
 	for _, name := range names {
 		if len(f.names) < mostNames && !slices.Contains(f.names, name) {

@@ -15,8 +15,9 @@ func phrases() [roles]string {
 		persistent: "create persistent znodes in it", joins: "find others' there", refused: "fail to create it", lists: "list it",
 		waits: "watch the list while their own is in it", relists: "watch it while their own is the first", follows: "watch the list",
 		reads: "read", watchesOther: "watch what another has made", awaits: "watch for a znode that is to come", writesOwn: "write to their own",
-		writesOther: "write to what another has made", deletesOwn: "delete their own", deletesOther: "delete what another has made", consumes: "delete what another has made together with its claim",
-		leaves: "end while their own exists",
+		writesOther: "write to what another has made", deletesOwn: "delete their own", deletesOther: "delete what another has made",
+		consumes: "delete what another has made together with its claim",
+		leaves:   "end while their own exists",
 	}
 }
 

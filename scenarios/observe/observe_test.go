@@ -207,15 +207,18 @@ func TestLooksOfLateReplies(t *testing.T) {
 	}
 }
 
-// Who has made a znode is known from before the window, too.
+// Who has made a znode is known from before the window, and what comes after it does not count.
 func TestZnodesFromBeforeTheWindow(t *testing.T) {
 	s := newScene("3.9.3")
 	s.open(1)
 	s.request(1, wire.Exchange{Op: wire.OpCreate, Path: "/lock", Flags: zk.FlagEphemeral})
 	s.Begin()
 	s.do(1, wire.OpDelete, "/lock")
-	if e := s.window.families.of("/lock").self; e.n[deletesOwn] != 1 || e.n[creates] != 0 {
-		t.Errorf("%d deletes of its own, and %d creates, want 1 and 0", e.n[deletesOwn], e.n[creates])
+	s.request(1, wire.Exchange{Op: wire.OpCreate, Path: "/lock", Flags: zk.FlagEphemeral})
+	s.End()
+	s.Over(1, false) // after the window
+	if e := s.window.families.of("/lock").self; e.n[deletesOwn] != 1 || e.n[creates] != 1 || e.n[leaves] != 0 {
+		t.Errorf("%d deletes of its own, %d creates, and %d ends, want 1, 1 and 0", e.n[deletesOwn], e.n[creates], e.n[leaves])
 	}
 }
 
@@ -282,6 +285,12 @@ func TestStuckWaiters(t *testing.T) {
 			create(s, "/lock/x-0000000005")
 			s.Exchanged(1, wire.Exchange{Op: wire.OpExists, Path: gone, Asked: true, Armed: true, Code: wire.NoNode, Zxid: s.zxid - 1})
 		}, 1, 0},
+		{"the client was told that it is gone", func(s *scene) {
+			made(s)
+			s.fire(wire.NodeDeleted, gone, 1)
+			missing(s, gone)
+		}, 0, 0},
+		{"the client has found that it is gone", func(s *scene) { made(s); s.fail(1, wire.OpGetData, gone, wire.NoNode); missing(s, gone) }, 0, 0},
 		{"a longer number that ends in a former one", func(s *scene) { made(s); missing(s, "/lock/1700000000003") }, 0, 0},
 		{"after many that were left", func(s *scene) {
 			create(s, "/lock/x-0000001000")

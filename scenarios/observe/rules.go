@@ -1,9 +1,10 @@
 package observe
 
 import (
-	"path"
 	"slices"
 	"strings"
+
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // leastEvidence is how often each step of a recipe must have been seen.
@@ -131,9 +132,8 @@ func wakesConsumers(f *family, e *evidence) bool {
 
 // hasReaders reports whether the names of sequential znodes are of two kinds, one of them for readers.
 func hasReaders(f *family, e *evidence) bool {
-	ofReader := func(name string) bool { return isRead(path.Base(name)) }
-	both := slices.ContainsFunc(f.names, ofReader) && slices.ContainsFunc(f.names, func(name string) bool { return !ofReader(name) })
-	return both && rare(readersWait, watchesOther)(f, e)
+	readers := list.Where(f.names, isRead)
+	return len(readers) > 0 && len(readers) < len(f.names) && e.n[readersWait] == 0
 }
 
 // isRead reports whether the name of a sequential znode has a word of a reader.
@@ -151,9 +151,11 @@ func isQueue(_ *family, e *evidence) bool {
 
 // hasPriorities reports whether the names of sequential znodes differ in numbers alone, before the last one.
 func hasPriorities(f *family, _ *evidence) bool {
-	bare := func(name string) string { return strings.Trim(name[len(f.path):], "/*-_0123456789") }
-	isHex := func(name string) bool { return strings.HasSuffix(name, folded+folded) } // before the number, such as of Curator's queues
-	return slices.ContainsFunc(f.names, isHex) || len(f.names) > 1 && !slices.ContainsFunc(f.names, func(name string) bool { return bare(name) != bare(f.names[0]) })
+	if slices.ContainsFunc(f.names, func(name string) bool { return strings.HasSuffix(name, folded+folded) }) {
+		return true // in hexadecimal, as Curator's queues write them
+	}
+	words := list.Map(f.names, func(name string) string { return strings.Trim(name, "*-_0123456789") })
+	return len(words) > 1 && len(slices.Compact(words)) == 1
 }
 
 // isInbox reports whether one session creates znodes, and another one takes them.

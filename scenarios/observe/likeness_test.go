@@ -106,6 +106,73 @@ func idsOfTests(a *app) {
 	}
 }
 
+// exclusive is a lock in whose line the names have several prefixes. hold is what a holder does.
+func exclusive(hold func(c *client, own string), prefixes ...string) func(a *app) {
+	return func(a *app) {
+		a.dirs(parentOf(prefixes[0]))
+		each(a.clients(5), func(i int, c *client) {
+			for range 3 {
+				own := c.make(prefixes[i%len(prefixes)], inLine)
+				c.behind(own, false, anyName)
+				hold(c, own)
+				time.Sleep(pause)
+				c.remove(own)
+			}
+		})
+	}
+}
+
+// byPriority has items with a priority in hexadecimal before their number.
+func byPriority(a *app) {
+	const dir = "/app/queue"
+	a.dirs(dir)
+	for _, c := range a.clients(2) {
+		c.follow(dir, func(path string) {
+			if c.read(path); c.remove(path) {
+				time.Sleep(pause + pause/2)
+			}
+		})
+	}
+	for round := range 5 {
+		each(a.clients(2), func(i int, c *client) { c.make(fmt.Sprintf("%s/queue-%08X", dir, 10*round+i), asItem) })
+		time.Sleep(pause)
+	}
+}
+
+// changeLog has readers that all read all changes, and delete old ones by turns.
+func changeLog(a *app) {
+	const dir = "/app/changes"
+	a.dirs(dir)
+	writer, readers := a.client(), a.clients(2)
+	for _, c := range readers {
+		c.follow(dir, c.read)
+	}
+	for i := range 12 {
+		writer.make(dir+"/change_", asItem)
+		time.Sleep(pause)
+		if names := writer.list(dir); len(names) > 3 {
+			readers[i%2].remove(dir + "/" + names[0])
+		}
+	}
+}
+
+// groupRestart has members that watch the list all the time, and whose group leaves and comes back as a whole.
+func groupRestart(a *app) {
+	const dir = "/app/members"
+	a.dirs(dir)
+	members := a.clients(3)
+	for _, c := range members {
+		c.follow(dir, ignore)
+	}
+	for range 4 {
+		own := make([]string, len(members))
+		each(members, func(i int, c *client) { own[i] = c.make(dir+"/member_", inLine) })
+		time.Sleep(pause)
+		each(members, func(i int, c *client) { c.remove(own[i]) })
+		time.Sleep(pause)
+	}
+}
+
 // A session is in a herd once, also if it was notified of something else in between.
 func TestGuessedHerdsHaveASessionOnce(t *testing.T) {
 	s := newScene("3.8.0")
