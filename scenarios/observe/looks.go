@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
@@ -79,7 +80,7 @@ func (r rule) look(f *family, e *evidence) Look {
 		case both == count && count == first:
 			who = "the same " + who
 		case both == 0:
-			who += " others"
+			who += " " + table.Plural(count, "other")
 		default:
 			who += fmt.Sprintf(" (%d of them among the first)", both)
 		}
