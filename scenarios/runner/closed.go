@@ -22,15 +22,8 @@ func (m *measurement) hold(ctx context.Context, c *pool.Client, l *pool.Life, as
 	return l.Pause(ctx, asked, m.scenario.Hold)
 }
 
-// operationsMode lets every client complete a number of operations, after a warm-up and a rest, so that counts belong to whole operations.
-type operationsMode struct{}
-
-func (operationsMode) rehearsal(s *scenarios.Scenario) bool {
-	s.WarmUp = 0 // see rounds for the operations
-	return true
-}
-
-func (operationsMode) run(ctx context.Context, m *measurement) (observation, error) {
+// applyOperations lets every client complete a number of operations, after a warm-up and a rest, so that counts belong to whole operations.
+func (m *measurement) applyOperations(ctx context.Context) (observation, error) {
 	m.pool.Hold = m.injector.Hold(m.hold)
 	if m.scenario.WarmUp > 0 {
 		warmUp := func(ctx context.Context) error { return pool.Sleep(ctx, m.scenario.WarmUp) }
@@ -38,8 +31,7 @@ func (operationsMode) run(ctx context.Context, m *measurement) (observation, err
 			return observation{}, err
 		}
 	}
-	begin, err := m.begin(ctx)
-	if err != nil {
+	if err := m.begin(ctx); err != nil {
 		return observation{}, err
 	}
 	m.injector.Start(ctx)
@@ -50,27 +42,17 @@ func (operationsMode) run(ctx context.Context, m *measurement) (observation, err
 	if err := m.injector.Finish(ctx); err != nil {
 		return observation{}, err
 	}
-	end, err := m.snapshotAtRest(ctx)
-	return between(begin, end), err
+	return m.observeAtRest(ctx)
 }
 
-// durationMode lets every client loop and cuts the window out of the running load. One that started and ended with the window would mix the
+// applyDuration lets every client loop and cuts the window out of the running load. One that started and ended with the window would mix the
 // steady state with clients that start and finish one after another. The cross-check covers the whole load, which begins and ends at rest.
 //
 // In an open load, no operation arrives after the window, and clients serve the backlog. They may take as long as the window for
 // it. If the load was beyond their capacity, the backlog is dropped.
-type durationMode struct{}
-
-// rehearsal lets all clients loop even if the load is open: at a low rate, servers would get too few requests to warm up.
-func (durationMode) rehearsal(s *scenarios.Scenario) bool {
-	s.Mode, s.Stages = scenarios.Closed, nil // the highest stage's number of clients stays
-	s.WarmUp, s.Duration = 0, min(s.Duration, rehearsalLength)
-	return true
-}
-
-func (durationMode) run(ctx context.Context, m *measurement) (o observation, err error) {
+func (m *measurement) applyDuration(ctx context.Context) (o observation, err error) {
 	m.pool.Hold = m.injector.Hold(m.hold)
-	if o.begin, err = m.firstSnapshot(ctx); err != nil {
+	if err := m.firstSnapshot(ctx); err != nil {
 		return observation{}, err
 	}
 	turns, stop := m.loopTurns(ctx)

@@ -12,12 +12,11 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// lockstepMode lets clients act one at a time, so that no two changes fire the same watch and the counts are exact:
+// applyLockstep lets clients act one at a time, so that no two changes fire the same watch and the counts are exact:
 //
 //  1. Start: the runner lets a client begin its only step, and waits for rest before it starts the next client.
 //  2. Rest: docs/glossary.md defines when a client is at rest. The runner sends syncs on sessions that lag behind, so that
@@ -28,12 +27,7 @@ import (
 //     runner waits for rest.
 //
 // Counting begins before the first start. Requests by which clients join and leave the recipe are not counted.
-type lockstepMode struct{}
-
-// rehearsal reports whether heaps are measured. Counts need no rehearsal, because they are the same on a cold server.
-func (lockstepMode) rehearsal(s *scenarios.Scenario) bool { return s.Heap }
-
-func (lockstepMode) run(ctx context.Context, m *measurement) (o observation, err error) {
+func (m *measurement) applyLockstep(ctx context.Context) (o observation, err error) {
 	l := &lockstep{measurement: m, working: map[*pool.Client]bool{}}
 	m.pool.Hold = l.hold
 	for _, c := range m.pool.Clients {
@@ -75,8 +69,7 @@ func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observatio
 	if err := l.heapsBefore(ctx); err != nil {
 		return observation{}, err
 	}
-	begin, err := l.begin(ctx)
-	if err != nil {
+	if err := l.begin(ctx); err != nil {
 		return observation{}, err
 	}
 	if err := l.lineUp(ctx, group); err != nil {
@@ -92,8 +85,7 @@ func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observatio
 		return observation{}, stuck[0].client.Explain(fmt.Errorf("it waits although no client holds: %w", ErrStuck))
 	}
 	l.stream.closeWindow()
-	end, err := l.snapshotAtRest(ctx)
-	o := between(begin, end)
+	o, err := l.observeAtRest(ctx)
 	o.heap = l.heap
 	return o, err
 }

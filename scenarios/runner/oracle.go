@@ -30,21 +30,21 @@ type snapshot struct {
 }
 
 // firstSnapshot takes the snapshot before the load, and then starts the background. Missing counters of a server are an error.
-func (m *measurement) firstSnapshot(ctx context.Context) (snapshot, error) {
+func (m *measurement) firstSnapshot(ctx context.Context) error {
 	r, err := m.snapshotAtRest(ctx)
 	if err := errors.Join(err, r.err); err != nil {
-		return r, err
+		return err
 	}
 	m.first = r
-	return r, m.background.Start(ctx)
+	return m.background.Start(ctx)
 }
 
-func (m *measurement) begin(ctx context.Context) (snapshot, error) {
-	r, err := m.firstSnapshot(ctx)
+func (m *measurement) begin(ctx context.Context) error {
+	err := m.firstSnapshot(ctx)
 	if err == nil {
 		m.stream.openWindow()
 	}
-	return r, err
+	return err
 }
 
 // snapshotAtRest ends the background, waits until every session has caught up with the leader, and then takes a snapshot. No client may be

@@ -250,7 +250,7 @@ func TestWarmUpEndsWithTheFirstFailure(t *testing.T) {
 	clients := []*pool.Client{{Life: &pool.Life{Participant: &dying{}}}}
 	m := &measurement{patience: time.Hour, pool: &pool.Pool{Clients: clients}, injector: chaos.New(chaos.Config{})}
 	m.scenario.WarmUp, m.scenario.Operations = 24*time.Hour, 5
-	if _, err := (operationsMode{}).run(ctx, m); !errors.Is(err, errDying) || ctx.Err() != nil {
+	if _, err := m.applyOperations(ctx); !errors.Is(err, errDying) || ctx.Err() != nil {
 		t.Errorf("the load ended with %v (%v), want to hear of the dead client before the warm-up is over", err, ctx.Err())
 	}
 }
@@ -324,16 +324,16 @@ func TestUnpacedRecipeHasNoBoundsInADuration(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		recipe variants.Recipe
-		mode   mode
+		load   results.Scenario
 		want   bool
 	}{
-		{"a duration", unpaced, durationMode{}, false},
-		{"a number of operations", unpaced, operationsMode{}, true},
-		{"lockstep", unpaced, lockstepMode{}, true},
-		{"a duration of a paced recipe", config.Recipe(), durationMode{}, true},
+		{"a duration", unpaced, results.Scenario{Mode: scenarios.Closed, Duration: time.Second}, false},
+		{"a number of operations", unpaced, results.Scenario{Mode: scenarios.Closed, Operations: 1}, true},
+		{"lockstep", unpaced, results.Scenario{Mode: scenarios.Lockstep}, true},
+		{"a duration of a paced recipe", config.Recipe(), results.Scenario{Mode: scenarios.Closed, Duration: time.Second}, true},
 	} {
-		m := &measurement{mode: tt.mode, background: &background.Load{}, config: pool.Config{Clients: 5, Size: 3}}
-		m.recipe, m.variant = tt.recipe, tt.recipe.Variants[0]
+		m := &measurement{background: &background.Load{}, config: pool.Config{Clients: 5, Size: 3}}
+		m.scenario.Scenario, m.recipe, m.variant = tt.load, tt.recipe, tt.recipe.Variants[0]
 		if got := m.costs(); len(got) > 0 != tt.want {
 			t.Errorf("%s: bounds %v, want some: %t", tt.name, got, tt.want)
 		}
