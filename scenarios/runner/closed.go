@@ -27,7 +27,7 @@ func (m *measurement) applyOperations(ctx context.Context) (observation, error) 
 	m.pool.Hold = m.injector.Hold(m.hold)
 	if m.scenario.WarmUp > 0 {
 		warmUp := func(ctx context.Context) error { return pool.Sleep(ctx, m.scenario.WarmUp) }
-		if err := m.loop(ctx, m.rounds(0), warmUp); err != nil {
+		if err := m.loop(ctx, m.rounds(0), new(atomic.Int64), warmUp); err != nil {
 			return observation{}, err
 		}
 	}
@@ -35,7 +35,7 @@ func (m *measurement) applyOperations(ctx context.Context) (observation, error) 
 		return observation{}, err
 	}
 	m.injector.Start(ctx)
-	if err := m.loop(ctx, m.rounds(m.scenario.Operations), nil); err != nil {
+	if err := m.loop(ctx, m.rounds(m.scenario.Operations), &m.done, nil); err != nil {
 		return observation{}, err
 	}
 	m.stream.closeWindow()
@@ -57,7 +57,7 @@ func (m *measurement) applyDuration(ctx context.Context) (o observation, err err
 	}
 	turns, stop := m.loopTurns(ctx)
 	defer stop()
-	err = m.loop(ctx, turns, func(loop context.Context) error {
+	err = m.loop(ctx, turns, new(atomic.Int64), func(loop context.Context) error {
 		if err := m.cutWindow(ctx, loop, turns, &o); err != nil {
 			return err
 		}
@@ -99,22 +99,22 @@ func (m *measurement) cutWindow(run, ctx context.Context, turns load.Turns, o *o
 	return err
 }
 
-// loop lets every client take its turns until they end, or until the function until returns. Clients finish the operation that they are in.
-func (m *measurement) loop(ctx context.Context, turns load.Turns, until func(context.Context) error) error {
+// loop lets every client take its turns until they end, or until the function until returns, and counts their steps. Clients finish the
+// operation that they are in.
+func (m *measurement) loop(ctx context.Context, turns load.Turns, steps *atomic.Int64, until func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	group, ctx := errgroup.WithContext(ctx)
-	var steps atomic.Int64
 	for _, c := range m.pool.Clients {
 		c.Stopped.Store(false)
 	}
-	defer m.watchProgress(&steps, turns, cancel)()
-	defer m.watchStandstill(ctx, &steps, cancel)()
+	defer m.watchProgress(steps, turns, cancel)()
+	defer m.watchStandstill(ctx, steps, cancel)()
 	for i, c := range m.pool.Clients {
 		if err := m.paceStart(ctx, i); err != nil {
 			break // a client has failed, or the load is over
 		}
-		group.Go(func() error { return m.work(ctx, c, turns, &steps) })
+		group.Go(func() error { return m.work(ctx, c, turns, steps) })
 	}
 	if until != nil {
 		group.Go(func() error {
@@ -226,9 +226,6 @@ func roundOf(c *pool.Client, otherwise int) int {
 // clients begin no step later than rehearsalLength.
 func (m *measurement) rounds(operations int) *load.Rounds {
 	r := load.NewRounds(operations, m.recipe.Collective)
-	if operations > 0 {
-		r.Done = &m.done
-	}
 	if m.repeat == 0 && operations > 0 {
 		r.Until = time.Now().Add(rehearsalLength)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -223,14 +224,14 @@ func TestStuckLoadIsCalledBroken(t *testing.T) {
 			life.Participant = &sleeper{steps: 5, asleep: asleep}
 			m.pool.Clients = append(m.pool.Clients, &pool.Client{ID: i, Life: life})
 		}
-		err := m.loop(ctx, m.rounds(10), nil)
+		err := m.loop(ctx, m.rounds(10), &m.done, nil)
 		if !errors.Is(err, ErrStuck) {
 			t.Errorf("err = %v, want ErrStuck", err)
 		}
 		for range 3 {
 			<-asleep
 		}
-		if err := m.loop(ctx, m.rounds(0), func(context.Context) error { <-asleep; return nil }); !errors.Is(err, ErrStuck) {
+		if err := m.loop(ctx, m.rounds(0), new(atomic.Int64), func(context.Context) error { <-asleep; return nil }); !errors.Is(err, ErrStuck) {
 			t.Errorf("after the window: %v, want ErrStuck", err)
 		}
 	})
