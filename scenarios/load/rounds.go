@@ -35,7 +35,7 @@ type Turns interface {
 
 // Rounds lets each client begin the next step when the last one is done, for a number of steps.
 type Rounds struct {
-	collective bool          // a step needs all clients, so that each client must take equally many
+	collective bool // a step needs all clients, so that each client must take equally many
 	mu         sync.Mutex
 	started    int       // the largest number of steps that a client has begun
 	limit      int       // of steps of each client

@@ -342,11 +342,11 @@ func (l *lockstep) readHeaps(ctx context.Context) (readings []int64, watches int
 		readings = append(readings, used)
 	}
 	for _, server := range l.Ensemble.Servers() {
-		status, err := ensemble.Probe(ctx, server)
+		counters, err := ensemble.Monitor(ctx, server)
 		if err != nil {
 			return nil, 0, err
 		}
-		watches += status.Watches
+		watches += counters["zk_watch_count"]
 	}
 	return readings, watches, nil
 }
