@@ -98,7 +98,7 @@ func (l *lockstep) lineUp(ctx context.Context, group *errgroup.Group) error {
 			return err
 		}
 		l.start(ctx, group, c)
-		if err := l.restAll(ctx); err != nil {
+		if err := l.rest(ctx); err != nil {
 			return err
 		}
 		if err := l.serve(ctx, l.firstCutShort); err != nil {
@@ -114,24 +114,20 @@ func (l *lockstep) serve(ctx context.Context, next func() *holder) error {
 		if err := l.letGo(ctx, h); err != nil {
 			return err
 		}
-		if err := l.restAll(ctx); err != nil {
+		if err := l.rest(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// restAll returns when all clients are at rest. It sorts the holders that began to hold since the last call by their
-// ids. Otherwise their order, and with it the counts, would depend on which goroutine was the fastest.
-func (l *lockstep) restAll(ctx context.Context) error {
-	if err := l.rest(ctx); err != nil {
-		return err
-	}
+// rank sorts the holders that began to hold since the last call by their ids. Otherwise their order, and with it the counts, would
+// depend on which goroutine was the fastest.
+func (l *lockstep) rank() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	slices.SortFunc(l.holding[l.ranked:], func(a, b *holder) int { return cmp.Compare(a.ID, b.ID) })
 	l.ranked = len(l.holding)
-	return nil
 }
 
 func (l *lockstep) start(ctx context.Context, group *errgroup.Group, c *pool.Client) {
@@ -235,6 +231,7 @@ func (l *lockstep) rest(ctx context.Context) error {
 		}
 		if after := l.progress(); slices.Equal(after, before) && !slices.ContainsFunc(after, progress.active) {
 			l.writes = l.writes[:0]
+			l.rank()
 			return nil
 		}
 	}

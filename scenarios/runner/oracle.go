@@ -82,7 +82,7 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 // allCounts returns the counts of all sessions that zkbench has on the servers during a load.
 func (m *measurement) allCounts() wire.Counts {
 	all := m.pool.Counts()
-	for _, c := range []wire.Counts{m.background.Counts(), m.stream.bystanders.Counts(), m.root.Counts()} {
+	for _, c := range []wire.Counts{m.background.Counts(), m.stream.bystanders.Counts(), m.root.Ledger.Counts()} {
 		all.Add(c)
 	}
 	if m.floor != nil && m.floor.sessions != nil {

@@ -341,7 +341,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 // witness returns a session when it has seen a transaction. One sync is not always enough, see [ensemble.Fence].
 func (p scenarioRun) witness(ctx context.Context, zxid int64) (*session.Session, error) {
 	s := p.session()
-	for p.root.LastZxid() < zxid {
+	for p.root.Ledger.LastZxid() < zxid {
 		if err := errors.Join(s.Sync(ctx, wire.FencePath), pool.Sleep(ctx, pool.SettlePoll)); err != nil {
 			return nil, err
 		}

@@ -350,7 +350,7 @@ func TestWitnessCatchesUp(t *testing.T) {
 		}
 		t.Cleanup(root.CloseSession)
 		p := scenarioRun{root: root}
-		seen := root.LastZxid() + 1 // by a participant, and not by the witness's server yet
+		seen := root.Ledger.LastZxid() + 1 // by a participant, and not by the witness's server yet
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := p.witness(ctx, seen); !errors.Is(err, context.DeadlineExceeded) {
@@ -360,8 +360,8 @@ func TestWitnessCatchesUp(t *testing.T) {
 			time.Sleep(time.Second)
 			_, _, _ = root.CreateRoot(t.Context())
 		}()
-		if _, err := p.witness(t.Context(), seen); err != nil || root.LastZxid() < seen {
-			t.Errorf("the witness has seen transaction %d, want %d (%v)", root.LastZxid(), seen, err)
+		if _, err := p.witness(t.Context(), seen); err != nil || root.Ledger.LastZxid() < seen {
+			t.Errorf("the witness has seen transaction %d, want %d (%v)", root.Ledger.LastZxid(), seen, err)
 		}
 	})
 }
