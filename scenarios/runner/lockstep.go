@@ -34,8 +34,7 @@ func (m *measurement) applyLockstep(ctx context.Context) (o observation, err err
 		c.Ledger.KeepWrites()
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		var err error
+	group.Go(func() (err error) {
 		o, err = l.drive(ctx, group)
 		return err
 	})

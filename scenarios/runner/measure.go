@@ -102,7 +102,7 @@ func (m *measurement) floorAfter(ctx context.Context) *results.Floor {
 	if faults.OfServers(m.scenario.Faults) {
 		m.floor.renew(ctx, m.config.Servers)
 	}
-	m.floor.after(ctx)
+	m.floor.floor.After = m.floor.half(ctx)
 	return &m.floor.floor
 }
 
