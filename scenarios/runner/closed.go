@@ -145,9 +145,7 @@ func (m *measurement) paceStart(ctx context.Context, client int) error {
 	before := m.pool.Clients[client-pool.Parallel]
 	waiting := func() bool { return !before.Settled.Load() && !before.AtRest() }
 	for begun := time.Now(); ctx.Err() == nil && waiting() && time.Since(begun) < settlesWithin; {
-		if err := pool.Sleep(ctx, time.Millisecond); err != nil {
-			return err
-		}
+		_ = pool.Sleep(ctx, time.Millisecond)
 	}
 	return ctx.Err()
 }
@@ -179,12 +177,6 @@ func (m *measurement) work(ctx context.Context, c *pool.Client, turns load.Turns
 	return nil
 }
 
-var errFailedOften = errors.New("no operation of this client succeeds any more")
-
-// errCannotRejoin is wrapped by the error of a client of a recipe that is [variants.Recipe.Fixed]. The faults of its scenarios do
-// not end sessions, but a server that is slow to come back does.
-var errCannotRejoin = errors.New("a client's session was lost, and no client of this recipe can join again")
-
 // mostFailures bounds the operations of one client that fail in a row.
 const mostFailures = 1000
 
@@ -197,12 +189,13 @@ func (m *measurement) recover(ctx context.Context, c *pool.Client, failures int,
 	case !m.faulty():
 		return c.Explain(err)
 	case failures > mostFailures:
-		return c.Explain(fmt.Errorf("%w: %w", errFailedOften, err))
+		return c.Explain(fmt.Errorf("no operation of this client succeeds any more: %w", err))
 	}
 	m.stream.Note(m.stream.recorder.FailedOperation)
 	if c.Over() {
-		if m.recipe.IsFixed(m.variant) {
-			return c.Explain(fmt.Errorf("%w: choose a longer session-timeout, or roam", errCannotRejoin))
+		if m.recipe.IsFixed(m.variant) { // the faults of its scenarios do not end sessions, but a server that is slow to come back does
+			return c.Explain(errors.New("a client's session was lost, and no client of this recipe can join again: " +
+				"choose a longer session-timeout, or roam"))
 		}
 		if err := m.pool.Rejoin(ctx, c); err != nil {
 			return err
