@@ -58,13 +58,13 @@ func Attach(ctx context.Context, connect string) (*Ensemble, error) {
 	if err != nil {
 		return nil, Mistake{err}
 	}
-	e := &Ensemble{chroot: target.Chroot}
-	for i, name := range target.Addresses {
-		addrs, err := resolve(ctx, name)
+	e := &Ensemble{chroot: target.Chroot, servers: target.Servers()}
+	for i, s := range e.servers {
+		addrs, err := resolve(ctx, s.Name)
 		if err != nil {
 			return nil, err
 		}
-		e.servers = append(e.servers, ensemble.Server{ID: i + 1, Name: name, Addr: addrs[0]})
+		e.servers[i].Addr = addrs[0]
 	}
 	return e, nil
 }
