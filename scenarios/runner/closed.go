@@ -31,9 +31,10 @@ func (m *measurement) applyOperations(ctx context.Context) (observation, error) 
 			return observation{}, err
 		}
 	}
-	if err := m.begin(ctx); err != nil {
+	if err := m.firstSnapshot(ctx); err != nil {
 		return observation{}, err
 	}
+	m.stream.openWindow()
 	m.injector.Start(ctx)
 	if err := m.loop(ctx, m.rounds(m.scenario.Operations), &m.done, nil); err != nil {
 		return observation{}, err

@@ -68,9 +68,10 @@ func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observatio
 	if err := l.heapsBefore(ctx); err != nil {
 		return observation{}, err
 	}
-	if err := l.begin(ctx); err != nil {
+	if err := l.firstSnapshot(ctx); err != nil {
 		return observation{}, err
 	}
+	l.stream.openWindow()
 	if err := l.lineUp(ctx, group); err != nil {
 		return observation{}, err
 	}

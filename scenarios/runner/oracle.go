@@ -39,14 +39,6 @@ func (m *measurement) firstSnapshot(ctx context.Context) error {
 	return m.background.Start(ctx)
 }
 
-func (m *measurement) begin(ctx context.Context) error {
-	err := m.firstSnapshot(ctx)
-	if err == nil {
-		m.stream.openWindow()
-	}
-	return err
-}
-
 // snapshotAtRest ends the background, waits until every session has caught up with the leader, and then takes a snapshot. No client may be
 // at work. A server that does not answer is recorded in the snapshot: as an error, it would discard the measurement.
 func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
