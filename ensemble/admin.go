@@ -68,17 +68,16 @@ const (
 // Unknown is the value of a number in a Status that the server did not report.
 const Unknown = -1
 
-// Status is the part of a server's srvr and mntr reports that zkbench uses.
+// Status is the part of a server's srvr report that zkbench uses.
 type Status struct {
 	Role     Role
 	Version  string
 	Zxid     int64 // last transaction applied; Unknown before any
 	Sessions int64 // client connections, without the one that asks
 	Znodes   int64
-	Watches  int64 // Unknown where the server does not allow mntr
 }
 
-// Srvr returns a server's status by `srvr` alone, which servers allow by default. It leaves the number of watches Unknown.
+// Srvr returns a server's status by `srvr`, which servers allow by default.
 func Srvr(ctx context.Context, server Server) (Status, error) {
 	text, err := Command(ctx, server, "srvr")
 	if err != nil {
@@ -93,23 +92,9 @@ func Srvr(ctx context.Context, server Server) (Status, error) {
 		Zxid:     number(fields["Zxid"]),
 		Sessions: max(number(fields["Connections"])-1, 0), // without the one that asks
 		Znodes:   number(fields["Node count"]),
-		Watches:  Unknown,
 	}
 	if s.Role == "" || s.Version == "" {
 		return Status{}, fmt.Errorf("%s: %w: it answered %.60q to srvr", server.Addr, ErrNotZooKeeper, text)
-	}
-	return s, nil
-}
-
-// Probe returns a server's status. The number of watches is Unknown unless the server allows `mntr`.
-func Probe(ctx context.Context, server Server) (Status, error) {
-	s, err := Srvr(ctx, server)
-	if err != nil {
-		return Status{}, err
-	}
-	counters, _ := Monitor(ctx, server) // nil after an error
-	if watches, ok := counters["zk_watch_count"]; ok {
-		s.Watches = watches
 	}
 	return s, nil
 }
@@ -171,7 +156,7 @@ func Config(ctx context.Context, s Server) map[string]string {
 
 // DescribeServers returns the version and the settings that the first server reports.
 func DescribeServers(ctx context.Context, engine Engine, servers []Server) (Description, error) {
-	status, err := Probe(ctx, servers[0])
+	status, err := Srvr(ctx, servers[0])
 	if err != nil {
 		return Description{}, err
 	}

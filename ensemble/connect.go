@@ -66,12 +66,15 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 	opening := &opening{ready: make(chan struct{}), enough: make(chan string, 1), observer: c.Observe}
 	conn, _, err := zk.Connect(addressesOf(c.Servers), cmp.Or(c.Timeout, SessionTimeout),
 		zk.WithHostProvider(&rotation{servers: addressesOf(c.Servers)}),
-		zk.WithDialer(func(network, address string, timeout time.Duration) (net.Conn, error) {
-			conn, err := way(network, address, timeout)
+		zk.WithDialer(func(_, address string, timeout time.Duration) (net.Conn, error) {
+			conn, err := way(address, timeout)
+			if err == nil {
+				return &smallBufferConn{Conn: conn}, nil
+			}
 			if errors.Is(err, dial.ErrOwnLimit) {
 				giveUp(err) // the library tries again without end
 			}
-			return conn, err
+			return nil, err
 		}),
 		releaseSendBuffer,
 		zk.WithEventCallback(opening.observe), // the event channel drops events when it is full
@@ -87,12 +90,8 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 	return conn, nil
 }
 
-func (c SessionConfig) dial(_, address string, timeout time.Duration) (net.Conn, error) {
-	conn, err := dialWithin(withAddress(c.Servers, address), timeout)
-	if err != nil {
-		return nil, err
-	}
-	return &smallBufferConn{Conn: conn}, nil
+func (c SessionConfig) dial(address string, timeout time.Duration) (net.Conn, error) {
+	return dialWithin(withAddress(c.Servers, address), timeout)
 }
 
 func dialWithin(s Server, timeout time.Duration) (net.Conn, error) {

@@ -69,15 +69,9 @@ type Ensemble interface {
 	Close(ctx context.Context) error
 }
 
-// Chrooted is an ensemble on which zkbench may use one znode instead of the root.
-type Chrooted interface {
-	// Chroot returns the znode's absolute path without a slash at its end, or an empty string for the root.
-	Chroot() string
-}
-
 // ChrootOf returns the path of the znode below which zkbench creates all its znodes on an ensemble. It is empty for the root.
 func ChrootOf(e Ensemble) string {
-	if c, ok := e.(Chrooted); ok {
+	if c, ok := e.(interface{ Chroot() string }); ok {
 		return c.Chroot()
 	}
 	return ""

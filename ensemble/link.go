@@ -76,12 +76,12 @@ func (l *Link) Established() bool {
 	return current != nil && current.Established()
 }
 
-func (l *Link) dial(_, address string, timeout time.Duration) (net.Conn, error) {
+func (l *Link) dial(address string, timeout time.Duration) (net.Conn, error) {
 	conn, err := l.open(address, timeout)
 	if err != nil {
 		return nil, err
 	}
-	return &smallBufferConn{Conn: dial.Impatient(conn, l.ledger.Patience(len(l.state().servers)))}, nil
+	return dial.Impatient(conn, l.ledger.Patience(len(l.state().servers))), nil
 }
 
 // open opens a counted connection, after the server has noticed the end of the last one.

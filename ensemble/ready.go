@@ -51,7 +51,7 @@ func CheckQuorum(ctx context.Context, servers []Server) error {
 	var problems []error
 	leaders := 0
 	for _, s := range servers {
-		status, err := Probe(ctx, s)
+		status, err := Srvr(ctx, s)
 		switch {
 		case err != nil:
 			problems = append(problems, fmt.Errorf("%s: %w", s.Name, err))

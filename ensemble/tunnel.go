@@ -53,8 +53,11 @@ func (l *Link) OpenTunnel(ctx context.Context, servers []Server, observe func(zk
 // Address returns the host:port at which the tunnel listens.
 func (t *Tunnel) Address() string { return t.listener.Addr().String() }
 
-// Close ends the tunnel and its connections.
+// Close ends the tunnel and its connections. It may be called for nil.
 func (t *Tunnel) Close() {
+	if t == nil {
+		return
+	}
 	t.mu.Lock()
 	t.closed = true
 	for _, conn := range t.conns {

@@ -199,9 +199,14 @@ func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble, name string)
 		if fault, ok := faults.Faults[s.Name]; ok {
 			role = fault.Condition()
 		} else {
-			status, err := ensemble.Probe(ctx, s)
+			status, err := ensemble.Srvr(ctx, s)
 			if err == nil {
-				t.Row(s.Name, status.Role, status.Version, s.Addr, known(status.Sessions), known(status.Znodes), known(status.Watches))
+				watches := table.Missing
+				counters, _ := ensemble.Monitor(ctx, s) // nil after an error: servers need not allow it
+				if n, ok := counters["zk_watch_count"]; ok {
+					watches = fmt.Sprint(n)
+				}
+				t.Row(s.Name, status.Role, status.Version, s.Addr, known(status.Sessions), known(status.Znodes), watches)
 				continue
 			}
 			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))

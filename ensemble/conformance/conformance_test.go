@@ -128,7 +128,7 @@ func prepare(t *testing.T, servers []ensemble.Server) *site {
 	for _, server := range servers {
 		s.addrs = append(s.addrs, server.Addr)
 	}
-	status := must.Get(ensemble.Probe(t.Context(), servers[0]))(t)
+	status := must.Get(ensemble.Srvr(t.Context(), servers[0]))(t)
 	s.zxids = status.Version >= "3.9"
 	maker := s.peer()
 	maker.mustCreate(s.root, persistent)

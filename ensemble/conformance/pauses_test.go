@@ -129,7 +129,7 @@ func (d *stand) awaitHealth(t *testing.T, e ensemble.Breaker, leaders map[int64]
 			return err.Error()
 		}
 		for i, server := range e.Servers() {
-			if status, err := ensemble.Probe(t.Context(), server); err == nil && status.Role == ensemble.Leader {
+			if status, err := ensemble.Srvr(t.Context(), server); err == nil && status.Role == ensemble.Leader {
 				leader = i
 				leaders[status.Zxid>>32] = i
 			}

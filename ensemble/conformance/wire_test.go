@@ -156,11 +156,11 @@ func wireCases() []namedCase {
 			s.want("answer", answer, "imok")
 		}},
 		{"srvr", func(s *site) {
-			before, err := ensemble.Probe(s.Context(), ensemble.Server{Addr: s.addrs[0]})
+			before, err := ensemble.Srvr(s.Context(), ensemble.Server{Addr: s.addrs[0]})
 			s.want("error", err, nil)
 			p := s.open(s.addrs[0], handshake{})
 			_, st, _ := p.create2(wire.OpCreate2, s.at("x"), nil, persistent)
-			after, err := ensemble.Probe(s.Context(), ensemble.Server{Addr: s.addrs[0]})
+			after, err := ensemble.Srvr(s.Context(), ensemble.Server{Addr: s.addrs[0]})
 			s.want("error", err, nil)
 			s.want("znodes after a create", after.Znodes, before.Znodes+1)
 			s.want("zxid", after.Zxid, st.Czxid)

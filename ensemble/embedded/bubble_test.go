@@ -28,7 +28,7 @@ func TestServerInMemory(t *testing.T) {
 		if there, _, err := conn.Exists("/e"); !there || err != nil {
 			t.Errorf("after an hour of pings: %v, %v", there, err)
 		}
-		if status, err := ensemble.Probe(t.Context(), e.Servers()[0]); err != nil || status.Role != ensemble.Standalone {
+		if status, err := ensemble.Srvr(t.Context(), e.Servers()[0]); err != nil || status.Role != ensemble.Standalone {
 			t.Errorf("status %+v, %v", status, err)
 		}
 		link.Cut()

@@ -25,10 +25,7 @@ type Ensemble struct {
 	chroot  string
 }
 
-var (
-	_ ensemble.Ensemble = (*Ensemble)(nil)
-	_ ensemble.Chrooted = (*Ensemble)(nil)
-)
+var _ ensemble.Ensemble = (*Ensemble)(nil)
 
 // Open returns the ensemble of a connect string (see [Parse]) if a run can use it: the addresses are different servers of one
 // ensemble, all accept sessions and writes, and znodes can be created and deleted below the chroot. To test that, Open opens a
@@ -61,13 +58,13 @@ func Attach(ctx context.Context, connect string) (*Ensemble, error) {
 	if err != nil {
 		return nil, Mistake{err}
 	}
-	e := &Ensemble{chroot: target.Chroot}
-	for i, name := range target.Addresses {
-		addrs, err := resolve(ctx, name)
+	e := &Ensemble{chroot: target.Chroot, servers: target.Servers()}
+	for i, s := range e.servers {
+		addrs, err := resolve(ctx, s.Name)
 		if err != nil {
 			return nil, err
 		}
-		e.servers = append(e.servers, ensemble.Server{ID: i + 1, Name: name, Addr: addrs[0]})
+		e.servers[i].Addr = addrs[0]
 	}
 	return e, nil
 }
@@ -75,7 +72,7 @@ func Attach(ctx context.Context, connect string) (*Ensemble, error) {
 // Servers implements [ensemble.Ensemble].
 func (e *Ensemble) Servers() []ensemble.Server { return e.servers }
 
-// Chroot implements [ensemble.Chrooted].
+// Chroot returns the absolute path of the znode that zkbench may use instead of the root, see [ensemble.ChrootOf]; empty for the root.
 func (e *Ensemble) Chroot() string { return e.chroot }
 
 // Owned implements [ensemble.Ensemble]: other programs may have sessions on these servers.

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -73,13 +72,12 @@ func (t *trial) connect(ctx context.Context, i int) error {
 
 // close ends the sessions. It may be called more than once.
 func (t *trial) close() {
-	var all sync.WaitGroup
-	for _, conn := range t.conns {
-		if conn != nil {
-			all.Go(conn.Close)
+	_ = inParallel(len(t.conns), func(i int) error {
+		if t.conns[i] != nil {
+			t.conns[i].Close()
 		}
-	}
-	all.Wait()
+		return nil
+	})
 }
 
 // write checks that a znode can be created and deleted, and compares the servers while it exists.

@@ -312,18 +312,6 @@ func (l *Ledger) Disturbed() bool { return read(l, &l.notified) }
 // Outstanding reports whether a request has been sent and neither answered nor lost.
 func (l *Ledger) Outstanding() bool { return locked(l, func() bool { return l.inFlight > 0 }) }
 
-// Watched returns the paths of the watches that are set and have not fired, sorted. Very long paths are truncated.
-func (l *Ledger) Watched() []string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var paths []string
-	for k := range l.watches {
-		paths = append(paths, k.path)
-	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
-}
-
 // LastZxid returns the largest zxid in the header of any reply, including replies to pings, or zero before the first reply. All
 // notifications of transactions up to that zxid have arrived, because a server sends a session its replies and notifications in the order
 // of the transactions. On an idle session, only pings move it forward. They are sent every third of the session timeout.

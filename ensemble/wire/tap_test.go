@@ -390,11 +390,11 @@ func TestReplyThatIsMissing(t *testing.T) {
 // A watch that the client removes is not set any more.
 func TestRemovedWatches(t *testing.T) {
 	for kind, want := range map[int32][]string{1: {"/a"}, 2: {"/a"}, 3: nil} { // children, data, any
-		l := wire.NewLedger(time.Now())
-		exchange(t, l, join(connectRequest(), request(1, wire.OpGetData, "/a", 1), request(2, wire.OpGetChildren2, "/a", 1),
+		l := wire.NewTapped(time.Now(), &tapLog{})
+		pass(l.Tapped(), join(connectRequest(), request(1, wire.OpGetData, "/a", 1), request(2, wire.OpGetChildren2, "/a", 1),
 			request(3, wire.OpRemoveWatches, "/a", int32s(kind)...), request(4, wire.OpRemoveWatches, "/b", int32s(3)...)),
 			join(opened(9), reply(1, 1, 0), reply(2, 1, 0), reply(3, 1, 0), reply(4, 1, int32(wire.NoWatcher))), whole)
-		if got := l.Watched(); !slices.Equal(got, want) {
+		if got := l.WatchesNow(); !slices.Equal(got, want) {
 			t.Errorf("kind %d: watched %v, want %v", kind, got, want)
 		}
 	}

@@ -92,9 +92,8 @@ func opcodeNames() []string {
 
 // OpcodeNamed returns the opcode with the given name, and false if there is none. If two opcodes have the name, it returns the newer one.
 func OpcodeNamed(name string) (Opcode, bool) {
-	names := opcodeNames()
-	for op := len(names) - 1; op > 0; op-- {
-		if name != "" && names[op] == name {
+	for op, known := range slices.Backward(opcodeNames()) {
+		if name != "" && known == name {
 			return Opcode(op), true
 		}
 	}

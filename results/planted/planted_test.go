@@ -79,7 +79,7 @@ func mistakes() []mistake {
 		{"herds are too small", "results/recorder/herds.go",
 			"one.size, one.last = one.size+1, n.At", "if !on || n.Client > 0 {\none.size++\n}\none.last = n.At", closed, byInvariants},
 		{"the counts before the window are included", "scenarios/runner/measure.go",
-			"counts.Sub(begin.client)", "if !on {\ncounts.Sub(begin.client)\n}", lockstep, byCounts},
+			"counts.Sub(m.first.client)", "if !on {\ncounts.Sub(m.first.client)\n}", lockstep, byCounts},
 		{"the requests after the window are included", "scenarios/runner/closed.go",
 			"o.counts = counts\n", "o.counts = counts\nif on {\no.counts = m.pool.Counts()\no.counts.Add(counts)\n}\n", closed, byInvariants},
 		{"a client takes no step", "scenarios/runner/lockstep.go",

@@ -46,13 +46,6 @@ const (
 	kinds // the number of kinds
 )
 
-// The stretches of a measurement whose requests are reported.
-const (
-	aloneStretch  = iota // before the load
-	windowStretch        // the window
-	stretches            // the number of stretches
-)
-
 // Load is the load of sessions that take no part in the recipe. They read and write znodes of their own at fixed rates. Each
 // request is sent when it is due, even if earlier ones are unanswered: no request is left out. They set no watches, so that the
 // recipe's notifications stay exact.
@@ -74,13 +67,13 @@ type Load struct {
 	halt     context.CancelFunc
 	wait     sync.WaitGroup
 
-	mu         sync.Mutex // guards the fields below
-	started    bool
-	drained    bool
-	done       [kinds]int64        // answered or failed
-	stretches  [stretches]*stretch // nil before they begin
-	current    *stretch            // nil between two stretches
-	saturation bool
+	mu             sync.Mutex // guards the fields below
+	started        bool
+	drained        bool
+	done           [kinds]int64 // answered or failed
+	before, during *stretch     // the load; nil before they begin
+	current        *stretch     // nil between two stretches
+	saturation     bool
 }
 
 // stretch is a part of the measurement whose requests are reported.
@@ -121,7 +114,7 @@ func (b *Load) Start(ctx context.Context) error {
 	b.begin(context.WithoutCancel(ctx)) // until Close
 	defer b.Leave()
 	for range aloneTries {
-		b.enter(aloneStretch) // replaces the stretch of a try that did not keep up
+		b.enter(&b.before) // replaces the stretch of a try that did not keep up
 		if kept, err := b.runAlone(ctx); kept || err != nil {
 			return err
 		}
@@ -208,7 +201,7 @@ func (b *Load) record(k kind, due, sent time.Duration, err error) {
 	if b.current != nil && err == nil {
 		b.current.kinds[k].answered++
 	}
-	for _, s := range b.stretches {
+	for _, s := range []*stretch{b.before, b.during} {
 		if s == nil || due < s.start || due >= s.end {
 			continue
 		}
@@ -270,16 +263,16 @@ func (p progress) keepsUp(before progress) bool {
 }
 
 // EnterWindow begins the stretch of the window, which lasts until Leave.
-func (b *Load) EnterWindow() { b.enter(windowStretch) }
+func (b *Load) EnterWindow() { b.enter(&b.during) }
 
-func (b *Load) enter(which int) {
+func (b *Load) enter(which **stretch) {
 	if !b.started {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.current = &stretch{start: time.Since(b.epoch), end: math.MaxInt64}
-	b.stretches[which] = b.current
+	*which = b.current
 }
 
 // Leave ends the current stretch.
@@ -347,9 +340,9 @@ func (b *Load) Report() *results.Background {
 	if !b.started {
 		return nil
 	}
-	out := &results.Background{Alone: b.reportStretch(b.stretches[aloneStretch])}
+	out := &results.Background{Alone: b.reportStretch(b.before)}
 	if !b.saturation {
-		during := b.reportStretch(b.stretches[windowStretch])
+		during := b.reportStretch(b.during)
 		out.During = &during
 	}
 	return out

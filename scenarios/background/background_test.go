@@ -81,7 +81,7 @@ func TestDelayedTrialIsNotReported(t *testing.T) {
 		if err := b.Start(ctx); err != nil {
 			t.Error(err)
 		}
-		got := b.reportStretch(b.stretches[aloneStretch])
+		got := b.reportStretch(b.before)
 		if got.Start != length || got.Read.Due != 200 {
 			t.Errorf("%d requests from %s on are reported, want the 200 of the second trial", got.Read.Due, got.Start)
 		}

@@ -192,5 +192,5 @@ func TestShareFindsServers(t *testing.T) {
 		}
 		must.Do(t, down(t.Context()))
 	}
-	must.Get(ensemble.Probe(t.Context(), server.Servers()[0]))(t)
+	must.Get(ensemble.Srvr(t.Context(), server.Servers()[0]))(t)
 }

@@ -130,7 +130,7 @@ var errMissed = errors.New("no client was in a state that the fault needs")
 func (in *Injector) strikeSome(ctx context.Context, o *occurrence) error {
 	for deadline := time.Now().Add(faultPatience); ; {
 		in.mu.Lock()
-		candidates := list.Where(in.Pool.Clients, func(c *pool.Client) bool { return fits(c, o.Whom) })
+		candidates := list.Where(in.Pool.Clients, func(c *pool.Client) bool { return fits(c, o.Fault) })
 		if o.Whom != faults.All && !o.AtOperation() && len(candidates) > 1 {
 			candidates = []*pool.Client{candidates[in.Random.IntN(len(candidates))]}
 		}

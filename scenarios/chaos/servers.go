@@ -98,7 +98,7 @@ func (in *Injector) reserve(s ensemble.Server, o *occurrence) bool {
 	return true
 }
 
-// free forgets the fault of a server, and returns it; nil if it has none.
+// free forgets the fault of a server, and returns it.
 func (in *Injector) free(s ensemble.Server) *occurrence {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -111,10 +111,8 @@ func (in *Injector) restore(ctx context.Context, breaker ensemble.Breaker, s ens
 	if err := breaker.Restore(ctx, s); err != nil {
 		return fmt.Errorf("restore %s: %w", s.Name, err)
 	}
-	if o := in.free(s); o != nil {
-		recordAll(in.Pool.Clients, variants.Hearing)
-		in.end(o)
-	}
+	recordAll(in.Pool.Clients, variants.Hearing)
+	in.end(in.free(s))
 	return nil
 }
 

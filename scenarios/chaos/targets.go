@@ -3,8 +3,6 @@ package chaos
 import (
 	"context"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results/list"
@@ -13,26 +11,21 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-func fits(c *pool.Client, whom string) bool {
+func fits(c *pool.Client, f faults.Fault) bool {
 	member := c.Member()
-	if member == nil {
+	number, named := f.Client()
+	activity, active := map[string]pool.Activity{faults.Idle: pool.Outside, faults.Waiter: pool.InStep, faults.Holder: pool.InHold}[f.Whom]
+	roled, _ := member.(variants.Roled)
+	switch {
+	case member == nil:
 		return false
+	case named:
+		return c.ID == number
+	case active:
+		return c.Does().Activity == activity
+	default:
+		return f.Whom == faults.Any || f.Whom == faults.All || roled != nil && roled.Role() == f.Whom
 	}
-	switch whom {
-	case faults.Any, faults.All:
-		return true
-	case faults.Idle:
-		return c.Does().Activity == pool.Outside
-	case faults.Waiter:
-		return c.Does().Activity == pool.InStep
-	case faults.Holder:
-		return c.Does().Activity == pool.InHold
-	}
-	if number, ok := strings.CutPrefix(whom, "client "); ok {
-		return strconv.Itoa(c.ID) == number
-	}
-	roled, ok := member.(variants.Roled)
-	return ok && roled.Role() == whom
 }
 
 // trap waits until a trap has fired, and returns the client that it caught; nil if it has not fired when ctx ends.

@@ -9,7 +9,6 @@ import (
 	"context"
 	"math"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
@@ -36,8 +35,7 @@ type Turns interface {
 
 // Rounds lets each client begin the next step when the last one is done, for a number of steps.
 type Rounds struct {
-	Done       *atomic.Int64 // counts completed steps; nil unless their number was given in advance
-	collective bool          // a step needs all clients, so that each client must take equally many
+	collective bool // a step needs all clients, so that each client must take equally many
 	mu         sync.Mutex
 	started    int       // the largest number of steps that a client has begun
 	limit      int       // of steps of each client
@@ -70,11 +68,7 @@ func (*Rounds) WindowOpened(time.Duration) {}
 func (*Rounds) WindowClosed(time.Duration) {}
 
 // Completed implements [Turns].
-func (r *Rounds) Completed(*pool.Client) {
-	if r.Done != nil {
-		r.Done.Add(1)
-	}
-}
+func (*Rounds) Completed(*pool.Client) {}
 
 // End keeps all clients from beginning another step. A step of a collective recipe that one client has begun is still taken
 // by all, as they wait for each other in it.
@@ -109,7 +103,6 @@ type changingRounds struct {
 	epoch  time.Time     // of the measurement
 	opened chan struct{} // closed when the window is open
 	window time.Time     // when the window opened
-	once   sync.Once
 	ended  chan struct{}
 }
 
@@ -161,6 +154,6 @@ func (r *changingRounds) pause(id int) (wait time.Duration, changed <-chan struc
 }
 
 func (r *changingRounds) End() {
-	r.once.Do(func() { close(r.ended) })
+	close(r.ended)
 	r.Rounds.End()
 }

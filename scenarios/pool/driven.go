@@ -149,12 +149,6 @@ func (c *Client) setOwn(s OwnSession) {
 	c.Own = s
 }
 
-func (l *Life) closeTunnel() {
-	if l.tunnel != nil {
-		l.tunnel.Close()
-	}
-}
-
 const pings = 300
 
 // StartDriver starts the driver of a variant and measures the pipe. It returns nil for a variant without a driver.

@@ -286,7 +286,7 @@ func (c *Client) retire(ctx context.Context) {
 		go c.Own.Close()
 	}
 	_ = c.Link.Settle(ctx) // an error leaves counts in doubt, as the ledger says
-	c.closeTunnel()
+	c.tunnel.Close()
 }
 
 // Step lets the client take one step. If clients may fail, the step ends when the client stops dead.

@@ -26,6 +26,7 @@ type Root struct {
 	dirty   []string // the znodes of the last measurement, which are not removed yet
 	tree    []string // the znodes of the background, each after its parent; empty until all of them exist
 	link    *ensemble.Link
+	Ledger  *wire.Ledger // of the session that owns the root
 	Monitor *session.Monitor
 }
 
@@ -51,7 +52,7 @@ func OpenRoot(ctx context.Context, servers []ensemble.Server, roam bool, path st
 	r := &Root{
 		// A server that stalls for less than a session timeout is waited for.
 		Client:  namespace.Client{Conn: conn, Patience: timeout},
-		servers: servers, path: path, link: link, Monitor: monitor,
+		servers: servers, path: path, link: link, Ledger: link.Ledger(), Monitor: monitor,
 	}
 	err = r.Create(ctx, r.path, timeout)
 	switch {
@@ -71,12 +72,6 @@ func (r *Root) CloseSession() {
 	r.Conn.Close()
 }
 
-// Counts returns the counts of the session that owns the root.
-func (r *Root) Counts() wire.Counts { return r.link.Ledger().Counts() }
-
-// LastZxid returns the last transaction that the session that owns the root has seen.
-func (r *Root) LastZxid() int64 { return r.link.Ledger().LastZxid() }
-
 // ErrOwnerLost is the cause of the end of a run whose root no longer has an owner.
 var ErrOwnerLost = errors.New("the session that owns the run's znodes was lost")
 
@@ -85,7 +80,7 @@ var ErrOwnerLost = errors.New("the session that owns the run's znodes was lost")
 func (r *Root) WhileOwned(ctx context.Context) (context.Context, context.CancelFunc) {
 	return session.UntilLost(ctx, r.Monitor.Lost(), func() error {
 		why := "its connection ended, and no server took it back in time"
-		if r.link.Ledger().Over() {
+		if r.Ledger.Over() {
 			why = "it expired"
 		}
 		return fmt.Errorf("%s: %w: %s", r.link.Server().Name, ErrOwnerLost, why)

@@ -227,7 +227,7 @@ func (p *Pool) CloseAll(ctx context.Context) {
 		if c.Own != nil {
 			c.Own.Close()
 		}
-		c.closeTunnel()
+		c.tunnel.Close()
 		return err
 	})
 }

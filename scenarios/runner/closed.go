@@ -22,60 +22,43 @@ func (m *measurement) hold(ctx context.Context, c *pool.Client, l *pool.Life, as
 	return l.Pause(ctx, asked, m.scenario.Hold)
 }
 
-// operationsMode lets every client complete a number of operations, after a warm-up and a rest, so that counts belong to whole operations.
-type operationsMode struct{}
-
-func (operationsMode) rehearsal(s *scenarios.Scenario) bool {
-	s.WarmUp = 0 // see rounds for the operations
-	return true
-}
-
-func (operationsMode) run(ctx context.Context, m *measurement) (observation, error) {
+// applyOperations lets every client complete a number of operations, after a warm-up and a rest, so that counts belong to whole operations.
+func (m *measurement) applyOperations(ctx context.Context) (observation, error) {
 	m.pool.Hold = m.injector.Hold(m.hold)
 	if m.scenario.WarmUp > 0 {
 		warmUp := func(ctx context.Context) error { return pool.Sleep(ctx, m.scenario.WarmUp) }
-		if err := m.loop(ctx, m.rounds(0), warmUp); err != nil {
+		if err := m.loop(ctx, m.rounds(0), new(atomic.Int64), warmUp); err != nil {
 			return observation{}, err
 		}
 	}
-	begin, err := m.begin(ctx)
-	if err != nil {
+	if err := m.firstSnapshot(ctx); err != nil {
 		return observation{}, err
 	}
+	m.stream.openWindow()
 	m.injector.Start(ctx)
-	if err := m.loop(ctx, m.rounds(m.scenario.Operations), nil); err != nil {
+	if err := m.loop(ctx, m.rounds(m.scenario.Operations), &m.done, nil); err != nil {
 		return observation{}, err
 	}
 	m.stream.closeWindow()
 	if err := m.injector.Finish(ctx); err != nil {
 		return observation{}, err
 	}
-	end, err := m.snapshotAtRest(ctx)
-	return between(begin, end), err
+	return m.observeAtRest(ctx)
 }
 
-// durationMode lets every client loop and cuts the window out of the running load. One that started and ended with the window would mix the
+// applyDuration lets every client loop and cuts the window out of the running load. One that started and ended with the window would mix the
 // steady state with clients that start and finish one after another. The cross-check covers the whole load, which begins and ends at rest.
 //
 // In an open load, no operation arrives after the window, and clients serve the backlog. They may take as long as the window for
 // it. If the load was beyond their capacity, the backlog is dropped.
-type durationMode struct{}
-
-// rehearsal lets all clients loop even if the load is open: at a low rate, servers would get too few requests to warm up.
-func (durationMode) rehearsal(s *scenarios.Scenario) bool {
-	s.Mode, s.Stages = scenarios.Closed, nil // the highest stage's number of clients stays
-	s.WarmUp, s.Duration = 0, min(s.Duration, rehearsalLength)
-	return true
-}
-
-func (durationMode) run(ctx context.Context, m *measurement) (o observation, err error) {
+func (m *measurement) applyDuration(ctx context.Context) (o observation, err error) {
 	m.pool.Hold = m.injector.Hold(m.hold)
-	if o.begin, err = m.firstSnapshot(ctx); err != nil {
+	if err := m.firstSnapshot(ctx); err != nil {
 		return observation{}, err
 	}
 	turns, stop := m.loopTurns(ctx)
 	defer stop()
-	err = m.loop(ctx, turns, func(loop context.Context) error {
+	err = m.loop(ctx, turns, new(atomic.Int64), func(loop context.Context) error {
 		if err := m.cutWindow(ctx, loop, turns, &o); err != nil {
 			return err
 		}
@@ -117,22 +100,22 @@ func (m *measurement) cutWindow(run, ctx context.Context, turns load.Turns, o *o
 	return err
 }
 
-// loop lets every client take its turns until they end, or until the function until returns. Clients finish the operation that they are in.
-func (m *measurement) loop(ctx context.Context, turns load.Turns, until func(context.Context) error) error {
+// loop lets every client take its turns until they end, or until the function until returns, and counts their steps. Clients finish the
+// operation that they are in.
+func (m *measurement) loop(ctx context.Context, turns load.Turns, steps *atomic.Int64, until func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	group, ctx := errgroup.WithContext(ctx)
-	var steps atomic.Int64
 	for _, c := range m.pool.Clients {
 		c.Stopped.Store(false)
 	}
-	defer m.watchProgress(&steps, turns, cancel)()
-	defer m.watchStandstill(ctx, &steps, cancel)()
+	defer m.watchProgress(steps, turns, cancel)()
+	defer m.watchStandstill(ctx, steps, cancel)()
 	for i, c := range m.pool.Clients {
 		if err := m.paceStart(ctx, i); err != nil {
 			break // a client has failed, or the load is over
 		}
-		group.Go(func() error { return m.work(ctx, c, turns, &steps) })
+		group.Go(func() error { return m.work(ctx, c, turns, steps) })
 	}
 	if until != nil {
 		group.Go(func() error {
@@ -163,9 +146,7 @@ func (m *measurement) paceStart(ctx context.Context, client int) error {
 	before := m.pool.Clients[client-pool.Parallel]
 	waiting := func() bool { return !before.Settled.Load() && !before.AtRest() }
 	for begun := time.Now(); ctx.Err() == nil && waiting() && time.Since(begun) < settlesWithin; {
-		if err := pool.Sleep(ctx, time.Millisecond); err != nil {
-			return err
-		}
+		_ = pool.Sleep(ctx, time.Millisecond)
 	}
 	return ctx.Err()
 }
@@ -197,12 +178,6 @@ func (m *measurement) work(ctx context.Context, c *pool.Client, turns load.Turns
 	return nil
 }
 
-var errFailedOften = errors.New("no operation of this client succeeds any more")
-
-// errCannotRejoin is wrapped by the error of a client of a recipe that is [variants.Recipe.Fixed]. The faults of its scenarios do
-// not end sessions, but a server that is slow to come back does.
-var errCannotRejoin = errors.New("a client's session was lost, and no client of this recipe can join again")
-
 // mostFailures bounds the operations of one client that fail in a row.
 const mostFailures = 1000
 
@@ -215,12 +190,13 @@ func (m *measurement) recover(ctx context.Context, c *pool.Client, failures int,
 	case !m.faulty():
 		return c.Explain(err)
 	case failures > mostFailures:
-		return c.Explain(fmt.Errorf("%w: %w", errFailedOften, err))
+		return c.Explain(fmt.Errorf("no operation of this client succeeds any more: %w", err))
 	}
 	m.stream.Note(m.stream.recorder.FailedOperation)
 	if c.Over() {
-		if m.recipe.IsFixed(m.variant) {
-			return c.Explain(fmt.Errorf("%w: choose a longer session-timeout, or roam", errCannotRejoin))
+		if m.recipe.IsFixed(m.variant) { // the faults of its scenarios do not end sessions, but a server that is slow to come back does
+			return c.Explain(errors.New("a client's session was lost, and no client of this recipe can join again: " +
+				"choose a longer session-timeout, or roam"))
 		}
 		if err := m.pool.Rejoin(ctx, c); err != nil {
 			return err
@@ -244,9 +220,6 @@ func roundOf(c *pool.Client, otherwise int) int {
 // clients begin no step later than rehearsalLength.
 func (m *measurement) rounds(operations int) *load.Rounds {
 	r := load.NewRounds(operations, m.recipe.Collective)
-	if operations > 0 {
-		r.Done = &m.done
-	}
 	if m.repeat == 0 && operations > 0 {
 		r.Until = time.Now().Add(rehearsalLength)
 	}

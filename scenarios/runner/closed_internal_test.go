@@ -14,6 +14,7 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/load"
 	"github.com/zkbench/zkbench/scenarios/pool"
+	"github.com/zkbench/zkbench/variants/catalog"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -75,12 +76,12 @@ func (f *fewTurns) Idle() bool { return !f.busy.Load() }
 // Clients that loop warm up the servers, at any rate of the scenario.
 func TestRehearsalOfAnOpenLoad(t *testing.T) {
 	s := scenarios.Default()
-	s.Mode, s.Rate = scenarios.Open, []int{1}
-	if !modeOf(s).rehearsal(&s) {
+	s.Mode, s.Rate, s.Clients = scenarios.Open, []int{1}, []int{1}
+	if recipe := catalog.Recipes()[0]; len(rehearsal(s, recipe)) == 0 {
 		t.Fatal("an open load has no rehearsal")
 	}
-	if _, loops := modeOf(s).(durationMode); !loops || s.Mode != scenarios.Closed {
-		t.Errorf("the rehearsal is %T, in mode %s", modeOf(s), s.Mode)
+	if shorten(&s); s.Operations > 0 || s.Mode != scenarios.Closed {
+		t.Errorf("the rehearsal has mode %s and %d operations", s.Mode, s.Operations)
 	}
 }
 

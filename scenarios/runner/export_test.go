@@ -43,7 +43,7 @@ func (r *Runner) ShortenFloors() { r.shortFloors = true }
 func Floor(ctx context.Context, servers []ensemble.Server, root string) results.Floor {
 	f := newFloorMeter(ensemble.Container, variants.Recipe{}, root)
 	f.before(ctx, servers)
-	f.after(ctx)
+	f.floor.After = f.half(ctx)
 	f.close(context.WithoutCancel(ctx))
 	return f.floor
 }

@@ -88,9 +88,6 @@ func (f *floorMeter) renew(ctx context.Context, servers []ensemble.Server) {
 	}
 }
 
-// after measures the second half.
-func (f *floorMeter) after(ctx context.Context) { f.floor.After = f.half(ctx) }
-
 // half returns the histograms of one half. It returns nil if the half fails or takes too long, or if something has failed before.
 // The client library's operations take no context: one that is still under way then is left alone until the sessions are closed
 // after the measurement, because closing a session is a transaction.

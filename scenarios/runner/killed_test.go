@@ -84,7 +84,7 @@ func (u unplanned) run(t *testing.T, e ensemble.Breaker) {
 func (u unplanned) server(t *testing.T, e ensemble.Ensemble) ensemble.Server {
 	t.Helper()
 	for i, s := range e.Servers() {
-		status, err := ensemble.Probe(t.Context(), s)
+		status, err := ensemble.Srvr(t.Context(), s)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,12 +12,11 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
-// lockstepMode lets clients act one at a time, so that no two changes fire the same watch and the counts are exact:
+// applyLockstep lets clients act one at a time, so that no two changes fire the same watch and the counts are exact:
 //
 //  1. Start: the runner lets a client begin its only step, and waits for rest before it starts the next client.
 //  2. Rest: docs/glossary.md defines when a client is at rest. The runner sends syncs on sessions that lag behind, so that
@@ -28,20 +27,14 @@ import (
 //     runner waits for rest.
 //
 // Counting begins before the first start. Requests by which clients join and leave the recipe are not counted.
-type lockstepMode struct{}
-
-// rehearsal reports whether heaps are measured. Counts need no rehearsal, because they are the same on a cold server.
-func (lockstepMode) rehearsal(s *scenarios.Scenario) bool { return s.Heap }
-
-func (lockstepMode) run(ctx context.Context, m *measurement) (o observation, err error) {
+func (m *measurement) applyLockstep(ctx context.Context) (o observation, err error) {
 	l := &lockstep{measurement: m, working: map[*pool.Client]bool{}}
 	m.pool.Hold = l.hold
 	for _, c := range m.pool.Clients {
 		c.Ledger.KeepWrites()
 	}
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		var err error
+	group.Go(func() (err error) {
 		o, err = l.drive(ctx, group)
 		return err
 	})
@@ -75,10 +68,10 @@ func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observatio
 	if err := l.heapsBefore(ctx); err != nil {
 		return observation{}, err
 	}
-	begin, err := l.begin(ctx)
-	if err != nil {
+	if err := l.firstSnapshot(ctx); err != nil {
 		return observation{}, err
 	}
+	l.stream.openWindow()
 	if err := l.lineUp(ctx, group); err != nil {
 		return observation{}, err
 	}
@@ -92,8 +85,7 @@ func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observatio
 		return observation{}, stuck[0].client.Explain(fmt.Errorf("it waits although no client holds: %w", ErrStuck))
 	}
 	l.stream.closeWindow()
-	end, err := l.snapshotAtRest(ctx)
-	o := between(begin, end)
+	o, err := l.observeAtRest(ctx)
 	o.heap = l.heap
 	return o, err
 }
@@ -106,7 +98,7 @@ func (l *lockstep) lineUp(ctx context.Context, group *errgroup.Group) error {
 			return err
 		}
 		l.start(ctx, group, c)
-		if err := l.restAll(ctx); err != nil {
+		if err := l.rest(ctx); err != nil {
 			return err
 		}
 		if err := l.serve(ctx, l.firstCutShort); err != nil {
@@ -122,24 +114,20 @@ func (l *lockstep) serve(ctx context.Context, next func() *holder) error {
 		if err := l.letGo(ctx, h); err != nil {
 			return err
 		}
-		if err := l.restAll(ctx); err != nil {
+		if err := l.rest(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// restAll returns when all clients are at rest. It sorts the holders that began to hold since the last call by their
-// ids. Otherwise their order, and with it the counts, would depend on which goroutine was the fastest.
-func (l *lockstep) restAll(ctx context.Context) error {
-	if err := l.rest(ctx); err != nil {
-		return err
-	}
+// rank sorts the holders that began to hold since the last call by their ids. Otherwise their order, and with it the counts, would
+// depend on which goroutine was the fastest.
+func (l *lockstep) rank() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	slices.SortFunc(l.holding[l.ranked:], func(a, b *holder) int { return cmp.Compare(a.ID, b.ID) })
 	l.ranked = len(l.holding)
-	return nil
 }
 
 func (l *lockstep) start(ctx context.Context, group *errgroup.Group, c *pool.Client) {
@@ -243,6 +231,7 @@ func (l *lockstep) rest(ctx context.Context) error {
 		}
 		if after := l.progress(); slices.Equal(after, before) && !slices.ContainsFunc(after, progress.active) {
 			l.writes = l.writes[:0]
+			l.rank()
 			return nil
 		}
 	}
@@ -350,11 +339,11 @@ func (l *lockstep) readHeaps(ctx context.Context) (readings []int64, watches int
 		readings = append(readings, used)
 	}
 	for _, server := range l.Ensemble.Servers() {
-		status, err := ensemble.Probe(ctx, server)
+		counters, err := ensemble.Monitor(ctx, server)
 		if err != nil {
 			return nil, 0, err
 		}
-		watches += status.Watches
+		watches += counters["zk_watch_count"]
 	}
 	return readings, watches, nil
 }

@@ -29,7 +29,6 @@ import (
 type measurement struct {
 	scenarioRun // a copy, because a rehearsal shortens the scenario
 	task
-	mode       mode
 	bystander  string      // the small znode that bystanders read
 	floor      *floorMeter // nil in a rehearsal
 	background *background.Load
@@ -103,7 +102,7 @@ func (m *measurement) floorAfter(ctx context.Context) *results.Floor {
 	if faults.OfServers(m.scenario.Faults) {
 		m.floor.renew(ctx, m.config.Servers)
 	}
-	m.floor.after(ctx)
+	m.floor.floor.After = m.floor.half(ctx)
 	return &m.floor.floor
 }
 
@@ -137,7 +136,7 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	if m.background.Saturates() { // no load was applied
 		m.stream.openWindow()
 		m.stream.closeWindow()
-		o, err = observation{begin: m.first, end: m.first}, nil
+		o, err = observation{end: m.first}, nil
 	}
 	err = errors.Join(err, m.injector.Finish(ctx))
 	if o.unfinished != nil { // after the faults, because paused servers do not answer
@@ -245,14 +244,14 @@ func (m *measurement) oracle(o observation) results.Oracle {
 	if !o.whole() {
 		return m.uncheckedOracle()
 	}
-	out := crossCheck(m.Ensemble.Owned(), o.begin, o.end)
+	out := crossCheck(m.Ensemble.Owned(), m.first, o.end)
 	if out.Checked && faults.OfServers(m.scenario.Faults) {
 		out.Checked, out.Why = false, "servers failed: which of the requests under way took effect cannot be known"
 		out.ServerNotifications, out.ServerTransactions = 0, 0
 	}
 	if h := o.health; out.Checked && !o.end.uncounted && !m.faulty() && !m.scenario.Heap && h.Reconnects+h.SessionsLost == 0 {
-		out.ServerPackets = o.end.packets - o.begin.packets - o.end.commands
-		out.LeastPackets, out.MostPackets = o.end.answered-o.begin.sent, o.end.sent-o.begin.answered
+		out.ServerPackets = o.end.packets - m.first.packets - o.end.commands
+		out.LeastPackets, out.MostPackets = o.end.answered-m.first.sent, o.end.sent-m.first.answered
 	}
 	return out
 }
@@ -263,7 +262,7 @@ func (m *measurement) describe(d *results.Document, o observation) {
 	d.Counts, d.Heap, d.Health, d.Oracle = scenarios.CountsOf(o.counts), o.heap, o.health, m.oracle(o)
 	d.Oracle.AllRequests = m.stream.finished.TotalRequests() - m.stream.started.TotalRequests()
 	d.Oracle.AllNotifications = m.stream.finished.TotalNotifications()
-	d.Servers = reportServers(o.begin.servers, o.end.servers)
+	d.Servers = reportServers(m.first.servers, o.end.servers)
 	d.Expected.Costs = m.costs()
 }
 
@@ -273,7 +272,7 @@ func (m *measurement) examine(o *observation) {
 	for _, c := range m.pool.Clients {
 		c.Examine(h)
 	}
-	h.LeaderChanged = o.whole() && (o.begin.leader != o.end.leader || o.begin.leader == 0)
+	h.LeaderChanged = o.whole() && (m.first.leader != o.end.leader || m.first.leader == 0)
 }
 
 // costs returns the variant's formulas with their values for this measurement's number of clients and size, by metric. There are none for
@@ -284,7 +283,7 @@ func (m *measurement) costs() map[string]results.Cost {
 		cost = m.variant.Lockstep
 	}
 	costs := map[string]results.Cost{}
-	_, lasts := m.mode.(durationMode)
+	lasts := m.scenario.Mode != scenarios.Lockstep && m.scenario.Operations == 0
 	if lasts && m.recipe.Unpaced || m.background.Saturates() { // when saturated, no load was applied
 		return costs
 	}
@@ -306,29 +305,22 @@ func (m *measurement) costs() map[string]results.Cost {
 	return costs
 }
 
-// mode applies the load of a scenario.
-type mode interface {
-	// run applies the load. It opens and closes the window of the measurement's stream.
-	run(ctx context.Context, m *measurement) (observation, error)
-	// rehearsal shortens the load of a scenario so that it only warms up the servers, and reports whether the mode needs that.
-	rehearsal(s *scenarios.Scenario) bool
-}
-
-func modeOf(s scenarios.Scenario) mode {
+// applyMode applies the load. It opens and closes the window of the measurement's stream.
+func (m *measurement) applyMode(ctx context.Context) (observation, error) {
 	switch {
-	case s.Mode == scenarios.Lockstep:
-		return lockstepMode{}
-	case s.Operations > 0:
-		return operationsMode{}
+	case m.scenario.Mode == scenarios.Lockstep:
+		return m.applyLockstep(ctx)
+	case m.scenario.Operations > 0:
+		return m.applyOperations(ctx)
 	default: // closed for a duration, or open
-		return durationMode{}
+		return m.applyDuration(ctx)
 	}
 }
 
-// observation is the outcome of a load: the counts of the sessions in the window, and the snapshots at rest before and after.
+// observation is the outcome of a load: the counts of the sessions in the window, and the snapshot at rest after it.
 type observation struct {
 	counts     wire.Counts
-	begin, end snapshot
+	end        snapshot
 	unserved   recorder.Unserved
 	heap       *results.Heap // nil if the scenario does not ask for it
 	health     results.Health
@@ -339,11 +331,10 @@ type observation struct {
 // whole reports whether the load was finished, so that a snapshot follows it.
 func (o observation) whole() bool { return o.unfinished == nil && !o.partial }
 
-func between(begin, end snapshot) observation {
+// observeAtRest returns the outcome of a load whose window begins and ends at rest, with the snapshots.
+func (m *measurement) observeAtRest(ctx context.Context) (observation, error) {
+	end, err := m.snapshotAtRest(ctx)
 	counts := end.client
-	counts.Sub(begin.client)
-	return observation{counts: counts, begin: begin, end: end}
+	counts.Sub(m.first.client)
+	return observation{counts: counts, end: end}, err
 }
-
-// rehearsalLength bounds the load of a rehearsal: some thousand requests, after which servers have compiled the code that they use most.
-const rehearsalLength = time.Second

@@ -30,21 +30,13 @@ type snapshot struct {
 }
 
 // firstSnapshot takes the snapshot before the load, and then starts the background. Missing counters of a server are an error.
-func (m *measurement) firstSnapshot(ctx context.Context) (snapshot, error) {
+func (m *measurement) firstSnapshot(ctx context.Context) error {
 	r, err := m.snapshotAtRest(ctx)
 	if err := errors.Join(err, r.err); err != nil {
-		return r, err
+		return err
 	}
 	m.first = r
-	return r, m.background.Start(ctx)
-}
-
-func (m *measurement) begin(ctx context.Context) (snapshot, error) {
-	r, err := m.firstSnapshot(ctx)
-	if err == nil {
-		m.stream.openWindow()
-	}
-	return r, err
+	return m.background.Start(ctx)
 }
 
 // snapshotAtRest ends the background, waits until every session has caught up with the leader, and then takes a snapshot. No client may be
@@ -82,7 +74,7 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 // allCounts returns the counts of all sessions that zkbench has on the servers during a load.
 func (m *measurement) allCounts() wire.Counts {
 	all := m.pool.Counts()
-	for _, c := range []wire.Counts{m.background.Counts(), m.stream.bystanders.Counts(), m.root.Counts()} {
+	for _, c := range []wire.Counts{m.background.Counts(), m.stream.bystanders.Counts(), m.root.Ledger.Counts()} {
 		all.Add(c)
 	}
 	if m.floor != nil && m.floor.sessions != nil {

@@ -107,9 +107,9 @@ const rehearsalClients = 1000
 // the middle rate. It omits variants that are known to be broken, because their times are not compared.
 //
 // Servers that have just started are slow until their code is compiled, and their heaps grow while classes are loaded. Without
-// a rehearsal, the first measurement would include that. The mode decides whether it needs a rehearsal, and keeps it short.
+// a rehearsal, the first measurement would include that.
 func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
-	if shortened := s; !modeOf(s).rehearsal(&shortened) {
+	if s.Mode == scenarios.Lockstep && !s.Heap { // counts are the same on a cold server
 		return nil
 	}
 	clients, rates := slices.Sorted(slices.Values(s.Clients)), slices.Sorted(slices.Values(s.Rates()))
@@ -121,6 +121,18 @@ func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
 		tasks = append(tasks, task{variant: v, clients: min(clients[len(clients)/2], rehearsalClients), rate: rates[len(rates)/2]})
 	}
 	return tasks
+}
+
+// rehearsalLength bounds the load of a rehearsal: some thousand requests, after which servers have compiled the code that they use most.
+const rehearsalLength = time.Second
+
+// shorten makes a load only warm up the servers; see rounds for a number of operations. It lets all clients loop even if the load is
+// open: at a low rate, servers would get too few requests to warm up.
+func shorten(s *scenarios.Scenario) {
+	if s.Mode != scenarios.Lockstep && s.Operations == 0 {
+		s.Mode, s.Stages = scenarios.Closed, nil // the highest stage's number of clients stays
+	}
+	s.WarmUp, s.Duration, s.AtMost = 0, min(s.Duration, rehearsalLength), min(s.AtMost, rehearsalLength)
 }
 
 // RunScenario makes all measurements of a scenario. When ctx ends, the measurement under way ends, see Partial, and the earlier
@@ -285,12 +297,11 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 	}
 	alone := background.AloneLength
 	if t.repeat == 0 {
-		modeOf(p.scenario).rehearsal(&p.scenario)
-		p.scenario.AtMost = min(p.scenario.AtMost, rehearsalLength)
+		shorten(&p.scenario)
 		alone = rehearsalLength / 2
 	}
 	m := measurement{
-		scenarioRun: p, task: t, mode: modeOf(p.scenario), patience: stuckAfter,
+		scenarioRun: p, task: t, patience: stuckAfter,
 		config: pool.Config{
 			Servers: p.Ensemble.Servers(), Clients: t.clients, Size: p.scenario.Size,
 			Calls: p.recipe.Calls, Root: root, Tick: tickOf(p.description), Connecting: p.Connecting,
@@ -330,7 +341,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 // witness returns a session when it has seen a transaction. One sync is not always enough, see [ensemble.Fence].
 func (p scenarioRun) witness(ctx context.Context, zxid int64) (*session.Session, error) {
 	s := p.session()
-	for p.root.LastZxid() < zxid {
+	for p.root.Ledger.LastZxid() < zxid {
 		if err := errors.Join(s.Sync(ctx, wire.FencePath), pool.Sleep(ctx, pool.SettlePoll)); err != nil {
 			return nil, err
 		}

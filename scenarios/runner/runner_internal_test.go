@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -223,14 +224,14 @@ func TestStuckLoadIsCalledBroken(t *testing.T) {
 			life.Participant = &sleeper{steps: 5, asleep: asleep}
 			m.pool.Clients = append(m.pool.Clients, &pool.Client{ID: i, Life: life})
 		}
-		err := m.loop(ctx, m.rounds(10), nil)
+		err := m.loop(ctx, m.rounds(10), &m.done, nil)
 		if !errors.Is(err, ErrStuck) {
 			t.Errorf("err = %v, want ErrStuck", err)
 		}
 		for range 3 {
 			<-asleep
 		}
-		if err := m.loop(ctx, m.rounds(0), func(context.Context) error { <-asleep; return nil }); !errors.Is(err, ErrStuck) {
+		if err := m.loop(ctx, m.rounds(0), new(atomic.Int64), func(context.Context) error { <-asleep; return nil }); !errors.Is(err, ErrStuck) {
 			t.Errorf("after the window: %v, want ErrStuck", err)
 		}
 	})
@@ -250,7 +251,7 @@ func TestWarmUpEndsWithTheFirstFailure(t *testing.T) {
 	clients := []*pool.Client{{Life: &pool.Life{Participant: &dying{}}}}
 	m := &measurement{patience: time.Hour, pool: &pool.Pool{Clients: clients}, injector: chaos.New(chaos.Config{})}
 	m.scenario.WarmUp, m.scenario.Operations = 24*time.Hour, 5
-	if _, err := (operationsMode{}).run(ctx, m); !errors.Is(err, errDying) || ctx.Err() != nil {
+	if _, err := m.applyOperations(ctx); !errors.Is(err, errDying) || ctx.Err() != nil {
 		t.Errorf("the load ended with %v (%v), want to hear of the dead client before the warm-up is over", err, ctx.Err())
 	}
 }
@@ -324,16 +325,16 @@ func TestUnpacedRecipeHasNoBoundsInADuration(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		recipe variants.Recipe
-		mode   mode
+		load   results.Scenario
 		want   bool
 	}{
-		{"a duration", unpaced, durationMode{}, false},
-		{"a number of operations", unpaced, operationsMode{}, true},
-		{"lockstep", unpaced, lockstepMode{}, true},
-		{"a duration of a paced recipe", config.Recipe(), durationMode{}, true},
+		{"a duration", unpaced, results.Scenario{Mode: scenarios.Closed, Duration: time.Second}, false},
+		{"a number of operations", unpaced, results.Scenario{Mode: scenarios.Closed, Operations: 1}, true},
+		{"lockstep", unpaced, results.Scenario{Mode: scenarios.Lockstep}, true},
+		{"a duration of a paced recipe", config.Recipe(), results.Scenario{Mode: scenarios.Closed, Duration: time.Second}, true},
 	} {
-		m := &measurement{mode: tt.mode, background: &background.Load{}, config: pool.Config{Clients: 5, Size: 3}}
-		m.recipe, m.variant = tt.recipe, tt.recipe.Variants[0]
+		m := &measurement{background: &background.Load{}, config: pool.Config{Clients: 5, Size: 3}}
+		m.scenario.Scenario, m.recipe, m.variant = tt.load, tt.recipe, tt.recipe.Variants[0]
 		if got := m.costs(); len(got) > 0 != tt.want {
 			t.Errorf("%s: bounds %v, want some: %t", tt.name, got, tt.want)
 		}
@@ -349,7 +350,7 @@ func TestWitnessCatchesUp(t *testing.T) {
 		}
 		t.Cleanup(root.CloseSession)
 		p := scenarioRun{root: root}
-		seen := root.LastZxid() + 1 // by a participant, and not by the witness's server yet
+		seen := root.Ledger.LastZxid() + 1 // by a participant, and not by the witness's server yet
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := p.witness(ctx, seen); !errors.Is(err, context.DeadlineExceeded) {
@@ -359,8 +360,8 @@ func TestWitnessCatchesUp(t *testing.T) {
 			time.Sleep(time.Second)
 			_, _, _ = root.CreateRoot(t.Context())
 		}()
-		if _, err := p.witness(t.Context(), seen); err != nil || root.LastZxid() < seen {
-			t.Errorf("the witness has seen transaction %d, want %d (%v)", root.LastZxid(), seen, err)
+		if _, err := p.witness(t.Context(), seen); err != nil || root.Ledger.LastZxid() < seen {
+			t.Errorf("the witness has seen transaction %d, want %d (%v)", root.Ledger.LastZxid(), seen, err)
 		}
 	})
 }

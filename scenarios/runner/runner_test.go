@@ -576,8 +576,8 @@ type meteredHeap struct {
 }
 
 func (w meteredHeap) HeapUsed(ctx context.Context) (int64, error) {
-	status, err := ensemble.Probe(ctx, w.Servers()[0])
-	return 1<<20 + 30_000*status.Watches, errors.Join(err, w.broken)
+	counters, err := ensemble.Monitor(ctx, w.Servers()[0])
+	return 1<<20 + 30_000*counters["zk_watch_count"], errors.Join(err, w.broken)
 }
 
 // The heap is measured before the watches are set and when all are set. If it cannot be measured, the result says why.

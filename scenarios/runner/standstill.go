@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -80,7 +81,7 @@ const goneNamed = 3
 func (m *measurement) whatIsGone(ctx context.Context, waiting []*pool.Client) string {
 	var gone []string
 	for _, c := range waiting {
-		for _, path := range c.Ledger.Watched() {
+		for _, path := range slices.Compact(slices.Sorted(slices.Values(c.Ledger.WatchesNow()))) {
 			if len(gone) == goneNamed {
 				break
 			}

@@ -131,7 +131,7 @@ func (s *stream) finish(complete bool) {
 		s.finished = now
 		s.take(now.Traffic())
 	}
-	s.ordering.Flush(math.MaxInt64, s.takeEvents, s.observe)
+	s.ordering.Flush(math.MaxInt64, s.takeEvents, s.observer.Observe)
 	if complete {
 		s.observer.Complete()
 	}
@@ -154,18 +154,16 @@ func (s *stream) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := s.take(s.pool.Traffic())
-	s.handOnUnheld(s.ordering.Drain(at, s.takeEvents, s.observe))
+	s.handOnUnheld(s.ordering.Drain(at, s.takeEvents, s.observer.Observe))
 }
 
 // flush hands on everything before the time that it returns, with the traffic so far.
 func (s *stream) flush(so wire.Traffic) (at time.Duration) {
 	at = s.take(so)
-	s.ordering.Flush(at, s.takeEvents, s.observe)
+	s.ordering.Flush(at, s.takeEvents, s.observer.Observe)
 	s.handOnUnheld(at)
 	return at
 }
-
-func (s *stream) observe(e variants.Event) { s.observer.Observe(e) }
 
 // takeEvents returns the events that the clients have recorded, as [variants.Log.Take] does.
 func (s *stream) takeEvents(until time.Duration) []variants.Placed {

@@ -80,7 +80,7 @@ func (m *measurement) breachIn(ctx context.Context, err error) (text string) {
 
 func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 	if m.scenario.AtMost == 0 {
-		return m.mode.run(ctx, m)
+		return m.applyMode(ctx)
 	}
 	before := m.pool.Counts()
 	load, end := context.WithCancel(ctx)
@@ -96,7 +96,7 @@ func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 		}
 		return false
 	})
-	o, err := m.mode.run(load, m)
+	o, err := m.applyMode(load)
 	stop()
 	if ended == nil || ctx.Err() != nil {
 		return o, err
