@@ -16,14 +16,14 @@ type sequential struct {
 	*session.Exclusive
 	tickets.Line
 	await     func(ctx context.Context, mine tickets.Ticket) error // returns when the client's own ticket is the first
-	reader    func(mine revocation.Znode) revocation.RequestReader
+	look      revocation.Look
 	mine      tickets.Ticket // while the lock is held, as is listening
 	listening *revocation.Listening
 }
 
-func (s *sequential) init(sess *session.Session, dir string, reader func(mine revocation.Znode) revocation.RequestReader) {
+func (s *sequential) init(sess *session.Session, dir string, look revocation.Look) {
 	s.Line = tickets.New(sess, dir, marker)
-	s.await, s.reader = s.awaitTurn, reader
+	s.await, s.look = s.awaitTurn, look
 	s.Exclusive = session.NewExclusive(sess, s.acquire, s.release)
 }
 
@@ -32,7 +32,7 @@ func (s *sequential) acquire(ctx context.Context) (granted session.Grant, err er
 		if err := s.await(ctx, mine); err != nil {
 			return err
 		}
-		s.listening, err = revocation.Listen(ctx, s.Session, s.reader(revocation.Own(s.Session, s.Path(mine))))
+		s.listening, err = revocation.Listen(ctx, s.Session, s.Path(mine), s.look)
 		return err
 	})
 	if err != nil {
