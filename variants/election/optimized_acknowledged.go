@@ -69,7 +69,7 @@ func NewAcknowledged(s *session.Session, dir string) *Acknowledged {
 }
 
 func (a *Acknowledged) campaign(ctx context.Context) (term session.Grant, err error) {
-	mine, err := a.Take(ctx, a.AwaitFirst)
+	mine, err := tickets.Take(ctx, a, a.AwaitTurn)
 	if err != nil {
 		return term, err
 	}

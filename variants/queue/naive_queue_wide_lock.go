@@ -56,7 +56,7 @@ func NewWideLock(ctx context.Context, s *session.Session, dir string) (*WideLock
 // TakeNext implements [takequeue.Strategy]. An item that has been deleted is returned even if the session is lost before the ticket
 // is given back: no other client can take the item.
 func (q *WideLock) TakeNext(ctx context.Context) (*takequeue.Taken, error) {
-	mine, err := q.tickets.Take(ctx, q.tickets.AwaitFirst)
+	mine, err := tickets.Take(ctx, q.tickets, q.tickets.AwaitTurn)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (s *sequential) init(sess *session.Session, dir string, look revocation.Loo
 }
 
 func (s *sequential) acquire(ctx context.Context) (granted session.Grant, err error) {
-	s.mine, err = s.Take(ctx, func(ctx context.Context, mine tickets.Ticket) (err error) {
+	s.mine, err = tickets.Take(ctx, s.Line, func(ctx context.Context, mine tickets.Ticket) (err error) {
 		if err := s.await(ctx, mine); err != nil {
 			return err
 		}

@@ -61,9 +61,9 @@ func NewReleasedMark(s *session.Session, dir string) *ReleasedMark {
 
 // Acquire implements [Lock].
 func (l *ReleasedMark) Acquire(ctx context.Context, mode Mode) (session.Grant, error) {
-	return l.acquire(ctx, mode, func(ctx context.Context, wait func(context.Context, tickets.Ticket) error) (tickets.Ticket, error) {
+	return l.acquire(ctx, mode, func(ctx context.Context) (tickets.Ticket, error) {
 		l.marking.Marker = markerFor(mode)
-		return l.marking.Take(ctx, wait)
+		return l.marking.Enter(ctx)
 	})
 }
 

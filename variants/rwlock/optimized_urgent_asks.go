@@ -69,7 +69,7 @@ func NewUrgentAsks(s *session.Session, dir string) *UrgentAsks {
 func (l *UrgentAsks) AcquireUrgently(ctx context.Context, mode Mode) (session.Grant, error) {
 	in := l.lineFor(mode)
 	in.Marker = urgentMarker + in.Marker
-	return l.acquire(ctx, mode, in.Take)
+	return l.acquire(ctx, mode, in.Enter)
 }
 
 func (l *UrgentAsks) takeTurn(ctx context.Context, mine contender) (*revocation.Listening, error) {
