@@ -38,7 +38,7 @@ import (
 // Source: as written, but with the line of the ZooKeeper recipes page, Locks, for the lock that is left to the reader, and with the
 // journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper (Cloudera), Adding and deleting items.
 type WideLock struct {
-	takequeue.Deleting
+	ListAndDelete
 	tickets tickets.Line
 }
 
@@ -60,7 +60,7 @@ func (q *WideLock) TakeNext(ctx context.Context) (*takequeue.Taken, error) {
 	if err != nil {
 		return nil, err
 	}
-	item, err := takeFirst(ctx, &q.Deleting)
+	item, err := q.ListAndDelete.TakeNext(ctx)
 	err = q.tickets.Withdraw(ctx, mine, err)
 	if item != nil {
 		return item, nil
