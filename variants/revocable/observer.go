@@ -189,6 +189,6 @@ func (r *referee) overdue(e variants.Event, client int, h *holder) {
 	case h.forced && !h.deaf && e.At-h.forcedAt > r.grace:
 		r.out.Breach(e, "client %d held on for %s after the lock had been taken away; the grace is %s", client, e.At-h.forcedAt, r.grace)
 	case !h.forced && waiting && over > limit:
-		revocation.Overdue{Client: client, Deaf: h.deaf, Held: over, Grace: r.grace}.Report(r.out, e)
+		revocation.Overdue(r.out, e, client, h.deaf, over, r.grace)
 	}
 }
