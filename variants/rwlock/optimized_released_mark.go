@@ -53,7 +53,7 @@ type ReleasedMark struct {
 func NewReleasedMark(s *session.Session, dir string) *ReleasedMark {
 	l := &ReleasedMark{marking: tickets.Marking{Line: tickets.New(s, dir, readMarker)}}
 	l.init(s, dir, func(ctx context.Context, mine contender) (*revocation.Listening, error) {
-		return nil, l.marking.AwaitEachMark(ctx, next(mine, nearestWriter))
+		return nil, l.AwaitEachBy(ctx, next(mine, nearestWriter), l.AwaitMark)
 	})
 	l.leave = l.markOrLeave
 	return l

@@ -95,13 +95,7 @@ func (m *Marking) GivenUp(t Ticket) { m.old = t }
 // AwaitTurn returns when mine has its turn: when its predecessor is marked, or when it is the first in line. If the
 // predecessor is gone without a mark, it lists the line again.
 func (m *Marking) AwaitTurn(ctx context.Context, mine Ticket) error {
-	return m.AwaitEachMark(ctx, m.Before(mine))
-}
-
-// AwaitEachMark lists the children of the directory, without a watch, waits until the ticket that next finds among them is marked
-// or gone, and in the latter case begins again, until next finds none. next must find tickets that stand before the client's own.
-func (m *Marking) AwaitEachMark(ctx context.Context, next Next) error {
-	return m.AwaitEachBy(ctx, next, m.AwaitMark)
+	return m.AwaitEachBy(ctx, m.Before(mine), m.AwaitMark)
 }
 
 // AwaitMark returns true when a ticket is marked, at once if it is already. It returns false when the ticket is gone, or may be.
