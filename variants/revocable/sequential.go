@@ -24,7 +24,10 @@ type sequential struct {
 func (s *sequential) init(sess *session.Session, dir string, look revocation.Look) {
 	s.Line = tickets.New(sess, dir, marker)
 	s.await, s.look = s.awaitTurn, look
-	s.Exclusive = session.NewExclusive(sess, s.acquire, s.release)
+	s.Exclusive = session.NewExclusive(sess, s.acquire, func(ctx context.Context) error {
+		s.listening.Stop()
+		return s.Leave(ctx, s.mine)
+	})
 }
 
 func (s *sequential) acquire(ctx context.Context) (granted session.Grant, err error) {
@@ -39,11 +42,6 @@ func (s *sequential) acquire(ctx context.Context) (granted session.Grant, err er
 		return granted, err
 	}
 	return session.Grant{Token: int64(s.mine.Seq), Revoked: s.listening.Revoked, Lost: s.listening.Lost}, nil
-}
-
-func (s *sequential) release(ctx context.Context) error {
-	s.listening.Stop()
-	return s.Leave(ctx, s.mine)
 }
 
 // awaitTurn asks the client just before in the line to give up, and waits.
