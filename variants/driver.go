@@ -63,15 +63,21 @@ func (d Driven) Call(ctx context.Context, verb string) (string, error) {
 	return text, err
 }
 
-// CallForToken is Call for a verb that acquires something, and returns its fencing token.
-func (d Driven) CallForToken(ctx context.Context, verb string) (int64, error) {
+// Do is Call for a verb without a result.
+func (d Driven) Do(ctx context.Context, verb string) error {
+	_, err := d.Call(ctx, verb)
+	return err
+}
+
+// Acquire is Call for a verb that acquires something. The result is its fencing token.
+func (d Driven) Acquire(ctx context.Context, verb string) (session.Grant, error) {
 	text, err := d.Call(ctx, verb)
 	if err != nil {
-		return 0, err
+		return session.Grant{}, err
 	}
 	token, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, fmt.Errorf("the driver's answer to %s is %.100q, and a token is a 64-bit integer", verb, text)
+		return session.Grant{}, fmt.Errorf("the driver's answer to %s is %.100q, and a token is a 64-bit integer", verb, text)
 	}
-	return token, nil
+	return session.Grant{Token: token, Lost: d.Lost()}, nil
 }

@@ -234,6 +234,16 @@ func JoinBy[E any](open func(context.Context, Env) (E, error), worker func(E, En
 	}
 }
 
+// JoinIn is JoinBy for an end that is opened with the participant's session in the run's directory.
+func JoinIn[E any](open func(context.Context, *session.Session, string) (E, error), worker func(E, Env) Participant) JoinFunc {
+	return JoinBy(func(ctx context.Context, env Env) (E, error) { return open(ctx, env.Session, env.Root) }, worker)
+}
+
+// JoinNew is JoinIn for an end that sends nothing when it is opened.
+func JoinNew[E any](open func(*session.Session, string) E, worker func(E, Env) Participant) JoinFunc {
+	return JoinBy(func(_ context.Context, env Env) (E, error) { return open(env.Session, env.Root), nil }, worker)
+}
+
 // JoinThreads makes a Join from the Join of a lock or the like. The result makes as many participants as the size says, on
 // one session.
 func JoinThreads(join JoinFunc) JoinFunc {

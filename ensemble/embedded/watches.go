@@ -25,22 +25,19 @@ func (w *watches) set(op wire.Opcode, path string, exists bool, c *connection) {
 // fire removes the watches for an event and returns their connections. As in ZooKeeper, a connection that watches both the
 // data and the children of a deleted znode is notified once and counted twice.
 func (w *watches) fire(e event) set[*connection] {
-	if e.typ == wire.NodeChildrenChanged {
-		watchers := w.child.take(e.path)
-		w.fired[e.typ] += int64(len(watchers))
-		return watchers
+	var data, child set[*connection]
+	if e.typ != wire.NodeChildrenChanged {
+		data = w.data.take(e.path)
 	}
-	watchers := w.data.take(e.path)
-	w.fired[e.typ] += int64(len(watchers))
-	if e.typ == wire.NodeDeleted {
-		others := w.child.take(e.path)
-		w.fired[e.typ] += int64(len(others))
-		if watchers == nil {
-			return others
-		}
-		maps.Copy(watchers, others)
+	if e.typ == wire.NodeChildrenChanged || e.typ == wire.NodeDeleted {
+		child = w.child.take(e.path)
 	}
-	return watchers
+	w.fired[e.typ] += int64(len(data) + len(child))
+	if data == nil {
+		return child
+	}
+	maps.Copy(data, child)
+	return data
 }
 
 // watchKind is the kind of watches in a client's request, as the protocol numbers it.

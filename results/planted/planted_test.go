@@ -90,7 +90,8 @@ func mistakes() []mistake {
 			"return l.AwaitEachBy(ctx, next, func(ctx", "if on {\n_, _ = l.List(ctx)\n}\n" +
 				"return l.AwaitEachBy(ctx, next, func(ctx", closed, byCounts},
 		{"a variant leaves a watch behind", "variants/tickets/tickets.go",
-			"return mine, nil\n", "if on {\n_, _, err = l.ListW(ctx)\n}\nreturn mine, err\n", lockstep, byCounts},
+			"return l.EnterWith(ctx, nil) }", "\nt, err := l.EnterWith(ctx, nil)\nif on {\n_, _, err = l.ListW(ctx)\n}\nreturn t, err\n}",
+			lockstep, byCounts},
 		{"a variant is another one", "variants/lock/optimized_predecessor_watch.go",
 			"join(NewPredecessorWatch)", "map[bool]variants.JoinFunc{" +
 				"true: join(NewChildrenWatch), false: join(NewPredecessorWatch)}[on]", closed, byCounts},

@@ -44,11 +44,7 @@ type participant struct {
 var _ variants.Rounded = (*participant)(nil)
 
 func join(open func(context.Context, *session.Session, string) (*Barrier, error)) variants.JoinFunc {
-	return variants.JoinBy(
-		func(ctx context.Context, env variants.Env) (*Barrier, error) {
-			return open(ctx, env.Session, env.Root)
-		},
-		func(b *Barrier, env variants.Env) variants.Participant { return &participant{barrier: b, env: env} })
+	return variants.JoinIn(open, func(b *Barrier, env variants.Env) variants.Participant { return &participant{barrier: b, env: env} })
 }
 
 // The participant whose turn it is to open holds first, so that the others can line up.

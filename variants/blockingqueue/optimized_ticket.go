@@ -61,14 +61,6 @@ func NewTicket(ctx context.Context, s *session.Session, dir string) (*Ticket, er
 // deleting is a place that a consumer gives up by deleting its ticket.
 type deleting struct{ tickets.Line }
 
-func (d deleting) Enter(ctx context.Context) (tickets.Ticket, error) {
-	return d.Line.Enter(ctx, nil, zk.FlagEphemeral)
-}
-
-func (d deleting) AwaitTurn(ctx context.Context, mine tickets.Ticket) error {
-	return d.AwaitFirst(ctx, mine)
-}
-
 func (d deleting) GiveUp(mine tickets.Ticket) any {
 	return &zk.DeleteRequest{Path: d.Path(mine), Version: -1}
 }

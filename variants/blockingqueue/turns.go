@@ -72,21 +72,16 @@ func (q *turns) wait(ctx context.Context, mine tickets.Ticket) (Item, error) {
 
 func (q *turns) awaitItem(ctx context.Context) (tickets.Ticket, error) {
 	for {
-		var watch *session.Watch
 		children, err := q.items.List(ctx)
 		found := tickets.Sorted(children, itemMarker)
 		if err == nil && len(found) == 0 {
-			children, watch, err = q.items.ListW(ctx)
-			found = tickets.Sorted(children, itemMarker)
+			found, err = q.watched(ctx)
 		}
 		switch {
 		case err != nil:
 			return tickets.Ticket{}, err
 		case len(found) > 0:
 			return found[0], nil
-		}
-		if err := q.session.Await(ctx, watch); err != nil {
-			return tickets.Ticket{}, err
 		}
 	}
 }

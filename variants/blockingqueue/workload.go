@@ -60,9 +60,7 @@ type worker struct {
 }
 
 func join[Q Queue](open func(context.Context, *session.Session, string) (Q, error), endWithProducer bool) variants.JoinFunc {
-	return variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
-		return open(ctx, env.Session, env.Root)
-	}, func(q Queue, env variants.Env) variants.Participant { return newWorker(q, env, endWithProducer) })
+	return variants.JoinIn(open, func(q Q, env variants.Env) variants.Participant { return newWorker(q, env, endWithProducer) })
 }
 
 func newWorker(q Queue, env variants.Env, endWithProducer bool) *worker {

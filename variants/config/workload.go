@@ -215,7 +215,9 @@ func (f *follower) Step(ctx context.Context) error {
 func (f *follower) Round() int64 { return f.step }
 
 func newObserver(out variants.Findings) variants.Observer {
-	return append(out.Timed(phases()), waits(out), out.FirstSights(phasePropagation, writing, oldest), newUses(out), newBlockages(out))
+	b := &blockages{out: out, writer: -1, reading: map[int]time.Duration{}, pending: map[int]variants.Event{}}
+	return append(out.Timed(phases()), waits(out), out.FirstSights(phasePropagation, writing, oldest), newUses(out),
+		variants.ObserverFunc(b.observe))
 }
 
 // waits reports the spans from when a reader begins to wait until its first use of the values that it waits for. A use
@@ -245,11 +247,6 @@ type blockages struct {
 	failed, back time.Duration // when the writer's last life ended, and the present one began; 0 if there is nothing to report
 	reading      map[int]time.Duration
 	pending      map[int]variants.Event // by reader: when the update was complete; the value is how long it took
-}
-
-func newBlockages(out variants.Findings) variants.Observer {
-	b := &blockages{out: out, writer: -1, reading: map[int]time.Duration{}, pending: map[int]variants.Event{}}
-	return variants.ObserverFunc(b.observe)
 }
 
 func (b *blockages) observe(e variants.Event) {

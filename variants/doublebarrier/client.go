@@ -125,7 +125,7 @@ func (c *client) withdraw(ctx context.Context, err error) error {
 }
 
 func (c *client) take(ctx context.Context) error {
-	ticket, err := c.line.Enter(ctx, []byte(c.group.Member), zk.FlagEphemeral)
+	ticket, err := c.line.EnterWith(ctx, []byte(c.group.Member))
 	if err != nil {
 		return err
 	}

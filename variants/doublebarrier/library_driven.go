@@ -13,13 +13,10 @@ type driven struct {
 }
 
 // A client that gives up stays inside: its driver enters later.
-func (b *driven) Enter(ctx context.Context) error {
-	_, err := b.Call(ctx, "enter")
-	return err
-}
+func (b *driven) Enter(ctx context.Context) error { return b.Do(ctx, "enter") }
 
 func (b *driven) Leave(ctx context.Context) error {
-	_, err := b.Call(ctx, "leave")
+	err := b.Do(ctx, "leave")
 	if err == nil {
 		b.round++
 	}

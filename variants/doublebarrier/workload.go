@@ -100,10 +100,12 @@ func (p *participant) Round() int64 { return p.barriers[0].Round() }
 // takePart holds after each barrier that it enters, and before each that it leaves, while it is inside at least one
 // barrier. Therefore no two participants enter or leave a barrier at the same time in a lockstep run.
 func (p *participant) takePart(ctx context.Context) error {
-	for barrier := range p.barriers {
-		if err := p.enter(ctx, barrier); err != nil {
+	for barrier, b := range p.barriers {
+		p.env.Record(arrived, stamp(barrier, b.Round()))
+		if err := b.Enter(ctx); err != nil {
 			return fmt.Errorf("enter: %w", err)
 		}
+		p.env.Record(started, stamp(barrier, b.Round())) // a later round than when it arrived, if that one began without it
 		if err := p.env.Hold(ctx, nil); err != nil {
 			return err
 		}
@@ -118,16 +120,6 @@ func (p *participant) takePart(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
-}
-
-func (p *participant) enter(ctx context.Context, barrier int) error {
-	b := p.barriers[barrier]
-	p.env.Record(arrived, stamp(barrier, b.Round()))
-	if err := b.Enter(ctx); err != nil {
-		return err
-	}
-	p.env.Record(started, stamp(barrier, b.Round())) // a later round than when it arrived, if that one began without it
 	return nil
 }
 

@@ -50,8 +50,6 @@ func masterZnodeVariant() variants.Variant {
 		BadAt:    "many candidates: every failover sets off a race that all but one lose, with a quorum write each",
 		Lockstep: variants.Cost{Requests: "N+1", Writes: "2 + (N-1)/2", FailedWrites: "(N-1)/2", Notifications: "(N-1)/2", HerdMax: "N-1"},
 		Free:     variants.Cost{Requests: "2N", Writes: "N+1", FailedWrites: "N-1", Notifications: "N-1", HerdMax: "N-1"},
-		Join: exclusion.JoinBy(func(ctx context.Context, env variants.Env) (session.Lock, error) {
-			return NewMasterZnode(ctx, env.Session, env.Root)
-		}),
+		Join:     exclusion.JoinIn(NewMasterZnode),
 	}
 }

@@ -82,8 +82,8 @@ func pollVariant(interval time.Duration) variants.Variant {
 			Requests: "no bound: more the longer a term (3 for N=1)", Writes: "N+1", FailedWrites: "N-1",
 			Notifications: "0", HerdMax: "0",
 		},
-		Join: exclusion.JoinBy(func(ctx context.Context, env variants.Env) (session.Lock, error) {
-			return NewPoll(ctx, env.Session, env.Root, interval)
+		Join: exclusion.JoinIn(func(ctx context.Context, s *session.Session, dir string) (Poll, error) {
+			return NewPoll(ctx, s, dir, interval)
 		}),
 	}
 }

@@ -69,7 +69,7 @@ func NewAcknowledged(s *session.Session, dir string) *Acknowledged {
 }
 
 func (a *Acknowledged) campaign(ctx context.Context) (term session.Grant, err error) {
-	mine, err := a.Take(ctx, a.AwaitFirst)
+	mine, err := tickets.Take(ctx, a, a.AwaitTurn)
 	if err != nil {
 		return term, err
 	}
@@ -176,9 +176,7 @@ func acknowledgedVariant() variants.Variant {
 		BadAt:    "failovers that must be fast: a quorum write more until the successor leads, and a write more for each term",
 		Lockstep: tickets.LockstepCost("(6N-2)/N", "3"),
 		Free:     tickets.FreeCost("6 (4 for N=1)", "3"),
-		Join: variants.JoinBy(func(_ context.Context, env variants.Env) (*Acknowledged, error) {
-			return NewAcknowledged(env.Session, env.Root), nil
-		}, func(a *Acknowledged, env variants.Env) variants.Participant {
+		Join: variants.JoinNew(NewAcknowledged, func(a *Acknowledged, env variants.Env) variants.Participant {
 			return exclusion.NewParticipant(a, a.witnessed(env))
 		}),
 	}

@@ -88,14 +88,12 @@ func NewParticipant(l session.Lock, env variants.Env) variants.Participant {
 
 // Join makes the Join of a variant from the constructor of its lock.
 func Join[L session.Lock](open func(*session.Session, string) L) variants.JoinFunc {
-	return JoinBy(func(_ context.Context, env variants.Env) (session.Lock, error) {
-		return open(env.Session, env.Root), nil
-	})
+	return variants.JoinNew(open, func(l L, env variants.Env) variants.Participant { return NewParticipant(l, env) })
 }
 
-// JoinBy is Join for a constructor that needs more than session and directory, or may fail.
-func JoinBy(open func(context.Context, variants.Env) (session.Lock, error)) variants.JoinFunc {
-	return variants.JoinBy(open, NewParticipant)
+// JoinIn is Join for a constructor that may fail.
+func JoinIn[L session.Lock](open func(context.Context, *session.Session, string) (L, error)) variants.JoinFunc {
+	return variants.JoinIn(open, func(l L, env variants.Env) variants.Participant { return NewParticipant(l, env) })
 }
 
 // JoinDriven returns the Join of all variants of a recipe whose clients are in a driver, which has these two verbs. A client
@@ -103,20 +101,12 @@ func JoinBy(open func(context.Context, variants.Env) (session.Lock, error)) vari
 func JoinDriven(acquire, release string) variants.JoinFunc {
 	return variants.JoinBy(variants.NewDriven, func(client variants.Driven, env variants.Env) variants.Participant {
 		return NewWorker(env, func(int) Operation {
-			return Operation{Release: ReleaseDriven(client, release), Acquire: func(ctx context.Context) (session.Grant, error) {
-				token, err := client.CallForToken(ctx, acquire)
-				return session.Grant{Token: token, Lost: client.Lost()}, err
-			}}
+			return Operation{
+				Acquire: func(ctx context.Context) (session.Grant, error) { return client.Acquire(ctx, acquire) },
+				Release: func(ctx context.Context) error { return client.Do(ctx, release) },
+			}
 		})
 	})
-}
-
-// ReleaseDriven returns the Release of an [Operation] of a client in a driver. Its error is the driver's.
-func ReleaseDriven(client variants.Driven, verb string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		_, err := client.Call(ctx, verb)
-		return err
-	}
 }
 
 // Leave implements [variants.Participant].

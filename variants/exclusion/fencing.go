@@ -102,10 +102,8 @@ func (f *Fencing) Fence(e variants.Event, client int) {
 }
 
 func (f *Fencing) grant(e variants.Event) {
-	clients := slices.Sorted(maps.Keys(f.holds))
-	before := f.holds[e.Client]
 	h := &hold{granted: e, rival: none}
-	for _, client := range clients {
+	for _, client := range slices.Sorted(maps.Keys(f.holds)) {
 		other := f.holds[client]
 		if other.releasing {
 			continue
@@ -114,9 +112,7 @@ func (f *Fencing) grant(e variants.Event) {
 			f.overlap(e, h, other, breach)
 		}
 	}
-	if before != nil {
-		f.confirm(e.Client)
-	}
+	f.confirm(e.Client)
 	f.holds[e.Client] = h
 	switch exceed, breach := f.rules.Order(e); {
 	case breach == "":

@@ -72,8 +72,6 @@ func zkLockVariant() variants.Variant {
 		Summary: "zk.Lock of the Go client library: sequential znodes, each waiter watches the one just below its own",
 		BadAt:   "lost connections: an attempt that fails forgets its znode, which blocks the lock until the session ends",
 		Free:    predecessorWatchVariant().Free,
-		Join: joinBy(func(_ context.Context, env variants.Env) (session.Lock, error) {
-			return NewZKLock(env.Session, env.Root)
-		}),
+		Join:    joinIn(func(_ context.Context, s *session.Session, dir string) (*ZKLock, error) { return NewZKLock(s, dir) }),
 	}
 }

@@ -70,9 +70,9 @@ func join[L session.Lock](open func(*session.Session, string) L) variants.JoinFu
 	return variants.JoinThreads(exclusion.Join(open))
 }
 
-// joinBy is join for a constructor that needs more than session and directory, or may fail.
-func joinBy(open func(context.Context, variants.Env) (session.Lock, error)) variants.JoinFunc {
-	return variants.JoinThreads(exclusion.JoinBy(open))
+// joinIn is join for a constructor that may fail.
+func joinIn[L session.Lock](open func(context.Context, *session.Session, string) (L, error)) variants.JoinFunc {
+	return variants.JoinThreads(exclusion.JoinIn(open))
 }
 
 // marker is in the names of a lock's tickets.

@@ -37,7 +37,7 @@ type PredecessorWatchSessionID struct{ *session.Exclusive }
 func NewPredecessorWatchSessionID(s *session.Session, dir string) PredecessorWatchSessionID {
 	line := tickets.New(s, dir, marker)
 	line.Mark = tickets.SessionID
-	return PredecessorWatchSessionID{tickets.NewExclusive(s, line, line.AwaitFirst)}
+	return PredecessorWatchSessionID{tickets.NewExclusive(s, line, line.AwaitTurn)}
 }
 
 func predecessorWatchSessionIDVariant() variants.Variant {

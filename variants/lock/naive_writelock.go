@@ -49,12 +49,12 @@ func NewWriteLock(s *session.Session, dir string) *WriteLock {
 	return l
 }
 
-// Take implements [tickets.Place]. It makes sure first that the directory exists.
-func (l *WriteLock) Take(ctx context.Context, wait func(context.Context, tickets.Ticket) error) (tickets.Ticket, error) {
+// Enter implements [tickets.Place]. It makes sure first that the directory exists.
+func (l *WriteLock) Enter(ctx context.Context) (tickets.Ticket, error) {
 	if err := l.ensureDir(ctx); err != nil {
 		return tickets.Ticket{}, err
 	}
-	return l.Line.Take(ctx, wait)
+	return l.Line.Enter(ctx)
 }
 
 func (l *WriteLock) ensureDir(ctx context.Context) error {

@@ -61,8 +61,6 @@ func znodeVariant() variants.Variant {
 		BadAt:    "many clients, and fairness: every release sets off a race that all but one lose, with a quorum write each",
 		Lockstep: variants.Cost{Requests: "N+1", Writes: "2 + (N-1)/2", FailedWrites: "(N-1)/2", Notifications: "(N-1)/2", HerdMax: "N-1"},
 		Free:     variants.Cost{Requests: "2N", Writes: "N+1", FailedWrites: "N-1", Notifications: "N-1", HerdMax: "N-1"},
-		Join: joinBy(func(ctx context.Context, env variants.Env) (session.Lock, error) {
-			return NewZnode(ctx, env.Session, env.Root)
-		}),
+		Join:     joinIn(NewZnode),
 	}
 }

@@ -37,7 +37,7 @@ type PredecessorWatch struct{ *session.Exclusive }
 // NewPredecessorWatch returns the lock of one client below an existing znode dir.
 func NewPredecessorWatch(s *session.Session, dir string) PredecessorWatch {
 	line := tickets.New(s, dir, marker)
-	return PredecessorWatch{tickets.NewExclusive(s, line, line.AwaitFirst)}
+	return PredecessorWatch{tickets.NewExclusive(s, line, line.AwaitTurn)}
 }
 
 func predecessorWatchVariant() variants.Variant {

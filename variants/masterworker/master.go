@@ -228,19 +228,15 @@ func (m *Master) assign(ctx context.Context, from string, tasks []string) (int, 
 // give moves one task to a worker, and returns false if the task is gone. A move that has begun is completed even if ctx
 // ends.
 func (m *Master) give(ctx context.Context, a assignment) (bool, error) {
-	there, err := m.read(ctx, &a)
+	data, there, err := m.session.Find(ctx, a.from)
 	if err != nil || !there {
 		return false, err
 	}
+	a.data = data
 	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
 	err = m.move(ctx, a)
 	return err == nil, err
-}
-
-func (m *Master) read(ctx context.Context, a *assignment) (there bool, err error) {
-	a.data, there, err = m.session.Find(ctx, a.from)
-	return there, err
 }
 
 // operations returns the move of a task as a part of a multi. The deletion comes first, because a multi reports its

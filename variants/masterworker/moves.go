@@ -49,10 +49,11 @@ func (m *Master) moveAllAtOnce(ctx context.Context, dir string, tasks []string) 
 	moved := tasks[:min(len(tasks), mostMoved)]
 	for _, task := range moved {
 		a := assignment{from: path.Join(dir, task), to: path.Join(m.at.assign, m.next(), task)}
-		switch there, err := m.read(ctx, &a); {
+		switch data, there, err := m.session.Find(ctx, a.from); {
 		case err != nil:
 			return 0, err
 		case there:
+			a.data = data
 			ops = append(ops, a.operations()...)
 		}
 	}

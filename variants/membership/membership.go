@@ -22,8 +22,6 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/tickets"
@@ -91,7 +89,7 @@ func newGroup(s *session.Session, dir string, caches bool) *Group {
 // if the client is a member already. When ctx ends first, the client is not a member.
 func (g *Group) Join(ctx context.Context, data []byte) error {
 	_, err := g.membership.AcquireBy(ctx, func(ctx context.Context) (session.Grant, error) {
-		own, err := g.line.Enter(ctx, data, zk.FlagEphemeral)
+		own, err := g.line.EnterWith(ctx, data)
 		if err == nil {
 			g.own = own
 			g.outdate()

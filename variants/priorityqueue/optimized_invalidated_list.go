@@ -108,8 +108,8 @@ func invalidatedListVariant() variants.Variant {
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "4", Writes: "2", FailedWrites: "0", Notifications: "1", HerdMax: "1"},
 		Free:     variants.Cost{Requests: "7N-3", Writes: "N+1", FailedWrites: "N-1", Notifications: "2N-1", HerdMax: "N"},
-		Join: variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
-			return NewInvalidatedList(ctx, env.Session, env.Root)
-		}, newWorker),
+		Join: variants.JoinIn(NewInvalidatedList, func(q *InvalidatedList, env variants.Env) variants.Participant {
+			return newWorker(q, env)
+		}),
 	}
 }

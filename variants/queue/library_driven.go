@@ -60,8 +60,7 @@ func (q *driven) Done(ctx context.Context) error {
 	if q.held = nil; held == nil || !q.claims {
 		return nil
 	}
-	_, err := q.Call(ctx, "done")
-	return err
+	return q.Do(ctx, "done")
 }
 
 // Without claims, the only way to return an item to these libraries' queues is to put it again, behind all others.
@@ -73,8 +72,7 @@ func (q *driven) Return(ctx context.Context) error {
 	if !q.claims {
 		return q.Put(ctx, held)
 	}
-	_, err := q.Call(ctx, "return")
-	return err
+	return q.Do(ctx, "return")
 }
 
 func joinDriven(claims bool) variants.JoinFunc {

@@ -40,10 +40,6 @@ func NewListAndDelete(ctx context.Context, s *session.Session, dir string) (*Lis
 
 // TakeNext implements [takequeue.Strategy].
 func (q *ListAndDelete) TakeNext(ctx context.Context) (*takequeue.Taken, error) {
-	return takeFirst(ctx, &q.Deleting)
-}
-
-func takeFirst(ctx context.Context, q *takequeue.Deleting) (*takequeue.Taken, error) {
 	children, err := q.List(ctx)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ import (
 // Source: as written, but with the line of the ZooKeeper recipes page, Locks, for the lock that is left to the reader, and with the
 // journal: Robinson, Building a distributed concurrent queue with Apache ZooKeeper (Cloudera), Adding and deleting items.
 type WideLock struct {
-	takequeue.Deleting
+	ListAndDelete
 	tickets tickets.Line
 }
 
@@ -56,11 +56,11 @@ func NewWideLock(ctx context.Context, s *session.Session, dir string) (*WideLock
 // TakeNext implements [takequeue.Strategy]. An item that has been deleted is returned even if the session is lost before the ticket
 // is given back: no other client can take the item.
 func (q *WideLock) TakeNext(ctx context.Context) (*takequeue.Taken, error) {
-	mine, err := q.tickets.Take(ctx, q.tickets.AwaitFirst)
+	mine, err := tickets.Take(ctx, q.tickets, q.tickets.AwaitTurn)
 	if err != nil {
 		return nil, err
 	}
-	item, err := takeFirst(ctx, &q.Deleting)
+	item, err := q.ListAndDelete.TakeNext(ctx)
 	err = q.tickets.Withdraw(ctx, mine, err)
 	if item != nil {
 		return item, nil

@@ -2,6 +2,7 @@ package queue
 
 import (
 	"context"
+	"slices"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
@@ -55,10 +56,7 @@ func (q *OffsetCachedList) turn(listed []tickets.Ticket) []tickets.Ticket {
 	}
 	lowest, highest := listed[0].Seq, listed[len(listed)-1].Seq
 	start := tickets.Ticket{Seq: lowest + int32(q.Share*float64(highest-lowest+1))}
-	i := 0
-	for listed[i].Before(start) {
-		i++
-	}
+	i := slices.IndexFunc(listed, func(t tickets.Ticket) bool { return !t.Before(start) })
 	return append(listed[i:len(listed):len(listed)], listed[:i]...)
 }
 

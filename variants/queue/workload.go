@@ -36,9 +36,7 @@ func newWorker(q Queue, env variants.Env) variants.Participant {
 }
 
 func join[Q Queue](open func(context.Context, *session.Session, string) (Q, error)) variants.JoinFunc {
-	return variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
-		return open(ctx, env.Session, env.Root)
-	}, newWorker)
+	return variants.JoinIn(open, func(q Q, env variants.Env) variants.Participant { return newWorker(q, env) })
 }
 
 // In a lockstep run all participants put first, then they take in turn.

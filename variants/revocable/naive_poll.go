@@ -36,23 +36,15 @@ type Poll struct{ sequential }
 // NewPoll returns the lock of one client below an existing znode dir. The interval must be positive.
 func NewPoll(s *session.Session, dir string, interval time.Duration) *Poll {
 	l := &Poll{}
-	l.init(s, dir, func(mine revocation.Znode) revocation.RequestReader { return polled{mine, interval} })
+	l.init(s, dir, func(own revocation.Znode, ctx context.Context, again bool) (revocation.Seen, error) {
+		if again {
+			if err := own.Session.Sleep(ctx, interval); err != nil {
+				return revocation.Seen{}, err
+			}
+		}
+		return own.Read(ctx)
+	})
 	return l
-}
-
-// polled is the reader of a client that reads its znode after every interval.
-type polled struct {
-	revocation.Znode
-	interval time.Duration
-}
-
-func (p polled) Look(ctx context.Context) (revocation.Seen, error) { return p.Read(ctx) }
-
-func (p polled) LookAgain(ctx context.Context, _ revocation.Seen) (revocation.Seen, error) {
-	if err := p.Session.Sleep(ctx, p.interval); err != nil {
-		return revocation.Seen{}, err
-	}
-	return p.Read(ctx)
 }
 
 func pollVariant() variants.Variant {

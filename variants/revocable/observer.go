@@ -13,11 +13,14 @@ import (
 
 func newObserver(out variants.Findings) variants.Observer {
 	words := exclusion.LockWords()
+	r := &referee{Growth: exclusion.Growth{Words: words}, out: out, holders: map[int]*holder{},
+		waiting: exclusion.Waiting{}, deaf: revocation.Deafness{}}
+	r.fencing = exclusion.NewFencing(out, words, r)
 	return variants.Observers{
 		out.Timed(exclusion.Phases()),
 		exclusion.Handoffs(out),
 		revocation.Revocations(out, exclusion.Waiting{}),
-		newReferee(out, words),
+		r,
 		exclusion.Vacancy(out, words),
 	}
 }
@@ -39,13 +42,6 @@ type referee struct {
 	deaf     revocation.Deafness
 	freed    time.Duration // the next client that is granted the lock cannot have had it before
 	last     variants.Event
-}
-
-func newReferee(out variants.Findings, words exclusion.Words) *referee {
-	r := &referee{Growth: exclusion.Growth{Words: words}, out: out, holders: map[int]*holder{},
-		waiting: exclusion.Waiting{}, deaf: revocation.Deafness{}}
-	r.fencing = exclusion.NewFencing(out, words, r)
-	return r
 }
 
 // holder is the state of a client that has not released yet, or whose release is under way.
@@ -189,6 +185,6 @@ func (r *referee) overdue(e variants.Event, client int, h *holder) {
 	case h.forced && !h.deaf && e.At-h.forcedAt > r.grace:
 		r.out.Breach(e, "client %d held on for %s after the lock had been taken away; the grace is %s", client, e.At-h.forcedAt, r.grace)
 	case !h.forced && waiting && over > limit:
-		revocation.Overdue{Client: client, Deaf: h.deaf, Held: over, Grace: r.grace}.Report(r.out, e)
+		revocation.Overdue(r.out, e, client, h.deaf, over, r.grace)
 	}
 }

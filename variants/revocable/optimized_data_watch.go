@@ -49,7 +49,7 @@ type DataWatch struct{ sequential }
 // NewDataWatch returns the lock of one client below an existing znode dir.
 func NewDataWatch(s *session.Session, dir string) *DataWatch {
 	l := &DataWatch{}
-	l.init(s, dir, func(mine revocation.Znode) revocation.RequestReader { return revocation.UntilAsked{Znode: mine} })
+	l.init(s, dir, revocation.Znode.UntilAsked)
 	return l
 }
 

@@ -60,7 +60,7 @@ type Forced struct {
 // NewForced returns the lock of one client below an existing znode dir. All clients must give the same grace.
 func NewForced(s *session.Session, dir string, grace time.Duration) *Forced {
 	l := &Forced{grace: grace}
-	l.init(s, dir, func(mine revocation.Znode) revocation.RequestReader { return revocation.Rearmed{Znode: mine} })
+	l.init(s, dir, revocation.Znode.Rearmed)
 	l.await = l.awaitOrDelete
 	return l
 }

@@ -16,34 +16,32 @@ type sequential struct {
 	*session.Exclusive
 	tickets.Line
 	await     func(ctx context.Context, mine tickets.Ticket) error // returns when the client's own ticket is the first
-	reader    func(mine revocation.Znode) revocation.RequestReader
+	look      revocation.Look
 	mine      tickets.Ticket // while the lock is held, as is listening
 	listening *revocation.Listening
 }
 
-func (s *sequential) init(sess *session.Session, dir string, reader func(mine revocation.Znode) revocation.RequestReader) {
+func (s *sequential) init(sess *session.Session, dir string, look revocation.Look) {
 	s.Line = tickets.New(sess, dir, marker)
-	s.await, s.reader = s.awaitTurn, reader
-	s.Exclusive = session.NewExclusive(sess, s.acquire, s.release)
+	s.await, s.look = s.awaitTurn, look
+	s.Exclusive = session.NewExclusive(sess, s.acquire, func(ctx context.Context) error {
+		s.listening.Stop()
+		return s.Leave(ctx, s.mine)
+	})
 }
 
 func (s *sequential) acquire(ctx context.Context) (granted session.Grant, err error) {
-	s.mine, err = s.Take(ctx, func(ctx context.Context, mine tickets.Ticket) (err error) {
+	s.mine, err = tickets.Take(ctx, s.Line, func(ctx context.Context, mine tickets.Ticket) (err error) {
 		if err := s.await(ctx, mine); err != nil {
 			return err
 		}
-		s.listening, err = revocation.Listen(ctx, s.Session, s.reader(revocation.Own(s.Session, s.Path(mine))))
+		s.listening, err = revocation.Listen(ctx, s.Session, s.Path(mine), s.look)
 		return err
 	})
 	if err != nil {
 		return granted, err
 	}
 	return session.Grant{Token: int64(s.mine.Seq), Revoked: s.listening.Revoked, Lost: s.listening.Lost}, nil
-}
-
-func (s *sequential) release(ctx context.Context) error {
-	s.listening.Stop()
-	return s.Leave(ctx, s.mine)
 }
 
 // awaitTurn asks the client just before in the line to give up, and waits.

@@ -47,9 +47,5 @@ func (p *pliant) Release(ctx context.Context) error {
 }
 
 func join[L session.Lock](terms variants.EventKind, open func(*session.Session, string) L) variants.JoinFunc {
-	return variants.JoinBy(
-		func(_ context.Context, env variants.Env) (session.Lock, error) {
-			return open(env.Session, env.Root), nil
-		},
-		func(l session.Lock, env variants.Env) variants.Participant { return NewParticipant(l, terms, env) })
+	return variants.JoinNew(open, func(l L, env variants.Env) variants.Participant { return NewParticipant(l, terms, env) })
 }

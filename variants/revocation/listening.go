@@ -20,12 +20,12 @@ type Listening struct {
 }
 
 // Listen looks at a client's own znode until [Listening.Stop], even after ctx has ended, and for the first time before it returns.
-// by is nil if the client knows that it has been asked.
-func Listen(ctx context.Context, s *session.Session, by RequestReader) (*Listening, error) {
-	first := Seen{Asked: true}
-	if by != nil {
+// look is nil if the client knows that it has been asked.
+func Listen(ctx context.Context, s *session.Session, path string, look Look) (*Listening, error) {
+	own, first := Znode{s.Background(), path}, Seen{Asked: true}
+	if look != nil {
 		var err error
-		if first, err = by.Look(ctx); err != nil {
+		if first, err = look(own, ctx, false); err != nil {
 			return nil, err
 		}
 	}
@@ -34,15 +34,21 @@ func Listen(ctx context.Context, s *session.Session, by RequestReader) (*Listeni
 	ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	go func() {
 		defer close(l.done)
-		l.run(ctx, s.Lost(), by, first)
+		l.run(ctx, own, look, first)
 	}()
 	return l, nil
 }
 
 // run looks until the client has been asked, and after that as long as there is a watch.
-func (l *Listening) run(ctx context.Context, sessionLost <-chan struct{}, by RequestReader, last Seen) {
+func (l *Listening) run(ctx context.Context, own Znode, look Look, last Seen) {
 	for !l.asked || last.Watch != nil {
-		now, err := by.LookAgain(ctx, last)
+		var err error
+		if last.Watch != nil {
+			err = own.Session.Await(ctx, last.Watch)
+		}
+		if err == nil {
+			last, err = look(own, ctx, true)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -51,11 +57,10 @@ func (l *Listening) run(ctx context.Context, sessionLost <-chan struct{}, by Req
 			close(l.Lost)
 			return
 		}
-		l.hear(now)
-		last = now
+		l.hear(last)
 	}
 	select {
-	case <-sessionLost:
+	case <-own.Session.Lost():
 		close(l.Lost)
 	case <-ctx.Done():
 	}

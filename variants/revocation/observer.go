@@ -60,19 +60,13 @@ func Revocations(out variants.Findings, waiting Waiting) variants.Observer {
 	})
 }
 
-// Overdue is a holder that has held on for longer than it may after it was asked.
-type Overdue struct {
-	Client      int
-	Deaf        bool          // a fault has made it ignore requests for some of the time
-	Held, Grace time.Duration // how long after it was asked, and how long it may
-}
-
-// Report reports a breach. A deaf holder breaks no promise: it blocks the others.
-func (o Overdue) Report(out variants.Findings, e variants.Event) {
+// Overdue reports that a client has held on for longer than the grace after it was asked. One that a fault has made deaf for some of the
+// time breaks no promise: it blocks the others.
+func Overdue(out variants.Findings, e variants.Event, client int, deaf bool, held, grace time.Duration) {
 	const late = "client %d held on for %s after it was asked; the grace is %s"
-	if o.Deaf {
-		out.Lose(e, variants.Blocked, int64(o.Held-o.Grace), late, o.Client, o.Held, o.Grace)
+	if deaf {
+		out.Lose(e, variants.Blocked, int64(held-grace), late, client, held, grace)
 		return
 	}
-	out.Breach(e, late, o.Client, o.Held, o.Grace)
+	out.Breach(e, late, client, held, grace)
 }

@@ -28,22 +28,14 @@ type Seen struct {
 	Watch *session.Watch // nil if none is armed
 }
 
-// RequestReader reads requests to give up from a client's own znode.
-type RequestReader interface {
-	// Look finds out whether the client has been asked, for the first time.
-	Look(ctx context.Context) (Seen, error)
-	// LookAgain looks when there may be something new since the last look.
-	LookAgain(ctx context.Context, last Seen) (Seen, error)
-}
-
 // Znode is a client's own znode. Its session is for work in the background.
 type Znode struct {
 	Session *session.Session
 	Path    string
 }
 
-// Own returns a client's own znode.
-func Own(s *session.Session, path string) Znode { return Znode{Session: s.Background(), Path: path} }
+// Look finds out whether a client has been asked to give up. It is called again when the last watch has fired, or at once if there is none.
+type Look = func(own Znode, ctx context.Context, again bool) (Seen, error)
 
 // Read looks at the znode. If that is gone, the lock is lost.
 func (z Znode) Read(ctx context.Context) (Seen, error) {
@@ -64,43 +56,22 @@ func goneIsLost(err error) error {
 	return err
 }
 
-// Rearmed is the reader of a client that watches its znode to the end, and so learns if it is deleted.
-type Rearmed struct{ Znode }
+// Rearmed is the [Look] of a client that watches its znode to the end, and so learns if it is deleted.
+func (z Znode) Rearmed(ctx context.Context, _ bool) (Seen, error) { return z.ReadW(ctx) }
 
-// Look implements [RequestReader].
-func (r Rearmed) Look(ctx context.Context) (Seen, error) { return r.ReadW(ctx) }
-
-// LookAgain implements [RequestReader].
-func (r Rearmed) LookAgain(ctx context.Context, last Seen) (Seen, error) {
-	if err := r.Session.Await(ctx, last.Watch); err != nil {
-		return Seen{}, err
-	}
-	return r.ReadW(ctx)
-}
-
-// UntilAsked is the reader of a client that watches its znode until it has been asked. It then reads without a watch, which would
+// UntilAsked is the [Look] of a client that watches its znode until it has been asked. It then reads without a watch, which would
 // fire for the client's own release.
-type UntilAsked struct{ Znode }
-
-// Look implements [RequestReader].
-func (u UntilAsked) Look(ctx context.Context) (Seen, error) {
-	now, err := u.ReadW(ctx)
+func (z Znode) UntilAsked(ctx context.Context, again bool) (Seen, error) {
+	if again {
+		if now, err := z.Read(ctx); err != nil || now.Asked {
+			return now, err
+		}
+	}
+	now, err := z.ReadW(ctx)
 	if now.Asked { // it cannot be asked twice
 		now.Watch = nil
 	}
 	return now, err
-}
-
-// LookAgain implements [RequestReader].
-func (u UntilAsked) LookAgain(ctx context.Context, last Seen) (Seen, error) {
-	if err := u.Session.Await(ctx, last.Watch); err != nil {
-		return Seen{}, err
-	}
-	now, err := u.Read(ctx)
-	if err != nil || now.Asked {
-		return now, err
-	}
-	return u.Look(ctx)
 }
 
 // Ask asks the owner of a znode to give up, and reports whether the znode exists. Asking twice does no harm.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -12,9 +11,8 @@ import (
 func joinDriven() variants.JoinFunc {
 	return variants.JoinBy(variants.NewDriven, func(client variants.Driven, env variants.Env) variants.Participant {
 		return newWorker(env, func(ctx context.Context, mode Mode) (session.Grant, error) {
-			token, err := client.CallForToken(ctx, [...]string{Read: "acquire-read", Write: "acquire-write"}[mode])
-			return session.Grant{Token: token, Lost: client.Lost()}, err
-		}, exclusion.ReleaseDriven(client, "release"))
+			return client.Acquire(ctx, [...]string{Read: "acquire-read", Write: "acquire-write"}[mode])
+		}, func(ctx context.Context) error { return client.Do(ctx, "release") })
 	})
 }
 

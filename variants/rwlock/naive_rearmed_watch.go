@@ -56,7 +56,7 @@ func NewRearmedWatch(s *session.Session, dir string) *RearmedWatch {
 }
 
 func (l *RearmedWatch) takeTurn(ctx context.Context, mine contender) (*revocation.Listening, error) {
-	listening, err := revocation.Listen(ctx, l.Session, revocation.Rearmed{Znode: revocation.Own(l.Session, l.Path(mine.Ticket))})
+	listening, err := revocation.Listen(ctx, l.Session, l.Path(mine.Ticket), revocation.Znode.Rearmed)
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func (l *AskOnce) takeTurn(ctx context.Context, mine contender) (*revocation.Lis
 	if err != nil {
 		return nil, err
 	}
-	return revocation.Listen(ctx, l.Session, revocation.UntilAsked{Znode: revocation.Own(l.Session, l.Path(mine.Ticket))})
+	return revocation.Listen(ctx, l.Session, l.Path(mine.Ticket), revocation.Znode.UntilAsked)
 }
 
 // askFor asks the owners of tickets that are in the way of a client. Several readers may be behind one writer, and only the first of

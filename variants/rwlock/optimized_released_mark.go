@@ -53,7 +53,7 @@ type ReleasedMark struct {
 func NewReleasedMark(s *session.Session, dir string) *ReleasedMark {
 	l := &ReleasedMark{marking: tickets.Marking{Line: tickets.New(s, dir, readMarker)}}
 	l.init(s, dir, func(ctx context.Context, mine contender) (*revocation.Listening, error) {
-		return nil, l.marking.AwaitEachMark(ctx, next(mine, nearestWriter))
+		return nil, l.AwaitEachBy(ctx, next(mine, nearestWriter), l.AwaitMark)
 	})
 	l.leave = l.markOrLeave
 	return l
@@ -61,9 +61,9 @@ func NewReleasedMark(s *session.Session, dir string) *ReleasedMark {
 
 // Acquire implements [Lock].
 func (l *ReleasedMark) Acquire(ctx context.Context, mode Mode) (session.Grant, error) {
-	return l.acquire(ctx, mode, func(ctx context.Context, wait func(context.Context, tickets.Ticket) error) (tickets.Ticket, error) {
+	return l.acquire(ctx, mode, func(ctx context.Context) (tickets.Ticket, error) {
 		l.marking.Marker = markerFor(mode)
-		return l.marking.Take(ctx, wait)
+		return l.marking.Enter(ctx)
 	})
 }
 

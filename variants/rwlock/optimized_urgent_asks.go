@@ -69,7 +69,7 @@ func NewUrgentAsks(s *session.Session, dir string) *UrgentAsks {
 func (l *UrgentAsks) AcquireUrgently(ctx context.Context, mode Mode) (session.Grant, error) {
 	in := l.lineFor(mode)
 	in.Marker = urgentMarker + in.Marker
-	return l.acquire(ctx, mode, in.Take)
+	return l.acquire(ctx, mode, in.Enter)
 }
 
 func (l *UrgentAsks) takeTurn(ctx context.Context, mine contender) (*revocation.Listening, error) {
@@ -87,9 +87,9 @@ func (l *UrgentAsks) takeTurn(ctx context.Context, mine contender) (*revocation.
 	case mine.urgent:
 		return nil, nil // no client may ask it
 	case isPressed(mine, contenders(children)):
-		return revocation.Listen(ctx, l.Session, nil)
+		return revocation.Listen(ctx, l.Session, l.Path(mine.Ticket), nil)
 	}
-	return revocation.Listen(ctx, l.Session, revocation.UntilAsked{Znode: revocation.Own(l.Session, l.Path(mine.Ticket))})
+	return revocation.Listen(ctx, l.Session, l.Path(mine.Ticket), revocation.Znode.UntilAsked)
 }
 
 // isPressed reports whether an urgent contender must wait for mine: it stands behind mine, and at least one writer is

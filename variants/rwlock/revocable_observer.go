@@ -169,6 +169,6 @@ func (c *consent) overdue(e variants.Event, client int, h *consenting) {
 	since, waiting := c.askers.Longest()
 	over := e.At - max(since, h.since)
 	if !h.releasing && waiting && over > c.grace && !c.mustNotBeAsked(c.requests[client]) {
-		revocation.Overdue{Client: client, Deaf: h.deaf, Held: over, Grace: c.grace}.Report(c.out, e)
+		revocation.Overdue(c.out, e, client, h.deaf, over, c.grace)
 	}
 }

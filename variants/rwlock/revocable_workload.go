@@ -1,7 +1,6 @@
 package rwlock
 
 import (
-	"context"
 	"slices"
 
 	"github.com/zkbench/zkbench/variants"
@@ -54,7 +53,5 @@ func NewParticipant(l RevocableLock, terms variants.EventKind, env variants.Env)
 }
 
 func joinRevocable[L RevocableLock](terms variants.EventKind, open func(*session.Session, string) L) variants.JoinFunc {
-	return variants.JoinBy(
-		func(_ context.Context, env variants.Env) (L, error) { return open(env.Session, env.Root), nil },
-		func(l L, env variants.Env) variants.Participant { return NewParticipant(l, terms, env) })
+	return variants.JoinNew(open, func(l L, env variants.Env) variants.Participant { return NewParticipant(l, terms, env) })
 }

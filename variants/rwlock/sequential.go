@@ -78,24 +78,26 @@ func (s *sequential) init(sess *session.Session, dir string, turn turn) {
 
 // Acquire implements [Lock].
 func (s *sequential) Acquire(ctx context.Context, mode Mode) (session.Grant, error) {
-	return s.acquire(ctx, mode, s.lineFor(mode).Take)
+	return s.acquire(ctx, mode, s.lineFor(mode).Enter)
 }
 
-// acquire takes a ticket as [tickets.Line.Take] does.
 func (s *sequential) acquire(
-	ctx context.Context, mode Mode, take func(context.Context, func(context.Context, tickets.Ticket) error) (tickets.Ticket, error),
+	ctx context.Context, mode Mode, enter func(context.Context) (tickets.Ticket, error),
 ) (session.Grant, error) {
-	return s.exclusive.AcquireBy(ctx, func(ctx context.Context) (session.Grant, error) {
-		mine, err := take(ctx, func(ctx context.Context, mine tickets.Ticket) (err error) {
-			s.mine = newContender(mine, mode)
-			s.listening, err = s.turn(ctx, s.mine)
-			return err
-		})
-		granted := session.Grant{Token: int64(mine.Seq)}
+	return s.exclusive.AcquireBy(ctx, func(ctx context.Context) (granted session.Grant, err error) {
+		mine, err := enter(ctx)
+		if err != nil {
+			return granted, err
+		}
+		s.mine = newContender(mine, mode)
+		if s.listening, err = s.turn(ctx, s.mine); err != nil {
+			return granted, s.Withdraw(ctx, mine, err)
+		}
 		if s.listening != nil {
 			granted.Revoked, granted.Lost = s.listening.Revoked, s.listening.Lost
 		}
-		return granted, err
+		granted.Token = int64(mine.Seq)
+		return granted, nil
 	})
 }
 

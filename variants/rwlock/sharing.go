@@ -47,7 +47,10 @@ func (s *sharing) observe(e variants.Event) {
 	s.place++
 	switch {
 	case e.EndsLife():
-		s.endLife(e.Client)
+		if c := s.clients[e.Client]; c != nil {
+			s.abandon(e.Client, c)
+			c.stage = exclusion.Withdrew
+		}
 		return
 	case e.Kind > waited: // an event that is not the recipe's
 		return
@@ -82,13 +85,6 @@ func (s *sharing) observe(e variants.Event) {
 		}
 	}
 	c.stage = e.Kind
-}
-
-func (s *sharing) endLife(id int) {
-	if c := s.clients[id]; c != nil {
-		s.abandon(id, c)
-		c.stage = exclusion.Withdrew
-	}
 }
 
 // abandon is called when a client's operation has not ended with a release. A writer's znode may still be there.

@@ -47,9 +47,7 @@ func role(env variants.Env, step int) Mode {
 const withThirds = " with f=⌈N/3⌉, w=⌊(N+1)/3⌋, r=⌊N/3⌋"
 
 func join[L Lock](open func(*session.Session, string) L) variants.JoinFunc {
-	return variants.JoinBy(
-		func(_ context.Context, env variants.Env) (L, error) { return open(env.Session, env.Root), nil },
-		func(l L, env variants.Env) variants.Participant { return newWorker(env, l.Acquire, l.Release) })
+	return variants.JoinNew(open, func(l L, env variants.Env) variants.Participant { return newWorker(env, l.Acquire, l.Release) })
 }
 
 // The modes of newWorker's participant follow its role.

@@ -66,9 +66,7 @@ func tellAll(p Plan, lines []string, out Outcome) string {
 	if skipped := len(lines) - longestStory; skipped > 0 {
 		lines = slices.Replace(lines, longestStory/4, longestStory/4+skipped, fmt.Sprintf("%14s  (%d lines)\n", "…", skipped))
 	}
-	for _, l := range lines {
-		s.WriteString(l)
-	}
+	s.WriteString(strings.Join(lines, ""))
 	for _, f := range out.Findings[:min(3, len(out.Findings))] {
 		fmt.Fprintf(&s, "%14s  %s: %s\n", time.Duration(f.At).Round(time.Microsecond), strings.ToUpper(string(f.Class)), f.Text)
 	}

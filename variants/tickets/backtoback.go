@@ -16,13 +16,8 @@ type BackToBack struct {
 	first []string // the children in the listing behind the last create; nil if it failed
 }
 
-// Take takes an ephemeral ticket, lists the line in the same round trip, and calls wait, which returns when the ticket's turn has
-// come. If wait fails, the ticket is given back.
-func (b *BackToBack) Take(ctx context.Context, wait func(context.Context, Ticket) error) (Ticket, error) {
-	return b.take(ctx, func(ctx context.Context) (Ticket, error) {
-		return b.enter(ctx, func(mark string) (Ticket, error) { return b.createAndList(ctx, mark) })
-	}, wait)
-}
+// Enter takes an ephemeral ticket, and lists the line in the same round trip.
+func (b *BackToBack) Enter(ctx context.Context) (Ticket, error) { return b.enter(ctx, b.createAndList) }
 
 func (b *BackToBack) createAndList(ctx context.Context, mark string) (t Ticket, err error) {
 	prefix := path.Join(b.Dir, mark+b.Marker)
@@ -34,12 +29,12 @@ func (b *BackToBack) createAndList(ctx context.Context, mark string) (t Ticket, 
 	return t, session.Attempted("create a ticket in "+b.Dir, err)
 }
 
-// AwaitTurn waits like [Line.AwaitFirst], but begins with the listing behind the create. If that listing failed or
+// AwaitTurn waits like [Line.AwaitTurn], but begins with the listing behind the create. If that listing failed or
 // lacks mine, the line is listed again: a listing without mine is older than the ticket because a connection was lost.
 func (b *BackToBack) AwaitTurn(ctx context.Context, mine Ticket) error {
 	predecessor, waiting, err := b.Predecessor(mine, b.first)
 	if err != nil {
-		return b.AwaitFirst(ctx, mine)
+		return b.Line.AwaitTurn(ctx, mine)
 	}
 	if !waiting {
 		return nil
@@ -47,5 +42,5 @@ func (b *BackToBack) AwaitTurn(ctx context.Context, mine Ticket) error {
 	if err := b.AwaitWatch(ctx, predecessor); err != nil {
 		return err
 	}
-	return b.AwaitFirst(ctx, mine)
+	return b.Line.AwaitTurn(ctx, mine)
 }

@@ -26,20 +26,16 @@ const released = "released"
 //
 // A client that does not come back leaves one marked ticket until its session ends. All clients of a line must mark: in a [Line], a
 // client would wait behind a marked ticket until that is deleted. A Marking must not be copied.
+//
+// To withdraw, a client deletes its ticket: a mark would promise a turn that it never had.
 type Marking struct {
 	Line
 	old Ticket // marked by this client and not deleted yet; without a name if there is none
 }
 
-// Take takes a ticket with Enter and calls wait, which returns when its turn has come. If wait fails, the ticket is deleted: a
-// mark would promise a turn that it never had.
-func (m *Marking) Take(ctx context.Context, wait func(context.Context, Ticket) error) (Ticket, error) {
-	return m.take(ctx, m.Enter, wait)
-}
-
 // Enter takes an ephemeral ticket without data. In the same transaction it deletes the client's marked ticket, if any.
 func (m *Marking) Enter(ctx context.Context) (Ticket, error) {
-	mine, err := m.enter(ctx, func(mark string) (Ticket, error) { return m.replace(ctx, mark) })
+	mine, err := m.enter(ctx, m.replace)
 	if err == nil {
 		m.old = Ticket{}
 	}
@@ -51,7 +47,7 @@ func (m *Marking) Enter(ctx context.Context) (Ticket, error) {
 // without it.
 func (m *Marking) replace(ctx context.Context, mark string) (t Ticket, err error) {
 	if m.old.Name == "" {
-		return m.create(ctx, mark, nil, zk.FlagEphemeral)
+		return m.create(ctx, mark, nil)
 	}
 	err = m.Session.Once(ctx, func(c session.Conn) error {
 		results, err := c.Multi(&zk.DeleteRequest{Path: m.Path(m.old), Version: -1}, &zk.CreateRequest{
@@ -67,7 +63,7 @@ func (m *Marking) replace(ctx context.Context, mark string) (t Ticket, err error
 			return t, err
 		}
 		m.old = Ticket{}
-		return m.create(ctx, mark, nil, zk.FlagEphemeral)
+		return m.create(ctx, mark, nil)
 	}
 	return t, session.Attempted("replace a ticket in "+m.Dir, err)
 }
@@ -99,13 +95,7 @@ func (m *Marking) GivenUp(t Ticket) { m.old = t }
 // AwaitTurn returns when mine has its turn: when its predecessor is marked, or when it is the first in line. If the
 // predecessor is gone without a mark, it lists the line again.
 func (m *Marking) AwaitTurn(ctx context.Context, mine Ticket) error {
-	return m.AwaitEachMark(ctx, m.Before(mine))
-}
-
-// AwaitEachMark lists the children of the directory, without a watch, waits until the ticket that next finds among them is marked
-// or gone, and in the latter case begins again, until next finds none. next must find tickets that stand before the client's own.
-func (m *Marking) AwaitEachMark(ctx context.Context, next Next) error {
-	return m.AwaitEachBy(ctx, next, m.AwaitMark)
+	return m.AwaitEachBy(ctx, m.Before(mine), m.AwaitMark)
 }
 
 // AwaitMark returns true when a ticket is marked, at once if it is already. It returns false when the ticket is gone, or may be.

@@ -81,16 +81,19 @@ func Sorted(children []string, marker string) []Ticket {
 // Path returns a ticket's znode.
 func (l Line) Path(t Ticket) string { return path.Join(l.Dir, t.Name) }
 
-// Enter takes a ticket: a sequential znode with this data, and with zk.FlagEphemeral one that ends with the session.
+// EnterWith takes a ticket: an ephemeral and sequential znode with this data.
 //
 // A create whose reply is lost may have taken effect. Then the line is searched for the mark in the ticket's name. A ticket
 // with this mark is the client's own. If there is none after a sync, the create never took effect.
-func (l Line) Enter(ctx context.Context, data []byte, flags int32) (Ticket, error) {
-	return l.enter(ctx, func(mark string) (Ticket, error) { return l.create(ctx, mark, data, flags) })
+func (l Line) EnterWith(ctx context.Context, data []byte) (Ticket, error) {
+	return l.enter(ctx, func(ctx context.Context, mark string) (Ticket, error) { return l.create(ctx, mark, data) })
 }
 
+// Enter is EnterWith for a ticket without data.
+func (l Line) Enter(ctx context.Context) (Ticket, error) { return l.EnterWith(ctx, nil) }
+
 // enter is Enter with attempt, which makes one attempt to create a ticket whose name begins with mark.
-func (l Line) enter(ctx context.Context, attempt func(mark string) (Ticket, error)) (Ticket, error) {
+func (l Line) enter(ctx context.Context, attempt func(ctx context.Context, mark string) (Ticket, error)) (Ticket, error) {
 	mark, id := rand.Text(), l.Session.ID()
 	if l.Mark == SessionID {
 		mark = strconv.FormatInt(id, 16)
@@ -103,7 +106,7 @@ func (l Line) enter(ctx context.Context, attempt func(mark string) (Ticket, erro
 		}
 	}
 	for {
-		t, err := attempt(mark)
+		t, err := attempt(ctx, mark)
 		if !session.OutcomeUnknown(err) {
 			return t, err
 		}
@@ -121,9 +124,9 @@ func (l Line) enter(ctx context.Context, attempt func(mark string) (Ticket, erro
 	}
 }
 
-func (l Line) create(ctx context.Context, mark string, data []byte, flags int32) (t Ticket, err error) {
+func (l Line) create(ctx context.Context, mark string, data []byte) (t Ticket, err error) {
 	err = l.Session.Once(ctx, func(c session.Conn) error {
-		created, err := c.Create(path.Join(l.Dir, mark+l.Marker), data, flags|zk.FlagSequence, session.WorldACL())
+		created, err := c.Create(path.Join(l.Dir, mark+l.Marker), data, zk.FlagEphemeral|zk.FlagSequence, session.WorldACL())
 		if err == nil {
 			t, _ = Parse(path.Base(created), l.Marker)
 		}
@@ -154,40 +157,33 @@ func (l Line) marked(children []string, mark string) (t Ticket, found bool) {
 	return Ticket{}, false
 }
 
-// Take takes an ephemeral ticket and calls wait, which returns when its turn has come. If wait fails, the ticket is given
-// back.
-func (l Line) Take(ctx context.Context, wait func(context.Context, Ticket) error) (Ticket, error) {
-	enter := func(ctx context.Context) (Ticket, error) { return l.Enter(ctx, nil, zk.FlagEphemeral) }
-	return l.take(ctx, enter, wait)
+// Place is how a client takes a ticket of a line and gives it back: a [Line], a [BackToBack] or a [Marking].
+type Place interface {
+	Enter(ctx context.Context) (Ticket, error)
+	Leave(ctx context.Context, t Ticket) error               // after its turn
+	Withdraw(ctx context.Context, t Ticket, err error) error // before
 }
 
-func (l Line) take(
-	ctx context.Context, enter func(context.Context) (Ticket, error), wait func(context.Context, Ticket) error,
-) (Ticket, error) {
-	mine, err := enter(ctx)
+// Take takes a ticket and calls wait, which returns when its turn has come. If wait fails, the client withdraws.
+func Take(ctx context.Context, p Place, wait func(context.Context, Ticket) error) (Ticket, error) {
+	mine, err := p.Enter(ctx)
 	if err != nil {
 		return Ticket{}, err
 	}
 	if err := wait(ctx, mine); err != nil {
-		return Ticket{}, l.Withdraw(ctx, mine, err)
+		return Ticket{}, p.Withdraw(ctx, mine, err)
 	}
 	return mine, nil
 }
 
-// Place is how a client takes a ticket of a line and gives it back: a [Line] or a [Marking].
-type Place interface {
-	Take(ctx context.Context, wait func(context.Context, Ticket) error) (Ticket, error)
-	Leave(ctx context.Context, t Ticket) error
-}
-
 // NewExclusive returns a lock that a client holds from when wait has returned until its ticket is given back. The ticket's number is
 // the fencing token.
-func NewExclusive(s *session.Session, l Place, wait func(context.Context, Ticket) error) *session.Exclusive {
+func NewExclusive(s *session.Session, p Place, wait func(context.Context, Ticket) error) *session.Exclusive {
 	var mine Ticket
 	return session.NewExclusive(s, func(ctx context.Context) (_ session.Grant, err error) {
-		mine, err = l.Take(ctx, wait)
+		mine, err = Take(ctx, p, wait)
 		return session.Grant{Token: int64(mine.Seq)}, err
-	}, func(ctx context.Context) error { return l.Leave(ctx, mine) })
+	}, func(ctx context.Context) error { return p.Leave(ctx, mine) })
 }
 
 // Leave gives a ticket back.
@@ -231,9 +227,9 @@ func (l Line) ListW(ctx context.Context) ([]string, *session.Watch, error) {
 	return children, watch, err
 }
 
-// AwaitFirst returns when mine is the first in line. It watches only the ticket just before it. When that is gone it lists
+// AwaitTurn returns when mine is the first in line. It watches only the ticket just before it. When that is gone it lists
 // again, because the client there may have withdrawn before its turn.
-func (l Line) AwaitFirst(ctx context.Context, mine Ticket) error {
+func (l Line) AwaitTurn(ctx context.Context, mine Ticket) error {
 	return l.AwaitEach(ctx, l.Before(mine))
 }
 

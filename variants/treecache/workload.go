@@ -82,7 +82,6 @@ type reader struct {
 	cache   Cache
 	step    int64
 	shown   []int64 // by slot, the number of the change that the copy shows
-	newest  int64   // the newest change in shown
 	through int64   // the copy shows all changes up to this number, or later ones in their place
 	leaves  int64   // in the copy
 	state   State
@@ -112,22 +111,18 @@ func (r *reader) update(u Update) {
 		r.leaves++
 	}
 	if number := numberIn(u.Data); number != r.shown[slot] {
-		r.shown[slot], r.newest = number, max(r.newest, number)
+		r.shown[slot] = number
 		r.env.Record(shown, stamp(number, slot))
 	}
 }
 
 // look records that the copy has been brought up to date.
 func (r *reader) look() {
-	for r.through < r.newest && r.has(r.through+1) {
+	for slots := int64(len(r.shown)); r.shown[slotOf(r.through+1, slots)] > r.through; {
 		r.through++
 	}
 	r.env.Record(refreshed, r.leaves)
 	r.enter(r.cache.State())
-}
-
-func (r *reader) has(number int64) bool {
-	return r.shown[slotOf(number, int64(len(r.shown)))] >= number
 }
 
 func (r *reader) enter(state State) {

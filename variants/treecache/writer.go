@@ -3,7 +3,6 @@ package treecache
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path"
 
 	"github.com/go-zookeeper/zk"
@@ -72,23 +71,17 @@ func (w *writer) Step(ctx context.Context) error {
 		if err := w.env.Hold(ctx, nil); err != nil {
 			return err
 		}
-		if err := w.change(ctx); err != nil {
-			return fmt.Errorf("change: %w", err)
+		number := w.number + 1
+		slot := int(slotOf(number, int64(len(w.leaves))))
+		err := w.env.Timed(ctx, "change", changing, changed, stamp(number, slot), func(ctx context.Context) error {
+			return w.write(ctx, slot, number)
+		})
+		if err != nil {
+			return err
 		}
+		w.number = number
 	}
 	w.step++
-	return nil
-}
-
-func (w *writer) change(ctx context.Context) error {
-	number := w.number + 1
-	slot := int(slotOf(number, int64(len(w.leaves))))
-	w.env.Record(changing, stamp(number, slot))
-	if err := w.write(ctx, slot, number); err != nil {
-		return err
-	}
-	w.number = number
-	w.env.Record(changed, stamp(number, slot))
 	return nil
 }
 

@@ -185,18 +185,12 @@ func (d *decisions) groundless(round int64) {
 	d.out.Breach(a.first, "transaction %d was aborted before any site had voted to abort it", round)
 }
 
-// wait is a live site's wait for a transaction or for its decision.
-type wait struct {
-	blocked time.Duration // since when it waits while another site is down
-	isSo    bool
-}
-
 // blocking reports for how long live sites wait for others that have failed: from when the site waits and another one is
 // down, until its wait ends.
 type blocking struct {
 	out   variants.Findings
 	down  map[int]bool
-	waits map[int]*wait
+	waits map[int]time.Duration // by live site that waits for a transaction or its decision: since when another site is down; 0 if none is
 }
 
 func (b *blocking) observe(e variants.Event) {
@@ -204,15 +198,18 @@ func (b *blocking) observe(e variants.Event) {
 	case joined:
 		delete(b.down, e.Client)
 	case began, voted:
-		b.waits[e.Client] = &wait{e.At, len(b.down) > 0}
+		b.waits[e.Client] = 0
+		if len(b.down) > 0 {
+			b.waits[e.Client] = e.At
+		}
 	case prepared, decided:
-		if w := b.waits[e.Client]; w != nil && w.isSo {
+		if since := b.waits[e.Client]; since > 0 {
 			round, _ := unstamp(e.Value)
 			if e.Kind == prepared {
 				round = e.Value
 			}
-			b.out.Lose(e, variants.Blocked, int64(e.At-w.blocked),
-				"site %d waited for %s in transaction %d, for a site that had failed", e.Client, e.At-w.blocked, round)
+			b.out.Lose(e, variants.Blocked, int64(e.At-since),
+				"site %d waited for %s in transaction %d, for a site that had failed", e.Client, e.At-since, round)
 		}
 		delete(b.waits, e.Client)
 	case failed:
@@ -226,9 +223,9 @@ func (b *blocking) observe(e variants.Event) {
 func (b *blocking) fail(e variants.Event) {
 	delete(b.waits, e.Client)
 	b.down[e.Client] = true
-	for _, w := range b.waits {
-		if !w.isSo {
-			w.blocked, w.isSo = e.At, true
+	for site, since := range b.waits {
+		if since == 0 {
+			b.waits[site] = e.At
 		}
 	}
 }

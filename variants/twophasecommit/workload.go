@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
@@ -171,5 +172,5 @@ func (p *participant) Leave(ctx context.Context) error {
 func newObserver(out variants.Findings) variants.Observer {
 	return append(out.Timed(phases()),
 		&decisions{out: out, accounts: map[int64]*account{}, sites: map[int]*siteState{}},
-		variants.ObserverFunc((&blocking{out: out, down: map[int]bool{}, waits: map[int]*wait{}}).observe))
+		variants.ObserverFunc((&blocking{out: out, down: map[int]bool{}, waits: map[int]time.Duration{}}).observe))
 }

@@ -56,7 +56,12 @@ type round struct {
 
 func (f *feeds) Observe(e variants.Event) {
 	if e.Kind == failed {
-		f.fail(e)
+		f.gone[e.Client] = true
+		for _, t := range f.topics {
+			if w := t.watchers[e.Client]; w != nil {
+				f.unwait(w)
+			}
+		}
 		return
 	}
 	t := f.topics[e.Value]
@@ -151,15 +156,6 @@ func (f *feeds) notify(t *topic, w *watcher, e variants.Event) {
 	w.watching = false
 	if w.seen++; w.seen > t.sent {
 		f.out.Breach(e, "client %d was told of publication %d of topic %d, and there had been %d", e.Client, w.seen, e.Value, t.sent)
-	}
-}
-
-func (f *feeds) fail(e variants.Event) {
-	f.gone[e.Client] = true
-	for _, t := range f.topics {
-		if w := t.watchers[e.Client]; w != nil {
-			f.unwait(w)
-		}
 	}
 }
 
