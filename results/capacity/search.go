@@ -56,7 +56,7 @@ type Search struct {
 
 	first, most int
 	low, high   int   // the largest load that holds and the smallest that fails; 0 if there is none yet
-	held        []int // all loads that held, the largest last
+	held        []int // all loads that held
 	confirmed   bool
 	refuted     bool
 	unclear     int
@@ -114,7 +114,7 @@ func (s *Search) holds(t Trial) {
 		s.confirmed = false
 	}
 	s.low = t.Load
-	s.held = append(slices.DeleteFunc(s.held, func(load int) bool { return load >= t.Load }), t.Load)
+	s.held = append(s.held, t.Load)
 	if s.high <= s.low {
 		s.high = 0
 	}
@@ -130,10 +130,7 @@ func (s *Search) fails(t Trial) {
 		s.turns++
 	}
 	s.held = slices.DeleteFunc(s.held, func(load int) bool { return load >= t.Load })
-	s.low = 0
-	if n := len(s.held); n > 0 {
-		s.low = s.held[n-1]
-	}
+	s.low = list.Largest(s.held)
 }
 
 // Times returns how many trials of a load were reported.
