@@ -160,7 +160,7 @@ func TestObserveAStuckClient(t *testing.T) {
 		if _, _, _, err := conn.ExistsW(gone); err != nil {
 			t.Fatal(err)
 		}
-		awaitText(t, said, "waits for /lock/x-0000000000, which is gone")
+		awaitText(t, said, "has waited for /lock/x-0000000000, which is gone")
 	}, "--servers", addr)
 	if code != outcome.CodePass || strings.Count(stderr, "stuck:") != 1 || !strings.Contains(stdout, "stuck sessions that have ended: 1") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)

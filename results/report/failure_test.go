@@ -24,7 +24,7 @@ func faultyRun(t *testing.T) *results.Document {
 	d := recordertest.Described()
 	d.Scenario.Mode, d.Scenario.Duration = results.ClosedMode, 5*time.Second
 	d.Scenario.Faults = []results.FaultLoad{{Kind: "kill", Whom: "leader", At: time.Second, For: 2 * time.Second}, {Kind: "expire", Whom: "holder", At: 2 * time.Second, Every: 2 * time.Second}}
-	m := recordertest.Releases(time.Second, 6*time.Second)
+	m := releases(time.Second, 6*time.Second)
 	for _, s := range m.Spans {
 		m.Notifications = append(m.Notifications, recordertest.Note(s.End, 0, int64(s.End)))
 	}
@@ -182,7 +182,7 @@ func TestFindingsOfFaults(t *testing.T) {
 // Losses without faults are a metric, too, and no other part of a failure is.
 func TestLossesWithoutFaults(t *testing.T) {
 	d := recordertest.Whole()
-	m := recordertest.Releases(0, time.Second)
+	m := releases(0, time.Second)
 	m.Config = recorder.Config{Losses: []string{metric.TornReads, metric.Orphans}}
 	m.Damage = map[string]int64{metric.TornReads: 3}
 	m.Complete(d)

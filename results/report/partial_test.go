@@ -19,7 +19,7 @@ func closedRun(t *testing.T, length time.Duration) *results.Document {
 	t.Helper()
 	d := recordertest.Described()
 	d.Scenario.Mode, d.Scenario.Duration = results.ClosedMode, length
-	m := recordertest.Releases(time.Second, time.Second+length)
+	m := releases(time.Second, time.Second+length)
 	for _, s := range m.Spans {
 		m.Notifications = append(m.Notifications, recordertest.Note(s.End, 0, int64(s.End)))
 	}

@@ -15,7 +15,7 @@ func stagedRun(t *testing.T) *results.Document {
 	d := recordertest.Described()
 	d.Scenario.Mode, d.Scenario.Duration = results.ClosedMode, 5*time.Second
 	d.Scenario.Stages = []results.StageLoad{{For: 2 * time.Second, Clients: 1}, {For: 3 * time.Second, Clients: d.Clients, Ramp: d.Clients > 1}}
-	m := recordertest.Releases(time.Second, 6*time.Second)
+	m := releases(time.Second, 6*time.Second)
 	m.Config = recorder.Config{WindowLength: 5 * time.Second, Phase: d.Phases[0], Stages: []time.Duration{2 * time.Second, 3 * time.Second}}
 	for i, s := range m.Spans {
 		m.Notifications = append(m.Notifications, recordertest.Note(s.End, 0, int64(s.End)))

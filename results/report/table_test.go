@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 	"github.com/zkbench/zkbench/results/report"
 	"github.com/zkbench/zkbench/results/summary"
@@ -170,4 +171,13 @@ func TestRoughPercentiles(t *testing.T) {
 			t.Errorf("%d samples: marked %t in\n%s", samples, got, text.String())
 		}
 	}
+}
+
+// releases returns a measurement in which one client completes an operation every 100 ms of a window.
+func releases(start, end time.Duration) recordertest.Measurement {
+	m := recordertest.Measurement{Config: recorder.Config{WindowLength: end - start}, Window: recordertest.Stretch{Start: start, End: end}}
+	for at := start; at <= end; at += 100 * ms {
+		m.Spans = append(m.Spans, recordertest.Span{Phase: "release", Start: at, End: at})
+	}
+	return m
 }

@@ -46,8 +46,9 @@ func (m *measurement) applyOperations(ctx context.Context) (observation, error) 
 	return m.observeAtRest(ctx)
 }
 
-// applyDuration lets every client loop and cuts the window out of the running load. One that started and ended with the window would mix the
-// steady state with clients that start and finish one after another. The cross-check covers the whole load, which begins and ends at rest.
+// applyDuration lets every client loop and cuts the window out of the running load. One that started and ended with the window would mix
+// the steady state with clients that start and finish one after another. The cross-check covers the whole load, which begins and ends at
+// rest.
 //
 // In an open load, no operation arrives after the window, and clients serve the backlog. They may take as long as the window for
 // it. If the load was beyond their capacity, the backlog is dropped.

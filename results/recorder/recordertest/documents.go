@@ -47,15 +47,6 @@ func Whole() *results.Document {
 	return d
 }
 
-// Releases returns a measurement in which one client completes an operation every 100 ms of a window.
-func Releases(start, end time.Duration) Measurement {
-	m := Measurement{Config: recorder.Config{WindowLength: end - start}, Window: Stretch{Start: start, End: end}}
-	for at := start; at <= end; at += 100 * ms {
-		m.Spans = append(m.Spans, Span{Phase: "release", Start: at, End: at})
-	}
-	return m
-}
-
 // Sound fails the test unless a document keeps all invariants and can be read after it was written.
 func Sound(t *testing.T, d *results.Document) {
 	t.Helper()
