@@ -186,7 +186,7 @@ func (p *participant) serve(ctx context.Context) error {
 	defer b.serving.Done()
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(b.over, cancel)()
+	defer context.AfterFunc(b.over, cancel)() //nolint:contextcheck // b.over is the batch's, and ends with it
 	for p.visiting || b.over.Err() == nil {
 		if err := p.play(ctx, waiting); err != nil && (ctx.Err() != nil || waiting.Err() == nil || !errors.Is(err, context.Canceled)) {
 			return err
