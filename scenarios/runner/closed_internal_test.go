@@ -40,7 +40,8 @@ func TestIdleLoadIsNotStuck(t *testing.T) {
 
 // A load whose clients still send requests is not stuck, however slow its steps are. It ends all the same, without being called a breach.
 func TestSlowLoadIsNotStuck(t *testing.T) {
-	ensembletest.Bubble(t, embedded.Config{WriteDelay: 300 * time.Millisecond}, func(t *testing.T, e *embedded.Ensemble) {
+	const delay = 330 * time.Millisecond // no reply at a tick: between it and the next request, the client would seem to wait
+	ensembletest.Bubble(t, embedded.Config{WriteDelay: delay}, func(t *testing.T, e *embedded.Ensemble) {
 		life := pool.NewLife(0, time.Now(), 0, nil)
 		conn, err := ensemble.Connect(t.Context(), e.Servers()[0], life.Ledger, nil)
 		if err != nil {
