@@ -51,7 +51,7 @@ type Part struct {
 	Op   Opcode
 	Path string // of the new znode for a create that succeeded, if it is within the first thousand bytes of the reply
 
-	Flags      int32 // of a create, like Sequential and Number as in Exchange
+	Flags      int32 // of a create, as are Sequential and Number; see Exchange
 	Sequential bool
 	Number     int32
 }

@@ -1,6 +1,6 @@
 // Package grouping decides which documents belong together: repeats of one measurement, and measurements under the same conditions.
 //
-// It takes one position: numbers are compared only if all conditions on which they depend are known to be equal, or are the subject.
+// It takes one position: numbers are compared only if all conditions on which they depend are known to be equal, or are what is compared.
 package grouping
 
 import (

@@ -199,7 +199,7 @@ func finished(d *results.Document) (share float64, ok bool) {
 	return 1, true
 }
 
-// recoveries returns the median and the maximum of the times until a recovery; ok is false without faults. One without a recovery counts
+// recoveries returns the median and the maximum of the times until a recovery; ok is false without faults. A fault without one counts
 // as the longest of all: as the longest recovery, or as long as the load continued after the first such fault if that is longer.
 func recoveries(d *results.Document) (median, longest float64, ok bool) {
 	f := d.Failure

@@ -74,7 +74,7 @@ func lossColumns() []column {
 	return columns
 }
 
-// openFirst returns the columns of the table of an open load: first arrivals and response times, with the achieved rate as the throughput.
+// openFirst returns the columns of the table of an open load: first arrivals and response times, and the achieved rate for the throughput.
 func openFirst(all []column) []column {
 	first := []column{
 		{0, metric.AchievedPerSecond},

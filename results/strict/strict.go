@@ -54,7 +54,7 @@ type duration time.Duration
 func (d *duration) UnmarshalYAML(node *yaml.Node) error {
 	parsed, err := time.ParseDuration(node.Value)
 	if err != nil && regexp.MustCompile(`^[-+]?([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$`).MatchString(node.Value) {
-		return beyond(node, "the longest duration, %s", time.Duration(math.MaxInt64))
+		return Mistakes{{Line: node.Line, Text: fmt.Sprintf("%s is beyond the longest duration, %s", node.Value, time.Duration(math.MaxInt64))}}
 	}
 	*d = duration(parsed)
 	return err
@@ -93,8 +93,7 @@ func bound(node *yaml.Node, values *int) (mistakes Mistakes) {
 	*values++
 	switch {
 	case *values > mostValues:
-		const text = "the value is beyond the limit of %d values, where an alias counts as all that it stands for"
-		return Mistakes{{Line: node.Line, Text: fmt.Sprintf(text, mostValues)}}
+		return Mistakes{{Line: node.Line, Text: fmt.Sprintf("the value is beyond the limit of %d values", mostValues)}}
 	case node.Style&yaml.TaggedStyle != 0:
 		return Mistakes{{Line: node.Line, Text: "wants a value without a tag, such as " + node.Tag}}
 	case node.Alias != nil:
@@ -104,10 +103,6 @@ func bound(node *yaml.Node, values *int) (mistakes Mistakes) {
 		mistakes = bound(node.Content[i], values)
 	}
 	return mistakes
-}
-
-func beyond(node *yaml.Node, limit string, most any) Mistakes {
-	return Mistakes{{Line: node.Line, Text: fmt.Sprintf("%s is beyond "+limit, node.Value, most)}}
 }
 
 // form is a pattern that a value must match, and the mistake if it does not.
@@ -153,7 +148,7 @@ func (f form) check(node *yaml.Node) (mistakes Mistakes) {
 		}
 		if f.largest != nil {
 			if _, err := fmt.Sscan(node.Value, reflect.New(reflect.TypeOf(f.largest)).Interface()); err != nil {
-				return beyond(node, "the largest number, %v", f.largest)
+				return Mistakes{{Line: node.Line, Text: fmt.Sprintf("%s is beyond the largest number, %v", node.Value, f.largest)}}
 			}
 		}
 	case yaml.SequenceNode:

@@ -162,7 +162,7 @@ func Wrap(lines string, width int) string {
 	return strings.Join(out, "\n")
 }
 
-// hang wraps a cell between words, and indents further lines.
+// hang wraps a cell, between words where it can, and indents further lines.
 func hang(cell string, width int) string {
 	if Width(cell) <= width {
 		return cell

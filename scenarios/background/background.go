@@ -71,7 +71,7 @@ type Load struct {
 	started        bool
 	drained        bool
 	done           [kinds]int64 // answered or failed
-	before, during *stretch     // the load; nil before they begin
+	before, during *stretch     // what was measured before and during the load; nil at first
 	current        *stretch     // nil between two stretches
 	saturation     bool
 }

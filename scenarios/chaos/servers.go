@@ -21,7 +21,7 @@ func (in *Injector) breakServer(ctx context.Context, o *occurrence) error {
 		return err
 	}
 	status, err := ensemble.Srvr(ctx, server)
-	leads := err == nil && status.Role == ensemble.Leader // its failure hits all clients, and that of another server those connected to it
+	leads := err == nil && status.Role == ensemble.Leader // then all clients are hit, and not only those that are connected to it
 	clients := list.Where(in.Pool.Clients, func(c *pool.Client) bool { return leads || c.Present().Link.Server().Addr == server.Addr })
 	release := in.Log.KeepBack()
 	defer release()

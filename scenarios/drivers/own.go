@@ -149,13 +149,10 @@ func interpreter(file string) (command string, named bool) {
 func checkInterpreter(file string) error {
 	command, named := interpreter(file)
 	program, _, _ := strings.Cut(strings.TrimLeft(command, " \t"), " ")
-	_, err := os.Stat(program)
-	switch {
-	case named && strings.HasSuffix(command, "\r"):
-		return fmt.Errorf("%s: the interpreter in its first line is missing: there is no %q; the line must end in LF, not in CR LF",
-			file, command)
-	case named && err != nil:
-		return fmt.Errorf("%s: the interpreter in its first line is missing: there is no %q", file, command)
+	isCRLF := strings.HasSuffix(command, "\r")
+	if _, err := os.Stat(program); !named || err == nil && !isCRLF {
+		return nil
 	}
-	return nil
+	advice := map[bool]string{true: "; the line must end in LF, not in CR LF"}[isCRLF]
+	return fmt.Errorf("%s: the interpreter in its first line is missing: there is no %q%s", file, command, advice)
 }

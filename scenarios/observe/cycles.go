@@ -26,7 +26,7 @@ func (c Cycle) String() string {
 		"they wait until one gives up", len(c), strings.Join(first, ", "))
 }
 
-// key names a cycle, in which session ever it begins.
+// key names a cycle, whichever session it begins with.
 func (c Cycle) key() string {
 	first := slices.MinFunc(c, func(a, b Waiter) int { return strings.Compare(a.Session, b.Session) })
 	return first.Session + first.Path
@@ -37,7 +37,7 @@ func (c Cycle) key() string {
 func (o *Observer) awaited(s *session, now time.Duration) *session {
 	own, theirs := o.znodes.made.by[s.own], o.znodes.made.by[s.watched]
 	next := o.sessions[theirs.session]
-	if s.watched == "" || next == s || now-s.since < cycleAfter || parentOf(s.own) != parentOf(s.watched) {
+	if !isSequential(s.watched) || next == s || now-s.since < cycleAfter || parentOf(s.own) != parentOf(s.watched) {
 		return nil
 	}
 	if own.number-theirs.number < 0 && fold(s.own) == fold(s.watched) {

@@ -54,6 +54,14 @@ func TestCycles(t *testing.T) {
 			s.watch(1, wire.OpExists, "/b/n-0000000001")
 			s.watch(2, wire.OpExists, "/a/n-0000000001")
 		}, "[0x1 0x2]"},
+		{"members that watch each other's heartbeats", func(s *scene) {
+			for id, znode := range map[int64]string{1: "/a/one", 2: "/a/two"} {
+				s.request(id, wire.Exchange{Op: wire.OpCreate, Path: znode})
+				s.create(id, fmt.Sprintf("/a/n-%010d", id))
+			}
+			s.watch(1, wire.OpGetData, "/a/two")
+			s.watch(2, wire.OpGetData, "/a/one")
+		}, ""},
 		{"a line", func(s *scene) {
 			s.create(1, "/a/n-0000000001")
 			s.create(2, "/a/n-0000000002")

@@ -21,7 +21,7 @@ const (
 	watchesOwn
 	watchesOther
 	watchesLater // with a higher number than that of its own
-	readersWait  // a reader's, by a reader
+	readersWait  // the znode of a reader, as a reader
 	awaits       // watches one that is not there, and whose name has no number
 	writesOwn
 	writesOther
@@ -29,8 +29,8 @@ const (
 	deletesFirst // its own, when no other znode has a lower number
 	deletesLast  // its own ephemeral one, when no other exists
 	deletesOther // also one of a session that is not known
-	consumes     // deletes it so with a claim
-	misses       // finds it gone when it deletes it
+	consumes     // deletes another's znode that it has claimed
+	misses       // deletes a znode that is gone
 	leaves       // ends its session while its ephemeral znode exists
 	roles
 )

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
@@ -48,8 +49,16 @@ func (f *family) plus(other *family) {
 
 // kindOf returns the folded name of a sequential znode without its number.
 func kindOf(znode string) string {
-	return path.Base(fold(znode[:max(len(znode)-sequenceDigits, 0)]) + folded)
+	rest := znode[:max(len(znode)-sequenceDigits, 0)]
+	kind := path.Base(fold(rest) + folded)
+	if n := len(rest) - len(strings.TrimRight(rest, hexDigits)); n == 8 || n == 16 {
+		kind += inHex
+	}
+	return kind
 }
+
+// inHex marks kinds of znodes with a number in hexadecimal: a priority or a time, as Curator's queues write them.
+const inHex = "#"
 
 // take adds kinds of sequential znodes.
 func (f *family) take(names ...string) {
@@ -107,12 +116,12 @@ func (fs *families) exchanged(session int64, e wire.Exchange) {
 }
 
 func (fs *families) listing(session int64, e wire.Exchange) []role {
-	switch first := fs.first(e.Path); {
+	switch looked := fs.lines[e.Path].looked; {
 	case !e.Armed:
 		return []role{lists}
 	case !fs.has(session, e.Path, func(string) bool { return true }):
 		return []role{follows}
-	case fs.lines[e.Path].looked == first && fs.made.by[first].session == session:
+	case looked != "" && looked == fs.first(e.Path) && fs.made.by[looked].session == session:
 		return []role{waits, relists}
 	default:
 		return []role{waits}
@@ -141,7 +150,7 @@ func (fs *families) reading(session int64, e wire.Exchange, own bool) []role {
 
 func (fs *families) changing(session int64, e wire.Exchange, own bool) []role {
 	directory := parentOf(e.Path)
-	switch isFirst := fs.first(directory) == e.Path; {
+	switch isFirst := func() bool { return fs.first(directory) == e.Path }; {
 	case e.Op == wire.OpDelete && e.Code == wire.NoNode:
 		return []role{misses}
 	case e.Code != wire.OK:
@@ -150,9 +159,9 @@ func (fs *families) changing(session int64, e wire.Exchange, own bool) []role {
 		return []role{writesOwn}
 	case e.Op == wire.OpSetData:
 		return []role{writesOther}
-	case own && isFirst && len(fs.lines[directory].paths) == 1:
+	case own && isFirst() && len(fs.lines[directory].paths) == 1:
 		return []role{deletesOwn, deletesFirst, deletesLast}
-	case own && isFirst:
+	case own && isFirst():
 		return []role{deletesOwn, deletesFirst}
 	case own:
 		return []role{deletesOwn}

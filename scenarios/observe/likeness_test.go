@@ -206,6 +206,35 @@ func TestSessionsAtATime(t *testing.T) {
 	}
 }
 
+// What is known of ephemeral znodes ends with them and with their sessions, also when other znodes have made their creator forgotten.
+func TestEphemeralZnodesAreForgotten(t *testing.T) {
+	s := newScene("3.9.3")
+	s.open(3)
+	for id := range int64(2) {
+		s.make(id+1, fmt.Sprintf("/members/m-%010d", id), inLine)
+	}
+	for i := range mostChildren {
+		s.make(3, fmt.Sprintf("/q/n-%010d", i), asItem)
+	}
+	s.do(3, wire.OpDelete, "/members/m-0000000000")
+	s.Over(2, true)
+	if z := s.znodes; len(z.ends)+len(z.owners)+len(z.lines) > 0 {
+		t.Errorf("known: %v of sessions, %v, %v in lines, want nothing", z.ends, z.owners, z.lines)
+	}
+}
+
+// In a line beside a znode without a number, the lowest number is the first.
+func TestFirstOfALine(t *testing.T) {
+	s := newScene("3.9.3")
+	s.open(2)
+	s.make(1, "/lock/owner", zk.FlagEphemeral)
+	s.make(1, "/lock/n-0000000007", inLine)
+	s.make(2, "/lock/n-0000000006", inLine)
+	if first := s.znodes.first("/lock"); first != "/lock/n-0000000006" {
+		t.Errorf("the first one is %s", first)
+	}
+}
+
 // Of queues whose paths differ in a digit, one is named, with the number of the others.
 func TestSimilarLooks(t *testing.T) {
 	s := newScene("3.9.3")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -30,7 +31,7 @@ func (fs *families) looks() []Look {
 		if i < 0 {
 			return
 		}
-		r, key, least := rules[i], rules[i].variant+strings.Map(noDigit, f.path), 1
+		r, key, least := rules[i], rules[i].variant+strings.Join(strings.FieldsFunc(f.path, unicode.IsDigit), ""), 1
 		if r.variant == inboxes {
 			key, least = r.variant+"/"+strings.Split(f.path, "/")[1], 2
 		}
@@ -39,6 +40,7 @@ func (fs *families) looks() []Look {
 		switch n := len(alike[key]); {
 		case n == least:
 			out = append(out, r.look(f, e))
+			out[len(out)-1].Similar = least - 1
 		case n > least:
 			out[alike[key][least-1]].Similar++
 		}
@@ -58,13 +60,6 @@ func (fs *families) looks() []Look {
 		}
 	}
 	return out
-}
-
-func noDigit(r rune) rune {
-	if r >= '0' && r <= '9' {
-		return -1
-	}
-	return r
 }
 
 // look says how many sessions have the rule's roles.

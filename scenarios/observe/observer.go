@@ -9,6 +9,7 @@ package observe
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -94,7 +95,7 @@ func (o *Observer) closed(h *herd) {
 	o.window.passed = max(o.window.passed, h.zxid)
 }
 
-// Begin begins a window. Everything seen before is forgotten, except open herds and sessions.
+// Begin begins a window. Everything seen before is forgotten, except open herds, sessions, and who has made which znode.
 func (o *Observer) Begin() {
 	now := o.lock()
 	defer o.mu.Unlock()
@@ -259,8 +260,8 @@ func (o *Observer) changed(s *session, e wire.Exchange) {
 // numbered takes the create of a sequential znode.
 func (o *Observer) numbered(s *session, e wire.Exchange) {
 	directory, m := parentOf(e.Path), o.znodes.made.by[e.Path]
-	if o.znodes.numbers.contradict(directory, m) {
-		o.renew(directory)
+	if slices.ContainsFunc(o.znodes.numbers[directory], func(b origin) bool { return b.zxid < m.zxid && b.number-m.number >= 0 }) {
+		o.renew(directory) // it had given this number, or a later one
 	}
 	o.znodes.numbers.add(directory, m)
 	s.own = e.Path
@@ -274,6 +275,9 @@ func (o *Observer) renew(directory string) {
 	delete(o.znodes.numbers, directory)
 	for _, s := range o.sessions {
 		maps.DeleteFunc(s.waits, func(path string, _ time.Duration) bool { return parentOf(path) == directory })
+		for path, knows := range s.knows.by {
+			s.knows.by[path] = knows && parentOf(path) != directory
+		}
 	}
 }
 

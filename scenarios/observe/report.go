@@ -124,7 +124,7 @@ type Look struct {
 	Equal    string `json:"equal"`    // what looks the same, such as "election/master-znode"; empty if there is no such variant
 	Better   string `json:"better"`   // a variant of the same recipe with a lower cost for that many sessions; empty if the catalog has none
 	Sessions int    `json:"sessions"` // that take part at a time
-	Similar  int    `json:"similar"`  // further paths that look the same, and differ from it in digits
+	Similar  int    `json:"similar"`  // further paths that look the same, and differ from it in digits; of inboxes, all others
 	Because  string `json:"because"`
 }
 

@@ -151,11 +151,9 @@ func isQueue(_ *family, e *evidence) bool {
 
 // hasPriorities reports whether the names of sequential znodes differ in numbers alone, before the last one.
 func hasPriorities(f *family, _ *evidence) bool {
-	if slices.ContainsFunc(f.names, func(name string) bool { return strings.HasSuffix(name, folded+folded) }) {
-		return true // in hexadecimal, as Curator's queues write them
-	}
+	isHex := func(name string) bool { return strings.HasSuffix(name, inHex) }
 	words := list.Map(f.names, func(name string) string { return strings.Trim(name, "*-_0123456789") })
-	return len(words) > 1 && len(slices.Compact(words)) == 1
+	return slices.ContainsFunc(f.names, isHex) || len(words) > 1 && len(slices.Compact(words)) == 1
 }
 
 // isInbox reports whether one session creates znodes, and another one takes them.

@@ -42,8 +42,3 @@ func (n numbers) add(directory string, m origin) {
 	known := n[directory]
 	n[directory] = append(known[max(len(known)-mostNumbers+1, 0):], m)
 }
-
-// contradict reports whether a directory had given a number, or a later one, before.
-func (n numbers) contradict(directory string, m origin) bool {
-	return slices.ContainsFunc(n[directory], func(b origin) bool { return b.zxid < m.zxid && b.number-m.number >= 0 })
-}

@@ -75,7 +75,7 @@ func (s *session) await(now time.Duration, e wire.Exchange, known numbers) {
 	case e.Code != wire.NoNode:
 	case e.Armed && !s.knows.by[e.Path] && known.gone(e.Path, e.Zxid) && len(s.waits) < mostWaits:
 		s.waits[e.Path] = now
-	default:
+	case e.Op == wire.OpExists || e.Op == wire.OpGetData || e.Op == wire.OpDelete:
 		s.knows.add(e.Path, true)
 	}
 }

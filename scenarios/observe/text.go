@@ -224,10 +224,7 @@ func incidentLines(r Report, connections proxy.Stats) []string {
 	return append(lines, list.Map(r.Incidents[max(len(r.Incidents)-printedIncidents, 0):], incidentText)...)
 }
 
-const (
-	printedIncidents = 8
-	printedLooks     = 20
-)
+const printedIncidents, printedLooks = 8, 20
 
 func incidentText(i proxy.Incident) string {
 	text := fmt.Sprintf("at %s: %s: client %s, server %s", seconds(i.At), i.Kind, i.Client, i.Server)

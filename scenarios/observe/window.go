@@ -71,7 +71,7 @@ func (w *window) exchanged(now time.Duration, s *session, e wire.Exchange) {
 		w.counts.Watches[e.Op]++
 	}
 	path := fold(e.Path)
-	if e.Code != wire.OK && (e.Flags == 2 || e.Flags == 3) { // of a sequential znode, which got no number
+	if e.Code != wire.OK && slices.Contains([]int32{2, 3, 6}, e.Flags) { // of a sequential znode, which got no number
 		path += folded
 	}
 	w.paths.of(path).exchanged(e)

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"math"
 	"path"
 	"slices"
 
@@ -17,6 +18,7 @@ type znodes struct {
 	made    latest[string, origin]
 	numbers numbers
 	ends    map[int64][]string    // the ephemeral znodes of sessions
+	owners  map[string]int64      // of these znodes
 	lines   map[string]line       // by directory
 	claims  latest[string, int64] // the sessions that have claimed sequential znodes, by the names of these
 }
@@ -25,7 +27,7 @@ type znodes struct {
 // a delete may be seen after the reply to the create that followed it, on another connection.
 type origin struct {
 	session, zxid, before int64
-	number                int32 // at the end of the path of a sequential znode
+	number                int32 // that a sequential znode was given; of another one, the largest
 }
 
 func (o origin) by(zxid int64) int64 {
@@ -45,7 +47,7 @@ func newZnodes() *znodes {
 	return &znodes{
 		made:    latest[string, origin]{most: mostChildren, by: map[string]origin{}},
 		claims:  latest[string, int64]{most: mostChildren, by: map[string]int64{}},
-		numbers: numbers{}, ends: map[int64][]string{}, lines: map[string]line{},
+		numbers: numbers{}, ends: map[int64][]string{}, owners: map[string]int64{}, lines: map[string]line{},
 	}
 }
 
@@ -54,7 +56,7 @@ func (z *znodes) has(session int64, directory string, such func(path string) boo
 	return slices.ContainsFunc(z.ends[session], func(path string) bool { return parentOf(path) == directory && such(path) })
 }
 
-// first returns the ephemeral znode of a directory that has the lowest number, or is the oldest; empty if there is none.
+// first returns the ephemeral znode of a directory that has the lowest number, or is the oldest of those without one; empty if none exists.
 func (z *znodes) first(directory string) string {
 	if z.lines[directory].paths == nil {
 		return ""
@@ -67,16 +69,20 @@ func (z *znodes) byNumber(a, b string) int { return int(z.made.by[a].number - z.
 
 func (z *znodes) created(session int64, e wire.Exchange) {
 	directory, before := parentOf(e.Path), z.made.by[e.Path].session
-	z.forget(before, e.Path) // its end was not seen, or not yet
+	z.forget(e.Path) // its end was not seen, or not yet
 	if isEphemeral(e.Flags) {
 		l := z.lines[directory]
 		z.lines[directory] = line{append(l.paths[max(len(l.paths)-mostLine+1, 0):], e.Path), l.looked}
-		z.ends[session] = append(z.ends[session], e.Path)
+		z.ends[session], z.owners[e.Path] = append(z.ends[session], e.Path), session
 	}
 	if isClaim(e) {
 		z.claims.add(path.Base(e.Path), session)
 	}
-	z.made.add(e.Path, origin{session, e.Zxid, before, e.Number})
+	number := e.Number
+	if !e.Sequential {
+		number = math.MaxInt32
+	}
+	z.made.add(e.Path, origin{session, e.Zxid, before, number})
 }
 
 // isClaim reports whether an ephemeral znode is created with the number of a sequential one, as a claim for it.
@@ -90,7 +96,7 @@ func isEphemeral(flags int32) bool { return flags == 1 || flags == 3 }
 func (z *znodes) deleted(path string, zxid int64) {
 	if o := z.made.by[path]; zxid >= o.zxid {
 		z.made.add(path, origin{})
-		z.forget(o.session, path)
+		z.forget(path)
 	}
 }
 
@@ -108,8 +114,10 @@ func (z *znodes) over(session int64) {
 	}
 }
 
-// forget drops an ephemeral znode of a session.
-func (z *znodes) forget(session int64, path string) {
+// forget drops an ephemeral znode.
+func (z *znodes) forget(path string) {
+	session := z.owners[path]
+	delete(z.owners, path)
 	isPath := func(p string) bool { return p == path }
 	if z.ends[session] = slices.DeleteFunc(z.ends[session], isPath); len(z.ends[session]) == 0 {
 		delete(z.ends, session)

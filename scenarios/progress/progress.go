@@ -19,7 +19,7 @@ import (
 // lineInterval is the time between two lines about a measurement under way, where there is no terminal.
 const lineInterval = time.Minute
 
-// Progress is that of a run's scenarios, one after the other. Make one with [New]. Its methods must not be called concurrently.
+// Progress shows a run's scenarios, one after the other. Make one with [New]. Its methods must not be called concurrently.
 type Progress struct {
 	out   *screen.Screen
 	name  string

@@ -176,8 +176,8 @@ func (l *lockstep) letGo(ctx context.Context, h *holder) error {
 	return nil
 }
 
-// catchUp returns when a client's server has applied the latest transaction. Otherwise the client's requests depend on how far that lags
-// behind: a client that does not find a znode that another one has just created, for example, asks again.
+// catchUp returns when a client's server has applied the latest transaction. Otherwise the client's requests depend on how far its server
+// lags behind: a client that does not find a znode that another one has just created, for example, asks again.
 func (l *lockstep) catchUp(ctx context.Context, c *pool.Client) error {
 	if latest := l.pool.Latest(); c.Ledger.LastZxid() < latest {
 		return c.Fence(ctx, latest)
@@ -190,6 +190,7 @@ func (l *lockstep) first() *holder {
 	return cmp.Or(l.firstCutShort(), l.firstThat(func(*holder) bool { return true }))
 }
 
+// firstCutShort returns nil if no holder is cut short.
 func (l *lockstep) firstCutShort() *holder { return l.firstThat((*holder).cutShort) }
 
 func (l *lockstep) firstThat(is func(*holder) bool) *holder {
@@ -341,7 +342,8 @@ func (l *lockstep) readHeaps(ctx context.Context) (readings []int64, watches int
 	for _, server := range l.Ensemble.Servers() {
 		counters, err := ensemble.Monitor(ctx, server)
 		if err != nil {
-			return nil, 0, err
+			l.heap.Why = err.Error()
+			return nil, 0, nil //nolint:nilerr // the result gives the reason
 		}
 		watches += counters["zk_watch_count"]
 	}

@@ -126,7 +126,7 @@ func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
 // rehearsalLength bounds the load of a rehearsal: some thousand requests, after which servers have compiled the code that they use most.
 const rehearsalLength = time.Second
 
-// shorten makes a load only warm up the servers; see rounds for a number of operations. It lets all clients loop even if the load is
+// shorten lets a load only warm up the servers; rounds limits one of a number of operations. All clients loop even if the load is
 // open: at a low rate, servers would get too few requests to warm up.
 func shorten(s *scenarios.Scenario) {
 	if s.Mode != scenarios.Lockstep && s.Operations == 0 {
@@ -205,7 +205,7 @@ func (p *scenarioRun) learnTimeout(ctx context.Context) error {
 	return nil
 }
 
-// prepareBackground creates the znodes of the scenario's background, which has a session for each server unless the scenario differs.
+// prepareBackground creates the znodes of the scenario's background, with a session for each server unless the scenario says how many.
 func (p *scenarioRun) prepareBackground(ctx context.Context) (err error) {
 	if p.scenario.Background == nil {
 		return nil

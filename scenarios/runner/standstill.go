@@ -49,8 +49,8 @@ func (m *measurement) mayStandStill() bool {
 	return notified && !m.faulty() && m.scenario.Mode == scenarios.Closed
 }
 
-// watchStandstill ends the window of a load that stands still, reports the breach, lets the observer report further violations, and cancels
-// the load, until stop is called. From then on, the clients withdraw, which is not counted.
+// watchStandstill watches a load until stop is called. If it stands still, its window ends, the breach is reported, the observer reports
+// further violations, and the load is cancelled. From then on, the clients withdraw, which is not counted.
 func (m *measurement) watchStandstill(ctx context.Context, steps *atomic.Int64, cancel context.CancelCauseFunc) (stop func()) {
 	if !m.mayStandStill() {
 		return func() {}

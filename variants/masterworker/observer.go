@@ -229,7 +229,7 @@ func (d *delivery) find(number int64) *task {
 	if !done {
 		return nil
 	}
-	return &task{learned: true, begun: true, first: &variants.Event{At: time.Duration(owner.Done), Client: owner.Client}}
+	return &task{learned: true, begun: true, first: &variants.Event{At: time.Duration(owner.Done), Client: owner.Client, Value: number}}
 }
 
 // keep forgets a task that is done.

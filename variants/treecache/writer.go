@@ -34,7 +34,8 @@ func newWriter(ctx context.Context, env variants.Env) (*writer, error) {
 	return w, nil
 }
 
-// findLeaves reads which leaves there are and which change was the last, as the successor of a writer must.
+// findLeaves reads which leaves there are and which change was the last, as the successor of a writer must. The sync is needed although the
+// session is new: it may have moved before its first reply, to a server that lags behind the session itself.
 func (w *writer) findLeaves(ctx context.Context, parent string) error {
 	var names []string
 	err := w.env.Session.Synced(ctx, parent, func(c session.Conn) (err error) {
