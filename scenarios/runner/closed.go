@@ -22,6 +22,18 @@ func (m *measurement) hold(ctx context.Context, c *pool.Client, l *pool.Life, as
 	return l.Pause(ctx, asked, m.scenario.Hold)
 }
 
+// rehearsalLength bounds the load of a rehearsal: some thousand requests, after which servers have compiled the code that they use most.
+const rehearsalLength = time.Second
+
+// shorten lets a load only warm up the servers; rounds limits one of a number of operations. All clients loop even if the load is
+// open: at a low rate, servers would get too few requests to warm up.
+func shorten(s *scenarios.Scenario) {
+	if s.Mode != scenarios.Lockstep && s.Operations == 0 {
+		s.Mode, s.Stages = scenarios.Closed, nil // the highest stage's number of clients stays
+	}
+	s.WarmUp, s.Duration, s.AtMost = 0, min(s.Duration, rehearsalLength), min(s.AtMost, rehearsalLength)
+}
+
 // applyOperations lets every client complete a number of operations, after a warm-up and a rest, so that counts belong to whole operations.
 func (m *measurement) applyOperations(ctx context.Context) (observation, error) {
 	m.pool.Hold = m.injector.Hold(m.hold)

@@ -123,18 +123,6 @@ func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
 	return tasks
 }
 
-// rehearsalLength bounds the load of a rehearsal: some thousand requests, after which servers have compiled the code that they use most.
-const rehearsalLength = time.Second
-
-// shorten lets a load only warm up the servers; rounds limits one of a number of operations. All clients loop even if the load is
-// open: at a low rate, servers would get too few requests to warm up.
-func shorten(s *scenarios.Scenario) {
-	if s.Mode != scenarios.Lockstep && s.Operations == 0 {
-		s.Mode, s.Stages = scenarios.Closed, nil // the highest stage's number of clients stays
-	}
-	s.WarmUp, s.Duration, s.AtMost = 0, min(s.Duration, rehearsalLength), min(s.AtMost, rehearsalLength)
-}
-
 // RunScenario makes all measurements of a scenario. When ctx ends, the measurement under way ends, see Partial, and the earlier
 // ones stay saved. If the background alone saturates the ensemble, the document that says so is the last one. All znodes are
 // removed in any case. If that fails, the error wraps a [pool.LeftError].
