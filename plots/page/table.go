@@ -55,7 +55,10 @@ func tables(d *results.Document, rows []summary.Row) (main, more *grid) {
 	shown := mainMetrics(d, rows)
 	others := slices.DeleteFunc(report.Metrics(rows), func(metric string) bool { return slices.Contains(shown, metric) })
 	repeats := list.Largest(list.Map(rows, func(r summary.Row) int { return len(r.Repeats) }))
-	caption := fmt.Sprintf("%s, medians of up to %d %s", d.Scenario.Name, repeats, table.Plural(repeats, "repeat"))
+	caption := fmt.Sprintf("%s, %d %s", d.Scenario.Name, repeats, table.Plural(repeats, "repeat"))
+	if repeats > 1 {
+		caption = fmt.Sprintf("%s, medians of up to %d repeats", d.Scenario.Name, repeats)
+	}
 	main = metricTable(caption, rows, shown)
 	if len(others) > 0 {
 		more = otherMetrics(d, rows, others)
