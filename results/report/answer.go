@@ -21,11 +21,14 @@ import (
 // mostAnswers is the largest number of scenarios whose answers are printed. Of more, the overview shows the pairs.
 const mostAnswers = 4
 
-// WriteAnswers prints the answer of each scenario in lines of this width. If there is only one,
-// hint returns a line to add, for a measurement under the largest load; it may be empty.
+// WriteAnswers prints the answer of each scenario in lines of this width, unless there are many. If there is only one, hint returns a line
+// to add, for a measurement under the largest load; it may be empty.
 func WriteAnswers(w io.Writer, docs []*results.Document, hint func(*results.Document) string, width int) {
 	all := byScenario(summary.Of(docs))
-	for _, rows := range all[:len(all)*min(1, mostAnswers/len(all))] {
+	if len(all) > mostAnswers {
+		return
+	}
+	for _, rows := range all {
 		text := table.Escaped(strings.Join(Answer(rows, Checks(docs, rows[0].Repeats[0])), " "))
 		if len(all) > 1 {
 			text = table.Escaped(rows[0].Scenario) + ": " + text
@@ -57,11 +60,11 @@ func Answer(rows []summary.Row, checks []claim.Check) (out []string) {
 		names := list.Map(void, func(r summary.Row) string { return fmt.Sprintf("%s with %s (%s)", r.Variant, load(r), r.Mark) })
 		out = append(out, "Do not use the numbers of "+enumerated(names)+".")
 	}
-	if pairings := Pairings(usable); len(pairings) > 0 {
-		out = append(out, pairings[0].answer()...)
-	} else if len(usable) > 0 {
-		out = append(out, costs(usable)...)
+	pairings := Pairings(usable)
+	if len(pairings) == 0 && len(usable) > 0 {
+		out = append(out, costs(usable))
 	}
+	out = append(out, slices.Concat(list.Map(pairings, Pairing.answer)...)...)
 	out = append(out, standstill(usable)...)
 	for _, c := range list.Where(checks, func(c claim.Check) bool { return c.Outcome == outcome.Regression }) {
 		out = append(out, fmt.Sprintf("The claim %q does not hold: %s.", c.Claim, c.Why))
@@ -75,9 +78,6 @@ func (p Pairing) answer() (out []string) {
 	var known, open []Gain
 	for _, name := range list.AppendNew(asked, countsOfTables()...) {
 		g := gain(name, p.Naive, p.Optimized)
-		if metric.Named(name).Timed() && isEmbedded(p.Naive) {
-			g.verb, g.reason = "", claim.EmbeddedTimes
-		}
 		if isAsked := slices.Contains(asked, name); g.verb != "" && (isAsked || g.verb != noDifference) {
 			known = append(known, g)
 		} else if isAsked {
@@ -105,7 +105,7 @@ func (p Pairing) answer() (out []string) {
 }
 
 // costs says what a variant costs under the largest load, or between which variants the costs of several lie.
-func costs(rows []summary.Row) []string {
+func costs(rows []summary.Row) string {
 	last := rows[len(rows)-1] // under the largest load
 	rows = list.Where(rows, func(r summary.Row) bool { return r.Clients == last.Clients && r.Rate == last.Rate })
 	names := countsOfTables()
@@ -113,7 +113,11 @@ func costs(rows []summary.Row) []string {
 		names = append([]string{metric.OpsPerSecond, metric.Quantile(last.Repeats[0].FirstPhase(), 50)}, names...)
 	}
 	var values []string
-	for _, name := range list.Where(names, func(name string) bool { return slices.Contains(Metrics(rows), name) }) {
+	for _, name := range names {
+		rows := list.Where(rows, func(r summary.Row) bool { _, measured := r.Metrics[name]; return measured })
+		if len(rows) == 0 {
+			continue
+		}
 		by := func(a, b summary.Row) int { return cmp.Compare(a.Metrics[name].Value, b.Metrics[name].Value) }
 		least, most := slices.MinFunc(rows, by), slices.MaxFunc(rows, by)
 		value := valued(metric.Named(name), Show(least, name))
@@ -126,14 +130,14 @@ func costs(rows []summary.Row) []string {
 	if len(rows) == 1 {
 		who = last.Variant + " has"
 	}
-	return []string{fmt.Sprintf("With %s, %s %s.", load(last), who, cmp.Or(enumerated(values), "no counts"))}
+	return fmt.Sprintf("With %s, %s %s.", load(last), who, cmp.Or(enumerated(values), "no counts"))
 }
 
-// standstill names the variants that waited for half of a window or longer until sessions of crashed clients timed out.
+// standstill names the variants that waited for half of the first repeat or longer until sessions of crashed clients timed out.
 func standstill(rows []summary.Row) (out []string) {
 	for _, r := range rows {
 		if waited, window := crashed(r.Repeats[0]), r.Repeats[0].Window.Length(); waited > 0 && 2*waited >= window {
-			out = append(out, fmt.Sprintf("Of %s, %s of %s are session timeouts of crashed clients: --fault none shows the load alone.",
+			out = append(out, fmt.Sprintf("With %s, %s of the %s are session timeouts of crashed clients: run with --fault none for the load alone.",
 				r.Variant, table.Latency(float64(waited)), table.Latency(float64(window))))
 		}
 	}

@@ -99,6 +99,12 @@ func TestAnswers(t *testing.T) {
 			d.Scenario.Expect, d.Scenario.Clients = []string{"children-watch herd-max <= 1"}, []int{50, 100}
 		})},
 		{"nothing measured", contended(1, 4, func(d *results.Document) { d.Metrics = nil })},
+		{"equal times of one repeat", contended(1, 80.0/84, nil)},
+		{"a count that one variant lacks", contended(1, 4, func(d *results.Document) {
+			if d.Scenario.Overview = ""; d.Variant == "children-watch" {
+				delete(d.Metrics, "notifications/op")
+			}
+		})},
 		{"a rate", contended(1, 4, func(d *results.Document) { d.Rate = 200 })},
 	} {
 		for _, d := range tt.docs {

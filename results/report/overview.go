@@ -23,12 +23,12 @@ type Pairing struct {
 }
 
 // Gain says how a metric differs between the variants of a pairing. Speeds have a factor only where [compare.Of] shows a difference. Of
-// other metrics, such as counts, both values are shown.
+// other metrics, such as counts, both values are shown. Times of the embedded server are left out.
 type Gain struct {
 	Factor float64 // by which the metric is better in the second variant; 0 if there is none, such as between shares
 	Text   string  // the factor or both values, and the metric as tables name it; a dash if nothing is shown
 
-	metric, reason string // why no difference is known
+	metric, reason string // the reason says why no difference is known
 	verb, clause   string // how the second variant differs, such as "has " and "5.00 req/op instead of 62.0"; empty if this is not known
 }
 
@@ -128,6 +128,10 @@ func (p Pairing) GainsText(separator string) string {
 func gain(name string, naive, optimized summary.Row) Gain {
 	m, r := metric.Named(name), compare.Of(naive.Repeats, optimized.Repeats, name)
 	g := Gain{Text: table.Missing, metric: name, reason: r.Reason}
+	if m.Timed() && isEmbedded(naive) {
+		g.reason = claim.EmbeddedTimes
+		return g
+	}
 	_, measured := naive.Metrics[name]
 	if _, also := optimized.Metrics[name]; !measured || !also {
 		return g
@@ -136,7 +140,7 @@ func gain(name string, naive, optimized summary.Row) Gain {
 		g.Factor = float64(better)
 	}
 	from, to := Show(naive, name), Show(optimized, name)
-	equal := r.Verdict == compare.NotShown || from == to
+	equal := r.Verdict == compare.NotShown || !m.IsSpeed() && from == to
 	switch {
 	case !m.IsSpeed():
 		g.Text, g.verb, g.clause = fmt.Sprintf("%s → %s %s", from, to, m.Head), "has ", valued(m, to)+" instead of "+from
