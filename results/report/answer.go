@@ -134,14 +134,17 @@ func costs(rows []summary.Row) string {
 }
 
 // standstill names the variants that waited for half of the first repeat or longer until sessions of crashed clients timed out.
-func standstill(rows []summary.Row) (out []string) {
+func standstill(rows []summary.Row) []string {
+	var waits []string
 	for _, r := range rows {
 		if waited, window := crashed(r.Repeats[0]), r.Repeats[0].Window.Length(); waited > 0 && 2*waited >= window {
-			out = append(out, fmt.Sprintf("With %s, %s of the %s are session timeouts of crashed clients: run with --fault none for the load alone.",
-				r.Variant, table.Latency(float64(waited)), table.Latency(float64(window))))
+			waits = append(waits, fmt.Sprintf("%s of %s (%s)", table.Latency(float64(waited)), table.Latency(float64(window)), r.Variant))
 		}
 	}
-	return out
+	if len(waits) == 0 {
+		return nil
+	}
+	return []string{enumerated(waits) + " are session timeouts of crashed clients: run with --fault none for the load alone."}
 }
 
 // crashed returns how long, in the window, other clients waited for those that had crashed.
