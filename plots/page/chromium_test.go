@@ -136,7 +136,7 @@ func startChromium(t *testing.T) context.Context {
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox) // Chromium refuses a sandbox to root
 	}
-	limited, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	limited, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // a busy machine takes one
 	t.Cleanup(cancel)
 	allocated, stop := chromedp.NewExecAllocator(limited, options...)
 	t.Cleanup(stop)
