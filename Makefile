@@ -22,7 +22,7 @@ GO_FLAGS := -trimpath
 # Only the race detector needs C. Without it, the same is compiled on a machine with a C compiler and on one without.
 export CGO_ENABLED := 0
 
-.PHONY: help build image bench test unit faults planted simulate callsites live soak fresh fuzz lint check gate gallery overview
+.PHONY: help build image bench test unit faults planted simulate callsites live soak fresh fuzz lint check gate gallery results
 
 ## help: list the targets
 help:
@@ -134,9 +134,12 @@ gallery: build
 		for f in plots/gallery/*.png; do \
 			[ ! -e $$tmp/$$(basename $$f) ] || cp $$tmp/$$(basename $$f) plots/gallery/; done; rm -rf $$tmp
 
-## overview: measure the pairs of variants that scenarios name, and put table and pictures into the README; about two hours
-overview: build
-	@$(ZKBENCH) run overview
-	@table=$$(mktemp) && $(ZKBENCH) report --markdown >$$table && \
-		sed -i -e "/^<!-- overview -->/r $$table" -e '/^<!-- overview -->/,/^<!-- end -->/{/^|/d}' README.md; rm -f $$table
-	@$(MAKE) --no-print-directory gallery
+## results: measure the run that docs/results/PAGE.md names, store it beside the page, and write its figures again; up to 20 minutes
+PAGE := locks
+results: build
+	@command=$$(sed -n 's/^<!-- results $(PAGE) facts zkbench \(.*\) -->$$/\1/p' docs/results/$(PAGE).md); \
+	[ -n "$$command" ] || { echo "docs/results/$(PAGE).md names no run"; exit 2; }; \
+	out=$$(mktemp -d); code=0; $(ZKBENCH) $$command --out $$out/run || code=$$?; \
+	case $$code in 0|3|4|5) ;; *) exit $$code ;; esac; \
+	ZKBENCH_PAGE=$(PAGE) ZKBENCH_STORE=$$out/run go test $(GO_FLAGS) -count=1 ./cmd/zkbench -run '^TestStoreRun$$' && \
+	go test $(GO_FLAGS) -count=1 ./cmd/zkbench -run '^TestMeasuredFigures$$' -update; rm -rf $$out

@@ -32,7 +32,7 @@ func (s *Set) timelines() []Figure {
 	if s.Docs[0].Lockstep() {
 		return nil
 	}
-	l := layout{dots: 2.1 * vg.Inch, reads: 1.05 * vg.Inch, least: 1.1, caption: "time, ms"}
+	l := layout{dots: 2.1 * vg.Inch, reads: 1.05 * vg.Inch, least: 1.1, caption: "time, ms (dot: a notification; bar: a bystander's read)"}
 	herd := func(s stretch) int { return s.middle().Herd.Max() }
 	var out []Figure
 	for _, g := range s.atMost() {
@@ -150,7 +150,7 @@ func failure(groups ...group) Figure {
 		s.outside = []plot.Plotter{band(from, s.from, shadeColor()), band(s.to, to, shadeColor())}
 		s.from, s.to = from, to
 	}
-	const caption = "time since the first fault, s (line: fault; yellow: until it was undone; dashed: recovery; gray: not recorded)"
+	const caption = "time since the fault, s (dot: operation; line: fault; yellow: until undone; dashed: recovery; gray: no record)"
 	return layout{dots: 2.2 * vg.Inch, reads: 1.2 * vg.Inch, least: 1, caption: caption}.figure(all)
 }
 

@@ -108,12 +108,16 @@ func inlineColors() []color.RGBA {
 	return slices.Compact(out)
 }
 
-// onDark returns the counterpart of a color on a dark page: grays are inverted between the two papers, and other colors become lighter.
+// onDark returns the counterpart of a color on a dark page: variants have their own, grays are inverted between the two papers, and other
+// colors become lighter.
 func onDark(c color.RGBA) color.RGBA {
 	if spread := max(c.R, c.G, c.B) - min(c.R, c.G, c.B); spread <= 8 {
 		dark, share := rgb(0x161a20), float64(c.R)/0xff
 		mix := func(paper uint8) uint8 { return uint8(share*float64(paper) + (1-share)*0xf4) }
 		return color.RGBA{mix(dark.R), mix(dark.G), mix(dark.B), 0xff}
+	}
+	if own, ok := onDarkPages()[c]; ok {
+		return own
 	}
 	if c == outageColor() {
 		return rgb(0x4a3c12)

@@ -18,7 +18,7 @@ import (
 const kneeRoom = 3
 
 // knee draws the p99 of the response times against the offered rate. A variant's knee is the rate at which its curve rises. A cross at
-// the top marks a rate beyond the capacity, for which there are no response times.
+// the top, where the axis has no scale, marks a rate beyond the capacity, for which there are no response times.
 func (s *Set) knee() []Figure {
 	q := quantityOf(metric.Quantile(results.ResponsePhase, 99))
 	all := s.seriesOf(q, func(g group) (x int, place string) { return g.Rate, fmt.Sprintf(", %d/s", g.Rate) })
@@ -31,27 +31,28 @@ func (s *Set) knee() []Figure {
 		one.addTo(p, solid(one.look.color))
 	}
 	bottom, top := slices.Min(times)*0.7, slices.Max(times)*kneeRoom
-	legend := append(legendOf(all), s.addCrosses(p, q, math.Pow(top, 0.94)*math.Pow(bottom, 0.06))...)
-	rates := s.rates()
+	legend, rates, height := legendOf(all), s.rates(), math.Pow(top, 0.94)*math.Pow(bottom, 0.06)
 	logarithmic(&p.X, &p.X.Label.Text, float64(rates[0])*0.9, float64(rates[len(rates)-1])*1.1)
 	logarithmic(&p.Y, &p.Title.Text, bottom, top)
+	if s.addCrosses(p, q, height) {
+		p.Y.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
+			return append(decades(low, high*1.2/kneeRoom), plot.Tick{Value: height, Label: "none"})
+		})
+		cross := &plotter.Scatter{GlyphStyle: look{gray(), draw.CrossGlyph{}}.style(4)}
+		legend = append(legend, entry{"none: beyond the capacity", []plot.Thumbnailer{cross}})
+	}
 	return []Figure{gridOf([]*plot.Plot{p}, legend)}
 }
 
-// addCrosses marks the rates beyond the capacity of each variant, from a height downwards, and returns their entries of the legend.
-func (s *Set) addCrosses(p *plot.Plot, q quantity, height float64) []entry {
-	var legend []entry
-	for _, variant := range s.variants() {
+// addCrosses marks the rates beyond the capacity of each variant, a little beside those of others, and reports whether there are any.
+func (s *Set) addCrosses(p *plot.Plot, q quantity, height float64) (found bool) {
+	for i, variant := range s.variants() {
 		beyond := list.Where(variant, func(g group) bool { _, ok := g.Metrics[q.Name]; return !ok })
-		if len(beyond) == 0 {
-			continue
-		}
-		xys := list.Map(beyond, func(g group) plotter.XY { return plotter.XY{X: float64(g.Rate), Y: height} })
-		height *= 0.8
-		cross := look{variant[0].look.color, draw.CrossGlyph{}}
-		marks := &plotter.Scatter{XYs: xys, GlyphStyle: cross.style(4)}
-		p.Add(marks)
-		legend = append(legend, entry{variant[0].Variant + ", beyond the capacity", []plot.Thumbnailer{marks}})
+		addSpots(p, look{variant[0].look.color, draw.CrossGlyph{}}, 4, list.Map(beyond, func(g group) spot {
+			at := plotter.XY{X: float64(g.Rate) * math.Pow(0.98, float64(i)), Y: height}
+			return spot{at, fmt.Sprintf("%s, %d/s: beyond the capacity", g.Variant, g.Rate)}
+		})...)
+		found = found || len(beyond) > 0
 	}
-	return legend
+	return found
 }

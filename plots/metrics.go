@@ -104,6 +104,10 @@ func (s *Set) metricFigure(metrics []string) []Figure {
 			s.same(q, all)
 			continue
 		}
+		if places := list.Distinct(list.Map(pointsOf(all), func(pt point) int { return int(pt.x) })); !rows && len(places) == 1 {
+			s.without("no curve of %s, which was measured only with %s", q.Name, clientsText(places[0]))
+			continue
+		}
 		if rows { // rows are named only in the first of the panels side by side
 			panels = append(panels, rowPanel(q, all, len(panels)%panelColumns == 0))
 		} else {
@@ -192,8 +196,12 @@ func (s *Set) seriesOf(q quantity, at func(group) (x int, place string)) []serie
 
 func (s *Set) curvePanel(q quantity, all, formulas []series) *plot.Plot {
 	p := newPlot(q.label, "clients", "")
+	style := solid
+	if len(s.clients()) == 2 { // they show no law
+		style = thin
+	}
 	for _, one := range all {
-		one.addTo(p, solid(one.look.color))
+		one.addTo(p, style(one.look.color))
 	}
 	for _, f := range formulas {
 		addLine(p, f.xys(), dashed(f.look.color))

@@ -110,6 +110,15 @@ func TestSeries(t *testing.T) {
 		t.Errorf("%d stretches outside the window are shaded with a warm-up, and %d without one: want half as many", with, without)
 	}
 
+	stalls := func(d *results.Document) bool {
+		return strings.Contains(figure(t, []*results.Document{d}, "series-n4").Inline(), "bars below: stalls")
+	}
+	calm := withSeries(t, "children-watch", "naive")
+	calm.Stalls = nil
+	if !stalls(naive) || stalls(calm) {
+		t.Error("the caption must explain the bars of stalls only if there are any")
+	}
+
 	short, lockstep := withSeries(t, "children-watch", "naive"), withSeries(t, "predecessor-watch", "optimized")
 	short.Series.Operations = short.Series.Operations[:100]
 	lockstep.Scenario.Mode = results.LockstepMode
@@ -365,6 +374,8 @@ func TestKnee(t *testing.T) {
 	compareFiles(t, dir, "knee", names...)
 	if text := figure(t, docs, "knee").Inline(); !strings.Contains(text, "<title>predecessor-watch, 50/s: ") {
 		t.Error("the knee does not say the rate of a point")
+	} else if !strings.Contains(text, "<title>znode, 400/s: beyond the capacity</title>") || strings.Count(text, ">znode</text>") != 1 {
+		t.Error("a rate beyond the capacity has no mark, or a variant is in the legend twice")
 	}
 }
 

@@ -1,6 +1,7 @@
 package plots_test
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -223,6 +224,40 @@ func TestTwoPairsHaveTimelines(t *testing.T) {
 		if !slices.ContainsFunc(notDrawn, func(n plots.NotDrawn) bool { return strings.Contains(n.String(), want) }) {
 			t.Errorf("%v does not say %q", notDrawn, want)
 		}
+	}
+}
+
+// A metric that was measured with a single number of clients has no curve, and the reader is told.
+func TestNoCurveOfOnePlace(t *testing.T) {
+	few, many := measured(t, "children-watch", "naive", 1, 1), measured(t, "children-watch", "naive", 4, 1)
+	delete(few.Metrics, "handoff-p50-ns")
+	docs := []*results.Document{few, many, measured(t, "predecessor-watch", "optimized", 4, 1)}
+	if text := figure(t, docs, "latencies").Inline(); strings.Contains(text, ">handoff, p50") || !strings.Contains(text, ">acquire, p50") {
+		t.Error("the figure must have a panel of acquire, and none of handoff")
+	}
+	_, notDrawn := plots.Figures(docs)
+	if text := fmt.Sprint(notDrawn); !strings.Contains(text, "no curve of handoff-p50-ns, which was measured only with 4 clients") {
+		t.Errorf("the missing curve is not explained: %s", text)
+	}
+}
+
+// A variant has the same color in all scenarios of a report, also where other variants of its recipe are missing.
+func TestOneColorOfAVariant(t *testing.T) {
+	all := []*results.Document{measured(t, "children-watch", "naive", 4, 1), measured(t, "ephemeral", "naive", 4, 1), measured(t, "znode", "naive", 4, 1)}
+	alone := measured(t, "znode", "naive", 4, 1)
+	alone.Scenario.Name = "lock-other"
+	alone.Metrics["handoff-p50-ns"] = results.Metric{Value: 1}
+	sets := plots.Sets(append(all, alone, measured(t, "children-watch", "naive", 4, 2)))
+	const third = `class="se69f00"` // of the naive colors
+	for _, s := range sets {
+		for _, f := range s.Figures {
+			if strings.Contains(f.Name, "percentiles") && !strings.Contains(f.Inline(), third) {
+				t.Errorf("%s does not draw znode in the color of the third naive variant", f.Name)
+			}
+		}
+	}
+	if len(sets) != 2 {
+		t.Errorf("%d sets, want 2", len(sets))
 	}
 }
 

@@ -166,7 +166,10 @@ func seriesPanels(tracks []track) []*plot.Plot {
 		panels[0].Add(labels...)
 		panels[0].Y.Max /= 1 - markRow
 	}
-	showTimes(panels[len(panels)-1], fmt.Sprintf("time since the window began, s (%s; bars below: stalls)", caption))
+	if slices.ContainsFunc(tracks, func(t track) bool { return len(t.doc.Stalls) > 0 }) {
+		caption += "; bars below: stalls"
+	}
+	showTimes(panels[len(panels)-1], fmt.Sprintf("time since the window began, s (%s)", caption))
 	return panels
 }
 

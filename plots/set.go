@@ -38,13 +38,13 @@ func Sets(docs []*results.Document) []Set {
 	others := list.Where(drawable, func(d *results.Document) bool { return d.Rate == 0 })
 	var sets []Set
 	for _, open := range list.GroupBy(list.Where(drawable, func(d *results.Document) bool { return d.Rate > 0 }), allButRate) {
-		if s := newSet(open); len(s.rates()) >= fewestRates {
+		if s := newSet(open, drawable); len(s.rates()) >= fewestRates {
 			sets = append(sets, s)
 		} else {
 			others = append(others, open...)
 		}
 	}
-	sets = append(sets, list.Map(list.GroupBy(others, grouping.Setup), newSet)...)
+	sets = append(sets, list.Map(list.GroupBy(others, grouping.Setup), func(own []*results.Document) Set { return newSet(own, drawable) })...)
 	used := map[string]int{}
 	for i := range sets {
 		s := &sets[i]
@@ -57,8 +57,10 @@ func Sets(docs []*results.Document) []Set {
 	return sets
 }
 
-func newSet(docs []*results.Document) Set {
-	s, looks := Set{Name: docs[0].Scenario.Name + "-" + docs[0].Environment.Engine, Docs: docs}, looksOf(docs)
+// newSet returns a set of documents. A variant looks the same in all sets, because its look is chosen among all variants of its recipe.
+func newSet(docs, all []*results.Document) Set {
+	s := Set{Name: docs[0].Scenario.Name + "-" + docs[0].Environment.Engine, Docs: docs}
+	looks := looksOf(list.Where(all, func(d *results.Document) bool { return d.Recipe == docs[0].Recipe }))
 	s.groups = list.Map(summary.Of(docs), func(r summary.Row) group { return group{r, looks[r.Variant]} })
 	if rates := s.rates(); len(rates) == 1 && rates[0] > 0 {
 		s.Name += fmt.Sprintf("-rate%d", rates[0])

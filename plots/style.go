@@ -18,8 +18,8 @@ import (
 const (
 	titleSize = 14
 	labelSize = 11
-	tickSize  = 10
-	noteSize  = 9 // on data, such as the names of faults
+	tickSize  = 11
+	noteSize  = 11 // on data, such as the names of faults
 )
 
 // look is a variant's color, and a shape that identifies it without color.
@@ -64,6 +64,15 @@ func plain() family {
 	return family{
 		[]color.RGBA{rgb(0x252525), rgb(0x737373), rgb(0xa6a6a6)},
 		[]draw.GlyphDrawer{draw.PlusGlyph{}, draw.CrossGlyph{}},
+	}
+}
+
+// onDarkPages returns the colors of variants on a dark page. Colors that are only made lighter would become too similar.
+func onDarkPages() map[color.RGBA]color.RGBA {
+	return map[color.RGBA]color.RGBA{
+		rgb(0xd55e00): rgb(0xff8033), rgb(0x7f1d1d): rgb(0xe8506a), rgb(0xe69f00): rgb(0xffdc66), rgb(0xcc79a7): rgb(0xf0b6d6),
+		rgb(0x8c5a2b): rgb(0xb98a58), rgb(0x0b4f8a): rgb(0x4f9df0), rgb(0x009e73): rgb(0x2fd6a3), rgb(0x9b72cf): rgb(0xe2ccff),
+		rgb(0x56b4e9): rgb(0xa6dcff), rgb(0x005f56): rgb(0x1f9c8f),
 	}
 }
 

@@ -27,6 +27,13 @@ func TestPaletteIsToldApart(t *testing.T) {
 	for name, vision := range visions {
 		for i, a := range first {
 			for _, b := range first[:i] {
+				if d := distance(lab(seen(onDark(a), vision)), lab(seen(onDark(b), vision))); d < leastDistance {
+					t.Errorf("%s: on dark, %s and %s are only %.1f apart, want at least %d", name, hex(onDark(a)), hex(onDark(b)), d, leastDistance)
+				}
+			}
+		}
+		for i, a := range first {
+			for _, b := range first[:i] {
 				if d := distance(lab(seen(a, vision)), lab(seen(b, vision))); d < leastDistance {
 					t.Errorf("%s: %s and %s are only %.1f apart, want at least %d", name, hex(a), hex(b), d, leastDistance)
 				}

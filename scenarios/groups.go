@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -14,7 +15,8 @@ import (
 const (
 	allGroup   = "all"
 	exactGroup = "exact" // see [Scenario.isExact]
-	// OverviewGroup is the name of the scenarios that `zkbench report --overview` shows.
+	// OverviewGroup is the name of the scenarios without faults that name a pair of variants. Each has this pair alone, at its largest number
+	// of clients, so that all of them together take minutes.
 	OverviewGroup = "overview"
 )
 
@@ -33,11 +35,21 @@ func Group(name string, recipes []variants.Recipe) (selected []Scenario, err err
 	for _, one := range Names() {
 		s, loadErr := Load(one, recipes)
 		err = errors.Join(err, loadErr)
-		if loadErr == nil && (name == allGroup || name == exactGroup && s.isExact() || name == OverviewGroup && s.Overview != "") {
+		if loadErr == nil && (name == allGroup || name == exactGroup && s.isExact() || name == OverviewGroup && s.reduceToPair()) {
 			selected = append(selected, s)
 		}
 	}
 	return selected, err
+}
+
+// reduceToPair leaves the variants of the overview at the largest number of clients. It returns false if the scenario is not in the overview.
+func (s *Scenario) reduceToPair() bool {
+	pair, err := claim.ParsePair(s.Overview)
+	if err != nil || len(s.Faults) > 0 {
+		return false
+	}
+	s.Variants, s.Clients, s.Expect = []string{pair.Naive, pair.Optimized}, []int{slices.Max(s.Clients)}, nil // the claims are about the whole load
+	return true
 }
 
 // isExact reports whether the counts are the same in each run, on each engine. It leaves out heaps, which only real servers have.

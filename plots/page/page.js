@@ -1,5 +1,5 @@
 "use strict";
-// The page is complete without this script. It sorts tables, shows the value of a point at once, and zooms figures.
+// The page is complete without this script. It sorts tables, shows the value of a point at once, zooms figures, and says what scrolls.
 
 // sortable gives each column of a table a button that sorts by it, first ascending.
 function sortable(table) {
@@ -118,7 +118,7 @@ function zoomable(figure) {
     button.addEventListener("click", act);
     tools.append(button);
   }
-  figure.append(tools);
+  figure.prepend(tools);
   area.addEventListener("keydown", (event) => {
     const act = { "+": () => zoom(1.5), "-": () => zoom(1 / 1.5), "0": reset }[event.key];
     if (act && !event.ctrlKey && !event.metaKey) { event.preventDefault(); act(); }
@@ -137,6 +137,22 @@ function zoomable(figure) {
     apply();
   });
 }
+
+// Tables and figures that are wider than their place get a hint.
+const fitting = new ResizeObserver((entries) => {
+  for (const { target } of entries) target.classList.toggle("wide", target.scrollWidth > target.clientWidth + 1);
+});
+document.querySelectorAll(".scroll").forEach((area) => fitting.observe(area));
+
+// A link opens the details that it leads to. On paper, everything is open.
+const unfold = () => {
+  for (let at = document.getElementById(decodeURIComponent(location.hash.slice(1))); at; at = at.parentElement) {
+    if (at.nodeName === "DETAILS") at.open = true;
+  }
+};
+addEventListener("hashchange", unfold);
+addEventListener("beforeprint", () => document.querySelectorAll("details").forEach((folded) => { folded.open = true; }));
+unfold();
 
 document.querySelectorAll("table").forEach(sortable);
 document.querySelectorAll("figure").forEach(readable);

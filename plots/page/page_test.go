@@ -85,6 +85,7 @@ func TestPage(t *testing.T) {
 	all[len(all)-1].Invalid = []string{"the counts disagree"}
 	got := written(t, report(all))
 	for _, want := range []string{
+		"<title>lock-contention: predecessor-watch against children-watch, 2026-01-02 – zkbench</title>", ">notif/op</th>", ">handoff p50</th>",
 		question, "With 5 clients, compared with children-watch, predecessor-watch has 1.00 notif/op instead of 5.00",
 		"<p>1 of 2 claims hold, 1 does not hold.</p>", "<b>holds</b>: predecessor-watch notifications/op &lt;= 1", "<b>does not hold</b>: children-watch",
 		"mode closed, duration 3s, on 3 × ZooKeeper 3.9.3 (container)", "the machine was busy (children-watch, 2 clients)", "1 of 9 measurements are invalid", "invalid: the counts disagree (znode, 5 clients)",

@@ -55,10 +55,7 @@ func tables(d *results.Document, rows []summary.Row) (main, more *grid) {
 	shown := mainMetrics(d, rows)
 	others := slices.DeleteFunc(report.Metrics(rows), func(metric string) bool { return slices.Contains(shown, metric) })
 	repeats := list.Largest(list.Map(rows, func(r summary.Row) int { return len(r.Repeats) }))
-	caption := fmt.Sprintf("%s, %d %s", d.Scenario.Name, repeats, table.Plural(repeats, "repeat"))
-	if repeats > 1 {
-		caption = fmt.Sprintf("%s, medians of up to %d repeats", d.Scenario.Name, repeats)
-	}
+	caption := fmt.Sprintf("%s, median of %d %s", d.Scenario.Name, repeats, table.Plural(repeats, "repeat"))
 	main = metricTable(caption, rows, shown)
 	if len(others) > 0 {
 		more = otherMetrics(d, rows, others)
@@ -75,17 +72,32 @@ func otherMetrics(d *results.Document, rows []summary.Row, metrics []string) *gr
 		Columns: append(table.Left("metric"), table.Right(list.Map(own, marked)...)...),
 	}
 	for _, name := range metrics {
-		t.add(false, append([]any{metric.Named(name).Short()}, list.Map(own, func(r summary.Row) any { return report.Show(r, name) })...)...)
+		t.add(false, append([]any{named(name)}, list.Map(own, func(r summary.Row) any { return report.Show(r, name) })...)...)
 	}
 	return t
 }
+
+// named returns a metric's name as in the terminal's tables. Multiples of floors have the full name, as they share one head.
+func named(name string) cell {
+	m := metric.Named(name)
+	c := cell{Text: m.Head, Long: strings.TrimSuffix(m.Name+": "+m.Help, ": ")}
+	if m.OfFloor() {
+		c.Text = m.Name
+	}
+	return c
+}
+
+func head(name string) string { return metric.Named(name).Head }
 
 func marked(r summary.Row) string { return strings.TrimSpace(r.Variant + " " + r.Mark) }
 
 func mainMetrics(d *results.Document, rows []summary.Row) []string {
 	wanted := append(slices.Clone(d.Scenario.Asks), metric.OpsPerSecond)
-	for _, phase := range d.Phases[:min(len(d.Phases), 2)] {
-		wanted = append(wanted, metric.Quantile(phase, 50), metric.Quantile(phase, 99))
+	for i, phase := range d.Phases[:min(len(d.Phases), 2)] {
+		if wanted = append(wanted, metric.Quantile(phase, 50)); i == 0 {
+			wanted = append(wanted, metric.FloorMultiple(phase))
+		}
+		wanted = append(wanted, metric.Quantile(phase, 99))
 	}
 	wanted = append(wanted, metric.RequestsPerOp, metric.WritesPerOp, metric.FailedWritesPerOp, metric.NotificationsPerOp, metric.HerdMax,
 		metric.Quantile(results.BystanderPhase, 99))
@@ -99,7 +111,7 @@ func metricTable(caption string, rows []summary.Row, metrics []string) *grid {
 	if open {
 		t.Columns = append(t.Columns, table.Right("rate")...)
 	}
-	t.Columns = append(t.Columns, table.Right(list.Map(metrics, func(name string) string { return metric.Named(name).Short() })...)...)
+	t.Columns = append(t.Columns, table.Right(list.Map(metrics, head)...)...)
 	for _, r := range rows {
 		cells := []any{marked(r), r.Kind, r.Clients}
 		if open {
@@ -143,19 +155,19 @@ func formulas(group []*results.Document) []*grid {
 	for _, name := range slices.Sorted(maps.Keys(d.Expected.Costs)) {
 		cost, show := d.Expected.Costs[name], metric.Named(name).Format
 		measured := d.Metrics[name].Value
-		t.add(false, name, cost.Formula, number(show(cost.Value), cost.Value), number(show(measured), measured))
+		t.add(false, named(name), cost.Formula, number(show(cost.Value), cost.Value), number(show(measured), measured))
 	}
 	return []*grid{t}
 }
 
 func overviewTable(docs []*results.Document) *grid {
 	pairings := report.Pairings(summary.Of(docs))
-	if len(pairings) == 0 {
+	if len(pairings) < 2 { // the answer of the only section has everything
 		return nil
 	}
 	t := &grid{Caption: "One pair of variants per scenario", Columns: slices.Concat(
 		table.Left("scenario", "from", "to", "what changes"),
-		table.Right("clients", "requests/op", "notifications/op", "largest herd"), table.Left("gain"),
+		table.Right("clients", head(metric.RequestsPerOp), head(metric.NotificationsPerOp), head(metric.HerdMax)), table.Left("gain"),
 	)}
 	for _, p := range pairings {
 		both := func(metric string) cell {

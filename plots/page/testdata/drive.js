@@ -31,7 +31,8 @@ const [closer, , all] = zoomed.querySelectorAll(".tools button");
 closer.click();
 said.zoomed = svg.getAttribute("viewBox") !== whole;
 all.click();
-said.reset = svg.getAttribute("viewBox") === whole;
+const box = (text) => text.split(" ").map(Number).join(" ");
+said.reset = box(svg.getAttribute("viewBox")) === box(whole);
 said.wide = document.documentElement.scrollWidth > innerWidth; // the page itself must not scroll sideways
 
 const verdict = document.createElement("pre");
