@@ -3,6 +3,7 @@ package metric_test
 import (
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -102,6 +103,26 @@ func TestMetricsAreDescribed(t *testing.T) {
 	}
 	if len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
 		t.Error("a metric is listed twice")
+	}
+}
+
+// The documentation maps each head of a column to the name of its metric.
+func TestHeadsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/metrics.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	heads, row := map[string]string{}, regexp.MustCompile("(?m)^\\| `([^`]+)`[^|]* \\| `([^`]+)`[^|]* \\| [^|]* \\| [^|]* \\|$")
+	for _, row := range row.FindAllStringSubmatch(string(page), -1) {
+		heads[row[2]] = row[1]
+		if got := metric.Named(row[2]).Head; got != row[1] {
+			t.Errorf("docs/metrics.md has the head %q for %s, tables have %q", row[1], row[2], got)
+		}
+	}
+	for _, name := range append(metric.OfFaults(), metric.WithFormula()...) {
+		if heads[name] == "" && name != metric.WritesPerOp { // no table has it
+			t.Errorf("docs/metrics.md has no head of a column for %s", name)
+		}
 	}
 }
 
