@@ -18,7 +18,7 @@ import (
 )
 
 // pairsWidth leaves room for three panels side by side.
-const pairsWidth = 11 * vg.Inch
+const pairsWidth = 13 * vg.Inch
 
 // fewestPairs is the least number of pairs for which a figure says more than a table.
 const fewestPairs = 3
@@ -89,7 +89,7 @@ func gainsPanel(pairings []report.Pairing) *plot.Plot {
 		}
 		panel.Add(note(plotter.XY{X: max(g.Factor, 1), Y: row}, g.Text))
 	}
-	logarithmic(&panel.X, &panel.Title.Text, low*0.8, high*math.Pow(high/low, 1.1)*4) // room for the names of the metrics, without ticks
+	logarithmic(&panel.X, &panel.Title.Text, low*0.8, high*math.Pow(high/low, 1.6)*8) // room for the names of the metrics, without ticks
 	most := high
 	panel.X.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
 		return slices.DeleteFunc(decades(low, high), func(t plot.Tick) bool { return t.Value > 2*most })

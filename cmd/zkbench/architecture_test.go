@@ -83,7 +83,7 @@ results/recorder:         results list metric doubts
 results/recorder/recordertest: results must metric recorder store
 results/turns:            results metric doubts claim paired
 results/compare:          results list metric doubts grouping claim paired turns strict table
-results/report:           results list metric doubts grouping summary claim compare paired table
+results/report:           results list metric doubts grouping summary claim compare outcome paired table
 results/capacity:         results list metric doubts store claim table
 results/gate:             results list metric doubts grouping store summary recorder claim capacity outcome paired turns strict table
 

@@ -75,6 +75,7 @@ of 'zkbench compare'.`,
 				a.printMarkdown(docs, rows)
 			default:
 				a.printTables(docs, rows)
+				a.printAnswers(docs)
 			}
 			return nil
 		},
@@ -116,6 +117,11 @@ func (a *app) report(docs []*results.Document, selected []scenarios.Scenario, f 
 	rows := summary.Of(docs)
 	fmt.Fprintln(a.stdout)
 	a.printTables(docs, rows)
+	err := verdict(docs)
+	if runErr == nil {
+		err = errors.Join(err, a.checkClaims(docs, selected))
+	}
+	a.printAnswers(docs)
 	kept, keptErr := store.Kept(f.out, docs)
 	switch {
 	case kept == 0:
@@ -126,10 +132,7 @@ func (a *app) report(docs []*results.Document, selected []scenarios.Scenario, f 
 	default:
 		fmt.Fprintf(a.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", f.out, f.out)
 	}
-	if runErr != nil {
-		return errors.Join(verdict(docs), keptErr)
-	}
-	return errors.Join(verdict(docs), a.checkClaims(docs, selected), keptErr)
+	return errors.Join(err, keptErr)
 }
 
 // soFar prints a scenario's table after the first of several repeats.
@@ -161,6 +164,18 @@ func (a *app) printTables(docs []*results.Document, rows []summary.Row) {
 	var findings strings.Builder
 	report.WriteVerdict(&findings, docs)
 	fmt.Fprintln(a.stdout, table.Wrap(strings.TrimSpace(findings.String()), a.width()))
+}
+
+// printAnswers prints the answer of each scenario. The hint names the scenario that measures the client libraries of the recipe, if another
+// one was measured.
+func (a *app) printAnswers(docs []*results.Document) {
+	report.WriteAnswers(a.stdout, docs, func(d *results.Document) string {
+		s, err := scenarios.Load(d.Recipe+"-libraries", a.recipes())
+		if err != nil || s.Name == d.Scenario.Name || d.Scenario.Mode == results.ObservedMode {
+			return ""
+		}
+		return fmt.Sprintf("%s zkbench run %s --clients %d", s.Question, s.Name, d.Clients)
+	}, a.width())
 }
 
 func verdict(docs []*results.Document) error {

@@ -105,3 +105,42 @@ func one(change func(d *results.Document)) func(claims []string) []*results.Docu
 		return []*results.Document{claimed("a", claims, change)}
 	}
 }
+
+// The answer is the last that a run says about its results: after the table, the findings and the claims.
+func TestTheAnswerComesLast(t *testing.T) {
+	d := recordertest.Whole()
+	docs, folder := []*results.Document{d}, runFlags{out: t.TempDir()}
+	must.Do(t, store.Write(d, folder.out))
+	var out bytes.Buffer
+	a := app{stdout: &out, stderr: &out}
+	selected := []scenarios.Scenario{{Scenario: results.Scenario{Name: d.Scenario.Name, Expect: []string{"a writes/op <= 100"}}}}
+	if err := a.report(docs, selected, folder, nil); err != nil {
+		t.Fatal(err)
+	}
+	from := 0
+	for _, want := range []string{"median of 1 repeat", "the recipe's promise was kept", "1 of 1 claim holds", "\nWith ", "results in "} {
+		i := strings.Index(out.String()[from:], want)
+		if i < 0 {
+			t.Fatalf("no %q, or not in this order:\n%s", want, out.String())
+		}
+		from += i
+	}
+}
+
+// The answer names the scenario of the client libraries where the recipe has one, and not after that scenario itself.
+func TestTheAnswerNamesTheLibraries(t *testing.T) {
+	for _, tt := range []struct{ recipe, scenario, want string }{
+		{"lock", "lock-contention", "What does the lock of your client library cost? zkbench run lock-libraries --clients 10"},
+		{"queue", "queue-drain", "zkbench run queue-libraries --clients 10"},
+		{"lock", "lock-libraries", ""},
+		{"barrier", "barrier-drain", ""},
+	} {
+		d := claimed("a", nil, func(d *results.Document) { d.Recipe, d.Scenario.Name = tt.recipe, tt.scenario })
+		var out bytes.Buffer
+		(&app{stdout: &out, stderr: &out}).printAnswers([]*results.Document{d})
+		got := strings.Join(strings.Fields(out.String()), " ")
+		if !strings.Contains(got, "With 10 clients, a has") || !strings.Contains(got, tt.want) || strings.Contains(got, "zkbench run") != (tt.want != "") {
+			t.Errorf("%s: %s", tt.scenario, out.String())
+		}
+	}
+}

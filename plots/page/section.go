@@ -47,7 +47,7 @@ func (v variant) Name() string { return v.Recipe + "/" + v.Variant }
 func (r Report) sections(place int, side compare.Side) []section {
 	var out []section
 	for i, set := range setsOf(side.Docs) {
-		s := sectionOf(set, checksOf(side.Docs, set.Docs[0]))
+		s := sectionOf(set, report.Checks(side.Docs, set.Docs[0]))
 		s.ID = fmt.Sprintf("s%d-%d", place+1, i+1)
 		if len(r.Sides) > 1 {
 			s.Side = side.Name
@@ -108,8 +108,10 @@ func warningsOf(rows []summary.Row) []string {
 		if len(concerned) == len(rows) {
 			return warning
 		}
-		names := list.Map(concerned, func(r summary.Row) string { return fmt.Sprintf("%s with %d", r.Variant, r.Clients) })
-		return fmt.Sprintf("%s (%s)", warning, strings.Join(names, ", "))
+		names := list.Map(concerned, func(r summary.Row) string {
+			return fmt.Sprintf("%s, %d %s", r.Variant, r.Clients, table.Plural(r.Clients, "client"))
+		})
+		return fmt.Sprintf("%s (%s)", warning, strings.Join(names, "; "))
 	})
 }
 
@@ -142,39 +144,14 @@ func variantsOf(docs []*results.Document) []variant {
 	return out
 }
 
+// answer returns the answer of the rows, and the tally of the claims.
 func answer(d *results.Document, rows []summary.Row, claims []claim.Check) []string {
-	sentences := list.Map(report.Pairings(rows), pairSentence)
+	sentences := report.Answer(rows, claims)
 	switch {
 	case len(claims) > 0:
 		sentences = append(sentences, claim.Tally(claims)+".")
-	case len(d.Scenario.Asks) > 0:
-		sentences = append(sentences, "Its claims are not decided: they are about the whole scenario, and flags have changed the load.")
+	case len(d.Scenario.Asks) > 0 && len(d.Scenario.Expect) == 0:
+		sentences = append(sentences, "Flags changed the load, so the scenario's claims were not checked.")
 	}
 	return sentences
-}
-
-// checksOf checks the claims of a scenario against all of its measurements, including those under other conditions.
-func checksOf(all []*results.Document, d *results.Document) []claim.Check {
-	var claims []claim.Claim
-	for _, text := range d.Scenario.Expect {
-		if c, err := claim.Parse(text); err == nil {
-			claims = append(claims, c)
-		}
-	}
-	own := list.Where(all, func(o *results.Document) bool { return o.Scenario.Name == d.Scenario.Name })
-	return claim.Of(own).Check(claims...)
-}
-
-func pairSentence(p report.Pairing) string {
-	text := fmt.Sprintf("With %d %s, %s against %s: %s", p.Naive.Clients, table.Plural(p.Naive.Clients, "client"),
-		p.Optimized.Variant, p.Naive.Variant, p.GainsText(" and "))
-	if p.Change != "" {
-		text += " (" + p.Change + ")"
-	}
-	for _, r := range []summary.Row{p.Naive, p.Optimized} {
-		if mark := r.Mark; mark != "" {
-			text += fmt.Sprintf(". But %s is marked %s", r.Variant, mark)
-		}
-	}
-	return text + "."
 }

@@ -51,26 +51,30 @@ func (r Row) TimesBetter() Estimate {
 	return r.inverse()
 }
 
-// Text shows an estimate of a row, such as "0.72×". Without an interval, a single number would promise too much: it shows the range over
-// the repeats, such as "2.10–3.40×".
-func (r Row) Text(e Estimate) string {
-	least, most := r.times(e.Least), r.times(e.Most)
+// RatioText shows the ratio with its 95 % interval, such as "0.72× [0.71, 0.73]". Without an interval, a single number would promise too
+// much: it shows the range over the repeats, such as "2.10–3.40×".
+func (r Row) RatioText() string {
+	least, most := r.times(r.Least), r.times(r.Most)
 	switch {
-	case !e.Ratio.Finite():
+	case !r.Ratio.Finite():
 		return table.Missing
-	case e.HasInterval() || least == most:
-		return r.times(e.Ratio) + "×"
+	case r.HasInterval():
+		return fmt.Sprintf("%s× [%s, %s]", r.times(r.Ratio), r.times(r.Low), r.times(r.High))
+	case least == most:
+		return r.times(r.Ratio) + "×"
 	default:
 		return least + "–" + most + "×"
 	}
 }
 
-// RatioText shows the ratio with its 95 % interval, if there is one, such as "0.72× [0.71, 0.73]".
-func (r Row) RatioText() string {
-	if !r.HasInterval() {
-		return r.Text(r.Estimate)
+// Speed says how the speeds of the two sides differ, such as "4.00 times as fast", and the 95 % interval, such as "3.71 to 4.31". The factor
+// is never below 1: the word says which side it favors.
+func (r Row) Speed() (times, interval string) {
+	e, word := r.TimesBetter(), "fast"
+	if e.Ratio < 1 {
+		e, word = e.inverse(), "slow"
 	}
-	return fmt.Sprintf("%s [%s, %s]", r.Text(r.Estimate), r.times(r.Low), r.times(r.High))
+	return r.times(e.Ratio) + " times as " + word, r.times(e.Low) + " to " + r.times(e.High)
 }
 
 // times shows a ratio with about three digits, or with enough to show a difference that the verdict claims.

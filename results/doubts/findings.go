@@ -155,6 +155,9 @@ func Moved(f *results.Floor) string {
 // UnfinishedMark is the mark of measurements that were not finished. Their only numbers say how much of the load was done.
 const UnfinishedMark = "unfinished"
 
+// KnownBrokenMark is the mark of measurements of a variant that is known to break its promise.
+const KnownBrokenMark = "known broken"
+
 // DeviatesMark is the mark of measurements whose counts are not what the variant's formulas say. Their numbers are true.
 const DeviatesMark = "DEVIATES"
 
@@ -168,7 +171,7 @@ func Mark(repeats []*results.Document) string {
 		{"BROKEN", (*results.Document).Broken},
 		{"INVALID", func(d *results.Document) bool { return len(d.Invalid) > 0 }},
 		{"PARTIAL", func(d *results.Document) bool { return d.Partial }},
-		{"known broken", func(d *results.Document) bool { return d.KnownBroken != "" }},
+		{KnownBrokenMark, func(d *results.Document) bool { return d.KnownBroken != "" }},
 		{UnfinishedMark, func(d *results.Document) bool { return d.Unfinished != nil }},
 		{DeviatesMark, func(d *results.Document) bool { return len(Deviations(d)) > 0 }},
 	} {

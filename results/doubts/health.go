@@ -39,7 +39,7 @@ func Delayed(d *results.Document) []string {
 	r.add(float64(d.Health.SchedulerP99) > mark,
 		"over %.0f%% of the bystanders' p99 may be scheduling delay within zkbench, which is part of all latencies", 100*latenessMark)
 	r.add(float64(d.Health.LatenessP99) > mark,
-		"over %.0f%% of the bystanders' p99 is the delay with which zkbench sent their reads", 100*latenessMark)
+		"zkbench sent the bystanders' reads late, by over %.0f%% of their p99: do not quote bystander p99", 100*latenessMark)
 	return r
 }
 

@@ -22,11 +22,18 @@ type Pairing struct {
 	Gains            []Gain // for each metric of the pair
 }
 
-// Gain says how a metric differs between the variants of a pairing, as [compare.Of] does.
+// Gain says how a metric differs between the variants of a pairing. Speeds have a factor only where [compare.Of] shows a difference. Of
+// other metrics, such as counts, both values are shown. Times of the embedded server are left out.
 type Gain struct {
 	Factor float64 // by which the metric is better in the second variant; 0 if there is none, such as between shares
-	Text   string  // the factor or its range, or both values, and the metric
+	Text   string  // the factor or both values, and the metric as tables name it; a dash if nothing is shown
+
+	metric, reason string // the reason says why no difference is known
+	verb, clause   string // how the second variant differs, such as "has " and "5.00 req/op instead of 62.0"; empty if this is not known
 }
+
+// noDifference is the verb of variants that do not differ, as far as the measurements show.
+const noDifference = "shows no difference in "
 
 // WriteOverview prints two lines for each scenario that names a pair: the costs of both variants, and the gains. Below, it describes the
 // change from one to the other, in lines of this width. Without such scenarios it prints nothing.
@@ -42,7 +49,8 @@ func WriteOverview(w io.Writer, rows []summary.Row, width int) {
 			t.Rule()
 		}
 		both := func(metric string) table.Lines { return table.Lines{Show(p.Naive, metric), Show(p.Optimized, metric)} }
-		gains := strings.Repeat("\n", max(0, 2-len(p.Gains))) + p.GainsText("\n") // a single one in the second line
+		gains := p.GainsText("\n")
+		gains = strings.Repeat("\n", 1-min(1, strings.Count(gains, "\n"))) + gains // a single one in the second line
 		clients := fmt.Sprint(p.Naive.Clients)
 		t.Row(table.Lines{label(p.Naive), label(p.Optimized)}, table.Lines{clients, clients},
 			both(metric.RequestsPerOp), both(metric.NotificationsPerOp), both(metric.HerdMax), table.Lines(strings.Split(gains, "\n")))
@@ -108,23 +116,42 @@ func largest(p claim.Pair, rows []summary.Row) (naive, optimized summary.Row, fo
 	return naive, optimized, found
 }
 
-// GainsText returns the texts of all gains in one line.
+// GainsText returns the texts of the gains, without dashes unless there is nothing else.
 func (p Pairing) GainsText(separator string) string {
-	return strings.Join(list.Map(p.Gains, func(g Gain) string { return g.Text }), separator)
+	texts := list.Map(p.Gains, func(g Gain) string { return g.Text })
+	if shown := list.Where(texts, func(text string) bool { return text != table.Missing }); len(shown) > 0 {
+		texts = shown
+	}
+	return strings.Join(list.Distinct(texts), separator)
 }
 
 func gain(name string, naive, optimized summary.Row) Gain {
-	a, measured := naive.Metrics[name]
-	b, also := optimized.Metrics[name]
 	m, r := metric.Named(name), compare.Of(naive.Repeats, optimized.Repeats, name)
-	switch better := r.TimesBetter(); {
-	case !measured || !also:
-		return Gain{Text: table.Missing}
-	case m.Kind == metric.KindShare || r.Ratio == 0 || !r.Ratio.Finite():
-		return Gain{Text: fmt.Sprintf("%s → %s %s", m.Format(a.Value), m.Format(b.Value), m.Short())}
-	case r.Verdict == compare.NotShown:
-		return Gain{Text: string(r.Verdict) + " in " + m.Short()}
-	default:
-		return Gain{float64(better.Ratio), r.Text(better) + " " + m.Short()}
+	g := Gain{Text: table.Missing, metric: name, reason: r.Reason}
+	if m.Timed() && isEmbedded(naive) {
+		g.reason = claim.EmbeddedTimes
+		return g
 	}
+	_, measured := naive.Metrics[name]
+	if _, also := optimized.Metrics[name]; !measured || !also {
+		return g
+	}
+	if better := r.TimesBetter().Ratio; r.Verdict.Claimed() && better.Finite() && m.Kind != metric.KindShare {
+		g.Factor = float64(better)
+	}
+	from, to := Show(naive, name), Show(optimized, name)
+	equal := r.Verdict == compare.NotShown || !m.IsSpeed() && from == to
+	switch {
+	case !m.IsSpeed():
+		g.Text, g.verb, g.clause = fmt.Sprintf("%s → %s %s", from, to, m.Head), "has ", valued(m, to)+" instead of "+from
+	case equal:
+		g.Text = string(compare.NotShown) + " in " + m.Head
+	case g.Factor > 0:
+		times, interval := r.Speed()
+		g.Text, g.verb, g.clause = times+" in "+m.Head, "is ", fmt.Sprintf("%s in %s (%s)", times, m.Head, interval)
+	}
+	if equal {
+		g.verb, g.clause = noDifference, m.Head
+	}
+	return g
 }

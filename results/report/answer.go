@@ -1,0 +1,197 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/claim"
+	"github.com/zkbench/zkbench/results/doubts"
+	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/summary"
+	"github.com/zkbench/zkbench/results/table"
+)
+
+// mostAnswers is the largest number of scenarios whose answers are printed. Of more, the overview shows the pairs.
+const mostAnswers = 4
+
+// WriteAnswers prints the answer of each scenario in lines of this width, unless there are many. If there is only one, hint returns a line
+// to add, for a measurement under the largest load; it may be empty.
+func WriteAnswers(w io.Writer, docs []*results.Document, hint func(*results.Document) string, width int) {
+	all := byScenario(summary.Of(docs))
+	if len(all) > mostAnswers {
+		return
+	}
+	for _, rows := range all {
+		text := table.Escaped(strings.Join(Answer(rows, Checks(docs, rows[0].Repeats[0])), " "))
+		if len(all) > 1 {
+			text = table.Escaped(rows[0].Scenario) + ": " + text
+		} else {
+			text += "\n" + hint(rows[len(rows)-1].Repeats[0])
+		}
+		fmt.Fprintf(w, "\n%s\n", table.Wrap(strings.TrimSpace(text), width))
+	}
+}
+
+// Checks checks the claims of a document's scenario against all of its measurements, unless those under the largest load are missing.
+func Checks(all []*results.Document, d *results.Document) []claim.Check {
+	own := claim.Of(list.Where(all, func(o *results.Document) bool { return o.Scenario.Name == d.Scenario.Name }))
+	var claims []claim.Claim
+	for _, text := range d.Scenario.Expect {
+		if c, err := claim.Parse(text); err == nil && summary.MostClients(own.Rows) >= list.Largest(d.Scenario.Clients) {
+			claims = append(claims, c)
+		}
+	}
+	return own.Check(claims...)
+}
+
+// Answer answers a scenario's question in sentences: how the variants of its pair differ, or what its variants cost. It first names the
+// rows that must not be used, and last the claims that do not hold. A ratio is stated only with its interval.
+func Answer(rows []summary.Row, checks []claim.Check) (out []string) {
+	isVoid := func(r summary.Row) bool { return r.Void() && r.Mark != doubts.KnownBrokenMark }
+	usable := list.Where(rows, func(r summary.Row) bool { return !isVoid(r) })
+	if void := list.Where(rows, isVoid); len(void) > 0 {
+		names := list.Map(void, func(r summary.Row) string { return fmt.Sprintf("%s with %s (%s)", r.Variant, load(r), r.Mark) })
+		out = append(out, "Do not use the numbers of "+enumerated(names)+".")
+	}
+	pairings := Pairings(usable)
+	if len(pairings) == 0 && len(usable) > 0 {
+		out = append(out, costs(usable))
+	}
+	out = append(out, slices.Concat(list.Map(pairings, Pairing.answer)...)...)
+	out = append(out, standstill(usable)...)
+	for _, c := range list.Where(checks, func(c claim.Check) bool { return c.Outcome == outcome.Regression }) {
+		out = append(out, fmt.Sprintf("The claim %q does not hold: %s.", c.Claim, c.Why))
+	}
+	return out
+}
+
+// answer compares the variants in the metrics of the pair and in the counts of every table. It says what would decide about the others.
+func (p Pairing) answer() (out []string) {
+	asked := list.Map(p.Gains, func(g Gain) string { return g.metric })
+	var known, open []Gain
+	for _, name := range list.AppendNew(asked, countsOfTables()...) {
+		g := gain(name, p.Naive, p.Optimized)
+		if isAsked := slices.Contains(asked, name); g.verb != "" && (isAsked || g.verb != noDifference) {
+			known = append(known, g)
+		} else if isAsked {
+			open = append(open, g)
+		}
+	}
+	clauses := list.Map(list.GroupBy(known, func(g Gain) string { return g.verb }), func(same []Gain) string {
+		return same[0].verb + enumerated(list.Map(same, func(g Gain) string { return g.clause }))
+	})
+	if len(clauses) > 0 {
+		out = append(out, fmt.Sprintf("With %s, compared with %s, %s %s.",
+			load(p.Naive), p.Naive.Variant, p.Optimized.Variant, strings.Join(clauses, ", ")))
+	}
+	for _, same := range list.GroupBy(open, func(g Gain) string { return g.reason }) {
+		heads := list.Map(same, func(g Gain) string { return metric.Named(g.metric).Head })
+		out = append(out, fmt.Sprintf("Not compared in %s: %s.", enumerated(heads), cmp.Or(same[0].reason, "not measured")))
+	}
+	if p.Change != "" {
+		out = append(out, "The change: "+p.Change+".")
+	}
+	for _, r := range list.Where([]summary.Row{p.Naive, p.Optimized}, func(r summary.Row) bool { return r.Mark != "" }) {
+		out = append(out, fmt.Sprintf("%s is marked %s.", r.Variant, r.Mark))
+	}
+	return out
+}
+
+// costs says what a variant costs under the largest load, or between which variants the costs of several lie.
+func costs(rows []summary.Row) string {
+	last := rows[len(rows)-1] // under the largest load
+	rows = list.Where(rows, func(r summary.Row) bool { return r.Clients == last.Clients && r.Rate == last.Rate })
+	names := countsOfTables()
+	if len(rows) == 1 && !isEmbedded(last) {
+		names = append([]string{metric.OpsPerSecond, metric.Quantile(last.Repeats[0].FirstPhase(), 50)}, names...)
+	}
+	var values []string
+	for _, name := range names {
+		rows := list.Where(rows, func(r summary.Row) bool { _, measured := r.Metrics[name]; return measured })
+		if len(rows) == 0 {
+			continue
+		}
+		by := func(a, b summary.Row) int { return cmp.Compare(a.Metrics[name].Value, b.Metrics[name].Value) }
+		least, most := slices.MinFunc(rows, by), slices.MaxFunc(rows, by)
+		value := valued(metric.Named(name), Show(least, name))
+		if Show(least, name) != Show(most, name) {
+			value = fmt.Sprintf("%s (%s) to %s (%s)", value, least.Variant, Show(most, name), most.Variant)
+		}
+		values = append(values, value)
+	}
+	who := fmt.Sprintf("the %d variants have", len(rows))
+	if len(rows) == 1 {
+		who = last.Variant + " has"
+	}
+	return fmt.Sprintf("With %s, %s %s.", load(last), who, cmp.Or(enumerated(values), "no counts"))
+}
+
+// standstill names the variants that waited for half of the first repeat or longer until sessions of crashed clients timed out.
+func standstill(rows []summary.Row) []string {
+	var waits []string
+	for _, r := range rows {
+		if waited, window := crashed(r.Repeats[0]), r.Repeats[0].Window.Length(); waited > 0 && 2*waited >= window {
+			waits = append(waits, fmt.Sprintf("%s of %s (%s)", table.Latency(float64(waited)), table.Latency(float64(window)), r.Variant))
+		}
+	}
+	if len(waits) == 0 {
+		return nil
+	}
+	return []string{enumerated(waits) + " are session timeouts of crashed clients: run with --fault none for the load alone."}
+}
+
+// crashed returns how long, in the window, other clients waited for those that had crashed.
+func crashed(d *results.Document) (waited time.Duration) {
+	if d.Failure == nil {
+		return 0
+	}
+	until := d.Window.Start
+	for _, f := range d.Failure.Faults {
+		end := d.Window.End
+		if f.Recovered() {
+			end = min(end, f.At+f.Recovery)
+		}
+		if f.Kind == string(results.StopFault) && end > until {
+			waited += end - max(f.At, until)
+			until = end
+		}
+	}
+	return waited
+}
+
+func countsOfTables() []string {
+	return []string{metric.NotificationsPerOp, metric.RequestsPerOp, metric.HerdMax}
+}
+
+func isEmbedded(r summary.Row) bool { return r.Repeats[0].Environment.Engine == results.Embedded }
+
+// load names the load: "50 clients at 200/s".
+func load(r summary.Row) string {
+	if r.Rate > 0 {
+		return fmt.Sprintf("%d %s at %d/s", r.Clients, table.Plural(r.Clients, "client"), r.Rate)
+	}
+	return fmt.Sprintf("%d %s", r.Clients, table.Plural(r.Clients, "client"))
+}
+
+// valued names a value as tables do: "5.00 req/op", or "herd max 1".
+func valued(m metric.Descriptor, value string) string {
+	if strings.Contains(m.Head, "/") {
+		return value + " " + m.Head
+	}
+	return m.Head + " " + value
+}
+
+// enumerated joins words: "a, b and c".
+func enumerated(words []string) string {
+	if last := len(words) - 1; last > 0 {
+		return strings.Join(words[:last], ", ") + " and " + words[last]
+	}
+	return strings.Join(words, "")
+}
