@@ -112,10 +112,14 @@ func (d *Document) FirstPhase() string { return append(slices.Clone(d.Phases), d
 func (d *Document) Load() string { return loadText(d.Clients, d.Rate) }
 
 func loadText(clients, rate int) string {
-	if rate == 0 {
-		return fmt.Sprintf("%d clients", clients)
+	text := fmt.Sprintf("%d clients", clients)
+	if clients == 1 {
+		text = "1 client"
 	}
-	return fmt.Sprintf("%d clients at %d/s", clients, rate)
+	if rate > 0 {
+		text += fmt.Sprintf(" at %d/s", rate)
+	}
+	return text
 }
 
 // CountsWhole reports whether the window begins and ends at rest, so that its counts belong to whole operations. Faults leave

@@ -51,18 +51,18 @@ func Checks(all []*results.Document, d *results.Document) []claim.Check {
 	return own.Check(claims...)
 }
 
-// Answer answers a scenario's question in sentences: how the variants of its pair differ, or what its variants cost. It first names the
+// Answer answers a scenario's question in sentences: how the variants of its pair differ, or what a single variant costs. It first names the
 // rows that must not be used, and last the claims that do not hold. A ratio is stated only with its interval.
 func Answer(rows []summary.Row, checks []claim.Check) (out []string) {
 	isVoid := func(r summary.Row) bool { return r.Void() && r.Mark != doubts.KnownBrokenMark }
 	usable := list.Where(rows, func(r summary.Row) bool { return !isVoid(r) })
 	if void := list.Where(rows, isVoid); len(void) > 0 {
-		names := list.Map(void, func(r summary.Row) string { return fmt.Sprintf("%s with %s (%s)", r.Variant, load(r), r.Mark) })
+		names := list.Map(void, func(r summary.Row) string { return fmt.Sprintf("%s with %s (%s)", r.Variant, r.Repeats[0].Load(), r.Mark) })
 		out = append(out, "Do not use the numbers of "+enumerated(names)+".")
 	}
 	pairings := Pairings(usable)
-	if len(pairings) == 0 && len(usable) > 0 {
-		out = append(out, costs(usable))
+	if variants := list.Distinct(list.Map(usable, func(r summary.Row) string { return r.Variant })); len(variants) == 1 {
+		out = append(out, costs(usable[len(usable)-1])) // under the largest load
 	}
 	out = append(out, slices.Concat(list.Map(pairings, Pairing.answer)...)...)
 	out = append(out, standstill(usable)...)
@@ -89,7 +89,7 @@ func (p Pairing) answer() (out []string) {
 	})
 	if len(clauses) > 0 {
 		out = append(out, fmt.Sprintf("With %s, compared with %s, %s %s.",
-			load(p.Naive), p.Naive.Variant, p.Optimized.Variant, strings.Join(clauses, ", ")))
+			p.Naive.Repeats[0].Load(), p.Naive.Variant, p.Optimized.Variant, strings.Join(clauses, ", ")))
 	}
 	for _, same := range list.GroupBy(open, func(g Gain) string { return g.reason }) {
 		heads := list.Map(same, func(g Gain) string { return metric.Named(g.metric).Head })
@@ -104,33 +104,15 @@ func (p Pairing) answer() (out []string) {
 	return out
 }
 
-// costs says what a variant costs under the largest load, or between which variants the costs of several lie.
-func costs(rows []summary.Row) string {
-	last := rows[len(rows)-1] // under the largest load
-	rows = list.Where(rows, func(r summary.Row) bool { return r.Clients == last.Clients && r.Rate == last.Rate })
+// costs says what a variant costs.
+func costs(r summary.Row) string {
 	names := countsOfTables()
-	if len(rows) == 1 && !isEmbedded(last) {
-		names = append([]string{metric.OpsPerSecond, metric.Quantile(last.Repeats[0].FirstPhase(), 50)}, names...)
+	if !isEmbedded(r) {
+		names = append([]string{metric.OpsPerSecond, metric.Quantile(r.Repeats[0].FirstPhase(), 50)}, names...)
 	}
-	var values []string
-	for _, name := range names {
-		rows := list.Where(rows, func(r summary.Row) bool { _, measured := r.Metrics[name]; return measured })
-		if len(rows) == 0 {
-			continue
-		}
-		by := func(a, b summary.Row) int { return cmp.Compare(a.Metrics[name].Value, b.Metrics[name].Value) }
-		least, most := slices.MinFunc(rows, by), slices.MaxFunc(rows, by)
-		value := valued(metric.Named(name), Show(least, name))
-		if Show(least, name) != Show(most, name) {
-			value = fmt.Sprintf("%s (%s) to %s (%s)", value, least.Variant, Show(most, name), most.Variant)
-		}
-		values = append(values, value)
-	}
-	who := fmt.Sprintf("the %d variants have", len(rows))
-	if len(rows) == 1 {
-		who = last.Variant + " has"
-	}
-	return fmt.Sprintf("With %s, %s %s.", load(last), who, cmp.Or(enumerated(values), "no counts"))
+	names = list.Where(names, func(name string) bool { _, measured := r.Metrics[name]; return measured })
+	values := list.Map(names, func(name string) string { return valued(metric.Named(name), Show(r, name)) })
+	return fmt.Sprintf("With %s, %s has %s.", r.Repeats[0].Load(), r.Variant, cmp.Or(enumerated(values), "no counts"))
 }
 
 // standstill names the variants that waited for half of the first repeat or longer until sessions of crashed clients timed out.
@@ -171,14 +153,6 @@ func countsOfTables() []string {
 }
 
 func isEmbedded(r summary.Row) bool { return r.Repeats[0].Environment.Engine == results.Embedded }
-
-// load names the load: "50 clients at 200/s".
-func load(r summary.Row) string {
-	if r.Rate > 0 {
-		return fmt.Sprintf("%d %s at %d/s", r.Clients, table.Plural(r.Clients, "client"), r.Rate)
-	}
-	return fmt.Sprintf("%d %s", r.Clients, table.Plural(r.Clients, "client"))
-}
 
 // valued names a value as tables do: "5.00 req/op", or "herd max 1".
 func valued(m metric.Descriptor, value string) string {
