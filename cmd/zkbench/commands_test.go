@@ -259,7 +259,10 @@ func TestExamplesOfPages(t *testing.T) {
 				switch kind {
 				case "run", "run,":
 					ran++
-					runExample(t, p, b)
+					t.Run(fmt.Sprint("line ", b.line), func(t *testing.T) {
+						measurement(t)
+						runExample(t, p, b)
+					})
 				case "scenario":
 					ran++
 					tryScenario(t, keep(t, argument, b.text))
