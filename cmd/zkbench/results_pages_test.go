@@ -152,7 +152,9 @@ func figures(t *testing.T, page, kind, args string) string {
 }
 
 func writeFacts(w io.Writer, docs []*results.Document, command string) error {
-	all := func(of func(*results.Document) string) string { return strings.Join(list.AppendNew(nil, list.Map(docs, of)...), ", ") }
+	all := func(of func(*results.Document) string) string {
+		return strings.Join(list.AppendNew(nil, list.Map(docs, of)...), ", ")
+	}
 	_, err := fmt.Fprintf(w, "Measured on %s by `%s` (%d measurements): %s. %s.\n",
 		all(func(d *results.Document) string { return d.Started.Format("2006-01-02") }), command, len(docs),
 		all(func(d *results.Document) string {
