@@ -32,12 +32,15 @@ func bindLoad(cmd *cobra.Command, series bool) scenarios.Overrides {
 			flag.NoOptDefVal = "true"
 		}
 	}
+	putInGroup(cmd, seriesFlags, "variants", "repeats", "seed")
+	putInGroup(cmd, faultFlags, "fault", "background", "quorum-loss", "roam")
+	putInGroup(cmd, loadFlags)
 	return given
 }
 
 func takeScenarios(cmd *cobra.Command, most int, groups ...string) {
 	names := slices.Concat(groups, scenarios.Names())
-	cmd.Args = arguments(1, most, "which scenario? there are: "+strings.Join(names, ", ")+"; or name a YAML file")
+	cmd.Args = arguments(1, most, "which scenario? such as lock-contention, queue-contention or a YAML file; `zkbench list scenarios` has all")
 	cmd.ValidArgsFunction = cobra.FixedCompletions(names, cobra.ShellCompDirectiveDefault)
 }
 
@@ -100,6 +103,8 @@ func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
 	flags.DurationVar(&f.WriteDelay, "write-delay", 0, "delay of each write, for --ensemble embedded")
 	flags.IntVar(&f.Voters, "voters", 1, "1|3|5 servers of --ensemble embedded")
 	flags.DurationVar(&f.Lag, "lag", 0, "`time` by which followers of --ensemble embedded\napply transactions after the leader")
+	putInGroup(cmd, serverFlags, "ensemble", "image", "zookeeper-home", "txn-log", "name", "servers", "read-delay", "write-delay",
+		"voters", "lag")
 }
 
 func (f *ensembleFlags) bindEngine(a *app, cmd *cobra.Command, engines []string) {
