@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
+	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -53,11 +55,34 @@ func TryLock(name string) (*FileLock, error) {
 		case err != nil:
 			return nil, fmt.Errorf("lock ensemble %q: %w", name, err)
 		case !lock.Locked():
-			return nil, fmt.Errorf("ensemble %q is %w: wait for it, two runs on one machine would measure each other", name, ErrBusy)
+			return nil, fmt.Errorf("ensemble %q is %w%s: wait for it, or use --name X to run anyway; two runs on one machine disturb each other",
+				name, ErrBusy, holder(lock.Path()))
 		default:
 			return &FileLock{lock}, nil
 		}
 	}
+}
+
+// holder describes the process that has locked a file, such as " (process 12: zkbench run all)". It returns "" if the system does not list
+// locks, or if the process is not visible.
+func holder(path string) string {
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	file, _ := info.Sys().(*syscall.Stat_t)
+	locks, _ := os.ReadFile("/proc/locks") // the fields are number, type, mode, access, process, device:inode, start, end
+	for line := range strings.Lines(string(locks)) {
+		f := strings.Fields(line)
+		if file == nil || len(f) < 6 || f[1] != "FLOCK" || !strings.HasSuffix(f[5], fmt.Sprintf(":%d", file.Ino)) {
+			continue
+		}
+		if command, err := os.ReadFile("/proc/" + f[4] + "/cmdline"); err == nil {
+			words := strings.ReplaceAll(strings.TrimRight(string(command), "\x00"), "\x00", " ")
+			return fmt.Sprintf(" (process %s: %.100s)", f[4], words)
+		}
+	}
+	return ""
 }
 
 // InUse reports whether a process has locked the ensemble of that name.
