@@ -37,6 +37,9 @@ func versionText() string {
 			}
 		}
 	}
+	if revision == "" && version != "devel" { // a version of the module, which names a commit
+		return version
+	}
 	if revision == "" {
 		return version + " (commit unknown)"
 	}
