@@ -63,23 +63,16 @@ func TryLock(name string) (*FileLock, error) {
 	}
 }
 
-// holder describes the process that has locked a file, such as " (process 12: zkbench run all)". It returns "" if the system does not list
-// locks, or if the process is not visible.
+// holder describes the process that has locked a file, such as " (process 12: zkbench run all)", where the system lists locks.
 func holder(path string) string {
-	info, err := os.Stat(path)
-	if err != nil {
-		return ""
-	}
-	file, _ := info.Sys().(*syscall.Stat_t)
-	locks, _ := os.ReadFile("/proc/locks") // the fields are number, type, mode, access, process, device:inode, start, end
-	for line := range strings.Lines(string(locks)) {
-		f := strings.Fields(line)
-		if file == nil || len(f) < 6 || f[1] != "FLOCK" || !strings.HasSuffix(f[5], fmt.Sprintf(":%d", file.Ino)) {
-			continue
-		}
-		if command, err := os.ReadFile("/proc/" + f[4] + "/cmdline"); err == nil {
-			words := strings.ReplaceAll(strings.TrimRight(string(command), "\x00"), "\x00", " ")
-			return fmt.Sprintf(" (process %s: %.100s)", f[4], words)
+	locks, _ := os.ReadFile("/proc/locks") // number, type, mode, access, process, device:inode, start, end
+	if info, err := os.Stat(path); err == nil {
+		for line := range strings.Lines(string(locks)) {
+			f, file := strings.Fields(line), info.Sys().(*syscall.Stat_t) //nolint:forcetypeassert // as on every Unix
+			if len(f) > 5 && f[1] == "FLOCK" && strings.HasSuffix(f[5], fmt.Sprintf(":%d", file.Ino)) {
+				command, _ := os.ReadFile("/proc/" + f[4] + "/cmdline") // empty for an invisible process
+				return fmt.Sprintf(" (process %s: %.100s)", f[4], strings.TrimSpace(strings.ReplaceAll(string(command), "\x00", " ")))
+			}
 		}
 	}
 	return ""

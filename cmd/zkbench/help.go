@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,33 +12,20 @@ import (
 	"github.com/zkbench/zkbench/results/strict"
 )
 
-// Groups of flags, in the order in which a help text lists them. Flags without a group come last.
+// Groups of flags in help texts.
 const (
-	checkFlags    = "Check"
-	pairedFlags   = "Pair"
-	searchFlags   = "Search"
-	seriesFlags   = "Measurement"
-	loadFlags     = "Load"
-	faultFlags    = "Fault and background"
-	serverFlags   = "Ensemble"
-	outputFlags   = "Output"
-	flagGroupNote = "group"
+	checkFlags, pairedFlags, searchFlags, seriesFlags = "Check", "Pair", "Search", "Measurement"
+	loadFlags, faultFlags, serverFlags, outputFlags   = "Load", "Fault and background", "Ensemble", "Output"
+	flagGroup                                         = "group" // the annotation of a flag
 )
-
-func flagGroups() []string {
-	return []string{checkFlags, pairedFlags, searchFlags, seriesFlags, loadFlags, faultFlags, serverFlags, outputFlags, ""}
-}
 
 // putInGroup puts the named flags into a group of the help text; without names, all flags that are in none.
 func putInGroup(cmd *cobra.Command, group string, names ...string) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if len(names) == 0 && f.Annotations[flagGroupNote] == nil {
-			_ = cmd.Flags().SetAnnotation(f.Name, flagGroupNote, []string{group}) // the flag exists
+		if slices.Contains(names, f.Name) || len(names) == 0 && f.Annotations[flagGroup] == nil {
+			_ = cmd.Flags().SetAnnotation(f.Name, flagGroup, []string{group}) // the flag exists
 		}
 	})
-	for _, name := range names {
-		_ = cmd.Flags().SetAnnotation(name, flagGroupNote, []string{group})
-	}
 }
 
 // usageInGroups returns the usual usage text with its flags in groups.
@@ -59,16 +47,18 @@ func usageInGroups(usual func(*cobra.Command) error) func(*cobra.Command) error 
 
 func groupedFlags(cmd *cobra.Command) string {
 	var text strings.Builder
-	for _, group := range flagGroups() {
+	for _, group := range []string{
+		checkFlags, pairedFlags, searchFlags, seriesFlags, loadFlags, faultFlags, serverFlags, outputFlags, "", // without a group
+	} {
 		set := pflag.NewFlagSet("", pflag.ContinueOnError)
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if strings.Join(f.Annotations[flagGroupNote], "") == group {
+			if strings.Join(f.Annotations[flagGroup], "") == group {
 				set.AddFlag(f)
 			}
 		})
 		if set.HasAvailableFlags() {
-			title := strings.TrimSpace(group + " flags:")
-			fmt.Fprintf(&text, "%s\n%s\n", strings.ToUpper(title[:1])+title[1:], set.FlagUsages())
+			title := strings.TrimSpace(group + " Flags:")
+			fmt.Fprintf(&text, "%s\n%s\n", title[:1]+strings.ToLower(title[1:]), set.FlagUsages())
 		}
 	}
 	return text.String()
@@ -80,11 +70,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	switch {
 	case errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1:
 		var names []string
-		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if !f.Hidden {
-				names = append(names, f.Name)
-			}
-		})
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		_, similar, found := strings.Cut(strict.Nearest(unknown.GetSpecifiedName(), names), `; did you mean "`)
 		if found {
 			return fmt.Errorf("%w; did you mean --%s", err, strings.Replace(similar, `"`, "", 1))

@@ -37,10 +37,10 @@ func versionText() string {
 			}
 		}
 	}
-	if revision == "" && version != "devel" { // a version of the module, which names a commit
+	switch {
+	case revision == "" && version != "devel": // the version of a module, which names a commit
 		return version
-	}
-	if revision == "" {
+	case revision == "":
 		return version + " (commit unknown)"
 	}
 	return fmt.Sprintf("%s (%.12s%s)", version, revision, modified)
