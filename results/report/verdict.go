@@ -56,7 +56,7 @@ func WriteBreaches(w io.Writer, docs []*results.Document) bool {
 func writeViolations(w io.Writer, docs []*results.Document) {
 	for _, d := range docs {
 		for _, v := range d.Violations[:min(len(d.Violations), 3)] {
-			table.Line(w, "  %s: at %s %s", nameOf(d), v.At, v.Text)
+			table.Line(w, "  %s: at %s %s", nameOf(d), v.At.Round(time.Millisecond), v.Text)
 		}
 	}
 }
