@@ -198,23 +198,7 @@ func putInGroup(cmd *cobra.Command, group string, names ...string) {
 	})
 }
 
-// usageInGroups returns the usual usage text with its flags in groups.
-func usageInGroups(usual func(*cobra.Command) error) func(*cobra.Command) error {
-	return func(cmd *cobra.Command) error {
-		var text strings.Builder
-		out := cmd.OutOrStdout()
-		cmd.SetOut(&text)
-		err := usual(cmd)
-		cmd.SetOut(out)
-		before, flags, found := strings.Cut(text.String(), "\nFlags:\n")
-		if _, after, _ := strings.Cut(flags, "\n\n"); found {
-			before = strings.TrimRight(before+"\n"+groupedFlags(cmd)+after, "\n") + "\n"
-		}
-		_, printErr := fmt.Fprint(out, before)
-		return errors.Join(err, printErr)
-	}
-}
-
+// groupedFlags returns the flags of a command for its help text.
 func groupedFlags(cmd *cobra.Command) string {
 	var text strings.Builder
 	for _, group := range []string{
@@ -231,7 +215,7 @@ func groupedFlags(cmd *cobra.Command) string {
 			fmt.Fprintf(&text, "%s\n%s\n", title[:1]+strings.ToLower(title[1:]), set.FlagUsages())
 		}
 	}
-	return text.String()
+	return strings.TrimSpace(text.String())
 }
 
 // flagError adds a similar flag to the error about an unknown one, and says in plain words which value a flag does not take.

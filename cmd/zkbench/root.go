@@ -90,7 +90,9 @@ them, too, and prints what is left and how to remove it.`,
 	root.SetErr(a.stderr)
 	root.SuggestionsMinimumDistance = 3
 	root.SetFlagErrorFunc(flagError)
-	root.SetUsageFunc(usageInGroups(root.UsageFunc()))
+	cobra.AddTemplateFunc("groupedFlags", groupedFlags)
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
+		"Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{groupedFlags .}}", 1))
 	a.addGroup(root, "Start here:", runCommand, listCommand, explainCommand)
 	a.addGroup(root, "Results:", reportCommand, plotCommand, compareCommand, gateCommand, baselineCommand)
 	a.addGroup(root, "More measurements:", capacityCommand, observeCommand, simulateCommand, calibrateCommand)
