@@ -32,11 +32,11 @@ func WriteTable(w io.Writer, rows []summary.Row, width int) {
 		fmt.Fprintf(w, "%s\n\n", table.Escaped(heading(rows)))
 		rendered, dropped := tableOf(rows).Text(width)
 		fmt.Fprintln(w, rendered)
-		if strings.Contains(rendered, "?") {
-			fmt.Fprintln(w, "?: of too few samples (a p99 needs 100), or while zkbench itself stood still")
+		for _, line := range legend(rendered, rows) {
+			fmt.Fprintln(w, table.Wrap(line, width))
 		}
 		if len(dropped) > 0 {
-			fmt.Fprintln(w, table.Wrap("(no room for: "+strings.Join(dropped, ", ")+")", width))
+			fmt.Fprintln(w, table.Wrap(noRoom(dropped), width))
 		}
 		if stages := stageTable(rows); stages != nil {
 			rendered, _ := stages.Text(width)
@@ -46,6 +46,30 @@ func WriteTable(w io.Writer, rows []summary.Row, width int) {
 			fmt.Fprintln(w, table.Wrap(table.Escaped(line), width))
 		}
 	}
+}
+
+// legend explains the marks of doubtful numbers in a table.
+func legend(rendered string, rows []summary.Row) (lines []string) {
+	if strings.Contains(rendered, "?") {
+		lines = append(lines, "?: too few samples (a p99 needs 100), starving clients, or zkbench stood still")
+	}
+	if slices.ContainsFunc(rows, warned) {
+		lines = append(lines, "*: measured with a warning, such as a busy CPU: see below the last table")
+	}
+	return lines
+}
+
+// warned reports whether warnings concern a row that has no other mark.
+func warned(r summary.Row) bool { return r.Mark == "" && len(r.Warnings) > 0 }
+
+// noRoom names the first of the columns that were dropped. All of them would take several lines.
+func noRoom(dropped []string) string {
+	const most = 2
+	text := strings.Join(dropped[:min(most, len(dropped))], ", ")
+	if more := len(dropped) - most; more > 0 {
+		text += fmt.Sprintf(", %d more", more)
+	}
+	return "(no room for " + text + ": `zkbench report --format markdown`)"
 }
 
 func heading(rows []summary.Row) string {
@@ -89,6 +113,7 @@ func tableOf(rows []summary.Row) *table.Table {
 	if isOpen {
 		all = openFirst(all)
 	}
+	all = keepAsked(all, first.Scenario.Asks)
 	measured, polling := Metrics(rows), slices.ContainsFunc(rows, polls)
 	present := list.Where(all, func(c column) bool {
 		return slices.Contains(measured, c.metric) && (polling || c.metric != metric.RequestsPerSecond)
@@ -109,7 +134,11 @@ func tableOf(rows []summary.Row) *table.Table {
 		case isOpen:
 			line = append(line, fmt.Sprint(r.Rate))
 		}
-		t.Row(slices.Concat(line, []any{label(r)}, cells(r, present))...)
+		name := label(r)
+		if warned(r) {
+			name += " *"
+		}
+		t.Row(slices.Concat(line, []any{name}, cells(r, present))...)
 	}
 	return t
 }
@@ -125,7 +154,7 @@ func polls(r summary.Row) bool {
 func label(r summary.Row) string { return strings.TrimSpace(r.Name() + " " + r.Mark) }
 
 // Show formats a metric as tables do; a missing one is a dash. Sizes of guessed herds are preceded by ~, and times that may be
-// longer by ≥. Percentiles of few samples, and those that zkbench itself delayed, are followed by ?.
+// longer by ≥. Percentiles that [metric.Rough] doubts are followed by ?.
 func Show(r summary.Row, name string) string {
 	value, ok := r.Metrics[name]
 	m := metric.Named(name)
