@@ -124,12 +124,15 @@ func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 	var parser comment.Parser
 	printer := comment.Printer{TextWidth: min(a.width(), widestProse), TextCodePrefix: "    "}
 	fmt.Fprintln(a.stdout, hanging(string(printer.Text(parser.Parse(text))), a.width()))
-	t := table.New(table.Left("per operation of N clients", "in lockstep, exactly", "free-running, at most")...)
+	columns := table.Left("per operation of N clients", "in lockstep, exactly", "free-running, at most")
+	columns[1].Fill = true // for the longest formulas
+	t := table.New(columns...)
 	lockstep, free := formulas(v.Lockstep), formulas(v.Free)
 	for i, name := range []string{"requests", "of them writes", "of them failed", "notifications", "largest herd"} {
 		t.Row(name, cmp.Or(string(lockstep[i]), table.Missing), cmp.Or(string(free[i]), table.Missing))
 	}
-	fmt.Fprintf(a.stdout, "%s\n\n", t)
+	costs, _ := t.Text(a.width())
+	fmt.Fprintf(a.stdout, "%s\n\n", costs)
 	if slices.ContainsFunc(slices.Concat(lockstep, free), variants.Formula.NamesSize) {
 		a.say("S is the size: %s.", r.Size)
 	}
