@@ -125,7 +125,7 @@ func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 	printer := comment.Printer{TextWidth: min(a.width(), widestProse), TextCodePrefix: "    "}
 	fmt.Fprintln(a.stdout, hanging(string(printer.Text(parser.Parse(text))), a.width()))
 	columns := table.Left("per operation of N clients", "in lockstep, exactly", "free-running, at most")
-	columns[1].Fill = true // for the longest formulas
+	columns[1].Fill, columns[2].Width = true, 24 // for the longest formulas
 	t := table.New(columns...)
 	lockstep, free := formulas(v.Lockstep), formulas(v.Free)
 	for i, name := range []string{"requests", "of them writes", "of them failed", "notifications", "largest herd"} {
