@@ -32,11 +32,10 @@ func WriteTable(w io.Writer, rows []summary.Row, width int) {
 		fmt.Fprintf(w, "%s\n\n", table.Escaped(heading(rows)))
 		rendered, dropped := tableOf(rows).Text(width)
 		fmt.Fprintln(w, rendered)
-		for _, line := range legend(rendered, rows) {
-			fmt.Fprintln(w, table.Wrap(line, width))
-		}
+		writeLegend(w, rendered, rows)
 		if len(dropped) > 0 {
-			fmt.Fprintln(w, table.Wrap(noRoom(dropped), width))
+			fmt.Fprintln(w, table.Wrap(fmt.Sprintf("(no room for %d %s, such as %s: `zkbench report --format markdown`)",
+				len(dropped), table.Plural(len(dropped), "column"), dropped[0]), width))
 		}
 		if stages := stageTable(rows); stages != nil {
 			rendered, _ := stages.Text(width)
@@ -48,29 +47,18 @@ func WriteTable(w io.Writer, rows []summary.Row, width int) {
 	}
 }
 
-// legend explains the marks of doubtful numbers in a table.
-func legend(rendered string, rows []summary.Row) (lines []string) {
+// writeLegend explains the marks of doubtful numbers in a table.
+func writeLegend(w io.Writer, rendered string, rows []summary.Row) {
 	if strings.Contains(rendered, "?") {
-		lines = append(lines, "?: too few samples (a p99 needs 100), starving clients, or zkbench stood still")
+		fmt.Fprintln(w, "?: too few samples (a p99 needs 100), starving clients, or zkbench stood still")
 	}
 	if slices.ContainsFunc(rows, warned) {
-		lines = append(lines, "*: measured with a warning, such as a busy CPU: see below the last table")
+		fmt.Fprintln(w, "*: measured with a warning, such as a busy CPU: see below the last table")
 	}
-	return lines
 }
 
 // warned reports whether warnings concern a row that has no other mark.
 func warned(r summary.Row) bool { return r.Mark == "" && len(r.Warnings) > 0 }
-
-// noRoom names the first of the columns that were dropped. All of them would take several lines.
-func noRoom(dropped []string) string {
-	const most = 2
-	text := strings.Join(dropped[:min(most, len(dropped))], ", ")
-	if more := len(dropped) - most; more > 0 {
-		text += fmt.Sprintf(", %d more", more)
-	}
-	return "(no room for " + text + ": `zkbench report --format markdown`)"
-}
 
 func heading(rows []summary.Row) string {
 	size := ""

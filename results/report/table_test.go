@@ -173,6 +173,24 @@ func TestRoughPercentiles(t *testing.T) {
 	}
 }
 
+// A narrow table keeps the columns that the scenario asks about, and marks a row with warnings.
+func TestAskedColumnsAndWarnedRows(t *testing.T) {
+	d := document("znode", "naive", 10, 1, map[string]float64{
+		"ops/s": 5, "acquire-p50-ns": 1e6, "acquire-p99-ns": 2e6, "handoff-p50-ns": 1e6, "handoff-p99-ns": 2e6, "bystander-p99-ns": 1e6,
+		"notifications/op": 1, "requests/op": 5, "herd-max": 9, "failed-writes/op": 1,
+	})
+	d.Scenario.Asks, d.Warnings = []string{"acquire-p99-ns"}, []string{"busy"}
+	text := shown(t, summary.Of([]*results.Document{d}), 80)
+	for _, want := range []string{"acquire p99", "notif/op", "req/op", "lock/znode *", "*: measured with a warning"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "bystander p99") {
+		t.Errorf("a column that is not asked about is kept:\n%s", text)
+	}
+}
+
 // releases returns a measurement in which one client completes an operation every 100 ms of a window.
 func releases(start, end time.Duration) recordertest.Measurement {
 	m := recordertest.Measurement{Config: recorder.Config{WindowLength: end - start}, Window: recordertest.Stretch{Start: start, End: end}}
