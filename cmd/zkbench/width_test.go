@@ -23,7 +23,8 @@ func TestWidths(t *testing.T) {
 	lines := map[string][]string{
 		"report": {"report", "r"}, "overview": {"report", "--overview", "r"}, "compare": {"compare", "r"},
 		"gate": {"gate", "r"}, "verbose gate": {"gate", "--verbose", "r"},
-		"explain a scenario": {"explain", "lock-contention"}, "explain a recipe": {"explain", "lock"}, "explain a metric": {"explain", metric.HerdMax},
+		"explain a scenario": {"explain", "lock-contention"},
+		"explain a recipe":   {"explain", "lock"}, "explain a metric": {"explain", metric.HerdMax},
 		"list": {"list"}, "list variants": {"list", "variants"}, "list scenarios": {"list", "scenarios"},
 	}
 	addHelp(lines, rootCommand(&app{}))
