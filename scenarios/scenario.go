@@ -96,16 +96,12 @@ func (s *Scenario) ExpectsBreach(v variants.Variant) bool { return slices.Contai
 // its mode. Variants of libraries and known-broken ones run only if the scenario names them. Without a list of variants, a
 // variant whose breach the scenario expects runs, too.
 func (s *Scenario) Selected(recipe variants.Recipe) []variants.Variant {
-	var out []variants.Variant
-	for _, v := range recipe.All() {
+	return list.Where(recipe.All(), func(v variants.Variant) bool {
 		named := slices.Contains(s.Variants, v.Name) || slices.Contains(s.Variants, recipe.Name+"/"+v.Name)
 		asked := named || len(s.Variants) == 0 && (s.ExpectsBreach(v) || v.Kind != variants.Library && v.Broken == "")
 		// A variant without formulas, such as one that polls, never comes to rest.
-		if asked && (s.Mode != Lockstep || v.HasLockstep()) {
-			out = append(out, v)
-		}
-	}
-	return out
+		return asked && (s.Mode != Lockstep || v.HasLockstep())
+	})
 }
 
 // HasDriver reports whether a variant has its clients in a driver. The requests of all variants then pass through zkbench.

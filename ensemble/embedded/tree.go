@@ -147,7 +147,10 @@ func (c *change) applyAll(operations []operation) ([]outcome, []wire.Code) {
 	for i, o := range operations {
 		results[i], codes[i] = c.apply(o)
 		if codes[i] != wire.OK {
-			c.rollback()
+			for _, undo := range slices.Backward(c.undo) {
+				undo()
+			}
+			c.undo, c.events = nil, nil
 			for later := i + 1; later < len(codes); later++ {
 				codes[later] = wire.RuntimeInconsistency
 			}
@@ -155,13 +158,6 @@ func (c *change) applyAll(operations []operation) ([]outcome, []wire.Code) {
 		}
 	}
 	return results, codes
-}
-
-func (c *change) rollback() {
-	for i := len(c.undo) - 1; i >= 0; i-- {
-		c.undo[i]()
-	}
-	c.undo, c.events = nil, nil
 }
 
 // The create modes, as the protocol numbers them.

@@ -138,21 +138,17 @@ func (c *Conn) removals() []byte {
 		if k.truncated() {
 			continue
 		}
-		out = appendRemoval(out, k)
+		e := jute.NewFrame(16 + len(k.path))
+		e.Int(removalXid)
+		e.Int(int32(OpRemoveWatches))
+		e.Text(k.path)
+		e.Int(int32(k.kind))
+		out = append(out, e.Frame()...)
 		c.expect(outstandingRequest{xid: removalXid, op: OpRemoveWatches, housekeeping: true, removes: k})
 		c.ledger.counts.Housekeeping++
 		c.ledger.counts.HousekeepingSent++
 	}
 	return out
-}
-
-func appendRemoval(out []byte, k watchKey) []byte {
-	e := jute.NewFrame(16 + len(k.path))
-	e.Int(removalXid)
-	e.Int(int32(OpRemoveWatches))
-	e.Text(k.path)
-	e.Int(int32(k.kind))
-	return append(out, e.Frame()...)
 }
 
 // settle counts the requests and watches whose effects remain unknown when the connection has ended at the server. The ledger is locked.

@@ -102,7 +102,8 @@ func (hs *openHerds) add(now time.Duration, s *session, n wire.Notification) *he
 	key := recorder.HerdKeyOf(n.Zxid, n.Path, isGuess)
 	h := hs.open[key]
 	if h != nil && isGuess && (now-h.last > recorder.GuessGap || h.members[s.id]) {
-		hs.detach(key)
+		hs.detached++ // the notification does not belong to this herd, which gets a key of its own
+		hs.open[recorder.HerdKey{Path: key.Path, Zxid: -hs.detached}] = h
 		h = nil
 	}
 	if h == nil {
@@ -124,14 +125,6 @@ func (hs *openHerds) oldest() int64 {
 		}
 	}
 	return first
-}
-
-// detach gives a guessed herd a key of its own, because a later notification of its path does not belong to it.
-func (hs *openHerds) detach(key recorder.HerdKey) {
-	h := hs.open[key]
-	delete(hs.open, key)
-	hs.detached++
-	hs.open[recorder.HerdKey{Path: key.Path, Zxid: -hs.detached}] = h
 }
 
 // closeUntil completes the herds whose last notification arrived by a time.

@@ -33,8 +33,7 @@ func checkFileLimit(s scenarios.Scenario, recipes []variants.Recipe, engine ense
 	if engine == ensemble.Embedded {
 		each = 2 // both ends of a connection are in this process
 	}
-	driven := func(v variants.Variant) bool { return v.Driver != nil }
-	if recipe := s.RecipeAmong(recipes); recipe != nil && slices.ContainsFunc(s.Selected(*recipe), driven) {
+	if recipe := s.RecipeAmong(recipes); recipe != nil && s.HasDriver(*recipe) {
 		each += 2 // a tunnel's listener, and the connection from the driver
 	}
 	files := sessions*each + spareFiles

@@ -65,8 +65,12 @@ func (h *holder) cutShort() bool { return session.IsClosed(h.asked) || h.Over() 
 
 // drive starts all clients and then gives each holder its turn.
 func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observation, error) {
-	if err := l.heapsBefore(ctx); err != nil {
-		return observation{}, err
+	if l.scenario.Heap { // before any client starts
+		var err error
+		l.heap = &results.Heap{}
+		if l.heap.Before, l.heap.Watches, err = l.readHeaps(ctx); err != nil {
+			return observation{}, err
+		}
 	}
 	if err := l.firstSnapshot(ctx); err != nil {
 		return observation{}, err
@@ -300,15 +304,6 @@ func (l *lockstep) awaitRest(ctx context.Context, p progress) error {
 
 // heapReadings is how many times the heaps are read in a row. Their differences show how exact a single reading is.
 const heapReadings = 3
-
-// heapsBefore measures the servers' heaps before any client starts, if the scenario asks for it.
-func (l *lockstep) heapsBefore(ctx context.Context) (err error) {
-	if l.scenario.Heap {
-		l.heap = &results.Heap{}
-		l.heap.Before, l.heap.Watches, err = l.readHeaps(ctx)
-	}
-	return err
-}
 
 // heapsAfter measures when all clients have lined up. Meanwhile the servers collect garbage and do not answer requests.
 func (l *lockstep) heapsAfter(ctx context.Context) error {

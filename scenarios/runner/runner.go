@@ -113,14 +113,10 @@ func rehearsal(s scenarios.Scenario, recipe variants.Recipe) []task {
 		return nil
 	}
 	clients, rates := slices.Sorted(slices.Values(s.Clients)), slices.Sorted(slices.Values(s.Rates()))
-	var tasks []task
-	for _, v := range s.Selected(recipe) {
-		if s.KnownBroken(v) != "" {
-			continue
-		}
-		tasks = append(tasks, task{variant: v, clients: min(clients[len(clients)/2], rehearsalClients), rate: rates[len(rates)/2]})
-	}
-	return tasks
+	whole := list.Where(s.Selected(recipe), func(v variants.Variant) bool { return s.KnownBroken(v) == "" })
+	return list.Map(whole, func(v variants.Variant) task {
+		return task{variant: v, clients: min(clients[len(clients)/2], rehearsalClients), rate: rates[len(rates)/2]}
+	})
 }
 
 // RunScenario makes all measurements of a scenario. When ctx ends, the measurement under way ends, see Partial, and the earlier

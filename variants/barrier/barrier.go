@@ -128,10 +128,7 @@ func (b *Barrier) open(ctx context.Context, barrier string) error {
 	_, _, err := b.session.Multi(ctx,
 		&zk.DeleteRequest{Path: barrier, Version: -1},
 		&zk.CreateRequest{Path: znode(b.dir, b.number.Load()+1), Acl: session.WorldACL()})
-	if errors.Is(err, zk.ErrNoNode) {
-		return nil
-	}
-	return session.Attempted("open "+barrier, err)
+	return session.Unless(zk.ErrNoNode, "open "+barrier, err)
 }
 
 func (b *Barrier) await(ctx context.Context, barrier string) error {
@@ -173,10 +170,6 @@ func openings(requests variants.Formula) variants.Cost {
 	return variants.Cost{Requests: requests, Writes: "1", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"}
 }
 
-func prepare(ctx context.Context, env variants.Env) error {
-	return Create(ctx, env.Session, env.Root)
-}
-
 // Recipe returns the barrier recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
@@ -193,6 +186,6 @@ func Recipe() variants.Recipe {
 		Calls:       []variants.EventKind{opening},
 		NewObserver: newObserver,
 		Code:        code,
-		Prepare:     prepare,
+		Prepare:     func(ctx context.Context, env variants.Env) error { return Create(ctx, env.Session, env.Root) },
 	}
 }

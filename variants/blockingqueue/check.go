@@ -88,7 +88,8 @@ func (s *takes) take(e variants.Event, latest int64) {
 	case twice:
 		s.out.Lose(e, variants.ItemsDoubled, 1, "client %d took item %d, which %s had taken", e.Client, e.Value, owner)
 		return
-	case latest > e.Value && !s.inDoubt(begun):
+	case latest > e.Value && (begun.Kind == put || s.ended[begun.Client].At <= begun.At):
+		// Otherwise the put was not answered in the life of its producer: it may take effect in the next one, after others.
 		s.out.Breach(e, "client %d took item %d after item %d had been taken", e.Client, e.Value, latest)
 	}
 	delete(s.open, e.Value)
@@ -97,12 +98,6 @@ func (s *takes) take(e variants.Event, latest int64) {
 	if e.Value&spare == 0 {
 		s.latest = max(s.latest, e.Value)
 	}
-}
-
-// inDoubt reports whether the put of an item was not answered in the life of its producer: it may take effect in the
-// next one, after others.
-func (s *takes) inDoubt(begun variants.Event) bool {
-	return begun.Kind != put && s.ended[begun.Client].At > begun.At
 }
 
 // Complete reports the items that were put and not taken. A put that was not answered may have failed.

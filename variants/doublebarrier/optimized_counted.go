@@ -213,10 +213,7 @@ func (b *Counted) left(ctx context.Context, last tickets.Ticket) ([]tickets.Tick
 // clear closes the barrier in place of a dead closer, unless another client has done so.
 func (b *Counted) clear(ctx context.Context, s state) error {
 	_, err := b.session.Set(ctx, b.group.Dir, nil, s.stat.Version)
-	if errors.Is(err, zk.ErrBadVersion) {
-		return nil
-	}
-	return session.Attempted("close "+b.group.Dir, err)
+	return session.Unless(zk.ErrBadVersion, "close "+b.group.Dir, err)
 }
 
 func (b *Counted) leave(ctx context.Context) error {

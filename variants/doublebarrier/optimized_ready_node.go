@@ -145,10 +145,7 @@ func (b *ReadyNode) enlist(ctx context.Context, created *session.Watch) error {
 // round begins with this client.
 func (b *ReadyNode) open(ctx context.Context, last tickets.Ticket) error {
 	_, err := b.session.Create(ctx, b.ready(), []byte(last.Name), 0)
-	if errors.Is(err, zk.ErrNodeExists) {
-		return nil
-	}
-	return session.Attempted("create "+b.ready(), err)
+	return session.Unless(zk.ErrNodeExists, "create "+b.ready(), err)
 }
 
 // included returns errLate unless the client's own znode was there when the round began, and if that round is over.
@@ -232,10 +229,7 @@ func (b *ReadyNode) outlast(ctx context.Context, lowest tickets.Ticket) error {
 // without this client.
 func (b *ReadyNode) sweep(ctx context.Context) error {
 	_, _, err := b.session.Multi(ctx, b.closing()...)
-	if errors.Is(err, zk.ErrNoNode) { // another client has done so
-		return nil
-	}
-	return session.Attempted("delete "+b.ready(), err)
+	return session.Unless(zk.ErrNoNode, "delete "+b.ready(), err) // without ready, another client has done so
 }
 
 // closing returns the operations that end a round: without ready, the next one may begin, and the directory's version counts

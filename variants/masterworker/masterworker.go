@@ -129,7 +129,7 @@ func Recipe() variants.Recipe {
 		Orphans:     orphans,
 		NewObserver: newObserver,
 		Code:        code,
-		Prepare:     prepare,
+		Prepare:     func(ctx context.Context, env variants.Env) error { return Create(ctx, env.Session, env.Root) },
 		Calls:       []variants.EventKind{Submitting},
 		Events: []string{
 			"puts tasks in doubt", "submits a task", "has submitted a task", "learns a result", "gives up its tasks",

@@ -56,8 +56,6 @@ const share = 10
 // aimed at either.
 const fewest = 3
 
-func prepare(ctx context.Context, env variants.Env) error { return Create(ctx, env.Session, env.Root) }
-
 // participant is a worker. The last one is also the client, the same way for every variant. The others are candidates
 // for master, the last one only if there are fewer than three. The first one is master until it fails.
 //

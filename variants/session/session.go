@@ -289,7 +289,7 @@ func (s *Session) Create(ctx context.Context, path string, data []byte, flags in
 // Ensure creates a znode, whose parent must exist, unless it exists. It does not change the data of an existing znode.
 func (s *Session) Ensure(ctx context.Context, path string, data []byte, flags int32) error {
 	_, err := s.Create(ctx, path, data, flags)
-	return unless(zk.ErrNodeExists, "create "+path, err)
+	return Unless(zk.ErrNodeExists, "create "+path, err)
 }
 
 // Set writes the data of a znode if its version matches; -1 matches any version. If it was repeated, the znode's
@@ -310,7 +310,7 @@ func (s *Session) Delete(ctx context.Context, path string, version int32) (repea
 // Discard deletes a znode of any version. A znode that does not exist is not an error.
 func (s *Session) Discard(ctx context.Context, path string) error {
 	_, err := s.Delete(ctx, path, -1)
-	return unless(zk.ErrNoNode, "delete "+path, err)
+	return Unless(zk.ErrNoNode, "delete "+path, err)
 }
 
 // Remove deletes an ephemeral znode of this session, see [Session.Ended].
@@ -345,8 +345,8 @@ func (s *Session) Multi(ctx context.Context, ops ...any) (results []zk.MultiResp
 	return results, repeated, err
 }
 
-// unless returns nil if err is the expected error, and otherwise err with what was attempted.
-func unless(expected error, attempted string, err error) error {
+// Unless returns nil if err is the expected error, and otherwise err with what was attempted, as Attempted adds it.
+func Unless(expected error, attempted string, err error) error {
 	if errors.Is(err, expected) {
 		return nil
 	}

@@ -12,8 +12,11 @@ import (
 func Shrink(p Plan, fails func(Plan) bool) Plan {
 	for found := true; found; {
 		found = false
-		for _, change := range p.changes() {
-			smaller := p.clone()
+		// First come the changes that leave out faults, clients and steps, and then those that make faults milder and times rounder.
+		changes := slices.Concat(p.fewerFaults(), p.fewerClients(), p.fewerSteps(), p.milder(), p.even(), p.fewerServers())
+		for _, change := range changes {
+			smaller := p
+			smaller.Latency, smaller.Lag, smaller.Faults = slices.Clone(p.Latency), slices.Clone(p.Lag), slices.Clone(p.Faults)
 			change(&smaller)
 			if found = !reflect.DeepEqual(smaller, p) && smaller.check() == nil && fails(smaller); found {
 				p = smaller
@@ -24,19 +27,8 @@ func Shrink(p Plan, fails func(Plan) bool) Plan {
 	return p
 }
 
-func (p Plan) clone() Plan {
-	p.Latency, p.Lag, p.Faults = slices.Clone(p.Latency), slices.Clone(p.Lag), slices.Clone(p.Faults)
-	return p
-}
-
 // change makes a plan a little smaller, or leaves it as it is where that is not possible.
 type change func(*Plan)
-
-// changes lists first the changes that leave out faults, clients and steps, and then those that make faults milder and
-// times rounder.
-func (p Plan) changes() []change {
-	return slices.Concat(p.fewerFaults(), p.fewerClients(), p.fewerSteps(), p.milder(), p.even(), p.fewerServers())
-}
 
 func (p Plan) fewerFaults() (out []change) {
 	without := func(from, to int) {

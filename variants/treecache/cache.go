@@ -215,15 +215,12 @@ func (c *cache) readChanged(ctx context.Context) error {
 
 // descend reads some znodes and all znodes below them, or only the ones that are not in the copy yet.
 func (c *cache) descend(ctx context.Context, paths []string, all bool) (err error) {
+	isLeaf := func(p string) bool { return strings.Count(strings.TrimPrefix(p, c.root), "/") >= c.depth }
 	for len(paths) > 0 && err == nil {
-		parents := slices.DeleteFunc(slices.Clone(paths), c.hasNoChildren)
+		parents := slices.DeleteFunc(slices.Clone(paths), isLeaf)
 		paths, err = c.read(ctx, paths, parents, all)
 	}
 	return err
-}
-
-func (c *cache) hasNoChildren(p string) bool {
-	return strings.Count(strings.TrimPrefix(p, c.root), "/") >= c.depth
 }
 
 // read reads the data of some znodes and lists the children of some, several at once. It returns the paths of the children: all of
