@@ -134,15 +134,16 @@ func kindsOfFigures() map[string]figuresOf {
 	}
 }
 
-// figures returns a block's text. Arguments that name scenarios select their documents.
+// figures returns a block's text. Arguments that name scenarios select their documents, or leave those out that follow a hyphen.
 func figures(t *testing.T, page, kind, args string) string {
 	t.Helper()
 	write, known := kindsOfFigures()[kind]
 	if !known {
 		t.Fatalf("%s: no figures of kind %s", page, kind)
 	}
-	docs := readStored(t, page)
-	named := list.Where(docs, func(d *results.Document) bool { return slices.Contains(strings.Fields(args), d.Scenario.Name) })
+	words := strings.Fields(args)
+	docs := list.Where(readStored(t, page), func(d *results.Document) bool { return !slices.Contains(words, "-"+d.Scenario.Name) })
+	named := list.Where(docs, func(d *results.Document) bool { return slices.Contains(words, d.Scenario.Name) })
 	if len(named) == 0 {
 		named = docs
 	}

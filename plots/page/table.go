@@ -175,7 +175,7 @@ func overviewTable(docs []*results.Document) *grid {
 		}
 		t.add(p.Naive.Void() || p.Optimized.Void(), p.Naive.Scenario,
 			p.Naive.Variant+" "+p.Naive.Mark, p.Optimized.Variant+" "+p.Optimized.Mark, p.Change, p.Naive.Clients,
-			both(metric.RequestsPerOp), both(metric.NotificationsPerOp), both(metric.HerdMax), p.GainsText("; "))
+			both(metric.RequestsPerOp), both(metric.NotificationsPerOp), both(metric.HerdMax), p.GainsText())
 	}
 	return t
 }

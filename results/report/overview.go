@@ -32,6 +32,9 @@ type Gain struct {
 	verb, clause   string // how the second variant differs, such as "has " and "5.00 req/op instead of 62.0"; empty if this is not known
 }
 
+// isVerb is the verb of variants whose speeds differ.
+const isVerb = "is "
+
 // noDifference is the verb of variants that do not differ, as far as the measurements show.
 const noDifference = "shows no difference in "
 
@@ -49,7 +52,7 @@ func WriteOverview(w io.Writer, rows []summary.Row, width int) {
 			t.Rule()
 		}
 		both := func(metric string) table.Lines { return table.Lines{Show(p.Naive, metric), Show(p.Optimized, metric)} }
-		gains := p.GainsText("\n")
+		gains := p.gains("\n", func(g Gain) string { return g.Text })
 		gains = strings.Repeat("\n", 1-min(1, strings.Count(gains, "\n"))) + gains // a single one in the second line
 		clients := fmt.Sprint(p.Naive.Clients)
 		t.Row(table.Lines{label(p.Naive), label(p.Optimized)}, table.Lines{clients, clients},
@@ -74,7 +77,7 @@ func WriteOverviewMarkdown(w io.Writer, rows []summary.Row) {
 		both := func(metric string) string { return Show(p.Naive, metric) + " → " + Show(p.Optimized, metric) }
 		variant := func(r summary.Row) string { return strings.TrimSpace("`" + r.Variant + "` " + r.Mark) }
 		t.Row("`"+p.Naive.Scenario+"`", variant(p.Naive), variant(p.Optimized), p.Change, p.Naive.Clients,
-			both(metric.RequestsPerOp), both(metric.NotificationsPerOp), both(metric.HerdMax), p.GainsText("; "))
+			both(metric.RequestsPerOp), both(metric.NotificationsPerOp), both(metric.HerdMax), p.GainsText())
 	}
 	fmt.Fprintln(w, t.Markdown())
 }
@@ -116,13 +119,19 @@ func largest(p claim.Pair, rows []summary.Row) (naive, optimized summary.Row, fo
 	return naive, optimized, found
 }
 
-// GainsText returns the texts of the gains, without dashes unless there is nothing else.
-func (p Pairing) GainsText(separator string) string {
-	texts := list.Map(p.Gains, func(g Gain) string { return g.Text })
-	if shown := list.Where(texts, func(text string) bool { return text != table.Missing }); len(shown) > 0 {
-		texts = shown
-	}
-	return strings.Join(list.Distinct(texts), separator)
+// GainsText returns the gains in metrics that have no column of their own, with intervals; a dash without any.
+func (p Pairing) GainsText() string {
+	return p.gains("; ", func(g Gain) string {
+		if g.Factor > 0 && g.verb == isVerb {
+			return g.clause
+		}
+		return g.Text
+	})
+}
+
+func (p Pairing) gains(separator string, text func(Gain) string) string {
+	shown := list.Where(p.Gains, func(g Gain) bool { return g.Text != table.Missing && !slices.Contains(countsOfTables(), g.metric) })
+	return cmp.Or(strings.Join(list.Map(shown, text), separator), table.Missing)
 }
 
 func gain(name string, naive, optimized summary.Row) Gain {
@@ -148,7 +157,7 @@ func gain(name string, naive, optimized summary.Row) Gain {
 		g.Text = string(compare.NotShown) + " in " + m.Head
 	case g.Factor > 0:
 		times, interval := r.Speed()
-		g.Text, g.verb, g.clause = times+" in "+m.Head, "is ", fmt.Sprintf("%s in %s (%s)", times, m.Head, interval)
+		g.Text, g.verb, g.clause = times+" in "+m.Head, isVerb, fmt.Sprintf("%s in %s (%s)", times, m.Head, interval)
 	}
 	if equal {
 		g.verb, g.clause = noDifference, m.Head
