@@ -8,7 +8,7 @@ ZKBENCH := bin/zkbench
 FUZZTIME := 1m
 # Flags of `zkbench run`, such as BENCH_FLAGS=--quick.
 BENCH_FLAGS :=
-# Flags of `go test` for the unit tests: -short leaves measurements and the conformance tests out.
+# Flags of `go test` for the unit tests: -short leaves measurements and most conformance tests out.
 UNIT_FLAGS :=
 # The live tests to run, as a regular expression.
 LIVE_TESTS := ^TestLive[A-Z]

@@ -148,6 +148,8 @@ func TestLockIsExclusive(t *testing.T) {
 	first := must.Get(ensemble.TryLock(name))(t)
 	if _, err := ensemble.TryLock(name); !errors.Is(err, ensemble.ErrBusy) {
 		t.Errorf("a second lock: %v, want ErrBusy", err)
+	} else if _, noProc := os.Stat("/proc/locks"); noProc == nil && !strings.Contains(err.Error(), fmt.Sprintf("(process %d: ", os.Getpid())) {
+		t.Errorf("a second lock: %v, want the process that has it", err)
 	}
 	other, err := ensemble.TryLock(name + "-other")
 	if err != nil {

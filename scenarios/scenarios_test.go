@@ -106,15 +106,21 @@ func TestTimesAreLimited(t *testing.T) {
 }
 
 func TestNearest(t *testing.T) {
-	names := []string{"lock-contention", "lock-drain"}
+	names := []string{"lock-contention", "lock-drain", "mode", "hold"}
 	for name, want := range map[string]string{
 		"lock-contentoin": `; did you mean "lock-contention"?`,
-		"drain":           "; there are: lock-contention, lock-drain",
-		"x":               "; there are: lock-contention, lock-drain",
+		"hodl":            `; did you mean "hold"?`, // a swap is one mistake
+		"drain":           "; there are: lock-drain",
+		"lock-elsewhere":  "; there are: lock-contention, lock-drain",
+		"x":               "; there are: lock-contention, lock-drain, mode, hold",
 	} {
 		if got := strict.Nearest(name, names); got != want {
 			t.Errorf("Nearest(%q) = %q, want %q", name, got, want)
 		}
+	}
+	many := strings.Split(strings.Repeat("name ", 15)+"name", " ")
+	if got := strict.Nearest("unlike any", many); !strings.HasSuffix(got, ", name, … and 4 more") {
+		t.Errorf("Nearest among many = %q", got)
 	}
 	if got := strict.Nearest("x", nil); got != "" {
 		t.Errorf("Nearest among nothing = %q", got)

@@ -118,6 +118,7 @@ func (f *pairFlags) bind(a *app, cmd *cobra.Command, metrics string) {
 	flags.Uint64Var(&f.series.Seed, "order-seed", 0, "seed of the order within pairs (default random)")
 	flags.StringVar(&f.series.Folder, "out", "", "folder for runs (default "+defaultCampaigns+"/…)")
 	flags.StringVar(&f.cache, "cache", "", "`file` with calibrations\n(default in the user's cache folder)")
+	putInGroup(cmd, pairedFlags)
 	f.series.Load = bindLoad(cmd, false)
 	f.ensemble.bind(a, cmd)
 }

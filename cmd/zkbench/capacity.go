@@ -64,6 +64,8 @@ plot' draws and 'zkbench gate --rules' holds to limits.`,
 	flags.IntVar(&f.Most, "most", 0, "the largest load to try\n(default 50000/s, or 10000 clients)")
 	flags.StringVar(&f.Folder, "out", "", "folder for results (default: in "+defaultRuns+")")
 	flags.StringVar(&f.json, "json", "", "also write the capacities to this JSON `file`")
+	putInGroup(cmd, outputFlags, "out", "json")
+	putInGroup(cmd, searchFlags)
 	allow(cmd, "by", []string{capacity.ByRate, capacity.ByClients})
 	f.ensemble.bind(a, cmd)
 	_ = cmd.MarkFlagRequired("objective")

@@ -81,7 +81,13 @@ func (a *app) up(ctx context.Context, f ensembleFlags) error {
 	if r, ok := e.(interface{ Release() error }); ok { // the ensemble stays up
 		defer r.Release() //nolint:errcheck // the lock ends with the process at the latest
 	}
-	return a.printStatus(ctx, e, f.Name)
+	err = a.printStatus(ctx, e, f.Name)
+	fmt.Fprintf(a.stdout, "\nconnect string: %s\n", connectString(e))
+	return err
+}
+
+func connectString(e ensemble.Ensemble) string {
+	return strings.Join(list.Map(e.Servers(), func(s ensemble.Server) string { return s.Addr }), ",")
 }
 
 // onEnsemble completes a command on the ensemble that --name chooses.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
-	"github.com/zkbench/zkbench/results/screen"
 	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
@@ -97,6 +96,22 @@ func (a *app) explainMetric(m metric.Descriptor) {
 	}
 }
 
+// hanging wraps lines, and indents their continuations as the text behind the first word of the line, such as "requests".
+func hanging(text string, width int) string {
+	head := regexp.MustCompile(`^ +(\S+  +)?`)
+	return strings.Join(list.Map(strings.Split(text, "\n"), func(line string) string {
+		if table.Width(line) <= width {
+			return line
+		}
+		indent := head.FindString(line)
+		wrapped := table.Wrap(line[len(indent):], width-table.Width(indent))
+		return indent + strings.ReplaceAll(wrapped, "\n", "\n"+strings.Repeat(" ", table.Width(indent)))
+	}), "\n")
+}
+
+// widestProse is the width of paragraphs on a terminal that is wider.
+const widestProse = 120
+
 func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 	text, err := commentOf(r.Code, v)
 	if err != nil {
@@ -107,14 +122,17 @@ func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 		a.say("Known broken: %s. It runs only where a scenario or a flag names it.", v.Broken)
 	}
 	var parser comment.Parser
-	printer := comment.Printer{TextWidth: min(a.width(), screen.DefaultWidth)}
-	fmt.Fprintln(a.stdout, string(printer.Text(parser.Parse(text))))
-	t := table.New(table.Left("per operation of N clients", "in lockstep, exactly", "free-running, at most")...)
+	printer := comment.Printer{TextWidth: min(a.width(), widestProse), TextCodePrefix: "    "}
+	fmt.Fprintln(a.stdout, hanging(string(printer.Text(parser.Parse(text))), a.width()))
+	columns := table.Left("per operation of N clients", "in lockstep, exactly", "free-running, at most")
+	columns[1].Fill, columns[2].Width = true, 24 // for the longest formulas
+	t := table.New(columns...)
 	lockstep, free := formulas(v.Lockstep), formulas(v.Free)
 	for i, name := range []string{"requests", "of them writes", "of them failed", "notifications", "largest herd"} {
 		t.Row(name, cmp.Or(string(lockstep[i]), table.Missing), cmp.Or(string(free[i]), table.Missing))
 	}
-	fmt.Fprintf(a.stdout, "%s\n\n", t)
+	costs, _ := t.Text(a.width())
+	fmt.Fprintf(a.stdout, "%s\n\n", costs)
 	if slices.ContainsFunc(slices.Concat(lockstep, free), variants.Formula.NamesSize) {
 		a.say("S is the size: %s.", r.Size)
 	}

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/ensemble/external"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
+	"github.com/zkbench/zkbench/results/strict"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -32,12 +34,15 @@ func bindLoad(cmd *cobra.Command, series bool) scenarios.Overrides {
 			flag.NoOptDefVal = "true"
 		}
 	}
+	putInGroup(cmd, seriesFlags, "variants", "repeats", "seed")
+	putInGroup(cmd, faultFlags, "fault", "background", "quorum-loss", "roam")
+	putInGroup(cmd, loadFlags)
 	return given
 }
 
 func takeScenarios(cmd *cobra.Command, most int, groups ...string) {
 	names := slices.Concat(groups, scenarios.Names())
-	cmd.Args = arguments(1, most, "which scenario? there are: "+strings.Join(names, ", ")+"; or name a YAML file")
+	cmd.Args = arguments(1, most, "which scenario? such as lock-contention, queue-contention or a YAML file; `zkbench list scenarios` has all")
 	cmd.ValidArgsFunction = cobra.FixedCompletions(names, cobra.ShellCompDirectiveDefault)
 }
 
@@ -100,6 +105,8 @@ func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
 	flags.DurationVar(&f.WriteDelay, "write-delay", 0, "delay of each write, for --ensemble embedded")
 	flags.IntVar(&f.Voters, "voters", 1, "1|3|5 servers of --ensemble embedded")
 	flags.DurationVar(&f.Lag, "lag", 0, "`time` by which followers of --ensemble embedded\napply transactions after the leader")
+	putInGroup(cmd, serverFlags, "ensemble", "image", "zookeeper-home", "txn-log", "name", "servers", "read-delay", "write-delay",
+		"voters", "lag")
 }
 
 func (f *ensembleFlags) bindEngine(a *app, cmd *cobra.Command, engines []string) {
@@ -173,4 +180,68 @@ func asUsage(err error) error {
 		return usage(err)
 	}
 	return err
+}
+
+// Groups of flags in help texts.
+const (
+	checkFlags, pairedFlags, searchFlags, seriesFlags = "Check", "Pair", "Search", "Measurement"
+	loadFlags, faultFlags, serverFlags, outputFlags   = "Load", "Fault and background", "Ensemble", "Output"
+	flagGroup                                         = "group" // the annotation of a flag
+)
+
+// putInGroup puts the named flags into a group of the help text; without names, all flags that are in none.
+func putInGroup(cmd *cobra.Command, group string, names ...string) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if slices.Contains(names, f.Name) || len(names) == 0 && f.Annotations[flagGroup] == nil {
+			_ = cmd.Flags().SetAnnotation(f.Name, flagGroup, []string{group}) // the flag exists
+		}
+	})
+}
+
+// groupedFlags returns the flags of a command for its help text.
+func groupedFlags(cmd *cobra.Command) string {
+	var text strings.Builder
+	for _, group := range []string{
+		checkFlags, pairedFlags, searchFlags, seriesFlags, loadFlags, faultFlags, serverFlags, outputFlags, "", // without a group
+	} {
+		set := pflag.NewFlagSet("", pflag.ContinueOnError)
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if strings.Join(f.Annotations[flagGroup], "") == group {
+				set.AddFlag(f)
+			}
+		})
+		if set.HasAvailableFlags() {
+			title := strings.TrimSpace(group + " Flags:")
+			fmt.Fprintf(&text, "%s\n%s\n", title[:1]+strings.ToLower(title[1:]), set.FlagUsages())
+		}
+	}
+	return strings.TrimSpace(text.String())
+}
+
+// flagError adds a similar flag to the error about an unknown one, and says in plain words which value a flag does not take.
+func flagError(cmd *cobra.Command, err error) error {
+	unknown, value := new(pflag.NotExistError), new(pflag.InvalidValueError)
+	switch {
+	case errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1:
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		_, similar, found := strings.Cut(strict.Nearest(unknown.GetSpecifiedName(), names), `; did you mean "`)
+		if found {
+			return fmt.Errorf("%w; did you mean --%s", err, strings.Replace(similar, `"`, "", 1))
+		}
+		return fmt.Errorf("%w; `%s --help` lists all", err, cmd.CommandPath())
+	case errors.As(err, &value):
+		return fmt.Errorf("--%s cannot be %q: %w", value.GetFlag().Name, value.GetValue(), value.Unwrap())
+	}
+	return err
+}
+
+// addGroup adds commands under a title of the help text.
+func (a *app) addGroup(root *cobra.Command, title string, commands ...func(*app) *cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, command := range commands {
+		cmd := command(a)
+		cmd.GroupID = title
+		root.AddCommand(cmd)
+	}
 }

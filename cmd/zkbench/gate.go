@@ -78,13 +78,16 @@ and files are 2.`,
 		"markdown": flags.String("markdown", "", "write it to this Markdown `file`"),
 		"benchfmt": flags.String("benchfmt", "", "write the metrics to this `file` for benchstat"),
 	}
+	putInGroup(cmd, outputFlags, "json", "junit", "markdown", "benchfmt")
 	flags.BoolVar(&f.verbose, "verbose", false, "also list the checks that passed, and all notes")
 	flags.BoolVar(&f.selfTest, "self-test", false, "check the gate with synthetic results")
+	putInGroup(cmd, checkFlags)
 	flags.StringVar(&f.scenario, "run", "", "measure this `scenario` with both builds")
 	f.pairs.bind(a, cmd, "metrics to compare (default: requests,\nnotifications, throughput, p50 and p90)")
 	flags.IntVar(&f.pairs.rules.Rule.ConfirmPairs, "confirm", 20, "pairs that confirm a difference")
 	flags.StringVar(&f.pairs.series.Base, "base-binary", "", "the build to compare with, for --run")
 	flags.StringVar(&f.pairs.series.Head, "head-binary", "", "the build to check (default this one)")
+	putInGroup(cmd, pairedFlags)
 	return cmd
 }
 

@@ -52,7 +52,7 @@ func TestHostileDocuments(t *testing.T) {
 	must.Do(t, os.MkdirAll("damaged", 0o755))
 	must.Do(t, os.WriteFile("damaged/s"+hostile+"_n5_r1.json", []byte("{"), 0o600))
 	for _, line := range []string{
-		"report old", "report old --format markdown", "report old --format csv", "report old --format json", "report old --overview", "report old --markdown",
+		"report old", "report old --format markdown", "report old --format csv", "report old --format json", "report old --overview", "report old --overview --format markdown",
 		"compare old", "compare old new", "compare old new --format markdown", "compare old new --format csv", "compare old new --format json",
 		"gate old", "gate old --verbose --markdown gate.md --junit gate.xml --benchfmt gate.txt --json gate.json", "report damaged",
 		"plot old --format svg --out figures", "plot old new --format svg --out figures", "report old new --html page.html",
@@ -62,7 +62,7 @@ func TestHostileDocuments(t *testing.T) {
 		if text := stdout + stderr; strings.ContainsFunc(text, unsafe) || strings.Contains(text, "\n- PASS: forged") {
 			t.Errorf("%s: printed\n%q", line, text)
 		}
-		shows := !strings.Contains(line, " --") && !strings.Contains(line, "gate") || strings.Contains(line, " --format ")
+		shows := !strings.Contains(line, " --") && !strings.Contains(line, "gate") || strings.Contains(line, "old --format ") || strings.Contains(line, "new --format ")
 		if shows && !strings.Contains(stdout+stderr, asPrinted) && !strings.Contains(stderr, `x\x1b[2J`) {
 			t.Errorf("%s: does not print the escaped name:\n%s", line, stdout+stderr)
 		}

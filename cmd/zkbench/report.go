@@ -29,7 +29,7 @@ import (
 )
 
 func reportCommand(a *app) *cobra.Command {
-	var overview, markdown bool
+	var overview bool
 	var html, format string
 	cmd := &cobra.Command{
 		Use: "report [RESULT…]", Short: "Show the tables of results again",
@@ -42,7 +42,8 @@ metrics, for scripts and notebooks; docs/report.md has examples.
 
 With --overview, pairs of variants are shown instead: the costs of both at the
 largest number of clients, and what the second one gains and changes. The
-scenario's field overview: selects the pair and the metrics.
+scenario's field overview: selects the pair and the metrics. --format markdown
+writes it as a Markdown table.
 
 With --html, everything is written as one page for a browser, which needs
 nothing else. With two or more runs, the page also compares them under the rules
@@ -52,8 +53,11 @@ of 'zkbench compare'.`,
   zkbench report --html report.html
   zkbench report --html report.html results/runs/OLD results/runs/NEW
   zkbench report results/runs/20260102T030405Z-ab12 --overview
-  zkbench run all && zkbench report --markdown`,
+  zkbench run all && zkbench report --overview --format markdown`,
 		RunE: func(_ *cobra.Command, args []string) error {
+			if overview && format != "text" && format != "markdown" {
+				return usage(fmt.Errorf("--overview has the formats text and markdown, and not %s", format))
+			}
 			if html != "" {
 				return a.writePage(args, html)
 			}
@@ -63,10 +67,8 @@ of 'zkbench compare'.`,
 			}
 			rows := summary.Of(docs)
 			switch {
-			case markdown:
-				report.WriteOverviewMarkdown(a.stdout, rows)
 			case overview:
-				report.WriteOverview(a.stdout, rows, a.width())
+				a.printOverview(rows, format)
 			case format == "json":
 				return report.WriteJSON(a.stdout, rows)
 			case format == "csv":
@@ -81,13 +83,23 @@ of 'zkbench compare'.`,
 		},
 	}
 	cmd.Flags().BoolVar(&overview, "overview", false, "show one pair of variants per scenario")
-	cmd.Flags().BoolVar(&markdown, "markdown", false, "show the overview as a Markdown table")
 	cmd.Flags().StringVar(&format, "format", table.Formats()[0], strings.Join(table.Formats(), ", "))
 	cmd.Flags().StringVar(&html, "html", "", "write a page for a browser to this `file`")
 	allow(cmd, "format", table.Formats())
-	cmd.MarkFlagsMutuallyExclusive("html", "format", "overview")
-	cmd.MarkFlagsMutuallyExclusive("html", "format", "markdown")
+	cmd.MarkFlagsMutuallyExclusive("html", "format")
+	cmd.MarkFlagsMutuallyExclusive("html", "overview")
 	return cmd
+}
+
+func (a *app) printOverview(rows []summary.Row, format string) {
+	switch {
+	case len(report.Pairings(rows)) == 0:
+		fmt.Fprintln(a.stdout, "no overview: no scenario of these results has a pair of variants for it (field overview:)")
+	case format == "markdown":
+		report.WriteOverviewMarkdown(a.stdout, rows)
+	default:
+		report.WriteOverview(a.stdout, rows, a.width())
+	}
 }
 
 func (a *app) printMarkdown(docs []*results.Document, rows []summary.Row) {

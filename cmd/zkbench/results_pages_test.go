@@ -37,6 +37,7 @@ var block = regexp.MustCompile(`(?ms)^<!-- results (\S+) (\S+) ?(.*?) ?-->\n(.*?
 // Every measured figure in the documentation is computed from a stored run, by the code that prints the run. With -update, the pages are
 // written again. `make results PAGE=…` first measures and stores the run.
 func TestMeasuredFigures(t *testing.T) {
+	t.Setenv("COLUMNS", "120")
 	kinds := map[string]int{}
 	for _, page := range measuredPages(t) {
 		text := must.Get(os.ReadFile(page))(t)
@@ -151,12 +152,14 @@ func figures(t *testing.T, page, kind, args string) string {
 }
 
 func writeFacts(w io.Writer, docs []*results.Document, command string) error {
-	all := func(of func(*results.Document) string) string { return strings.Join(list.AppendNew(nil, list.Map(docs, of)...), ", ") }
+	all := func(of func(*results.Document) string) string {
+		return strings.Join(list.AppendNew(nil, list.Map(docs, of)...), ", ")
+	}
 	_, err := fmt.Fprintf(w, "Measured on %s by `%s` (%d measurements): %s. %s.\n",
 		all(func(d *results.Document) string { return d.Started.Format("2006-01-02") }), command, len(docs),
 		all(func(d *results.Document) string {
 			e := d.Environment
-			return fmt.Sprintf("%d × ZooKeeper %s (%s), %s, zkbench %s", len(e.Servers), e.ZooKeeper, e.Engine, e.TxnLog, e.Zkbench)
+			return fmt.Sprintf("%d × ZooKeeper %s (%s), %s, zkbench %s", len(e.Servers), e.ZooKeeper, e.Engine, e.TxnLog, strings.SplitN(e.Zkbench, " (", 2)[0])
 		}),
 		all(func(d *results.Document) string {
 			e := d.Environment
@@ -165,10 +168,12 @@ func writeFacts(w io.Writer, docs []*results.Document, command string) error {
 	return err
 }
 
-// writeReport writes what `zkbench report --format markdown` prints.
+// writeReport writes what `zkbench report` prints in a terminal of the usual width.
 func writeReport(w io.Writer, docs []*results.Document, _ string) error {
-	(&app{stdout: w}).printMarkdown(docs, summary.Of(docs))
-	return nil
+	var text strings.Builder
+	(&app{stdout: &text}).printTables(docs, summary.Of(docs))
+	_, err := fmt.Fprintf(w, "```\n%s\n```\n", strings.TrimSpace(text.String()))
+	return err
 }
 
 func writePairs(w io.Writer, docs []*results.Document, _ string) error {

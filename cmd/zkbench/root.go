@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -88,12 +89,15 @@ them, too, and prints what is left and how to remove it.`,
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.SuggestionsMinimumDistance = 3
-	for _, command := range []func(*app) *cobra.Command{
-		runCommand, capacityCommand, observeCommand, listCommand, explainCommand, plotCommand, reportCommand, compareCommand,
-		gateCommand, baselineCommand, calibrateCommand, simulateCommand, ensembleCommand, cleanCommand, versionCommand,
-	} {
-		root.AddCommand(command(a))
-	}
+	root.SetFlagErrorFunc(flagError)
+	cobra.AddTemplateFunc("groupedFlags", groupedFlags)
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
+		"Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{groupedFlags .}}", 1))
+	a.addGroup(root, "Start here:", runCommand, listCommand, explainCommand)
+	a.addGroup(root, "Results:", reportCommand, plotCommand, compareCommand, gateCommand, baselineCommand)
+	a.addGroup(root, "More measurements:", capacityCommand, observeCommand, simulateCommand, calibrateCommand)
+	a.addGroup(root, "Servers:", ensembleCommand, cleanCommand)
+	root.AddCommand(versionCommand(a))
 	strictNumbers(root)
 	return root
 }
@@ -158,6 +162,9 @@ func (n number) Set(text string) error {
 	for one := range strings.SplitSeq(text, ",") {
 		into := map[string]any{"int": new(int), "intSlice": new(int), "uint64": new(uint64), "duration": new(time.Duration)}[n.Type()]
 		if err := strict.Decode(&yaml.Node{Kind: yaml.ScalarNode, Value: one}, into); err != nil {
+			if _, noUnit := strconv.Atoi(one); noUnit == nil && n.Type() == "duration" {
+				return errors.New("wants a duration with its unit, such as 30s or 500ms")
+			}
 			return err
 		}
 	}

@@ -42,10 +42,11 @@ func runCommand(a *app) *cobra.Command {
 		Use: "run SCENARIO…", Short: "Run scenarios and compare their variants",
 		Long: `Run scenarios, by name or from a YAML file, and compare their variants. Four
 names stand for groups: 'all' for every scenario that comes with zkbench,
-'exact' for those with exact counts (without heaps), 'overview' for those of
-the README's table, and 'fault-matrix' for every variant under every fault. The
-flags of the load (--clients, --duration, …) override the scenario's fields. A
-scenario that runs unchanged is held to its claims (expect:).
+'exact' for those with exact counts (without heaps), 'overview' for one pair of
+variants of each scenario without faults, and 'fault-matrix' for every variant
+under every fault. The flags of the load (--clients, --duration, …) override
+the scenario's fields. A scenario that runs unchanged is held to its claims
+(expect:).
 
 --fault makes a server (kill, pause, partition: leader, follower, any or zoo1),
 a session (expire), a connection (cut) or a client (stop, deaf: any, holder,
@@ -79,6 +80,8 @@ are exact, but its latencies are not those of an ensemble.`,
 	flags.StringArrayVar(&f.drivers, "driver", nil, "compare a library of your own, too: a `program`\n"+
 		"with its clients, and its arguments, such as\n'./my_lock.py fair'; see docs/drivers.md")
 	flags.BoolVar(&f.quick, "quick", false, "a rehearsal: few clients, short loads")
+	putInGroup(cmd, seriesFlags, "driver", "quick")
+	putInGroup(cmd, outputFlags)
 	f.ensemble.bind(a, cmd)
 	return cmd
 }

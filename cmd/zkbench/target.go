@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/auto"
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/scenarios/machine"
@@ -64,8 +62,7 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w s
 		return target{}, asUsage(err)
 	}
 	kept, ok := e.(interface{ Attached() bool })
-	addresses := strings.Join(list.Map(e.Servers(), func(s ensemble.Server) string { return s.Addr }), ",")
-	t := target{site: w, Ensemble: e, stays: !e.Owned() || ok && kept.Attached(), list: cmp.Or(w.Servers, addresses)}
+	t := target{site: w, Ensemble: e, stays: !e.Owned() || ok && kept.Attached(), list: cmp.Or(w.Servers, connectString(e))}
 	restored := a.started.breaks(t)
 	t.done = func() { restored(); done() }
 	base := ensemble.ChrootOf(e)

@@ -37,7 +37,10 @@ func versionText() string {
 			}
 		}
 	}
-	if revision == "" {
+	switch {
+	case revision == "" && version != "devel": // the version of a module, which names a commit
+		return version
+	case revision == "":
 		return version + " (commit unknown)"
 	}
 	return fmt.Sprintf("%s (%.12s%s)", version, revision, modified)

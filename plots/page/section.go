@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/zkbench/zkbench/plots"
 	"github.com/zkbench/zkbench/results"
@@ -123,7 +124,7 @@ func violationsOf(docs []*results.Document) []string {
 		where := fmt.Sprintf("%s, %s, repeat %d", d.Variant, d.Load(), d.Repeat)
 		listed := d.Violations[:min(len(d.Violations), most)]
 		for _, v := range listed {
-			out = append(out, fmt.Sprintf("%s, after %s: %s", where, v.At, v.Text))
+			out = append(out, fmt.Sprintf("%s, after %s: %s", where, v.At.Round(time.Millisecond), v.Text))
 		}
 		if more := d.Breaches() - int64(len(listed)); more > 0 {
 			out = append(out, fmt.Sprintf("%s: %d more", where, more))

@@ -24,7 +24,7 @@ type Objective struct{ claim.Claim }
 
 // ParseObjective reads an objective: a metric, < or <= (for times, costs and the like) or > or >= (for rates), and a limit.
 func ParseObjective(text string) (Objective, error) {
-	if len(strings.Fields(text)) != 3 {
+	if len(claim.Words(text)) != 3 {
 		return Objective{}, fmt.Errorf(`wants "METRIC < LIMIT", such as "response-p99 < 50ms", not %q`, text)
 	}
 	c, err := claim.ParseForEvery(text)

@@ -41,7 +41,7 @@ func TestReport(t *testing.T) {
 
 func TestObjective(t *testing.T) {
 	for text, ok := range map[string]bool{
-		"response-p99 < 50ms": true, "response-p99-ns <= 50ms": true, "achieved/s > 100": true,
+		"response-p99 < 50ms": true, "response-p99<50ms": true, "response-p99 <> 50ms": false, "response-p99-ns <= 50ms": true, "achieved/s > 100": true,
 		"": false, "response-p99": false, "response-p99 < soon": false, "response-p99 == 50ms": false, "znode response-p99 < 50ms": false,
 		"response-p99 < 48h": false, "response-p99 >= 0": false,
 		"response-p99 < 0s": false, "response-p99 <= 0s": false, "response-p99 < -5ms": false, "violations < 0": false, "violations <= 0": true, "violations < 1": true,

@@ -7,6 +7,7 @@ package claim
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,15 +33,20 @@ type Claim struct {
 
 // ParseForEvery reads a claim whose variant may be left out, which is then [Every].
 func ParseForEvery(text string) (Claim, error) {
-	if n := len(strings.Fields(text)); n == 3 || n == 5 {
+	if n := len(Words(text)); n == 3 || n == 5 {
 		text = Every + " " + text
 	}
 	return Parse(text)
 }
 
+// Words splits the text of a claim. There may be no space around the operator, as in "response-p99<100ms".
+func Words(text string) []string {
+	return strings.Fields(regexp.MustCompile(`[<>=]+`).ReplaceAllString(text, " $0 "))
+}
+
 // Parse reads a claim.
 func Parse(text string) (Claim, error) {
-	f := strings.Fields(text)
+	f := Words(text)
 	if len(f) != 4 && (len(f) != 6 || f[4] != "x") {
 		return Claim{}, fmt.Errorf(`wants "VARIANT METRIC <= NUMBER" or "VARIANT METRIC <= NUMBER x VARIANT", not %q`, text)
 	}

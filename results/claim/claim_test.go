@@ -41,7 +41,7 @@ func TestParseClaimWithADuration(t *testing.T) {
 			t.Errorf("%q is read as %+v, %v", text, c, err)
 		}
 	}
-	for _, text := range []string{"a acquire-p99 < 250ms", "a acquire-p99-ns < 250ms", "a acquire-p99-ns < 2.5e8"} {
+	for _, text := range []string{"a acquire-p99 < 250ms", "a acquire-p99-ns < 250ms", "a acquire-p99<250ms", "a acquire-p99-ns < 2.5e8"} {
 		c, err := claim.Parse(text)
 		if err != nil || c.String() != "a acquire-p99 < 250ms" || c.Metric != "acquire-p99-ns" || c.Value != 250e6 || !c.IsTime() {
 			t.Errorf("%q is read as %q, %v", text, c.String(), err)

@@ -37,7 +37,7 @@ func promiseKept() builtInRule {
 		case len(d.Violations) == 0:
 			return breaches(d.Breaches())
 		default:
-			return fmt.Sprintf("%s, the first at %s: %s", breaches(d.Breaches()), d.Violations[0].At, d.Violations[0].Text)
+			return fmt.Sprintf("%s, the first at %s: %s", breaches(d.Breaches()), d.Violations[0].At.Round(time.Millisecond), d.Violations[0].Text)
 		}
 	}}
 }

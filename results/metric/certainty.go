@@ -26,11 +26,12 @@ func PercentileOf(d *results.Document, metric string) (p Percentile, ok bool) {
 // SamplesOf returns how many samples are needed for one of them to lie beyond a percentile.
 func SamplesOf(percentile float64) int64 { return int64(math.Round(100 / (100 - percentile))) }
 
-// Rough reports whether a percentile has so few samples that none need lie beyond it, or is of times that zkbench itself has delayed.
+// Rough reports whether a percentile has so few samples that none need lie beyond it, lacks the waits of starving clients, or is of
+// times that zkbench itself has delayed.
 func Rough(d *results.Document, metric string) bool {
 	p, ok := PercentileOf(d, metric)
 	delayed := len(d.Health.StoodStill) > 0 && (p.Phase == results.BystanderPhase || p.Phase == results.ResponsePhase)
-	return ok && (delayed || p.Samples < SamplesOf(p.Of))
+	return ok && (delayed || p.Samples < SamplesOf(p.Of) || Hides(d, p))
 }
 
 // Hides reports whether clients starve, so that waits that had not ended could change the percentile. One such wait changes

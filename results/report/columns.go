@@ -87,3 +87,17 @@ func openFirst(all []column) []column {
 	others := list.Where(all, func(c column) bool { return c.metric != metric.OpsPerSecond })
 	return append(first, list.Map(others, func(c column) column { return column{c.need + 4, c.metric} })...) // dropped before these
 }
+
+// keepAsked makes the columns that the scenario asks about the last ones to be dropped, with throughput, requests and notifications.
+func keepAsked(all []column, asks []string) []column {
+	kept := append([]string{metric.OpsPerSecond, metric.RequestsPerOp, metric.NotificationsPerOp}, asks...)
+	return list.Map(all, func(c column) column {
+		switch {
+		case slices.Contains(kept, c.metric):
+			c.need = min(c.need, 1)
+		case c.need > 0:
+			c.need++
+		}
+		return c
+	})
+}

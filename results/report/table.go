@@ -32,11 +32,10 @@ func WriteTable(w io.Writer, rows []summary.Row, width int) {
 		fmt.Fprintf(w, "%s\n\n", table.Escaped(heading(rows)))
 		rendered, dropped := tableOf(rows).Text(width)
 		fmt.Fprintln(w, rendered)
-		if strings.Contains(rendered, "?") {
-			fmt.Fprintln(w, "?: of too few samples (a p99 needs 100), or while zkbench itself stood still")
-		}
+		writeLegend(w, rendered, rows)
 		if len(dropped) > 0 {
-			fmt.Fprintln(w, table.Wrap("(no room for: "+strings.Join(dropped, ", ")+")", width))
+			fmt.Fprintln(w, table.Wrap(fmt.Sprintf("(no room for %d %s, such as %s: `zkbench report --format markdown`)",
+				len(dropped), table.Plural(len(dropped), "column"), dropped[0]), width))
 		}
 		if stages := stageTable(rows); stages != nil {
 			rendered, _ := stages.Text(width)
@@ -47,6 +46,19 @@ func WriteTable(w io.Writer, rows []summary.Row, width int) {
 		}
 	}
 }
+
+// writeLegend explains the marks of doubtful numbers in a table.
+func writeLegend(w io.Writer, rendered string, rows []summary.Row) {
+	if strings.Contains(rendered, "?") {
+		fmt.Fprintln(w, "?: too few samples (a p99 needs 100), starving clients, or zkbench stood still")
+	}
+	if slices.ContainsFunc(rows, warned) {
+		fmt.Fprintln(w, "*: measured with a warning, such as a busy CPU: see below the last table")
+	}
+}
+
+// warned reports whether warnings concern a row that has no other mark.
+func warned(r summary.Row) bool { return r.Mark == "" && len(r.Warnings) > 0 }
 
 func heading(rows []summary.Row) string {
 	size := ""
@@ -89,6 +101,7 @@ func tableOf(rows []summary.Row) *table.Table {
 	if isOpen {
 		all = openFirst(all)
 	}
+	all = keepAsked(all, first.Scenario.Asks)
 	measured, polling := Metrics(rows), slices.ContainsFunc(rows, polls)
 	present := list.Where(all, func(c column) bool {
 		return slices.Contains(measured, c.metric) && (polling || c.metric != metric.RequestsPerSecond)
@@ -109,7 +122,11 @@ func tableOf(rows []summary.Row) *table.Table {
 		case isOpen:
 			line = append(line, fmt.Sprint(r.Rate))
 		}
-		t.Row(slices.Concat(line, []any{label(r)}, cells(r, present))...)
+		name := label(r)
+		if warned(r) {
+			name += " *"
+		}
+		t.Row(slices.Concat(line, []any{name}, cells(r, present))...)
 	}
 	return t
 }
@@ -125,7 +142,7 @@ func polls(r summary.Row) bool {
 func label(r summary.Row) string { return strings.TrimSpace(r.Name() + " " + r.Mark) }
 
 // Show formats a metric as tables do; a missing one is a dash. Sizes of guessed herds are preceded by ~, and times that may be
-// longer by ≥. Percentiles of few samples, and those that zkbench itself delayed, are followed by ?.
+// longer by ≥. Percentiles that [metric.Rough] doubts are followed by ?.
 func Show(r summary.Row, name string) string {
 	value, ok := r.Metrics[name]
 	m := metric.Named(name)

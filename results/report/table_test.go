@@ -167,9 +167,27 @@ func TestRoughPercentiles(t *testing.T) {
 		d.Metrics = metric.Compute(d)
 		var text strings.Builder
 		report.WriteTable(&text, summary.Of([]*results.Document{d}), 200)
-		if got := strings.Contains(text.String(), "1.00 ms?") && strings.Contains(text.String(), "?: of too few samples"); got != want {
+		if got := strings.Contains(text.String(), "1.00 ms?") && strings.Contains(text.String(), "?: too few samples"); got != want {
 			t.Errorf("%d samples: marked %t in\n%s", samples, got, text.String())
 		}
+	}
+}
+
+// A narrow table keeps the columns that the scenario asks about, and marks a row with warnings.
+func TestAskedColumnsAndWarnedRows(t *testing.T) {
+	d := document("znode", "naive", 10, 1, map[string]float64{
+		"ops/s": 5, "acquire-p50-ns": 1e6, "acquire-p99-ns": 2e6, "handoff-p50-ns": 1e6, "handoff-p99-ns": 2e6, "bystander-p99-ns": 1e6,
+		"notifications/op": 1, "requests/op": 5, "herd-max": 9, "failed-writes/op": 1,
+	})
+	d.Scenario.Asks, d.Warnings = []string{"acquire-p99-ns"}, []string{"busy"}
+	text := shown(t, summary.Of([]*results.Document{d}), 80)
+	for _, want := range []string{"acquire p99", "notif/op", "req/op", "lock/znode *", "*: measured with a warning"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "bystander p99") {
+		t.Errorf("a column that is not asked about is kept:\n%s", text)
 	}
 }
 

@@ -56,7 +56,7 @@ func WriteBreaches(w io.Writer, docs []*results.Document) bool {
 func writeViolations(w io.Writer, docs []*results.Document) {
 	for _, d := range docs {
 		for _, v := range d.Violations[:min(len(d.Violations), 3)] {
-			table.Line(w, "  %s: at %s %s", nameOf(d), v.At, v.Text)
+			table.Line(w, "  %s: at %s %s", nameOf(d), v.At.Round(time.Millisecond), v.Text)
 		}
 	}
 }
@@ -159,13 +159,7 @@ func writeOracle(w io.Writer, docs []*results.Document) {
 func nameOf(d *results.Document) string { return fmt.Sprintf("%s, repeat %d", loadOf(d), d.Repeat) }
 
 // loadOf names a variant under a load: "lock/znode, 50 clients".
-func loadOf(d *results.Document) string {
-	rate := ""
-	if d.Rate > 0 {
-		rate = fmt.Sprintf(", %d/s", d.Rate)
-	}
-	return fmt.Sprintf("%s, %d %s%s", grouping.KeyOf(d).Name(), d.Clients, table.Plural(d.Clients, "client"), rate)
-}
+func loadOf(d *results.Document) string { return grouping.KeyOf(d).Name() + ", " + d.Load() }
 
 // writeFindings prints each distinct finding with the number of measurements that have it, or with the only one.
 func writeFindings(w io.Writer, kind string, docs []*results.Document, findings func(*results.Document) []string) {

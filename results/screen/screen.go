@@ -21,8 +21,8 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// DefaultWidth is the width of output to a file or a pipe.
-const DefaultWidth = 120
+// DefaultWidth is the width of output to a file or a pipe. What is piped into a pager appears on a terminal, which has at least 80 columns.
+const DefaultWidth = 80
 
 // Screen is a writer to a terminal with lines that are redrawn in place. Make one with [Of]. It may be used concurrently.
 type Screen struct {
@@ -45,8 +45,11 @@ func Of(out io.Writer) *Screen {
 	s := &Screen{out: out}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
 		s.Size = func() (columns, rows int) {
-			_, rows, _ = term.GetSize(int(f.Fd()))
-			return Width(f), rows
+			// Not $COLUMNS: a drawn line wider than the terminal continues on the next one, where nothing removes it.
+			if columns, rows, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
+				return columns, rows
+			}
+			return Width(f), 0
 		}
 	}
 	return s

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/agnivade/levenshtein"
 	"go.yaml.in/yaml/v3"
 
 	"github.com/zkbench/zkbench/results/list"
@@ -144,18 +143,4 @@ func (m Mistakes) in(file string) error {
 		errs = append(errs, fmt.Errorf("%s: %.2000s", where, one.Text))
 	}
 	return errors.Join(errs...)
-}
-
-// Nearest returns a hint for a name that does not exist: the most similar name if one is similar enough, else all names.
-func Nearest(name string, names []string) string {
-	if len(names) == 0 {
-		return ""
-	}
-	nearest := slices.MinFunc(names, func(a, b string) int {
-		return levenshtein.ComputeDistance(name, a) - levenshtein.ComputeDistance(name, b)
-	})
-	if levenshtein.ComputeDistance(name, nearest) <= max(2, len(name)/2) {
-		return fmt.Sprintf("; did you mean %q?", nearest)
-	}
-	return "; there are: " + strings.Join(names, ", ")
 }

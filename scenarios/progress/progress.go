@@ -46,7 +46,11 @@ func (p *Progress) Step(done, total int, next string) {
 	case p.out.Size != nil:
 		p.drawLine(next)
 	case next != "":
-		fmt.Fprintf(p.out, "%s %s %s\n", p.name, p.place(), next)
+		line := fmt.Sprintf("%s %s %s", p.name, p.place(), next)
+		if left := remaining(p.elapsed(), done, total); left > 0 {
+			line += fmt.Sprintf(", %s left", left)
+		}
+		fmt.Fprintln(p.out, line)
 	}
 }
 

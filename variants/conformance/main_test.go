@@ -2,6 +2,7 @@ package conformance_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
@@ -31,10 +32,6 @@ var live ensembletest.Shared
 func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "24") // unless the command line says otherwise
 	flag.Parse()
-	if testing.Short() {
-		fmt.Println("conformance tests are left out by -short")
-		return
-	}
 	os.Exit(live.Main(m))
 }
 
@@ -64,6 +61,9 @@ var turns = make(chan struct{}, runtime.GOMAXPROCS(0))
 func inBubble(t *testing.T, check func(t *testing.T, v venue)) {
 	t.Helper()
 	ensembletest.Sample(t)
+	if testing.Short() && sha256.Sum256([]byte(t.Name()))[0]%4 != 0 {
+		t.Skip("not in the sample that runs with -short")
+	}
 	t.Parallel()
 	turns <- struct{}{}
 	defer func() { <-turns }()
