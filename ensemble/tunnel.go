@@ -110,7 +110,8 @@ func (t *Tunnel) isSuperseded(client net.Conn) bool {
 // serve forwards one connection of the client until it ends, with one write for each frame.
 func (t *Tunnel) serve(client net.Conn) {
 	frame, err := jute.ReadFrame(client, mostFrame)
-	if err != nil || t.isForeign(frame) {
+	id, known := wire.SessionToResume(frame) // of another session, if the client's own tunnel had the same port before
+	if err != nil || !known || id != 0 && id != t.link.ledger.Session().ID {
 		return
 	}
 	t.supersede(client)
@@ -164,10 +165,3 @@ func (t *Tunnel) event(state zk.State) { t.observe(zk.Event{Type: zk.EventSessio
 
 // mostFrame bounds the frames of a client, like the servers' jute.maxbuffer.
 const mostFrame = 16 << 20
-
-// isForeign reports whether a connect request is for another session than the tunnel's. It may come from a client whose own tunnel had
-// the same port before.
-func (t *Tunnel) isForeign(hello []byte) bool {
-	id, known := wire.SessionToResume(hello)
-	return !known || id != 0 && id != t.link.ledger.Session().ID
-}

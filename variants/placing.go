@@ -148,7 +148,9 @@ func (o *Ordering) add(events []Placed) {
 		case e.loose && e.blind:
 			e.Place = max(e.Place, o.reached(e.At))
 		case e.loose:
-			e.Place = max(e.Place, o.seenBy(e.At))
+			if i := o.sightings(e.At); i > 0 { // just after the last transaction that any client had seen by then
+				e.Place = max(e.Place, o.seen[i-1].place)
+			}
 		case e.Place%2 == 1:
 			o.sight(e)
 		}
@@ -168,14 +170,6 @@ func (o *Ordering) sight(e Placed) {
 		end++
 	}
 	o.seen = slices.Replace(o.seen, i, end, sighting{e.At, e.Place})
-}
-
-// seenBy returns the place just after the last transaction that any client had seen until a time.
-func (o *Ordering) seenBy(at time.Duration) int64 {
-	if i := o.sightings(at); i > 0 {
-		return o.seen[i-1].place
-	}
-	return 0
 }
 
 func (o *Ordering) sightings(by time.Duration) int {

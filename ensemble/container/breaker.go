@@ -2,6 +2,7 @@ package container
 
 import (
 	"context"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -85,7 +86,9 @@ func (s state) remedies(ctx context.Context, id int) (commands [][]string, err e
 		if err != nil {
 			return nil, err
 		}
-		commands = append(commands, []string{"network", "connect", "--ip", quorumAddress(subnet, id), s.quorum()})
+		address := subnet.Addr().As4()
+		address[3] = byte(1 + id) // as in compose.yaml: the first address is the gateway's
+		commands = append(commands, []string{"network", "connect", "--ip", netip.AddrFrom4(address).String(), s.quorum()})
 	}
 	if !s.up() {
 		commands = append(commands, []string{"start"})

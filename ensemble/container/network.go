@@ -50,10 +50,3 @@ func subnetOf(ctx context.Context, network string) (netip.Prefix, error) {
 	}
 	return subnet.Masked(), nil
 }
-
-// quorumAddress returns the address of the server with an id in the quorum network, as in compose.yaml: the first address is the gateway's.
-func quorumAddress(subnet netip.Prefix, id int) string {
-	a := subnet.Addr().As4()
-	a[3] = byte(1 + id)
-	return netip.AddrFrom4(a).String()
-}

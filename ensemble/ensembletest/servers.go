@@ -9,6 +9,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/external"
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/results/must"
 )
@@ -97,9 +98,5 @@ func Znodes(t testing.TB, server ensemble.Server) []string {
 
 // At returns servers at addresses that are reached by TCP.
 func At(addrs ...string) []ensemble.Server {
-	var servers []ensemble.Server
-	for i, addr := range addrs {
-		servers = append(servers, ensemble.Server{ID: i + 1, Name: addr, Addr: addr})
-	}
-	return servers
+	return external.Target{Addresses: addrs}.Servers()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -27,7 +28,8 @@ func (c Client) ask(ctx context.Context, request func() error) error {
 	go func() { answer <- request() }()
 	select {
 	case err := <-answer:
-		if connectionLost(err) {
+		lost := []error{zk.ErrConnectionClosed, zk.ErrClosing, zk.ErrNoServer, zk.ErrSessionExpired}
+		if slices.ContainsFunc(lost, func(e error) bool { return errors.Is(err, e) }) {
 			return fmt.Errorf("%w: %w", ErrSilent, err)
 		}
 		return err
@@ -38,11 +40,6 @@ func (c Client) ask(ctx context.Context, request func() error) error {
 
 func (c Client) multi(ctx context.Context, operations ...any) error {
 	return c.ask(ctx, func() error { _, err := c.Conn.Multi(operations...); return err })
-}
-
-func connectionLost(err error) bool {
-	return errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrClosing) ||
-		errors.Is(err, zk.ErrNoServer) || errors.Is(err, zk.ErrSessionExpired)
 }
 
 // Connect opens a session on the first server that grants one, without waiting for silent ones. The caller closes it.

@@ -150,7 +150,9 @@ func (c *Conn) request(body []byte, length int) {
 	if r.op.resetsWatches() {
 		c.resetting++
 	}
-	if !r.special() {
+	// After 2^31 requests, clients use the xids of these kinds of requests for others, too.
+	special := r.op == OpPing || r.xid == xidAuth && r.op == OpAuth || r.xid == xidSetWatches && r.op.resetsWatches()
+	if !special {
 		c.expect(r)
 	}
 	if r.housekeeping {
@@ -225,11 +227,6 @@ func parseRequest(body []byte) outstandingRequest {
 		}
 	}
 	return r
-}
-
-// special reports whether the reply has the xid of a kind of requests. After 2^31 requests, clients use these xids for others, too.
-func (r outstandingRequest) special() bool {
-	return r.op == OpPing || r.xid == xidAuth && r.op == OpAuth || r.xid == xidSetWatches && r.op.resetsWatches()
 }
 
 // reply counts one frame from the server. The ledger is locked.

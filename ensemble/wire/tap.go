@@ -129,15 +129,11 @@ func (l *Ledger) exchange(r outstandingRequest, body []byte, length int) *Exchan
 			e.Path = e.Parts[0].Path
 		}
 	default:
-		if path, rest := jutePath(body[8:]); r.op.namesPath() {
+		if path, rest := jutePath(body[8:]); r.op >= OpCreate && r.op != OpReconfig && r.op != OpWhoAmI {
 			e.Path, e.Flags = known(path), skipPart(r.op, jute.NewDecoder(rest))
 		}
 	}
 	return e
-}
-
-func (op Opcode) namesPath() bool {
-	return op >= OpCreate && op != OpMulti && op != OpMultiRead && op != OpReconfig && op != OpWhoAmI
 }
 
 // Creates reports whether the requests create a znode.

@@ -51,7 +51,12 @@ func builtIn(docs []*results.Document, called naming) []Check {
 		for _, rule := range []builtInRule{
 			promiseKept(),
 			{"valid", outcome.Invalid, func(d *results.Document) string { return strings.Join(d.Invalid, "; ") }},
-			{"schema", outcome.Inconclusive, otherSchema},
+			{"schema", outcome.Inconclusive, func(d *results.Document) string { // of callers that make documents themselves
+				if d.Schema == results.Schema {
+					return ""
+				}
+				return fmt.Sprintf("schema %d instead of %d", d.Schema, results.Schema)
+			}},
 			{"load as asked for", outcome.Inconclusive, starvedGenerator},
 			{"metrics present", outcome.Inconclusive, missingAmong(group)},
 		} {
@@ -92,14 +97,6 @@ func (c *Check) deviate(group []*results.Document, d *results.Document, exact bo
 	} else if *c.Value < *c.Limit {
 		c.Why += ": fewer; update formula and baseline if this is meant"
 	}
-}
-
-// otherSchema is for callers that make documents themselves: a file with another schema cannot be read.
-func otherSchema(d *results.Document) string {
-	if d.Schema == results.Schema {
-		return ""
-	}
-	return fmt.Sprintf("schema %d instead of %d", d.Schema, results.Schema)
 }
 
 func (r builtInRule) check(group []*results.Document, called naming) Check {

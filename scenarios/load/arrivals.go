@@ -345,5 +345,9 @@ func (d *DueTimes) last() time.Duration {
 		d.begun += d.levels[0].length
 		d.levels = d.levels[1:]
 	}
-	return d.begun + time.Duration(math.Round(d.levels[0].after(d.due-d.passed)))
+	// The integral of the level reaches the rest of the area at the solution of a quadratic equation. Of its two forms, this one is
+	// exact for a slope of 0, too.
+	p, area := d.levels[0], d.due-d.passed
+	root := math.Sqrt(max(p.from*p.from+2*p.slope()*area, 0))
+	return d.begun + time.Duration(math.Round(2*area/(p.from+root)))
 }

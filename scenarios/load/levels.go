@@ -53,13 +53,6 @@ func (p piece) area() float64 {
 	return (p.from + p.to) / 2 * float64(p.length)
 }
 
-// after returns the time in nanoseconds from the beginning of the piece until the integral of the level reaches area. Of
-// the two forms of the solution of a quadratic equation, this one is exact for a slope of 0, too.
-func (p piece) after(area float64) float64 {
-	root := math.Sqrt(max(p.from*p.from+2*p.slope()*area, 0))
-	return 2 * area / (p.from + root)
-}
-
 // reaches returns the first moment from now on at which the level is at least the given one. ok is false if that never happens.
 func (c levels) reaches(level float64, now time.Duration) (at time.Duration, ok bool) {
 	var begin time.Duration

@@ -45,7 +45,7 @@ func (fs *families) looks() []Look {
 			out[alike[key][least-1]].Similar++
 		}
 	}
-	sorted, inDirectory, ofZnode, numbered := fs.sorted(), directoryRules(), znodeRules(), numberedRules()
+	sorted, inDirectory, ofZnode := fs.sorted(), directoryRules(), znodeRules()
 	for _, f := range sorted {
 		add(f, &f.in, inDirectory)
 	}
@@ -54,9 +54,10 @@ func (fs *families) looks() []Look {
 			add(f, &f.self, ofZnode)
 		}
 	}
+	numbered := rule{"barrier", "", "", does{persistent, watchesOther}, when{isBarrier, noList}}
 	for _, f := range sorted {
-		if !named[f.path] && !around[f.path] {
-			add(f, &f.in, numbered)
+		if !named[f.path] && !around[f.path] { // no rule names its znodes one by one
+			add(f, &f.in, []rule{numbered})
 		}
 	}
 	return out

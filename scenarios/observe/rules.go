@@ -71,11 +71,6 @@ func znodeRules() []rule {
 	}
 }
 
-// numberedRules returns the rules about the znodes in a directory that no rule names one by one.
-func numberedRules() []rule {
-	return []rule{{"barrier", "", "", does{persistent, watchesOther}, when{isBarrier, noList}}}
-}
-
 // inboxes is named only where several directories have each a session of their own.
 const inboxes = "masterworker"
 

@@ -231,12 +231,6 @@ func (s *stream) close(at time.Duration, counts wire.Counts) {
 	}
 }
 
-// freeze begins a time in which zkbench itself makes the servers collect garbage, so that they answer no request. thaw ends it.
-func (s *stream) freeze() (thaw func()) {
-	s.mark(func(at time.Duration, _ wire.Counts) { s.recorder.Freeze(at) })
-	return func() { s.mark(func(at time.Duration, _ wire.Counts) { s.recorder.Thaw(at) }) }
-}
-
 // mark drains, and then calls note with the time and the counts. The recorder receives the traffic of the same counts, so that the
 // traffic between two marks is the difference of their counts.
 func (s *stream) mark(note func(time.Duration, wire.Counts)) (at time.Duration, counts wire.Counts) {

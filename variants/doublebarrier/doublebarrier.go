@@ -96,7 +96,7 @@ func Recipe() variants.Recipe {
 			"joins", "begins to enter", "believes that all are in", "begins to leave", "believes that all have finished", "gives up",
 		},
 		Calls:       []variants.EventKind{arrived, finished},
-		NewObserver: newObserver,
+		NewObserver: func(out variants.Findings) variants.Observer { return append(out.Timed(phases()), &series{out: out}) },
 		Code:        code,
 		Prepare:     prepare,
 	}

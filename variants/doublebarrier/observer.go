@@ -8,10 +8,6 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-func newObserver(out variants.Findings) variants.Observer {
-	return append(out.Timed(phases()), &series{out: out})
-}
-
 // series observes a number of barriers, one by one.
 type series struct {
 	out      variants.Findings
@@ -90,7 +86,12 @@ func (o *rounds) Observe(e variants.Event) {
 	case joined:
 		o.size = max(o.size, int(e.Value))
 	case failed, variants.SessionLost, variants.Died, variants.Rejoined:
-		o.fail(m, e.Client)
+		m.gone = true
+		for _, r := range o.open {
+			if r.did[arrived][e.Client] && !r.did[departed][e.Client] {
+				r.dismiss(e.Client)
+			}
+		}
 	case arrived, started, finished, departed:
 		o.take(m, e)
 	}
@@ -138,15 +139,6 @@ func (o *rounds) advance(m *member, next int64) {
 		if r.past++; r.past >= o.size {
 			delete(o.open, m.next)
 			o.over = max(o.over, m.next+1)
-		}
-	}
-}
-
-func (o *rounds) fail(m *member, participant int) {
-	m.gone = true
-	for _, r := range o.open {
-		if r.did[arrived][participant] && !r.did[departed][participant] {
-			r.dismiss(participant)
 		}
 	}
 }

@@ -319,16 +319,12 @@ func (d *delivery) count() {
 		case len(d.stepwise) > 0 && len(kept) < duplicatesKept:
 			kept = append(kept, x)
 		default:
-			d.unexplained(x)
+			by := "a worker"
+			if x.first.Client != takequeue.UnknownClient {
+				by = fmt.Sprintf("worker %d", x.first.Client)
+			}
+			d.out.Breach(x.later, "worker %d executed task %d, which %s had executed", x.later.Client, x.later.Value, by)
 		}
 	}
 	d.duplicates = kept
-}
-
-func (d *delivery) unexplained(x duplicate) {
-	by := "a worker"
-	if x.first.Client != takequeue.UnknownClient {
-		by = fmt.Sprintf("worker %d", x.first.Client)
-	}
-	d.out.Breach(x.later, "worker %d executed task %d, which %s had executed", x.later.Client, x.later.Value, by)
 }

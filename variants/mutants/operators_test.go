@@ -192,6 +192,8 @@ func (r *rewriter) call(n *ast.CallExpr) {
 		r.value(n, "leave out", "[error]", "nil")
 	case answers.MatchString(of):
 		r.value(n, "never", "", "false")
+	case of == "session.Unless":
+		r.value(args[0], "never", "[error]", "nil")
 	case steps.MatchString(of):
 		r.wrap(n, "leave out", "mutantCall(#, func() error { return ", " })")
 	case strings.HasSuffix(of, ".Synced"):

@@ -65,7 +65,9 @@ func Recipe() variants.Recipe {
 		Losses:        []variants.Loss{variants.ItemsLost, variants.ItemsDoubled},
 		Events:        takequeue.Events(),
 		Calls:         takequeue.Calls(),
-		NewObserver:   newObserver,
-		Code:          code,
+		NewObserver: func(out variants.Findings) variants.Observer {
+			return append(takequeue.Spans(out, phases()), takequeue.NewObserver(out, &fifo{}))
+		},
+		Code: code,
 	}
 }

@@ -52,10 +52,6 @@ func (w *worker) Refresh(ctx context.Context) error {
 	return nil
 }
 
-func newObserver(out variants.Findings) variants.Observer {
-	return append(takequeue.Spans(out, phases()), takequeue.NewObserver(out, &fifo{}))
-}
-
 // fifo reports items that were passed over, each once: when a client takes an item, all items that clients could find
 // before that item's put began must be taken.
 type fifo struct{ left takequeue.Waiting }

@@ -63,21 +63,17 @@ func NewAskOnce(s *session.Session, dir string) *AskOnce {
 func (l *AskOnce) takeTurn(ctx context.Context, mine contender) (*revocation.Listening, error) {
 	asked := map[tickets.Ticket]bool{}
 	_, err := l.await(ctx, mine, func(before []contender) error {
-		return l.askFor(ctx, mine, notIn(asked, inTheWay(mine.mode, before)))
+		owners := notIn(asked, inTheWay(mine.mode, before))
+		if mine.mode == Write || len(owners) == 0 {
+			return l.ask(ctx, owners)
+		}
+		// Several readers may be behind one writer, and only the first of them must ask it.
+		return revocation.AskOnce(ctx, l.Session, l.Path(owners[0].Ticket))
 	})
 	if err != nil {
 		return nil, err
 	}
 	return revocation.Listen(ctx, l.Session, l.Path(mine.Ticket), revocation.Znode.UntilAsked)
-}
-
-// askFor asks the owners of tickets that are in the way of a client. Several readers may be behind one writer, and only the first of
-// them must ask it.
-func (l *AskOnce) askFor(ctx context.Context, mine contender, owners []contender) error {
-	if mine.mode == Write || len(owners) == 0 {
-		return l.ask(ctx, owners)
-	}
-	return revocation.AskOnce(ctx, l.Session, l.Path(owners[0].Ticket))
 }
 
 func askOnceVariant() variants.Variant {

@@ -55,7 +55,12 @@ func NewReleasedMark(s *session.Session, dir string) *ReleasedMark {
 	l.init(s, dir, func(ctx context.Context, mine contender) (*revocation.Listening, error) {
 		return nil, l.AwaitEachBy(ctx, next(mine, nearestWriter), l.AwaitMark)
 	})
-	l.leave = l.markOrLeave
+	l.leave = func(ctx context.Context, mine tickets.Ticket) error {
+		if isWriter(l.mine) {
+			return l.marking.Leave(ctx, mine)
+		}
+		return l.Leave(ctx, mine)
+	}
 	return l
 }
 
@@ -65,13 +70,6 @@ func (l *ReleasedMark) Acquire(ctx context.Context, mode Mode) (session.Grant, e
 		l.marking.Marker = markerFor(mode)
 		return l.marking.Enter(ctx)
 	})
-}
-
-func (l *ReleasedMark) markOrLeave(ctx context.Context, mine tickets.Ticket) error {
-	if isWriter(l.mine) {
-		return l.marking.Leave(ctx, mine)
-	}
-	return l.Leave(ctx, mine)
 }
 
 func releasedMarkVariant() variants.Variant {

@@ -2,6 +2,7 @@ package rwlock
 
 import (
 	"context"
+	"slices"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
@@ -88,10 +89,8 @@ func inTheWay(mode Mode, before []contender) []contender {
 // atTheFront returns the contenders that hold the lock if others stand behind them: the readers before the first writer, or that
 // writer.
 func atTheFront(line []contender) []contender {
-	for i, c := range line {
-		if isWriter(c) {
-			return line[:max(i, 1)]
-		}
+	if i := slices.IndexFunc(line, isWriter); i >= 0 {
+		return line[:max(i, 1)]
 	}
 	return line
 }

@@ -270,7 +270,12 @@ func (c *client) lead(ctx context.Context, l *life) (over bool) {
 		arm(l)
 	}
 	if every := c.run.plan.Beside; every > 0 {
-		go c.makeRequests(ctx, l, time.Duration(every))
+		go func() { // another part of the application, which uses the same session
+			own := l.session.Background()
+			for own.Sleep(ctx, time.Duration(every)) == nil {
+				_, _, _ = own.Exists(ctx, root)
+			}
+		}()
 	}
 	c.does("joining")
 	p, err := c.run.variant.Join(ctx, c.env(l))
@@ -297,14 +302,6 @@ func (c *client) lead(ctx context.Context, l *life) (over bool) {
 		}
 	}
 	return over
-}
-
-// makeRequests acts as another part of the application, which uses the same session.
-func (c *client) makeRequests(ctx context.Context, l *life, every time.Duration) {
-	session := l.session.Background()
-	for session.Sleep(ctx, every) == nil {
-		_, _, _ = session.Exists(ctx, root)
-	}
 }
 
 // work takes steps until all have been taken. It returns an error if the life ends before.

@@ -41,7 +41,10 @@ func NewPlan(recipe variants.Recipe, variant variants.Variant, seed uint64) Plan
 	if r.IntN(20) == 0 {
 		return p
 	}
-	kinds := slices.DeleteFunc(applicable(recipe, variant, len(p.Lag)), func(Kind) bool { return r.IntN(2) == 0 })
+	applicable := slices.DeleteFunc(Kinds(), func(k Kind) bool {
+		return traits()[k].ends && recipe.IsFixed(variant) || k == Ignore && !recipe.Revocable || traits()[k].several && len(p.Lag) < 2
+	})
+	kinds := slices.DeleteFunc(applicable, func(Kind) bool { return r.IntN(2) == 0 })
 	if len(kinds) == 0 {
 		return p
 	}
@@ -58,12 +61,6 @@ func NewPlan(recipe variants.Recipe, variant variants.Variant, seed uint64) Plan
 		p.Faults = append(p.Faults, lost, next)
 	}
 	return p
-}
-
-func applicable(recipe variants.Recipe, variant variants.Variant, servers int) []Kind {
-	return slices.DeleteFunc(Kinds(), func(k Kind) bool {
-		return traits()[k].ends && recipe.IsFixed(variant) || k == Ignore && !recipe.Revocable || traits()[k].several && servers < 2
-	})
 }
 
 type generator struct{ *rand.Rand }

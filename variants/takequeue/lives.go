@@ -176,7 +176,11 @@ func (o *Observer) attribute(item *Stored, place int) bool {
 	switch e := (variants.Event{At: taker.at, Client: taker.client}); {
 	case item.taken: // and given up, or lost with the session, so that another client could take it
 	case taker.unseen && !o.removes:
-		o.withhold(item, taker)
+		item.taken, item.withheld = true, taker
+		if o.withheld = append(o.withheld, item); len(o.withheld) > maxDoubts {
+			o.loseWithheld(o.withheld[:1])
+			o.withheld = o.withheld[1:]
+		}
 	case taker.unseen:
 		o.lose(e, item, "item %#x is lost: client %d has taken it without knowing, as its connection was lost", item.ID, e.Client)
 	case o.removes:
@@ -203,14 +207,6 @@ func (o *Observer) recordUnseen(c *client, e variants.Event) {
 	add(o.place)
 	if !o.removes {
 		add(math.MaxInt)
-	}
-}
-
-func (o *Observer) withhold(item *Stored, taker *broken) {
-	item.taken, item.withheld = true, taker
-	if o.withheld = append(o.withheld, item); len(o.withheld) > maxDoubts {
-		o.loseWithheld(o.withheld[:1])
-		o.withheld = o.withheld[1:]
 	}
 }
 
