@@ -42,13 +42,14 @@ func Group(name string, recipes []variants.Recipe) (selected []Scenario, err err
 	return selected, err
 }
 
-// reduceToPair leaves the variants of the overview at the largest number of clients. It returns false if the scenario is not in the overview.
+// reduceToPair leaves the variants of the overview at the largest number of clients, without the claims, which are about the whole load.
+// It returns false if the scenario is not in the overview.
 func (s *Scenario) reduceToPair() bool {
 	pair, err := claim.ParsePair(s.Overview)
 	if err != nil || len(s.Faults) > 0 {
 		return false
 	}
-	s.Variants, s.Clients, s.Expect = []string{pair.Naive, pair.Optimized}, []int{slices.Max(s.Clients)}, nil // the claims are about the whole load
+	s.Variants, s.Clients, s.Expect = []string{pair.Naive, pair.Optimized}, []int{slices.Max(s.Clients)}, nil
 	return true
 }
 

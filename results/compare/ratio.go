@@ -67,8 +67,8 @@ func (r Row) RatioText() string {
 	}
 }
 
-// Speed says how the speeds of the two sides differ, such as "4.00 times as fast", and the 95 % interval, such as "3.71 to 4.31". The factor
-// is never below 1: the word says which side it favors.
+// Speed says how the speeds of the two sides differ, such as "4.00 times as fast", and the 95 % interval, such as "3.71 to 4.31".
+// The factor is never below 1: the word says which side it favors.
 func (r Row) Speed() (times, interval string) {
 	e, word := r.TimesBetter(), "fast"
 	if e.Ratio < 1 {

@@ -51,8 +51,8 @@ func Checks(all []*results.Document, d *results.Document) []claim.Check {
 	return own.Check(claims...)
 }
 
-// Answer answers a scenario's question in sentences: how the variants of its pair differ, or what a single variant costs. It first names the
-// rows that must not be used, and last the claims that do not hold. A ratio is stated only with its interval.
+// Answer answers a scenario's question in sentences: how the variants of its pair differ, or what a single variant costs. It first
+// names the rows that must not be used, and last the claims that do not hold. A ratio is stated only with its interval.
 func Answer(rows []summary.Row, checks []claim.Check) (out []string) {
 	isVoid := func(r summary.Row) bool { return r.Void() && r.Mark != doubts.KnownBrokenMark }
 	usable := list.Where(rows, func(r summary.Row) bool { return !isVoid(r) })

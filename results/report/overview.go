@@ -92,19 +92,7 @@ func Pairings(rows []summary.Row) []Pairing {
 			out = append(out, Pairing{naive, optimized, pair.Change, gains})
 		}
 	}
-	slices.SortStableFunc(out, func(a, b Pairing) int { return cmp.Compare(a.place(), b.place()) })
 	return out
-}
-
-// place ranks the pairing: first the two questions with which the README begins, then others of the same recipes, then the rest.
-func (p Pairing) place() int {
-	first := []string{"lock/children-watch/predecessor-watch", "queue/list-and-delete/lock-and-claim", "lock", "queue"}
-	pair := strings.Join([]string{p.Naive.Recipe, p.Naive.Variant, p.Optimized.Variant}, "/")
-	i := slices.IndexFunc(first, func(name string) bool { return name == pair || name == p.Naive.Recipe })
-	if i < 0 {
-		return len(first)
-	}
-	return i
 }
 
 func largest(p claim.Pair, rows []summary.Row) (naive, optimized summary.Row, found bool) {

@@ -75,7 +75,7 @@ func TestOverview(t *testing.T) {
 			document("slow", "naive", 2, 1, map[string]float64{"acquire/handoff": 0.125}), document("fast", "optimized", 2, 1, map[string]float64{"acquire/handoff": 0})),
 		scenario("by-loss", "fast against slow by items-lost and ops/s, no item is lost",
 			document("slow", "naive", 2, 1, map[string]float64{"items-lost": 12, "ops/s": 20}), document("fast", "optimized", 2, 1, map[string]float64{"items-lost": 0, "ops/s": 10})),
-		scenario("the-first-question", "predecessor-watch against children-watch by ops/s",
+		scenario("one-pair", "predecessor-watch against children-watch by ops/s",
 			document("children-watch", "naive", 2, 1, metrics(10, 2)), document("predecessor-watch", "optimized", 2, 1, metrics(20, 1))),
 		scenario("unpaired", "", document("slow", "naive", 2, 1, metrics(10, 2))),
 		scenario("half", "fast against slow by ops/s", document("slow", "naive", 2, 1, metrics(10, 2))),
