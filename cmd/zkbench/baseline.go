@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 const defaultBaselines = "results/baselines"
@@ -55,7 +56,7 @@ func (a *app) saveBaselines(paths []string, dir string) error {
 		if err := b.Write(dir); err != nil {
 			return fmt.Errorf("save the baseline of %s: %w", name, err)
 		}
-		fmt.Fprintf(a.stdout, "%s: %d rows\n", filepath.Join(dir, name+".json"), len(b.Rows))
+		fmt.Fprintf(a.stdout, "%s: %d %s\n", filepath.Join(dir, name+".json"), len(b.Rows), table.Plural(len(b.Rows), "row"))
 	}
 	return nil
 }

@@ -203,7 +203,7 @@ func writeClaims(w io.Writer, docs []*results.Document, _ string) error {
 				return err
 			}
 			for _, check := range claim.Of(own).Check(c) {
-				t.Row("`"+own[0].Scenario.Name+"`", check.Claim.String(), check.Verdict(), check.Why)
+				t.Row("`"+own[0].Scenario.Name+"`", check.String(), check.Verdict(), check.Why)
 			}
 		}
 	}
