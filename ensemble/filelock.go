@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"syscall"
 
 	"github.com/gofrs/flock"
 )
@@ -55,27 +54,15 @@ func TryLock(name string) (*FileLock, error) {
 		case err != nil:
 			return nil, fmt.Errorf("lock ensemble %q: %w", name, err)
 		case !lock.Locked():
-			return nil, fmt.Errorf("ensemble %q is %w%s: wait for it, or use --name X to run anyway; two runs on one machine disturb each other",
-				name, ErrBusy, holder(lock.Path()))
+			holder, _ := os.ReadFile(lock.Path())
+			return nil, fmt.Errorf("ensemble %q is %w (%.120s): wait for it, or use --name X to run anyway; two runs on one machine disturb each other",
+				name, ErrBusy, holder)
 		default:
+			holder := fmt.Appendf(nil, "process %d: %s", os.Getpid(), strings.Join(os.Args, " "))
+			_ = os.WriteFile(lock.Path(), holder, 0) // for the message of another process
 			return &FileLock{lock}, nil
 		}
 	}
-}
-
-// holder describes the process that has locked a file, such as " (process 12: zkbench run all)", where the system lists locks.
-func holder(path string) string {
-	locks, _ := os.ReadFile("/proc/locks") // number, type, mode, access, process, device:inode, start, end
-	if info, err := os.Stat(path); err == nil {
-		for line := range strings.Lines(string(locks)) {
-			f, file := strings.Fields(line), info.Sys().(*syscall.Stat_t) //nolint:forcetypeassert // as on every Unix
-			if len(f) > 5 && f[1] == "FLOCK" && strings.HasSuffix(f[5], fmt.Sprintf(":%d", file.Ino)) {
-				command, _ := os.ReadFile("/proc/" + f[4] + "/cmdline") // empty for an invisible process
-				return fmt.Sprintf(" (process %s: %.100s)", f[4], strings.TrimSpace(strings.ReplaceAll(string(command), "\x00", " ")))
-			}
-		}
-	}
-	return ""
 }
 
 // InUse reports whether a process has locked the ensemble of that name.

@@ -87,7 +87,7 @@ func gainsPanel(pairings []report.Pairing) *plot.Plot {
 			addLine(panel, plotter.XYs{{X: 1, Y: row}, {X: f, Y: row}}, solid(toLook().color))
 			addSpots(panel, toLook(), glyphRadius-0.5, spot{XY: plotter.XY{X: f, Y: row}})
 		}
-		panel.Add(note(plotter.XY{X: max(g.Factor, 1), Y: row}, g.Text))
+		panel.Add(note(plotter.XY{X: max(g.Factor, 1), Y: row}, g.Label))
 	}
 	logarithmic(&panel.X, &panel.Title.Text, low*0.8, high*math.Pow(high/low, 1.6)*8) // room for the names of the metrics, without ticks
 	most := high

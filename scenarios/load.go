@@ -53,11 +53,7 @@ func Load(name string, recipes []variants.Recipe) (Scenario, error) {
 		if slices.Contains(Groups(), name) {
 			return Scenario{}, fmt.Errorf("%s stands for several scenarios: give it alone", name)
 		}
-		hint := strict.Nearest(name, Names())
-		if strings.HasSuffix(hint, "more") {
-			hint += ": see `zkbench list scenarios`"
-		}
-		return Scenario{}, fmt.Errorf("there is no scenario %q%s", name, hint)
+		return Scenario{}, fmt.Errorf("there is no scenario %q%s (`zkbench list scenarios` has all)", name, strict.Nearest(name, Names()))
 	}
 	text, _ := embedded.ReadFile(files[at]) // it is one of the embedded files
 	return Parse(path.Join("scenarios", files[at]), text, recipes)

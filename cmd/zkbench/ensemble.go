@@ -81,9 +81,11 @@ func (a *app) up(ctx context.Context, f ensembleFlags) error {
 	if r, ok := e.(interface{ Release() error }); ok { // the ensemble stays up
 		defer r.Release() //nolint:errcheck // the lock ends with the process at the latest
 	}
-	err = a.printStatus(ctx, e, f.Name)
+	if err := a.printStatus(ctx, e, f.Name); err != nil {
+		return err
+	}
 	fmt.Fprintf(a.stdout, "\nconnect string: %s\n", connectString(e))
-	return err
+	return nil
 }
 
 func connectString(e ensemble.Ensemble) string {

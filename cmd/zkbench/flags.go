@@ -225,9 +225,8 @@ func flagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &unknown) && len(unknown.GetSpecifiedName()) > 1:
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		_, similar, found := strings.Cut(strict.Nearest(unknown.GetSpecifiedName(), names), `; did you mean "`)
-		if found {
-			return fmt.Errorf("%w; did you mean --%s", err, strings.Replace(similar, `"`, "", 1))
+		if similar := strict.Similar(unknown.GetSpecifiedName(), names); similar != "" {
+			return fmt.Errorf("%w%s", err, strings.Replace(similar, `"`, `"--`, 1))
 		}
 		return fmt.Errorf("%w; `%s --help` lists all", err, cmd.CommandPath())
 	case errors.As(err, &value):

@@ -103,8 +103,8 @@ func TestUsageErrors(t *testing.T) {
 		want string
 	}{
 		{"unknown command", []string{"rum"}, "run"},
-		{"unknown flag", []string{"run", "lock-drain", "--client", "5"}, "unknown flag: --client; did you mean --clients?"},
-		{"swapped letters", []string{"run", "lock-drain", "--hodl", "5ms"}, "did you mean --hold?"},
+		{"unknown flag", []string{"run", "lock-drain", "--client", "5"}, "unknown flag: --client; did you mean \"--clients\"?"},
+		{"swapped letters", []string{"run", "lock-drain", "--hodl", "5ms"}, "did you mean \"--hold\"?"},
 		{"no flag at all", []string{"run", "lock-drain", "--nonsense"}, "`zkbench run --help` lists all"},
 		{"no scenario", []string{"run"}, "which scenario?"},
 		{"unknown scenario", []string{"run", "lock-contentoin"}, `did you mean "lock-contention"?`},

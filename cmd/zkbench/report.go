@@ -40,10 +40,9 @@ one, the newest run in ` + defaultRuns + ` is shown.
 With --format csv or json, each variant under each load is one row, with all its
 metrics, for scripts and notebooks; docs/report.md has examples.
 
-With --overview, pairs of variants are shown instead: the costs of both at the
-largest number of clients, and what the second one gains and changes. The
-scenario's field overview: selects the pair and the metrics. --format markdown
-writes it as a Markdown table.
+With --overview, only the answers are shown: how the two variants of each
+scenario's pair differ at the largest number of clients. The scenario's field
+overview: selects the pair and the metrics. --format markdown writes a table.
 
 With --html, everything is written as one page for a browser, which needs
 nothing else. With two or more runs, the page also compares them under the rules
@@ -68,7 +67,7 @@ of 'zkbench compare'.`,
 			rows := summary.Of(docs)
 			switch {
 			case overview:
-				a.printOverview(rows, format)
+				a.printOverview(docs, rows, format)
 			case format == "json":
 				return report.WriteJSON(a.stdout, rows)
 			case format == "csv":
@@ -82,7 +81,7 @@ of 'zkbench compare'.`,
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&overview, "overview", false, "show one pair of variants per scenario")
+	cmd.Flags().BoolVar(&overview, "overview", false, "show only the answers")
 	cmd.Flags().StringVar(&format, "format", table.Formats()[0], strings.Join(table.Formats(), ", "))
 	cmd.Flags().StringVar(&html, "html", "", "write a page for a browser to this `file`")
 	allow(cmd, "format", table.Formats())
@@ -91,14 +90,14 @@ of 'zkbench compare'.`,
 	return cmd
 }
 
-func (a *app) printOverview(rows []summary.Row, format string) {
+func (a *app) printOverview(docs []*results.Document, rows []summary.Row, format string) {
 	switch {
 	case len(report.Pairings(rows)) == 0:
-		fmt.Fprintln(a.stdout, "no overview: no scenario of these results has a pair of variants for it (field overview:)")
+		fmt.Fprintln(a.stdout, "no overview: these results do not have both variants of a scenario's pair (field overview:)")
 	case format == "markdown":
 		report.WriteOverviewMarkdown(a.stdout, rows)
 	default:
-		report.WriteOverview(a.stdout, rows, a.width())
+		a.printAnswers(docs)
 	}
 }
 
@@ -169,10 +168,6 @@ func (a *app) printTables(docs []*results.Document, rows []summary.Row) {
 	}
 	report.WriteMatrix(a.stdout, a.width(), columns, byFault)
 	fmt.Fprintln(a.stdout)
-	if slices.ContainsFunc(rows, func(r summary.Row) bool { return r.Scenario != rows[0].Scenario }) {
-		report.WriteOverview(a.stdout, rows, a.width())
-		fmt.Fprintln(a.stdout)
-	}
 	var findings strings.Builder
 	report.WriteVerdict(&findings, docs)
 	fmt.Fprintln(a.stdout, table.Wrap(strings.TrimSpace(findings.String()), a.width()))

@@ -15,11 +15,13 @@ import (
 // No line on standard output is wider than the terminal, or than 80 columns where there is none. Paths cannot be broken.
 func TestWidths(t *testing.T) {
 	t.Chdir(t.TempDir())
-	_, stderr, code := inMemory(t, embedded.Config{}, "run", "lock-contention", "--clients", "3", "--repeats", "2", "--duration", "100ms",
+	t.Setenv("COLUMNS", "80")
+	stdout, stderr, code := inMemory(t, embedded.Config{}, "run", "lock-contention", "--clients", "3", "--repeats", "2", "--duration", "100ms",
 		"--warm-up", "0s", "--out", "r")
 	if code != outcome.CodePass {
 		t.Fatal(stderr)
 	}
+	atMost(t, stdout, 80)
 	lines := map[string][]string{
 		"report": {"report", "r"}, "overview": {"report", "--overview", "r"}, "compare": {"compare", "r"},
 		"gate": {"gate", "r"}, "verbose gate": {"gate", "--verbose", "r"},
@@ -39,12 +41,17 @@ func TestWidths(t *testing.T) {
 				if stdout == "" {
 					t.Fatalf("no output: %s", stderr)
 				}
-				for line := range strings.Lines(stdout) {
-					if n := table.Width(strings.TrimRight(line, "\n")); n > max(width, 80) {
-						t.Errorf("a line of %d columns: %s", n, line)
-					}
-				}
+				atMost(t, stdout, max(width, 80))
 			})
+		}
+	}
+}
+
+func atMost(t *testing.T, text string, width int) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if n := table.Width(strings.TrimRight(line, "\n")); n > width {
+			t.Errorf("a line of %d columns: %s", n, line)
 		}
 	}
 }

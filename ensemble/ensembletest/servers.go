@@ -9,7 +9,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/external"
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/results/must"
 )
@@ -98,5 +97,9 @@ func Znodes(t testing.TB, server ensemble.Server) []string {
 
 // At returns servers at addresses that are reached by TCP.
 func At(addrs ...string) []ensemble.Server {
-	return external.Target{Addresses: addrs}.Servers()
+	var servers []ensemble.Server
+	for i, addr := range addrs {
+		servers = append(servers, ensemble.Server{ID: i + 1, Name: addr, Addr: addr})
+	}
+	return servers
 }

@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -89,16 +88,13 @@ func (r Report) view() view {
 	return v
 }
 
-// title returns the scenario, or how many there are, the pair of variants of a single one, the compared runs and the dates.
+// title returns the scenario, or how many there are, the pair of variants of a single one, and the dates.
 func (r Report) title() string {
 	parts := list.Distinct(list.Map(r.docs(), func(d *results.Document) string { return d.Scenario.Name }))
 	if pairings := report.Pairings(summary.Of(r.docs())); len(parts) > 1 {
 		parts = []string{fmt.Sprintf("%d scenarios", len(parts))}
 	} else if len(pairings) > 0 {
 		parts[0] += fmt.Sprintf(": %s against %s", pairings[0].Optimized.Variant, pairings[0].Naive.Variant)
-	}
-	if len(r.Sides) > 1 {
-		parts = append(parts, strings.Join(list.Map(r.Sides, func(s compare.Side) string { return filepath.Base(s.Name) }), " and "))
 	}
 	dates := list.Distinct(list.Map(r.docs(), func(d *results.Document) string { return d.Started.Format("2006-01-02") }))
 	return strings.Join(append(parts, dates...), ", ")

@@ -152,7 +152,7 @@ func answer(d *results.Document, rows []summary.Row, claims []claim.Check) []str
 	case len(claims) > 0:
 		sentences = append(sentences, claim.Tally(claims)+".")
 	case len(d.Scenario.Asks) > 0 && len(d.Scenario.Expect) == 0:
-		sentences = append(sentences, "Flags changed the load, so the scenario's claims were not checked.")
+		sentences = append(sentences, "No claims were checked: the scenario has none, or they are about another load.")
 	}
 	return sentences
 }

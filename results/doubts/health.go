@@ -35,12 +35,18 @@ func Delayed(d *results.Document) []string {
 	r := reasons(Saturated(d))
 	r.add(shortOfCPU(d), "the machine's CPUs were over %.0f%% busy: latencies include waiting for a CPU", 100*machineCPUMark)
 	r = append(r, list.Map(Disturbances(d), func(f Finding) string { return f.Text })...)
-	mark := latenessMark * d.Metrics[metric.Quantile(results.BystanderPhase, 99)].Value
-	r.add(float64(d.Health.SchedulerP99) > mark,
+	r.add(float64(d.Health.SchedulerP99) > lateMark(d),
 		"over %.0f%% of the bystanders' p99 may be scheduling delay within zkbench, which is part of all latencies", 100*latenessMark)
-	r.add(float64(d.Health.LatenessP99) > mark,
+	r.add(SentLate(d),
 		"zkbench sent the bystanders' reads late, by over %.0f%% of their p99: do not quote bystander p99", 100*latenessMark)
 	return r
+}
+
+// SentLate reports whether zkbench sent bystanders' reads so late that their p99 says little about the servers.
+func SentLate(d *results.Document) bool { return float64(d.Health.LatenessP99) > lateMark(d) }
+
+func lateMark(d *results.Document) float64 {
+	return latenessMark * d.Metrics[metric.Quantile(results.BystanderPhase, 99)].Value
 }
 
 func shortOfCPU(d *results.Document) bool { return d.Health.MachineCPU > machineCPUMark }

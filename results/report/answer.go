@@ -18,24 +18,21 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 )
 
-// mostAnswers is the largest number of scenarios whose answers are printed. Of more, the overview shows the pairs.
-const mostAnswers = 4
-
-// WriteAnswers prints the answer of each scenario in lines of this width, unless there are many. If there is only one, hint returns a line
-// to add, for a measurement under the largest load; it may be empty.
+// WriteAnswers prints the answer of each scenario in lines of this width. If there is only one, hint returns a line to add, for a
+// measurement under the largest load; it may be empty.
 func WriteAnswers(w io.Writer, docs []*results.Document, hint func(*results.Document) string, width int) {
 	all := byScenario(summary.Of(docs))
-	if len(all) > mostAnswers {
-		return
-	}
 	for _, rows := range all {
 		text := table.Escaped(strings.Join(Answer(rows, Checks(docs, rows[0].Repeats[0])), " "))
-		if len(all) > 1 {
-			text = table.Escaped(rows[0].Scenario) + ": " + text
-		} else {
+		switch {
+		case len(all) == 1:
 			text += "\n" + hint(rows[len(rows)-1].Repeats[0])
+		case text != "":
+			text = table.Escaped(heading(rows)) + ": " + text
 		}
-		fmt.Fprintf(w, "\n%s\n", table.Wrap(strings.TrimSpace(text), width))
+		if text = strings.TrimSpace(text); text != "" {
+			fmt.Fprintf(w, "\n%s\n", table.Wrap(text, width))
+		}
 	}
 }
 
@@ -77,21 +74,17 @@ func Answer(rows []summary.Row, checks []claim.Check) (out []string) {
 // answer compares the variants in the metrics of the pair and in the counts of every table. It says what would decide about the others.
 func (p Pairing) answer() (out []string) {
 	asked := list.Map(p.Gains, func(g Gain) string { return g.metric })
-	var known, open []Gain
-	for _, name := range list.AppendNew(asked, countsOfTables()...) {
-		g := gain(name, p.Naive, p.Optimized)
-		if isAsked := slices.Contains(asked, name); g.verb != "" && (isAsked || g.verb != noDifference) {
-			known = append(known, g)
-		} else if isAsked {
-			open = append(open, g)
-		}
-	}
+	others := list.Where(countsOfTables(), func(name string) bool { return !slices.Contains(asked, name) })
+	counts := list.Map(others, func(name string) Gain { return gain(name, p.Naive, p.Optimized) })
+	counts = list.Where(counts, func(g Gain) bool { return g.verb != noDifference })
+	known := list.Where(slices.Concat(p.Gains, counts), func(g Gain) bool { return g.verb != "" })
+	open := list.Where(p.Gains, func(g Gain) bool { return g.verb == "" })
 	clauses := list.Map(list.GroupBy(known, func(g Gain) string { return g.verb }), func(same []Gain) string {
 		return same[0].verb + enumerated(list.Map(same, func(g Gain) string { return g.clause }))
 	})
 	if len(clauses) > 0 {
 		out = append(out, fmt.Sprintf("With %s, compared with %s, %s %s.",
-			p.Naive.Repeats[0].Load(), p.Naive.Variant, p.Optimized.Variant, strings.Join(clauses, ", ")))
+			p.Naive.Repeats[0].Load(), marked(p.Naive), marked(p.Optimized), strings.Join(clauses, ", ")))
 	}
 	for _, same := range list.GroupBy(open, func(g Gain) string { return g.reason }) {
 		heads := list.Map(same, func(g Gain) string { return metric.Named(g.metric).Head })
@@ -100,11 +93,10 @@ func (p Pairing) answer() (out []string) {
 	if p.Change != "" {
 		out = append(out, "The change: "+p.Change+".")
 	}
-	for _, r := range list.Where([]summary.Row{p.Naive, p.Optimized}, func(r summary.Row) bool { return r.Mark != "" }) {
-		out = append(out, fmt.Sprintf("%s is marked %s.", r.Variant, r.Mark))
-	}
 	return out
 }
+
+func marked(r summary.Row) string { return strings.TrimSpace(r.Variant + " " + r.Mark) }
 
 // costs says what a variant costs.
 func costs(r summary.Row) string {
@@ -114,13 +106,13 @@ func costs(r summary.Row) string {
 	}
 	names = list.Where(names, func(name string) bool { _, measured := r.Metrics[name]; return measured })
 	values := list.Map(names, func(name string) string { return valued(metric.Named(name), Show(r, name)) })
-	return fmt.Sprintf("With %s, %s has %s.", r.Repeats[0].Load(), r.Variant, cmp.Or(enumerated(values), "no counts"))
+	return fmt.Sprintf("With %s, %s has %s.", r.Repeats[0].Load(), marked(r), cmp.Or(enumerated(values), "no counts"))
 }
 
 // standstill names the variants that waited for half of the first repeat or longer until sessions of crashed clients timed out.
 func standstill(rows []summary.Row) []string {
 	var waits []string
-	for _, r := range rows {
+	for _, r := range list.Where(rows, func(r summary.Row) bool { return r.Clients == summary.MostClients(rows) }) {
 		if waited, window := crashed(r.Repeats[0]), r.Repeats[0].Window.Length(); waited > 0 && 2*waited >= window {
 			waits = append(waits, fmt.Sprintf("%s of %s (%s)", table.Latency(float64(waited)), table.Latency(float64(window)), r.Variant))
 		}

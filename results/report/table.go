@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/doubts"
 	"github.com/zkbench/zkbench/results/grouping"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
@@ -50,15 +51,19 @@ func WriteTable(w io.Writer, rows []summary.Row, width int) {
 // writeLegend explains the marks of doubtful numbers in a table.
 func writeLegend(w io.Writer, rendered string, rows []summary.Row) {
 	if strings.Contains(rendered, "?") {
-		fmt.Fprintln(w, "?: too few samples (a p99 needs 100), starving clients, or zkbench stood still")
+		fmt.Fprintln(w, "?: too few samples (a p99 needs 100), starving clients, or zkbench was late")
 	}
 	if slices.ContainsFunc(rows, warned) {
 		fmt.Fprintln(w, "*: measured with a warning, such as a busy CPU: see below the last table")
 	}
 }
 
-// warned reports whether warnings concern a row that has no other mark.
-func warned(r summary.Row) bool { return r.Mark == "" && len(r.Warnings) > 0 }
+// warned reports whether a row without another mark has warnings that are not about the bystanders' reads, whose cell has a mark.
+func warned(r summary.Row) bool {
+	return r.Mark == "" && r.Any(func(d *results.Document) bool {
+		return len(d.Warnings) > 1 || len(d.Warnings) == 1 && !doubts.SentLate(d)
+	})
+}
 
 func heading(rows []summary.Row) string {
 	size := ""
@@ -142,7 +147,7 @@ func polls(r summary.Row) bool {
 func label(r summary.Row) string { return strings.TrimSpace(r.Name() + " " + r.Mark) }
 
 // Show formats a metric as tables do; a missing one is a dash. Sizes of guessed herds are preceded by ~, and times that may be
-// longer by ≥. Percentiles that [metric.Rough] doubts are followed by ?.
+// longer by ≥. Percentiles that [metric.Rough] or [doubts.SentLate] doubts are followed by ?.
 func Show(r summary.Row, name string) string {
 	value, ok := r.Metrics[name]
 	m := metric.Named(name)
@@ -156,7 +161,9 @@ func Show(r summary.Row, name string) string {
 		return "~" + text
 	case r.AtLeast(name):
 		return "≥" + text
-	case r.Any(func(d *results.Document) bool { return metric.Rough(d, name) }):
+	case r.Any(func(d *results.Document) bool {
+		return metric.Rough(d, name) || m.Phase == results.BystanderPhase && doubts.SentLate(d)
+	}):
 		return text + "?"
 	default:
 		return text

@@ -12,26 +12,27 @@ import (
 
 // Nearest returns a hint for a name that does not exist: the most similar name if one is similar enough, else a few names that fit it.
 func Nearest(name string, names []string) string {
-	if len(names) == 0 {
-		return ""
+	if similar := Similar(name, names); similar != "" || len(names) == 0 {
+		return similar
 	}
-	if longest := 100; len(name) <= longest { // comparing longer names takes long, and none is similar
-		distance := func(to string) int { return edlib.OSADamerauLevenshteinDistance(name, to) }
-		nearest := slices.MinFunc(names, func(a, b string) int { return distance(a) - distance(b) })
-		if distance(nearest) <= max(2, len(name)/2) {
-			return fmt.Sprintf("; did you mean %q?", nearest)
-		}
+	fit, more := fitting(name, names), ""
+	if most := 12; len(fit) > most {
+		fit, more = fit[:most], fmt.Sprintf(", … and %d more", len(fit)-most)
 	}
-	return "; there are: " + Some(fitting(name, names))
+	return "; there are: " + strings.Join(fit, ", ") + more
 }
 
-// Some returns at most twelve names, and the number of the others.
-func Some(names []string) string {
-	const most = 12
-	if len(names) <= most {
-		return strings.Join(names, ", ")
+// Similar returns a hint that quotes the most similar name; empty if none is similar.
+func Similar(name string, names []string) string {
+	if longest := 100; len(name) > longest || len(names) == 0 { // comparing longer names takes long, and none is similar
+		return ""
 	}
-	return fmt.Sprintf("%s, … and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	distance := func(to string) int { return edlib.OSADamerauLevenshteinDistance(name, to) }
+	nearest := slices.MinFunc(names, func(a, b string) int { return distance(a) - distance(b) })
+	if distance(nearest) > max(2, len(name)/2) {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", nearest)
 }
 
 // fitting returns the names that begin with a name or, without any, those that contain its first word; else all names.
