@@ -2,6 +2,8 @@ package plots
 
 import (
 	"image/color"
+	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
@@ -80,10 +82,13 @@ func looksOf(docs []*results.Document) map[string]look {
 	looks := map[string]look{}
 	for _, own := range list.GroupBy(docs, func(d *results.Document) string { return d.Kind }) {
 		of, known := map[string]family{"naive": warm(), "library": plain()}[own[0].Kind]
-		if !known {
+		variants := list.Distinct(list.Map(own, func(d *results.Document) string { return d.Variant }))
+		if !known { // a pair's variants come first, so that they have the same colors beside any others
 			of = cool()
+			isPaired := func(v string) int { return strings.Count(" "+own[0].Scenario.Overview, " "+v+" ") }
+			slices.SortStableFunc(variants, func(a, b string) int { return isPaired(b) - isPaired(a) })
 		}
-		for i, variant := range list.Distinct(list.Map(own, func(d *results.Document) string { return d.Variant })) {
+		for i, variant := range variants {
 			looks[variant] = of.look(i)
 		}
 	}
