@@ -96,7 +96,9 @@ func (p Pairing) answer() (out []string) {
 	return out
 }
 
-func marked(r summary.Row) string { return strings.TrimSuffix(fmt.Sprintf("%s (%s)", r.Variant, r.Mark), " ()") }
+func marked(r summary.Row) string {
+	return strings.TrimSuffix(fmt.Sprintf("%s (%s)", r.Variant, r.Mark), " ()")
+}
 
 // costs says what a variant costs.
 func costs(r summary.Row) string {
