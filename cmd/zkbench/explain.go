@@ -109,9 +109,6 @@ func hanging(text string, width int) string {
 	}), "\n")
 }
 
-// widestProse is the width of paragraphs on a terminal that is wider.
-const widestProse = 120
-
 func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 	text, err := commentOf(r.Code, v)
 	if err != nil {
@@ -122,7 +119,7 @@ func (a *app) explainVariant(r variants.Recipe, v variants.Variant) error {
 		a.say("Known broken: %s. It runs only where a scenario or a flag names it.", v.Broken)
 	}
 	var parser comment.Parser
-	printer := comment.Printer{TextWidth: min(a.width(), widestProse), TextCodePrefix: "    "}
+	printer := comment.Printer{TextWidth: min(a.width(), 120), TextCodePrefix: "    "}
 	fmt.Fprintln(a.stdout, hanging(string(printer.Text(parser.Parse(text))), a.width()))
 	columns := table.Left("per operation of N clients", "in lockstep, exactly", "free-running, at most")
 	columns[1].Fill, columns[2].Width = true, 24 // for the longest formulas

@@ -37,11 +37,8 @@ func versionText() string {
 			}
 		}
 	}
-	switch {
-	case revision == "" && version != "devel": // the version of a module, which names a commit
+	if revision == "" { // the version of a module names its commit
 		return version
-	case revision == "":
-		return version + " (commit unknown)"
 	}
 	return fmt.Sprintf("%s (%.12s%s)", version, revision, modified)
 }

@@ -98,11 +98,6 @@ func (m Descriptor) Timed() bool {
 	return m.Kind == KindTime || m.Kind == KindMultiple || m.Kind == KindRate || m.Kind == KindBacklog || m.Part == BackgroundPart
 }
 
-// IsSpeed reports whether the metric says how fast something is, so that the ratio of two values does: a time or rate that is no loss.
-func (m Descriptor) IsSpeed() bool {
-	return m.Timed() && m.Loss == "" && m.HasDirection() && m.Kind != KindBacklog
-}
-
 // HasDirection reports whether a smaller or a larger value is better.
 func (m Descriptor) HasDirection() bool { return m.Worse != NeitherIsWorse }
 

@@ -54,9 +54,7 @@ func Answer(rows []summary.Row, checks []claim.Check) (out []string) {
 	isVoid := func(r summary.Row) bool { return r.Void() && r.Mark != doubts.KnownBrokenMark }
 	usable := list.Where(rows, func(r summary.Row) bool { return !isVoid(r) })
 	if void := list.Where(rows, isVoid); len(void) > 0 {
-		names := list.Map(void, func(r summary.Row) string {
-			return fmt.Sprintf("%s with %s (%s)", r.Variant, r.Repeats[0].Load(), r.Mark)
-		})
+		names := list.Map(void, func(r summary.Row) string { return marked(r) + " with " + r.Repeats[0].Load() })
 		out = append(out, "Do not use the numbers of "+enumerated(names)+".")
 	}
 	pairings := Pairings(usable)

@@ -28,9 +28,9 @@ type Pairing struct {
 type Gain struct {
 	Factor float64 // by which the metric is better in the second variant; 0 if there is none, such as between shares
 	Label  string  // the factor or both values, and the metric as tables name it; a dash if nothing is shown
-	Text   string  // the same with the interval of the factor
 
 	metric, reason string // the reason says why no difference is known
+	interval       string // of the factor, in brackets after a space
 	verb, clause   string // how the second variant differs, such as "has " and "5.00 req/op instead of 62.0"; empty if this is not known
 }
 
@@ -76,15 +76,15 @@ func largest(p claim.Pair, rows []summary.Row) (naive, optimized summary.Row, fo
 	return naive, optimized, found
 }
 
-// GainsText returns the gains in metrics that have no column of their own; a dash without any.
+// GainsText returns the gains in metrics that have no column of their own, with intervals; a dash without any.
 func (p Pairing) GainsText() string {
-	shown := list.Where(p.Gains, func(g Gain) bool { return g.Text != table.Missing && !slices.Contains(countsOfTables(), g.metric) })
-	return cmp.Or(strings.Join(list.Map(shown, func(g Gain) string { return g.Text }), "; "), table.Missing)
+	shown := list.Where(p.Gains, func(g Gain) bool { return g.Label != table.Missing && !slices.Contains(countsOfTables(), g.metric) })
+	return cmp.Or(strings.Join(list.Map(shown, func(g Gain) string { return g.Label + g.interval }), "; "), table.Missing)
 }
 
 func gain(name string, naive, optimized summary.Row) Gain {
 	m, r := metric.Named(name), compare.Of(naive.Repeats, optimized.Repeats, name)
-	g := Gain{Label: table.Missing, Text: table.Missing, metric: name, reason: r.Reason}
+	g := Gain{Label: table.Missing, metric: name, reason: r.Reason}
 	if m.Timed() && isEmbedded(naive) {
 		g.reason = claim.EmbeddedTimes
 		return g
@@ -96,20 +96,18 @@ func gain(name string, naive, optimized summary.Row) Gain {
 	if better := r.TimesBetter().Ratio; r.Verdict.Claimed() && better.Finite() && m.Kind != metric.KindShare {
 		g.Factor = float64(better)
 	}
-	from, to, isSpeed := Show(naive, name), Show(optimized, name), m.IsSpeed() && !m.Extreme
+	from, to := Show(naive, name), Show(optimized, name)
+	isSpeed := m.Timed() && m.Loss == "" && m.HasDirection() && m.Kind != metric.KindBacklog && !m.Extreme // so that a ratio means "as fast"
 	equal := r.Verdict == compare.NotShown || !isSpeed && from == to
 	switch {
 	case !isSpeed:
 		g.Label, g.verb, g.clause = fmt.Sprintf("%s → %s %s", from, to, m.Head), "has ", valued(m, to)+" instead of "+from
-		g.Text = g.Label
 	case equal:
 		g.Label = string(compare.NotShown) + " in " + m.Head
-		g.Text = g.Label
 	case g.Factor > 0:
 		times, interval := r.Speed()
-		g.Label, g.verb = times+" in "+m.Head, "is "
-		g.clause = fmt.Sprintf("%s (%s)", g.Label, interval)
-		g.Text = g.clause
+		g.Label, g.interval, g.verb = times+" in "+m.Head, " ("+interval+")", "is "
+		g.clause = g.Label + g.interval
 	}
 	if equal {
 		g.verb, g.clause = noDifference, m.Head
