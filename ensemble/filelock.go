@@ -55,7 +55,7 @@ func TryLock(name string) (*FileLock, error) {
 			return nil, fmt.Errorf("lock ensemble %q: %w", name, err)
 		case !lock.Locked():
 			holder, _ := os.ReadFile(lock.Path())
-			return nil, fmt.Errorf("ensemble %q is %w (%.120s): wait for it, or use --name X to run anyway; two runs on one machine disturb each other",
+			return nil, fmt.Errorf("ensemble %q is %w (%.120s): wait for it, or use --name X to run anyway, which disturbs both runs",
 				name, ErrBusy, holder)
 		default:
 			holder := fmt.Appendf(nil, "process %d: %s", os.Getpid(), strings.Join(os.Args, " "))
