@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 	if name := os.Getenv(asVandal); name != "" {
 		os.Exit(vandal(name))
 	}
+	_ = os.Setenv("COLUMNS", "120") // so that most texts that tests look for are in one line
 	os.Exit(live.Main(m))
 }
 

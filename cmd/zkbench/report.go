@@ -178,7 +178,7 @@ func (a *app) printTables(docs []*results.Document, rows []summary.Row) {
 func (a *app) printAnswers(docs []*results.Document) {
 	report.WriteAnswers(a.stdout, docs, func(d *results.Document) string {
 		s, err := scenarios.Load(d.Recipe+"-libraries", a.recipes())
-		if err != nil || s.Name == d.Scenario.Name || d.Scenario.Mode == results.ObservedMode {
+		if err != nil || s.Name == d.Scenario.Name || d.Scenario.Mode == results.ObservedMode || d.Scenario.Faulty() || d.Rate > 0 {
 			return ""
 		}
 		return fmt.Sprintf("%s zkbench run %s --clients %d", s.Question, s.Name, d.Clients)

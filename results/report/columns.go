@@ -88,12 +88,12 @@ func openFirst(all []column) []column {
 	return append(first, list.Map(others, func(c column) column { return column{c.need + 4, c.metric} })...) // dropped before these
 }
 
-// keepAsked makes the columns that the scenario asks about the last ones to be dropped, with throughput, requests and notifications.
+// keepAsked drops the columns that the scenario asks about last, with throughput, requests, notifications and outages.
 func keepAsked(all []column, asks []string) []column {
-	kept := append([]string{metric.OpsPerSecond, metric.RequestsPerOp, metric.NotificationsPerOp}, asks...)
+	always := []string{metric.OpsPerSecond, metric.RequestsPerOp, metric.NotificationsPerOp, metric.RecoveryMax, metric.Unavailable}
 	return list.Map(all, func(c column) column {
 		switch {
-		case slices.Contains(kept, c.metric):
+		case slices.Contains(slices.Concat(always, asks), c.metric):
 			c.need = min(c.need, 1)
 		case c.need > 0:
 			c.need++
