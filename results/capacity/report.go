@@ -71,7 +71,7 @@ func (r Report) Write(w io.Writer, width int) {
 	fmt.Fprintf(w, "%s\n\n", table.Wrap(table.Escaped(heading), width))
 	metric, _, _ := strings.Cut(r.Objective, " ")
 	columns := append(table.Left("variant"), table.Right("capacity", "worst "+metric, "fails at", "why", "trials")...)
-	columns[4].Width = longestWhy
+	columns[4].Width, columns[5].Need = longestWhy, 1 // a narrow terminal has no room for the number of trials
 	t := table.New(columns...)
 	for _, v := range r.Variants {
 		if v.Capacity == 0 {
