@@ -329,7 +329,7 @@ func runExample(t *testing.T, p docPage, b codeBlock) {
 	}
 }
 
-// The commands are found in whatever surrounds them in a page.
+// The commands are found among the other text of a page.
 func TestShellCommands(t *testing.T) {
 	for text, want := range map[string]string{
 		"zkbench run a --clients 40 # comment":                 "[[run a --clients 40]]",

@@ -184,8 +184,8 @@ func asUsage(err error) error {
 
 // Groups of flags in help texts.
 const (
-	checkFlags, pairedFlags, searchFlags, seriesFlags = "Check", "Pair", "Search", "Measurement"
-	loadFlags, faultFlags, serverFlags, outputFlags   = "Load", "Fault and background", "Ensemble", "Output"
+	checkFlags, pairedFlags, searchFlags, seriesFlags = "Check flags", "Pair flags", "Search flags", "Measurement flags"
+	loadFlags, faultFlags, serverFlags, outputFlags   = "Load flags", "Fault and background flags", "Ensemble flags", "Output flags"
 	flagGroup                                         = "group" // the annotation of a flag
 )
 
@@ -211,8 +211,7 @@ func groupedFlags(cmd *cobra.Command) string {
 			}
 		})
 		if set.HasAvailableFlags() {
-			title := strings.TrimSpace(group + " Flags:")
-			fmt.Fprintf(&text, "%s\n%s\n", title[:1]+strings.ToLower(title[1:]), set.FlagUsages())
+			fmt.Fprintf(&text, "%s:\n%s\n", cmp.Or(group, "Flags"), set.FlagUsages())
 		}
 	}
 	return strings.TrimSpace(text.String())

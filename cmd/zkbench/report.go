@@ -67,7 +67,7 @@ of 'zkbench compare'.`,
 			rows := summary.Of(docs)
 			switch {
 			case overview:
-				a.printOverview(docs, rows, format)
+				a.printOverview(rows, format)
 			case format == "json":
 				return report.WriteJSON(a.stdout, rows)
 			case format == "csv":
@@ -76,7 +76,7 @@ of 'zkbench compare'.`,
 				a.printMarkdown(docs, rows)
 			default:
 				a.printTables(docs, rows)
-				a.printAnswers(docs)
+				a.printAnswers(rows)
 			}
 			return nil
 		},
@@ -90,14 +90,14 @@ of 'zkbench compare'.`,
 	return cmd
 }
 
-func (a *app) printOverview(docs []*results.Document, rows []summary.Row, format string) {
+func (a *app) printOverview(rows []summary.Row, format string) {
 	switch {
 	case len(report.Pairings(rows)) == 0:
 		fmt.Fprintln(a.stdout, "no overview: these results do not have both variants of a scenario's pair (field overview:)")
 	case format == "markdown":
 		report.WriteOverviewMarkdown(a.stdout, rows)
 	default:
-		a.printAnswers(docs)
+		a.printAnswers(rows)
 	}
 }
 
@@ -132,7 +132,7 @@ func (a *app) report(docs []*results.Document, selected []scenarios.Scenario, f 
 	if runErr == nil {
 		err = errors.Join(err, a.checkClaims(docs, selected))
 	}
-	a.printAnswers(docs)
+	a.printAnswers(rows)
 	kept, keptErr := store.Kept(f.out, docs)
 	switch {
 	case kept == 0:
@@ -175,8 +175,8 @@ func (a *app) printTables(docs []*results.Document, rows []summary.Row) {
 
 // printAnswers prints the answer of each scenario. The hint names the scenario that measures the client libraries of the recipe, if another
 // one was measured.
-func (a *app) printAnswers(docs []*results.Document) {
-	report.WriteAnswers(a.stdout, docs, func(d *results.Document) string {
+func (a *app) printAnswers(rows []summary.Row) {
+	report.WriteAnswers(a.stdout, rows, func(d *results.Document) string {
 		s, err := scenarios.Load(d.Recipe+"-libraries", a.recipes())
 		if err != nil || s.Name == d.Scenario.Name || d.Scenario.Mode == results.ObservedMode || d.Scenario.Faulty() || d.Rate > 0 {
 			return ""

@@ -14,6 +14,7 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 	"github.com/zkbench/zkbench/results/store"
+	"github.com/zkbench/zkbench/results/summary"
 	"github.com/zkbench/zkbench/scenarios"
 )
 
@@ -137,7 +138,7 @@ func TestTheAnswerNamesTheLibraries(t *testing.T) {
 	} {
 		d := claimed("a", nil, func(d *results.Document) { d.Recipe, d.Scenario.Name = tt.recipe, tt.scenario })
 		var out bytes.Buffer
-		(&app{stdout: &out, stderr: &out}).printAnswers([]*results.Document{d})
+		(&app{stdout: &out, stderr: &out}).printAnswers(summary.Of([]*results.Document{d}))
 		got := strings.Join(strings.Fields(out.String()), " ")
 		if !strings.Contains(got, "With 10 clients, a has") || !strings.Contains(got, tt.want) || strings.Contains(got, "zkbench run") != (tt.want != "") {
 			t.Errorf("%s: %s", tt.scenario, out.String())

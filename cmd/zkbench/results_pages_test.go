@@ -15,7 +15,6 @@ import (
 	"testing"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/compare"
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/list"
@@ -200,14 +199,8 @@ func writeComparison(w io.Writer, docs []*results.Document, args string) error {
 func writeClaims(w io.Writer, docs []*results.Document, _ string) error {
 	t := table.New(table.Left("scenario", "claim", "", "measured")...)
 	for _, own := range list.GroupBy(docs, func(d *results.Document) string { return d.Scenario.Name }) {
-		for _, text := range own[0].Scenario.Expect {
-			c, err := claim.Parse(text)
-			if err != nil {
-				return err
-			}
-			for _, check := range claim.Of(own).Check(c) {
-				t.Row("`"+own[0].Scenario.Name+"`", check.String(), check.Verdict(), check.Why)
-			}
+		for _, check := range report.Checks(own, own[0]) {
+			t.Row("`"+own[0].Scenario.Name+"`", check.String(), check.Verdict(), check.Why)
 		}
 	}
 	_, err := fmt.Fprintln(w, t.Markdown())

@@ -20,8 +20,9 @@ import (
 
 // WriteAnswers prints the answer of each scenario in lines of this width. If there is only one, hint returns a line to add, for a
 // measurement under the largest load; it may be empty.
-func WriteAnswers(w io.Writer, docs []*results.Document, hint func(*results.Document) string, width int) {
-	all := byScenario(summary.Of(docs))
+func WriteAnswers(w io.Writer, rows []summary.Row, hint func(*results.Document) string, width int) {
+	all := byScenario(rows)
+	docs := slices.Concat(list.Map(rows, func(r summary.Row) []*results.Document { return r.Repeats })...)
 	for _, rows := range all {
 		text := table.Escaped(strings.Join(Answer(rows, Checks(docs, rows[0].Repeats[0])), " "))
 		switch {

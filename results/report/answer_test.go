@@ -12,6 +12,7 @@ import (
 	"github.com/zkbench/zkbench/results/golden"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/report"
+	"github.com/zkbench/zkbench/results/summary"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -116,7 +117,7 @@ func TestAnswers(t *testing.T) {
 			return fmt.Sprintf("What does the lock of your client library cost? zkbench run lock-libraries --clients %d", d.Clients)
 		}
 		fmt.Fprintf(&got, "# %s\n", tt.name)
-		report.WriteAnswers(&got, tt.docs, hint, 80)
+		report.WriteAnswers(&got, summary.Of(tt.docs), hint, 80)
 		fmt.Fprintln(&got)
 	}
 	if n := table.Width(got.String()); n > 80 {
@@ -131,7 +132,7 @@ func TestAnswersOfSeveralScenarios(t *testing.T) {
 	for i := range 3 {
 		docs = append(docs, contended(1, 4, func(d *results.Document) { d.Scenario.Name = fmt.Sprintf("s%d", i) })...)
 		var out strings.Builder
-		report.WriteAnswers(&out, docs, func(*results.Document) string { return "the hint" }, 80)
+		report.WriteAnswers(&out, summary.Of(docs), func(*results.Document) string { return "the hint" }, 80)
 		if got := strings.Count(out.String(), "compared with"); got != i+1 || strings.Contains(out.String(), "the hint") != (i == 0) {
 			t.Errorf("%d scenarios: %d answers in\n%s", i+1, got, out.String())
 		}
@@ -154,7 +155,7 @@ func TestGainsSayWhichIsBetter(t *testing.T) {
 			d.Histograms = map[string]results.Histogram{"handoff": results.NewHistogram(make([]time.Duration, 200))}
 		})
 		var out bytes.Buffer
-		report.WriteAnswers(&out, docs, func(*results.Document) string { return "" }, 1000)
+		report.WriteAnswers(&out, summary.Of(docs), func(*results.Document) string { return "" }, 1000)
 		if !strings.Contains(out.String(), strings.Replace(tt.want, " in ", " as children-watch in ", 1)) && !strings.Contains(out.String(), tt.want) {
 			t.Errorf("%s, %g: %s", tt.metric, tt.speedup, out.String())
 		}

@@ -90,10 +90,12 @@ func openFirst(all []column) []column {
 
 // keepAsked drops the columns that the scenario asks about last, with throughput, requests, notifications and outages.
 func keepAsked(all []column, asks []string) []column {
-	always := []string{metric.OpsPerSecond, metric.RequestsPerOp, metric.NotificationsPerOp, metric.RecoveryMax, metric.Unavailable}
+	kept := slices.Concat(asks, []string{
+		metric.OpsPerSecond, metric.RequestsPerOp, metric.NotificationsPerOp, metric.RecoveryMax, metric.Unavailable,
+	})
 	return list.Map(all, func(c column) column {
 		switch {
-		case slices.Contains(slices.Concat(always, asks), c.metric):
+		case slices.Contains(kept, c.metric):
 			c.need = min(c.need, 1)
 		case c.need > 0:
 			c.need++

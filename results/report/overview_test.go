@@ -83,7 +83,7 @@ func TestOverview(t *testing.T) {
 	docs[18].Invalid = []string{"a reason"}
 	rows := summary.Of(docs)
 	var text, markdown bytes.Buffer
-	report.WriteAnswers(&text, docs, func(*results.Document) string { return "" }, 80)
+	report.WriteAnswers(&text, summary.Of(docs), func(*results.Document) string { return "" }, 80)
 	report.WriteOverviewMarkdown(&markdown, rows)
 	golden.Compare(t, filepath.Join("testdata", "overview.txt"), text.Bytes())
 	golden.Compare(t, filepath.Join("testdata", "overview.md"), markdown.Bytes())
