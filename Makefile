@@ -22,7 +22,7 @@ GO_FLAGS := -trimpath
 # Only the race detector needs C. Without it, the same is compiled on a machine with a C compiler and on one without.
 export CGO_ENABLED := 0
 
-.PHONY: help build image bench test unit faults planted simulate callsites live soak fresh fuzz lint check gate gallery results
+.PHONY: help build image container bench test unit faults planted simulate callsites live soak fresh fuzz lint check gate gallery results
 
 ## help: list the targets
 help:
@@ -35,6 +35,14 @@ build:
 ## image: get the ZooKeeper image, or build it from Debian packages
 image:
 	@.ci/setup containers
+
+## container: build the image CONTAINER (zkbench), which has zkbench and nothing else and runs beside an ensemble; see docs/external.md
+CONTAINER := zkbench
+container:
+	@set -e; context=$$(mktemp -d); trap 'rm -rf "$$context"' EXIT; \
+	cp /etc/ssl/certs/ca-certificates.crt .ci/Dockerfile "$$context"; \
+	go build $(GO_FLAGS) -ldflags "-s -w -X main.commit=$(COMMIT)" -o "$$context/zkbench" ./cmd/zkbench; \
+	docker build --tag $(CONTAINER) "$$context"
 
 ## bench: the main job, from set-up to plots: three locks under 1 to 100 clients
 bench:
