@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -19,13 +20,17 @@ import (
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/results/report"
 	"github.com/zkbench/zkbench/results/store"
+	"github.com/zkbench/zkbench/results/summary"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/campaign"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
+
+const bisectFlag = "bisect"
 
 type gateFlags struct {
 	rules, baseline   string
@@ -63,6 +68,7 @@ and files are 2.`,
   zkbench gate --rules objectives.yaml --junit gate.xml --json gate.json
   zkbench gate out/capacity --rules objectives.yaml
   zkbench gate --run lock-contention --base-binary ./zkbench-main --clients 20
+  git bisect run sh -c './measure.sh out; zkbench gate out --bisect'
   zkbench gate --self-test`,
 		// The files of an earlier gate go before any other check.
 		Args: func(_ *cobra.Command, args []string) error { return f.clearOutputs(args) },
@@ -78,7 +84,11 @@ and files are 2.`,
 		"markdown": flags.String("markdown", "", "write it to this Markdown `file`"),
 		"benchfmt": flags.String("benchfmt", "", "write the metrics to this `file` for benchstat"),
 	}
-	putInGroup(cmd, outputFlags, "json", "junit", "markdown", "benchfmt")
+	for _, format := range report.TrendFormats() {
+		f.outputs[format] = flags.String(format, "", "write counts to this `file`, for a chart over\ncommits by the program of this name")
+	}
+	putInGroup(cmd, outputFlags, slices.Collect(maps.Keys(f.outputs))...)
+	flags.Bool(bisectFlag, false, "for 'git bisect run': exit with 125 (skip) in place\nof 1, 2 and 5")
 	flags.BoolVar(&f.verbose, "verbose", false, "also list the checks that passed, and all notes")
 	flags.BoolVar(&f.selfTest, "self-test", false, "check the gate with synthetic results")
 	putInGroup(cmd, checkFlags)
@@ -92,7 +102,7 @@ and files are 2.`,
 }
 
 func (f gateFlags) check(cmd *cobra.Command, args []string) error {
-	withoutRun := []string{"run", "rules", "baseline", "require", "json", "junit", "markdown", "benchfmt", "self-test", "verbose"}
+	withoutRun := slices.AppendSeq([]string{"run", "rules", "baseline", "require", "self-test", "verbose", bisectFlag}, maps.Keys(f.outputs))
 	pairsOnly := given(cmd, func(flag *pflag.Flag) bool { return !slices.Contains(withoutRun, flag.Name) })
 	others := given(cmd, func(flag *pflag.Flag) bool { return flag.Name != "self-test" })
 	isSet := func(name string) bool { return os.Getenv(name) != "" && os.Getenv(name) != "false" }
@@ -172,9 +182,9 @@ func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
 	for _, e := range held {
 		rules.Assertions = append(rules.Assertions, gate.Assertion{Claim: e.Claim, Source: gate.FromScenario, Scenario: e.Scenario})
 	}
-	report := gate.Evaluate(evidence, rules)
-	report.Notes = slices.Concat(notes, report.Notes, skipped)
-	return errors.Join(err, a.deliver(cutShort(report, err), evidence, f))
+	verdict := gate.Evaluate(evidence, rules)
+	verdict.Notes = slices.Concat(notes, verdict.Notes, skipped)
+	return errors.Join(err, a.deliver(cutShort(verdict, err), evidence, f))
 }
 
 // read reads rules and baselines. Its error lists all mistakes in them.
@@ -299,23 +309,35 @@ func existing(paths []string) (evidence gate.Evidence, notes []string, err error
 	return evidence, []string{note}, nil
 }
 
-func (a *app) deliver(report gate.Report, evidence gate.Evidence, f gateFlags) error {
+func (a *app) deliver(verdict gate.Report, evidence gate.Evidence, f gateFlags) error {
 	var errs []error
-	report.WriteText(a.stdout, a.width(), f.verbose)
+	verdict.WriteText(a.stdout, a.width(), f.verbose)
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
-		report.WriteAnnotations(a.stdout)
+		verdict.WriteAnnotations(a.stdout)
 	}
-	for flag, write := range map[string]func(path string) error{
-		"json": report.WriteJSON, "junit": report.WriteJUnit, "markdown": report.WriteMarkdown, "benchfmt": evidence.WriteBenchfmt,
-	} {
+	write := map[string]func(path string) error{
+		"json": verdict.WriteJSON, "junit": verdict.WriteJUnit, "markdown": verdict.WriteMarkdown, "benchfmt": evidence.WriteBenchfmt,
+	}
+	for _, format := range report.TrendFormats() {
+		write[format] = func(path string) error { return writeTrend(path, format, evidence.Head()) }
+	}
+	for flag, write := range write {
 		if path := *f.outputs[flag]; path != "" {
 			errs = append(errs, write(path))
 		}
 	}
-	if report.Code != outcome.CodePass {
-		errs = append(errs, outcome.With(report.Code, nil)) // the table has the reasons
+	if verdict.Code != outcome.CodePass {
+		errs = append(errs, outcome.With(verdict.Code, nil)) // the table has the reasons
 	}
 	return errors.Join(errs...)
+}
+
+func writeTrend(path, format string, docs []*results.Document) error {
+	var text bytes.Buffer
+	if err := report.WriteTrend(&text, format, summary.Of(docs)); err != nil {
+		return err
+	}
+	return store.WriteFile(path, text.Bytes())
 }
 
 func (a *app) selfTest() error {

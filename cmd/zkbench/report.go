@@ -70,6 +70,8 @@ of 'zkbench compare'.`,
 				a.printOverview(rows, format)
 			case format == "json":
 				return report.WriteJSON(a.stdout, rows)
+			case slices.Contains(report.TrendFormats(), format):
+				return report.WriteTrend(a.stdout, format, rows)
 			case format == "csv":
 				report.WriteCSV(a.stdout, rows)
 			case format == "markdown":
@@ -82,9 +84,10 @@ of 'zkbench compare'.`,
 		},
 	}
 	cmd.Flags().BoolVar(&overview, "overview", false, "show only the answers")
-	cmd.Flags().StringVar(&format, "format", table.Formats()[0], strings.Join(table.Formats(), ", "))
+	formats := slices.Concat(table.Formats(), report.TrendFormats())
+	cmd.Flags().StringVar(&format, "format", formats[0], strings.Join(table.Formats(), ", ")+",\nfor trends: "+strings.Join(report.TrendFormats(), ", "))
 	cmd.Flags().StringVar(&html, "html", "", "write a page for a browser to this `file`")
-	allow(cmd, "format", table.Formats())
+	allow(cmd, "format", formats)
 	cmd.MarkFlagsMutuallyExclusive("html", "format")
 	cmd.MarkFlagsMutuallyExclusive("html", "overview")
 	return cmd

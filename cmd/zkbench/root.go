@@ -49,6 +49,9 @@ func run(ctx context.Context, a app) int {
 		err = errors.Join(err, stdout.Failure)
 	}
 	code, text := exitCode(ctx, err), ""
+	if slices.Contains(a.args, "--"+bisectFlag) { // also if the flags have a mistake
+		code = outcome.ForBisect(code)
+	}
 	if err != nil {
 		text = strings.TrimSpace(err.Error()) // without the empty lines of joined errors that only have a code
 		text = strings.ReplaceAll(text, "\n", "\n  ")

@@ -31,6 +31,7 @@ const (
 	CodeBroken      = 4   // a recipe broke its promise
 	CodeInvalid     = 5   // void or inconclusive
 	CodeInterrupted = 130 // stopped by a signal
+	CodeSkip        = 125 // for `git bisect run`: this commit cannot be decided
 )
 
 // rank is an exit code and the outcomes that lead to it, the worst first.
@@ -66,6 +67,17 @@ func (o Outcome) Code() int {
 		}
 	}
 	return CodeInvalid
+}
+
+// ForBisect returns the exit code for `git bisect run` in place of another one: a commit that could not be measured or decided is skipped,
+// whereas other failures mean that it is bad.
+func ForBisect(code int) int {
+	switch code {
+	case CodeFailed, CodeUsage, CodeInvalid:
+		return CodeSkip
+	default:
+		return code
+	}
 }
 
 // Deciding returns the exit code that decides among several; CodePass without any, CodeFailed if the precedence has none of them.

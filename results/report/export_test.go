@@ -33,8 +33,24 @@ func TestFormats(t *testing.T) {
 	report.WriteMarkdown(&markdown, s)
 	report.WriteCSV(&csv, s)
 	must.Do(t, report.WriteJSON(&json, s))
+	for _, format := range report.TrendFormats() {
+		var trend bytes.Buffer
+		must.Do(t, report.WriteTrend(&trend, format, append(s, summary.Of(trendDocuments())...)))
+		golden.Compare(t, "testdata/trend."+format+".json", trend.Bytes())
+	}
 	golden.Compare(t, "testdata/report.txt", text.Bytes())
 	golden.Compare(t, "testdata/report.md", markdown.Bytes())
 	golden.Compare(t, "testdata/report.csv", csv.Bytes())
 	golden.Compare(t, "testdata/report.json", json.Bytes())
+}
+
+// trendDocuments are two repeats on containers, whose times of handoffs have enough samples, and one on the embedded server.
+func trendDocuments() []*results.Document {
+	values := map[string]float64{metric.RequestsPerOp: 5, metric.HerdMax: 1, "ops/s": 100, "handoff-p50/floor": 2.5, "violations": 0}
+	first := document("predecessor-watch", "optimized", 10, 1, values)
+	values[metric.RequestsPerOp] = 5.5
+	second := document("predecessor-watch", "optimized", 10, 2, values)
+	embedded := document("children-watch", "naive", 10, 1, values)
+	embedded.Environment.Engine = results.Embedded
+	return []*results.Document{first, second, embedded}
 }
