@@ -163,7 +163,7 @@ func TestGitLabTemplate(t *testing.T) {
 // With --bisect, what says nothing about a commit is skipped, also a mistake in flags.
 func TestBisectCodes(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"--bisect", t.TempDir()}, {"--bisect", filepath.Join(t.TempDir(), "missing")}, {"--bisect", "--unknown"}, {"--unknown", "--bisect"}} {
+	for _, args := range [][]string{{"--bisect", t.TempDir()}, {"--bisect", filepath.Join(t.TempDir(), "missing")}, {"--bisect", "--unknown"}, {"--unknown", "--bisect"}, {"--bisect=true", "--unknown"}} {
 		if _, stderr, code := command(t.Context(), append([]string{"gate"}, args...)...); code != outcome.CodeSkip {
 			t.Errorf("%v: exit code %d, want %d: %s", args, code, outcome.CodeSkip, stderr)
 		}

@@ -49,7 +49,7 @@ func run(ctx context.Context, a app) int {
 		err = errors.Join(err, stdout.Failure)
 	}
 	code, text := exitCode(ctx, err), ""
-	if slices.Contains(a.args, "--"+bisectFlag) { // also if the flags have a mistake
+	if slices.Contains(a.args, "--"+bisectFlag) || slices.Contains(a.args, "--"+bisectFlag+"=true") { // also if the flags have a mistake
 		code = outcome.ForBisect(code)
 	}
 	if err != nil {

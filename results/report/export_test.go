@@ -46,7 +46,7 @@ func TestFormats(t *testing.T) {
 
 // trendDocuments are two repeats on containers, whose times of handoffs have enough samples, and one on the embedded server.
 func trendDocuments() []*results.Document {
-	values := map[string]float64{metric.RequestsPerOp: 5, metric.HerdMax: 1, "ops/s": 100, "handoff-p50/floor": 2.5, "violations": 0}
+	values := map[string]float64{metric.RequestsPerOp: 5, metric.HerdMax: 1, "ops/s": 100, "handoff-p50/floor": 2.5, "violations": 0, metric.BackgroundSlowdown("reads", 50): 3}
 	first := document("predecessor-watch", "optimized", 10, 1, values)
 	values[metric.RequestsPerOp] = 5.5
 	second := document("predecessor-watch", "optimized", 10, 2, values)

@@ -60,7 +60,7 @@ func isInTrend(r summary.Row, m metric.Descriptor) bool {
 	case metric.KindCount:
 		return slices.Contains([]string{metric.RequestsPerOp, metric.WritesPerOp, metric.NotificationsPerOp, metric.HerdMax}, m.Name)
 	case metric.KindMultiple:
-		return !isEmbedded(r) && !r.Any(func(d *results.Document) bool { return metric.Rough(d, m.Name) })
+		return m.Part != metric.BackgroundPart && !isEmbedded(r) && !r.Any(func(d *results.Document) bool { return metric.Rough(d, m.Name) })
 	default:
 		return false
 	}
