@@ -36,11 +36,11 @@ func Run[T any](
 	}
 	done, left := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer func() { <-s.executor }()
 		value, err = op(ctx)
 		select {
 		case done <- struct{}{}:
 		case <-left:
+			defer func() { <-s.executor }()
 			if err == nil && undo != nil {
 				ctx, cancel := Cleanup(ctx)
 				defer cancel()
@@ -48,14 +48,18 @@ func Run[T any](
 			}
 		}
 	}()
+	returned := func() (T, error) {
+		<-s.executor // here, not in the goroutine: the caller's next operation, even with a context that has ended, must find it free
+		return value, err
+	}
 	select {
 	case <-done:
-		return value, err
+		return returned()
 	case <-ctx.Done():
 	}
 	select {
 	case <-done:
-		return value, err
+		return returned()
 	case <-time.After(grace):
 		close(left)
 		return zero, ctx.Err()
