@@ -22,7 +22,7 @@ GO_FLAGS := -trimpath
 # Only the race detector needs C. Without it, the same is compiled on a machine with a C compiler and on one without.
 export CGO_ENABLED := 0
 
-.PHONY: help build image container bench test unit faults planted simulate callsites live soak fresh fuzz lint check gate gallery results
+.PHONY: help build image container dist bench test unit faults planted simulate callsites live soak fresh fuzz lint check gate gallery results
 
 ## help: list the targets
 help:
@@ -43,6 +43,11 @@ container:
 	cp /etc/ssl/certs/ca-certificates.crt .ci/Dockerfile "$$context"; \
 	go build $(GO_FLAGS) -ldflags "-s -w -X main.commit=$(COMMIT)" -o "$$context/zkbench" ./cmd/zkbench; \
 	docker build --tag $(CONTAINER) "$$context"
+
+## dist: build what a release has, for every platform, in bin/dist; see docs/install.md
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
+dist:
+	@GO_FLAGS='$(GO_FLAGS)' COMMIT='$(COMMIT)' .ci/dist $(PLATFORMS)
 
 ## bench: the main job, from set-up to plots: three locks under 1 to 100 clients
 bench:

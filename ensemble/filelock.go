@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 
 	"github.com/gofrs/flock"
@@ -74,7 +75,7 @@ func InUse(name string) bool {
 // tryLock opens the lock file of an ensemble and locks it, unless another process has. An existing file is opened without
 // O_CREATE: the kernel refuses that flag for another user's file in a sticky folder.
 func tryLock(name string) (*flock.Flock, error) {
-	path := filepath.Join(lockFolder, "zkbench-"+name+".lock")
+	path := filepath.Join(lockFolder(), "zkbench-"+name+".lock")
 	flags := os.O_CREATE | os.O_RDONLY
 	if _, err := os.Stat(path); err == nil {
 		flags = os.O_RDONLY
@@ -92,7 +93,12 @@ func isCurrent(lock *flock.Flock) bool {
 }
 
 // lockFolder does not depend on TMPDIR, because users with different ones may share a Docker engine.
-const lockFolder = "/tmp"
+func lockFolder() string {
+	if runtime.GOOS == "windows" {
+		return os.TempDir()
+	}
+	return "/tmp"
+}
 
 // Release unlocks the ensemble and removes the file. It may be called on nil and more than once. The file is removed while it
 // is locked: a process that has opened it before and locks it afterwards notices (see isCurrent). A file that another user has created

@@ -8,7 +8,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/google/renameio/v2"
+	"github.com/google/renameio/v2/maybe"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
@@ -251,7 +251,7 @@ func (f Figure) Write(path, format string) error {
 	if err != nil {
 		return fmt.Errorf("draw %s: %w", path, err)
 	}
-	return renameio.WriteFile(path, out.Bytes(), 0o644)
+	return maybe.WriteFile(path, out.Bytes(), 0o644)
 }
 
 func wholePixels(length vg.Length) vg.Length {

@@ -5,9 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
@@ -35,25 +33,6 @@ func TestGateRefusesEditedResults(t *testing.T) {
 	stdout := prints(t, outcome.CodeInvalid, "", "gate", dir, "--baseline", baselines)
 	if !strings.Contains(strings.Join(strings.Fields(stdout), " "), "children-watch_n10_r1.json ") {
 		t.Errorf("the file is not named in\n%s", stdout)
-	}
-}
-
-// A path with the name of a result that is not a regular file is reported, and does not block: a named pipe may never have a
-// writer.
-func TestGateOfWhatIsNoFile(t *testing.T) {
-	t.Chdir(t.TempDir())
-	dir := drained(t)
-	odd := filepath.Join(dir, "lock-drain_lock-znode_n5_r1.json")
-	must.Do(t, syscall.Mkfifo(odd, 0o644))
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		prints(t, outcome.CodeInvalid, odd, "gate", dir)
-	}()
-	select {
-	case <-done:
-	case <-time.After(time.Minute):
-		t.Fatal("the gate hangs")
 	}
 }
 

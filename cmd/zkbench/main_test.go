@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -21,6 +20,7 @@ import (
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
+	"github.com/zkbench/zkbench/scenarios/machine"
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
@@ -247,9 +247,8 @@ func TestUsageErrors(t *testing.T) {
 // A scenario that needs more connections than the process may open is refused before a server starts.
 func TestFileLimitIsChecked(t *testing.T) {
 	const clients = 100_000 // each with both ends in this process
-	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > 1.8*clients {
-		t.Skipf("this process may open %d files (%v)", limit.Cur, err)
+	if limit := machine.FileLimit(); limit > 1.8*clients {
+		t.Skipf("this process may open %d files", limit)
 	}
 	t.Chdir(t.TempDir())
 	for _, args := range [][]string{

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -133,7 +132,7 @@ func (a *app) observe(ctx context.Context, f observeFlags, bounded bool) error {
 		return err
 	}
 	marks := make(chan os.Signal, 16) // room for marks that wait to be handled
-	signal.Notify(marks, syscall.SIGUSR1, syscall.SIGUSR2)
+	notifyMarks(marks)
 	defer signal.Stop(marks)
 	o, err := a.startObserving(ctx, f, target)
 	if err != nil {
@@ -228,7 +227,7 @@ func (a *app) watch(ctx context.Context, o *observation, f observeFlags, marks <
 		case <-limit:
 			return false
 		case mark := <-marks:
-			if mark == syscall.SIGUSR1 {
+			if begins(mark) {
 				o.observer.Begin()
 				fmt.Fprintln(a.stderr, "begin: the report is of the time from now on")
 			} else {

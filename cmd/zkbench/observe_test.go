@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -164,34 +163,6 @@ func TestObserveAStuckClient(t *testing.T) {
 	}, "--servers", addr)
 	if code != outcome.CodePass || strings.Count(stderr, "stuck:") != 1 || !strings.Contains(stdout, "stuck sessions that have ended: 1") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
-	}
-}
-
-// Signals begin and end the reported part.
-func TestObserveBetweenSignals(t *testing.T) {
-	addr := ensembletest.Embedded(t, embedded.Config{}).Addr()
-	use := func(t *testing.T, address string, n int) {
-		conn := must.Get(ensemble.Connect(t.Context(), ensemble.Server{Addr: address}, wire.NewLedger(time.Now()), nil))(t)
-		defer conn.Close()
-		for range n {
-			if _, _, err := conn.Exists("/"); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	signal := func(said *lockedBuffer, s syscall.Signal, sign string) {
-		must.Do(t, syscall.Kill(os.Getpid(), s))
-		awaitText(t, said, sign)
-	}
-	stdout, _, code := observed(t, func(address string, said *lockedBuffer) {
-		use(t, address, 3)
-		signal(said, syscall.SIGUSR1, "begin")
-		use(t, address, 5)
-		signal(said, syscall.SIGUSR2, "end")
-		use(t, address, 7)
-	}, "--servers", addr, "--json", filepath.Join(t.TempDir(), "r.json"))
-	if code != outcome.CodePass || !strings.Contains(strings.Join(strings.Fields(stdout), " "), "/ exists 5 ") {
-		t.Errorf("exit code %d: %s", code, stdout)
 	}
 }
 

@@ -182,21 +182,3 @@ func TestThirdSignal(t *testing.T) {
 		t.Errorf("said %q", said.String())
 	}
 }
-
-// A pipe without a writer does not hold zkbench after a signal.
-func TestSignalEndsReading(t *testing.T) {
-	t.Parallel()
-	pipe := filepath.Join(t.TempDir(), "pipe")
-	must.Do(t, syscall.Mkfifo(pipe, 0o644))
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errInterrupted)
-	for _, args := range [][]string{
-		{"run", pipe}, {"capacity", pipe, "--objective", "response-p99 < 50ms"}, {"calibrate", pipe}, {"simulate", "--plan", pipe},
-		{"gate", "--rules", pipe, t.TempDir()}, {"gate", "--run", pipe, "--base-binary", must.Get(os.Executable())(t)},
-	} {
-		if _, stderr, code := command(ctx, args...); code != outcome.CodeInterrupted || !strings.Contains(stderr, "read "+pipe) {
-			t.Errorf("%v: exit code %d, said %q", args, code, stderr)
-		}
-	}
-	must.Do(t, must.Get(os.OpenFile(pipe, os.O_RDWR, 0))(t).Close()) // lets the readers go
-}

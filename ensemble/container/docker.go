@@ -85,7 +85,7 @@ func command(ctx context.Context, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.SysProcAttr = ensemble.ChildAttributes()
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) } // its children too
+	cmd.Cancel = func() error { return ensemble.SignalGroup(cmd.Process, syscall.SIGTERM) } // its children too
 	cmd.WaitDelay = 5 * time.Second
 	return cmd
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"testing"
 	"time"
 
@@ -59,8 +60,8 @@ func TestMemoryOfSessions(t *testing.T) {
 func TestMemoryOfSessionsBeforeTheirFirstRequest(t *testing.T) {
 	const (
 		sessions = 200
-		ballast  = 3 << 30 // as the buffers of 1,000 sessions: with a small heap, the runtime returns free memory at once
-		bound    = 150e3   // bytes for each session, both ends and garbage included; a buffer alone has 1.5 MB
+		ballast  = 3 << min(30, strconv.IntSize-4) // with a small heap, the runtime returns free memory at once
+		bound    = 150e3                           // bytes for each session, both ends and garbage included; a buffer alone has 1.5 MB
 	)
 	defer debug.SetGCPercent(debug.SetGCPercent(5))
 	defer runtime.KeepAlive(make([]byte, ballast)) // not resident, because it is never touched

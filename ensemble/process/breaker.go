@@ -33,7 +33,7 @@ func (e *Ensemble) cause(ctx context.Context, s ensemble.Server, f ensemble.Serv
 	if !alive {
 		return fmt.Errorf("it is %s", ensemble.Kill.Condition())
 	}
-	signal := map[ensemble.ServerFault]syscall.Signal{ensemble.Kill: syscall.SIGKILL, ensemble.Pause: syscall.SIGSTOP}[f]
+	signal := map[ensemble.ServerFault]syscall.Signal{ensemble.Kill: syscall.SIGKILL, ensemble.Pause: pause}[f]
 	if err := send(pid, signal); err != nil {
 		return fmt.Errorf("signal process %d: %w", pid, err)
 	}
@@ -49,7 +49,7 @@ func (e *Ensemble) cause(ctx context.Context, s ensemble.Server, f ensemble.Serv
 func (e *Ensemble) undo(_ context.Context, s ensemble.Server) error {
 	server := serverDir(e.dir, s.ID)
 	if pid, alive := running(server); alive {
-		return send(pid, syscall.SIGCONT)
+		return send(pid, resume)
 	}
 	installation, err := findInstallation(e.home)
 	if err != nil {

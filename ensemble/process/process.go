@@ -150,7 +150,7 @@ func (e *Ensemble) heapOf(ctx context.Context, s ensemble.Server) (int64, error)
 	if err != nil {
 		return 0, err
 	}
-	if err := syscall.Kill(pid, syscall.SIGQUIT); err != nil {
+	if err := send(pid, syscall.SIGQUIT); err != nil {
 		return 0, err
 	}
 	return ensemble.AwaitHistogram(ctx, func(context.Context) (string, error) {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -45,6 +46,9 @@ func Available(home string) error {
 const debianJar = "/usr/share/java/zookeeper.jar"
 
 func findInstallation(home string) (installation, error) {
+	if runtime.GOOS != "linux" { // processes are found in /proc
+		return installation{}, fmt.Errorf("%w: --ensemble process works on Linux only", ensemble.ErrUnavailable)
+	}
 	home = cmp.Or(home, os.Getenv("ZOOKEEPER_HOME"), debianJar)
 	inst := installation{home: home, classpath: filepath.Join(home, "lib", "*")}
 	if home == debianJar {
@@ -151,7 +155,7 @@ func launch(inst installation, server string) error {
 	cmd := exec.Command(inst.java, "-Xmx"+heap, ensemble.HistogramFlag, "-XX:ErrorFile="+filepath.Join(server, "crash.log"),
 		"-cp", inst.classpath, "org.apache.zookeeper.server.quorum.QuorumPeerMain", filepath.Join(server, configFile))
 	cmd.Stdout, cmd.Stderr, cmd.Env = log, log, append(os.Environ(), ensemble.JavaLocale)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = ownSession()
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start ZooKeeper: %w", err)
 	}
@@ -218,15 +222,8 @@ func stop(server string, pid int) error {
 		if err := send(pid, signal); err != nil {
 			return fmt.Errorf("end process %d: %w", pid, err)
 		}
-		if err := send(pid, syscall.SIGCONT); err != nil { // a paused process handles the signal only then
+		if err := send(pid, resume); err != nil { // a paused process handles the signal only then
 			return fmt.Errorf("continue process %d: %w", pid, err)
 		}
 	}
-}
-
-func send(pid int, signal syscall.Signal) error {
-	if err := syscall.Kill(pid, signal); !errors.Is(err, syscall.ESRCH) {
-		return err
-	}
-	return nil
 }

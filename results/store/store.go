@@ -17,7 +17,7 @@ import (
 	"runtime"
 	"slices"
 
-	"github.com/google/renameio/v2"
+	"github.com/google/renameio/v2/maybe"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/zkbench/zkbench/results"
@@ -60,9 +60,9 @@ func WriteJSON(path string, value any) error {
 	return WriteFile(path, append(text, '\n'))
 }
 
-// WriteFile replaces the file at path atomically.
+// WriteFile replaces the file at path, atomically except on Windows.
 func WriteFile(path string, text []byte) error {
-	if err := renameio.WriteFile(path, text, 0o644); err != nil {
+	if err := maybe.WriteFile(path, text, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil

@@ -17,9 +17,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/gate"
 	"github.com/zkbench/zkbench/results/list"
@@ -162,7 +162,7 @@ func lastLines(path string) string {
 func startProcess(ctx context.Context, binary string, args []string, log io.Writer) (int, error) {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = ensemble.ChildAttributes()
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = time.Minute
 	err := cmd.Run()

@@ -257,7 +257,7 @@ func (p *Process) Close() error {
 	select {
 	case <-p.ended:
 	case <-time.After(endTimeout):
-		_ = syscall.Kill(-p.command.Process.Pid, syscall.SIGKILL) // its children, too
+		_ = ensemble.SignalGroup(p.command.Process, syscall.SIGKILL)
 		select {
 		case <-p.ended:
 		case <-time.After(endTimeout): // a child that has left its group keeps the pipe open

@@ -4,10 +4,8 @@
 package machine
 
 import (
-	"math"
 	"runtime"
 	"slices"
-	"syscall"
 
 	"github.com/shirou/gopsutil/v4/cpu"
 	"github.com/shirou/gopsutil/v4/host"
@@ -31,14 +29,6 @@ func Describe(zkbench string) results.Environment {
 		e.Memory = int64(info.Total)
 	}
 	return e
-}
-
-// FileLimit returns how many files this process may open; the largest number if that is unknown. The Go runtime has already raised the
-// soft limit to the hard one.
-func FileLimit() uint64 {
-	limit := syscall.Rlimit{Cur: math.MaxInt64}
-	_ = syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)
-	return uint64(limit.Cur) //nolint:unconvert // it is signed on FreeBSD
 }
 
 // Forwarder is a process that forwards a published port of a container.
@@ -65,7 +55,7 @@ func Forwarders() map[string]Forwarder {
 		}
 		limits, _ := p.Rlimit()
 		for _, l := range limits {
-			if l.Resource == syscall.RLIMIT_NOFILE {
+			if l.Resource == process.RLIMIT_NOFILE {
 				out[args[i+1]] = Forwarder{p.Pid, l.Soft}
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"runtime/metrics"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/shirou/gopsutil/v4/cpu"
@@ -28,11 +27,7 @@ type Vitals struct {
 
 // TakeVitals reads the vitals. Values that the system does not provide stay zero.
 func TakeVitals() Vitals {
-	v := Vitals{at: time.Now(), throttled: throttledPeriods()}
-	var usage syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) == nil {
-		v.client = time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
-	}
+	v := Vitals{at: time.Now(), client: cpuTime(), throttled: throttledPeriods()}
 	if times, err := cpu.Times(false); err == nil && len(times) == 1 {
 		t := times[0]
 		v.total = t.User + t.Nice + t.System + t.Irq + t.Softirq + t.Steal + t.Idle + t.Iowait

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -168,7 +169,7 @@ func TestFileLimit(t *testing.T) {
 	if err := checkFileLimit(s, nil, ensemble.Embedded); err != nil {
 		t.Error(err)
 	}
-	s.Clients = []int{1, 1 << 40}
+	s.Clients = []int{1, math.MaxInt / 8}
 	if err := checkFileLimit(s, nil, ensemble.Embedded); err == nil || !strings.Contains(err.Error(), "ulimit -n") {
 		t.Errorf("error = %v, want what to do", err)
 	}
@@ -177,7 +178,7 @@ func TestFileLimit(t *testing.T) {
 // A client in a driver also needs the files of a tunnel, which begins in this process.
 func TestFileLimitOfDrivers(t *testing.T) {
 	s := scenarios.Default()
-	s.Recipe, s.Clients = "lock", []int{1 << 40}
+	s.Recipe, s.Clients = "lock", []int{math.MaxInt / 8}
 	for _, tt := range []struct {
 		variant string
 		engine  ensemble.Engine

@@ -149,13 +149,13 @@ func TestEachWorkerIsChosen(t *testing.T) {
 func TestObserverMemoryWithFailures(t *testing.T) {
 	const rare, more = 200, 500 // operations from one failure to the next, and tasks that are not acknowledged then
 	teller().ObserverMemory(t, Recipe(), func(i int) string {
-		n := i/rare<<lifeBits + i%rare
+		n := int64(i/rare)<<lifeBits + int64(i%rare)
 		begun := fmt.Sprintf("9:submitting+submitted:%[1]d 3:executing:%[1]d ", n)
 		if i%rare != rare-1 {
 			return begun + fmt.Sprintf("3:executed:%[1]d 9:learned:%[1]d", n)
 		}
 		for j := range more {
-			begun += fmt.Sprintf("9:submitting:%d ", n+j+1)
+			begun += fmt.Sprintf("9:submitting:%d ", n+int64(j)+1)
 		}
 		return begun + fmt.Sprintf("3:lost+abandoned+rejoined:%[1]d 4:assigning:1 4:died+rejoined 4:executing+executed:%[1]d 9:died+rejoined", n)
 	})
