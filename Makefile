@@ -47,7 +47,7 @@ container:
 ## dist: build what a release has, for every platform, in bin/dist; see docs/install.md
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 freebsd/amd64
 dist:
-	@GO_FLAGS='$(GO_FLAGS)' COMMIT='$(COMMIT)' .ci/dist $(PLATFORMS)
+	@GO_FLAGS='$(GO_FLAGS)' .ci/dist $(PLATFORMS)
 
 ## bench: the main job, from set-up to plots: three locks under 1 to 100 clients
 bench:
