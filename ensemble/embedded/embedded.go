@@ -31,13 +31,15 @@ type Ensemble struct {
 var _ ensemble.Breaker = (*Ensemble)(nil)
 
 // Up starts servers and locks the ensemble of that name until Close. They end with the process.
-func Up(opts ensemble.Options) (*Ensemble, error) {
+func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	opts = opts.WithDefaults()
-	lock, err := ensemble.TryLock("embedded-" + opts.Name)
+	lock, err := ensemble.Lock(ctx, "embedded-"+opts.Name, opts)
 	if err != nil {
 		return nil, err
 	}
-	server, err := Listen(Config{ReadDelay: opts.ReadDelay, WriteDelay: opts.WriteDelay, Voters: opts.Voters, Lag: opts.Lag})
+	server, err := Listen(Config{
+		Ports: opts.Ports, ReadDelay: opts.ReadDelay, WriteDelay: opts.WriteDelay, Voters: opts.Voters, Lag: opts.Lag,
+	})
 	if err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
@@ -97,7 +99,8 @@ func (e *Ensemble) Faults(context.Context) (map[string]ensemble.ServerFault, err
 	return faults, nil
 }
 
-// Owned implements [ensemble.Ensemble]: no other program knows the ports.
+// Owned implements [ensemble.Ensemble]: no other program knows the ports of a run's servers. `zkbench ensemble up` prints those of its
+// servers, but measures nothing.
 func (e *Ensemble) Owned() bool { return true }
 
 // Describe implements [ensemble.Ensemble].
