@@ -79,15 +79,11 @@ func checkPorts(ports []int, servers int) error {
 }
 
 func (a *app) up(ctx context.Context, f ensembleFlags) error {
-	isEmbedded, servers := f.Engine == string(ensemble.Embedded), ensemble.Size
-	if isEmbedded {
-		servers = f.Voters
-	}
-	if err := checkPorts(f.Ports, servers); err != nil {
-		return usage(err)
-	}
-	if isEmbedded {
+	if f.Engine == string(ensemble.Embedded) {
 		return a.serve(ctx, f)
+	}
+	if err := checkPorts(f.Ports, ensemble.Size); err != nil {
+		return usage(err)
 	}
 	defer a.started.starts(ensemble.Container, f.Name)() // or processes: `ensemble down` removes both
 	f.Lifetime = ensemble.Kept
@@ -103,12 +99,15 @@ func (a *app) up(ctx context.Context, f ensembleFlags) error {
 
 // serve keeps embedded servers up until ctx ends. Without an interrupt they would never end, so it is not an error.
 func (a *app) serve(ctx context.Context, f ensembleFlags) (err error) {
+	if err := checkPorts(f.Ports, f.Voters); err != nil {
+		return usage(err)
+	}
 	e, err := auto.Open(ctx, f.Choice, f.Options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, e.Close(context.WithoutCancel(ctx))) }()
-	a.started.endsAs("stopping: the embedded servers end, and their data with them")
+	a.started.ending.Store("stopping: the embedded servers end, and their data with them")
 	if err := a.printUp(ctx, e, f.Name); err != nil {
 		return err
 	}

@@ -22,9 +22,7 @@ type breakable interface {
 }
 
 // breakableCommand completes a command that breaks or restores servers of a kept ensemble. It locks the ensemble, except with --force.
-func breakableCommand(
-	a *app, cmd *cobra.Command, use func(ctx context.Context, e breakable, name string, args []string) error,
-) *cobra.Command {
+func breakableCommand(a *app, cmd *cobra.Command, use func(context.Context, breakable, string, []string) error) *cobra.Command {
 	var f ensembleFlags
 	force := cmd.Flags().Bool("force", false, "also while a run uses the ensemble")
 	f.bindWait(a, cmd)
@@ -61,8 +59,9 @@ followers it is the first. 'zkbench ensemble heal' undoes the fault.
 
 While a run uses the ensemble, the command is refused without --force: a fault
 that the run's scenario does not have makes the run invalid.`,
-		Example: fmt.Sprintf("  zkbench ensemble %[1]s leader\n  zkbench ensemble %[1]s zoo2 --name mine", fault),
-		Args:    arguments(1, 1, "it wants one server: a name such as zoo1, leader or follower"),
+		Example:           fmt.Sprintf("  zkbench ensemble %[1]s leader\n  zkbench ensemble %[1]s zoo2 --name mine", fault),
+		Args:              arguments(1, 1, "it wants one server: a name such as zoo1, leader or follower"),
+		ValidArgsFunction: serverNames(string(ensemble.Leader), string(ensemble.Follower)),
 	}, func(ctx context.Context, e breakable, name string, args []string) error {
 		return a.breakServer(ctx, e, name, args[0], fault)
 	})
@@ -77,8 +76,9 @@ wait until one server leads and all others follow.
 
 While a run uses the ensemble, the command is refused without --force: it would
 undo faults that the run's scenario has.`,
-		Example: "  zkbench ensemble heal\n  zkbench ensemble heal zoo2 --name mine",
-		Args:    arguments(0, 1, "it wants one server at most: a name such as zoo1; without a name it heals all"),
+		Example:           "  zkbench ensemble heal\n  zkbench ensemble heal zoo2 --name mine",
+		Args:              arguments(0, 1, "it wants one server at most: a name such as zoo1; without a name it heals all"),
+		ValidArgsFunction: serverNames(),
 	}, a.heal)
 }
 

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -70,7 +71,11 @@ func catchSignals() <-chan os.Signal {
 // awaitSecond cancels the work at the first signal, and returns at the second, after it has restored the servers that this process has
 // broken, or at the third. A hangup cancels, but counts as neither: a terminal that closes sends several, and a session manager more.
 func awaitSecond(signals <-chan os.Signal, cancel context.CancelCauseFunc, a app) {
-	stopping := sync.OnceFunc(func() { fmt.Fprintf(a.stderr, "\n%s; a second interrupt exits at once\n", a.started.end()) })
+	stopping := sync.OnceFunc(func() {
+		own, _ := a.started.ending.Load().(string)
+		ending := cmp.Or(own, "stopping: the results so far are kept, started servers are taken down")
+		fmt.Fprintf(a.stderr, "\n%s; a second interrupt exits at once\n", ending)
+	})
 	for asked := 0; asked < 2; {
 		if <-signals != syscall.SIGHUP {
 			asked++
@@ -99,20 +104,7 @@ const restoreTimeout = 15 * time.Second
 type started struct {
 	mu     sync.Mutex
 	items  []*item
-	ending string // see endsAs
-}
-
-// endsAs sets what a first signal prints while a command has neither results to keep nor servers to take down.
-func (s *started) endsAs(ending string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ending = ending
-}
-
-func (s *started) end() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return cmp.Or(s.ending, "stopping: the results so far are kept, started servers are taken down")
+	ending atomic.Value // what the first signal prints, if the command has neither results to keep nor servers to take down
 }
 
 type item struct {

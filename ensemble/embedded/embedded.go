@@ -37,9 +37,8 @@ func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	server, err := Listen(Config{
-		Ports: opts.Ports, ReadDelay: opts.ReadDelay, WriteDelay: opts.WriteDelay, Voters: opts.Voters, Lag: opts.Lag,
-	})
+	config := Config{Voters: opts.Voters, Ports: opts.Ports, Lag: opts.Lag, ReadDelay: opts.ReadDelay, WriteDelay: opts.WriteDelay}
+	server, err := Listen(config)
 	if err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
@@ -99,8 +98,7 @@ func (e *Ensemble) Faults(context.Context) (map[string]ensemble.ServerFault, err
 	return faults, nil
 }
 
-// Owned implements [ensemble.Ensemble]: no other program knows the ports of a run's servers. `zkbench ensemble up` prints those of its
-// servers, but measures nothing.
+// Owned implements [ensemble.Ensemble]: no other program knows a run's ports. `zkbench ensemble up` prints them, but measures nothing.
 func (e *Ensemble) Owned() bool { return true }
 
 // Describe implements [ensemble.Ensemble].
