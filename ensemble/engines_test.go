@@ -48,13 +48,13 @@ func TestLiveContainers(t *testing.T) {
 	ensembletest.Require(t, container.Available(t.Context()))
 	name := ensembletest.Name() + "-containers"
 	t.Cleanup(func() {
-		must.Get(container.Down(context.WithoutCancel(t.Context()), name))(t)
+		must.Get(container.Down(context.WithoutCancel(t.Context()), ensemble.Options{Name: name}))(t)
 	})
 	realEngine[*container.Ensemble]{
 		name: name, up: container.Up,
 		find: func(ctx context.Context) error { _, err := container.Find(ctx, name); return err },
 		down: func(ctx context.Context) (int, error) {
-			removed, err := container.Down(ctx, name)
+			removed, err := container.Down(ctx, ensemble.Options{Name: name})
 			if removed.Networks != 2 || removed.Volumes < ensemble.Size {
 				t.Errorf("down removed %s", removed)
 			}
@@ -82,7 +82,7 @@ func TestLiveProcesses(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	t.Cleanup(func() {
-		must.Get(process.Down(name))(t)
+		must.Get(process.Down(context.WithoutCancel(t.Context()), ensemble.Options{Name: name}))(t)
 	})
 	state := filepath.Join(cache, "zkbench", "process", name)
 	logsInMemory := func() string {
@@ -92,7 +92,7 @@ func TestLiveProcesses(t *testing.T) {
 	realEngine[*process.Ensemble]{
 		name: name, up: process.Up,
 		find: func(context.Context) error { _, err := process.Find(name); return err },
-		down: func(context.Context) (int, error) { return process.Down(name) },
+		down: func(ctx context.Context) (int, error) { return process.Down(ctx, ensemble.Options{Name: name}) },
 		left: func(context.Context) string {
 			if _, err := os.Stat(state); errors.Is(err, os.ErrNotExist) {
 				return logsInMemory()

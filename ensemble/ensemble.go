@@ -103,6 +103,7 @@ type Options struct {
 
 	ReadDelay, WriteDelay time.Duration // embedded engine with one server: how long it is busy with each request
 	Voters                int           // embedded engine: how many servers; one if zero
+	Wait                  time.Duration // how long to wait while another process has locked the ensemble
 	Lag                   time.Duration // embedded engine with several servers: how long after its commit followers apply a transaction
 }
 

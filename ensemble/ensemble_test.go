@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -163,6 +164,49 @@ func TestLockIsExclusive(t *testing.T) {
 	must.Do(t, errors.Join(first.Release(), again.Release()))
 	if left, _ := filepath.Glob("/tmp/zkbench-" + name + "*"); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A wait for a lock ends when the lock is released, when its time is over, or when its context ends. It is said once.
+func TestLockWaits(t *testing.T) {
+	for _, tt := range []struct {
+		name            string
+		wait            time.Duration
+		release, cancel time.Duration // when; 0 for never
+		want            error
+		says, complains string
+	}{
+		{"released in time", time.Minute, 30 * time.Second, 0, nil, "waiting for it, up to 1m0s", ""},
+		{"not released in time", time.Minute, time.Hour, 0, ensemble.ErrBusy, "waiting for it, up to 1m0s", "wait for it with --wait 10m"},
+		{"interrupted", time.Minute, time.Hour, time.Second, context.Canceled, "waiting for it", "wait for ensemble"},
+		{"no wait", 0, time.Hour, 0, ensemble.ErrBusy, "", "wait for it with --wait 10m"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				name := fmt.Sprintf("wait-test-%d", os.Getpid())
+				first := must.Get(ensemble.TryLock(name))(t)
+				released := time.AfterFunc(tt.release, func() {
+					if err := first.Release(); err != nil {
+						t.Error(err)
+					}
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				if tt.cancel > 0 {
+					time.AfterFunc(tt.cancel, cancel)
+				}
+				var said strings.Builder
+				lock, err := ensemble.Lock(ctx, name, ensemble.Options{Wait: tt.wait, Progress: &said})
+				if !errors.Is(err, tt.want) || (err == nil) != (tt.want == nil) || err != nil && !strings.Contains(err.Error(), tt.complains) {
+					t.Errorf("%v, want %v with %q", err, tt.want, tt.complains)
+				}
+				if !strings.Contains(said.String(), tt.says) || strings.Count(said.String(), "\n") != min(len(tt.says), 1) {
+					t.Errorf("said %q, want %q once", said.String(), tt.says)
+				}
+				released.Stop()
+				must.Do(t, errors.Join(lock.Release(), first.Release()))
+			})
+		})
 	}
 }
 

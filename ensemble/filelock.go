@@ -1,6 +1,7 @@
 package ensemble
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,11 +10,12 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 )
 
-// ErrBusy is wrapped by the error of TryLock if another process holds the lock.
+// ErrBusy is wrapped by the errors of TryLock and Lock if another process holds the lock.
 var ErrBusy = errors.New("in use by another zkbench on this machine")
 
 // FileLock reserves the ensemble of one name on this machine for one process, because two runs on one ensemble would disturb each
@@ -40,6 +42,24 @@ func checkCharacters(name string) error {
 	return nil
 }
 
+// Lock locks the ensemble of that name. While another process has locked it, Lock waits up to opts.Wait, and says so once on
+// opts.Progress. The end of ctx ends the wait.
+func Lock(ctx context.Context, name string, opts Options) (*FileLock, error) {
+	lock, err := TryLock(name)
+	if errors.Is(err, ErrBusy) && opts.Wait > 0 {
+		fmt.Fprintf(opts.WithDefaults().Progress, "%v: waiting for it, up to %s\n", err, opts.Wait)
+	}
+	for end := time.Now().Add(opts.Wait); errors.Is(err, ErrBusy) && time.Now().Before(end); lock, err = TryLock(name) {
+		if err := Sleep(ctx, min(pollInterval, time.Until(end))); err != nil {
+			return nil, fmt.Errorf("wait for ensemble %q: %w", name, err)
+		}
+	}
+	if errors.Is(err, ErrBusy) {
+		err = fmt.Errorf("%w: wait for it with --wait 10m, or use --name X to run anyway, which disturbs both runs", err)
+	}
+	return lock, err
+}
+
 // TryLock locks the ensemble of that name. It returns ErrBusy at once if another process has locked it.
 func TryLock(name string) (*FileLock, error) {
 	if err := checkCharacters(name); err != nil {
@@ -56,8 +76,7 @@ func TryLock(name string) (*FileLock, error) {
 			return nil, fmt.Errorf("lock ensemble %q: %w", name, err)
 		case !lock.Locked():
 			holder, _ := os.ReadFile(lock.Path())
-			return nil, fmt.Errorf("ensemble %q is %w (%.120s): wait for it, or use --name X to run anyway, which disturbs both runs",
-				name, ErrBusy, holder)
+			return nil, fmt.Errorf("ensemble %q is %w (%.120s)", name, ErrBusy, holder)
 		default:
 			holder := fmt.Appendf(nil, "process %d: %s", os.Getpid(), strings.Join(os.Args, " "))
 			_ = os.WriteFile(lock.Path(), holder, 0) // for the message of another process

@@ -41,9 +41,9 @@ func (l *Local) Owned() bool { return true }
 // Attached reports whether the ensemble was up before: Close leaves it up.
 func (l *Local) Attached() bool { return l.Found }
 
-// Lock locks an ensemble that was found, until Release. It returns [ErrBusy] if a run uses the ensemble.
-func (l *Local) Lock() (err error) {
-	l.lock, err = TryLock(l.LockName)
+// Lock locks an ensemble that was found, until Release. It returns [ErrBusy] if a run uses the ensemble for longer than opts.Wait.
+func (l *Local) Lock(ctx context.Context, opts Options) (err error) {
+	l.lock, err = Lock(ctx, l.LockName, opts)
 	return err
 }
 
@@ -105,7 +105,7 @@ const cleanupTimeout = time.Minute
 // ensemble is locked until its Close or Release.
 func (l Lifecycle[E]) Up(ctx context.Context, opts Options) (E, error) {
 	var none E
-	lock, err := TryLock(l.LockName)
+	lock, err := Lock(ctx, l.LockName, opts)
 	if err != nil {
 		return none, err
 	}

@@ -32,8 +32,9 @@ so that a repository can keep them.`,
 	cmd.PersistentFlags().StringVar(&dir, "dir", defaultBaselines, "`folder` for baselines")
 	addCommands(cmd, &cobra.Command{
 		Use: "save [RESULT…]", Short: "Save the counts of results (default: the newest run)",
-		Example: "  zkbench baseline save results/runs/20260102T030405Z-ab12",
-		RunE:    func(_ *cobra.Command, args []string) error { return a.saveBaselines(args, dir) },
+		Example:           "  zkbench baseline save results/runs/20260102T030405Z-ab12",
+		ValidArgsFunction: runFolders,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.saveBaselines(args, dir) },
 	})
 	return cmd
 }

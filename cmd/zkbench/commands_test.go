@@ -362,7 +362,7 @@ func TestUnacceptableCommands(t *testing.T) {
 		"gate --run lock-dran --base-binary ./zkbench":  true,
 		"explain lock/znode":                            false,
 		"explain lock/zonde":                            true,
-		"ensemble up --ensemble embedded":               true,
+		"ensemble up --ensemble external":               true,
 		"ensemble upp":                                  true,
 		"baseline save RESULT…":                         false,
 		"observe":                                       true,

@@ -90,7 +90,8 @@ The exit code reports whether there was something to compare, not the outcome.`,
   zkbench compare results/runs/20260102T030405Z-ab12 --base predecessor-watch
   zkbench compare old new --metrics 'acquire-*,requests/op'
   zkbench compare 'old-*' 'new-*' --across zookeeper --format markdown`,
-		RunE: func(_ *cobra.Command, args []string) error { return a.compare(args, f, format) },
+		ValidArgsFunction: runFolders,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.compare(args, f, format) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.Base, "base", "",

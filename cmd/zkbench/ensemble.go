@@ -47,29 +47,42 @@ func upCommand(a *app) *cobra.Command {
 	var f ensembleFlags
 	cmd := &cobra.Command{
 		Use: "up", Short: "Start three servers and keep them",
-		Example: "  zkbench ensemble up\n  zkbench ensemble up --ensemble process --ports 2181,2182,2183",
-		Args:    noArguments,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.up(cmd.Context(), f) },
+		Long: `Start three servers and keep them until 'zkbench ensemble down'. The last line
+on standard output is the connect string, for 'zkbench observe' and for any
+ZooKeeper client.
+
+With --ensemble embedded, which needs neither Docker nor Java, the command runs
+until Ctrl-C, and the servers are in its process: one, or --voters. All data is
+in memory. It exits with 0, because an interrupt is its regular end.`,
+		Example: `  zkbench ensemble up
+  zkbench ensemble up --ensemble process --ports 2181,2182,2183
+  zkbench ensemble up --ensemble embedded --ports 2181`,
+		Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.up(cmd.Context(), f) },
 	}
-	f.bindEngine(a, cmd, []string{"auto", string(ensemble.Container), string(ensemble.Process)})
+	f.bindEngine(a, cmd, list.Where(auto.Engines(), func(name string) bool { return name != string(ensemble.External) }))
+	f.bindEmbedded(cmd)
 	cmd.Flags().IntSliceVar(&f.Ports, "ports", nil, "client ports, one per server (default free ones)")
 	return cmd
 }
 
-func checkPorts(ports []int) error {
+func checkPorts(ports []int, servers int) error {
 	switch distinct := list.Distinct(ports); {
 	case len(ports) == 0: // free ones are found
 		return nil
-	case len(ports) != ensemble.Size:
-		return fmt.Errorf("--ports wants %d ports, one for each server, not %d", ensemble.Size, len(ports))
+	case len(ports) != servers:
+		return fmt.Errorf("--ports wants %d %s, one for each server, not %d", servers, table.Plural(servers, "port"), len(ports))
 	case distinct[0] < 1 || slices.Max(ports) > 65535 || len(distinct) < len(ports):
-		return fmt.Errorf("--ports wants %d different ports from 1 to 65535, not %s", ensemble.Size, joined(ports, ", "))
+		return fmt.Errorf("--ports wants different ports from 1 to 65535, not %s", joined(ports, ", "))
 	}
 	return nil
 }
 
 func (a *app) up(ctx context.Context, f ensembleFlags) error {
-	if err := checkPorts(f.Ports); err != nil {
+	if f.Engine == string(ensemble.Embedded) {
+		return a.serve(ctx, f)
+	}
+	if err := checkPorts(f.Ports, ensemble.Size); err != nil {
 		return usage(err)
 	}
 	defer a.started.starts(ensemble.Container, f.Name)() // or processes: `ensemble down` removes both
@@ -81,11 +94,34 @@ func (a *app) up(ctx context.Context, f ensembleFlags) error {
 	if r, ok := e.(interface{ Release() error }); ok { // the ensemble stays up
 		defer r.Release() //nolint:errcheck // the lock ends with the process at the latest
 	}
-	if err := a.printStatus(ctx, e, f.Name); err != nil {
+	return a.printUp(ctx, e, f.Name)
+}
+
+// serve keeps embedded servers up until ctx ends. Without an interrupt they would never end, so it is not an error.
+func (a *app) serve(ctx context.Context, f ensembleFlags) (err error) {
+	if err := checkPorts(f.Ports, f.Voters); err != nil {
+		return usage(err)
+	}
+	e, err := auto.Open(ctx, f.Choice, f.Options)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "\nconnect string: %s\n", connectString(e))
+	defer func() { err = errors.Join(err, e.Close(context.WithoutCancel(ctx))) }()
+	a.started.ending.Store("stopping: the embedded servers end, and their data with them")
+	if err := a.printUp(ctx, e, f.Name); err != nil {
+		return err
+	}
+	fmt.Fprintln(a.stderr, "serving until Ctrl-C; all data is in memory")
+	<-ctx.Done()
 	return nil
+}
+
+func (a *app) printUp(ctx context.Context, e ensemble.Ensemble, name string) error {
+	err := a.printStatus(ctx, e, name)
+	if err == nil {
+		_, err = fmt.Fprintf(a.stdout, "\nconnect string: %s\n", connectString(e))
+	}
+	return err
 }
 
 func connectString(e ensemble.Ensemble) string {
@@ -102,17 +138,19 @@ func onEnsemble(cmd *cobra.Command, f *ensembleFlags, run func(ctx context.Conte
 func downCommand(a *app) *cobra.Command {
 	var f ensembleFlags
 	cmd := &cobra.Command{Use: "down", Short: "End an ensemble, or remove what a crash left of one", Args: noArguments}
-	return onEnsemble(cmd, &f, func(ctx context.Context, _ []string) error { return a.down(ctx, f.Name) })
+	f.bindWait(a, cmd)
+	return onEnsemble(cmd, &f, func(ctx context.Context, _ []string) error { return a.down(ctx, f.Options) })
 }
 
-func (a *app) down(ctx context.Context, name string) error {
+func (a *app) down(ctx context.Context, opts ensemble.Options) error {
+	name := opts.Name
 	var removed container.Remains
 	var containerErr error
 	if container.Available(ctx) == nil {
-		removed, containerErr = container.Down(ctx, name)
+		removed, containerErr = container.Down(ctx, opts)
 	}
 	_, dir := process.Inventory(name)
-	ended, processErr := process.Down(name)
+	ended, processErr := process.Down(ctx, opts)
 	if err := errors.Join(containerErr, processErr); err != nil {
 		return err
 	}

@@ -17,14 +17,16 @@ import (
 type breakable interface {
 	ensemble.Breaker
 	CheckPossible(f ensemble.ServerFault) error
-	Lock() error
+	Lock(ctx context.Context, opts ensemble.Options) error
 	Release() error
 }
 
 // breakableCommand completes a command that breaks or restores servers of a kept ensemble. It locks the ensemble, except with --force.
-func breakableCommand(cmd *cobra.Command, use func(ctx context.Context, e breakable, name string, args []string) error) *cobra.Command {
+func breakableCommand(a *app, cmd *cobra.Command, use func(context.Context, breakable, string, []string) error) *cobra.Command {
 	var f ensembleFlags
 	force := cmd.Flags().Bool("force", false, "also while a run uses the ensemble")
+	f.bindWait(a, cmd)
+	cmd.MarkFlagsMutuallyExclusive("force", "wait")
 	return onEnsemble(cmd, &f, func(ctx context.Context, args []string) (err error) {
 		found, err := find(ctx, f)
 		if err != nil {
@@ -35,9 +37,9 @@ func breakableCommand(cmd *cobra.Command, use func(ctx context.Context, e breaka
 			return fmt.Errorf("the servers of ensemble %q cannot be made to fail", f.Name)
 		}
 		if !*force {
-			switch err := e.Lock(); {
+			switch err := e.Lock(ctx, f.Options); {
 			case errors.Is(err, ensemble.ErrBusy):
-				return fmt.Errorf("a run uses ensemble %q: wait for it, or add --force", f.Name)
+				return fmt.Errorf("a run uses ensemble %q: wait for it with --wait 10m, or add --force", f.Name)
 			case err != nil:
 				return err
 			}
@@ -48,7 +50,7 @@ func breakableCommand(cmd *cobra.Command, use func(ctx context.Context, e breaka
 }
 
 func faultCommand(a *app, fault ensemble.ServerFault, short, long string) *cobra.Command {
-	return breakableCommand(&cobra.Command{
+	return breakableCommand(a, &cobra.Command{
 		Use: string(fault) + " <server|leader|follower>", Short: short,
 		Long: long + `
 
@@ -57,15 +59,16 @@ followers it is the first. 'zkbench ensemble heal' undoes the fault.
 
 While a run uses the ensemble, the command is refused without --force: a fault
 that the run's scenario does not have makes the run invalid.`,
-		Example: fmt.Sprintf("  zkbench ensemble %[1]s leader\n  zkbench ensemble %[1]s zoo2 --name mine", fault),
-		Args:    arguments(1, 1, "it wants one server: a name such as zoo1, leader or follower"),
+		Example:           fmt.Sprintf("  zkbench ensemble %[1]s leader\n  zkbench ensemble %[1]s zoo2 --name mine", fault),
+		Args:              arguments(1, 1, "it wants one server: a name such as zoo1, leader or follower"),
+		ValidArgsFunction: serverNames(string(ensemble.Leader), string(ensemble.Follower)),
 	}, func(ctx context.Context, e breakable, name string, args []string) error {
 		return a.breakServer(ctx, e, name, args[0], fault)
 	})
 }
 
 func healCommand(a *app) *cobra.Command {
-	return breakableCommand(&cobra.Command{
+	return breakableCommand(a, &cobra.Command{
 		Use: "heal [server]", Short: "Undo kill, pause and partition",
 		Long: `Undo the faults of one server or of all servers: start those that were killed or
 have crashed, continue paused ones, and connect those that were cut off. Then
@@ -73,8 +76,9 @@ wait until one server leads and all others follow.
 
 While a run uses the ensemble, the command is refused without --force: it would
 undo faults that the run's scenario has.`,
-		Example: "  zkbench ensemble heal\n  zkbench ensemble heal zoo2 --name mine",
-		Args:    arguments(0, 1, "it wants one server at most: a name such as zoo1; without a name it heals all"),
+		Example:           "  zkbench ensemble heal\n  zkbench ensemble heal zoo2 --name mine",
+		Args:              arguments(0, 1, "it wants one server at most: a name such as zoo1; without a name it heals all"),
+		ValidArgsFunction: serverNames(),
 	}, a.heal)
 }
 

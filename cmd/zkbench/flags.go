@@ -101,16 +101,21 @@ func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
 	f.bindEngine(a, cmd, auto.Engines())
 	flags := cmd.Flags()
 	flags.StringVar(&f.Servers, "servers", "", "use these servers: host:port,…[/chroot]")
+	f.bindEmbedded(cmd)
+	putInGroup(cmd, serverFlags, "ensemble", "image", "zookeeper-home", "txn-log", "name", "wait", "servers", "read-delay", "write-delay",
+		"voters", "lag")
+}
+
+func (f *ensembleFlags) bindEmbedded(cmd *cobra.Command) {
+	flags := cmd.Flags()
 	flags.DurationVar(&f.ReadDelay, "read-delay", 0, "delay of each read, for --ensemble embedded")
 	flags.DurationVar(&f.WriteDelay, "write-delay", 0, "delay of each write, for --ensemble embedded")
 	flags.IntVar(&f.Voters, "voters", 1, "1|3|5 servers of --ensemble embedded")
 	flags.DurationVar(&f.Lag, "lag", 0, "`time` by which followers of --ensemble embedded\napply transactions after the leader")
-	putInGroup(cmd, serverFlags, "ensemble", "image", "zookeeper-home", "txn-log", "name", "servers", "read-delay", "write-delay",
-		"voters", "lag")
 }
 
 func (f *ensembleFlags) bindEngine(a *app, cmd *cobra.Command, engines []string) {
-	f.Progress = a.stderr
+	f.bindWait(a, cmd)
 	flags := cmd.Flags()
 	started := slices.DeleteFunc(slices.Clone(engines), func(name string) bool {
 		return name == "auto" || name == string(ensemble.External) // the default, and what --servers implies
@@ -123,6 +128,12 @@ func (f *ensembleFlags) bindEngine(a *app, cmd *cobra.Command, engines []string)
 	allow(cmd, "txn-log", ensemble.TxnLogs())
 	cmd.MarkFlagsMutuallyExclusive("image", "zookeeper-home")
 	f.bindName(cmd)
+}
+
+// bindWait declares the flag of a command that locks the ensemble.
+func (f *ensembleFlags) bindWait(a *app, cmd *cobra.Command) {
+	f.Progress = a.stderr
+	cmd.Flags().DurationVar(&f.Wait, "wait", 0, "`time` to wait while another zkbench uses the\nensemble (default: fail at once)")
 }
 
 // bindName also lets the command check all flags of the ensemble before it runs.
@@ -143,6 +154,10 @@ func (f *ensembleFlags) contradiction() error {
 		}
 	}
 	switch {
+	case f.Wait < 0:
+		return fmt.Errorf("--wait wants 0s or more, not %s", f.Wait)
+	case f.Wait > 0 && f.Servers != "":
+		return errors.New("--wait goes with servers that zkbench starts: nothing locks those of --servers")
 	case isOneOf(ensemble.External):
 		return errors.New("--ensemble external needs --servers host:port,…")
 	case f.Servers != "" && engine != "auto" && engine != ensemble.External:

@@ -71,8 +71,9 @@ and files are 2.`,
   git bisect run sh -c './measure.sh out; zkbench gate out --bisect'
   zkbench gate --self-test`,
 		// The files of an earlier gate go before any other check.
-		Args: func(_ *cobra.Command, args []string) error { return f.clearOutputs(args) },
-		RunE: func(cmd *cobra.Command, args []string) error { return a.gate(cmd, args, f) },
+		Args:              func(_ *cobra.Command, args []string) error { return f.clearOutputs(args) },
+		ValidArgsFunction: runFolders,
+		RunE:              func(cmd *cobra.Command, args []string) error { return a.gate(cmd, args, f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.rules, "rules", "", "YAML `file` with claims to check")

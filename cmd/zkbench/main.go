@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -71,7 +72,9 @@ func catchSignals() <-chan os.Signal {
 // broken, or at the third. A hangup cancels, but counts as neither: a terminal that closes sends several, and a session manager more.
 func awaitSecond(signals <-chan os.Signal, cancel context.CancelCauseFunc, a app) {
 	stopping := sync.OnceFunc(func() {
-		fmt.Fprintln(a.stderr, "\nstopping: the results so far are kept, started servers are taken down; a second interrupt exits at once")
+		own, _ := a.started.ending.Load().(string)
+		ending := cmp.Or(own, "stopping: the results so far are kept, started servers are taken down")
+		fmt.Fprintf(a.stderr, "\n%s; a second interrupt exits at once\n", ending)
 	})
 	for asked := 0; asked < 2; {
 		if <-signals != syscall.SIGHUP {
@@ -99,8 +102,9 @@ const restoreTimeout = 15 * time.Second
 
 // started lists the things that would be left behind if zkbench exited at once. It may be used concurrently.
 type started struct {
-	mu    sync.Mutex
-	items []*item
+	mu     sync.Mutex
+	items  []*item
+	ending atomic.Value // what the first signal prints, if the command has neither results to keep nor servers to take down
 }
 
 type item struct {

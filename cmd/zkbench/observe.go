@@ -138,6 +138,7 @@ func (a *app) observe(ctx context.Context, f observeFlags, bounded bool) error {
 	if err != nil {
 		return err
 	}
+	a.started.ending.Store("stopping: the report follows")
 	interrupted := a.watch(ctx, o, f, marks)
 	err = a.finishObserving(o, f)
 	if interrupted && bounded {

@@ -40,7 +40,8 @@ Results whose numbers must not be used are not drawn.`,
   zkbench plot results/runs/20260102T030405Z-ab12 --format svg
   zkbench plot old new
   zkbench plot 'old-*' 'new-*' --across zookeeper --metrics 'handoff-*'`,
-		RunE: func(_ *cobra.Command, args []string) error { return a.plot(args, f) },
+		ValidArgsFunction: runFolders,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.plot(args, f) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.out, "out", "plots/out", "folder for the figures")

@@ -53,6 +53,7 @@ of 'zkbench compare'.`,
   zkbench report --html report.html results/runs/OLD results/runs/NEW
   zkbench report results/runs/20260102T030405Z-ab12 --overview
   zkbench run all && zkbench report --overview --format markdown`,
+		ValidArgsFunction: runFolders,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if overview && format != "text" && format != "markdown" {
 				return usage(fmt.Errorf("--overview has the formats text and markdown, and not %s", format))

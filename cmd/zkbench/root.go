@@ -102,6 +102,7 @@ them, too, and prints what is left and how to remove it.`,
 	a.addGroup(root, "Servers:", ensembleCommand, cleanCommand)
 	root.AddCommand(versionCommand(a))
 	strictNumbers(root)
+	completeFlags(root)
 	return root
 }
 
@@ -142,7 +143,7 @@ const allowed = "allowed"
 
 func allow[T ~string](cmd *cobra.Command, flag string, values []T) {
 	if err := errors.Join(cmd.Flags().SetAnnotation(flag, allowed, texts(values)),
-		cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(texts(values), cobra.ShellCompDirectiveNoFileComp))); err != nil {
+		cmd.RegisterFlagCompletionFunc(flag, elements(texts(values)))); err != nil {
 		panic(err) // the flag is bound where this is called
 	}
 }

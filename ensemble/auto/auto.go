@@ -58,7 +58,8 @@ func Resolve(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Eng
 	case processErr == nil:
 		return ensemble.Process, nil
 	case opts.Lifetime == ensemble.Kept: // the embedded server ends with its process
-		return "", fmt.Errorf("no ensemble can be kept up here until one of these is fixed: %w", missing)
+		return "", fmt.Errorf("no ensemble can be kept up here until one of these is fixed, "+
+			"but --ensemble embedded serves one until it is interrupted: %w", missing)
 	case opts.TxnLog != "": // the embedded server has no transaction log
 		return "", fmt.Errorf("no server with a transaction log can be started here until one of these is fixed: %w", missing)
 	}
@@ -136,7 +137,7 @@ func start(ctx context.Context, engine ensemble.Engine, c Choice, opts ensemble.
 	case ensemble.External:
 		return orNil(external.Open(ctx, c.Servers, opts))
 	case ensemble.Embedded:
-		return orNil(embedded.Up(opts))
+		return orNil(embedded.Up(ctx, opts))
 	default:
 		return nil, fmt.Errorf("unknown engine %q", engine)
 	}

@@ -20,7 +20,7 @@ func require(t *testing.T) {
 	t.Helper()
 	ensembletest.Require(t, container.Available(t.Context()))
 	t.Cleanup(func() {
-		must.Get(container.Down(context.WithoutCancel(t.Context()), name))(t)
+		must.Get(container.Down(context.WithoutCancel(t.Context()), ensemble.Options{Name: name}))(t)
 	})
 }
 

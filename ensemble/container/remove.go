@@ -31,14 +31,14 @@ func Inventory(ctx context.Context, name string) (Remains, error) {
 // InUse reports whether a running zkbench has locked the ensemble of that name.
 func InUse(name string) bool { return ensemble.InUse(name) }
 
-// Down removes all objects of the ensemble of that name, even if its run was killed, and returns their numbers.
-func Down(ctx context.Context, name string) (removed Remains, err error) {
-	lock, err := ensemble.TryLock(name)
+// Down removes all objects of the ensemble with the options' name, even if its run was killed, and returns their numbers.
+func Down(ctx context.Context, opts ensemble.Options) (removed Remains, err error) {
+	lock, err := ensemble.Lock(ctx, opts.Name, opts)
 	if err != nil {
 		return Remains{}, err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	return remove(ctx, name)
+	return remove(ctx, opts.Name)
 }
 
 type objects [3][]string

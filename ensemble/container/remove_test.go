@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/container"
 )
 
@@ -33,7 +34,7 @@ func TestDownWaitsForRemovalsUnderWay(t *testing.T) {
 	if want := (container.Remains{Containers: 1, Networks: 2, Volumes: 1}); err != nil || before != want {
 		t.Errorf("there are %s (%v), want %s", before, err, want)
 	}
-	removed, err := container.Down(t.Context(), name)
+	removed, err := container.Down(t.Context(), ensemble.Options{Name: name})
 	if want := (container.Remains{Containers: 1, Networks: 2, Volumes: 1}); err != nil || removed != want {
 		t.Errorf("removed %s (%v), want %s", removed, err, want)
 	}

@@ -91,9 +91,9 @@ func (s *Server) mntr() string {
 
 func (s *Server) conf() string {
 	tick := s.config.Tick
-	lag := ""
+	ofSeveral := ""
 	if len(s.servers) > 1 {
-		lag = fmt.Sprintf("lag=%s\n", s.config.Lag)
+		ofSeveral = fmt.Sprintf("serverId=%d\nlag=%s\n", s.index+1, s.config.Lag)
 	}
 	return fmt.Sprintf(`clientPortAddress=%s
 tickTime=%d
@@ -104,7 +104,7 @@ jute.maxbuffer=%d
 readDelay=%s
 writeDelay=%s
 `, s.Addr(), tick.Milliseconds(), (minTicks*tick).Milliseconds(), (maxTicks*tick).Milliseconds(), maxFrame,
-		s.config.ReadDelay, s.config.WriteDelay) + lag
+		s.config.ReadDelay, s.config.WriteDelay) + ofSeveral
 }
 
 func (s *Server) cons() string {

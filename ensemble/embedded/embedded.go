@@ -31,13 +31,14 @@ type Ensemble struct {
 var _ ensemble.Breaker = (*Ensemble)(nil)
 
 // Up starts servers and locks the ensemble of that name until Close. They end with the process.
-func Up(opts ensemble.Options) (*Ensemble, error) {
+func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	opts = opts.WithDefaults()
-	lock, err := ensemble.TryLock("embedded-" + opts.Name)
+	lock, err := ensemble.Lock(ctx, "embedded-"+opts.Name, opts)
 	if err != nil {
 		return nil, err
 	}
-	server, err := Listen(Config{ReadDelay: opts.ReadDelay, WriteDelay: opts.WriteDelay, Voters: opts.Voters, Lag: opts.Lag})
+	config := Config{Voters: opts.Voters, Ports: opts.Ports, Lag: opts.Lag, ReadDelay: opts.ReadDelay, WriteDelay: opts.WriteDelay}
+	server, err := Listen(config)
 	if err != nil {
 		return nil, errors.Join(err, lock.Release())
 	}
@@ -97,7 +98,7 @@ func (e *Ensemble) Faults(context.Context) (map[string]ensemble.ServerFault, err
 	return faults, nil
 }
 
-// Owned implements [ensemble.Ensemble]: no other program knows the ports.
+// Owned implements [ensemble.Ensemble]: no other program knows a run's ports. `zkbench ensemble up` prints them, but measures nothing.
 func (e *Ensemble) Owned() bool { return true }
 
 // Describe implements [ensemble.Ensemble].

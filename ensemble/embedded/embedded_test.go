@@ -339,12 +339,30 @@ func TestClose(t *testing.T) {
 	happened(t, "the end", closed)
 }
 
+// Servers listen on the ports that are asked for, or not at all.
+func TestListenOnPorts(t *testing.T) {
+	ports := must.Get(ensemble.FreePorts(3))(t)
+	s := must.Get(embedded.Listen(embedded.Config{Voters: 3, Ports: ports}))(t)
+	for i, member := range s.Members() {
+		if want := fmt.Sprintf("127.0.0.1:%d", ports[i]); member.Addr() != want {
+			t.Errorf("server %d listens on %s, want %s", i+1, member.Addr(), want)
+		}
+	}
+	if second, err := embedded.Listen(embedded.Config{Ports: ports[1:2]}); err == nil {
+		t.Errorf("two servers have one port: %v", second.Close())
+	}
+	must.Do(t, s.Close())
+	if s, err := embedded.Listen(embedded.Config{Voters: 3, Ports: ports[:2]}); err == nil {
+		t.Errorf("three servers have two ports: %v", s.Close())
+	}
+}
+
 // As with other engines, only one run at a time can use the ensemble of one name.
 func TestUp(t *testing.T) {
 	var said strings.Builder
 	opts := ensemble.Options{Name: fmt.Sprintf("test-embedded-%d", os.Getpid()), Progress: &said, ReadDelay: time.Microsecond, WriteDelay: time.Millisecond}
-	e := must.Get(embedded.Up(opts))(t)
-	if _, err := embedded.Up(opts); !errors.Is(err, ensemble.ErrBusy) {
+	e := must.Get(embedded.Up(t.Context(), opts))(t)
+	if _, err := embedded.Up(t.Context(), opts); !errors.Is(err, ensemble.ErrBusy) {
 		t.Errorf("a second one: %v, want ErrBusy", err)
 	}
 	if !strings.Contains(said.String(), "latencies are not those of an ensemble") || len(said.String()) > 80 {
@@ -356,7 +374,7 @@ func TestUp(t *testing.T) {
 	}
 	must.Do(t, ensemble.CheckQuorum(t.Context(), e.Servers()))
 	must.Do(t, e.Close(t.Context()))
-	again := must.Get(embedded.Up(opts))(t)
+	again := must.Get(embedded.Up(t.Context(), opts))(t)
 	must.Do(t, again.Close(t.Context()))
 }
 

@@ -19,6 +19,8 @@ import (
 type Config struct {
 	// Voters is how many servers there are; zero means one. Each applies the same transactions to its own tree.
 	Voters int
+	// Ports are the ports on which Listen serves, one per server. If empty, free ones are found.
+	Ports []int
 	// Lag is the delay before servers that do not lead apply a transaction that is committed.
 	Lag time.Duration
 	// Tick is the unit of session timeouts, which are from 2 to 20 ticks and end at a full tick. Zero means two seconds.
@@ -89,11 +91,18 @@ func (s *Server) DialContext(context.Context, string, string) (net.Conn, error) 
 	return client, nil
 }
 
-// Listen starts servers on free ports of the loopback address, and returns the first. Close ends all of them.
+// Listen starts servers on ports of the loopback address, and returns the first. Close ends all of them.
 func Listen(config Config) (*Server, error) {
 	q := newQuorum(config)
-	for _, s := range q.servers {
-		listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ports := config.Ports
+	if len(ports) == 0 {
+		ports = make([]int, len(q.servers))
+	}
+	if len(ports) != len(q.servers) {
+		return nil, errors.Join(fmt.Errorf("embedded server: %d ports for %d servers", len(ports), len(q.servers)), q.Close())
+	}
+	for i, s := range q.servers {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", ports[i]))
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("embedded server: %w", err), q.Close())
 		}

@@ -162,14 +162,14 @@ func (e *Ensemble) heapOf(ctx context.Context, s ensemble.Server) (int64, error)
 	})
 }
 
-// Down ends the ensemble of that name, even if its run was killed, and returns how many processes it has ended.
-func Down(name string) (ended int, err error) {
-	lock, err := ensemble.TryLock(lockName(name))
+// Down ends the ensemble with the options' name, even if its run was killed, and returns how many processes it has ended.
+func Down(ctx context.Context, opts ensemble.Options) (ended int, err error) {
+	lock, err := ensemble.Lock(ctx, lockName(opts.Name), opts)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, lock.Release()) }()
-	return remove(stateDir(name))
+	return remove(stateDir(opts.Name))
 }
 
 // Inventory returns the number of an ensemble's running processes, in use or not, and its folder. dir is empty if it has none.

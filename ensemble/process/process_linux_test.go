@@ -1,6 +1,7 @@
 package process_test
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
@@ -25,7 +26,7 @@ func require(t *testing.T) (state string) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	t.Cleanup(func() {
-		must.Get(process.Down(name))(t)
+		must.Get(process.Down(context.WithoutCancel(t.Context()), ensemble.Options{Name: name}))(t)
 	})
 	return filepath.Join(cache, "zkbench", "process", name)
 }
@@ -75,7 +76,7 @@ func TestLiveReusedID(t *testing.T) {
 	pidFile := filepath.Join(state, "zoo1", "pid")
 	first := must.Get(os.ReadFile(pidFile))(t)
 	must.Do(t, os.WriteFile(pidFile, []byte("1"), 0o644))
-	if ended, err := process.Down(name); err != nil || ended != ensemble.Size-1 {
+	if ended, err := process.Down(t.Context(), ensemble.Options{Name: name}); err != nil || ended != ensemble.Size-1 {
 		t.Errorf("ended %d processes, %v; want the two that are still ours", ended, err)
 	}
 	must.Do(t, syscall.Kill(must.Get(strconv.Atoi(string(first)))(t), syscall.SIGKILL)) // which the test has hidden from zkbench

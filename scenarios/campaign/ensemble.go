@@ -48,7 +48,7 @@ func Share(
 		engine = ensemble.Process
 	}
 	where, down = on(engine, opts.Name), func(ctx context.Context) error {
-		err := local.Lock()
+		err := local.Lock(ctx, ensemble.Options{}) // without a wait, which an interrupt could not end
 		if err == nil {
 			err = e.Close(ctx)
 		}
@@ -72,7 +72,7 @@ func Share(
 // lockable is an ensemble that each run locks for itself.
 type lockable interface {
 	Attached() bool
-	Lock() error
+	Lock(ctx context.Context, opts ensemble.Options) error
 	Release() error
 }
 
