@@ -5,6 +5,7 @@
 package scenarios
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -140,7 +141,8 @@ func (s *Scenario) Quick() {
 	s.Clients = list.AppendNew(nil, list.Map(s.Clients, func(n int) int { return min(n, most) })...)
 	s.Repeats, s.Expect = 1, nil
 	if s.Mode == Open {
-		s.Rate = []int{min(slices.Min(s.Rates()), quickRate)}
+		least := results.Rate(math.Floor(quickSize/s.Duration.Seconds()) + 1) // more than one step, which has at most so many operations
+		s.Rate = []results.Rate{max(min(slices.Min(s.Rates()), quickRate), least)}
 	}
 	s.Stages = nil
 	s.WarmUp, s.Size = 0, min(s.Size, quickSize)
