@@ -42,7 +42,7 @@ func Compared(c compare.Comparison, docs []*results.Document) ([]Figure, []NotDr
 }
 
 func subjectOf(r compare.Row) string {
-	return fmt.Sprintf("%q %d %d %q", r.Scenario, r.Size, r.Rate, r.Other.Side)
+	return fmt.Sprintf("%q %d %s %q", r.Scenario, r.Size, r.Rate, r.Other.Side)
 }
 
 func reasonsApart(rows []compare.Row) []string {

@@ -21,7 +21,7 @@ const kneeRoom = 3
 // the top, where the axis has no scale, marks a rate beyond the capacity, for which there are no response times.
 func (s *Set) knee() []Figure {
 	q := quantityOf(metric.Quantile(results.ResponsePhase, 99))
-	all := s.seriesOf(q, func(g group) (x int, place string) { return g.Rate, fmt.Sprintf(", %d/s", g.Rate) })
+	all := s.seriesOf(q, func(g group) (x float64, place string) { return float64(g.Rate), ", " + g.Rate.Of("") })
 	times := values(all)
 	if len(times) == 0 {
 		return nil
@@ -50,7 +50,7 @@ func (s *Set) addCrosses(p *plot.Plot, q quantity, height float64) (found bool) 
 		beyond := list.Where(variant, func(g group) bool { _, ok := g.Metrics[q.Name]; return !ok })
 		addSpots(p, look{variant[0].look.color, draw.CrossGlyph{}}, 4, list.Map(beyond, func(g group) spot {
 			at := plotter.XY{X: float64(g.Rate) * math.Pow(0.98, float64(i)), Y: height}
-			return spot{at, fmt.Sprintf("%s, %d/s: beyond the capacity", g.Variant, g.Rate)}
+			return spot{at, fmt.Sprintf("%s, %s: beyond the capacity", g.Variant, g.Rate.Of(""))}
 		})...)
 		found = found || len(beyond) > 0
 	}

@@ -165,17 +165,17 @@ func (s *Set) same(q quantity, all []series) {
 }
 
 func (s *Set) againstClients(q quantity) []series {
-	all := s.seriesOf(q, func(g group) (x int, place string) {
+	all := s.seriesOf(q, func(g group) (x float64, place string) {
 		if len(s.clients()) == 1 {
-			return g.Clients, ""
+			return float64(g.Clients), ""
 		}
-		return g.Clients, ", " + clientsText(g.Clients)
+		return float64(g.Clients), ", " + clientsText(g.Clients)
 	})
 	return list.Where(all, func(one series) bool { return len(one.points) > 0 })
 }
 
 // seriesOf returns a metric of each variant, in the unit of its quantity, at the places of the groups that have it.
-func (s *Set) seriesOf(q quantity, at func(group) (x int, place string)) []series {
+func (s *Set) seriesOf(q quantity, at func(group) (x float64, place string)) []series {
 	return list.Map(s.variants(), func(variant []group) series {
 		one := series{name: variant[0].Variant, look: variant[0].look}
 		for _, g := range variant {
@@ -184,7 +184,7 @@ func (s *Set) seriesOf(q quantity, at func(group) (x int, place string)) []serie
 				continue
 			}
 			x, place := at(g)
-			pt := point{float64(x), q.factor * m.Value, q.factor * min(m.Min, m.Value), q.factor * max(m.Max, m.Value), one.name + place + ": "}
+			pt := point{x, q.factor * m.Value, q.factor * min(m.Min, m.Value), q.factor * max(m.Max, m.Value), one.name + place + ": "}
 			if pt.text += q.format(pt.value); pt.high > pt.low {
 				pt.text += fmt.Sprintf(" (%s to %s)", q.format(pt.low), q.format(pt.high))
 			}

@@ -345,11 +345,11 @@ func TestEnginesAreKeptApart(t *testing.T) {
 // The knee of an open load, with a cross for each rate beyond the capacity.
 func TestKnee(t *testing.T) {
 	var docs []*results.Document
-	for i, rate := range []int{50, 100, 200, 400} {
+	for i, rate := range []results.Rate{50, 100, 200, 400} {
 		for repeat := range 3 {
 			for _, v := range []struct {
 				name, kind string
-				knee       int
+				knee       results.Rate
 			}{{"children-watch", "naive", 150}, {"znode", "naive", 350}, {"predecessor-watch", "optimized", 1000}} {
 				d := measured(t, v.name, v.kind, 4, repeat+1)
 				d.Rate, d.Scenario.Mode, d.Scenario.Arrivals = rate, results.OpenMode, "poisson"

@@ -63,7 +63,7 @@ func newSet(docs, all []*results.Document) Set {
 	looks := looksOf(list.Where(all, func(d *results.Document) bool { return d.Recipe == docs[0].Recipe }))
 	s.groups = list.Map(summary.Of(docs), func(r summary.Row) group { return group{r, looks[r.Variant]} })
 	if rates := s.rates(); len(rates) == 1 && rates[0] > 0 {
-		s.Name += fmt.Sprintf("-rate%d", rates[0])
+		s.Name += "-rate" + rates[0].Word()
 	}
 	return s
 }
@@ -94,7 +94,7 @@ func (s *Set) subject(f Figure) string {
 		if d.IsStaged() {
 			most = "up to "
 		}
-		text += fmt.Sprintf(", %s%d operations/s offered", most, rates[0])
+		text += fmt.Sprintf(", %s%s offered", most, rates[0].Of(" operations"))
 	}
 	what := "medians and extremes"
 	if f.Zoom {
@@ -120,8 +120,8 @@ func (s *Set) clients() []int {
 	return list.Distinct(list.Map(s.groups, func(g group) int { return g.Clients }))
 }
 
-func (s *Set) rates() []int {
-	return list.Distinct(list.Map(s.groups, func(g group) int { return g.Rate }))
+func (s *Set) rates() []results.Rate {
+	return list.Distinct(list.Map(s.groups, func(g group) results.Rate { return g.Rate }))
 }
 
 // mostClients returns the largest number of clients. The claims of a scenario are about it.

@@ -51,7 +51,7 @@ type Document struct {
 	UntimedPhases []string    `json:"untimed_phases"` // phases whose length zkbench sets in a lockstep window
 	Shares        []Share     `json:"shares"`
 	Clients       int         `json:"clients"`
-	Rate          int         `json:"rate,omitempty"`    // operations per second that an open load offers; 0 in other modes
+	Rate          Rate        `json:"rate,omitempty"`    // operations per second that an open load offers; 0 in other modes
 	Repeat        int         `json:"repeat"`            // from 1; 0 is a rehearsal in which the recipe broke its promise
 	Partial       bool        `json:"partial,omitempty"` // the window was cut short, and end-of-run results are missing
 	Environment   Environment `json:"environment"`
@@ -111,13 +111,13 @@ func (d *Document) FirstPhase() string { return append(slices.Clone(d.Phases), d
 // Load names the number of clients and the rate, such as "50 clients at 200/s".
 func (d *Document) Load() string { return loadText(d.Clients, d.Rate) }
 
-func loadText(clients, rate int) string {
+func loadText(clients int, rate Rate) string {
 	text := fmt.Sprintf("%d clients", clients)
 	if clients == 1 {
 		text = "1 client"
 	}
 	if rate > 0 {
-		text += fmt.Sprintf(" at %d/s", rate)
+		text += " at " + rate.Of("")
 	}
 	return text
 }
@@ -149,7 +149,7 @@ func (d *Document) WholeLoad() int64 {
 func (d *Document) Filename() string {
 	rate := ""
 	if d.Rate > 0 {
-		rate = fmt.Sprintf("-rate%d", d.Rate)
+		rate = "-rate" + d.Rate.Word()
 	}
 	return fmt.Sprintf("%s_%s-%s_n%d%s_r%d.json", d.Scenario.Name, d.Recipe, d.Variant, d.Clients, rate, d.Repeat)
 }

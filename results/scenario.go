@@ -33,7 +33,7 @@ type Scenario struct {
 	Clients    []int         `json:"client_counts"`
 	Variants   []string      `json:"variants,omitempty"` // none if the scenario has all that can run in its mode
 	Broken     []string      `json:"broken,omitempty"`   // variants that are expected to break their promise under this load
-	Rate       []int         `json:"rates,omitempty"`    // open: operations per second that arrive, for all clients together
+	Rate       []Rate        `json:"rates,omitempty"`    // open: operations per second that arrive, for all clients together
 	Arrivals   string        `json:"arrivals,omitempty"` // open: how they arrive
 	Stages     []StageLoad   `json:"stages,omitempty"`   // closed, open: how the load changes within the window; none if it does not
 	WarmUp     time.Duration `json:"warm_up_ns"`         // closed, open: time before the window, which is discarded
@@ -87,8 +87,8 @@ func (s *Scenario) Fields() []Field {
 			Help: "closed (clients loop), open (operations arrive\nat a rate) or lockstep (exact counts)"},
 		{Name: "clients", Wants: "a list of whole numbers, such as [1, 10, 50]", Value: &s.Clients,
 			Help: "numbers of clients, such as 1,10,50"},
-		{Name: "rate", Wants: "a list of whole numbers, such as [100, 200]", Value: &s.Rate,
-			Help: "operations per second in open mode,\nsuch as 100,200"},
+		{Name: "rate", Wants: "a list of rates, such as [100, 200] or [6/min]", Value: &s.Rate,
+			Help: "`rates` of operations in open mode, such as\n100,200 (per second) or 6/min"},
 		{Name: "arrivals", Wants: "constant or poisson", Value: &s.Arrivals, Condition: true, Help: "constant or poisson, in open mode"},
 		{Name: "stages", Value: &s.Stages, Condition: true, Flag: "stage",
 			Help: "a `stage` of a load that changes, such as\n'for: 10s, clients: 5' or, in open mode,\n'for: 10s, rate: 100'; repeatable; or none"},
@@ -147,23 +147,25 @@ func (s Scenario) Settings() []string {
 }
 
 // Rates returns the rates to measure: the largest one of a load in stages, and a single zero in a load that is not open.
-func (s *Scenario) Rates() []int {
+func (s *Scenario) Rates() []Rate {
 	switch {
 	case len(s.Rate) > 0:
 		return s.Rate
 	case s.Mode == OpenMode && len(s.Stages) > 0:
-		return []int{s.HighestStage()}
+		return []Rate{list.Largest(list.Map(s.Stages, func(l StageLoad) Rate { return l.Rate }))}
 	default:
-		return []int{0}
+		return []Rate{0}
 	}
 }
 
-// HighestStage returns the largest rate, or number of clients, of a stage.
+// Offered names the rates of an open load, such as "offered 50/s, 100/s".
+func (s *Scenario) Offered() string {
+	return "offered " + strings.Join(list.Map(s.Rates(), func(r Rate) string { return r.Of("") }), ", ")
+}
+
+// HighestStage returns the largest number of clients of a stage.
 func (s *Scenario) HighestStage() int {
-	if s.Mode == ClosedMode {
-		return list.Largest(list.Map(s.Stages, func(l StageLoad) int { return l.Clients }))
-	}
-	return list.Largest(list.Map(s.Stages, func(l StageLoad) int { return l.Rate }))
+	return list.Largest(list.Map(s.Stages, func(l StageLoad) int { return l.Clients }))
 }
 
 // Loads returns the loads that the scenario asks for, as [Document.Load] names them.

@@ -11,17 +11,17 @@ import (
 // StageLoad is the load of one stage of the window.
 type StageLoad struct {
 	For     time.Duration `json:"for_ns"`
-	Rate    int           `json:"rate,omitempty"`    // of an open load: operations per second at the end of the stage
+	Rate    Rate          `json:"rate,omitempty"`    // of an open load: operations per second at the end of the stage
 	Clients int           `json:"clients,omitempty"` // of a closed load: clients that loop at the end of the stage
 	Ramp    bool          `json:"ramp,omitempty"`    // the load changes steadily from the previous stage; else at once
 }
 
 // Level returns the rate or the number of clients, whichever the load has.
-func (l StageLoad) Level() int { return cmp.Or(l.Rate, l.Clients) }
+func (l StageLoad) Level() float64 { return cmp.Or(float64(l.Rate), float64(l.Clients)) }
 
 // String returns the load in the notation of the flag --stage.
 func (l StageLoad) String() string {
-	text := fmt.Sprintf("for: %s, rate: %d", l.For, l.Rate)
+	text := fmt.Sprintf("for: %s, rate: %s", l.For, l.Rate)
 	if l.Clients > 0 {
 		text = fmt.Sprintf("for: %s, clients: %d", l.For, l.Clients)
 	}

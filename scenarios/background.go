@@ -22,16 +22,20 @@ func parseBackground(text string) (*results.BackgroundLoad, error) {
 	return strict.ReadLine(text, "reads: 500, writes: 100", readBackground)
 }
 
+func backgroundFields(l *results.BackgroundLoad) []strict.Field {
+	return []strict.Field{
+		{Name: "reads", Wants: "a whole number of reads per second", Value: &l.Reads},
+		{Name: "writes", Wants: "a whole number of writes per second", Value: &l.Writes},
+		{Name: "bytes", Wants: "a whole number of bytes of each znode", Value: &l.Bytes},
+		{Name: "znodes", Wants: "a whole number of znodes", Value: &l.Znodes},
+		{Name: "sessions", Wants: "a whole number of sessions", Value: &l.Sessions},
+	}
+}
+
 // readBackground reads the block of a file. Mistakes have their lines.
 func readBackground(value *yaml.Node, name string) (*results.BackgroundLoad, strict.Mistakes) {
 	load := results.BackgroundLoad{Bytes: 1024, Znodes: 1000} // the defaults
-	mistakes, lines := strict.Mapping(value, name, []strict.Field{
-		{Name: "reads", Wants: "a whole number", Value: &load.Reads},
-		{Name: "writes", Wants: "a whole number", Value: &load.Writes},
-		{Name: "bytes", Wants: "a whole number", Value: &load.Bytes},
-		{Name: "znodes", Wants: "a whole number", Value: &load.Znodes},
-		{Name: "sessions", Wants: "a whole number", Value: &load.Sessions},
-	})
+	mistakes, lines := strict.Mapping(value, name, backgroundFields(&load))
 	if len(mistakes) > 0 {
 		return &load, mistakes
 	}

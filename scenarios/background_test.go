@@ -16,7 +16,7 @@ func TestParseBackground(t *testing.T) {
 		{"{writes: 1, bytes: 10, znodes: 3, sessions: 6}", "writes: 1, bytes: 10, znodes: 3, sessions: 6"},
 		{"", "wants reads or writes per second"},
 		{"500", `there is no field "500"`},
-		{"reads", "reads: wants a whole number; the value is missing"},
+		{"reads", "reads: wants a whole number of reads per second; the value is missing"},
 		{"reads: 5: 6", "wants fields such as `reads: 500, writes: 100`, not"},
 		{"reds: 500", `there is no field "reds"; did you mean "reads"?`},
 		{"bytes: 10", "wants reads or writes per second"},

@@ -59,7 +59,7 @@ func TestScenarioPage(t *testing.T) {
 	}
 	page := string(text)
 	var s Scenario
-	for _, f := range s.fields() {
+	for _, f := range s.FileFields() {
 		if !strings.Contains(page, "`"+f.Name+"`") {
 			t.Errorf("field %s is missing", f.Name)
 		}

@@ -69,7 +69,7 @@ func FuzzParse(f *testing.F) {
 // FuzzFlags gives values to the flags of scenarios. A value that is accepted is the same if its flag is given to a further run.
 func FuzzFlags(f *testing.F) {
 	seeds := []string{
-		"1", "1,2,3", "0", "-1", "99999999999999999999", "18446744073709551616", "1e308", "9999999h", "3s", "true", "open", "poisson", "none",
+		"1", "1,2,3", "6/min", "7/h,1/s", "0", "-1", "99999999999999999999", "18446744073709551616", "1e308", "9999999h", "3s", "true", "open", "poisson", "none",
 		"for: 10s, rate: 100", "{for: 10s, clients: 5, ramp: true}", "reads: 500, writes: 100", "kill: leader, at: 2s, for: 3s",
 		"znode,predecessor-watch", "&a [*a]", "rate: &a [*a]", "at: &a [*a]", strings.Repeat("1,", 100), strings.Repeat("[", 100), "a\x00",
 	}

@@ -63,7 +63,7 @@ func Load(name string, recipes []variants.Recipe) (Scenario, error) {
 func Parse(file string, text []byte, recipes []variants.Recipe) (Scenario, error) {
 	s := Default()
 	err := strict.Read(file, text, func(root *yaml.Node) strict.Mistakes {
-		mistakes, lines := strict.Mapping(root, "", s.fields())
+		mistakes, lines := strict.Mapping(root, "", s.FileFields())
 		if lines == nil {
 			return mistakes
 		}

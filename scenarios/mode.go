@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/zkbench/zkbench/results"
 )
@@ -27,6 +28,9 @@ const (
 
 // maxRate is the largest number of operations per second that an open load may offer. One process begins fewer.
 const maxRate = 100_000
+
+// minRate is one operation per hour.
+const minRate = results.Rate(1.0 / 3600)
 
 // validateMode checks the fields that pace the load, and refuses fields that have no meaning in its mode.
 func (s *Scenario) validateMode(p *problems) {
@@ -66,5 +70,34 @@ func (s *Scenario) validateOpen(p *problems) {
 	if len(s.Rate) == 0 && len(s.Stages) == 0 {
 		p.add("rate", "is missing: how many operations per second arrive, such as [100, 200]?")
 	}
-	p.loads("rate", s.Rate, maxRate)
+	loads(p, "rate", s.Rate, minRate, maxRate)
+}
+
+// validateArrivals refuses an open load whose first step, a number of operations, is due at the end of the window or later.
+func (s *Scenario) validateArrivals(p *problems, step float64) {
+	for _, rate := range s.Rates() {
+		const rounding = 1e-9
+		if due := s.due(rate); due > 0 && due <= step*(1+rounding) {
+			after := time.Duration(step / due * float64(s.Duration)).Round(time.Millisecond)
+			field := map[bool]string{true: "rate", false: "stages"}[len(s.Stages) == 0]
+			p.add(field, "at %s, the first operations would begin after %s, and the window lasts %s: choose a higher rate or a longer duration",
+				rate.Of(""), after, s.Duration)
+		}
+	}
+}
+
+// due returns how many operations are due in the window, on average.
+func (s *Scenario) due(rate results.Rate) float64 {
+	if len(s.Stages) == 0 {
+		return float64(rate) * s.Duration.Seconds()
+	}
+	var sum, before float64
+	for _, stage := range s.Stages {
+		mean := stage.Level()
+		if stage.Ramp {
+			mean = (before + mean) / 2
+		}
+		sum, before = sum+mean*stage.For.Seconds(), stage.Level()
+	}
+	return sum
 }

@@ -104,7 +104,7 @@ func set(f results.Field, texts []string) error {
 		err := setEach(f, &loads, last, parseBackground)
 		*into = append(loads, nil)[0] // nil for none
 		return err
-	case *[]int, *[]string:
+	case *[]int, *[]string, *[]results.Rate:
 		return setPlain(f, &yaml.Node{Kind: yaml.SequenceNode, Content: list.Map(strings.Split(strings.Join(texts, ","), ","), word)})
 	default:
 		return setPlain(f, word(last[0]))

@@ -5,6 +5,7 @@
 package scenarios
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -30,24 +31,25 @@ func Default() Scenario {
 	return Scenario{Scenario: results.Scenario{Mode: Closed, Size: 1, Repeats: 3, Seed: 1, BystanderRate: 100}}
 }
 
-func (s *Scenario) fields() []strict.Field {
-	fields := []strict.Field{{Name: "recipe", Wants: "the name of a recipe", Value: &s.Recipe}}
+// FileFields returns every field that a file can set.
+func (s *Scenario) FileFields() []strict.Field {
+	fields := []strict.Field{{Name: "recipe", Wants: "the name of a recipe", Value: &s.Recipe, Required: true}}
 	for _, f := range s.Fields() {
-		field := strict.Field{Name: f.Name, Wants: f.Wants, Value: f.Value}
+		field := strict.Field{Name: f.Name, Wants: f.Wants, Value: f.Value, Required: f.Name == "name"}
 		switch into := f.Value.(type) {
 		case *[]results.StageLoad:
-			field.Value = block(into, readStages)
+			field.Value = strict.Nested{Read: block(into, readStages), Fields: stageFields(new(results.StageLoad)), IsList: true}
 		case *[]faults.Fault:
-			field.Value = block(into, faults.ReadList)
+			field.Value = strict.Nested{Read: block(into, faults.ReadList), Fields: faults.Fields(), IsList: true}
 		case **results.BackgroundLoad:
-			field.Value = block(into, readBackground)
+			field.Value = strict.Nested{Read: block(into, readBackground), Fields: backgroundFields(new(results.BackgroundLoad))}
 		}
 		fields = append(fields, field)
 	}
 	return fields
 }
 
-func block[T any](into *T, read func(value *yaml.Node, name string) (T, strict.Mistakes)) strict.Nested {
+func block[T any](into *T, read func(value *yaml.Node, name string) (T, strict.Mistakes)) func(*yaml.Node, string) strict.Mistakes {
 	return func(value *yaml.Node, name string) (mistakes strict.Mistakes) {
 		*into, mistakes = read(value, name)
 		return mistakes
@@ -140,7 +142,8 @@ func (s *Scenario) Quick() {
 	s.Clients = list.AppendNew(nil, list.Map(s.Clients, func(n int) int { return min(n, most) })...)
 	s.Repeats, s.Expect = 1, nil
 	if s.Mode == Open {
-		s.Rate = []int{min(slices.Min(s.Rates()), quickRate)}
+		least := results.Rate(math.Floor(quickSize/s.Duration.Seconds()) + 1) // more than one step, which has at most so many operations
+		s.Rate = []results.Rate{max(min(slices.Min(s.Rates()), quickRate), least)}
 	}
 	s.Stages = nil
 	s.WarmUp, s.Size = 0, min(s.Size, quickSize)

@@ -260,7 +260,7 @@ func TestPageHasEveryField(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range new(Scenario).fields() {
+	for _, f := range new(Scenario).FileFields() {
 		row := regexp.MustCompile("(?m)^\\| [^|]*`" + f.Name + "`[^|]* \\|")
 		if !row.Match(page) {
 			t.Errorf("docs/scenarios.md has no row of %s", f.Name)

@@ -29,8 +29,8 @@ func parseStage(text string) (results.StageLoad, error) {
 func stageFields(l *results.StageLoad) []strict.Field {
 	return []strict.Field{
 		{Name: "for", Wants: "a duration with its unit, such as 10s", Value: &l.For, Required: true},
-		{Name: "rate", Wants: "a whole number", Value: &l.Rate},
-		{Name: "clients", Wants: "a whole number", Value: &l.Clients},
+		{Name: "rate", Wants: "a rate, such as 100 or 6/min", Value: &l.Rate},
+		{Name: "clients", Wants: "a whole number of clients", Value: &l.Clients},
 		{Name: "ramp", Wants: "true or false", Value: &l.Ramp},
 	}
 }
@@ -98,18 +98,17 @@ func (s *Scenario) validateStages(p *problems) {
 }
 
 func (s *Scenario) wrongStage(i int, stage results.StageLoad) string {
-	level, other, most := stage.Rate, stage.Clients, maxRate
-	wants, not := "rate", "clients"
+	least, most, wants, not, other := minRate, results.Rate(maxRate), "rate", "clients", stage.Clients != 0
 	if s.Mode == Closed {
-		level, other, most, wants, not = stage.Clients, stage.Rate, maxClients, "clients", "rate"
+		least, most, wants, not, other = 1, maxClients, "clients", "rate", stage.Rate != 0
 	}
 	switch {
 	case stage.For < shortestStage || stage.For > maxLoad:
 		return fmt.Sprintf("wants to last for %s to %s", shortestStage, maxLoad)
-	case other != 0:
+	case other:
 		return fmt.Sprintf("mode %s wants %s, and no %s", s.Mode, wants, not)
-	case level < 1 || level > most:
-		return fmt.Sprintf("mode %s wants %s from 1 to %d", s.Mode, wants, most)
+	case results.Rate(stage.Level()) < least || results.Rate(stage.Level()) > most:
+		return fmt.Sprintf("mode %s wants %s from %s to %s", s.Mode, wants, least, most)
 	case i == 0 && stage.Ramp:
 		return "there is no stage before it whose load could change to this one"
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -36,8 +37,8 @@ func TestJoiningClients(t *testing.T) {
 
 // A quick run has no stages, and is still a valid load.
 func TestQuickHasNoStages(t *testing.T) {
-	for text, want := range map[string]int{
-		"name: a\nquestion: b\nrecipe: lock\nmode: open\nclients: [3]\nstages: [{for: 2s, rate: 10}, {for: 3s, rate: 20}]\n": 20,
+	for text, want := range map[string]results.Rate{
+		"name: a\nquestion: b\nrecipe: lock\nmode: open\nclients: [3]\nstages: [{for: 2s, rate: 10}, {for: 3s, rate: 40}]\n": 40,
 		"name: a\nquestion: b\nrecipe: lock\nstages: [{for: 2s, clients: 10}, {for: 3s, clients: 2, ramp: true}]\n":          0,
 	} {
 		s, err := scenarios.Parse("a.yaml", []byte(text), catalog.Recipes())
@@ -45,11 +46,11 @@ func TestQuickHasNoStages(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s.Duration != 5*time.Second || s.Rates()[0] != want {
-			t.Errorf("%s lasts for %s at a rate of %d, want 5s and %d", text, s.Duration, s.Rates()[0], want)
+			t.Errorf("%s lasts for %s at a rate of %s, want 5s and %s", text, s.Duration, s.Rates()[0], want)
 		}
 		s.Quick()
 		if problems := s.Validate(catalog.Recipes()); len(problems) > 0 || len(s.Stages) > 0 || s.Rates()[0] != want {
-			t.Errorf("%s: a quick run has a rate of %d, want %d; stages %v; problems %v", text, s.Rates()[0], want, s.Stages, problems)
+			t.Errorf("%s: a quick run has a rate of %s, want %s; stages %v; problems %v", text, s.Rates()[0], want, s.Stages, problems)
 		}
 	}
 }

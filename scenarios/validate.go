@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/claim"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/metric"
@@ -42,18 +43,18 @@ func (p *problems) add(field, format string, args ...any) {
 	*p = append(*p, Problem{Field: field, Text: fmt.Sprintf(format, args...)})
 }
 
-func limit[T int | time.Duration](p *problems, field string, value, least, most T) {
+func limit[T int | results.Rate | time.Duration](p *problems, field string, value, least, most T) {
 	if value < least || value > most {
 		p.add(field, "wants %v to %v, not %v", least, most, value)
 	}
 }
 
-// loads adds a mistake for each number of clients, or rate, that is not from 1 to most or is given twice.
-func (p *problems) loads(field string, numbers []int, most int) {
+// loads adds a mistake for each number of clients, or rate, that is not from least to most or is given twice.
+func loads[T int | results.Rate](p *problems, field string, numbers []T, least, most T) {
 	for i, n := range numbers {
-		limit(p, field, n, 1, most)
+		limit(p, field, n, least, most)
 		if slices.Contains(numbers[:i], n) {
-			p.add(field, "has %d twice", n)
+			p.add(field, "has %v twice", n)
 		}
 	}
 }
@@ -87,7 +88,7 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	if len(s.Clients) == 0 {
 		p.add("clients", "is missing: how many clients, such as [1, 10, 50]?")
 	}
-	p.loads("clients", s.Clients, maxClients)
+	loads(&p, "clients", s.Clients, 1, maxClients)
 	limit(&p, "size", min(s.Size, maxUnits), 1, maxUnits) // validateProducts says what is too many
 	limit(&p, "repeats", min(s.Repeats, maxMeasurements), 1, maxMeasurements)
 	if s.BystanderRate < 1 || s.BystanderRate > maxBystanderRate {
@@ -102,6 +103,9 @@ func (s *Scenario) Validate(recipes []variants.Recipe) []Problem {
 	s.validateStages(&p)
 	limit(&p, "operations", s.Operations, 0, maxOperations)
 	s.validateMode(&p)
+	if s.Mode == Open && recipe != nil {
+		s.validateArrivals(&p, float64(recipe.BatchOf(s.Size)))
+	}
 	s.validateAtMost(&p, s.defaultSize(recipes))
 	s.validateBackground(&p)
 	s.validateFaults(&p, recipe)

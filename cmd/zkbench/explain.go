@@ -181,7 +181,7 @@ func (a *app) explainScenario(name string) error {
 	a.say("%s: %s", s.Name, s.Question)
 	rates := ""
 	if len(s.Rate) > 0 {
-		rates = joined(s.Rate, ", ") + " operations/s; "
+		rates = s.Offered() + "; "
 	}
 	a.say("Recipe %s; %s clients; %srepeats %d; %s.", s.Recipe, joined(s.Clients, ", "), rates, s.Repeats, strings.Join(s.Settings(), "; "))
 	if s.Size > 1 {

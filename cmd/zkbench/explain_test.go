@@ -34,7 +34,7 @@ func TestExplain(t *testing.T) {
 		{"lock", "lock/predecessor-watch"},
 		{"lock-drain", "mode lockstep"},
 		{"lock-leader-loss", "kill: leader, at: 3s, for: 6s; session-timeout 10s"},
-		{"lock-open", " operations/s; repeats"},
+		{"lock-open", "offered 25/s, 50/s, 100/s, 200/s; repeats"},
 		{"acquire-p99", "Duration of the phase acquire: p99.\n\nUnit: ns. Less is better."},
 		{"requests/op", "Variants state it as a formula."},
 		{"items-lost", "Of several repeats, it is the sum."},

@@ -21,6 +21,8 @@ func TestStageFlag(t *testing.T) {
 		{"--mode|open|--clients|7|--stage|for: 2s, rate: 10|--stage|{for: 3s, rate: 50, ramp: true}", "5s [50] [7] for: 2s, rate: 10; for: 3s, rate: 50, ramp: true"},
 		{"--mode|closed|--stage|for: 2s, clients: 4|--stage|for: 500ms, clients: 9", "2.5s [0] [9] for: 2s, clients: 4; for: 500ms, clients: 9"},
 		{"--mode|open|--rate|20|--stage|none|--clients|3|--duration|4s", "4s [20] [3] "},
+		{"--mode|open|--rate|30/min,2|--clients|3|--duration|4s", "4s [30/min 2] [3] "},
+		{"--mode|open|--stage|for: 5s, rate: 30/min", "5s [30/min] [1 10 50 100] for: 5s, rate: 30/min"},
 	} {
 		s, err := scenarioOf(t, "lock-contention", strings.Split(tt.flags, "|")...)
 		if err != nil {

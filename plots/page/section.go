@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -92,8 +91,8 @@ func sectionOf(set plots.Set, claims []claim.Check) section {
 
 func conditionsOf(d *results.Document) string {
 	parts := d.Scenario.Settings()
-	if rates := d.Scenario.Rates(); rates[0] > 0 {
-		parts = append(parts, fmt.Sprintf("offered %s operations/s", strings.Join(list.Map(rates, strconv.Itoa), ", ")))
+	if d.Rate > 0 {
+		parts = append(parts, d.Scenario.Offered())
 	}
 	parts = append(parts, "on "+serversOf(d))
 	if log := d.Environment.TxnLog; log != "" {

@@ -46,7 +46,7 @@ func TestDecode(t *testing.T) {
 func kept(r capacity.Report) (trials, confirmations []*results.Document) {
 	for _, t := range r.Variants[0].Trials {
 		for repeat := range r.Repeats {
-			d := &results.Document{Scenario: results.Scenario{Name: r.Scenario}, Variant: "znode", Clients: r.Clients, Rate: t.Load, Repeat: repeat + 1}
+			d := &results.Document{Scenario: results.Scenario{Name: r.Scenario}, Variant: "znode", Clients: r.Clients, Rate: results.Rate(t.Load), Repeat: repeat + 1}
 			d.Environment.Engine, d.Window.End, d.Open = r.Engine, 10*time.Second, &results.Open{LastEmpty: 10 * time.Second}
 			d.Metrics = map[string]results.Metric{"response-p99-ns": {Value: 1e6}}
 			if t.Outcome == capacity.Fails {

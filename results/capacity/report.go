@@ -151,7 +151,8 @@ func (r Report) CheckTrials(trials, confirmations []*results.Document) error {
 	for i, d := range all {
 		load, sameLoad := d.Clients, d.Rate == 0
 		if r.By == ByRate {
-			load, sameLoad = d.Rate, d.Clients == r.Clients
+			load = int(d.Rate)
+			sameLoad = d.Clients == r.Clients && d.Rate == results.Rate(load) // a search tries whole numbers per second
 		}
 		name := trial(d.Variant, load, i >= len(trials))
 		_, known := missing[name]

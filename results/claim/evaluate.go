@@ -20,7 +20,7 @@ import (
 // Check is the result of a claim for one variant and number of clients. The variant is [Every] if no variant was measured.
 type Check struct {
 	Claim
-	Rate    int // of an open load, in operations per second
+	Rate    results.Rate // of an open load
 	Outcome outcome.Outcome
 	Got     *table.Number // the value of the variant; nil if it was not measured
 	Limit   *table.Number // without the tolerance

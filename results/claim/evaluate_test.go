@@ -45,7 +45,7 @@ func unfinished(d *results.Document) {
 // caught makes a variant one that the scenario expects to break its promise.
 func caught(d *results.Document) { broken(d); d.Scenario.Broken = []string{d.Variant} }
 
-func rate(n int) change { return func(d *results.Document) { d.Rate = n } }
+func rate(n results.Rate) change { return func(d *results.Document) { d.Rate = n } }
 
 func clients(n int) change { return func(d *results.Document) { d.Clients = n } }
 

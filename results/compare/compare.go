@@ -46,15 +46,15 @@ type Comparison struct {
 
 // Row compares one metric of two variants, or of one variant in two runs, under one number of clients.
 type Row struct {
-	Scenario string `json:"scenario"`
-	Recipe   string `json:"recipe"`
-	Size     int    `json:"size"`
-	Clients  int    `json:"clients"`
-	Rate     int    `json:"rate,omitempty"` // of open loads, in operations per second
-	Base     Place  `json:"base"`
-	Other    Place  `json:"other"`
-	Metric   string `json:"metric"`
-	Unit     string `json:"unit"`
+	Scenario string       `json:"scenario"`
+	Recipe   string       `json:"recipe"`
+	Size     int          `json:"size"`
+	Clients  int          `json:"clients"`
+	Rate     results.Rate `json:"rate,omitempty"` // of open loads, in operations per second
+	Base     Place        `json:"base"`
+	Other    Place        `json:"other"`
+	Metric   string       `json:"metric"`
+	Unit     string       `json:"unit"`
 	Estimate
 	Verdict Verdict `json:"verdict"`
 	Reason  string  `json:"reason"` // for Undecided, what would decide

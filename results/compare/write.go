@@ -43,7 +43,7 @@ func (c Comparison) Write(w io.Writer, format string, width int) error {
 		note(line)
 	}
 	for i, rows := range list.GroupBy(c.Rows, func(r Row) string {
-		return fmt.Sprintf("%q %d %d %q %q %q", r.Scenario, r.Size, r.Rate, r.Base.Engine, r.Other.Engine, r.Other.Side)
+		return fmt.Sprintf("%q %d %s %q %q %q", r.Scenario, r.Size, r.Rate, r.Base.Engine, r.Other.Engine, r.Other.Side)
 	}) {
 		if i > 0 || len(preamble) > 0 {
 			fmt.Fprintln(w)
@@ -65,7 +65,7 @@ func flat(rows []Row) *table.Table {
 		"ratio", "low", "high", "least", "most", "pairs", "verdict", "reason")...)
 	for _, r := range rows {
 		t.Row(
-			r.Scenario, r.Size, r.Clients, r.Rate, r.Recipe, r.Base.Side, r.Base.Variant, r.Other.Side, r.Other.Variant, r.Metric, r.Unit,
+			r.Scenario, r.Size, r.Clients, float64(r.Rate), r.Recipe, r.Base.Side, r.Base.Variant, r.Other.Side, r.Other.Variant, r.Metric, r.Unit,
 			r.Base.Engine, r.Other.Engine, r.Base.Value, r.Other.Value, r.Base.Repeats, r.Other.Repeats, r.Base.Mark, r.Other.Mark,
 			r.Ratio, r.Low, r.High, r.Least, r.Most, r.Pairs, r.Verdict, r.Reason)
 	}

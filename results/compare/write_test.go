@@ -171,7 +171,7 @@ func TestTablesOfOpenLoads(t *testing.T) {
 	sides := []compare.Side{{Name: "old"}, {Name: "new"}}
 	for i := range sides {
 		for _, clients := range []int{10, 50} {
-			for _, rate := range []int{100, 200} {
+			for _, rate := range []results.Rate{100, 200} {
 				d := doc(sides[i].Name, "znode", 1, 0, one("response-p50-ns", 1))
 				d.Clients, d.Rate = clients, rate
 				sides[i].Docs = append(sides[i].Docs, d)

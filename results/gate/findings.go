@@ -53,7 +53,7 @@ func subject(same []Check) string {
 		parts = append(parts, strings.Join(list.Map(clients, strconv.Itoa), ", ")+" "+table.Plural(clients[len(clients)-1], "client"))
 	}
 	if c.Rate > 0 {
-		parts = append(parts, fmt.Sprintf("%d/s", c.Rate))
+		parts = append(parts, c.Rate.Of(""))
 	}
 	return strings.TrimPrefix(strings.Join(parts, ", "), ", ")
 }

@@ -49,7 +49,7 @@ type Check struct {
 	Recipe   string          `json:"recipe,omitempty"`
 	Variant  string          `json:"variant,omitempty"`
 	Clients  int             `json:"clients,omitempty"`
-	Rate     int             `json:"rate,omitempty"` // of an open load, in operations per second
+	Rate     results.Rate    `json:"rate,omitempty"` // of an open load, in operations per second
 	Metric   string          `json:"metric,omitempty"`
 	Value    *table.Number   `json:"value"` // null if there is none
 	Limit    *table.Number   `json:"limit"`

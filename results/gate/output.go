@@ -239,7 +239,7 @@ func writeUnits(w io.Writer, docs []*results.Document) {
 func writeBenchmark(w io.Writer, d *results.Document) {
 	fmt.Fprintf(w, "BenchmarkZkbench/scenario=%s/variant=%s/clients=%d", table.Escaped(d.Scenario.Name), table.Escaped(d.Variant), d.Clients)
 	if d.Rate > 0 {
-		fmt.Fprintf(w, "/rate=%d", d.Rate)
+		fmt.Fprintf(w, "/rate=%v", float64(d.Rate)) // a slash would end the name
 	}
 	fmt.Fprintf(w, " %d", max(d.Window.Operations, 1))
 	for _, name := range sortedKeys(d.Metrics) {

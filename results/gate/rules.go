@@ -33,35 +33,47 @@ func matches(pattern, scenario string) bool {
 	return match && err == nil
 }
 
+// rule is an assertion with the texts of its fields in a file.
+type rule struct {
+	Assertion
+	text, objective string
+	clients         *int
+}
+
+// RuleFields returns the fields of a rule in a file.
+func RuleFields() []strict.Field { return new(rule).fields() }
+
+func (r *rule) fields() []strict.Field {
+	return []strict.Field{
+		{Name: "scenario", Wants: "the name of a scenario, or a pattern such as lock-*", Value: &r.Scenario, Required: true},
+		{Name: "check", Wants: "a claim, such as predecessor-watch acquire-p99 < 250ms", Value: &r.text, Required: true},
+		{Name: "clients", Wants: "a whole number of at least 1", Value: &r.clients},
+		{Name: "tolerance", Wants: "a share of the limit, such as 0.05", Value: &r.Tolerance},
+		{Name: "objective", Wants: "that of a capacity, such as response-p99 < 50ms", Value: &r.objective},
+		{Name: "by", Wants: "the load of a capacity: rate or clients", Value: &r.By},
+	}
+}
+
 // ParseRules reads a rules file; file is its name in messages. A rule without a variant is about all of them. A variant or a
 // metric that names does not list is an error.
 func ParseRules(file string, text []byte, names Names) ([]Assertion, error) {
 	var rules []Assertion
 	err := strict.ReadList(file, text, func() ([]strict.Field, func() []string) {
-		a := Assertion{Source: FromFile}
-		var check, objective string
-		var clients *int
-		return []strict.Field{
-				{Name: "scenario", Wants: "the name of a scenario, or a pattern such as lock-*", Value: &a.Scenario, Required: true},
-				{Name: "check", Wants: "a claim, such as predecessor-watch acquire-p99 < 250ms", Value: &check, Required: true},
-				{Name: "clients", Wants: "a whole number of at least 1", Value: &clients},
-				{Name: "tolerance", Wants: "a share of the limit, such as 0.05", Value: &a.Tolerance},
-				{Name: "objective", Wants: "that of a capacity, such as response-p99 < 50ms", Value: &objective},
-				{Name: "by", Wants: "the load of a capacity: rate or clients", Value: &a.By},
-			}, func() []string {
-				problems := a.parse(check)
-				if clients != nil { // 0 may come from an unset variable
-					if a.Clients = *clients; a.Clients < 1 {
-						problems = append(problems, fmt.Sprintf("clients: wants at least 1, not %d", a.Clients))
-					}
+		r := rule{Assertion: Assertion{Source: FromFile}}
+		return r.fields(), func() []string {
+			problems := r.parse(r.text)
+			if r.clients != nil { // 0 may come from an unset variable
+				if r.Clients = *r.clients; r.Clients < 1 {
+					problems = append(problems, fmt.Sprintf("clients: wants at least 1, not %d", r.Clients))
 				}
-				problems = append(problems, a.setSearch(objective)...)
-				if len(problems) == 0 {
-					problems = names.unknownIn(a)
-				}
-				rules = append(rules, a)
-				return problems
 			}
+			problems = append(problems, r.setSearch(r.objective)...)
+			if len(problems) == 0 {
+				problems = names.unknownIn(r.Assertion)
+			}
+			rules = append(rules, r.Assertion)
+			return problems
+		}
 	})
 	if err == nil && len(rules) == 0 {
 		err = fmt.Errorf("%s: has no rule", file)

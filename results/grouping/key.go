@@ -18,7 +18,8 @@ import (
 type Key struct {
 	Scenario, Recipe, Kind, Variant string
 
-	Size, Clients, Rate int // Rate is 0 unless the load is open
+	Size, Clients int
+	Rate          results.Rate // 0 unless the load is open
 }
 
 // KeyOf returns the key of the document's group.
@@ -50,7 +51,7 @@ func (k Key) Title() string {
 		title += fmt.Sprintf(" (size %d)", k.Size)
 	}
 	if k.Rate > 0 {
-		title += fmt.Sprintf(" at %d/s", k.Rate)
+		title += " at " + k.Rate.Of("")
 	}
 	return title
 }

@@ -58,7 +58,7 @@ func recordOf(r summary.Row, metrics []string) map[string]any {
 	d := r.Repeats[0]
 	record := map[string]any{
 		"scenario": r.Scenario, "recipe": r.Recipe, "variant": r.Variant, "kind": r.Kind, "engine": d.Environment.Engine,
-		"size": r.Size, "clients": r.Clients, "rate": r.Rate, "background": d.Scenario.Background.String(),
+		"size": r.Size, "clients": r.Clients, "rate": float64(r.Rate), "background": d.Scenario.Background.String(),
 		"faults": append([]string{}, list.Map(d.Scenario.Faults, results.FaultLoad.String)...), "repeats": len(r.Repeats), "mark": r.Mark,
 		"doubts": append([]string{}, r.Warnings...),
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // openDocument is the result of an open load of 50 clients. With a factor of 0, it is beyond the capacity.
-func openDocument(variant, kind string, rate, repeat int, factor float64) *results.Document {
+func openDocument(variant, kind string, rate results.Rate, repeat int, factor float64) *results.Document {
 	metrics := map[string]float64{
 		"ops/s": 100, "achieved/s": 99.5, "offered/s": 100, "backlog-max": 3 + factor, "response-p50-ns": 4e6 * factor, "response-p99-ns": 60e6 * factor,
 		"service-p50-ns": 3e6, "service-p99-ns": 20e6, "notifications/op": 1, "herd-max": 49, "requests/op": 5, "handoff-p50-ns": 2e6,

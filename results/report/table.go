@@ -123,7 +123,7 @@ func tableOf(rows []summary.Row) *table.Table {
 		line := []any{r.Clients}
 		switch {
 		case isOpen && len(r.Stages) > 0: // the rate is the largest one
-			line = append(line, fmt.Sprintf("≤ %d", r.Rate))
+			line = append(line, fmt.Sprintf("≤ %s", r.Rate))
 		case isOpen:
 			line = append(line, fmt.Sprint(r.Rate))
 		}
@@ -258,16 +258,16 @@ func stageTable(rows []summary.Row) *table.Table {
 	return t
 }
 
-// loadText names the load of a stage that follows another one: "100/s", or "100 to 400/s" for a ramp.
+// loadText names the load of a stage that follows another one: "100/s", or "6/min to 400/s" for a ramp.
 func loadText(l, before results.StageLoad) string {
-	unit := "/s"
+	text, from := l.Rate.Of(""), before.Rate.Of("")
 	if l.Clients > 0 {
-		unit = " " + table.Plural(l.Clients, "client")
+		text, from = fmt.Sprintf("%d %s", l.Clients, table.Plural(l.Clients, "client")), fmt.Sprint(before.Clients)
 	}
 	if l.Ramp {
-		return fmt.Sprintf("%d to %d%s", before.Level(), l.Level(), unit)
+		return from + " to " + text
 	}
-	return fmt.Sprint(l.Level(), unit)
+	return text
 }
 
 func stageColumns(r summary.Row) []column {

@@ -20,8 +20,12 @@ type Field struct {
 	Required bool
 }
 
-// Nested reads a value that has its own fields. name is the full name of the field, for mistakes.
-type Nested func(value *yaml.Node, name string) Mistakes
+// Nested is a value that is not read by [Decode], such as a block with its own fields.
+type Nested struct {
+	Read   func(value *yaml.Node, name string) Mistakes // name is the full name of the field, for mistakes
+	Fields []Field                                      // of a block, or of each element of a list; for descriptions of the file
+	IsList bool
+}
 
 // Read passes the only document of a text to read, and returns all mistakes as one error, each with the file and its line.
 func Read(file string, text []byte, read func(root *yaml.Node) Mistakes) error {
@@ -112,7 +116,7 @@ func Mapping(mapping *yaml.Node, name string, fields []Field) (Mistakes, map[str
 // Read stores the value of the field. A mistake in the value as a whole has the line of its key.
 func (f Field) Read(key int, value *yaml.Node, name string) Mistakes {
 	if nested, ok := f.Value.(Nested); ok {
-		return nested(value, name)
+		return nested.Read(value, name)
 	}
 	wants, wrong := fmt.Sprintf("%s: wants %s", name, f.Wants), Mistakes{}
 	switch err := Decode(value, f.Value); {

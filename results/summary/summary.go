@@ -96,6 +96,6 @@ func MostClients(rows []Row) int {
 }
 
 // HighestRate returns the largest rate of any row; 0 without open loads.
-func HighestRate(rows []Row) int {
-	return list.Largest(list.Map(rows, func(r Row) int { return r.Rate }))
+func HighestRate(rows []Row) results.Rate {
+	return list.Largest(list.Map(rows, func(r Row) results.Rate { return r.Rate }))
 }

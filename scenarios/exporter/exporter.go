@@ -92,7 +92,7 @@ func (e *Exporter) Collect(out chan<- prometheus.Metric) {
 	}
 	labels = prometheus.Labels{
 		"scenario": l.Scenario, "recipe": l.Recipe, "variant": l.Variant,
-		"clients": strconv.Itoa(l.Clients), "rate": strconv.Itoa(l.Rate), "repeat": strconv.Itoa(l.Repeat),
+		"clients": strconv.Itoa(l.Clients), "rate": strconv.FormatFloat(float64(l.Rate), 'f', -1, 64), "repeat": strconv.Itoa(l.Repeat),
 	}
 	count(l.Totals.Operations, "zkbench_operations_total", "Completed operations, warm-up included.")
 	count(l.Totals.FailedOperations, "zkbench_failed_operations_total", "Operations that ended in an error, as only a fault may cause.")

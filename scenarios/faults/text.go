@@ -38,25 +38,33 @@ type reader struct {
 	kinds []Kind // the kinds that are given; more than one is a mistake
 }
 
+// Fields returns the fields of a fault in a file.
+func Fields() []strict.Field { return new(reader).fields() }
+
 // fields returns the fields of a fault: one for each kind, whose value is whom it hits, and the fields of all kinds.
 func (r *reader) fields() []strict.Field {
 	var fields []strict.Field
 	for _, k := range Kinds() {
-		whom := word(&r.Whom, "whom, such as "+strings.Join(Whom(k, nil), ", "))
-		fields = append(fields, strict.Field{Name: string(k), Value: strict.Nested(func(value *yaml.Node, name string) strict.Mistakes {
+		wants := "whom, such as " + strings.Join(Whom(k, nil), ", ")
+		whom := word(&r.Whom, wants)
+		read := func(value *yaml.Node, name string) strict.Mistakes {
 			r.Kind, r.kinds = k, append(r.kinds, k)
-			return whom(value, name)
-		})})
+			return whom.Read(value, name)
+		}
+		fields = append(fields, strict.Field{Name: string(k), Wants: wants, Value: strict.Nested{Read: read}})
 	}
 	const operation = "the name of an operation, such as create"
 	return append(fields, []strict.Field{
-		{Name: "at", Value: length(&r.At)}, {Name: "every", Value: length(&r.Every)}, {Name: "for", Value: length(&r.For)},
-		{Name: "before", Value: word(&r.Before, operation)}, {Name: "after", Value: word(&r.After, operation)},
+		{Name: "at", Wants: "when it happens first in the window, such as 2s", Value: length(&r.At)},
+		{Name: "every", Wants: "the time from one occurrence to the next, such as 5s", Value: length(&r.Every)},
+		{Name: "for", Wants: "the time until it is undone, such as 3s", Value: length(&r.For)},
+		{Name: "before", Wants: operation, Value: word(&r.Before, operation)},
+		{Name: "after", Wants: operation, Value: word(&r.After, operation)},
 	}...)
 }
 
 func word(into *string, wants string) strict.Nested {
-	return func(value *yaml.Node, name string) strict.Mistakes {
+	return strict.Nested{Read: func(value *yaml.Node, name string) strict.Mistakes {
 		err := strict.Decode(value, into)
 		// YAML reads null as a missing value, unless it is in quotes. It is refused in quotes, too, so that no word needs quotes.
 		if err == nil && *into != "null" && regexp.MustCompile(`^[A-Za-z][A-Za-z0-9-]*( (0|[1-9][0-9]{0,5}))?$`).MatchString(*into) {
@@ -67,17 +75,17 @@ func word(into *string, wants string) strict.Nested {
 			text += fmt.Sprintf(", not %q", value.Value)
 		}
 		return strict.Mistakes{{Line: value.Line, Text: text}}
-	}
+	}}
 }
 
 func length(into *time.Duration) strict.Nested {
-	return func(value *yaml.Node, name string) strict.Mistakes {
+	return strict.Nested{Read: func(value *yaml.Node, name string) strict.Mistakes {
 		mistakes := strict.Field{Wants: "a duration with its unit, such as 3s", Value: into}.Read(value.Line, value, name)
 		if len(mistakes) == 0 && *into <= 0 {
 			mistakes = strict.Mistakes{{Line: value.Line, Text: fmt.Sprintf("%s: wants a duration above 0, not %s", name, *into)}}
 		}
 		return mistakes
-	}
+	}}
 }
 
 func joined[S ~string](words []S, last string) string {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios"
@@ -307,7 +308,7 @@ func newDueTimes(start time.Duration, perSecond levels, how string, seed, repeat
 
 // DueTimesOf returns the sequence of an open load's arrivals, each of which is a step with a number of operations. All
 // variants have the same sequence in one repeat.
-func DueTimesOf(s scenarios.Scenario, rate, repeat, operations int) func(start time.Duration) *DueTimes {
+func DueTimesOf(s scenarios.Scenario, rate results.Rate, repeat, operations int) func(start time.Duration) *DueTimes {
 	rates := steady(float64(rate))
 	if len(s.Stages) > 0 {
 		stages := levelsOf(s.Stages)

@@ -24,11 +24,11 @@ func levelsOf(stages []results.StageLoad) levels {
 	var level float64
 	var c levels
 	for _, stage := range stages {
-		from := float64(stage.Level())
+		from := stage.Level()
 		if stage.Ramp {
 			from = level
 		}
-		level = float64(stage.Level())
+		level = stage.Level()
 		c = append(c, piece{stage.For, from, level})
 	}
 	return append(c, piece{from: level, to: level})

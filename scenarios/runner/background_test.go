@@ -78,7 +78,7 @@ func TestBackgroundIsRemoved(t *testing.T) {
 // A background that alone saturates the ensemble is reported before any client has begun, in each mode. No number is measured.
 func TestSaturatedByTheBackground(t *testing.T) {
 	arriving := looping()
-	arriving.Mode, arriving.Arrivals, arriving.Rate = scenarios.Open, scenarios.Constant, []int{50}
+	arriving.Mode, arriving.Arrivals, arriving.Rate = scenarios.Open, scenarios.Constant, []results.Rate{50}
 	for _, s := range []scenarios.Scenario{looping(), uncontended(), lockstepOf(3), arriving} {
 		t.Run(string(s.Mode), func(t *testing.T) {
 			t.Parallel()

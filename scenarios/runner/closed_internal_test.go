@@ -11,6 +11,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/load"
 	"github.com/zkbench/zkbench/scenarios/pool"
@@ -77,7 +78,7 @@ func (f *fewTurns) Idle() bool { return !f.busy.Load() }
 // Clients that loop warm up the servers, at any rate of the scenario.
 func TestRehearsalOfAnOpenLoad(t *testing.T) {
 	s := scenarios.Default()
-	s.Mode, s.Rate, s.Clients = scenarios.Open, []int{1}, []int{1}
+	s.Mode, s.Rate, s.Clients = scenarios.Open, []results.Rate{1}, []int{1}
 	if recipe := catalog.Recipes()[0]; len(rehearsal(s, recipe)) == 0 {
 		t.Fatal("an open load has no rehearsal")
 	}

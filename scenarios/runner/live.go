@@ -3,6 +3,7 @@ package runner
 import (
 	"time"
 
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios/pool"
 )
@@ -12,8 +13,9 @@ const liveInterval = time.Second
 // Live is the progress of a measurement's load.
 type Live struct {
 	Scenario, Recipe, Variant string
-	Clients, Rate             int // Rate is 0 unless the load is open
-	Repeat                    int // 0 is a rehearsal
+	Clients                   int
+	Rate                      results.Rate // 0 unless the load is open
+	Repeat                    int          // 0 is a rehearsal
 
 	Elapsed time.Duration   // since the load began, warm-up included
 	Planned time.Duration   // the length of the load, warm-up included; 0 if it is not known

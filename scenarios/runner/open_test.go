@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -16,9 +17,9 @@ import (
 )
 
 // openLoad returns an open load of reads, of which the embedded server serves thousands in a second.
-func openLoad(clients, rate int, d time.Duration) scenarios.Scenario {
+func openLoad(clients int, rate results.Rate, d time.Duration) scenarios.Scenario {
 	s := closedOf("configread", clients, "read-through")
-	s.Mode, s.Arrivals, s.Rate, s.Duration = scenarios.Open, scenarios.Constant, []int{rate}, d
+	s.Mode, s.Arrivals, s.Rate, s.Duration = scenarios.Open, scenarios.Constant, []results.Rate{rate}, d
 	return s
 }
 
@@ -117,10 +118,28 @@ func TestOpenLoadServesEveryArrival(t *testing.T) {
 			}
 			want := float64(d.Rate) * d.Window.Length().Seconds()
 			if n := float64(d.Open.Arrivals); arrivals == scenarios.Constant && (n < want-1 || n > want+1) {
-				t.Errorf("%g arrivals in %s at %d/s", n, d.Window.Length(), d.Rate)
+				t.Errorf("%g arrivals in %s at %s/s", n, d.Window.Length(), d.Rate)
 			}
 			if d.Scenario.Arrivals != arrivals || len(d.Invalid) > 0 {
 				t.Errorf("the document says %q arrivals, invalid %q", d.Scenario.Arrivals, d.Invalid)
+			}
+		})
+	}
+}
+
+// At 6/min, the first arrival is due after 10 s, and the sixth after a minute, just before the window closes. So six operations begin in
+// a minute, and one in 11 s.
+func TestRateBelowOnePerSecond(t *testing.T) {
+	t.Parallel()
+	for length, want := range map[time.Duration]int64{time.Minute: 6, 11 * time.Second: 1, 119 * time.Second: 11} {
+		t.Run(length.String(), func(t *testing.T) {
+			t.Parallel()
+			d := measureInBubble(t, openLoad(4, 6.0/60, length), catalog.Recipes())[0]
+			if d.Open.Arrivals != want || d.Open.Served != want || d.BeyondCapacity() || len(d.Invalid) > 0 {
+				t.Errorf("%+v in %s, want %d arrivals; invalid: %q", d.Open, length, want, d.Invalid)
+			}
+			if d.Load() != "4 clients at 6/min" || !strings.HasSuffix(d.Filename(), "_n4-rate6-per-min_r1.json") {
+				t.Errorf("the load is %q, and the file %s", d.Load(), d.Filename())
 			}
 		})
 	}
@@ -177,7 +196,7 @@ func TestOpenLoadInStages(t *testing.T) {
 	s.Complete()
 	d := measureInBubble(t, s, catalog.Recipes())[0]
 	if d.BeyondCapacity() || d.Rate != 40 {
-		t.Fatalf("rate %d, beyond the capacity %t", d.Rate, d.BeyondCapacity())
+		t.Fatalf("rate %s, beyond the capacity %t", d.Rate, d.BeyondCapacity())
 	}
 	for i, want := range []int64{10, 50, 20} {
 		if got := d.Stages[i].Latency.All(); got < want-1 || got > want+1 {

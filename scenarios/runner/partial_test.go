@@ -59,10 +59,10 @@ func TestInterruptedWindowIsKept(t *testing.T) {
 			return counted || len(d.Failure.Faults) < 10
 		}},
 		// The document has the arrivals that were not served: many, because the rate is twice what a lock can serve.
-		{"an open load", "lock", "predecessor-watch", func(_ *testing.T, s *scenarios.Scenario) { s.Mode, s.Rate = scenarios.Open, []int{10} },
+		{"an open load", "lock", "predecessor-watch", func(_ *testing.T, s *scenarios.Scenario) { s.Mode, s.Rate = scenarios.Open, []results.Rate{10} },
 			func(d *results.Document) bool { return d.Open.Arrivals < 3*d.Open.Served/2 || d.Open.Arrivals < 10*170 }},
 		{"an open load, while it serves its backlog", "lock", "predecessor-watch", func(_ *testing.T, s *scenarios.Scenario) {
-			s.Mode, s.Rate, s.Duration = scenarios.Open, []int{5}, 179*time.Second
+			s.Mode, s.Rate, s.Duration = scenarios.Open, []results.Rate{5}, 179*time.Second
 		}, func(d *results.Document) bool {
 			return d.Open.Arrivals <= d.Open.Served || d.Window.Length() < 179*time.Second
 		}},

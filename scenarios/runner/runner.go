@@ -65,7 +65,7 @@ type Runner struct {
 type task struct {
 	variant variants.Variant
 	clients int
-	rate    int // operations per second of an open load; 0 in other modes
+	rate    results.Rate // of an open load; 0 in other modes
 	repeat  int
 	next    string // describes the task that follows; empty for the last one
 }
@@ -73,7 +73,7 @@ type task struct {
 func (t task) describe(recipe string) string {
 	text := fmt.Sprintf("%s/%s, %d %s", recipe, t.variant.Name, t.clients, table.Plural(t.clients, "client"))
 	if t.rate > 0 {
-		text += fmt.Sprintf(", %d/s", t.rate)
+		text += ", " + t.rate.Of("")
 	}
 	if t.repeat == 0 {
 		return text + ", rehearsal"

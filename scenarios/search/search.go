@@ -67,7 +67,7 @@ func (t *Trials) Pace(s scenarios.Scenario) scenarios.Scenario {
 		s.Mode, s.Rate, s.Arrivals, s.Clients = scenarios.Closed, nil, "", []int{t.First}
 		return s
 	}
-	s.Mode, s.Think, s.Rate, s.Clients = scenarios.Open, 0, []int{t.First}, []int{slices.Max(s.Clients)}
+	s.Mode, s.Think, s.Rate, s.Clients = scenarios.Open, 0, []results.Rate{results.Rate(t.First)}, []int{slices.Max(s.Clients)}
 	return s
 }
 
@@ -207,7 +207,7 @@ func (t *Trials) scenario(variant string, trial capacity.Trial, before int) scen
 	s.Seed += uint64(before)
 	s.Variants = []string{variant}
 	if t.By == capacity.ByRate {
-		s.Rate = []int{trial.Load}
+		s.Rate = []results.Rate{results.Rate(trial.Load)}
 	} else {
 		s.Clients = []int{trial.Load}
 	}

@@ -20,7 +20,7 @@ func TestCapacityRemovesEarlierTrials(t *testing.T) {
 	dir := t.TempDir()
 	d := results.Document{Scenario: results.Scenario{Name: "s"}, Recipe: "lock", Variant: "znode", Clients: 5}
 	var kept []string
-	for _, rate := range []int{100, 200} {
+	for _, rate := range []results.Rate{100, 200} {
 		for d.Rate, d.Repeat = rate, 1; d.Repeat <= 3; d.Repeat++ {
 			must.Do(t, os.WriteFile(filepath.Join(dir, d.Filename()), nil, 0o644))
 			if rate == 200 {
@@ -28,7 +28,7 @@ func TestCapacityRemovesEarlierTrials(t *testing.T) {
 			}
 		}
 	}
-	s := scenarios.Scenario{Recipe: "lock", Scenario: results.Scenario{Name: "s", Variants: []string{"znode"}, Clients: []int{5}, Mode: scenarios.Open, Rate: []int{100}, Repeats: 3}}
+	s := scenarios.Scenario{Recipe: "lock", Scenario: results.Scenario{Name: "s", Variants: []string{"znode"}, Clients: []int{5}, Mode: scenarios.Open, Rate: []results.Rate{100}, Repeats: 3}}
 	must.Get((&Trials{Folder: dir}).folder(s, capacity.Trial{Load: 100}))(t)
 	left, err := os.ReadDir(dir)
 	var names []string
