@@ -34,6 +34,7 @@ type runFlags struct {
 	out, prometheus string
 	quick           bool
 	drivers         []string
+	tags            results.Tags
 }
 
 func runCommand(a *app) *cobra.Command {
@@ -80,6 +81,7 @@ are exact, but its latencies are not those of an ensemble.`,
 	flags.StringArrayVar(&f.drivers, "driver", nil, "compare a library of your own, too: a `program`\n"+
 		"with its clients, and its arguments, such as\n'./my_lock.py fair'; see docs/drivers.md")
 	flags.BoolVar(&f.quick, "quick", false, "a rehearsal: few clients, short loads")
+	bindTags(cmd, &f.tags)
 	putInGroup(cmd, seriesFlags, "driver", "quick")
 	putInGroup(cmd, outputFlags)
 	f.ensemble.bind(a, cmd)
@@ -120,7 +122,7 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := checkOut(f.out); err != nil { // last, because it creates the folder
 		return err
 	}
-	docs, err := a.measure(cmd.Context(), selected, f.out, where, metrics)
+	docs, err := a.measure(cmd.Context(), selected, f, where, metrics)
 	return errors.Join(a.report(docs, selected, f, err), err)
 }
 
@@ -208,7 +210,7 @@ func isGroup(names []string) bool {
 
 // measure runs the scenarios. If it fails, it returns the complete measurements, and the part of the one that was under way.
 func (a *app) measure(
-	ctx context.Context, selected []scenarios.Scenario, out string, where site, metrics *exporter.Exporter,
+	ctx context.Context, selected []scenarios.Scenario, f runFlags, where site, metrics *exporter.Exporter,
 ) (docs []*results.Document, err error) {
 	err = a.withTarget(ctx, selected, where, func(r *runner.Runner, shown *progress.Progress) error {
 		for _, s := range selected {
@@ -218,9 +220,9 @@ func (a *app) measure(
 		}
 		keep := func(d *results.Document) error {
 			docs = append(docs, d)
-			return store.Write(d, out)
+			return store.Write(d, f.out)
 		}
-		r.Partial = keep
+		r.Partial, r.Tags = keep, f.tags
 		if metrics != nil {
 			r.Progress = func(done, total int, next string) { shown.Step(done, total, next); metrics.Step(done, total) }
 			r.Live = func(l runner.Live) { shown.Show(l); metrics.Show(l) }

@@ -40,6 +40,7 @@ type Runner struct {
 	Environment results.Environment // the machine's part; the ensemble's is added
 	Run         string              // the name of the invocation, and of the znode that all others are created below
 	Temporary   bool                // the ensemble ends with the run, and all znodes with it
+	Tags        results.Tags        // of all documents
 
 	// Save receives the document of each complete measurement when it ends.
 	Save func(*results.Document) error
@@ -361,6 +362,7 @@ func (p scenarioRun) document(t task) *results.Document {
 		Rate:          t.rate,
 		Repeat:        t.repeat,
 		Environment:   p.Environment,
+		Tags:          p.Tags,
 		Warnings:      append([]string{}, p.warnings...),
 		Invalid:       []string{},
 		Violations:    []results.Violation{},
