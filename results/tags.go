@@ -14,44 +14,29 @@ import (
 // Tags are what the user notes about a run, such as branch=main. They are no condition: runs with different tags are compared.
 type Tags map[string]string
 
-// The limits keep the head of a report readable.
-const (
-	mostTags   = 16
-	longestTag = 100 // characters of a key, and of a value
-)
-
 // Set adds the tag of a text such as "branch=main". It implements pflag.Value.
 func (t *Tags) Set(text string) error {
+	const most, longest = 16, 100 // so that the head of a report stays readable
 	key, value, _ := strings.Cut(text, "=")
+	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
 	switch _, twice := (*t)[key]; {
-	case !regexp.MustCompile(fmt.Sprintf(`^[a-z0-9._-]{1,%d}$`, longestTag)).MatchString(key):
+	case !regexp.MustCompile(fmt.Sprintf(`^[a-z0-9._-]{1,%d}$`, longest)).MatchString(key):
 		return fmt.Errorf("it wants key=value, such as branch=main, with a key of at most %d lower-case letters, digits, dashes, dots "+
-			"and underscores", longestTag)
+			"and underscores", longest)
 	case twice:
 		return fmt.Errorf("%s is given twice", key)
-	case len(*t) == mostTags:
-		return fmt.Errorf("a run has at most %d tags", mostTags)
-	}
-	if err := checkTagValue(value); err != nil {
-		return err
-	}
-	if *t == nil {
+	case len(*t) == most:
+		return fmt.Errorf("a run has at most %d tags", most)
+	case strings.TrimSpace(value) == "":
+		return errors.New("the value is empty: is a variable unset?")
+	case utf8.RuneCountInString(value) > longest:
+		return fmt.Errorf("the value has %d characters, and may have %d", utf8.RuneCountInString(value), longest)
+	case !utf8.ValidString(value) || strings.ContainsFunc(value, unprintable):
+		return errors.New("the value has a character that cannot be printed in one line")
+	case *t == nil:
 		*t = Tags{}
 	}
 	(*t)[key] = value
-	return nil
-}
-
-func checkTagValue(value string) error {
-	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
-	switch n := utf8.RuneCountInString(value); {
-	case strings.TrimSpace(value) == "":
-		return errors.New("the value is empty: is a variable unset?")
-	case n > longestTag:
-		return fmt.Errorf("the value has %d characters, and may have %d", n, longestTag)
-	case !utf8.ValidString(value) || strings.ContainsFunc(value, unprintable):
-		return errors.New("the value has a character that cannot be printed in one line")
-	}
 	return nil
 }
 

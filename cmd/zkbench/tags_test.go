@@ -35,7 +35,7 @@ func TestTagsOfARun(t *testing.T) {
 	if strings.Contains(prints(t, outcome.CodePass, "lock-drain", "report", "plain"), "tags") {
 		t.Error("a report of a run without tags mentions them")
 	}
-	compared := prints(t, outcome.CodePass, "tags of the base, old: branch=main\ntags of new: branch=topic; host=ci, 1\n", "compare", "old", "new")
+	compared := prints(t, outcome.CodePass, "tags of old: branch=main\ntags of new: branch=topic; host=ci, 1\n", "compare", "old", "new")
 	plain := prints(t, outcome.CodePass, "", "compare", "old", "plain")
 	_, want, _ := strings.Cut(plain, "\n\n")
 	if _, got, _ := strings.Cut(compared, "\n\n"); got != strings.ReplaceAll(want, "plain", "new") || !strings.Contains(got, "requests/op") {

@@ -77,10 +77,8 @@ func (c Comparison) flat() *table.Table {
 func (c Comparison) tags(side string) string { return strings.Join(c.Tags[side], "; ") }
 
 func (c Comparison) preamble() (lines []string) {
-	for i, side := range c.Sides {
-		if tags := c.tags(side); tags != "" && i == 0 && len(c.Sides) > 1 {
-			lines = append(lines, fmt.Sprintf("tags of the base, %s: %s", side, tags))
-		} else if tags != "" {
+	for _, side := range c.Sides {
+		if tags := c.tags(side); tags != "" {
 			lines = append(lines, fmt.Sprintf("tags of %s: %s", side, tags))
 		}
 	}

@@ -190,6 +190,11 @@ func (p *scenarioRun) learnTimeout(ctx context.Context) error {
 	return nil
 }
 
+// CheckServers makes the checks of a scenario that need its servers and create no znode. It opens and closes one session.
+func (r *Runner) CheckServers(ctx context.Context, s scenarios.Scenario) error {
+	return (&scenarioRun{Runner: r, scenario: s}).learnTimeout(ctx)
+}
+
 // prepareBackground creates the znodes of the scenario's background, with a session for each server unless the scenario says how many.
 func (p *scenarioRun) prepareBackground(ctx context.Context) (err error) {
 	if p.scenario.Background == nil {
