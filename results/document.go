@@ -55,6 +55,7 @@ type Document struct {
 	Repeat        int         `json:"repeat"`            // from 1; 0 is a rehearsal in which the recipe broke its promise
 	Partial       bool        `json:"partial,omitempty"` // the window was cut short, and end-of-run results are missing
 	Environment   Environment `json:"environment"`
+	Tags          Tags        `json:"tags,omitempty"`
 
 	Window     Window               `json:"window"`
 	Histograms map[string]Histogram `json:"histograms"` // by phase; "warm-up/" before the phases of the discarded part

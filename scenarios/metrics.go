@@ -33,6 +33,17 @@ func MetricNames(recipe variants.Recipe) []string {
 		list.Map(watching, func(op wire.Opcode) string { return metric.WatchesOf(op.String()) }))
 }
 
+// Metrics returns the metrics that claims about the scenario may name, without single operations of ZooKeeper, p90 and maxima.
+func (s *Scenario) Metrics(recipe variants.Recipe) []string {
+	selected := list.Map(s.Selected(recipe), func(v variants.Variant) string { return v.Name })
+	return list.Where(MetricNames(recipe), func(name string) bool {
+		var p problems
+		s.validateNames(&p, "", recipe, []string{name}, selected...)
+		m := metric.Named(name)
+		return len(p) == 0 && m.Operation == "" && m.Percentile != 90 && m.Percentile != 100 && (s.Heap || name != metric.HeapPerWatch)
+	})
+}
+
 // CountsOf returns the counts by the names of operations, without the notifications, which the recorder counts with their times.
 func CountsOf(c wire.Counts) results.Counts {
 	out := results.Counts{

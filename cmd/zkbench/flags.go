@@ -40,6 +40,10 @@ func bindLoad(cmd *cobra.Command, series bool) scenarios.Overrides {
 	return given
 }
 
+func bindTags(cmd *cobra.Command, tags *results.Tags) {
+	cmd.Flags().Var(tags, "tag", "a note that results keep and reports show, such as\nbranch=main; repeatable")
+}
+
 func takeScenarios(cmd *cobra.Command, most int, groups ...string) {
 	names := slices.Concat(groups, scenarios.Names())
 	cmd.Args = arguments(1, most, "which scenario? such as lock-contention, queue-contention or a YAML file; `zkbench list scenarios` has all")

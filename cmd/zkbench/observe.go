@@ -32,6 +32,7 @@ type observeFlags struct {
 	servers, json, out, name string
 
 	listen []string
+	tags   results.Tags
 	length time.Duration
 }
 
@@ -75,6 +76,7 @@ Exit codes: 0 observed; 1 could not run; 2 usage; 5 there is no document for
 	flags.StringVar(&f.json, "json", "", "`file` for the report as JSON")
 	flags.StringVar(&f.out, "out", "", "folder for a document that plot and gate read")
 	flags.StringVar(&f.name, "name", "application", "name of the application there")
+	bindTags(cmd, &f.tags)
 	_ = cmd.MarkFlagRequired("servers")
 	return cmd
 }
@@ -88,6 +90,8 @@ func (f *observeFlags) check(bounded bool) (external.Target, error) {
 		return target, usage(fmt.Errorf("--for wants a time above zero, not %s", f.length))
 	case !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9.-]*$`).MatchString(f.name): // it becomes part of a file's name
 		return target, usage(fmt.Errorf("--name wants letters, digits, dots and dashes, not %q", f.name))
+	case len(f.tags) > 0 && f.out == "":
+		return target, usage(errors.New("--tag goes with --out, whose document keeps it"))
 	case n > 0 && n != len(target.Addresses):
 		return target, usage(fmt.Errorf("--listen has %d, --servers %d: give one for each server", n, len(target.Addresses)))
 	}
@@ -272,5 +276,6 @@ func (o *observation) saveDocument(f observeFlags) error {
 	if err != nil {
 		return err
 	}
+	d.Tags = f.tags
 	return store.Write(d, f.out)
 }

@@ -91,7 +91,7 @@ func TestObserveAnApplication(t *testing.T) {
 		stdout, stderr, code = observed(t, func(address string, _ *lockedBuffer) {
 			_, ran, _ = command(t.Context(), "run", "lock-contention", "--variants", "children-watch", "--clients", "5", "--operations", "40",
 				"--warm-up", "0s", "--repeats", "1", "--servers", address, "--out", out+"-run")
-		}, "--servers", addr, "--json", report, "--out", out)
+		}, "--servers", addr, "--json", report, "--out", out, "--tag", "app="+out)
 		if code != outcome.CodePass {
 			t.Fatalf("exit code %d: %s%s%s", code, stderr, stdout, ran)
 		}
@@ -103,6 +103,7 @@ func TestObserveAnApplication(t *testing.T) {
 		"lock/predecessor-watch would need at most 5 requests and 1 notification per operation with 5 sessions",
 		"zkbench explain lock/predecessor-watch", "four-letter commands, forwarded and not decoded",
 	)
+	prints(t, outcome.CodePass, "tags: app=one\n", "report", "one")
 	for _, args := range [][]string{{"plot", "one"}, {"report", "one"}, {"gate", "one"}, {"compare", "one", "two"}} {
 		stdout, stderr, code := command(t.Context(), args...)
 		if code != outcome.CodePass {

@@ -13,10 +13,7 @@ import (
 
 // checkOut creates the folder for results. It returns an error if the folder cannot be written to or holds other results.
 func checkOut(dir string) error {
-	old, err := store.Files(dir)
-	if _, statErr := os.Lstat(filepath.Join(dir, capacity.File)); err == nil && (statErr == nil || len(old) > 0) {
-		err = errors.New("it already holds results: choose another folder")
-	}
+	err := checkEmpty(dir)
 	if err == nil {
 		err = os.MkdirAll(dir, 0o755)
 	}
@@ -24,6 +21,14 @@ func checkOut(dir string) error {
 		err = tryName(dir, "")
 	}
 	return ofFlag("out", dir, err)
+}
+
+func checkEmpty(dir string) error {
+	old, err := store.Files(dir)
+	if _, statErr := os.Lstat(filepath.Join(dir, capacity.File)); err == nil && (statErr == nil || len(old) > 0) {
+		return errors.New("it already holds results: choose another folder")
+	}
+	return err
 }
 
 // checkFolder returns an error if a folder cannot be created or written to. It does not create it.

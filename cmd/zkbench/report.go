@@ -108,9 +108,17 @@ func (a *app) printOverview(rows []summary.Row, format string) {
 func (a *app) printMarkdown(docs []*results.Document, rows []summary.Row) {
 	var findings strings.Builder
 	report.WriteVerdict(&findings, docs)
+	a.printTags(docs)
 	report.WriteMarkdown(a.stdout, rows)
 	for line := range strings.Lines(findings.String()) {
 		fmt.Fprint(a.stdout, "- ", strings.TrimLeft(line, " "))
+	}
+}
+
+// printTags prints the tags of a run above its tables.
+func (a *app) printTags(docs []*results.Document) {
+	if tags := results.TagsText(docs); tags != "" {
+		fmt.Fprintf(a.stdout, "%s\n\n", table.Wrap(table.Escaped("tags: "+tags), a.width()))
 	}
 }
 
@@ -163,6 +171,7 @@ func (a *app) soFar(docs []*results.Document, s scenarios.Scenario, p *progress.
 }
 
 func (a *app) printTables(docs []*results.Document, rows []summary.Row) {
+	a.printTags(docs)
 	report.WriteTable(a.stdout, rows, a.width())
 	columns := list.Map(scenarios.MatrixFaults(), func(f scenarios.MatrixFault) string { return f.Name })
 	byFault := map[string][]*results.Document{}

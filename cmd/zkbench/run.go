@@ -13,10 +13,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/auto"
+	"github.com/zkbench/zkbench/ensemble/external"
+	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/store"
+	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/drivers"
 	"github.com/zkbench/zkbench/scenarios/exporter"
@@ -32,8 +37,9 @@ type runFlags struct {
 	ensemble        ensembleFlags
 	load            scenarios.Overrides
 	out, prometheus string
-	quick           bool
+	quick, dryRun   bool
 	drivers         []string
+	tags            results.Tags
 }
 
 func runCommand(a *app) *cobra.Command {
@@ -80,24 +86,27 @@ are exact, but its latencies are not those of an ensemble.`,
 	flags.StringArrayVar(&f.drivers, "driver", nil, "compare a library of your own, too: a `program`\n"+
 		"with its clients, and its arguments, such as\n'./my_lock.py fair'; see docs/drivers.md")
 	flags.BoolVar(&f.quick, "quick", false, "a rehearsal: few clients, short loads")
-	putInGroup(cmd, seriesFlags, "driver", "quick")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "print what would be measured, where, and how\nlong it takes; check --servers; do no more")
+	bindTags(cmd, &f.tags)
+	putInGroup(cmd, seriesFlags, "driver", "quick", "dry-run")
 	putInGroup(cmd, outputFlags)
 	f.ensemble.bind(a, cmd)
 	return cmd
 }
 
-func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error {
+// place returns the scenarios of a run and where it measures them, or an error if it cannot. It starts and creates nothing.
+func (a *app) place(ctx context.Context, names []string, f runFlags) (selected []scenarios.Scenario, where site, err error) {
 	if err := a.useDrivers(f.drivers, names); err != nil {
-		return usage(err)
+		return nil, site{}, usage(err)
 	}
-	selected, err := a.selected(cmd.Context(), names, f)
+	selected, err = a.selected(ctx, names, f)
 	scenarioNames := list.Map(selected, func(s scenarios.Scenario) string { return "scenario " + s.Name })
 	if err := errors.Join(err, twice(scenarioNames, "its results would overwrite each other")); err != nil {
-		return usage(err)
+		return nil, site{}, usage(err)
 	}
-	where, err := a.resolve(cmd.Context(), f.ensemble)
+	where, err = a.resolve(ctx, f.ensemble)
 	if err != nil {
-		return err
+		return nil, site{}, err
 	}
 	if isGroup(names) && names[0] != scenarios.OverviewGroup { // a part of the overview is not an overview
 		var refused []runner.LeftOut
@@ -106,7 +115,12 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 			fmt.Fprintf(a.stderr, "left out, as %s: %s\n", l.Why, strings.Join(l.Scenarios, ", "))
 		}
 	}
-	if err := a.admit(selected, where); err != nil {
+	return selected, where, a.admit(selected, where)
+}
+
+func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error {
+	selected, where, err := a.place(cmd.Context(), names, f)
+	if err != nil {
 		return err
 	}
 	var metrics *exporter.Exporter
@@ -116,15 +130,72 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 		}
 		defer metrics.Close()
 	}
+	if f.dryRun {
+		return a.dryRun(cmd.Context(), selected, f, where)
+	}
+	if metrics != nil {
+		fmt.Fprintf(a.stderr, "live metrics at %s\n", metrics.URL)
+	}
 	f.out = where.folder(f.out)
 	if err := checkOut(f.out); err != nil { // last, because it creates the folder
 		return err
 	}
-	docs, err := a.measure(cmd.Context(), selected, f.out, where, metrics)
+	docs, err := a.measure(cmd.Context(), selected, f, where, metrics)
 	return errors.Join(a.report(docs, selected, f, err), err)
 }
 
-// export serves the numbers of a run at an address, and prints where.
+// dryRun prints what a run would do. It makes the run's checks of --servers that create no znode.
+func (a *app) dryRun(ctx context.Context, selected []scenarios.Scenario, f runFlags, where site) error {
+	where.run = "RUN"
+	f.out = where.folder(f.out)
+	if err := cmp.Or(ofFlag("out", f.out, checkEmpty(f.out)), checkFolder("out", f.out)); err != nil {
+		return err
+	}
+	base, checks, err := a.checkServers(ctx, selected, where)
+	if err != nil {
+		return err
+	}
+	plans := list.Map(selected, func(s scenarios.Scenario) runner.Plan { return runner.PlanOf(s, a.recipes()) })
+	var all runner.Plan
+	for _, p := range plans {
+		all.Measurements, all.Rehearsals, all.Least = all.Measurements+p.Measurements, all.Rehearsals+p.Rehearsals, all.Least+p.Least
+	}
+	lines := slices.Concat([]string{
+		fmt.Sprintf("dry run; scenarios: %d, %s", len(plans), all),
+		fmt.Sprintf("engine: %s, because %s", where.engine, where.why),
+		"servers: " + cmp.Or(where.Servers, "started, and removed at the end; those that are up stay up"),
+		fmt.Sprintf("znodes: below %s, which each scenario creates and removes; RUN has the time of the start", namespace.Root(base, where.run)),
+		strings.TrimSuffix(fmt.Sprintf("results: %s; tags: %s", f.out, f.tags), "; tags: "),
+	}, checks)
+	for _, p := range plans {
+		lines = slices.Concat(lines, []string{""}, p.Lines)
+	}
+	for _, line := range lines {
+		fmt.Fprintln(a.stdout, table.Wrap(table.Escaped(line), a.width()))
+	}
+	return nil
+}
+
+// checkServers returns the chroot of external servers and a line for each check that they pass.
+func (a *app) checkServers(ctx context.Context, selected []scenarios.Scenario, where site) (base string, checks []string, err error) {
+	if where.engine != ensemble.External {
+		return "", nil, auto.Available(ctx, where.engine, where.Options)
+	}
+	e, checks, err := external.Inspect(ctx, where.Servers, where.optionsFor(selected))
+	if err != nil {
+		return "", nil, asUsage(err)
+	}
+	r := a.newRunner(target{site: where, Ensemble: e}, progress.New(a.stderr))
+	for _, s := range selected {
+		if err := cmp.Or(usage(runner.CheckConnections(s, e.Servers())), r.CheckServers(ctx, s)); err != nil {
+			return "", nil, err
+		}
+	}
+	a.printLeftovers(ctx, e.Servers(), e.Chroot(), where.Servers)
+	return e.Chroot(), append(checks, "session timeouts and outgoing ports: enough for each scenario"), nil
+}
+
+// export serves the numbers of a run at an address.
 func (a *app) export(ctx context.Context, addr string) (*exporter.Exporter, error) {
 	address, err := listenAddress("prometheus", addr)
 	if err != nil {
@@ -134,7 +205,6 @@ func (a *app) export(ctx context.Context, addr string) (*exporter.Exporter, erro
 	if err != nil {
 		return nil, usage(fmt.Errorf("--prometheus: %w", err))
 	}
-	fmt.Fprintf(a.stderr, "live metrics at %s\n", metrics.URL)
 	return metrics, nil
 }
 
@@ -208,7 +278,7 @@ func isGroup(names []string) bool {
 
 // measure runs the scenarios. If it fails, it returns the complete measurements, and the part of the one that was under way.
 func (a *app) measure(
-	ctx context.Context, selected []scenarios.Scenario, out string, where site, metrics *exporter.Exporter,
+	ctx context.Context, selected []scenarios.Scenario, f runFlags, where site, metrics *exporter.Exporter,
 ) (docs []*results.Document, err error) {
 	err = a.withTarget(ctx, selected, where, func(r *runner.Runner, shown *progress.Progress) error {
 		for _, s := range selected {
@@ -218,9 +288,9 @@ func (a *app) measure(
 		}
 		keep := func(d *results.Document) error {
 			docs = append(docs, d)
-			return store.Write(d, out)
+			return store.Write(d, f.out)
 		}
-		r.Partial = keep
+		r.Partial, r.Tags = keep, f.tags
 		if metrics != nil {
 			r.Progress = func(done, total int, next string) { shown.Step(done, total, next); metrics.Step(done, total) }
 			r.Live = func(l runner.Live) { shown.Show(l); metrics.Show(l) }

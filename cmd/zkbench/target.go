@@ -25,16 +25,26 @@ type site struct {
 	ensembleFlags
 	engine ensemble.Engine
 	run    string
+	why    string // the engine was chosen
 }
 
 func (a *app) resolve(ctx context.Context, f ensembleFlags) (site, error) {
-	engine, err := auto.Resolve(ctx, f.Choice, f.Options)
-	return site{f, engine, newRun()}, err
+	engine, why, err := auto.Resolve(ctx, f.Choice, f.Options)
+	return site{f, engine, newRun(), why}, err
 }
 
 func (w site) folder(given string) string { return cmp.Or(given, filepath.Join(defaultRuns, w.run)) }
 
 func (w site) ability() faults.Ability { return scenarios.AbilityOf(w.engine, w.Voters) }
+
+// optionsFor returns the options for the largest of several scenarios.
+func (w site) optionsFor(selected []scenarios.Scenario) ensemble.Options {
+	opts := w.Options
+	for _, s := range selected {
+		opts.Clients = max(opts.Clients, slices.Max(s.Clients)+cmp.Or(s.Background, new(results.BackgroundLoad)).Sessions)
+	}
+	return opts
+}
 
 type target struct {
 	site
@@ -46,15 +56,12 @@ type target struct {
 
 // openTarget prepares the ensemble that a run measures on. Until it is closed, a second signal prints the commands that remove it.
 func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w site) (target, error) {
-	opts := w.Options
-	for _, s := range selected {
-		opts.Clients = max(opts.Clients, slices.Max(s.Clients)+cmp.Or(s.Background, new(results.BackgroundLoad)).Sessions)
-	}
+	opts := w.optionsFor(selected)
 	done := a.started.starts(w.engine, w.Name)
 	e, err := a.servers, error(nil)
 	if e == nil {
 		e, err = auto.Start(ctx, w.Choice, w.engine, opts, func(next ensemble.Engine) error {
-			return a.admit(selected, site{w.ensembleFlags, next, w.run})
+			return a.admit(selected, site{w.ensembleFlags, next, w.run, w.why})
 		})
 	}
 	if err != nil {

@@ -28,44 +28,45 @@ func Engines() []string {
 	return []string{"auto", string(ensemble.Container), string(ensemble.Process), string(ensemble.Embedded), string(ensemble.External)}
 }
 
-// Resolve returns the engine that a choice means on this machine. It starts nothing, and reports fallbacks on opts.Progress.
-func Resolve(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Engine, error) {
+// Resolve returns the engine that a choice means on this machine, and why. It starts nothing, and reports fallbacks on opts.Progress.
+func Resolve(ctx context.Context, c Choice, opts ensemble.Options) (engine ensemble.Engine, why string, err error) {
 	switch {
 	case c.Servers != "":
-		return ensemble.External, nil
+		return ensemble.External, "--servers was given", nil
 	case c.Engine != "" && c.Engine != "auto":
-		return ensemble.Engine(c.Engine), nil
+		return ensemble.Engine(c.Engine), "--ensemble was given", nil
 	case opts.Home != "":
-		return ensemble.Process, nil
+		return ensemble.Process, "--zookeeper-home was given", nil
 	case opts.Image != "":
-		return ensemble.Container, nil
+		return ensemble.Container, "--image was given", nil
 	}
 	containerErr := container.Available(ctx)
 	if ctx.Err() != nil { // interrupted before it was known whether the engine works
-		return "", ctx.Err()
+		return "", "", ctx.Err()
 	}
+	up := fmt.Sprintf("ensemble %q is up", opts.Name)
 	containerUp := func() bool { _, err := container.Find(ctx, opts.Name); return err == nil }
 	_, processDown := process.Find(opts.Name)
 	processErr := process.Available("")
 	missing := errors.Join(containerErr, processErr)
 	switch { // an ensemble that is up comes before one that is not
 	case containerErr == nil && containerUp():
-		return ensemble.Container, nil
+		return ensemble.Container, up, nil
 	case processDown == nil:
-		return ensemble.Process, nil
+		return ensemble.Process, up, nil
 	case containerErr == nil:
-		return ensemble.Container, nil
+		return ensemble.Container, "containers can be started here", nil
 	case processErr == nil:
-		return ensemble.Process, nil
+		return ensemble.Process, "processes can be started here, and containers cannot: " + containerErr.Error(), nil
 	case opts.Lifetime == ensemble.Kept: // the embedded server ends with its process
-		return "", fmt.Errorf("no ensemble can be kept up here until one of these is fixed, "+
+		return "", "", fmt.Errorf("no ensemble can be kept up here until one of these is fixed, "+
 			"but --ensemble embedded serves one until it is interrupted: %w", missing)
 	case opts.TxnLog != "": // the embedded server has no transaction log
-		return "", fmt.Errorf("no server with a transaction log can be started here until one of these is fixed: %w", missing)
+		return "", "", fmt.Errorf("no server with a transaction log can be started here until one of these is fixed: %w", missing)
 	}
 	fmt.Fprintf(opts.WithDefaults().Progress, "no real ensemble can be started here: FALLING BACK to %s\n%s\n",
 		embeddedServer, indent(missing))
-	return ensemble.Embedded, nil
+	return ensemble.Embedded, "no real ensemble can be started here", nil
 }
 
 const embeddedServer = "the embedded server, whose latencies are not those of an ensemble"
@@ -74,7 +75,7 @@ func indent(err error) string { return "  " + strings.ReplaceAll(err.Error(), "\
 
 // Open starts (or attaches to) the chosen ensemble; the caller closes it.
 func Open(ctx context.Context, c Choice, opts ensemble.Options) (ensemble.Ensemble, error) {
-	engine, err := Resolve(ctx, c, opts)
+	engine, _, err := Resolve(ctx, c, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func fallback(engine ensemble.Engine, opts ensemble.Options) (next ensemble.Engi
 func start(ctx context.Context, engine ensemble.Engine, c Choice, opts ensemble.Options) (ensemble.Ensemble, error) {
 	switch engine {
 	case ensemble.Container:
-		if err := container.Available(ctx); err != nil {
+		if err := Available(ctx, engine, opts); err != nil {
 			return nil, err
 		}
 		return orNil(container.Up(ctx, opts))
@@ -141,6 +142,17 @@ func start(ctx context.Context, engine ensemble.Engine, c Choice, opts ensemble.
 	default:
 		return nil, fmt.Errorf("unknown engine %q", engine)
 	}
+}
+
+// Available returns an error that says what is missing if servers of an engine cannot be started here. It starts nothing.
+func Available(ctx context.Context, engine ensemble.Engine, opts ensemble.Options) error {
+	switch engine {
+	case ensemble.Container:
+		return container.Available(ctx)
+	case ensemble.Process:
+		return process.Available(opts.Home)
+	}
+	return nil
 }
 
 // orNil returns a nil interface after an error. Without it, the interface would hold a nil pointer.

@@ -87,7 +87,7 @@ func turn(ctx context.Context, name string) (*ensemble.FileLock, error) {
 func open(ctx context.Context, name string) (ensemble.Ensemble, error) {
 	var why strings.Builder
 	opts := ensemble.Options{Name: name, Progress: &why}
-	engine, err := auto.Resolve(ctx, auto.Choice{}, opts)
+	engine, _, err := auto.Resolve(ctx, auto.Choice{}, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,17 @@ var _ ensemble.Ensemble = (*Ensemble)(nil)
 // ensemble, all accept sessions and writes, and znodes can be created and deleted below the chroot. To test that, Open opens a
 // session with each server, creates one ephemeral znode and deletes it at once. The only option that it uses is Clients.
 func Open(ctx context.Context, connect string, opts ensemble.Options) (*Ensemble, error) {
+	return open(ctx, connect, opts, (*trial).write)
+}
+
+// Inspect makes the checks of [Open] that create no znode. It returns a line for each of them, and one about the others.
+func Inspect(ctx context.Context, connect string, opts ensemble.Options) (e *Ensemble, lines []string, err error) {
+	e, err = open(ctx, connect, opts, func(t *trial, ctx context.Context) (err error) { lines, err = t.read(ctx); return err })
+	return e, lines, err
+}
+
+// open returns the ensemble if use, which gets a session with each server, returns nil.
+func open(ctx context.Context, connect string, opts ensemble.Options, use func(*trial, context.Context) error) (*Ensemble, error) {
 	target, err := Parse(connect)
 	if err != nil {
 		return nil, Mistake{err}
@@ -40,7 +51,7 @@ func Open(ctx context.Context, connect string, opts ensemble.Options) (*Ensemble
 		err = errors.Join(checkRoles(peers), checkLimits(peers, opts.Clients))
 	}
 	if err == nil {
-		err = try(ctx, peers, target.Chroot)
+		err = try(ctx, peers, target.Chroot, use)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot use --servers %s: %w", connect, err)

@@ -68,7 +68,9 @@ func checkOpen(t *testing.T, cases []openCase) {
 	for _, tt := range cases {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel() // some wait until a timeout
-			e, err := external.Open(t.Context(), tt.connect(t), ensemble.Options{Clients: tt.clients})
+			connect, opts := tt.connect(t), ensemble.Options{Clients: tt.clients}
+			e, err := external.Open(t.Context(), connect, opts)
+			tt.checkInspect(t, connect, err)
 			if tt.want == "" {
 				if err != nil || len(e.Servers()) == 0 {
 					t.Errorf("error = %v, want none", err)
@@ -83,6 +85,25 @@ func checkOpen(t *testing.T, cases []openCase) {
 			}
 		})
 	}
+}
+
+// checkInspect compares the error of Inspect with that of Open, unless only a znode shows the mistake.
+func (tt openCase) checkInspect(t *testing.T, connect string, opened error) {
+	t.Helper()
+	e, lines, err := external.Inspect(t.Context(), connect, ensemble.Options{Clients: tt.clients})
+	switch {
+	case needsZnode(tt.want):
+	case opened == nil && (err != nil || len(lines) <= len(e.Servers())):
+		t.Errorf("inspected: %q, error = %v, want a line for each server and others", lines, err)
+	case opened != nil && (err == nil || !strings.Contains(err.Error(), tt.want)):
+		t.Errorf("inspected: error = %v, want it to say %q", err, tt.want)
+	}
+}
+
+func needsZnode(want string) bool {
+	return slices.ContainsFunc([]string{
+		"are unrelated servers", "give servers of one ensemble only", "both stand alone", "no permission", "SASL", "ephemeral", "did not answer a request to create",
+	}, func(part string) bool { return strings.Contains(want, part) })
 }
 
 func TestOpenTellsServersApart(t *testing.T) {
@@ -278,6 +299,23 @@ func TestOpenLeavesNothing(t *testing.T) {
 	counters, err := ensemble.Monitor(t.Context(), ensemble.Server{Addr: addr})
 	if sessions := counters["zk_global_sessions"]; err != nil || sessions != 1 {
 		t.Errorf("%d sessions, %v; want the test's alone", sessions, err)
+	}
+}
+
+// Inspect changes no znode, not even for a moment.
+func TestInspectChangesNoZnode(t *testing.T) {
+	connect := servers(fake{role: ensemble.Standalone, conf: "maxClientCnxns=60\n", refuses: map[wire.Opcode]wire.Code{
+		wire.OpCreate: wire.NoAuth, wire.OpDelete: wire.NoAuth, wire.OpMulti: wire.NoAuth,
+	}})(t)
+	e, lines, err := external.Inspect(t.Context(), connect, ensemble.Options{Clients: 10})
+	if err != nil || len(e.Servers()) != 1 {
+		t.Fatalf("ensemble = %+v, %v", e, err)
+	}
+	text := strings.Join(lines, "\n")
+	for _, want := range []string{connect + ": standalone, accepts sessions, answers a read within ", "maxClientCnxns (0 is no limit): 60", "not checked"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in\n%s", want, text)
+		}
 	}
 }
 

@@ -26,18 +26,18 @@ type trial struct {
 	chroot string
 }
 
-func try(ctx context.Context, peers []peer, chroot string) error {
+func try(ctx context.Context, peers []peer, chroot string, use func(*trial, context.Context) error) error {
 	t := trial{peers: slices.Clone(peers), conns: make([]*zk.Conn, len(peers)), chroot: chroot}
 	trying, cancel := context.WithTimeoutCause(ctx, trialTimeout, fmt.Errorf("no answer within %s", trialTimeout))
 	defer cancel()
-	err := t.run(trying)
+	err := t.run(trying, use)
 	if err != nil && ctx.Err() != nil {
 		return context.Cause(ctx) // interrupted: the error is not about a server
 	}
 	return err
 }
 
-func (t *trial) run(ctx context.Context) error {
+func (t *trial) run(ctx context.Context, use func(*trial, context.Context) error) error {
 	// The first one writes. After the leader has answered, a sync through any other server makes the write visible there: the
 	// leader sends its followers the commit before it answers, and the reply to the sync later.
 	if i := slices.IndexFunc(t.peers, func(p peer) bool { return p.status.Role == ensemble.Leader }); i > 0 {
@@ -49,7 +49,7 @@ func (t *trial) run(ctx context.Context) error {
 	}
 	stop := context.AfterFunc(ctx, t.close) // the client's requests take no context
 	defer stop()
-	return t.write(ctx)
+	return use(t, ctx)
 }
 
 func (t *trial) stalled(ctx context.Context, i int, what string) error {
@@ -99,6 +99,21 @@ func (t *trial) write(ctx context.Context) error {
 		return errors.Join(compared, t.explain(ctx, 0, "delete", err))
 	}
 	return compared
+}
+
+// read asks each server for a znode, and looks for the chroot and for twins.
+func (t *trial) read(ctx context.Context) (lines []string, err error) {
+	for i, p := range t.peers {
+		began := time.Now()
+		if _, _, err := t.conns[i].Exists("/"); err != nil {
+			return nil, t.explain(ctx, i, "look for", err)
+		}
+		lines = append(lines, fmt.Sprintf("%s: %s, accepts sessions, answers a read within %s, maxClientCnxns (0 is no limit): %s",
+			p.Name, p.status.Role, time.Since(began).Round(time.Microsecond), cmp.Or(p.config["maxClientCnxns"], "unknown, as conf is not allowed")))
+	}
+	return append(lines, "together: they have a quorum, one leads or stands alone, and all serve requests", "znode that exists: "+cmp.Or(t.chroot, "/"),
+			"not checked, as this needs a znode: that znodes may be created and deleted, and that all servers see them"),
+		errors.Join(t.findChroot(ctx), t.findTwins())
 }
 
 // findChroot returns an error for a missing chroot, with the commands that create it. It does not create it, because the owner decides
@@ -157,9 +172,12 @@ func (t *trial) compare(ctx context.Context, probe string) error {
 			break // the others were not asked in time
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return err
-	}
+	return cmp.Or(errors.Join(errs...), t.findTwins())
+}
+
+// findTwins returns an error if two addresses lead to one server.
+func (t *trial) findTwins() error {
+	var errs []error
 	for i := range t.peers {
 		for k := range i {
 			if t.same(k, i) {

@@ -125,6 +125,7 @@ func (r Report) facts() []fact {
 		{"Machine", all(machineOf)},
 		{"zkbench", all(func(d *results.Document) string { return d.Environment.Zkbench })},
 		{"Measurements", fmt.Sprint(len(r.docs()))},
+		{"Tags", results.TagsText(r.docs())},
 	}
 	return slices.DeleteFunc(facts, func(f fact) bool { return f.Value == "" })
 }

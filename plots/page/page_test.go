@@ -80,7 +80,7 @@ func report(all []*results.Document) page.Report {
 // The page has the answer, the claims, the conditions, the doubts, the tables, the figures and the explanations.
 func TestPage(t *testing.T) {
 	all := docs("r1")
-	all[0].Warnings = []string{"the machine was busy"}
+	all[0].Warnings, all[0].Tags = []string{"the machine was busy"}, results.Tags{"branch": "<topic>"}
 	all = append(all, doc("r1", "znode", "naive", 5, 1))
 	all[len(all)-1].Invalid = []string{"the counts disagree"}
 	got := written(t, report(all))
@@ -88,7 +88,7 @@ func TestPage(t *testing.T) {
 		"<title>lock-contention: predecessor-watch against children-watch, 2026-01-02 – zkbench</title>", ">notif/op</th>", ">handoff p50</th>",
 		question, "With 5 clients, compared with children-watch, predecessor-watch has 1.00 notif/op instead of 5.00",
 		"<p>1 of 2 claims hold, 1 does not hold.</p>", "<b>holds</b>: predecessor-watch notifications/op &lt;= 1", "<b>does not hold</b>: children-watch",
-		"mode closed, duration 3s, on 3 × ZooKeeper 3.9.3 (container)", "the machine was busy (children-watch, 2 clients)", "1 of 9 measurements are invalid", "invalid: the counts disagree (znode, 5 clients)",
+		"branch=&lt;topic&gt;", "mode closed, duration 3s, on 3 × ZooKeeper 3.9.3 (container)", "the machine was busy (children-watch, 2 clients)", "1 of 9 measurements are invalid", "invalid: the counts disagree (znode, 5 clients)",
 		`<tr class="void"><th scope="row">znode INVALID</th>`, "all other metrics with 5 clients", "<td>321</td>", "1. children-watch of lock", "formula, an upper bound",
 		`data-name="lock-contention-container-costs"`, `<figure class="zoom" data-name="lock-contention-container-timeline-n5-children-watch"`, "<title>children-watch, 5 clients: 5.00</title>",
 	} {

@@ -40,8 +40,10 @@ type Comparison struct {
 	Schema      int          `json:"schema"`
 	Sides       []string     `json:"sides"` // first the base; only one if variants of one run are compared
 	Differences []Difference `json:"differences"`
-	LeftOut     []string     `json:"left_out"` // measurements that only one side has
-	Rows        []Row        `json:"rows"`
+	// Tags are those of each side that has some, by its name. They are no differences in the conditions.
+	Tags    map[string][]string `json:"tags,omitempty"`
+	LeftOut []string            `json:"left_out"` // measurements that only one side has
+	Rows    []Row               `json:"rows"`
 }
 
 // Row compares one metric of two variants, or of one variant in two runs, under one number of clients.
@@ -98,10 +100,21 @@ func Verdicts() []Verdict { return []Verdict{Better, Worse, Different, Same, Not
 // Claimed reports whether the measurements show a difference.
 func (v Verdict) Claimed() bool { return v == Better || v == Worse || v == Different }
 
+func begin(sides ...Side) Comparison {
+	c := Comparison{Schema: Schema, Tags: map[string][]string{}}
+	for _, s := range sides {
+		c.Sides = append(c.Sides, s.Name)
+		if tags := results.TagsOf(s.Docs); tags != nil {
+			c.Tags[s.Name] = tags
+		}
+	}
+	return c
+}
+
 // Runs compares each variant in the other sides with the same variant in the first one. It returns an error if the sides have
 // nothing in common, or if their loads differ.
 func Runs(sides []Side, o Options) (Comparison, error) {
-	c := Comparison{Schema: Schema, Sides: list.Map(sides, func(s Side) string { return s.Name })}
+	c := begin(sides...)
 	base := grouped(sides[0])
 	var matches []match
 	for _, side := range sides[1:] {
@@ -118,7 +131,7 @@ func Runs(sides []Side, o Options) (Comparison, error) {
 
 // Variants compares the variants of one side with the base among them.
 func Variants(side Side, o Options) (Comparison, error) {
-	c := Comparison{Schema: Schema, Sides: []string{side.Name}}
+	c := begin(side)
 	groups := grouped(side)
 	isBase := func(g group) bool { return g.Variant == baseOf(g.Scenario, groups, o.Base) }
 	base, others := list.Where(groups, isBase), slices.DeleteFunc(slices.Clone(groups), isBase)

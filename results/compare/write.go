@@ -20,7 +20,7 @@ func (c Comparison) Write(w io.Writer, format string, width int) error {
 		c.Differences, c.LeftOut = append([]Difference{}, c.Differences...), append([]string{}, c.LeftOut...) // never null
 		return table.WriteJSON(w, c)
 	case "csv":
-		_, err := fmt.Fprintln(w, flat(c.Rows).CSV())
+		_, err := fmt.Fprintln(w, c.flat().CSV())
 		return err
 	}
 	note := func(line string) { fmt.Fprintln(w, table.Wrap(table.Escaped(line), width)) }
@@ -58,28 +58,37 @@ func (c Comparison) Write(w io.Writer, format string, width int) error {
 }
 
 // flat returns one table of all rows, with plain numbers whose unit a column names. A number that is missing or infinite is empty.
-func flat(rows []Row) *table.Table {
+func (c Comparison) flat() *table.Table {
 	t := table.New(table.Left(
 		"scenario", "size", "clients", "rate", "recipe", "base side", "base variant", "other side", "other variant", "metric", "unit",
 		"base engine", "other engine", "base", "other", "base repeats", "other repeats", "base mark", "other mark",
-		"ratio", "low", "high", "least", "most", "pairs", "verdict", "reason")...)
-	for _, r := range rows {
+		"ratio", "low", "high", "least", "most", "pairs", "verdict", "reason",
+		"base tags", "other tags")...)
+	for _, r := range c.Rows {
 		t.Row(
 			r.Scenario, r.Size, r.Clients, float64(r.Rate), r.Recipe, r.Base.Side, r.Base.Variant, r.Other.Side, r.Other.Variant, r.Metric, r.Unit,
 			r.Base.Engine, r.Other.Engine, r.Base.Value, r.Other.Value, r.Base.Repeats, r.Other.Repeats, r.Base.Mark, r.Other.Mark,
-			r.Ratio, r.Low, r.High, r.Least, r.Most, r.Pairs, r.Verdict, r.Reason)
+			r.Ratio, r.Low, r.High, r.Least, r.Most, r.Pairs, r.Verdict, r.Reason,
+			c.tags(r.Base.Side), c.tags(r.Other.Side))
 	}
 	return t
 }
 
-func (c Comparison) preamble() []string {
-	return list.Map(c.Differences, func(d Difference) string {
+func (c Comparison) tags(side string) string { return strings.Join(c.Tags[side], "; ") }
+
+func (c Comparison) preamble() (lines []string) {
+	for _, side := range c.Sides {
+		if tags := c.tags(side); tags != "" {
+			lines = append(lines, fmt.Sprintf("tags of %s: %s", side, tags))
+		}
+	}
+	return append(lines, list.Map(c.Differences, func(d Difference) string {
 		line := fmt.Sprintf("differs: %s %s in the base, %s in %s", d.Name, d.Base, d.Other, d.Side)
 		if !d.Accepted {
 			line += " (only exact counts are compared)"
 		}
 		return line
-	})
+	})...)
 }
 
 func (c Comparison) heading(r Row) string {

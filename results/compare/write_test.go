@@ -49,6 +49,10 @@ func twoRuns(t *testing.T) compare.Comparison {
 	b.Docs = append(b.Docs, exact(doc("b", "znode", 1, 91, drain(4.001)), doc("b", "other", 1, 91, drain(5)))...)
 	for _, d := range b.Docs {
 		d.Environment.Zkbench = "1.1-22-g7c0ffee"
+		d.Tags = results.Tags{"branch": "topic", "host": "ci, 1"}
+	}
+	for _, d := range a.Docs {
+		d.Tags = results.Tags{"branch": "main"}
 	}
 	c := must.Get(compare.Runs([]compare.Side{a, b}, compare.Options{}))(t)
 	return c

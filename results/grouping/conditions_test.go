@@ -120,6 +120,7 @@ func TestSameConditions(t *testing.T) {
 		"nothing":            func(*document) {},
 		"the seed":           func(d *document) { d.Scenario.Seed = 2 },
 		"repeats":            func(d *document) { d.Scenario.Repeats = 1 },
+		"the tags":           func(d *document) { d.Tags = results.Tags{"branch": "main"} },
 		"the other variants": func(d *document) { d.Scenario.Variants = []string{"znode"} },
 		"another port": func(d *document) {
 			d.Environment.ServerConfig = map[string]string{"tickTime": "2000", "clientPort": "2"}

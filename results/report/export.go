@@ -25,6 +25,7 @@ func WriteCSV(w io.Writer, rows []summary.Row) {
 	metrics := Metrics(rows)
 	names := append([]string{
 		"scenario", "recipe", "variant", "kind", "engine", "size", "clients", "rate", "background", "faults", "repeats", "mark", "doubts",
+		"tags",
 	}, metrics...)
 	t := table.New(table.Left(names...)...)
 	for _, r := range rows {
@@ -60,7 +61,7 @@ func recordOf(r summary.Row, metrics []string) map[string]any {
 		"scenario": r.Scenario, "recipe": r.Recipe, "variant": r.Variant, "kind": r.Kind, "engine": d.Environment.Engine,
 		"size": r.Size, "clients": r.Clients, "rate": float64(r.Rate), "background": d.Scenario.Background.String(),
 		"faults": append([]string{}, list.Map(d.Scenario.Faults, results.FaultLoad.String)...), "repeats": len(r.Repeats), "mark": r.Mark,
-		"doubts": append([]string{}, r.Warnings...),
+		"doubts": append([]string{}, r.Warnings...), "tags": append([]string{}, results.TagsOf(r.Repeats)...),
 	}
 	for _, name := range metrics {
 		record[name] = nil

@@ -21,9 +21,9 @@ func exported() []summary.Row {
 	invalid.Invalid = []string{"a reason"}
 	faulty := document("predecessor-watch", "optimized", 50, 1, map[string]float64{metric.RecoveryMax: 1.5e9, metric.Orphans: 2})
 	faulty.Scenario.Faults = []results.FaultLoad{{Kind: "kill", Whom: "leader", At: time.Second, For: 2 * time.Second}}
-	return summary.Of([]*results.Document{
-		broken, invalid, faulty, openDocument("predecessor-watch", "optimized", 200, 1, 1), openDocument("predecessor-watch", "optimized", 200, 2, 2),
-	})
+	first, second := openDocument("predecessor-watch", "optimized", 200, 1, 1), openDocument("predecessor-watch", "optimized", 200, 2, 2)
+	first.Tags, second.Tags = results.Tags{"branch": "main"}, results.Tags{"branch": "topic", "host": "ci"}
+	return summary.Of([]*results.Document{broken, invalid, faulty, first, second})
 }
 
 func TestFormats(t *testing.T) {

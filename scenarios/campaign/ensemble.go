@@ -22,7 +22,7 @@ var errNoEnsemble = errors.New("neither containers nor processes can be started,
 func Share(
 	ctx context.Context, c auto.Choice, opts ensemble.Options, starts func(ensemble.Engine) (done func()),
 ) (where []string, down func(context.Context) error, err error) {
-	engine, err := auto.Resolve(ctx, c, opts)
+	engine, _, err := auto.Resolve(ctx, c, opts)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -40,6 +40,7 @@ type Runner struct {
 	Environment results.Environment // the machine's part; the ensemble's is added
 	Run         string              // the name of the invocation, and of the znode that all others are created below
 	Temporary   bool                // the ensemble ends with the run, and all znodes with it
+	Tags        results.Tags        // of all documents
 
 	// Save receives the document of each complete measurement when it ends.
 	Save func(*results.Document) error
@@ -187,6 +188,11 @@ func (p *scenarioRun) learnTimeout(ctx context.Context) error {
 		return fmt.Errorf("%s: %s", p.warnings[0], mistakes[0].Text)
 	}
 	return nil
+}
+
+// CheckServers makes the checks of a scenario that need its servers and create no znode. It opens and closes one session.
+func (r *Runner) CheckServers(ctx context.Context, s scenarios.Scenario) error {
+	return (&scenarioRun{Runner: r, scenario: s}).learnTimeout(ctx)
 }
 
 // prepareBackground creates the znodes of the scenario's background, with a session for each server unless the scenario says how many.
@@ -361,6 +367,7 @@ func (p scenarioRun) document(t task) *results.Document {
 		Rate:          t.rate,
 		Repeat:        t.repeat,
 		Environment:   p.Environment,
+		Tags:          p.Tags,
 		Warnings:      append([]string{}, p.warnings...),
 		Invalid:       []string{},
 		Violations:    []results.Violation{},
