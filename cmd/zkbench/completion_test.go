@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -139,14 +138,5 @@ func TestRunsAreCompleted(t *testing.T) {
 	}
 	if offered, _ := completed(t, "report", "other/"); len(offered) > 0 {
 		t.Errorf("offered %q below another folder", offered)
-	}
-}
-
-// A pipe in place of a scenario does not hold a shell.
-func TestCompletionReadsNoPipe(t *testing.T) {
-	pipe := filepath.Join(t.TempDir(), "pipe.yaml")
-	must.Do(t, syscall.Mkfifo(pipe, 0o644))
-	if offered, _ := completed(t, "run", pipe, "--variants", ""); !slices.Contains(offered, "znode") {
-		t.Errorf("offered %q", offered)
 	}
 }

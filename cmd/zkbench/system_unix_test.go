@@ -6,6 +6,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -82,4 +83,13 @@ func TestSignalEndsReading(t *testing.T) {
 		}
 	}
 	must.Do(t, must.Get(os.OpenFile(pipe, os.O_RDWR, 0))(t).Close()) // lets the readers go
+}
+
+// A pipe in place of a scenario does not hold a shell.
+func TestCompletionReadsNoPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe.yaml")
+	must.Do(t, syscall.Mkfifo(pipe, 0o644))
+	if offered, _ := completed(t, "run", pipe, "--variants", ""); !slices.Contains(offered, "znode") {
+		t.Errorf("offered %q", offered)
+	}
 }
