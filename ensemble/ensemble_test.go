@@ -177,7 +177,7 @@ func TestLockWaits(t *testing.T) {
 		says, complains string
 	}{
 		{"released in time", time.Minute, 30 * time.Second, 0, nil, "waiting for it, up to 1m0s", ""},
-		{"not released in time", time.Minute, time.Hour, 0, ensemble.ErrBusy, "waiting for it, up to 1m0s", "wait for it with --wait 10m"},
+		{"not released in time", time.Minute, time.Hour, 0, ensemble.ErrBusy, "waiting for it, up to 1m0s", "after 1m0s, ensemble"},
 		{"interrupted", time.Minute, time.Hour, time.Second, context.Canceled, "waiting for it", "wait for ensemble"},
 		{"no wait", 0, time.Hour, 0, ensemble.ErrBusy, "", "wait for it with --wait 10m"},
 	} {

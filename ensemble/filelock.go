@@ -54,7 +54,10 @@ func Lock(ctx context.Context, name string, opts Options) (*FileLock, error) {
 			return nil, fmt.Errorf("wait for ensemble %q: %w", name, err)
 		}
 	}
-	if errors.Is(err, ErrBusy) {
+	switch {
+	case errors.Is(err, ErrBusy) && opts.Wait > 0:
+		err = fmt.Errorf("after %s, %w", opts.Wait, err)
+	case errors.Is(err, ErrBusy):
 		err = fmt.Errorf("%w: wait for it with --wait 10m, or use --name X to run anyway, which disturbs both runs", err)
 	}
 	return lock, err

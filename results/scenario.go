@@ -87,7 +87,7 @@ func (s *Scenario) Fields() []Field {
 			Help: "closed (clients loop), open (operations arrive\nat a rate) or lockstep (exact counts)"},
 		{Name: "clients", Wants: "a list of whole numbers, such as [1, 10, 50]", Value: &s.Clients,
 			Help: "numbers of clients, such as 1,10,50"},
-		{Name: "rate", Wants: "a list of rates, such as [100, 200] or [6/min]", Value: &s.Rate,
+		{Name: "rate", Wants: "a list of rates, which are whole numbers per second, min or h, such as [100, 6/min]", Value: &s.Rate,
 			Help: "`rates` of operations in open mode, such as\n100,200 (per second) or 6/min"},
 		{Name: "arrivals", Wants: "constant or poisson", Value: &s.Arrivals, Condition: true, Help: "constant or poisson, in open mode"},
 		{Name: "stages", Value: &s.Stages, Condition: true, Flag: "stage",

@@ -17,10 +17,10 @@ type Tags map[string]string
 // Set adds the tag of a text such as "branch=main". It implements pflag.Value.
 func (t *Tags) Set(text string) error {
 	const most, longest = 16, 100 // so that the head of a report stays readable
-	key, value, _ := strings.Cut(text, "=")
-	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
+	key, value, given := strings.Cut(text, "=")
+	unfit := func(r rune) bool { return !unicode.IsPrint(r) || r == ';' } // tables and CSV separate tags by semicolons
 	switch _, twice := (*t)[key]; {
-	case !regexp.MustCompile(fmt.Sprintf(`^[a-z0-9._-]{1,%d}$`, longest)).MatchString(key):
+	case !given, !regexp.MustCompile(fmt.Sprintf(`^[a-z0-9._-]{1,%d}$`, longest)).MatchString(key):
 		return fmt.Errorf("it wants key=value, such as branch=main, with a key of at most %d lower-case letters, digits, dashes, dots "+
 			"and underscores", longest)
 	case twice:
@@ -31,8 +31,8 @@ func (t *Tags) Set(text string) error {
 		return errors.New("the value is empty: is a variable unset?")
 	case utf8.RuneCountInString(value) > longest:
 		return fmt.Errorf("the value has %d characters, and may have %d", utf8.RuneCountInString(value), longest)
-	case !utf8.ValidString(value) || strings.ContainsFunc(value, unprintable):
-		return errors.New("the value has a character that cannot be printed in one line")
+	case !utf8.ValidString(value) || strings.ContainsFunc(value, unfit):
+		return errors.New("the value has a semicolon, or a character that cannot be printed in one line")
 	case *t == nil:
 		*t = Tags{}
 	}

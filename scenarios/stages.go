@@ -29,7 +29,7 @@ func parseStage(text string) (results.StageLoad, error) {
 func stageFields(l *results.StageLoad) []strict.Field {
 	return []strict.Field{
 		{Name: "for", Wants: "a duration with its unit, such as 10s", Value: &l.For, Required: true},
-		{Name: "rate", Wants: "a rate, such as 100 or 6/min", Value: &l.Rate},
+		{Name: "rate", Wants: "a rate, a whole number per second, min or h, such as 100 or 6/min", Value: &l.Rate},
 		{Name: "clients", Wants: "a whole number of clients", Value: &l.Clients},
 		{Name: "ramp", Wants: "true or false", Value: &l.Ramp},
 	}

@@ -192,7 +192,7 @@ func TestUsageErrors(t *testing.T) {
 		{"more clients than a number holds", []string{"run", "lock-drain", "--clients", "1,99999999999999999999"}, "beyond the largest number"},
 		{"a seed that would be another", []string{"run", "lock-drain", "--seed", "18446744073709551616"}, "beyond the largest number, 18446744073709551615"},
 		{"a list without end", []string{"run", "lock-drain", "--clients", strings.Repeat("1,", 20_000) + "1"}, "the value is beyond the limit of 10000 values"},
-		{"a rate that is no number", []string{"run", "lock-open", "--rate", "1e308"}, "wants a list of rates, such as [100, 200] or [6/min]"},
+		{"a rate that is no number", []string{"run", "lock-open", "--rate", "1e308"}, "wants a list of rates, which are whole numbers"},
 		{"a rate too low for the duration", []string{"run", "lock-open", "--rate", "6/min"}, "lock-open, --rate: at 6/min, the first operations would begin after 10s"},
 		{"a hold of a thousand years", []string{"run", "lock-contention", "--hold", "9999999h"}, "beyond the longest duration"},
 		{"a stage of a thousand years", []string{"run", "lock-contention", "--stage", "for: 9999999h, clients: 1"}, "beyond the longest duration"},

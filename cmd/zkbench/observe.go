@@ -75,7 +75,7 @@ Exit codes: 0 observed; 1 could not run; 2 usage; 5 there is no document for
 	flags.DurationVar(&f.length, "for", 0, "observe for this long (default until Ctrl-C)")
 	flags.StringVar(&f.json, "json", "", "`file` for the report as JSON")
 	flags.StringVar(&f.out, "out", "", "folder for a document that plot and gate read")
-	flags.StringVar(&f.name, "name", "application", "name of the application there")
+	flags.StringVar(&f.name, "name", "application", "name of the application in\nthe results of --out")
 	bindTags(cmd, &f.tags)
 	_ = cmd.MarkFlagRequired("servers")
 	return cmd
@@ -256,7 +256,7 @@ func (a *app) finishObserving(o *observation, f observeFlags) error {
 	var errs []error
 	o.proxy.Close() // before files are written, for which there may be none left
 	if f.out != "" {
-		errs = append(errs, o.saveDocument(f))
+		errs = append(errs, a.saveDocument(o, f))
 	}
 	fmt.Fprint(a.stdout, report.Text(connections, a.width()))
 	if f.json != "" {
@@ -268,7 +268,7 @@ func (a *app) finishObserving(o *observation, f observeFlags) error {
 	return errors.Join(errs...)
 }
 
-func (o *observation) saveDocument(f observeFlags) error {
+func (a *app) saveDocument(o *observation, f observeFlags) error {
 	d, err := o.observer.Document(filepath.Base(f.out), f.name, o.started, o.environment)
 	if errors.Is(err, observe.ErrNothing) {
 		return outcome.With(outcome.CodeInvalid, fmt.Errorf("--out %s has no document: %w", f.out, err))
@@ -277,5 +277,9 @@ func (o *observation) saveDocument(f observeFlags) error {
 		return err
 	}
 	d.Tags = f.tags
-	return store.Write(d, f.out)
+	if err := store.Write(d, f.out); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.stderr, "results in %s; `zkbench report %s` shows them\n", f.out, f.out)
+	return nil
 }

@@ -163,11 +163,14 @@ func (a *app) dryRun(ctx context.Context, selected []scenarios.Scenario, f runFl
 	lines := slices.Concat([]string{
 		fmt.Sprintf("dry run; scenarios: %d, %s", len(plans), all),
 		fmt.Sprintf("engine: %s, because %s", where.engine, where.why),
-		"servers: " + cmp.Or(where.Servers, "started, and removed at the end; those that are up stay up"),
-		fmt.Sprintf("znodes: below %s, which each scenario creates and removes; RUN has the time of the start", namespace.Root(base, where.run)),
+		"servers: " + cmp.Or(where.Servers, "those that are up, or some that the run starts and ends"),
+		fmt.Sprintf("znodes: below %s, which each scenario creates and removes; RUN has the time and a random part", namespace.Root(base, where.run)),
 		strings.TrimSuffix(fmt.Sprintf("results: %s; tags: %s", f.out, f.tags), "; tags: "),
 	}, checks)
 	for _, p := range plans {
+		if len(plans) > 1 { // the metrics of many scenarios would hide the rest
+			p.Lines = p.Lines[:len(p.Lines)-1]
+		}
 		lines = slices.Concat(lines, []string{""}, p.Lines)
 	}
 	for _, line := range lines {

@@ -34,11 +34,11 @@ func TestDryRun(t *testing.T) {
 		"--repeats", "2", "--tag", "branch=main")
 	hasAll(t, strings.Join(strings.Fields(stdout), " "),
 		"dry run; scenarios: 2, measurements: 32, rehearsals before them: 3, at least ",
-		"engine: embedded, because --ensemble was given servers: started, and removed at the end; ",
+		"engine: embedded, because --ensemble was given servers: those that are up, or some that the run starts and ends",
 		"znodes: below /zkbench-RUN, ", "results: results/runs/RUN; tags: branch=main ",
 		"lock-contention: mode closed, ", "measurements: 12, rehearsals before them: 3, at least ", "; variants: 3, loads: 2, repeats: 2 ",
-		"loads: 1 client, 3 clients metrics: ops/s, ", "lock-drain: mode lockstep, ",
-		"measurements: 20, rehearsals before them: 0, until all operations are done; variants: 5, loads: 2, repeats: 2 variants: lock/znode, lock/children-watch, ",
+		"loads: 1 client, 3 clients lock-drain: mode lockstep, ",
+		"measurements: 20, rehearsals before them: 0; the load is a number of operations, without an estimate of its time; variants: 5, loads: 2, repeats: 2 variants: lock/znode, lock/children-watch, ",
 	)
 	open := []string{"run", "lock-contention", "--dry-run", "--ensemble", "embedded", "--variants", "znode", "--clients", "3", "--mode", "open",
 		"--rate", "20,30", "--duration", "2s", "--warm-up", "500ms", "--background", "reads: 10"}
@@ -132,7 +132,7 @@ func TestDryRunOnServers(t *testing.T) {
 	stdout := prints(t, outcome.CodePass, "", "run", "lock-drain", "--dry-run", "--clients", "2", "--servers", addr+"/bench")
 	hasAll(t, strings.Join(strings.Fields(stdout), " "),
 		"engine: external, because --servers was given servers: "+addr+"/bench", "znodes: below /bench/zkbench-RUN, ",
-		addr+": standalone, accepts sessions, answers a read within ", "znode that exists: /bench", "not checked, as this needs a znode: ",
+		addr+": standalone, accepts sessions, answers a read within ", "chroot, which exists: /bench", "metrics, if there are enough samples: ", "not checked, as this needs a znode: ",
 		"session timeouts and outgoing ports: enough for each scenario",
 	)
 	if _, after, err := conn.Exists("/bench"); err != nil || *after != *before {

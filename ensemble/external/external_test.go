@@ -312,7 +312,7 @@ func TestInspectChangesNoZnode(t *testing.T) {
 		t.Fatalf("ensemble = %+v, %v", e, err)
 	}
 	text := strings.Join(lines, "\n")
-	for _, want := range []string{connect + ": standalone, accepts sessions, answers a read within ", "maxClientCnxns (0 is no limit): 60", "not checked"} {
+	for _, want := range []string{connect + ": standalone, accepts sessions, answers a read within ", "maxClientCnxns (0: no limit) is 60", "not checked"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)
 		}

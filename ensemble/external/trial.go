@@ -108,11 +108,11 @@ func (t *trial) read(ctx context.Context) (lines []string, err error) {
 		if _, _, err := t.conns[i].Exists("/"); err != nil {
 			return nil, t.explain(ctx, i, "look for", err)
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s, accepts sessions, answers a read within %s, maxClientCnxns (0 is no limit): %s",
+		lines = append(lines, fmt.Sprintf("%s: %s, accepts sessions, answers a read within %s, maxClientCnxns (0: no limit) is %s",
 			p.Name, p.status.Role, time.Since(began).Round(time.Microsecond), cmp.Or(p.config["maxClientCnxns"], "unknown, as conf is not allowed")))
 	}
-	return append(lines, "together: they have a quorum, one leads or stands alone, and all serve requests", "znode that exists: "+cmp.Or(t.chroot, "/"),
-			"not checked, as this needs a znode: that znodes may be created and deleted, and that all servers see them"),
+	return append(lines, "all servers: a quorum with one leader, or a standalone server; all answer", "chroot, which exists: "+cmp.Or(t.chroot, "/"),
+			"not checked, as this needs a znode: that znodes may be created and deleted, and that all servers see them; nor whether another zkbench uses them"),
 		errors.Join(t.findChroot(ctx), t.findTwins())
 }
 

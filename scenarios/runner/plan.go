@@ -40,7 +40,7 @@ func PlanOf(s scenarios.Scenario, recipes []variants.Recipe) (p Plan) {
 		fmt.Sprintf("%s; variants: %d, loads: %d, repeats: %d", p, len(names), len(s.Loads()), s.Repeats),
 		"variants: " + strings.Join(names, ", "),
 		"loads: " + strings.Join(s.Loads(), ", "),
-		"metrics: " + strings.Join(s.Metrics(recipe), ", "),
+		"metrics, if there are enough samples: " + strings.Join(s.Metrics(recipe), ", "),
 	}
 	return p
 }
@@ -49,7 +49,7 @@ func PlanOf(s scenarios.Scenario, recipes []variants.Recipe) (p Plan) {
 func (p Plan) String() string {
 	text := fmt.Sprintf("measurements: %d, rehearsals before them: %d", p.Measurements, p.Rehearsals)
 	if p.Least == 0 {
-		return text + ", until all operations are done"
+		return text + "; the load is a number of operations, without an estimate of its time"
 	}
 	return fmt.Sprintf("%s, at least %s", text, p.Least)
 }
