@@ -18,6 +18,7 @@ type Tags map[string]string
 func (t *Tags) Set(text string) error {
 	const most, longest = 16, 100 // so that the head of a report stays readable
 	key, value, given := strings.Cut(text, "=")
+	value = strings.TrimSpace(value)
 	unfit := func(r rune) bool { return !unicode.IsPrint(r) || r == ';' } // tables and CSV separate tags by semicolons
 	switch _, twice := (*t)[key]; {
 	case !given, !regexp.MustCompile(fmt.Sprintf(`^[a-z0-9._-]{1,%d}$`, longest)).MatchString(key):
@@ -27,7 +28,7 @@ func (t *Tags) Set(text string) error {
 		return fmt.Errorf("%s is given twice", key)
 	case len(*t) == most:
 		return fmt.Errorf("a run has at most %d tags", most)
-	case strings.TrimSpace(value) == "":
+	case value == "":
 		return errors.New("the value is empty: is a variable unset?")
 	case utf8.RuneCountInString(value) > longest:
 		return fmt.Errorf("the value has %d characters, and may have %d", utf8.RuneCountInString(value), longest)

@@ -105,7 +105,12 @@ func faultExamples() (examples []string) {
 
 // serverNames completes the server of a command. It asks no ensemble: all that zkbench starts have the same names.
 func serverNames(roles ...string) cobra.CompletionFunc {
-	return cobra.FixedCompletions(append(faults.Servers(), roles...), cobra.ShellCompDirectiveNoFileComp)
+	return func(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return append(faults.Servers(), roles...), cobra.ShellCompDirectiveNoFileComp
+	}
 }
 
 // runFolders completes the folders of runs that hold documents, the newest first. Where none of them fits, shells offer files.

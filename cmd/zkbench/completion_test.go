@@ -65,6 +65,8 @@ func TestCompletions(t *testing.T) {
 		{"gate --require exact,", "exact,overview exact,lock-drain", "exact,exact", false},
 		{"ensemble kill ", "zoo1 zoo2 zoo3 leader follower", "", false},
 		{"ensemble heal ", "zoo1 zoo2 zoo3", "leader", false},
+		{"ensemble kill zoo1 ", "", "zoo1 leader", false},
+		{"report --format csv,", "", "csv,json", false},
 	} {
 		offered, files := completed(t, strings.Split(tt.args, " ")...)
 		for _, word := range strings.Fields(tt.want) {

@@ -149,6 +149,9 @@ func (a *app) down(ctx context.Context, opts ensemble.Options) error {
 	if container.Available(ctx) == nil {
 		removed, containerErr = container.Down(ctx, opts)
 	}
+	if errors.Is(containerErr, ensemble.ErrBusy) {
+		opts.Wait = 0 // its time is over
+	}
 	_, dir := process.Inventory(name)
 	ended, processErr := process.Down(ctx, opts)
 	if err := errors.Join(containerErr, processErr); err != nil {

@@ -2,11 +2,15 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/store"
@@ -113,4 +117,27 @@ func (w *actingWriter) Write(p []byte) (int, error) {
 		w.act()
 	}
 	return w.written.Write(p)
+}
+
+// A run that has waited for another one does not write into the folder that the other has filled.
+func TestFolderFilledDuringTheWait(t *testing.T) {
+	t.Chdir(t.TempDir())
+	name := fmt.Sprintf("filled-%d", os.Getpid())
+	other := must.Get(ensemble.TryLock("embedded-" + name))(t)
+	said, done := &lockedBuffer{}, make(chan int)
+	go func() {
+		done <- run(t.Context(), app{stdout: io.Discard, stderr: said, started: &started{}, args: []string{
+			"run", "lock-drain", "--ensemble", "embedded", "--name", name, "--clients", "1", "--repeats", "1", "--out", "out", "--wait", "1m",
+		}})
+	}()
+	awaitText(t, said, "waiting for it")
+	writeRun(t, "out", "lock-drain", 0, 1, 1, 4)
+	before := must.Get(store.Files("out"))(t)
+	must.Do(t, other.Release())
+	if code := <-done; code != outcome.CodeUsage || !strings.Contains(said.String(), "already holds results") {
+		t.Errorf("exit code %d, said %s", code, said.String())
+	}
+	if after := must.Get(store.Files("out"))(t); !slices.Equal(after, before) {
+		t.Errorf("the folder has %v, had %v", after, before)
+	}
 }

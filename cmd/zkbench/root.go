@@ -142,8 +142,12 @@ func texts[T ~string](words []T) []string {
 const allowed = "allowed"
 
 func allow[T ~string](cmd *cobra.Command, flag string, values []T) {
+	complete := cobra.FixedCompletions(texts(values), cobra.ShellCompDirectiveNoFileComp)
+	if _, isList := cmd.Flags().Lookup(flag).Value.(pflag.SliceValue); isList {
+		complete = elements(texts(values))
+	}
 	if err := errors.Join(cmd.Flags().SetAnnotation(flag, allowed, texts(values)),
-		cmd.RegisterFlagCompletionFunc(flag, elements(texts(values)))); err != nil {
+		cmd.RegisterFlagCompletionFunc(flag, complete)); err != nil {
 		panic(err) // the flag is bound where this is called
 	}
 }

@@ -160,10 +160,14 @@ func (a *app) dryRun(ctx context.Context, selected []scenarios.Scenario, f runFl
 	for _, p := range plans {
 		all.Measurements, all.Rehearsals, all.Least = all.Measurements+p.Measurements, all.Rehearsals+p.Rehearsals, all.Least+p.Least
 	}
+	servers := "those that are up, or some that the run starts and ends"
+	if where.engine == ensemble.Embedded {
+		servers = "inside zkbench, which ends them"
+	}
 	lines := slices.Concat([]string{
 		fmt.Sprintf("dry run; scenarios: %d, %s", len(plans), all),
 		fmt.Sprintf("engine: %s, because %s", where.engine, where.why),
-		"servers: " + cmp.Or(where.Servers, "those that are up, or some that the run starts and ends"),
+		"servers: " + cmp.Or(where.Servers, servers),
 		fmt.Sprintf("znodes: below %s, which each scenario creates and removes; RUN has the time and a random part", namespace.Root(base, where.run)),
 		strings.TrimSuffix(fmt.Sprintf("results: %s; tags: %s", f.out, f.tags), "; tags: "),
 	}, checks)
@@ -182,7 +186,7 @@ func (a *app) dryRun(ctx context.Context, selected []scenarios.Scenario, f runFl
 // checkServers returns the chroot of external servers and a line for each check that they pass.
 func (a *app) checkServers(ctx context.Context, selected []scenarios.Scenario, where site) (base string, checks []string, err error) {
 	if where.engine != ensemble.External {
-		return "", nil, auto.Available(ctx, where.engine, where.Options)
+		return "", []string{"not checked: whether another zkbench uses the ensemble"}, auto.Available(ctx, where.engine, where.Options)
 	}
 	e, checks, err := external.Inspect(ctx, where.Servers, where.optionsFor(selected))
 	if err != nil {
@@ -284,6 +288,9 @@ func (a *app) measure(
 	ctx context.Context, selected []scenarios.Scenario, f runFlags, where site, metrics *exporter.Exporter,
 ) (docs []*results.Document, err error) {
 	err = a.withTarget(ctx, selected, where, func(r *runner.Runner, shown *progress.Progress) error {
+		if err := ofFlag("out", f.out, checkEmpty(f.out)); err != nil { // again: the run may have waited for another one
+			return err
+		}
 		for _, s := range selected {
 			if err := runner.CheckConnections(s, r.Ensemble.Servers()); err != nil {
 				return usage(err)

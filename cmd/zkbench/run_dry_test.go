@@ -34,7 +34,7 @@ func TestDryRun(t *testing.T) {
 		"--repeats", "2", "--tag", "branch=main")
 	hasAll(t, strings.Join(strings.Fields(stdout), " "),
 		"dry run; scenarios: 2, measurements: 32, rehearsals before them: 3, at least ",
-		"engine: embedded, because --ensemble was given servers: those that are up, or some that the run starts and ends",
+		"engine: embedded, because --ensemble was given servers: inside zkbench, which ends them",
 		"znodes: below /zkbench-RUN, ", "results: results/runs/RUN; tags: branch=main ",
 		"lock-contention: mode closed, ", "measurements: 12, rehearsals before them: 3, at least ", "; variants: 3, loads: 2, repeats: 2 ",
 		"loads: 1 client, 3 clients lock-drain: mode lockstep, ",

@@ -143,7 +143,7 @@ func enum(words []string) schema {
 
 // duration describes what time.ParseDuration accepts. A zero needs no unit.
 func duration() schema {
-	return either(schema{"type": "string", "pattern": `^[-+]?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`}, schema{"const": 0})
+	return either(schema{"type": "string", "pattern": `^[-+]?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`}, schema{"const": 0})
 }
 
 func rate() schema {

@@ -112,7 +112,7 @@ func (t *trial) read(ctx context.Context) (lines []string, err error) {
 			p.Name, p.status.Role, time.Since(began).Round(time.Microsecond), cmp.Or(p.config["maxClientCnxns"], "unknown, as conf is not allowed")))
 	}
 	return append(lines, "all servers: a quorum with one leader, or a standalone server; all answer", "chroot, which exists: "+cmp.Or(t.chroot, "/"),
-			"not checked, as this needs a znode: that znodes may be created and deleted, and that all servers see them; nor whether another zkbench uses them"),
+			"not checked, as this needs a znode: that znodes may be created and deleted, and that all servers see them"),
 		errors.Join(t.findChroot(ctx), t.findTwins())
 }
 

@@ -47,7 +47,7 @@ func Share(
 	if _, isProcess := e.(*process.Ensemble); isProcess {
 		engine = ensemble.Process
 	}
-	where, down = on(engine, opts.Name), func(ctx context.Context) error {
+	where, down = on(engine, opts), func(ctx context.Context) error {
 		err := local.Lock(ctx, ensemble.Options{}) // without a wait, which an interrupt could not end
 		if err == nil {
 			err = e.Close(ctx)
@@ -76,12 +76,16 @@ type lockable interface {
 	Release() error
 }
 
-func on(engine ensemble.Engine, name string) []string {
-	return []string{"--ensemble", string(engine), "--name", name}
+func on(engine ensemble.Engine, opts ensemble.Options) []string {
+	where := []string{"--ensemble", string(engine), "--name", opts.Name}
+	if opts.Wait > 0 {
+		where = append(where, "--wait", opts.Wait.String())
+	}
+	return where
 }
 
 func onEmbedded(opts ensemble.Options) []string {
-	where := on(ensemble.Embedded, opts.Name)
+	where := on(ensemble.Embedded, opts)
 	if opts.ReadDelay+opts.WriteDelay > 0 {
 		where = append(where, "--read-delay", opts.ReadDelay.String(), "--write-delay", opts.WriteDelay.String())
 	}

@@ -93,7 +93,9 @@ func (m *measurement) isOpen() bool { return m.scenario.Mode == scenarios.Open }
 // context of the whole run, and ctx is the context of the load. If one of them ends, the window ends too, so that the part until
 // then can be kept. If a breach is expected and the load has failed, the window stays open, and [measurement.endByBreach] decides.
 func (m *measurement) cutWindow(run, ctx context.Context, turns load.Turns, o *observation) error {
-	if err := pool.Sleep(ctx, m.scenario.WarmUp); err != nil {
+	// A nanosecond more: in virtual time, clients act at the instants at which the window would begin and end, and the stream would take
+	// events of one client without those of another that caused them.
+	if err := pool.Sleep(ctx, m.scenario.WarmUp+time.Nanosecond); err != nil {
 		return err
 	}
 	start, _ := m.stream.openWindow()

@@ -233,11 +233,7 @@ func (s *stream) close(at time.Duration, counts wire.Counts) {
 
 // mark drains, and then calls note with the time and the counts. The recorder receives the traffic of the same counts, so that the
 // traffic between two marks is the difference of their counts.
-//
-// Note: virtual time stands still while a client can go on. A moment later, all that happened at the time of the call is complete, so
-// that the mark does not come between an event and its effect at the same time.
 func (s *stream) mark(note func(time.Duration, wire.Counts)) (at time.Duration, counts wire.Counts) {
-	time.Sleep(time.Nanosecond)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds = nil
