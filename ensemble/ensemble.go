@@ -92,18 +92,18 @@ const DefaultName = "default"
 
 // Options select the ensemble to start.
 type Options struct {
-	Name     string    // unique on the machine; DefaultName if empty
-	Lifetime Lifetime  // OneRun if empty
-	Ports    []int     // client ports, one per server; free ones are found if empty
-	Image    string    // container engine: image to use instead of the default ones
-	Home     string    // process engine: folder of an unpacked ZooKeeper release instead of an installed one
-	TxnLog   TxnLog    // container and process engines: OnDisk if one is started and this is empty
-	Clients  int       // external engine: the most clients that a run will have, for comparison with the servers' limits
-	Progress io.Writer // receives a line for each long step; may be nil
+	Name     string        // unique on the machine; DefaultName if empty
+	Lifetime Lifetime      // OneRun if empty
+	Ports    []int         // client ports, one per server; free ones are found if empty
+	Image    string        // container engine: image to use instead of the default ones
+	Home     string        // process engine: folder of an unpacked ZooKeeper release instead of an installed one
+	TxnLog   TxnLog        // container and process engines: OnDisk if one is started and this is empty
+	Clients  int           // external engine: the most clients that a run will have, for comparison with the servers' limits
+	Progress io.Writer     // receives a line for each long step; may be nil
+	Wait     time.Duration // how long to wait while another process has locked the ensemble
 
 	ReadDelay, WriteDelay time.Duration // embedded engine with one server: how long it is busy with each request
 	Voters                int           // embedded engine: how many servers; one if zero
-	Wait                  time.Duration // how long to wait while another process has locked the ensemble
 	Lag                   time.Duration // embedded engine with several servers: how long after its commit followers apply a transaction
 }
 

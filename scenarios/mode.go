@@ -80,8 +80,8 @@ func (s *Scenario) validateArrivals(p *problems, step float64) {
 		if due := s.due(rate); due > 0 && due <= step*(1+rounding) {
 			after := time.Duration(step / due * float64(s.Duration)).Round(time.Millisecond)
 			field := map[bool]string{true: "rate", false: "stages"}[len(s.Stages) == 0]
-			p.add(field, "at %s, the first operations would begin after %s on average, and the window lasts %s: choose a higher rate or a longer duration",
-				rate.Of(""), after, s.Duration)
+			p.add(field, "at %s, the first operations would begin after %s on average, and the window lasts %s: "+
+				"choose a higher rate or a longer duration", rate.Of(""), after, s.Duration)
 		}
 	}
 }

@@ -20,15 +20,15 @@ import (
 	"github.com/zkbench/zkbench/variants/catalog"
 )
 
-// completeFlags lets shells complete the values of flags that [allow] does not restrict, such as those that depend on the scenario.
-func completeFlags(cmd *cobra.Command) {
+// completions returns how shells complete flags that [allow] does not restrict, such as those that depend on the scenario, by their names.
+func completions() map[string]cobra.CompletionFunc {
 	variantNames := func(r variants.Recipe) []string {
 		return list.Map(r.All(), func(v variants.Variant) string { return v.Name })
 	}
 	plain := func(words ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	}
-	known := map[string]cobra.CompletionFunc{
+	return map[string]cobra.CompletionFunc{
 		"variants":   ofRecipes(variantNames),
 		"base":       ofRecipes(variantNames),
 		"metrics":    ofRecipes(scenarios.MetricNames),
@@ -40,13 +40,16 @@ func completeFlags(cmd *cobra.Command) {
 		"run":        plain(scenarios.Names()...),
 		"require":    elements(append(scenarios.Groups(), scenarios.Names()...)),
 	}
+}
+
+func completeFlags(cmd *cobra.Command, known map[string]cobra.CompletionFunc) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if complete := known[f.Name]; complete != nil {
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // the flag exists, and nothing else completes it
 		}
 	})
 	for _, below := range cmd.Commands() {
-		completeFlags(below)
+		completeFlags(below, known)
 	}
 }
 

@@ -102,7 +102,7 @@ them, too, and prints what is left and how to remove it.`,
 	a.addGroup(root, "Servers:", ensembleCommand, cleanCommand)
 	root.AddCommand(versionCommand(a))
 	strictNumbers(root)
-	completeFlags(root)
+	completeFlags(root, completions())
 	return root
 }
 

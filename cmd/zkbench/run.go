@@ -168,14 +168,15 @@ func (a *app) dryRun(ctx context.Context, selected []scenarios.Scenario, f runFl
 		fmt.Sprintf("dry run; scenarios: %d, %s", len(plans), all),
 		fmt.Sprintf("engine: %s, because %s", where.engine, where.why),
 		"servers: " + cmp.Or(where.Servers, servers),
-		fmt.Sprintf("znodes: below %s, which each scenario creates and removes; RUN has the time and a random part", namespace.Root(base, where.run)),
+		fmt.Sprintf("znodes: below %s, which each scenario creates and removes; RUN has the time and a random part",
+			namespace.Root(base, where.run)),
 		strings.TrimSuffix(fmt.Sprintf("results: %s; tags: %s", f.out, f.tags), "; tags: "),
 	}, checks)
 	for _, p := range plans {
-		if len(plans) > 1 { // the metrics of many scenarios would hide the rest
-			p.Lines = p.Lines[:len(p.Lines)-1]
-		}
 		lines = slices.Concat(lines, []string{""}, p.Lines)
+	}
+	if len(plans) == 1 { // the metrics of many scenarios would hide the rest
+		lines = append(lines, plans[0].Metrics)
 	}
 	for _, line := range lines {
 		fmt.Fprintln(a.stdout, table.Wrap(table.Escaped(line), a.width()))

@@ -129,7 +129,7 @@ func fallback(engine ensemble.Engine, opts ensemble.Options) (next ensemble.Engi
 func start(ctx context.Context, engine ensemble.Engine, c Choice, opts ensemble.Options) (ensemble.Ensemble, error) {
 	switch engine {
 	case ensemble.Container:
-		if err := Available(ctx, engine, opts); err != nil {
+		if err := container.Available(ctx); err != nil {
 			return nil, err
 		}
 		return orNil(container.Up(ctx, opts))

@@ -108,10 +108,12 @@ func (t *trial) read(ctx context.Context) (lines []string, err error) {
 		if _, _, err := t.conns[i].Exists("/"); err != nil {
 			return nil, t.explain(ctx, i, "look for", err)
 		}
+		limit := cmp.Or(p.config["maxClientCnxns"], "unknown, as conf is not allowed")
 		lines = append(lines, fmt.Sprintf("%s: %s, accepts sessions, answers a read within %s, maxClientCnxns (0: no limit) is %s",
-			p.Name, p.status.Role, time.Since(began).Round(time.Microsecond), cmp.Or(p.config["maxClientCnxns"], "unknown, as conf is not allowed")))
+			p.Name, p.status.Role, time.Since(began).Round(time.Microsecond), limit))
 	}
-	return append(lines, "all servers: a quorum with one leader, or a standalone server; all answer", "chroot, which exists: "+cmp.Or(t.chroot, "/"),
+	return append(lines, "all servers: a quorum with one leader, or a standalone server; all answer",
+			"chroot, which exists: "+cmp.Or(t.chroot, "/"),
 			"not checked, as this needs a znode: that znodes may be created and deleted, and that all servers see them"),
 		errors.Join(t.findChroot(ctx), t.findTwins())
 }

@@ -66,8 +66,9 @@ func (c Comparison) flat() *table.Table {
 		"base tags", "other tags")...)
 	for _, r := range c.Rows {
 		t.Row(
-			r.Scenario, r.Size, r.Clients, float64(r.Rate), r.Recipe, r.Base.Side, r.Base.Variant, r.Other.Side, r.Other.Variant, r.Metric, r.Unit,
-			r.Base.Engine, r.Other.Engine, r.Base.Value, r.Other.Value, r.Base.Repeats, r.Other.Repeats, r.Base.Mark, r.Other.Mark,
+			r.Scenario, r.Size, r.Clients, float64(r.Rate), r.Recipe, r.Base.Side, r.Base.Variant, r.Other.Side, r.Other.Variant,
+			r.Metric, r.Unit, r.Base.Engine, r.Other.Engine, r.Base.Value, r.Other.Value, r.Base.Repeats, r.Other.Repeats,
+			r.Base.Mark, r.Other.Mark,
 			r.Ratio, r.Low, r.High, r.Least, r.Most, r.Pairs, r.Verdict, r.Reason,
 			c.tags(r.Base.Side), c.tags(r.Other.Side))
 	}

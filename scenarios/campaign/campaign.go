@@ -157,8 +157,8 @@ func lastLines(path string) string {
 	return string(bytes.Join(lines[max(len(lines)-5, 0):], []byte("\n")))
 }
 
-// startProcess runs a binary in its own process group until it exits, or, on Linux, until zkbench is killed. A Ctrl-C on the terminal then interrupts it once,
-// through ctx. A second interrupt would make it exit before it has taken down its ensemble.
+// startProcess runs a binary in its own process group until it exits, or, on Linux, until zkbench is killed. A Ctrl-C on the terminal then
+// interrupts it once, through ctx. A second interrupt would make it exit before it has taken down its ensemble.
 func startProcess(ctx context.Context, binary string, args []string, log io.Writer) (int, error) {
 	cmd := exec.CommandContext(ctx, binary, args...)
 	cmd.Stdout, cmd.Stderr = log, log

@@ -16,8 +16,9 @@ import (
 type Plan struct {
 	Measurements, Rehearsals int
 	// Least is the time of all loads that last for a time. Opening sessions, floors, faults, and loads of a number of operations add to it.
-	Least time.Duration
-	Lines []string // the load, and the metrics that its measurements can have
+	Least   time.Duration
+	Lines   []string // the load
+	Metrics string   // those that its measurements can have
 }
 
 // PlanOf returns the plan of a scenario whose recipe is among recipes.
@@ -40,8 +41,8 @@ func PlanOf(s scenarios.Scenario, recipes []variants.Recipe) (p Plan) {
 		fmt.Sprintf("%s; variants: %d, loads: %d, repeats: %d", p, len(names), len(s.Loads()), s.Repeats),
 		"variants: " + strings.Join(names, ", "),
 		"loads: " + strings.Join(s.Loads(), ", "),
-		"metrics, if there are enough samples: " + strings.Join(s.Metrics(recipe), ", "),
 	}
+	p.Metrics = "metrics, if there are enough samples: " + strings.Join(s.Metrics(recipe), ", ")
 	return p
 }
 
