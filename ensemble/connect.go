@@ -68,13 +68,13 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 		zk.WithHostProvider(&rotation{servers: addressesOf(c.Servers)}),
 		zk.WithDialer(func(_, address string, timeout time.Duration) (net.Conn, error) {
 			conn, err := way(address, timeout)
-			if err == nil {
-				return &smallBufferConn{Conn: conn}, nil
-			}
-			if errors.Is(err, dial.ErrOwnLimit) {
+			if dial.IsLasting(err) {
 				giveUp(err) // the library tries again without end
 			}
-			return nil, err
+			if err != nil {
+				return nil, err
+			}
+			return &smallBufferConn{Conn: &reporting{conn, giveUp}}, nil
 		}),
 		releaseSendBuffer,
 		zk.WithEventCallback(opening.observe), // the event channel drops events when it is full
@@ -88,6 +88,20 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 		return nil, fmt.Errorf("no session at %s: %w", home, err)
 	}
 	return conn, nil
+}
+
+// reporting is a connection that reports the errors that no further attempt mends.
+type reporting struct {
+	net.Conn
+	report context.CancelCauseFunc
+}
+
+func (c *reporting) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if dial.IsLasting(err) {
+		c.report(err)
+	}
+	return n, err
 }
 
 func (c SessionConfig) dial(address string, timeout time.Duration) (net.Conn, error) {

@@ -40,7 +40,8 @@ type Server struct {
 	// forward only a few thousand connections.
 	Second string
 
-	Dialer dial.Dialer // opens connections to the server; nil means TCP
+	Dialer dial.Dialer  // opens connections to the server; nil means TCP
+	Auth   *Credentials // of sessions with the server; nil without
 }
 
 // Dial opens a connection to the server.
@@ -99,6 +100,7 @@ type Options struct {
 	Home     string        // process engine: folder of an unpacked ZooKeeper release instead of an installed one
 	TxnLog   TxnLog        // container and process engines: OnDisk if one is started and this is empty
 	Clients  int           // external engine: the most clients that a run will have, for comparison with the servers' limits
+	Access   Access        // external engine: how clients get access to the servers
 	Progress io.Writer     // receives a line for each long step; may be nil
 	Wait     time.Duration // how long to wait while another process has locked the ensemble
 

@@ -84,8 +84,9 @@ func (l *Link) dial(address string, timeout time.Duration) (net.Conn, error) {
 	return dial.Impatient(conn, l.ledger.Patience(len(l.state().servers))), nil
 }
 
-// open opens a counted connection, after the server has noticed the end of the last one.
-func (l *Link) open(address string, timeout time.Duration) (*wire.Conn, error) {
+// open opens a counted connection, after the server has noticed the end of the last one. It has the server's credentials, which are
+// housekeeping of the session.
+func (l *Link) open(address string, timeout time.Duration) (net.Conn, error) {
 	l.dialing.Lock()
 	defer l.dialing.Unlock()
 	_ = l.awaitEnd(context.Background()) // the error could only come from the context
@@ -108,6 +109,9 @@ func (l *Link) open(address string, timeout time.Duration) (*wire.Conn, error) {
 		return nil, errSevered
 	}
 	l.current, l.server = l.ledger.Wrap(conn), server
+	if server.Auth != nil {
+		return &authenticated{Conn: l.current, credentials: server.Auth}, nil
+	}
 	return l.current, nil
 }
 

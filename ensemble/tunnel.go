@@ -146,7 +146,7 @@ func (t *Tunnel) serve(client net.Conn) {
 }
 
 // receive forwards the bytes from the server. The first ones answer the connect request.
-func (t *Tunnel) receive(client net.Conn, server *wire.Conn) {
+func (t *Tunnel) receive(client, server net.Conn) {
 	buffer := make([]byte, tunnelBuffer)
 	for greeted := false; ; greeted = true {
 		n, err := server.Read(buffer)

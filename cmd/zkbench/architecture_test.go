@@ -117,7 +117,7 @@ cmd/zkbench:              everything
 
 // otherFiles are the files of this package that do not belong to one command: the program and the flags, files and servers that
 // commands share. Code that does not belong to the command line has its own package.
-var otherFiles = []string{"main", "marks_unix", "marks_windows", "root", "outputs", "flags", "target", "completion"}
+var otherFiles = []string{"main", "marks_unix", "marks_windows", "root", "outputs", "flags", "target", "completion", "access"}
 
 func TestOneFilePerCommand(t *testing.T) {
 	want := slices.Clone(otherFiles)

@@ -17,6 +17,7 @@ import (
 
 func cleanCommand(a *app) *cobra.Command {
 	var servers string
+	var access accessFlags
 	var dryRun bool
 	cmd := &cobra.Command{
 		Use: "clean --servers host:port,…[/chroot] [ROOT…]", Short: "Remove the znodes of killed runs",
@@ -32,15 +33,22 @@ Exit codes: 0 nothing is left to remove; 1 something could not be removed;
 		Example: `  zkbench clean --servers zk1:2181,zk2:2181,zk3:2181 --dry-run
   zkbench clean --servers zk1:2181,zk2:2181,zk3:2181
   zkbench clean --servers zk1:2181/app /zkbench-20260102T030405Z-ab12`,
-		RunE: func(cmd *cobra.Command, args []string) error { return a.clean(cmd.Context(), servers, args, dryRun) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			with, err := access.read(cmd, a.stderr) // never from the environment: this command removes things
+			if err != nil {
+				return usage(err)
+			}
+			return a.clean(cmd.Context(), servers, with, args, dryRun)
+		},
 	}
 	cmd.Flags().StringVar(&servers, "servers", "", "host:port,host:port,…[/chroot]")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be removed, and remove nothing")
+	access.bind(cmd)
 	_ = cmd.MarkFlagRequired("servers")
 	return cmd
 }
 
-func (a *app) clean(ctx context.Context, servers string, names []string, dryRun bool) error {
+func (a *app) clean(ctx context.Context, servers string, access ensemble.Access, names []string, dryRun bool) error {
 	where, err := external.Parse(servers)
 	if err != nil {
 		return usage(err)
@@ -50,7 +58,7 @@ func (a *app) clean(ctx context.Context, servers string, names []string, dryRun 
 	if err != nil {
 		return usage(err)
 	}
-	c, err := namespace.Connect(ctx, where.Servers())
+	c, err := namespace.Connect(ctx, where.Servers(access))
 	if err != nil {
 		return fmt.Errorf("cannot use --servers %s: %w", servers, err)
 	}
@@ -84,7 +92,9 @@ func rootsNamed(base string, names []string) ([]string, error) {
 	return out, errors.Join(errs...)
 }
 
-func cleanHint(servers string) string { return "zkbench clean --servers " + servers }
+func cleanHint(servers string, access []string) string {
+	return strings.Join(append([]string{"zkbench clean --servers", servers}, access...), " ")
+}
 
 // selectRoots prints the state of each root, and returns the roots to remove, and an error if one that was named is in use.
 func (a *app) selectRoots(found []namespace.Found, named []string) (removable []namespace.Found, err error) {
@@ -134,7 +144,7 @@ func (a *app) removeRoots(ctx context.Context, c namespace.Client, roots []names
 }
 
 // printLeftovers prints how many runs have left znodes on servers, and how many are under way; nothing if no server answers.
-func (a *app) printLeftovers(ctx context.Context, servers []ensemble.Server, base, list string) {
+func (a *app) printLeftovers(ctx context.Context, servers []ensemble.Server, base, list string, access []string) {
 	c, err := namespace.Connect(ctx, servers)
 	if err != nil {
 		return
@@ -154,7 +164,7 @@ func (a *app) printLeftovers(ctx context.Context, servers []ensemble.Server, bas
 	}
 	if left > 0 {
 		fmt.Fprintf(a.stderr, "%d earlier %s left znodes on these servers: `%s` removes them\n",
-			left, table.Plural(left, "run"), cleanHint(list))
+			left, table.Plural(left, "run"), cleanHint(list, access))
 	}
 	if used > 0 {
 		fmt.Fprintf(a.stderr, "%d other %s under way on these servers, or killed within the last %s: runs disturb each other's numbers\n",

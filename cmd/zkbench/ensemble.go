@@ -129,8 +129,8 @@ func connectString(e ensemble.Ensemble) string {
 }
 
 // onEnsemble completes a command on the ensemble that --name chooses.
-func onEnsemble(cmd *cobra.Command, f *ensembleFlags, run func(ctx context.Context, args []string) error) *cobra.Command {
-	f.bindName(cmd)
+func onEnsemble(a *app, cmd *cobra.Command, f *ensembleFlags, run func(ctx context.Context, args []string) error) *cobra.Command {
+	f.bindName(a, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) }
 	return cmd
 }
@@ -139,7 +139,7 @@ func downCommand(a *app) *cobra.Command {
 	var f ensembleFlags
 	cmd := &cobra.Command{Use: "down", Short: "End an ensemble, or remove what a crash left of one", Args: noArguments}
 	f.bindWait(a, cmd)
-	return onEnsemble(cmd, &f, func(ctx context.Context, _ []string) error { return a.down(ctx, f.Options) })
+	return onEnsemble(a, cmd, &f, func(ctx context.Context, _ []string) error { return a.down(ctx, f.Options) })
 }
 
 func (a *app) down(ctx context.Context, opts ensemble.Options) error {
@@ -195,19 +195,22 @@ func statusCommand(a *app) *cobra.Command {
 	var f ensembleFlags
 	cmd := &cobra.Command{Use: "status", Short: "Show role, address, sessions and watches of each server", Args: noArguments}
 	cmd.Flags().StringVar(&f.Servers, "servers", "", "show these servers instead: host:port,…")
-	return onEnsemble(cmd, &f, func(ctx context.Context, _ []string) error {
+	f.access.bind(cmd)
+	onEnsemble(a, cmd, &f, func(ctx context.Context, _ []string) error {
 		e, err := find(ctx, f)
 		if err != nil {
 			return err
 		}
 		return a.printStatus(ctx, e, f.Name)
 	})
+	putInGroup(cmd, serverFlags, append([]string{"name"}, connectionFlags...)...)
+	return cmd
 }
 
 // find returns an ensemble that is up, without locking it.
 func find(ctx context.Context, f ensembleFlags) (ensemble.Ensemble, error) {
 	if f.Servers != "" {
-		return external.Attach(ctx, f.Servers)
+		return external.Attach(ctx, f.Servers, f.Access)
 	}
 	if container.Available(ctx) == nil {
 		e, err := container.Find(ctx, f.Name)
@@ -280,7 +283,7 @@ func logsCommand(a *app) *cobra.Command {
 	var f ensembleFlags
 	cmd := &cobra.Command{Use: "logs", Short: "Print the last lines of each server's log", Args: noArguments}
 	lines := cmd.Flags().Int("lines", 20, "lines per server")
-	return onEnsemble(cmd, &f, func(ctx context.Context, _ []string) error {
+	return onEnsemble(a, cmd, &f, func(ctx context.Context, _ []string) error {
 		if *lines < 1 {
 			return usage(fmt.Errorf("--lines wants at least 1, not %d", *lines))
 		}

@@ -27,7 +27,7 @@ func breakableCommand(a *app, cmd *cobra.Command, use func(context.Context, brea
 	force := cmd.Flags().Bool("force", false, "also while a run uses the ensemble")
 	f.bindWait(a, cmd)
 	cmd.MarkFlagsMutuallyExclusive("force", "wait")
-	return onEnsemble(cmd, &f, func(ctx context.Context, args []string) (err error) {
+	return onEnsemble(a, cmd, &f, func(ctx context.Context, args []string) (err error) {
 		found, err := find(ctx, f)
 		if err != nil {
 			return err

@@ -42,7 +42,7 @@ func vandal(name string) int {
 }
 
 func pauseUntilInterrupted(ctx context.Context, a app, name string) (err error) {
-	where, err := a.resolve(ctx, ensembleFlags{auto.Choice{Engine: "auto"}, ensemble.Options{Name: name, Progress: a.stderr}})
+	where, err := a.resolve(ctx, ensembleFlags{Choice: auto.Choice{Engine: "auto"}, Options: ensemble.Options{Name: name, Progress: a.stderr}})
 	if err != nil {
 		return err
 	}

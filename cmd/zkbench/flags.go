@@ -99,15 +99,17 @@ func checked(s scenarios.Scenario, recipes []variants.Recipe) error {
 type ensembleFlags struct {
 	auto.Choice
 	ensemble.Options
+	access accessFlags
 }
 
 func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
 	f.bindEngine(a, cmd, auto.Engines())
 	flags := cmd.Flags()
 	flags.StringVar(&f.Servers, "servers", "", "use these servers: host:port,…[/chroot]")
+	f.access.bind(cmd)
 	f.bindEmbedded(cmd)
-	putInGroup(cmd, serverFlags, "ensemble", "image", "zookeeper-home", "txn-log", "name", "wait", "servers", "read-delay", "write-delay",
-		"voters", "lag")
+	putInGroup(cmd, serverFlags, append([]string{"ensemble", "image", "zookeeper-home", "txn-log", "name", "wait", "read-delay", "write-delay",
+		"voters", "lag"}, connectionFlags...)...)
 }
 
 func (f *ensembleFlags) bindEmbedded(cmd *cobra.Command) {
@@ -131,7 +133,7 @@ func (f *ensembleFlags) bindEngine(a *app, cmd *cobra.Command, engines []string)
 	allow(cmd, "ensemble", engines)
 	allow(cmd, "txn-log", ensemble.TxnLogs())
 	cmd.MarkFlagsMutuallyExclusive("image", "zookeeper-home")
-	f.bindName(cmd)
+	f.bindName(a, cmd)
 }
 
 // bindWait declares the flag of a command that locks the ensemble.
@@ -141,12 +143,30 @@ func (f *ensembleFlags) bindWait(a *app, cmd *cobra.Command) {
 }
 
 // bindName also lets the command check all flags of the ensemble before it runs.
-func (f *ensembleFlags) bindName(cmd *cobra.Command) {
+func (f *ensembleFlags) bindName(a *app, cmd *cobra.Command) {
 	f.Engine = cmp.Or(f.Engine, "auto")
 	cmd.Flags().StringVar(&f.Name, "name", ensemble.DefaultName, "name of the ensemble")
-	cmd.PreRunE = func(*cobra.Command, []string) error {
-		return usage(cmp.Or(f.contradiction(), ensemble.CheckName(f.Name)))
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		return usage(cmp.Or(f.takeAccess(a, cmd), f.contradiction(), ensemble.CheckName(f.Name)))
 	}
+}
+
+// takeAccess completes the flags of a command that may connect to servers of others.
+func (f *ensembleFlags) takeAccess(a *app, cmd *cobra.Command) (err error) {
+	if cmd.Flags().Lookup("auth") == nil {
+		return nil
+	}
+	if err := takeEnvironment(cmd, a.stderr); err != nil {
+		return err
+	}
+	if f.Access, err = f.access.read(cmd, a.stderr); err != nil {
+		return err
+	}
+	f.AccessFlags = f.access.arguments()
+	if f.Servers == "" && len(f.AccessFlags) > 0 {
+		return fmt.Errorf("%s: give --servers, too", f.AccessFlags[0])
+	}
+	return nil
 }
 
 func (f *ensembleFlags) contradiction() error {

@@ -194,7 +194,7 @@ func room(limit uint64, servers int) (clients int64, full error) {
 // describeTarget returns the version, empty if unknown, and settings that a server reports. It fails if no server can be reached.
 func describeTarget(ctx context.Context, target external.Target) (ensemble.Description, error) {
 	var errs []error
-	for _, server := range target.Servers() {
+	for _, server := range target.Servers(ensemble.Access{}) {
 		if found, err := ensemble.DescribeServers(ctx, ensemble.External, []ensemble.Server{server}); err == nil {
 			return found, nil
 		}

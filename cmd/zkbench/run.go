@@ -199,7 +199,7 @@ func (a *app) checkServers(ctx context.Context, selected []scenarios.Scenario, w
 			return "", nil, err
 		}
 	}
-	a.printLeftovers(ctx, e.Servers(), e.Chroot(), where.Servers)
+	a.printLeftovers(ctx, e.Servers(), e.Chroot(), where.Servers, where.AccessFlags)
 	return e.Chroot(), append(checks, "session timeouts and outgoing ports: enough for each scenario"), nil
 }
 

@@ -133,7 +133,7 @@ func TestSecondSignal(t *testing.T) {
 	list := &started{}
 	list.add(item{what: `ensemble "mine"`, command: ensemble.DownCommand("mine")})
 	over := list.add(item{what: `ensemble "over"`, command: ensemble.DownCommand("over")})
-	list.add(item{what: "znodes below /zkbench-x", command: cleanHint("a:1,b:2")})
+	list.add(item{what: "znodes below /zkbench-x", command: cleanHint("a:1,b:2", nil)})
 	over()
 	var restored []string
 	for name, err := range map[string]error{"mended": nil, "dead": errors.New("no Docker engine answers")} {

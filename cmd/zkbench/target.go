@@ -77,9 +77,9 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w s
 	if t.stays {
 		done()
 		what := fmt.Sprintf("znodes below %s, in use until their session ends about %s later,", root, ensemble.SessionTimeout)
-		cleaned := a.started.add(item{what: what, command: cleanHint(t.list)})
+		cleaned := a.started.add(item{what: what, command: cleanHint(t.list, t.AccessFlags)})
 		t.done = func() { restored(); cleaned() }
-		a.printLeftovers(ctx, e.Servers(), base, t.list)
+		a.printLeftovers(ctx, e.Servers(), base, t.list, t.AccessFlags)
 	}
 	if !e.Owned() {
 		fmt.Fprintf(a.stderr, "all znodes are below %s, which is removed at the end\n", root)
@@ -126,7 +126,7 @@ func (t target) close(ctx context.Context) error {
 func (t target) explain(err error) error {
 	if left := new(pool.LeftError); t.stays && errors.As(err, &left) {
 		return fmt.Errorf("%w\n`%s` removes them after the servers have ended the session of this run (in about %s)",
-			err, cleanHint(t.list), ensemble.SessionTimeout)
+			err, cleanHint(t.list, t.AccessFlags), ensemble.SessionTimeout)
 	}
 	return err
 }

@@ -21,6 +21,8 @@ import (
 type Choice struct {
 	Engine  string // "auto" or an engine's name
 	Servers string // connect string of an external ensemble, see external.Parse; implies that engine
+
+	AccessFlags []string // by which another zkbench gets the same access to these servers
 }
 
 // Engines lists the valid values of Choice.Engine.

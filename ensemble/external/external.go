@@ -29,7 +29,7 @@ var _ ensemble.Ensemble = (*Ensemble)(nil)
 
 // Open returns the ensemble of a connect string (see [Parse]) if a run can use it: the addresses are different servers of one
 // ensemble, all accept sessions and writes, and znodes can be created and deleted below the chroot. To test that, Open opens a
-// session with each server, creates one ephemeral znode and deletes it at once. The only option that it uses is Clients.
+// session with each server, creates one ephemeral znode and deletes it at once. The only options that it uses are Clients and Access.
 func Open(ctx context.Context, connect string, opts ensemble.Options) (*Ensemble, error) {
 	return open(ctx, connect, opts, (*trial).write)
 }
@@ -46,7 +46,7 @@ func open(ctx context.Context, connect string, opts ensemble.Options, use func(*
 	if err != nil {
 		return nil, Mistake{err}
 	}
-	peers, err := reachAll(ctx, target.Addresses)
+	peers, err := reachAll(ctx, target.Servers(opts.Access))
 	if err == nil {
 		err = errors.Join(checkRoles(peers), checkLimits(peers, opts.Clients))
 	}
@@ -64,12 +64,12 @@ func open(ctx context.Context, connect string, opts ensemble.Options, use func(*
 }
 
 // Attach returns the ensemble of a connect string without contacting the servers, which may be down.
-func Attach(ctx context.Context, connect string) (*Ensemble, error) {
+func Attach(ctx context.Context, connect string, access ensemble.Access) (*Ensemble, error) {
 	target, err := Parse(connect)
 	if err != nil {
 		return nil, Mistake{err}
 	}
-	e := &Ensemble{chroot: target.Chroot, servers: target.Servers()}
+	e := &Ensemble{chroot: target.Chroot, servers: target.Servers(access)}
 	for i, s := range e.servers {
 		addrs, err := resolve(ctx, s.Name)
 		if err != nil {

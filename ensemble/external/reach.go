@@ -29,11 +29,10 @@ type peer struct {
 	config map[string]string // empty if `conf` is not allowed
 }
 
-func reachAll(ctx context.Context, names []string) ([]peer, error) {
-	peers := make([]peer, len(names))
-	err := inParallel(len(names), func(i int) (err error) {
-		peers[i], err = reach(ctx, names[i])
-		peers[i].ID = i + 1
+func reachAll(ctx context.Context, servers []ensemble.Server) ([]peer, error) {
+	peers := make([]peer, len(servers))
+	err := inParallel(len(servers), func(i int) (err error) {
+		peers[i], err = reach(ctx, servers[i])
 		return err
 	})
 	if err != nil {
@@ -62,11 +61,11 @@ func checkAddresses(peers []peer) error {
 	return nil
 }
 
-func reach(ctx context.Context, name string) (peer, error) {
-	p := peer{Server: ensemble.Server{Name: name}}
+func reach(ctx context.Context, server ensemble.Server) (peer, error) {
+	p := peer{Server: server}
 	asking, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("no answer within %s", answerTimeout))
 	defer cancel()
-	addrs, err := resolve(asking, name)
+	addrs, err := resolve(asking, p.Name)
 	if err != nil {
 		return p, err
 	}
@@ -105,10 +104,13 @@ func (p *peer) ask(ctx context.Context) error {
 		sniffed <- found
 	})
 	var err error
+	var refusal *dial.Refusal
 	p.status, err = ensemble.Srvr(asking, p.Server)
 	switch neverSilent := silence.Stop(); {
 	case err == nil:
 		return nil
+	case errors.As(err, &refusal):
+		return asMistake(p.named(err), refusal.Mistake)
 	case errors.Is(err, ensemble.ErrNotServing):
 		return p.named(fmt.Errorf("%w: start the missing servers of its ensemble, or wait until they have elected a leader", err))
 	case errors.Is(err, ensemble.ErrNotAllowed), errors.Is(err, dial.ErrOwnLimit):
@@ -118,6 +120,13 @@ func (p *peer) ask(ctx context.Context) error {
 	default:
 		return cmp.Or(<-sniffed, p.explain(err))
 	}
+}
+
+func asMistake(err error, mistake bool) error {
+	if mistake {
+		return Mistake{err}
+	}
+	return err
 }
 
 // resolve returns the addresses of a name, because each session must stay on one server: given a name with several addresses, the
@@ -169,6 +178,6 @@ func (p *peer) explain(err error) error {
 		return p.named(fmt.Errorf("%w: give the client port (clientPort, usually 2181)", err))
 	default:
 		return fmt.Errorf("%s accepts connections but does not answer: the server is stopped or overloaded, "+
-			"or this is not its plain client port (clientPort, usually 2181) but one for TLS or for other servers: %w", p.Name, err)
+			"or this is not its client port (clientPort, usually 2181; with --tls secureClientPort) but one for other servers: %w", p.Name, err)
 	}
 }

@@ -14,17 +14,22 @@ import (
 	"github.com/zkbench/zkbench/ensemble/dial"
 )
 
-// sniff tests for TLS and HTTP in parallel until ctx ends. It returns an error that names the protocol, or nil. TLS takes precedence.
+// sniff tests for TLS, for ZooKeeper without TLS, and for HTTP in parallel until ctx ends. It returns an error that names a protocol
+// which the server is not asked in, or nil. TLS takes precedence.
 func sniff(ctx context.Context, s ensemble.Server) error {
 	var tries sync.WaitGroup
-	var isTLS, isWeb bool
-	tries.Go(func() { isTLS = connected(ctx, s.Addr, speaksTLS) })
+	var isTLS, isPlain, isWeb bool
+	withTLS := s.Dialer != nil
+	tries.Go(func() { isTLS = !withTLS && connected(ctx, s.Addr, speaksTLS) })
+	tries.Go(func() { isPlain = withTLS && speaksPlain(ctx, s.Addr) })
 	tries.Go(func() { isWeb = connected(ctx, s.Addr, speaksHTTP) })
 	tries.Wait()
 	switch {
 	case isTLS:
-		return Mistake{fmt.Errorf("%s speaks TLS, which zkbench does not: give the server's plain client port (clientPort, usually 2181)",
-			s.Name)}
+		return Mistake{fmt.Errorf("%s speaks TLS: add --tls, with --tls-ca FILE unless this system knows the CA of its certificate, "+
+			"or give its port without TLS (clientPort, usually 2181)", s.Name)}
+	case isPlain:
+		return Mistake{fmt.Errorf("%s answers without TLS, and not with it: give its port for TLS (secureClientPort), or omit --tls", s.Name)}
 	case isWeb:
 		return Mistake{fmt.Errorf("%s is a web server, such as ZooKeeper's AdminServer: give the client port (clientPort, usually 2181)", s.Name)}
 	default:
@@ -55,6 +60,11 @@ func speaksTLS(ctx context.Context, conn net.Conn) bool {
 	default:
 		return strings.HasPrefix(err.Error(), "tls: ") // such as a version that is too old
 	}
+}
+
+func speaksPlain(ctx context.Context, addr string) bool {
+	_, err := ensemble.Srvr(ctx, ensemble.Server{Addr: addr})
+	return err == nil || errors.Is(err, ensemble.ErrNotServing) || errors.Is(err, ensemble.ErrNotAllowed)
 }
 
 func speaksHTTP(ctx context.Context, conn net.Conn) bool {

@@ -18,11 +18,11 @@ type Target struct {
 	Chroot    string   // an absolute path without a slash at its end; empty for the root itself
 }
 
-// Servers returns the servers in the order of the connect string.
-func (t Target) Servers() []ensemble.Server {
+// Servers returns the servers in the order of the connect string, with a way of access to them.
+func (t Target) Servers(access ensemble.Access) []ensemble.Server {
 	var servers []ensemble.Server
 	for i, addr := range t.Addresses {
-		servers = append(servers, ensemble.Server{ID: i + 1, Name: addr, Addr: addr})
+		servers = append(servers, access.To(ensemble.Server{ID: i + 1, Name: addr, Addr: addr}, addr))
 	}
 	return servers
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -59,12 +60,15 @@ func (t *trial) stalled(ctx context.Context, i int, what string) error {
 
 func (t *trial) connect(ctx context.Context, i int) error {
 	var err error
+	var refusal *dial.Refusal
 	t.conns[i], err = ensemble.Connect(ctx, t.peers[i].Server, wire.NewLedger(time.Now()), nil)
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)): // not after a failure for another reason
 		return t.stalled(ctx, i, "open a session")
+	case errors.As(err, &refusal):
+		return asMistake(t.peers[i].named(err), refusal.Mistake)
 	default:
 		return t.peers[i].named(err)
 	}
@@ -148,17 +152,37 @@ func (t *trial) explain(ctx context.Context, i int, verb string, err error) erro
 	case ctx.Err() != nil && (errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrClosing)): // see close
 		return t.stalled(ctx, i, "answer a request to "+verb+" znodes")
 	case errors.Is(err, zk.ErrNoAuth):
-		return fmt.Errorf("%s: no permission to %s znodes in %s: let an owner grant world:anyone the rights cdrwa there, "+
-			"or create a znode for zkbench and add it to --servers as chroot:\n  zkCli.sh -server %s create %s \"\" world:anyone:cdrwa",
-			name, verb, base, name, strings.TrimSuffix(base, "/")+"/bench")
+		return t.explainNoAuth(i, verb, base)
 	case errors.Is(err, zk.ErrNoChildrenForEphemerals):
 		return fmt.Errorf("%s: the chroot %s is an ephemeral znode, which cannot have children: choose a persistent one", name, base)
 	case strings.Contains(err.Error(), sessionNeedsSASL):
-		return fmt.Errorf("%s accepts only clients with SASL authentication, which zkbench does not support: "+
-			"give servers that also accept others (without sessionRequireClientSASLAuth and enforce.auth.enabled)", name)
+		return t.explainScheme(i)
 	default:
 		return fmt.Errorf("%s: %s znodes in %s: %w", name, verb, base, err)
 	}
+}
+
+// explainNoAuth explains a missing permission. ZooKeeper accepts every password, and gives each a user of its own.
+func (t *trial) explainNoAuth(i int, verb, base string) error {
+	p := t.peers[i]
+	if p.Auth != nil {
+		return fmt.Errorf("%s: the user of --auth has no permission to %s znodes in %s: its password is wrong, or the ACL there does not name it "+
+			"with the rights cdrwa:\n  zkCli.sh -server %s getAcl %s", p.Name, verb, base, p.Name, base)
+	}
+	return fmt.Errorf("%s: no permission to %s znodes in %s: give a user who has it by --auth digest:FILE, let an owner grant world:anyone the rights "+
+		"cdrwa there, or create a znode for zkbench and add it to --servers as chroot:\n  zkCli.sh -server %s create %s \"\" world:anyone:cdrwa",
+		p.Name, verb, base, p.Name, strings.TrimSuffix(base, "/")+"/bench")
+}
+
+// explainScheme explains a server that accepts only certain authentication schemes (enforce.auth.schemes).
+func (t *trial) explainScheme(i int) error {
+	p := t.peers[i]
+	if p.Auth != nil {
+		return fmt.Errorf("%s does not accept the scheme %s: it demands another one, such as SASL or Kerberos, which zkbench does not have: "+
+			"add %s to its enforce.auth.schemes, or unset sessionRequireClientSASLAuth", p.Name, p.Auth, p.Auth)
+	}
+	return Mistake{fmt.Errorf("%s accepts only clients that authenticate themselves: give --auth digest:FILE if its enforce.auth.schemes has digest; "+
+		"zkbench has neither SASL nor Kerberos (sessionRequireClientSASLAuth)", p.Name)}
 }
 
 // compare returns an error if a server does not see the znode of the first one, or if two addresses lead to one server.

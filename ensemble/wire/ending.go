@@ -6,6 +6,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/jute"
 )
 
@@ -86,7 +87,7 @@ func (c *Conn) drain() {
 	defer c.reading.Unlock()
 	_ = c.Conn.SetDeadline(time.Now().Add(drainTimeout))
 	if c.discardUntil(c.answered) && c.removeWatches() && c.discardUntil(c.answered) {
-		if half, ok := c.Conn.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+		if dial.CloseWrite(c.Conn) == nil {
 			c.discardUntil(func() bool { return false })
 		}
 	}

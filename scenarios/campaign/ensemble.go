@@ -42,7 +42,7 @@ func Share(
 	}
 	local, ok := e.(lockable)
 	if !ok { // opened here too, because errors of the runs are only in their logs
-		return []string{"--servers", c.Servers}, stay, e.Close(ctx)
+		return append([]string{"--servers", c.Servers}, c.AccessFlags...), stay, e.Close(ctx)
 	}
 	if _, isProcess := e.(*process.Ensemble); isProcess {
 		engine = ensemble.Process

@@ -1,0 +1,161 @@
+package ensemble
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/ensemble/dial"
+	"github.com/zkbench/zkbench/ensemble/jute"
+	"github.com/zkbench/zkbench/ensemble/wire"
+)
+
+// Access is how clients get access to servers. Its zero value is TCP without credentials.
+type Access struct {
+	TLS  *dial.TLS    // nil without TLS
+	Auth *Credentials // nil without credentials
+}
+
+// To returns a server with this access. Its certificate must have the host of the address.
+func (a Access) To(s Server, address string) Server {
+	if a.TLS != nil {
+		s.Dialer = a.TLS.For(address)
+	}
+	s.Auth = a.Auth
+	return s
+}
+
+// Credentials authenticate the connections of sessions. They print as their scheme, and never as the secret.
+type Credentials struct {
+	Scheme string
+	secret []byte
+}
+
+// Digest is the scheme of a user with a password.
+const Digest = "digest"
+
+// String returns the scheme.
+func (c *Credentials) String() string { return c.Scheme }
+
+// GoString is [Credentials.String].
+func (c *Credentials) GoString() string { return c.Scheme }
+
+// ReadCredentials reads the credentials of "digest:FILE". The file has one line, user:password. warning is not empty if other users of
+// this machine can read it.
+func ReadCredentials(text string) (c *Credentials, warning string, err error) {
+	scheme, path, ok := strings.Cut(text, ":")
+	switch {
+	case strings.EqualFold(scheme, "sasl") || strings.EqualFold(scheme, "kerberos"):
+		return nil, "", fmt.Errorf("zkbench has no %s: only the scheme %s, as %s:FILE", scheme, Digest, Digest)
+	case !ok || scheme != Digest || path == "":
+		return nil, "", fmt.Errorf("want %s:FILE, where the file has one line, user:password", Digest)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, "", err
+	}
+	line, err := os.ReadFile(path)
+	if err != nil {
+		return nil, "", err
+	}
+	line = bytes.TrimRight(line, "\r\n")
+	if user, _, ok := bytes.Cut(line, []byte(":")); !ok || len(user) == 0 || bytes.ContainsAny(line, "\r\n") {
+		return nil, "", fmt.Errorf("%s: want one line, user:password", path)
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
+		warning = fmt.Sprintf("warning: other users of this machine may read the password in %s (mode %#o): `chmod 600 %s`", path, mode, path)
+	}
+	return &Credentials{scheme, line}, warning, nil
+}
+
+// ACL returns the rights on znodes that a session with the server creates: all rights for the creator, or for everyone if the session has
+// no credentials.
+func (s Server) ACL() []zk.ACL {
+	if s.Auth != nil {
+		return zk.AuthACL(zk.PermAll)
+	}
+	return zk.WorldACL(zk.PermAll)
+}
+
+// authenticated is a connection that sends its credentials before the client learns of its session, so that no request of the session
+// comes before them.
+type authenticated struct {
+	net.Conn
+	credentials *Credentials
+	accepted    bool
+	arrived     []byte // not read by the client yet
+}
+
+// Read returns the answer to the connect request when the server has accepted the credentials.
+func (c *authenticated) Read(p []byte) (int, error) {
+	if !c.accepted {
+		if err := c.authenticate(); err != nil {
+			return 0, err
+		}
+		c.accepted = true
+	}
+	if len(c.arrived) == 0 {
+		return c.Conn.Read(p)
+	}
+	n := copy(p, c.arrived)
+	c.arrived = c.arrived[n:]
+	return n, nil
+}
+
+// xidAuth is the xid of a request with credentials.
+const xidAuth = -4
+
+func (c *authenticated) authenticate() error {
+	greeting, err := jute.ReadFrame(c.Conn, maxReply)
+	if err != nil {
+		return err
+	}
+	c.arrive(greeting)
+	d := jute.NewDecoder(greeting)
+	d.Int() // the version
+	d.Int() // the timeout
+	if id := d.Long(); d.Err() != nil || id == 0 {
+		return nil // there is no session, as the client will see
+	}
+	out := jute.NewFrame(len(c.credentials.secret) + 64)
+	out.Int(xidAuth)
+	out.Int(int32(wire.OpAuth))
+	out.Int(0) // reserved
+	out.Text(c.credentials.Scheme)
+	out.Buffer(c.credentials.secret)
+	if _, err := c.Conn.Write(out.Frame()); err != nil {
+		return err
+	}
+	return c.awaitAnswer()
+}
+
+func (c *authenticated) awaitAnswer() error {
+	for {
+		frame, err := jute.ReadFrame(c.Conn, maxReply)
+		if err != nil {
+			return err
+		}
+		d := jute.NewDecoder(frame)
+		if xid := d.Int(); xid != xidAuth {
+			c.arrive(frame)
+			continue
+		}
+		d.Long() // the zxid
+		if code := wire.Code(d.Int()); code != wire.OK {
+			return dial.Refused(false, "the server does not accept the scheme %s (%s): it has no such authentication provider, or does not allow it",
+				c.credentials.Scheme, code)
+		}
+		return nil
+	}
+}
+
+func (c *authenticated) arrive(frame []byte) {
+	whole := jute.NewFrame(len(frame))
+	whole.Raw(frame)
+	c.arrived = append(c.arrived, whole.Frame()...)
+}
