@@ -30,6 +30,18 @@ func (a Access) To(s Server, address string) Server {
 	return s
 }
 
+// String returns what differs from plain access without credentials, such as "TLS, digest"; empty if nothing does.
+func (a Access) String() string {
+	var parts []string
+	if a.TLS != nil {
+		parts = append(parts, "TLS")
+	}
+	if a.Auth != nil {
+		parts = append(parts, a.Auth.Scheme)
+	}
+	return strings.Join(parts, ", ")
+}
+
 // Credentials authenticate the connections of sessions. They print as their scheme, and never as the secret.
 type Credentials struct {
 	Scheme string

@@ -159,14 +159,12 @@ func (f *ensembleFlags) takeAccess(a *app, cmd *cobra.Command) (err error) {
 	if err := takeEnvironment(cmd, a.stderr); err != nil {
 		return err
 	}
-	if f.Access, err = f.access.read(cmd, a.stderr); err != nil {
-		return err
-	}
 	f.AccessFlags = f.access.arguments()
 	if f.Servers == "" && len(f.AccessFlags) > 0 {
 		return fmt.Errorf("%s: give --servers, too", f.AccessFlags[0])
 	}
-	return nil
+	f.Access, err = f.access.read(cmd, a.stderr)
+	return err
 }
 
 func (f *ensembleFlags) contradiction() error {

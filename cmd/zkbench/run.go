@@ -160,14 +160,17 @@ func (a *app) dryRun(ctx context.Context, selected []scenarios.Scenario, f runFl
 	for _, p := range plans {
 		all.Measurements, all.Rehearsals, all.Least = all.Measurements+p.Measurements, all.Rehearsals+p.Rehearsals, all.Least+p.Least
 	}
-	servers := "those that are up, or some that the run starts and ends"
+	servers := cmp.Or(where.Servers, "those that are up, or some that the run starts and ends")
 	if where.engine == ensemble.Embedded {
 		servers = "inside zkbench, which ends them"
+	}
+	if access := where.Access.String(); access != "" {
+		servers = where.Servers + ", with " + access
 	}
 	lines := slices.Concat([]string{
 		fmt.Sprintf("dry run; scenarios: %d, %s", len(plans), all),
 		fmt.Sprintf("engine: %s, because %s", where.engine, where.why),
-		"servers: " + cmp.Or(where.Servers, servers),
+		"servers: " + servers,
 		fmt.Sprintf("znodes: below %s, which each scenario creates and removes; RUN has the time and a random part",
 			namespace.Root(base, where.run)),
 		strings.TrimSuffix(fmt.Sprintf("results: %s; tags: %s", f.out, f.tags), "; tags: "),

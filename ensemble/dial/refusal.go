@@ -53,15 +53,15 @@ func (t *TLS) explainServer(err *tls.CertificateVerificationError) error {
 	switch now := time.Now(); {
 	case now.Before(leaf.NotBefore) || now.After(leaf.NotAfter):
 		return Refused(false, "%s: the server's certificate is valid from %s to %s, and it is %s now: renew it, or set this machine's clock; "+
-			"`%s | openssl x509 -noout -dates` shows the dates", t.address, day(leaf.NotBefore), day(leaf.NotAfter), day(now), t.openssl())
+			"`%s | openssl x509 -noout -dates` shows the dates", t.address, day(leaf.NotBefore), day(leaf.NotAfter), day(now), t.openssl(""))
 	case errors.As(err, &authority):
 		return Refused(true, "%s: the server's certificate is signed by %q, which is not among the CAs of %s: give its CA by --tls-ca; "+
-			"`%s -showcerts` shows the chain", t.address, leaf.Issuer, cmp.Or(t.files.CA, "this system"), t.openssl())
+			"`%s` shows the chain", t.address, leaf.Issuer, cmp.Or(t.files.CA, "this system"), t.openssl(" -showcerts"))
 	case errors.As(err, &name):
 		return Refused(true, "%s: the server's certificate is for %s, and not for %s: give the server by a name of these, or one by --tls-server-name; "+
-			"`%s | openssl x509 -noout -ext subjectAltName` shows them", t.address, names(leaf), name.Host, t.openssl())
+			"`%s | openssl x509 -noout -ext subjectAltName` shows them", t.address, names(leaf), name.Host, t.openssl(""))
 	}
-	return Refused(false, "%s: the server's certificate is not accepted: %w; `%s` shows it", t.address, err, t.openssl())
+	return Refused(false, "%s: the server's certificate is not accepted: %w; `%s` shows it", t.address, err, t.openssl(""))
 }
 
 // explainClient explains the alert of a server that does not accept the client's certificate, or the lack of one.
@@ -75,8 +75,8 @@ func (t *TLS) explainClient(alert error) error {
 }
 
 // openssl returns the command that makes the same connection.
-func (t *TLS) openssl() string {
-	command := "openssl s_client -connect " + t.address
+func (t *TLS) openssl(options string) string {
+	command := "openssl s_client -connect " + t.address + options
 	if name := t.config.ServerName; net.ParseIP(name) == nil {
 		command += " -servername " + name
 	}
