@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -142,20 +143,33 @@ func TestOneFilePerCommand(t *testing.T) {
 // Connections are made in one package, so that what lies between zkbench and the servers is decided there. Applications open sessions of
 // their own in variants/session.
 func TestOnePackageDials(t *testing.T) {
-	err := fs.WalkDir(os.DirFS("../.."), ".", func(path string, _ fs.DirEntry, err error) error {
-		dials := strings.HasPrefix(path, "ensemble/dial/") || path == "variants/session/open.go"
-		if err != nil || dials || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "test/") {
+	forbid(t, `net\.Dial`, "use ensemble.Server.Dial, or dial.To", func(path string) bool {
+		return !strings.HasPrefix(path, "ensemble/dial/") && path != "variants/session/open.go"
+	})
+}
+
+// A session decides on the access control list of the znodes that recipes create through it.
+func TestRecipesLeaveAccessControlToTheSession(t *testing.T) {
+	forbid(t, `\bAcl:|zk\.\w*ACL\b`, "leave the list out, or use the session's ACL", func(path string) bool {
+		sessions := []string{"variants/session/conn.go", "variants/session/session.go", "variants/simulation/client.go"}
+		return strings.HasPrefix(path, "variants/") && !slices.Contains(sessions, path)
+	})
+}
+
+// forbid fails the test for each file with a text that matches the pattern, of those in which it is forbidden.
+func forbid(t *testing.T, pattern, instead string, in func(path string) bool) {
+	t.Helper()
+	forbidden := regexp.MustCompile(pattern)
+	must.Do(t, fs.WalkDir(os.DirFS("../.."), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.Contains(path, "test/") || !in(path) {
 			return err
 		}
 		text, err := os.ReadFile("../../" + path)
-		if i := bytes.Index(text, []byte("net.Dial")); i >= 0 {
-			t.Errorf("%s:%d uses net.Dial…: use ensemble.Server.Dial, or dial.To", path, 1+bytes.Count(text[:i], []byte("\n")))
+		for _, at := range forbidden.FindAllIndex(text, -1) {
+			t.Errorf("%s:%d has %q: %s", path, 1+bytes.Count(text[:at[0]], []byte("\n")), text[at[0]:at[1]], instead)
 		}
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 func TestImportDirections(t *testing.T) {

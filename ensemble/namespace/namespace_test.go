@@ -36,6 +36,7 @@ var checks = []struct {
 	{"two at once", twoMayRemoveAtOnce},
 	{"growth", growingTreeIsRemoved},
 	{"chroot", rootsBelowABase},
+	{"access control", createsWithTheList},
 }
 
 func TestNamespace(t *testing.T) {
@@ -208,6 +209,22 @@ func rootsBelowABase(t *testing.T, e ensemble.Ensemble) {
 		t.Errorf("outside of the base: %+v (%v)", found, err)
 	}
 	mustRemove(t, c, "/base")
+}
+
+// All znodes are created with the client's list. A server refuses one for authenticated users from a session that is not.
+func createsWithTheList(t *testing.T, e ensemble.Ensemble) {
+	c, _ := connect(t, e)
+	must.Do(t, c.CreateTree(t.Context(), []string{"/everyone"}, 0))
+	c.ACL = zk.AuthACL(zk.PermAll)
+	for what, err := range map[string]error{
+		"a root": c.Create(t.Context(), root(0), time.Second),
+		"a tree": c.CreateTree(t.Context(), []string{"/tree"}, 0),
+	} {
+		if !errors.Is(err, zk.ErrInvalidACL) {
+			t.Errorf("create %s: %v, want %v", what, err, zk.ErrInvalidACL)
+		}
+	}
+	mustRemove(t, c, "/everyone", root(0), "/tree")
 }
 
 // Connect returns a session from a server that answers, without waiting for a silent one.

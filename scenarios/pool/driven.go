@@ -99,6 +99,13 @@ func (s drivenSession) Fence() error {
 // Close implements [OwnSession]. A driver that does not answer is ended at the end of the measurement.
 func (s drivenSession) Close() { _ = inTime(s.Client.Close) }
 
+// newSession returns a handle on a session with a server, with whose credentials it creates znodes.
+func newSession(conn session.Conn, monitor *session.Monitor, server ensemble.Server) *session.Session {
+	s := session.NewMonitoredSession(conn, monitor)
+	s.CreateWith(server.ACL())
+	return s
+}
+
 // openSession opens the session of the client's present life: in the driver if there is one, and in a tunnel if the
 // scenario has one for any of its variants.
 func (c *Client) openSession(ctx context.Context, at Config) (s *session.Session, driven variants.Caller, err error) {
@@ -117,7 +124,7 @@ func (c *Client) openSession(ctx context.Context, at Config) (s *session.Session
 	if at.Driver != nil {
 		d, err := c.openDriven(ctx, at)
 		unusable := struct{ session.Conn }{} // the session is in the driver
-		return session.NewMonitoredSession(unusable, c.Monitor), d, err
+		return newSession(unusable, c.Monitor, c.server), d, err
 	}
 	conn, err := ensemble.OpenSession(ctx, config)
 	if err != nil {
@@ -126,7 +133,7 @@ func (c *Client) openSession(ctx context.Context, at Config) (s *session.Session
 	own := newGoSession(conn)
 	c.setOwn(own)
 	c.Monitor.Guard(own)
-	return session.NewMonitoredSession(conn, c.Monitor), nil, nil
+	return newSession(conn, c.Monitor, c.server), nil, nil
 }
 
 func (c *Client) openDriven(ctx context.Context, at Config) (variants.Caller, error) {

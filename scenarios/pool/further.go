@@ -31,7 +31,7 @@ func (c *Client) dial(l *Life, at Config) variants.DialFunc {
 			return nil, nil, err
 		}
 		hangUp := func() { l.hangUp(ctx, s) }
-		return session.NewMonitoredSession(unwatched{s.conn.Conn}, s.monitor), hangUp, nil
+		return newSession(unwatched{s.conn.Conn}, s.monitor, c.server), hangUp, nil
 	}
 }
 

@@ -51,7 +51,7 @@ func OpenRoot(ctx context.Context, servers []ensemble.Server, roam bool, path st
 	monitor.Guard(conn)
 	r := &Root{
 		// A server that stalls for less than a session timeout is waited for.
-		Client:  namespace.Client{Conn: conn, Patience: timeout},
+		Client:  namespace.Client{Conn: conn, Patience: timeout, ACL: servers[0].ACL()},
 		servers: servers, path: path, link: link, Ledger: link.Ledger(), Monitor: monitor,
 	}
 	err = r.Create(ctx, r.path, timeout)
@@ -71,6 +71,9 @@ func (r *Root) CloseSession() {
 	r.Monitor.Dismiss()
 	r.Conn.Close()
 }
+
+// Session returns a new handle on the session that owns the root. It does not take part in a load.
+func (r *Root) Session() *session.Session { return newSession(r.Conn, r.Monitor, r.servers[0]) }
 
 // ErrOwnerLost is the cause of the end of a run whose root no longer has an owner.
 var ErrOwnerLost = errors.New("the session that owns the run's znodes was lost")

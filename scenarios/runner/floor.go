@@ -119,7 +119,7 @@ func (f *floorMeter) half(ctx context.Context) map[string]results.Histogram {
 // createZnodes creates an ephemeral znode for each session, and returns when every server has applied them all.
 func (f *floorMeter) createZnodes(ctx context.Context) error {
 	err := f.sessions.Each(func(m *pool.Client) error {
-		_, err := m.Session.Conn().Create(f.znode(m), make([]byte, pool.BystanderBytes), zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
+		_, err := m.Session.Conn().Create(f.znode(m), make([]byte, pool.BystanderBytes), zk.FlagEphemeral, m.Session.ACL())
 		return err
 	})
 	if err != nil {

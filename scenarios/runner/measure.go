@@ -224,7 +224,8 @@ func (m *measurement) countOrphans(ctx context.Context, record *recorder.Recorde
 		return nil
 	}
 	m.pool.CloseAll(context.WithoutCancel(ctx))
-	n, err := m.recipe.Orphans(ctx, variants.Env{Clients: m.config.Clients, Size: m.config.Size, Root: m.config.Root, Session: m.session()})
+	env := variants.Env{Clients: m.config.Clients, Size: m.config.Size, Root: m.config.Root, Session: m.root.Session()}
+	n, err := m.recipe.Orphans(ctx, env)
 	if err != nil {
 		return fmt.Errorf("count the orphans: %w", err)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
@@ -18,7 +20,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/lock"
-	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The observer behind a proxy reports the same counts, to the last frame and byte, as the clients of a lock in their own process.
@@ -56,7 +57,7 @@ func lineUpAndRelease(t *testing.T, server, address string, v variants.Variant, 
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if _, err := conn.Create(root, nil, 0, session.WorldACL()); err != nil {
+	if _, err := conn.Create(root, nil, 0, zk.WorldACL(zk.PermAll)); err != nil {
 		t.Fatal(err)
 	}
 	p, err := pool.Connect(t.Context(), pool.Config{Servers: []ensemble.Server{{Name: "proxied", Addr: address}}, Clients: n, Root: root}, v)

@@ -280,7 +280,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		return err
 	}
 	if prepare := p.recipe.Prepare; prepare != nil {
-		err := prepare(ctx, variants.Env{Clients: t.clients, Size: p.scenario.Size, Root: root, Session: p.session()})
+		err := prepare(ctx, variants.Env{Clients: t.clients, Size: p.scenario.Size, Root: root, Session: p.root.Session()})
 		if err != nil {
 			return fmt.Errorf("prepare: %w", err)
 		}
@@ -330,18 +330,13 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 
 // witness returns a session when it has seen a transaction. One sync is not always enough, see [ensemble.Fence].
 func (p scenarioRun) witness(ctx context.Context, zxid int64) (*session.Session, error) {
-	s := p.session()
+	s := p.root.Session()
 	for p.root.Ledger.LastZxid() < zxid {
 		if err := errors.Join(s.Sync(ctx, wire.FencePath), pool.Sleep(ctx, pool.SettlePoll)); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
-}
-
-// session returns the run's own session, which does not take part in a load.
-func (p scenarioRun) session() *session.Session {
-	return session.NewMonitoredSession(p.root.Conn, p.root.Monitor)
 }
 
 // document returns a document with the fields that are known before a measurement.

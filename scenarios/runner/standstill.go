@@ -85,7 +85,7 @@ func (m *measurement) whatIsGone(ctx context.Context, waiting []*pool.Client) st
 			if len(gone) == goneNamed {
 				break
 			}
-			if exists, _, err := m.session().Exists(ctx, path); err == nil && !exists {
+			if exists, _, err := m.root.Session().Exists(ctx, path); err == nil && !exists {
 				gone = append(gone, fmt.Sprintf("; client %d watches %s, which is gone", c.ID, strings.TrimPrefix(path, m.config.Root+"/")))
 			}
 		}

@@ -127,7 +127,7 @@ func (b *Barrier) pass(ctx context.Context, through func(ctx context.Context, ba
 func (b *Barrier) open(ctx context.Context, barrier string) error {
 	_, _, err := b.session.Multi(ctx,
 		&zk.DeleteRequest{Path: barrier, Version: -1},
-		&zk.CreateRequest{Path: znode(b.dir, b.number.Load()+1), Acl: session.WorldACL()})
+		&zk.CreateRequest{Path: znode(b.dir, b.number.Load()+1)})
 	return session.Unless(zk.ErrNoNode, "open "+barrier, err)
 }
 

@@ -44,9 +44,7 @@ func (c *client) Put(ctx context.Context, data []byte) (Item, error) {
 
 func (c *client) put(ctx context.Context, data []byte) (Item, error) {
 	guid := rand.Text()
-	results, err := c.journal.Do(ctx, &zk.CreateRequest{
-		Path: path.Join(c.items.Dir, guid+itemMarker), Data: data, Acl: session.WorldACL(), Flags: c.flags,
-	})
+	results, err := c.journal.Do(ctx, &zk.CreateRequest{Path: path.Join(c.items.Dir, guid+itemMarker), Data: data, Flags: c.flags})
 	if err != nil {
 		return Item{}, fmt.Errorf("put: %w", err)
 	}

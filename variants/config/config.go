@@ -85,9 +85,9 @@ func Recipe() variants.Recipe {
 // Create creates a configuration with its first values below an existing znode dir, in one transaction. If there is one
 // already, it is left as it is.
 func Create(ctx context.Context, s *session.Session, dir string, values [][]byte) error {
-	ops := []any{&zk.CreateRequest{Path: path.Join(dir, versionName), Acl: session.WorldACL()}}
+	ops := []any{&zk.CreateRequest{Path: path.Join(dir, versionName)}}
 	for i, value := range values {
-		ops = append(ops, &zk.CreateRequest{Path: path.Join(dir, valueName(i)), Data: value, Acl: session.WorldACL()})
+		ops = append(ops, &zk.CreateRequest{Path: path.Join(dir, valueName(i)), Data: value})
 	}
 	if _, _, err := s.Multi(ctx, ops...); err != nil && !errors.Is(err, zk.ErrNodeExists) {
 		return fmt.Errorf("create a configuration in %s: %w", dir, err)

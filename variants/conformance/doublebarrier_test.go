@@ -162,7 +162,7 @@ func TestReadyNodeSeesThatTheRoundIsOver(t *testing.T) {
 	inBubble(t, func(t *testing.T, v venue) {
 		dir := directory(t, v)
 		cs := clients(t, v, 2)
-		must(t, errorOf(cs[0].conn.Create(dir+"/ready", nil, 0, session.WorldACL()))) // of a round of which no client is left
+		must(t, errorOf(cs[0].conn.Create(dir+"/ready", nil, 0, zk.WorldACL(zk.PermAll)))) // of a round of which no client is left
 		group := doublebarrier.Group{Dir: dir, Size: 2}
 		first := openBarrier(t, readyNode, cs[0].session(), group)
 		var entered <-chan error

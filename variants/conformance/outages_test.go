@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
@@ -45,7 +47,7 @@ func TestFencingTokenOfAnother(t *testing.T) {
 func takesAnothersToken(t *testing.T, e *embedded.Ensemble, see func(*client, session.Conn) *session.Session) bool {
 	cs := clients(t, e, 2)
 	stopping := unguarded(t, e.Servers()[0], ensemble.SessionTimeout, nil)
-	_, err := cs[0].conn.Create("/d", nil, 0, session.WorldACL())
+	_, err := cs[0].conn.Create("/d", nil, 0, zk.WorldACL(zk.PermAll))
 	must(t, err)
 	second, third := newZnodeLock(t, cs[0].session()), newZnodeLock(t, cs[1].session())
 	once := sync.OnceFunc(func() {
@@ -78,7 +80,7 @@ func newZnodeLock(t *testing.T, s *session.Session) session.Lock {
 func TestSiteThatJoinsLate(t *testing.T) {
 	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
 		cs := clients(t, e, 2)
-		_, err := cs[0].conn.Create("/g", nil, 0, session.WorldACL())
+		_, err := cs[0].conn.Create("/g", nil, 0, zk.WorldACL(zk.PermAll))
 		must(t, err)
 		coordinator, err := twophasecommit.NewCoordinatorEphemeral(t.Context(), cs[0].session(), twophasecommit.Group{Dir: "/g", Sites: 2})
 		must(t, err)

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/treecache"
@@ -118,9 +120,9 @@ func growTree(t testing.TB, c *client, root string) {
 	t.Helper()
 	for i := range 3 {
 		parent := fmt.Sprintf("%s/p%d", root, i)
-		must(t, errorOf(c.conn.Create(parent, []byte("0"), 0, session.WorldACL())))
+		must(t, errorOf(c.conn.Create(parent, []byte("0"), 0, zk.WorldACL(zk.PermAll))))
 		for j := range 3 {
-			must(t, errorOf(c.conn.Create(fmt.Sprintf("%s/c%d", parent, j), []byte("0"), 0, session.WorldACL())))
+			must(t, errorOf(c.conn.Create(fmt.Sprintf("%s/c%d", parent, j), []byte("0"), 0, zk.WorldACL(zk.PermAll))))
 		}
 	}
 }
@@ -130,7 +132,7 @@ func shakeTree(t testing.TB, c *client, root string) map[string]string {
 	t.Helper()
 	set := func(p, data string) { must(t, errorOf(c.conn.Set(root+p, []byte(data), -1))) }
 	create := func(p, data string) {
-		must(t, errorOf(c.conn.Create(root+p, []byte(data), 0, session.WorldACL())))
+		must(t, errorOf(c.conn.Create(root+p, []byte(data), 0, zk.WorldACL(zk.PermAll))))
 	}
 	remove := func(p string) { must(t, c.conn.Delete(root+p, -1)) }
 	set("", "1")

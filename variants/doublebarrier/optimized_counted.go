@@ -156,7 +156,7 @@ func (b *Counted) open(ctx context.Context, version int32) error {
 	b.tried = true
 	results, _, err := b.session.Multi(ctx,
 		&zk.SetDataRequest{Path: b.group.Dir, Data: []byte(openPrefix + b.ticket.Name), Version: version},
-		&zk.CreateRequest{Path: b.anchor(), Acl: session.WorldACL(), Flags: zk.FlagEphemeral},
+		&zk.CreateRequest{Path: b.anchor(), Flags: zk.FlagEphemeral},
 		&zk.DeleteRequest{Path: b.line.Path(b.ticket), Version: -1})
 	switch {
 	case err == nil:

@@ -103,7 +103,7 @@ func open(ctx context.Context, s *session.Session, dir string) (producer, error)
 }
 
 func (p producer) item(key string, stored []byte) *zk.CreateRequest {
-	return &zk.CreateRequest{Path: path.Join(p.dir, key+marker), Data: stored, Acl: session.WorldACL(), Flags: zk.FlagSequence}
+	return &zk.CreateRequest{Path: path.Join(p.dir, key+marker), Data: stored, Flags: zk.FlagSequence}
 }
 
 func create(c session.Conn, r *zk.CreateRequest) (string, error) {

@@ -63,10 +63,7 @@ func (q *GUIDMarker) Enqueue(ctx context.Context, key string, data []byte) error
 }
 
 func (q *GUIDMarker) transaction(key string, data []byte) []any {
-	ops := []any{
-		&zk.CreateRequest{Path: path.Join(q.markers, key), Acl: session.WorldACL()},
-		q.item(key, flagged(ready, data)),
-	}
+	ops := []any{&zk.CreateRequest{Path: path.Join(q.markers, key)}, q.item(key, flagged(ready, data))}
 	if q.old != "" && q.old != key {
 		ops = append(ops, &zk.DeleteRequest{Path: path.Join(q.markers, q.old), Version: -1})
 	}

@@ -51,7 +51,7 @@ func NewZKLock(s *session.Session, dir string) (*ZKLock, error) {
 }
 
 func (l *ZKLock) acquire(ctx context.Context) (session.Grant, error) {
-	mine := zk.NewLock(l.conn, l.dir, session.WorldACL())
+	mine := zk.NewLock(l.conn, l.dir, l.session.ACL())
 	if err := l.session.Once(ctx, func(session.Conn) error { return mine.Lock() }); err != nil {
 		return session.Grant{}, cmp.Or(l.session.Alive(), fmt.Errorf("zk.Lock: %w", err)) // a session that is given up looks closed to it
 	}

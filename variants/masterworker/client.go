@@ -72,9 +72,7 @@ func (c *Client) submitAtOnce(ctx context.Context, tasks [][]byte) error {
 		s := &submission{task: path.Join(c.at.tasks, fmt.Sprintf("%s-%010d", c.id, c.number))}
 		c.number++
 		c.batch = append(c.batch, s)
-		ops = append(ops,
-			&zk.CreateRequest{Path: c.status(s), Acl: session.WorldACL(), Flags: zk.FlagEphemeral},
-			&zk.CreateRequest{Path: s.task, Data: data, Acl: session.WorldACL()})
+		ops = append(ops, &zk.CreateRequest{Path: c.status(s), Flags: zk.FlagEphemeral}, &zk.CreateRequest{Path: s.task, Data: data})
 	}
 	_, repeated, err := c.session.Multi(ctx, ops...)
 	if err != nil && (!repeated || !errors.Is(err, zk.ErrNodeExists)) {

@@ -243,10 +243,7 @@ func (m *Master) give(ctx context.Context, a assignment) (bool, error) {
 // first failure: if the deletion fails, the task has been assigned, by another master or by an attempt whose reply was
 // lost.
 func (a assignment) operations() []any {
-	return []any{
-		&zk.DeleteRequest{Path: a.from, Version: -1},
-		&zk.CreateRequest{Path: a.to, Data: a.data, Acl: session.WorldACL()},
-	}
+	return []any{&zk.DeleteRequest{Path: a.from, Version: -1}, &zk.CreateRequest{Path: a.to, Data: a.data}}
 }
 
 // window is how many requests a role that pipelines has outstanding: assignments of a master, or submissions of a

@@ -58,9 +58,7 @@ func (c *Client) sequential(ctx context.Context, prefix string, create func(sess
 
 func (c *Client) createSequential(ctx context.Context, data []byte) (string, error) {
 	prefix := path.Join(c.at.tasks, "task-")
-	return c.sequential(ctx, prefix, func(conn session.Conn) (string, error) {
-		return conn.Create(prefix, data, zk.FlagSequence, session.WorldACL())
-	})
+	return c.sequential(ctx, prefix, func(conn session.Conn) (string, error) { return conn.Create(prefix, data, zk.FlagSequence, nil) })
 }
 
 func (c *Client) createChecked(ctx context.Context, data []byte) (string, error) {
@@ -72,7 +70,7 @@ func (c *Client) createChecked(ctx context.Context, data []byte) (string, error)
 		prefix := path.Join(string(parent), taskPrefix(string(parent)))
 		created, err := c.sequential(ctx, prefix, func(conn session.Conn) (string, error) {
 			results, err := conn.Multi(&zk.CheckVersionRequest{Path: c.at.masterPath, Version: stat.Version},
-				&zk.CreateRequest{Path: prefix, Data: data, Acl: session.WorldACL(), Flags: zk.FlagSequence})
+				&zk.CreateRequest{Path: prefix, Data: data, Flags: zk.FlagSequence})
 			if err != nil {
 				return "", err
 			}

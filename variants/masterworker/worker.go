@@ -62,9 +62,7 @@ func newWorker(ctx context.Context, s *session.Session, dir, name string, book b
 }
 
 func (w *Worker) register(ctx context.Context) error {
-	_, repeated, err := w.session.Multi(ctx,
-		&zk.CreateRequest{Path: w.dir, Acl: session.WorldACL()},
-		&zk.CreateRequest{Path: w.member, Acl: session.WorldACL(), Flags: zk.FlagEphemeral})
+	_, repeated, err := w.session.Multi(ctx, &zk.CreateRequest{Path: w.dir}, &zk.CreateRequest{Path: w.member, Flags: zk.FlagEphemeral})
 	if repeated && errors.Is(err, zk.ErrNodeExists) {
 		return nil
 	}

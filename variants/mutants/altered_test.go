@@ -112,7 +112,7 @@ func (c altered) changes(request, path string) string {
 }
 
 // operations send a request for the code that calls them: a pattern of their file and function.
-var operations = regexp.MustCompile(`^(mutants/|session/session\.go|session/journal\.go session\.\(\*Journal\)\.Do$)`)
+var operations = regexp.MustCompile(`^(mutants/|session/(session|conn)\.go|session/journal\.go session\.\(\*Journal\)\.Do$)`)
 
 // present returns the site of the request under way: the innermost call in the code of variants that is not in one of the operations.
 func present(request string) site {

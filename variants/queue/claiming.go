@@ -27,7 +27,7 @@ func (q *claiming) claimIn(ctx context.Context, s *session.Session, claims strin
 }
 
 func (q *claiming) claimRequest(t tickets.Ticket) *zk.CreateRequest {
-	return &zk.CreateRequest{Path: q.claim(t), Acl: session.WorldACL(), Flags: zk.FlagEphemeral}
+	return &zk.CreateRequest{Path: q.claim(t), Flags: zk.FlagEphemeral}
 }
 
 func (q *claiming) unclaimRequest(t tickets.Ticket) *zk.DeleteRequest {

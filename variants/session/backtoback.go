@@ -35,7 +35,7 @@ func (s *Session) CreateThenChildren(
 	go func() {
 		defer close(replied)
 		err = s.attempt(func(c Conn) (err error) {
-			created, err = c.Create(path, data, flags, WorldACL())
+			created, err = c.Create(path, data, flags, nil)
 			return err
 		})
 	}()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 )
@@ -44,5 +45,29 @@ func OutcomeUnknown(err error) bool {
 		errors.As(err, &network)
 }
 
-// WorldACL allows every client everything: access control is not measured.
-func WorldACL() []zk.ACL { return zk.WorldACL(zk.PermAll) }
+// creator is a connection that fills in an access control list where a create has none (nil).
+type creator struct {
+	Conn
+	acl []zk.ACL
+}
+
+func (c *creator) Create(path string, data []byte, flags int32, acl []zk.ACL) (string, error) {
+	if acl == nil {
+		acl = c.acl
+	}
+	return c.Conn.Create(path, data, flags, acl)
+}
+
+// Multi fills in copies: the caller may send its requests again, or share them.
+func (c *creator) Multi(ops ...any) ([]zk.MultiResponse, error) {
+	copied := false
+	for i, op := range ops {
+		if r, ok := op.(*zk.CreateRequest); ok && r.Acl == nil {
+			if !copied {
+				ops, copied = slices.Clone(ops), true
+			}
+			ops[i] = &zk.CreateRequest{Path: r.Path, Data: r.Data, Acl: c.acl, Flags: r.Flags}
+		}
+	}
+	return c.Conn.Multi(ops...)
+}

@@ -36,7 +36,7 @@ func (n FencedNode) Take(ctx context.Context) (token int64, err error) {
 	for {
 		err := n.Session.Once(ctx, func(c Conn) error {
 			results, err := c.Multi(
-				&zk.CreateRequest{Path: n.Path, Data: []byte(owner), Acl: WorldACL(), Flags: zk.FlagEphemeral},
+				&zk.CreateRequest{Path: n.Path, Data: []byte(owner), Flags: zk.FlagEphemeral},
 				&zk.SetDataRequest{Path: n.Fence, Version: -1})
 			if err == nil {
 				token = int64(results[1].Stat.Version)

@@ -46,7 +46,7 @@ func (s *Session) Close() {
 	if s.monitor != nil {
 		s.monitor.Lose()
 	}
-	if conn, ok := s.conn.(interface{ Close() }); ok {
+	if conn, ok := s.Conn().(interface{ Close() }); ok {
 		conn.Close()
 	}
 }

@@ -47,7 +47,7 @@ type Session struct {
 }
 
 type sessionState struct {
-	conn      Conn
+	conn      *creator
 	monitor   *Monitor // nil if the session's events are not observed
 	lost      <-chan struct{}
 	sends     SendAwaiter // nil if it is not known when requests are sent
@@ -62,13 +62,21 @@ type sessionState struct {
 // NewSession returns a handle on a session whose events are not observed, so that a watch may be lost with a connection. lost
 // is closed when the session is lost, as by a [Monitor]. If it is nil, the session never counts as lost.
 func NewSession(conn Conn, lost <-chan struct{}) *Session {
-	return (&Session{sessionState: &sessionState{conn: conn, lost: lost}}).Fork()
+	return (&Session{sessionState: &sessionState{conn: &creator{conn, zk.WorldACL(zk.PermAll)}, lost: lost}}).Fork()
 }
 
 // NewMonitoredSession returns a handle on a session whose events a monitor observes, and which it should guard: see [Monitor.Guard].
 func NewMonitoredSession(conn Conn, monitor *Monitor) *Session {
-	return (&Session{sessionState: &sessionState{conn: conn, lost: monitor.Lost(), monitor: monitor}}).Fork()
+	s := NewSession(conn, monitor.Lost())
+	s.monitor = monitor
+	return s
 }
+
+// CreateWith sets the list for creates without one. The default is world:anyone:cdrwa. Call it before the first operation.
+func (s *Session) CreateWith(acl []zk.ACL) { s.conn.acl = acl }
+
+// ACL returns the list for creates through [Session.Conn], see [Session.CreateWith]. The caller must not change it.
+func (s *Session) ACL() []zk.ACL { return s.conn.acl }
 
 // Fork returns a handle on the same session with an executor of its own.
 func (s *Session) Fork() *Session {
@@ -85,15 +93,15 @@ func (s *Session) Background() *Session {
 
 // Through returns a handle on the same session whose operations use another connection, such as one that counts them.
 func (s *Session) Through(conn Conn) *Session {
-	return (&Session{sessionState: &sessionState{conn: conn, monitor: s.monitor, lost: s.lost, sends: s.sends}}).Fork()
+	return (&Session{sessionState: &sessionState{conn: &creator{conn, s.ACL()}, monitor: s.monitor, lost: s.lost, sends: s.sends}}).Fork()
 }
 
 // ID returns the session's id, which the server assigns. After an expiry the client library opens a new session with a
 // new id.
 func (s *Session) ID() int64 { return s.conn.SessionID() }
 
-// Conn returns the client library's connection, for operations that Session lacks.
-func (s *Session) Conn() Conn { return s.conn }
+// Conn returns the client library's connection, for operations that Session lacks. Its creates need a list: see [Session.ACL].
+func (s *Session) Conn() Conn { return s.conn.Conn }
 
 // Lost returns the channel that is closed when the session is lost.
 func (s *Session) Lost() <-chan struct{} { return s.lost }
@@ -281,7 +289,7 @@ func (s *Session) Synced(ctx context.Context, path string, read func(Conn) error
 // may mean that an earlier attempt has created the znode.
 func (s *Session) Create(ctx context.Context, path string, data []byte, flags int32) (repeated bool, err error) {
 	return s.Retry(ctx, func(c Conn) error {
-		_, err := c.Create(path, data, flags, WorldACL())
+		_, err := c.Create(path, data, flags, nil)
 		return err
 	})
 }

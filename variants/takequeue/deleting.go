@@ -55,7 +55,7 @@ func (q *Deleting) Finish(context.Context, *Taken) error { return nil }
 
 // GiveBack implements [Strategy]: it creates the item again with its old name, and so at its old place.
 func (q *Deleting) GiveBack(ctx context.Context, t *Taken) error {
-	_, err := q.Journal.Do(ctx, &zk.CreateRequest{Path: q.Path(t.Ticket), Data: t.Data, Acl: session.WorldACL()})
+	_, err := q.Journal.Do(ctx, &zk.CreateRequest{Path: q.Path(t.Ticket), Data: t.Data})
 	return session.Attempted("create "+q.Path(t.Ticket)+" again", err)
 }
 

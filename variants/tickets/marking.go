@@ -50,9 +50,8 @@ func (m *Marking) replace(ctx context.Context, mark string) (t Ticket, err error
 		return m.create(ctx, mark, nil)
 	}
 	err = m.Session.Once(ctx, func(c session.Conn) error {
-		results, err := c.Multi(&zk.DeleteRequest{Path: m.Path(m.old), Version: -1}, &zk.CreateRequest{
-			Path: path.Join(m.Dir, mark+m.Marker), Flags: zk.FlagEphemeral | zk.FlagSequence, Acl: session.WorldACL(),
-		})
+		results, err := c.Multi(&zk.DeleteRequest{Path: m.Path(m.old), Version: -1},
+			&zk.CreateRequest{Path: path.Join(m.Dir, mark+m.Marker), Flags: zk.FlagEphemeral | zk.FlagSequence})
 		if err == nil {
 			t, _ = Parse(path.Base(results[1].String), m.Marker)
 		}

@@ -126,7 +126,7 @@ func (l Line) enter(ctx context.Context, attempt func(ctx context.Context, mark 
 
 func (l Line) create(ctx context.Context, mark string, data []byte) (t Ticket, err error) {
 	err = l.Session.Once(ctx, func(c session.Conn) error {
-		created, err := c.Create(path.Join(l.Dir, mark+l.Marker), data, zk.FlagEphemeral|zk.FlagSequence, session.WorldACL())
+		created, err := c.Create(path.Join(l.Dir, mark+l.Marker), data, zk.FlagEphemeral|zk.FlagSequence, nil)
 		if err == nil {
 			t, _ = Parse(path.Base(created), l.Marker)
 		}

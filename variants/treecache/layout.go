@@ -13,7 +13,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/session"
 )
 
 // The layout of the tree: parents below the root, leaves below the parents. A leaf has a slot. The name of a leaf has its slot and
@@ -54,9 +53,7 @@ const opsPerMulti = 500
 
 func prepare(ctx context.Context, env variants.Env) error {
 	var ops []any
-	create := func(p string, data []byte) {
-		ops = append(ops, &zk.CreateRequest{Path: p, Data: data, Acl: session.WorldACL()})
-	}
+	create := func(p string, data []byte) { ops = append(ops, &zk.CreateRequest{Path: p, Data: data}) }
 	for slot := range max(env.Size, 1) {
 		if slot%leavesPerParent == 0 {
 			create(path.Join(env.Root, parentName(slot)), nil)

@@ -96,7 +96,7 @@ func (w *writer) write(ctx context.Context, slot int, number int64) error {
 	next := leafPath(w.env.Root, slot, number)
 	_, repeated, err := w.env.Session.Multi(ctx,
 		&zk.DeleteRequest{Path: old, Version: -1},
-		&zk.CreateRequest{Path: next, Data: leafData(number), Acl: session.WorldACL()})
+		&zk.CreateRequest{Path: next, Data: leafData(number)})
 	if repeated && errors.Is(err, zk.ErrNoNode) {
 		err = nil // an attempt whose reply was lost has deleted it
 	}

@@ -192,9 +192,9 @@ const deletedAtOnce = 2
 // been an attempt of the coordinator's former process, which took effect late. Its query stands.
 func (s *site) open(ctx context.Context, t *Transaction, children []string, needed int64) error {
 	tx := s.transaction(t.Round)
-	ops := []any{&zk.CreateRequest{Path: tx, Data: t.Query, Acl: session.WorldACL()}}
+	ops := []any{&zk.CreateRequest{Path: tx, Data: t.Query}}
 	for _, child := range children {
-		ops = append(ops, &zk.CreateRequest{Path: path.Join(tx, child), Acl: session.WorldACL()})
+		ops = append(ops, &zk.CreateRequest{Path: path.Join(tx, child)})
 	}
 	deletions, oldest := s.deletions(needed, children)
 	tried := s.opened == t.Round

@@ -58,9 +58,7 @@ func (f *feed) open(ctx context.Context) error {
 
 // create makes some znodes at once. After a lost reply they may be there already: all of them or none.
 func (f *feed) create(ctx context.Context, paths []string) error {
-	err := f.multi(ctx, paths, func(p string) any {
-		return &zk.CreateRequest{Path: p, Acl: session.WorldACL(), Flags: zk.FlagEphemeral}
-	})
+	err := f.multi(ctx, paths, func(p string) any { return &zk.CreateRequest{Path: p, Flags: zk.FlagEphemeral} })
 	if errors.Is(err, zk.ErrNodeExists) {
 		err = f.checkOwner(ctx, paths[0])
 	}
