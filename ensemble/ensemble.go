@@ -13,8 +13,6 @@ import (
 	"net"
 	"time"
 
-	"github.com/go-zookeeper/zk"
-
 	"github.com/zkbench/zkbench/ensemble/dial"
 )
 
@@ -48,9 +46,6 @@ type Server struct {
 
 // Dial opens a connection to the server.
 func (s Server) Dial(ctx context.Context) (net.Conn, error) { return dial.To(ctx, s.Dialer, s.Addr) }
-
-// ACL returns what znodes that a session with the server creates allow: everything to everyone.
-func (s Server) ACL() []zk.ACL { return zk.WorldACL(zk.PermAll) }
 
 // Description is the part of a result that describes the ensemble.
 type Description struct {

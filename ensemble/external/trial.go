@@ -25,11 +25,10 @@ type trial struct {
 	peers  []peer
 	conns  []*zk.Conn
 	chroot string
-	acl    []zk.ACL // of the probe
 }
 
 func try(ctx context.Context, peers []peer, chroot string, use func(*trial, context.Context) error) error {
-	t := trial{peers: slices.Clone(peers), conns: make([]*zk.Conn, len(peers)), chroot: chroot, acl: zk.WorldACL(zk.PermAll)}
+	t := trial{peers: slices.Clone(peers), conns: make([]*zk.Conn, len(peers)), chroot: chroot}
 	trying, cancel := context.WithTimeoutCause(ctx, trialTimeout, fmt.Errorf("no answer within %s", trialTimeout))
 	defer cancel()
 	err := t.run(trying, use)
@@ -93,7 +92,7 @@ func (t *trial) write(ctx context.Context) error {
 	var tail [8]byte
 	_, _ = rand.Read(tail[:]) // never fails
 	probe := t.chroot + "/zkbench-probe-" + hex.EncodeToString(tail[:])
-	if _, err := t.conns[0].Create(probe, nil, zk.FlagEphemeral, t.acl); err != nil {
+	if _, err := t.conns[0].Create(probe, nil, zk.FlagEphemeral, t.peers[0].ACL()); err != nil {
 		return t.explain(ctx, 0, "create", err)
 	}
 	compared := t.compare(ctx, probe)
