@@ -90,7 +90,7 @@ func checkOutboxIsBounded(t *testing.T) {
 			if n == 1 { // holds up all later replies
 				s.mu.Lock()
 				for c := range s.connections {
-					c.notify(event{wire.NodeCreated, "/x"}, 1)
+					c.notify(event{typ: wire.NodeCreated, path: "/x"}, 1)
 				}
 				s.mu.Unlock()
 			}
