@@ -23,9 +23,6 @@ func putCreateTTL(path string, flags int32, ttl int64) func(*jute.Encoder) {
 	}
 }
 
-// ttlOwner is the owner that znodes with a time to live report.
-func ttlOwner(milliseconds int64) int64 { return -1<<56 | milliseconds }
-
 func ttlCases() []namedCase {
 	const longest = 1<<40 - 1
 	return []namedCase{
@@ -34,7 +31,7 @@ func ttlCases() []namedCase {
 			r := p.call(wire.OpCreateTTL, putCreateTTL(s.at("x"), withTTL, 60_000))
 			s.want("path", text(r), s.at("x"))
 			st := stat(r)
-			s.want("owner", st.EphemeralOwner, ttlOwner(60_000))
+			s.want("owner", st.EphemeralOwner, int64(0))
 			s.want("czxid", st.Czxid, r.zxid)
 			s.want("bytes after it", r.body.Rest(), 0)
 			again, _ := p.exists(s.at("x"), false)
@@ -55,7 +52,7 @@ func ttlCases() []namedCase {
 			other.sync("/")
 			st, code := other.exists(s.at("x"), false)
 			s.want("after the session", code, wire.OK)
-			s.want("owner", st.EphemeralOwner, ttlOwner(longest))
+			s.want("owner", st.EphemeralOwner, int64(0))
 		}},
 		{"mistakes", func(s *site) {
 			p := s.peer()
@@ -84,7 +81,7 @@ func ttlCases() []namedCase {
 				return
 			}
 			s.want("type", results[0].op, wire.OpCreate2)
-			s.want("owner", results[0].stat.EphemeralOwner, ttlOwner(60_000))
+			s.want("owner", results[0].stat.EphemeralOwner, int64(0))
 			s.want("type without the mode", results[1].op, wire.OpCreate)
 			s.want("type of a container", results[2].op, wire.OpCreate2)
 			st, _ := p.exists(s.at("y"), false)

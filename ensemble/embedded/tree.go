@@ -38,23 +38,10 @@ func (n *znode) stat() zk.Stat {
 		// The version counts creates and deletes: two for each deleted child, and one for each present child.
 		Cversion:       2*n.creates - children,
 		Aversion:       n.aversion,
-		EphemeralOwner: n.ephemeralOwner(),
+		EphemeralOwner: n.owner,
 		DataLength:     int32(len(n.data)),
 		NumChildren:    children,
 	}
-}
-
-// A time to live is stored as an owner with this prefix, which no session has.
-const (
-	ttlPrefix = -1 << 56
-	maxTTL    = 1<<40 - 1
-)
-
-func (n *znode) ephemeralOwner() int64 {
-	if n.ttl > 0 {
-		return ttlPrefix | n.ttl
-	}
-	return n.owner
 }
 
 // isTransient reports whether the servers remove the znode at some time after its last child.
@@ -200,6 +187,9 @@ const (
 	flagTTL        = 5
 	flagTTLSeq     = 6
 )
+
+// maxTTL is how many milliseconds ZooKeeper can store: about 34 years.
+const maxTTL = 1<<40 - 1
 
 func (o operation) modeKnown() bool { return 0 <= o.flags && o.flags <= flagTTLSeq }
 
