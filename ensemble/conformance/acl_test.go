@@ -155,6 +155,7 @@ func aclCases() []namedCase {
 						want = wire.NoAuth
 					}
 					s.want(fmt.Sprintf("%s with permissions %d", name, permissions), a.do(other, path), want)
+					owner.sync("/")
 					owner.clear(path)
 					owner.bye()
 					other.bye()
@@ -292,6 +293,21 @@ func aclCases() []namedCase {
 			masked := slices.Clone(acl)
 			masked[0].ID, masked[1].ID = "owner:x", "reader:x"
 			s.want("as a reader sees it", list, masked)
+		}},
+		{"an id may be null", func(s *site) {
+			p := s.as("owner")
+			r := p.call(wire.OpCreate, func(out *jute.Encoder) {
+				out.Text(s.at("x"))
+				out.Buffer(nil)
+				out.Int(1)
+				out.Int(zk.PermAll)
+				out.Text("auth")
+				out.Buffer(nil)
+				out.Int(persistent)
+			})
+			s.want("code", r.code, wire.OK)
+			list, _, _ := p.getACL(s.at("x"))
+			s.want("list", list, everything("owner"))
 		}},
 		{"entries are not repeated", func(s *site) {
 			p := s.peer()

@@ -128,6 +128,8 @@ func queryCases() []namedCase {
 			for _, prefix := range []string{"", " ", "/", " / "} {
 				s.want(fmt.Sprintf("%q", prefix), p.ephemerals(prefix), all)
 			}
+			r := p.call(wire.OpGetEphemerals, func(out *jute.Encoder) { out.Buffer(nil) })
+			s.want("null", len(r.body.Texts()), 3)
 			s.want("a prefix", p.ephemerals(s.at("a")), all[:2])
 			s.want("another one", p.ephemerals(s.at("d/")), all[2:])
 			s.want("none", len(p.ephemerals(s.at("b"))), 0)

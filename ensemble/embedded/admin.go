@@ -27,11 +27,10 @@ func (c *connection) command(word string) (answer string, ok bool) {
 	commands := map[string]func() string{
 		"ruok": func() string { return "imok" },
 		"isro": s.isro, "envi": s.envi, "conf": s.conf,
-		"srvr": s.srvr, "stat": s.stat, "mntr": s.mntr, "cons": s.cons, "dump": s.dump, "dirs": s.dirs,
-		"wchs": s.wchs, "crst": s.crst, "srst": s.srst,
+		"srvr": s.srvr, "stat": s.stat, "mntr": s.mntr, "cons": s.cons, "dump": s.dump, "dirs": s.dirs, "wchs": s.wchs,
 	}
 	always := []string{"ruok", "isro", "envi", "conf"} // without a quorum, too
-	refused := []string{"gtmk", "hash", "stmk", "wchc", "wchp"}
+	refused := []string{"crst", "gtmk", "hash", "srst", "stmk", "wchc", "wchp"}
 	execute, known := commands[word]
 	if !known && !slices.Contains(refused, word) {
 		return "", false
@@ -162,18 +161,6 @@ func (s *Server) dump() string {
 }
 
 func (s *Server) dirs() string { return "datadir_size: 0\nlogdir_size: 0\n" }
-
-func (s *Server) crst() string {
-	for c := range s.connections {
-		c.requests, c.replies = 0, 0
-	}
-	return "Connection stats reset.\n"
-}
-
-func (s *Server) srst() string {
-	s.received, s.sent = 0, 0
-	return "Server stats reset.\n"
-}
 
 // wchs counts data watches only, as ZooKeeper does.
 func (s *Server) wchs() string {

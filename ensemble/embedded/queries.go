@@ -19,7 +19,7 @@ func (c *connection) query(r request) (code wire.Code, fill func(*jute.Encoder))
 	case wire.OpMultiRead:
 		return c.readAll(r.body)
 	}
-	path := r.body.Text()
+	path := r.body.Nullable()
 	if r.body.Err() != nil {
 		return wire.MarshallingError, nil
 	}

@@ -25,6 +25,8 @@ func (c *connection) answer(r request) bool {
 		c.serveWrite(r)
 	case wire.OpMulti:
 		c.serveMulti(r)
+	case wire.OpReconfig:
+		c.serveReconfig(r)
 	case wire.OpSetWatches, wire.OpSetWatches2:
 		c.setWatches(r)
 	case wire.OpCheckWatches:
@@ -45,7 +47,7 @@ func (c *connection) answer(r request) bool {
 // not exist. Requests that exist in ZooKeeper leave the connection open.
 func (c *connection) refuse(r request) bool {
 	switch r.op {
-	case wire.OpReconfig, opDeleteContainer, wire.OpAddWatch:
+	case opDeleteContainer, wire.OpAddWatch:
 		c.reply(r.xid, wire.Unimplemented, nil)
 		return true
 	default:
@@ -137,6 +139,24 @@ func (c *connection) serveMulti(r request) {
 		results, codes := t.applyAll(operations)
 		return func() { c.reply(r.xid, wire.OK, func(out *jute.Encoder) { encodeMulti(out, results, codes) }) }
 	})
+}
+
+// serveReconfig refuses to change the ensemble. Nobody may write its configuration: on real servers, only a super user may.
+func (c *connection) serveReconfig(r request) {
+	joining := r.body.Nullable()
+	r.body.Nullable() // the servers that leave
+	r.body.Nullable() // all servers
+	r.body.Long()     // the version of the configuration
+	code := wire.NoAuth
+	switch {
+	case r.body.Err() != nil:
+		code = wire.MarshallingError
+	case len(c.server.servers) == 1: // which has no configuration
+		code = wire.Unimplemented
+	case joining != "" && !strings.Contains(joining, "="): // as in server.4=host:2888:3888;2181
+		code = wire.BadArguments
+	}
+	c.write(func(*change) func() { return func() { c.reply(r.xid, code, nil) } })
 }
 
 // write proposes a transaction for the session of the connection. apply makes its changes and returns the function that answers the
