@@ -1,11 +1,13 @@
 package embedded
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/binary"
 	"errors"
 	"io"
 	"math/big"
@@ -47,10 +49,16 @@ func TestTLS(t *testing.T) {
 	s := must.Get(Listen(Config{TLS: server}))(t)
 	dial := func() net.Conn { return must.Get(tls.Dial("tcp", s.Addr(), client))(t) }
 
-	command := dial()
+	var received bytes.Buffer
+	recorded := client.Clone()
+	recorded.MaxVersion = tls.VersionTLS12 // whose alerts are visible
+	command := tls.Client(recorder{must.Get(net.Dial("tcp", s.Addr()))(t), &received}, recorded)
 	must.Get(io.WriteString(command, "ruok"))(t)
-	if answer := must.Get(io.ReadAll(command))(t); string(answer) != "imok" { // an end without notice is an error
+	if answer := must.Get(io.ReadAll(command))(t); string(answer) != "imok" {
 		t.Errorf("ruok: %q", answer)
+	}
+	if last := lastRecord(received.Bytes()); last != 21 {
+		t.Errorf("the last record has type %d, want an alert that the answer is complete", last)
 	}
 
 	silent := must.Get(net.Dial("tcp", s.Addr()))(t)
@@ -79,6 +87,27 @@ func TestTLS(t *testing.T) {
 	if len(s.connections) > 0 {
 		t.Errorf("%d connections are left", len(s.connections))
 	}
+}
+
+// recorder keeps what it reads.
+type recorder struct {
+	net.Conn
+	received *bytes.Buffer
+}
+
+func (r recorder) Read(p []byte) (int, error) {
+	n, err := r.Conn.Read(p)
+	r.received.Write(p[:n])
+	return n, err
+}
+
+// lastRecord returns the type of the last record of TLS.
+func lastRecord(p []byte) (typ byte) {
+	for len(p) >= 5 {
+		typ = p[0]
+		p = p[5+int(binary.BigEndian.Uint16(p[3:])):]
+	}
+	return typ
 }
 
 // A client that does not finish the handshake of TLS is dropped in time, also if it does not read.
