@@ -82,7 +82,7 @@ func groups() []group {
 	return []group{
 		{"session", sessionCases()}, {"create", createCases()}, {"change", changeCases()}, {"read", readCases()},
 		{"multi", multiCases()}, {"watch", watchCases()}, {"rewatch", rewatchCases()}, {"removal", removalCases()},
-		{"wire", wireCases()},
+		{"wire", wireCases()}, {"acl", aclCases()}, {"ttl", ttlCases()}, {"query", queryCases()}, {"command", commandCases()},
 	}
 }
 

@@ -212,7 +212,7 @@ func wireCases() []namedCase {
 			}
 		}},
 		{"a command that is not allowed", func(s *site) {
-			_, err := ensemble.Command(s.Context(), ensemble.Server{Addr: s.addr()}, "dump")
+			_, err := ensemble.Command(s.Context(), ensemble.Server{Addr: s.addr()}, "gtmk")
 			if err == nil || !strings.Contains(err.Error(), "whitelist") {
 				s.Errorf("error = %v, want that it is not in the whitelist", err)
 			}

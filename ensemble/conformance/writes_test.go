@@ -109,27 +109,11 @@ func createCases() []namedCase {
 				{"/zookeeper/config/child", persistent, wire.NoAuth},
 				{s.at("x"), 7, wire.BadArguments},
 				{s.at("x"), -1, wire.BadArguments},
-				{s.at("x"), 5, wire.Unimplemented},
-				{s.at("x"), 6, wire.Unimplemented},
 				{s.at(""), persistent, wire.BadArguments},
 			} {
 				_, code := p.create(tt.path, tt.flags)
 				s.want(fmt.Sprintf("create %q with flags %d", strings.TrimPrefix(tt.path, s.root), tt.flags), code, tt.want)
 			}
-		}},
-		{"time to live is not enabled", func(s *site) {
-			p := s.peer()
-			r := p.call(wire.OpCreateTTL, func(out *jute.Encoder) {
-				putCreate(s.at("x"), nil, 5)(out)
-				out.Long(1000)
-			})
-			s.want("code", r.code, wire.Unimplemented)
-			r = p.call(wire.OpCreateTTL, func(out *jute.Encoder) {
-				putCreate(s.at("x"), nil, persistent)(out)
-				out.Long(1000)
-			})
-			s.want("without the mode for it", r.code, wire.BadArguments)
-			p.mustCreate(s.at("x"), persistent) // the connection is still open
 		}},
 		{"paths", func(s *site) {
 			p := s.peer()
@@ -179,7 +163,6 @@ func createCases() []namedCase {
 				want       wire.Code
 			}{
 				{"flags before the path", "", zk.WorldACL(zk.PermAll), 9, wire.BadArguments},
-				{"TTL before the path", "", zk.WorldACL(zk.PermAll), 5, wire.Unimplemented},
 				{"the slash before the list", "x", bad, 0, wire.BadArguments},
 				{"the list before the parent", s.at("none/x"), bad, 0, wire.InvalidACL},
 				{"the parent before the characters", s.at("none/\x01"), zk.WorldACL(zk.PermAll), 0, wire.NoNode},

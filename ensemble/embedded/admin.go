@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -25,9 +26,11 @@ func (c *connection) command(word string) (answer string, ok bool) {
 	c.enter()
 	commands := map[string]func() string{
 		"ruok": func() string { return "imok" },
-		"srvr": s.srvr, "mntr": s.mntr, "conf": s.conf, "cons": s.cons, "wchs": s.wchs,
+		"isro": s.isro, "envi": s.envi, "conf": s.conf,
+		"srvr": s.srvr, "stat": s.stat, "mntr": s.mntr, "cons": s.cons, "dump": s.dump, "dirs": s.dirs, "wchs": s.wchs,
 	}
-	refused := []string{"crst", "dirs", "dump", "envi", "gtmk", "hash", "isro", "srst", "stat", "stmk", "wchc", "wchp"}
+	always := []string{"ruok", "isro", "envi", "conf"} // without a quorum, too
+	refused := []string{"crst", "gtmk", "hash", "srst", "stmk", "wchc", "wchp"}
 	execute, known := commands[word]
 	if !known && !slices.Contains(refused, word) {
 		return "", false
@@ -36,7 +39,7 @@ func (c *connection) command(word string) (answer string, ok bool) {
 	switch {
 	case !known:
 		return word + " is not executed because it is not in the whitelist.\n", true
-	case !s.follows && word != "ruok" && word != "conf":
+	case !s.follows && !slices.Contains(always, word):
 		return "This ZooKeeper instance is not currently serving requests\n", true
 	}
 	return execute(), true
@@ -53,8 +56,31 @@ func (s *Server) role() ensemble.Role {
 	}
 }
 
-func (s *Server) srvr() string {
-	return fmt.Sprintf(`Zookeeper version: %s, built with %s
+func (s *Server) isro() string {
+	if !s.follows {
+		return "null"
+	}
+	return "rw"
+}
+
+func (s *Server) envi() string {
+	return fmt.Sprintf("Environment:\nzookeeper.version=%s, built with %s\nos.name=%s\nos.arch=%s\n",
+		version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+func (s *Server) srvr() string { return s.banner() + s.statistics() }
+
+func (s *Server) stat() string {
+	return s.banner() + "Clients:\n" + s.clients(false) + "\n" + s.statistics()
+}
+
+func (s *Server) banner() string {
+	return fmt.Sprintf("Zookeeper version: %s, built with %s\n", version, runtime.Version())
+}
+
+// statistics has a line for latencies because clients expect one. The server does not measure them.
+func (s *Server) statistics() string {
+	return fmt.Sprintf(`Latency min/avg/max: 0/0.0/0
 Received: %d
 Sent: %d
 Connections: %d
@@ -62,7 +88,7 @@ Outstanding: 0
 Zxid: 0x%x
 Mode: %s
 Node count: %d
-`, version, runtime.Version(), s.received, s.sent, len(s.connections), s.applied, s.role(), s.znodes())
+`, s.received, s.sent, len(s.connections), s.applied, s.role(), s.znodes())
 }
 
 func (s *Server) mntr() string {
@@ -107,17 +133,34 @@ writeDelay=%s
 		s.config.ReadDelay, s.config.WriteDelay) + ofSeveral
 }
 
-func (s *Server) cons() string {
+func (s *Server) cons() string { return s.clients(true) + "\n" }
+
+func (s *Server) clients(withSessions bool) string {
 	var out strings.Builder
 	for c := range s.connections {
 		fmt.Fprintf(&out, " /%s[1](queued=0,recved=%d,sent=%d", c.conn.RemoteAddr(), c.requests, c.replies)
-		if c.session != nil {
+		if withSessions && c.session != nil {
 			fmt.Fprintf(&out, ",sid=0x%x,to=%d", c.session.id, c.session.timeout.Milliseconds())
 		}
 		fmt.Fprint(&out, ")\n")
 	}
-	return out.String() + "\n"
+	return out.String()
 }
+
+func (s *Server) dump() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "SessionTracker dump:\nGlobal Sessions(%d):\n", len(s.sessions))
+	for _, id := range slices.Sorted(maps.Keys(s.sessions)) {
+		fmt.Fprintf(&out, "0x%x\t%dms\n", id, s.sessions[id].timeout.Milliseconds())
+	}
+	fmt.Fprintf(&out, "ephemeral nodes dump:\nSessions with Ephemerals (%d):\n", len(s.tree.ephemerals))
+	for _, id := range slices.Sorted(maps.Keys(s.tree.ephemerals)) {
+		fmt.Fprintf(&out, "0x%x:\n\t%s\n", id, strings.Join(slices.Sorted(maps.Keys(s.tree.ephemerals[id])), "\n\t"))
+	}
+	return out.String() + "Connections dump:\n"
+}
+
+func (s *Server) dirs() string { return "datadir_size: 0\nlogdir_size: 0\n" }
 
 // wchs counts data watches only, as ZooKeeper does.
 func (s *Server) wchs() string {

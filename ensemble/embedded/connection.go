@@ -3,6 +3,7 @@ package embedded
 import (
 	"bufio"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -16,7 +17,8 @@ type connection struct {
 	conn    net.Conn
 	number  int64 // in the order of arrival
 	out     *outbox
-	session *session // nil before the handshake, and after detach
+	session *session   // nil before the handshake, and after detach
+	ids     []identity // requests keep the ones that they were sent with: it is only appended to
 
 	requests, replies int64
 	heard             time.Time       // when the last request was read
@@ -41,9 +43,9 @@ const noZxid = -1
 
 func (c *connection) read() {
 	in := bufio.NewReader(c.conn)
-	_ = c.conn.SetReadDeadline(time.Now().Add(handshakeTimeout))
+	_ = c.conn.SetDeadline(time.Now().Add(handshakeTimeout)) // a handshake of TLS also writes
 	proceed := c.greet(in)
-	_ = c.conn.SetReadDeadline(time.Time{})
+	_ = c.conn.SetDeadline(time.Time{})
 	for proceed {
 		c.out.flush()
 		frame, err := jute.ReadFrame(in, maxFrame)
@@ -200,6 +202,10 @@ func (c *connection) request(frame []byte) bool {
 	}
 	s.received++
 	c.requests++
+	if !c.admits(r.op) {
+		c.frame(r.xid, 0, wire.SessionClosedRequireSASLAuth, smallFrame, nil)
+		return false
+	}
 	c.heard = time.Now()
 	if s.hears() {
 		s.renew(c.session)
@@ -208,6 +214,12 @@ func (c *connection) request(frame []byte) bool {
 		return c.fail(r, trap)
 	}
 	return c.serve(r)
+}
+
+// admits reports whether a request is served: where the servers demand a scheme, only the one that authenticates is, at first.
+func (c *connection) admits(op wire.Opcode) bool {
+	scheme := c.server.config.Scheme
+	return scheme == "" || op == wire.OpAuth || slices.ContainsFunc(c.ids, func(i identity) bool { return i.scheme == scheme })
 }
 
 func (c *connection) serve(r request) bool { return c.answer(r) && c.await() }

@@ -3,13 +3,13 @@
 //
 // It takes one position: it is an instrument, not a database. Clients observe the same replies, stats, sequence numbers,
 // watches, order and sessions as from ZooKeeper 3.9, which one table of cases and one randomized comparison verify on both.
-// Where the two differ, the embedded server is wrong. It has no disk, no access control, and no protocol among its servers: they share
+// Where the two differ, the embedded server is wrong. It has no disk, no super user, and no protocol among its servers: they share
 // one order of transactions. Counts measured on it are exact. Latencies are not comparable with other engines' latencies.
 //
-// It speaks the wire protocol, so that any ZooKeeper client works against it: connect, ping, close, create in all modes
-// but TTL, delete, exists, getData, setData, getChildren, sync, multi, setWatches, checkWatches, removeWatches, and auth,
-// which has no effect. Other requests are answered with the protocol's Unimplemented. Faults can be injected at exact requests: see
-// [Fault]. One lock is held while a request is served, as ZooKeeper also applies one transaction after the other.
+// It speaks the wire protocol, in plain or over TLS, so that any ZooKeeper client works against it. It has the access control of the
+// schemes world, auth, digest and ip. Persistent watches and SASL are answered with the protocol's Unimplemented, quotas have no
+// effect, and reconfig is refused. Faults can be injected at exact requests: see [Fault]. One lock is held while a request is served, as
+// ZooKeeper also applies one transaction after the other.
 package embedded
 
 import (

@@ -8,6 +8,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -319,6 +320,37 @@ func TestContainersAreReaped(t *testing.T) {
 	if !exists(t, c, "/unused") {
 		t.Error("a container that never had a child is gone")
 	}
+}
+
+// A znode with a time to live is removed when nothing has set its data for so long, unless it has a child.
+func TestTimeToLive(t *testing.T) {
+	ensembletest.Bubble(t, embedded.Config{Voters: 3, Reap: time.Second}, func(t *testing.T, e *embedded.Ensemble) {
+		c := at(t, e, 0)
+		defer c.Close()
+		for _, name := range []string{"/left", "/set", "/parent"} {
+			must.Get(c.CreateTTL(name, nil, zk.FlagTTL, zk.WorldACL(zk.PermAll), time.Minute))(t)
+		}
+		mustCreate(t, c, "/parent/child", 0)
+		time.Sleep(50 * time.Second)
+		must.Get(c.Set("/set", nil, -1))(t)
+		check := func(when string, want ...string) {
+			t.Helper()
+			names, _, err := c.Children("/")
+			must.Do(t, err)
+			slices.Sort(names)
+			if !slices.Equal(names, append(want, "zookeeper")) {
+				t.Errorf("%s: %v, want %v", when, names, want)
+			}
+		}
+		check("before", "left", "parent", "set")
+		time.Sleep(15 * time.Second)
+		check("after the time", "parent", "set")
+		time.Sleep(time.Minute)
+		check("after the time since setData", "parent")
+		must.Do(t, c.Delete("/parent/child", -1))
+		time.Sleep(2 * time.Second)
+		check("without its child")
+	})
 }
 
 // Close ends all goroutines of a server, even if it is busy.

@@ -58,11 +58,11 @@ func inspectNode(s *Server, path string, n *znode) error {
 		}
 	}
 	_, listed := s.tree.ephemerals[n.owner][path]
-	_, container := s.tree.containers[path]
+	_, transient := s.tree.transient[path]
 	switch {
 	case !validPath(path):
 		return fmt.Errorf("%q is no path", path)
-	case listed != (n.owner != 0), container != n.container:
+	case listed != (n.owner != 0), transient != n.isTransient():
 		return fmt.Errorf("%q is missing in an index, or in one too many", path)
 	case max(n.czxid, n.mzxid, n.pzxid) > s.zxid, n.mzxid < n.czxid, n.version < 0:
 		return fmt.Errorf("%q has impossible zxids or versions: %+v", path, n.stat())

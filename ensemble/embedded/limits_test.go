@@ -16,9 +16,15 @@ import (
 // dialPiped connects to a server, in virtual time. The pipe has no buffers, so a write lasts until the frame is read.
 func dialPiped(t *testing.T) (*Server, net.Conn) {
 	t.Helper()
+	return dialThrough(t, func(c net.Conn) net.Conn { return c })
+}
+
+// dialThrough is dialPiped with another layer at the server's end.
+func dialThrough(t *testing.T, layer func(net.Conn) net.Conn) (*Server, net.Conn) {
+	t.Helper()
 	s := newQuorum(Config{}).servers[0]
 	client, server := net.Pipe()
-	s.open(server)
+	s.open(layer(server))
 	t.Cleanup(func() {
 		client.Close()
 		s.mu.Lock()
@@ -90,7 +96,7 @@ func checkOutboxIsBounded(t *testing.T) {
 			if n == 1 { // holds up all later replies
 				s.mu.Lock()
 				for c := range s.connections {
-					c.notify(event{wire.NodeCreated, "/x"}, 1)
+					c.notify(event{typ: wire.NodeCreated, path: "/x"}, 1)
 				}
 				s.mu.Unlock()
 			}

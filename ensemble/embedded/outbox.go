@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"slices"
 	"sync"
@@ -22,6 +23,7 @@ type outbox struct {
 	finished bool            // no frame is added any more
 	aborted  <-chan struct{} // closed when the remaining frames are discarded
 	discard  func()          // closes aborted
+	hangUp   func() error    // closes the connection at once
 }
 
 // item is one frame. If it is held back, so are the items after it.
@@ -34,7 +36,10 @@ func (i item) held() bool { return i.until != nil }
 
 func newOutbox(conn net.Conn) *outbox {
 	ctx, cancel := context.WithCancel(context.Background())
-	o := &outbox{conn: conn, aborted: ctx.Done(), discard: cancel}
+	o := &outbox{conn: conn, aborted: ctx.Done(), discard: cancel, hangUp: conn.Close}
+	if secure, ok := conn.(*tls.Conn); ok { // whose Close may wait for a client that does not read
+		o.hangUp = secure.NetConn().Close
+	}
 	o.changed.L = &o.mu
 	return o
 }
@@ -62,7 +67,7 @@ func (o *outbox) abort() {
 	o.discard()
 	o.finished, o.items = true, nil
 	o.changed.Broadcast()
-	o.conn.Close()
+	o.hangUp()
 }
 
 func (o *outbox) awaitRoom() {
@@ -76,6 +81,9 @@ func (o *outbox) awaitRoom() {
 func (o *outbox) write() {
 	for items := o.take(true); items != nil; items = o.take(true) {
 		o.send(items)
+	}
+	if secure, ok := o.conn.(*tls.Conn); ok { // so that the client knows that nothing is cut off
+		_ = secure.CloseWrite()
 	}
 }
 

@@ -134,7 +134,7 @@ func (q *quorum) runTimers() {
 		case now := <-tick.C:
 			q.expireSilent(now)
 		case <-reap.C:
-			q.reapContainers()
+			q.reap()
 		}
 	}
 }
@@ -158,17 +158,20 @@ func (q *quorum) expireSilent(now time.Time) {
 	}
 }
 
-func (q *quorum) reapContainers() {
+// reap removes empty containers, and znodes whose time to live is over.
+func (q *quorum) reap() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.leads() {
 		return
 	}
 	tree := q.leader.tree
-	for _, path := range slices.Sorted(maps.Keys(tree.containers)) {
-		if n := tree.nodes[path]; n != nil && n.creates > 0 && len(n.children) == 0 {
+	for _, path := range slices.Sorted(maps.Keys(tree.transient)) {
+		if n := tree.nodes[path]; n != nil && n.isOver(time.Now().UnixMilli()) {
 			q.propose(0, func(_ *Server, c *change) func() {
-				c.remove(operation{path: path, version: anyVersion})
+				if n := c.nodes[path]; n != nil && n.isOver(c.now) {
+					c.cut(path)
+				}
 				return nil
 			}, nil)
 		}
@@ -208,7 +211,7 @@ func (q *quorum) end(e *session) {
 	delete(q.sessions, e.id)
 	q.propose(e.id, func(at *Server, c *change) func() {
 		for _, path := range slices.Sorted(maps.Keys(at.tree.ephemerals[e.id])) {
-			c.remove(operation{path: path, version: anyVersion})
+			c.cut(path)
 		}
 		return func() { // after the session's own watches have fired: the counters of real servers include them
 			switch c := at.attached[e.id]; {

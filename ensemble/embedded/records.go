@@ -7,18 +7,24 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-func readOperation(d *jute.Decoder, op wire.Opcode) operation {
-	o := operation{op: op, path: d.Text()}
+// readOperation reads a write of a client with these identities.
+func readOperation(d *jute.Decoder, op wire.Opcode, ids []identity) operation {
+	o := operation{op: op, path: d.Text(), ids: ids}
 	switch op {
 	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
-		o.data, o.acl, o.flags = slices.Clone(d.Buffer()), d.ACLs(), d.Int()
+		o.data = slices.Clone(d.Buffer())
+		o.acl, o.validACL = resolve(d.ACLs(), ids)
+		o.flags = d.Int()
+	case wire.OpSetACL:
+		o.acl, o.validACL = resolve(d.ACLs(), ids)
+		o.version = d.Int()
 	case wire.OpSetData:
 		o.data, o.version = slices.Clone(d.Buffer()), d.Int()
 	default: // delete, check
 		o.version = d.Int()
 	}
 	if op == wire.OpCreateTTL {
-		d.Long()
+		o.ttl = d.Long()
 	}
 	return o
 }
@@ -29,21 +35,25 @@ const (
 	noCode     = -1
 )
 
-func readOperations(d *jute.Decoder) []operation {
+// nextPart reads the header of the next part of a multi. more is false at the end, and after an error.
+func nextPart(d *jute.Decoder) (op wire.Opcode, more bool) {
+	op, done := wire.Opcode(d.Int()), d.Bool()
+	d.Int() // an error code, in replies
+	return op, !done && d.Err() == nil
+}
+
+func readOperations(d *jute.Decoder, ids []identity) []operation {
 	var out []operation
-	for d.Err() == nil {
-		op, done := wire.Opcode(d.Int()), d.Bool()
-		d.Int() // an error code, in replies
-		if done {
-			return out
-		}
+	for op, more := nextPart(d); more; op, more = nextPart(d) {
 		switch op {
 		case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete, wire.OpSetData, wire.OpCheck:
-			o := readOperation(d, op)
-			if op != wire.OpDelete && o.flags == flagContainer { // in a multi, the mode decides
+			o := readOperation(d, op, ids)
+			switch { // in a multi, the mode decides
+			case o.flags == flagContainer:
 				o.op = wire.OpCreateContainer
-			}
-			if !o.modeKnown() { // outside a multi, the code is BadArguments
+			case op == wire.OpCreateTTL && !o.hasTTL():
+				o.op = wire.OpCreate
+			case !o.modeKnown(), o.hasTTL() && op != wire.OpCreateTTL: // outside a multi, the code is BadArguments
 				d.Reject("create mode in a multi")
 			}
 			out = append(out, o)
@@ -58,10 +68,10 @@ func (r outcome) encode(out *jute.Encoder) {
 	switch r.op {
 	case wire.OpCreate:
 		out.Text(r.path)
-	case wire.OpCreate2, wire.OpCreateContainer:
+	case wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL:
 		out.Text(r.path)
 		out.Stat(r.stat)
-	case wire.OpSetData:
+	case wire.OpSetData, wire.OpSetACL:
 		out.Stat(r.stat)
 	}
 }
@@ -71,19 +81,24 @@ func encodeMulti(out *jute.Encoder, results []outcome, codes []wire.Code) {
 	failed := slices.ContainsFunc(codes, func(c wire.Code) bool { return c != wire.OK })
 	for i, code := range codes {
 		if failed {
-			encodeHeader(out, endOfMulti, false, code)
-			out.Int(int32(code))
+			encodeFailure(out, code)
 			continue
 		}
 		r := results[i]
 		op := r.op
-		if op == wire.OpCreateContainer { // answered as a create2
+		if op == wire.OpCreateContainer || op == wire.OpCreateTTL { // answered as a create2
 			op = wire.OpCreate2
 		}
 		encodeHeader(out, op, false, wire.OK)
 		r.encode(out)
 	}
 	encodeHeader(out, endOfMulti, true, noCode)
+}
+
+// encodeFailure writes the result of a part that failed.
+func encodeFailure(out *jute.Encoder, code wire.Code) {
+	encodeHeader(out, endOfMulti, false, code)
+	out.Int(int32(code))
 }
 
 func encodeHeader(out *jute.Encoder, op wire.Opcode, done bool, code wire.Code) {

@@ -2,7 +2,10 @@ package embedded
 
 import (
 	"cmp"
+	"slices"
 	"strings"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
@@ -16,10 +19,14 @@ func (c *connection) answer(r request) bool {
 		c.serveRead(r)
 	case wire.OpSync:
 		c.serveSync(r)
-	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete, wire.OpSetData:
+	case wire.OpGetACL, wire.OpGetEphemerals, wire.OpCountChildren, wire.OpWhoAmI, wire.OpMultiRead:
+		c.serveQuery(r)
+	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete, wire.OpSetData, wire.OpSetACL:
 		c.serveWrite(r)
 	case wire.OpMulti:
 		c.serveMulti(r)
+	case wire.OpReconfig:
+		c.serveReconfig(r)
 	case wire.OpSetWatches, wire.OpSetWatches2:
 		c.setWatches(r)
 	case wire.OpCheckWatches:
@@ -40,8 +47,7 @@ func (c *connection) answer(r request) bool {
 // not exist. Requests that exist in ZooKeeper leave the connection open.
 func (c *connection) refuse(r request) bool {
 	switch r.op {
-	case wire.OpGetACL, wire.OpSetACL, wire.OpReconfig, opDeleteContainer, wire.OpMultiRead, wire.OpGetEphemerals, wire.OpCountChildren,
-		wire.OpAddWatch, wire.OpWhoAmI:
+	case opDeleteContainer, wire.OpAddWatch:
 		c.reply(r.xid, wire.Unimplemented, nil)
 		return true
 	default:
@@ -72,12 +78,12 @@ func (c *connection) serveRead(r request) {
 		return
 	}
 	s.delay(s.config.ReadDelay)
-	n := s.tree.node(path)
-	if watch {
+	n, code := c.find(path, zk.PermRead)
+	if watch && code != wire.NoAuth {
 		s.watches.set(r.op, path, n != nil, c)
 	}
 	if n == nil {
-		c.reply(r.xid, wire.NoNode, nil)
+		c.reply(r.xid, code, nil)
 		return
 	}
 	c.replyRead(r, n)
@@ -85,28 +91,30 @@ func (c *connection) serveRead(r request) {
 
 func (c *connection) replyRead(r request, n *znode) {
 	size := smallFrame
-	var listing []byte
 	switch r.op {
 	case wire.OpGetData:
 		size += len(n.data)
 	case wire.OpGetChildren, wire.OpGetChildren2:
-		listing = n.list()
-		size += len(listing)
+		size += len(n.list())
 	}
-	c.frame(r.xid, c.server.applied, wire.OK, size, func(out *jute.Encoder) {
-		if r.op == wire.OpGetData {
-			out.Buffer(n.data)
-		}
-		out.Raw(listing)
-		if r.op != wire.OpGetChildren {
-			out.Stat(n.stat())
-		}
-	})
+	c.frame(r.xid, c.server.applied, wire.OK, size, func(out *jute.Encoder) { encodeRead(out, r.op, n) })
+}
+
+func encodeRead(out *jute.Encoder, op wire.Opcode, n *znode) {
+	switch op {
+	case wire.OpGetData:
+		out.Buffer(n.data)
+	case wire.OpGetChildren, wire.OpGetChildren2:
+		out.Raw(n.list())
+	}
+	if op != wire.OpGetChildren {
+		out.Stat(n.stat())
+	}
 }
 
 func (c *connection) serveWrite(r request) {
 	s := c.server
-	o := readOperation(r.body, r.op)
+	o := readOperation(r.body, r.op, c.ids)
 	if r.body.Err() != nil {
 		c.reply(r.xid, wire.MarshallingError, nil)
 		return
@@ -122,7 +130,7 @@ func (c *connection) serveWrite(r request) {
 func (c *connection) serveMulti(r request) {
 	s := c.server
 	s.delay(s.config.WriteDelay)
-	operations := readOperations(r.body)
+	operations := readOperations(r.body, c.ids)
 	malformed := r.body.Err() != nil
 	c.write(func(t *change) func() {
 		if malformed {
@@ -131,6 +139,24 @@ func (c *connection) serveMulti(r request) {
 		results, codes := t.applyAll(operations)
 		return func() { c.reply(r.xid, wire.OK, func(out *jute.Encoder) { encodeMulti(out, results, codes) }) }
 	})
+}
+
+// serveReconfig refuses to change the ensemble. Nobody may write its configuration: on real servers, only a super user may.
+func (c *connection) serveReconfig(r request) {
+	joining := r.body.Nullable()
+	r.body.Nullable() // the servers that leave
+	r.body.Nullable() // all servers
+	r.body.Long()     // the version of the configuration
+	code := wire.NoAuth
+	switch {
+	case r.body.Err() != nil:
+		code = wire.MarshallingError
+	case len(c.server.servers) == 1: // which has no configuration
+		code = wire.Unimplemented
+	case joining != "" && !strings.Contains(joining, "="): // as in server.4=host:2888:3888;2181
+		code = wire.BadArguments
+	}
+	c.write(func(*change) func() { return func() { c.reply(r.xid, code, nil) } })
 }
 
 // write proposes a transaction for the session of the connection. apply makes its changes and returns the function that answers the
@@ -203,9 +229,9 @@ func (c *connection) rewatch(since int64, data, exist, child []string) {
 		for _, path := range paths {
 			switch n := s.tree.node(path); {
 			case n == nil:
-				c.notify(event{wire.NodeDeleted, path}, noZxid)
+				c.notify(event{typ: wire.NodeDeleted, path: path}, noZxid)
 			case last(n) > since:
-				c.notify(event{changed, path}, noZxid)
+				c.notify(event{typ: changed, path: path}, noZxid)
 			default:
 				watches.add(path, c)
 			}
@@ -214,7 +240,7 @@ func (c *connection) rewatch(since int64, data, exist, child []string) {
 	again(data, s.watches.data, wire.NodeDataChanged, func(n *znode) int64 { return n.mzxid })
 	for _, path := range exist {
 		if s.tree.node(path) != nil {
-			c.notify(event{wire.NodeCreated, path}, noZxid)
+			c.notify(event{typ: wire.NodeCreated, path: path}, noZxid)
 		} else {
 			s.watches.data.add(path, c)
 		}
@@ -236,19 +262,23 @@ func (c *connection) answerAboutWatches(r request, do func(watchKind, string, *c
 	c.reply(r.xid, code, nil)
 }
 
-// authenticate accepts any credentials of a known scheme. They have no effect, because all clients have all permissions.
+// authenticate adds an identity to those of the connection. Any password is accepted: who uses another one is another user.
 func (c *connection) authenticate(r request) bool {
 	r.body.Int() // reserved
-	scheme := r.body.Text()
-	r.body.Buffer() // the credentials
+	scheme, credentials := r.body.Text(), r.body.Buffer()
 	if r.body.Err() != nil {
 		return false
 	}
-	known := scheme == "digest" || scheme == "ip"
 	code := wire.OK
-	if !known {
+	switch {
+	case scheme == ipScheme: // which the connection has from the start
+	case scheme != digestScheme || credentials == nil:
 		code = wire.AuthFailed
+	default:
+		if i := digestOf(credentials); !slices.Contains(c.ids, i) {
+			c.ids = append(c.ids, i)
+		}
 	}
 	c.frame(r.xid, 0, code, smallFrame, nil)
-	return known
+	return code == wire.OK
 }

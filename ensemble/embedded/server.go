@@ -3,6 +3,7 @@ package embedded
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"syscall"
 	"time"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/dial"
@@ -29,8 +32,13 @@ type Config struct {
 	Expiry time.Duration
 	// ReadDelay and WriteDelay are how long all servers are busy with each read and each write. Requests queue up behind it.
 	ReadDelay, WriteDelay time.Duration
-	// Reap is how often empty containers are removed. Zero means once a minute.
+	// Reap is how often empty containers and znodes whose time to live is over are removed. Zero means once a minute.
 	Reap time.Duration
+	// Scheme is the scheme by which clients must authenticate, such as digest, as with ZooKeeper's enforce.auth.schemes. If empty,
+	// they need not.
+	Scheme string
+	// TLS, if not nil, is how Listen's ports encrypt. They then refuse clients that do not.
+	TLS *tls.Config
 	// Ordered, if not nil, is called when the leader orders a write of a session. It must not call the server.
 	Ordered func(session int64)
 }
@@ -107,6 +115,9 @@ func Listen(config Config) (*Server, error) {
 			return nil, errors.Join(fmt.Errorf("embedded server: %w", err), q.Close())
 		}
 		s.listener = listener
+		if config.TLS != nil {
+			listener = tls.NewListener(listener, config.TLS)
+		}
 		q.running.Go(func() { dial.Accept(listener, func(error) {}, func(conn net.Conn) { s.open(conn) }) })
 	}
 	q.running.Go(q.runTimers)
@@ -147,7 +158,7 @@ func (q *quorum) Close() error {
 
 // open starts the two goroutines of a connection. It returns false if the server is closed or has been killed.
 func (s *Server) open(conn net.Conn) bool {
-	c := &connection{server: s, conn: conn, out: newOutbox(conn), answered: make(chan struct{}, 1)}
+	c := &connection{server: s, conn: conn, out: newOutbox(conn), ids: []identity{peerOf(conn)}, answered: make(chan struct{}, 1)}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped.Err() != nil || s.fault == ensemble.Kill {
@@ -195,7 +206,9 @@ func (s *Server) take(t *transaction) {
 	answer := t.run(s, c)
 	for _, e := range c.events {
 		for _, w := range slices.SortedFunc(maps.Keys(s.watches.fire(e)), func(a, b *connection) int { return cmp.Compare(a.number, b.number) }) {
-			w.notify(e, t.zxid)
+			if e.acl.allows(zk.PermRead, w.ids) {
+				w.notify(e, t.zxid)
+			}
 		}
 	}
 	if answer != nil {

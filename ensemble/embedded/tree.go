@@ -25,6 +25,9 @@ type znode struct {
 	creates      int32 // how many children were ever created: the next sequence number
 	owner        int64 // the session of an ephemeral
 	container    bool
+	ttl          int64 // in milliseconds; zero without a time to live
+	acl          acl
+	aversion     int32 // how often acl was set
 }
 
 func (n *znode) stat() zk.Stat {
@@ -34,10 +37,19 @@ func (n *znode) stat() zk.Stat {
 		Version: n.version,
 		// The version counts creates and deletes: two for each deleted child, and one for each present child.
 		Cversion:       2*n.creates - children,
+		Aversion:       n.aversion,
 		EphemeralOwner: n.owner,
 		DataLength:     int32(len(n.data)),
 		NumChildren:    children,
 	}
+}
+
+// isTransient reports whether the servers remove the znode at some time after its last child.
+func (n *znode) isTransient() bool { return n.container || n.ttl > 0 }
+
+// isOver reports whether a transient znode is to be removed. now is in milliseconds since 1970.
+func (n *znode) isOver(now int64) bool {
+	return len(n.children) == 0 && (n.container && n.creates > 0 || n.ttl > 0 && now-n.mtime > n.ttl)
 }
 
 // list returns the names of the children as an encoded vector. ZooKeeper guarantees no order, so the order looks random. It depends on
@@ -68,23 +80,24 @@ func ownZnodes() []string { return []string{rootPath, systemPath, quotaPath, con
 type tree struct {
 	nodes      map[string]*znode
 	ephemerals index[int64, string] // paths by session
-	containers set[string]
+	transient  set[string]
 }
 
 func newTree() *tree {
-	t := &tree{nodes: map[string]*znode{}, ephemerals: index[int64, string]{}, containers: set[string]{}}
+	t := &tree{nodes: map[string]*znode{}, ephemerals: index[int64, string]{}, transient: set[string]{}}
 	for _, path := range ownZnodes() {
 		t.nodes[path] = &znode{data: []byte{}, children: set[string]{}}
 	}
 	t.nodes[rootPath].children.add("zookeeper")
 	t.nodes[systemPath].children.add("quota")
 	t.nodes[systemPath].children.add("config")
+	t.nodes[configPath].acl, t.nodes[configPath].aversion = zk.WorldACL(zk.PermRead), -1
 	return t
 }
 
-// clone copies the tree for another server. The data of znodes is shared: it is never changed in place.
+// clone copies the tree for another server. The data and the lists of znodes are shared: they are never changed in place.
 func (t *tree) clone() *tree {
-	c := &tree{nodes: make(map[string]*znode, len(t.nodes)), ephemerals: index[int64, string]{}, containers: maps.Clone(t.containers)}
+	c := &tree{nodes: make(map[string]*znode, len(t.nodes)), ephemerals: index[int64, string]{}, transient: maps.Clone(t.transient)}
 	for path, n := range t.nodes {
 		own := *n
 		own.children = maps.Clone(n.children)
@@ -102,6 +115,7 @@ func (t *tree) node(path string) *znode { return t.nodes[cmp.Or(path, rootPath)]
 type event struct {
 	typ  wire.EventType
 	path string
+	acl  acl // of the znode: only clients that may read it are notified
 }
 
 // change is one transaction at one server. Its operations see earlier ones and are rolled back together; its events are published last.
@@ -113,12 +127,15 @@ type change struct {
 }
 
 type operation struct {
-	op      wire.Opcode
-	path    string
-	data    []byte
-	acl     []zk.ACL
-	flags   int32
-	version int32
+	op       wire.Opcode
+	path     string
+	data     []byte
+	acl      acl
+	validACL bool
+	ttl      int64 // of OpCreateTTL, in milliseconds
+	flags    int32
+	version  int32
+	ids      []identity // of the client
 }
 
 type outcome struct {
@@ -133,8 +150,10 @@ func (c *change) apply(o operation) (outcome, wire.Code) {
 		return outcome{op: o.op}, c.remove(o)
 	case wire.OpSetData:
 		return c.setData(o)
+	case wire.OpSetACL:
+		return c.setACL(o)
 	case wire.OpCheck:
-		_, code := c.checkVersion(o)
+		_, code := c.check(o, zk.PermRead)
 		return outcome{op: o.op}, code
 	default:
 		return c.create(o)
@@ -169,24 +188,33 @@ const (
 	flagTTLSeq     = 6
 )
 
+// maxTTL is how many milliseconds ZooKeeper can store: about 34 years.
+const maxTTL = 1<<40 - 1
+
 func (o operation) modeKnown() bool { return 0 <= o.flags && o.flags <= flagTTLSeq }
+
+func (o operation) hasTTL() bool { return o.flags == flagTTL || o.flags == flagTTLSeq }
+
+// ttlFits reports whether a create has a time to live exactly if its mode demands one.
+func (o operation) ttlFits() bool {
+	if o.op != wire.OpCreateTTL {
+		return !o.hasTTL()
+	}
+	return o.hasTTL() && 0 < o.ttl && o.ttl <= maxTTL
+}
 
 // create makes its checks in ZooKeeper's order, which decides on the code if several fail.
 func (c *change) create(o operation) (outcome, wire.Code) {
 	parentPath, name, ok := split(o.path)
 	parent := c.node(parentPath)
 	switch {
-	case !o.modeKnown():
+	case !o.modeKnown(), !o.ttlFits(), !ok:
 		return outcome{}, wire.BadArguments
-	case o.flags >= flagTTL: // as on a server without extendedTypesEnabled
-		return outcome{}, wire.Unimplemented
-	case o.op == wire.OpCreateTTL, !ok: // without a TTL mode, or without a path
-		return outcome{}, wire.BadArguments
-	case !isWorld(o.acl):
+	case !o.validACL:
 		return outcome{}, wire.InvalidACL
 	case parent == nil:
 		return outcome{}, wire.NoNode
-	case parentPath == configPath:
+	case !parent.acl.allows(zk.PermCreate, o.ids):
 		return outcome{}, wire.NoAuth
 	}
 	path := o.path
@@ -202,13 +230,16 @@ func (c *change) create(o operation) (outcome, wire.Code) {
 	case parent.owner != 0:
 		return outcome{}, wire.NoChildrenForEphemerals
 	}
-	n := &znode{data: o.data, czxid: c.zxid, mzxid: c.zxid, pzxid: c.zxid, ctime: c.now, mtime: c.now}
+	n := &znode{data: o.data, czxid: c.zxid, mzxid: c.zxid, pzxid: c.zxid, ctime: c.now, mtime: c.now, acl: o.acl}
 	n.container = o.op == wire.OpCreateContainer
-	if o.flags&flagEphemeral != 0 && !n.container {
+	if o.op == wire.OpCreateTTL {
+		n.ttl = o.ttl
+	}
+	if o.flags&flagEphemeral != 0 && !n.isTransient() {
 		n.owner = c.session
 	}
 	c.insert(path, parent, name, n)
-	c.events = append(c.events, event{wire.NodeCreated, path}, event{wire.NodeChildrenChanged, cmp.Or(parentPath, rootPath)})
+	c.publish(wire.NodeCreated, path, n, parentPath, parent)
 	return outcome{op: o.op, path: path, stat: n.stat()}, wire.OK
 }
 
@@ -223,15 +254,20 @@ func (c *change) insert(path string, parent *znode, name string, n *znode) {
 	})
 }
 
+// publish records the events of a created or deleted znode, and of its parent.
+func (c *change) publish(typ wire.EventType, path string, n *znode, parentPath string, parent *znode) {
+	c.events = append(c.events, event{typ, path, n.acl}, event{wire.NodeChildrenChanged, cmp.Or(parentPath, rootPath), parent.acl})
+}
+
 func (c *change) remove(o operation) wire.Code {
-	parentPath, name, ok := split(o.path)
+	parentPath, _, ok := split(o.path)
 	parent, n := c.node(parentPath), c.nodes[o.path]
 	switch {
 	case !ok || slices.Contains(ownZnodes(), o.path):
 		return wire.BadArguments
 	case parent == nil:
 		return wire.NoNode
-	case parentPath == configPath:
+	case !parent.acl.allows(zk.PermDelete, o.ids):
 		return wire.NoAuth
 	case n == nil:
 		return wire.NoNode
@@ -240,22 +276,26 @@ func (c *change) remove(o operation) wire.Code {
 	case len(n.children) > 0:
 		return wire.NotEmpty
 	}
-	pzxid := parent.pzxid
-	c.unlink(o.path, parent, name, n)
-	parent.pzxid = c.zxid
-	c.undo = append(c.undo, func() {
-		c.link(o.path, parent, name, n)
-		parent.pzxid = pzxid
-	})
-	c.events = append(c.events, event{wire.NodeDeleted, o.path}, event{wire.NodeChildrenChanged, cmp.Or(parentPath, rootPath)})
+	c.cut(o.path)
 	return wire.OK
 }
 
+// cut removes a znode without checks: those for clients do not apply to what the servers remove.
+func (c *change) cut(path string) {
+	parentPath, name, _ := split(path)
+	parent, n := c.node(parentPath), c.nodes[path]
+	pzxid := parent.pzxid
+	c.unlink(path, parent, name, n)
+	parent.pzxid = c.zxid
+	c.undo = append(c.undo, func() {
+		c.link(path, parent, name, n)
+		parent.pzxid = pzxid
+	})
+	c.publish(wire.NodeDeleted, path, n, parentPath, parent)
+}
+
 func (c *change) setData(o operation) (outcome, wire.Code) {
-	if o.path == configPath {
-		return outcome{}, wire.NoAuth
-	}
-	n, code := c.checkVersion(o)
+	n, code := c.check(o, zk.PermWrite)
 	if code != wire.OK {
 		return outcome{}, code
 	}
@@ -263,21 +303,44 @@ func (c *change) setData(o operation) (outcome, wire.Code) {
 	n.data, n.mzxid, n.mtime = o.data, c.zxid, c.now
 	n.version++
 	c.undo = append(c.undo, func() { *n = before })
-	c.events = append(c.events, event{wire.NodeDataChanged, o.path})
+	c.events = append(c.events, event{wire.NodeDataChanged, o.path, n.acl})
+	return outcome{op: o.op, stat: n.stat()}, wire.OK
+}
+
+// setACL sets a list. It is no change of the znode: no watch fires, and only the version of the list grows. A multi has no setACL, so
+// that it need not be undone.
+func (c *change) setACL(o operation) (outcome, wire.Code) {
+	n, code := c.check(o, zk.PermAdmin)
+	if code != wire.OK {
+		return outcome{}, code
+	}
+	n.acl = o.acl
+	n.aversion++
 	return outcome{op: o.op, stat: n.stat()}, wire.OK
 }
 
 const anyVersion = -1
 
-func (c *change) checkVersion(o operation) (*znode, wire.Code) {
+// check finds the znode of an operation that needs a permission and a version, of the list for setACL.
+func (c *change) check(o operation, permission int32) (*znode, wire.Code) {
 	if !validPath(o.path) {
 		return nil, wire.BadArguments
 	}
+	if o.op == wire.OpSetACL && !o.validACL {
+		return nil, wire.InvalidACL
+	}
 	n := c.nodes[o.path]
-	switch {
-	case n == nil:
+	if n == nil {
 		return nil, wire.NoNode
-	case o.version != anyVersion && o.version != n.version:
+	}
+	version := n.version
+	if o.op == wire.OpSetACL {
+		version = n.aversion
+	}
+	switch {
+	case !n.acl.allows(permission, o.ids):
+		return nil, wire.NoAuth
+	case o.version != anyVersion && o.version != version:
 		return nil, wire.BadVersion
 	default:
 		return n, wire.OK
@@ -291,8 +354,8 @@ func (t *tree) link(path string, parent *znode, name string, n *znode) {
 	}
 	parent.children.add(name)
 	parent.listing = nil
-	if n.container {
-		t.containers.add(path)
+	if n.isTransient() {
+		t.transient.add(path)
 	}
 	if n.owner != 0 {
 		t.ephemerals.add(n.owner, path)
@@ -303,7 +366,7 @@ func (t *tree) unlink(path string, parent *znode, name string, n *znode) {
 	delete(t.nodes, path)
 	delete(parent.children, name)
 	parent.listing = nil
-	delete(t.containers, path)
+	delete(t.transient, path)
 	t.ephemerals.remove(n.owner, path)
 }
 
@@ -327,9 +390,4 @@ func validPath(path string) bool {
 		// Java represents characters above 0xffff as pairs of surrogates, which are not allowed.
 		return r <= 0x1f || 0x7f <= r && r <= 0x9f || 0xd800 <= r && r <= 0xf8ff || 0xfff0 <= r
 	})
-}
-
-// isWorld reports whether a list gives all permissions to all clients. This server accepts no other list.
-func isWorld(acl []zk.ACL) bool {
-	return len(acl) > 0 && !slices.ContainsFunc(acl, func(a zk.ACL) bool { return a != zk.WorldACL(zk.PermAll)[0] })
 }

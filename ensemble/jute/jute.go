@@ -84,7 +84,7 @@ func (d *Decoder) Buffer() []byte {
 	return d.take("buffer", n)
 }
 
-// Text reads a string. A null string is an error: no record needs one.
+// Text reads a string that must not be null.
 func (d *Decoder) Text() string {
 	n := int(d.Int())
 	if d.err != nil {
@@ -92,6 +92,9 @@ func (d *Decoder) Text() string {
 	}
 	return string(d.take("string", n))
 }
+
+// Nullable reads a string; a null one is empty, as some clients send empty ones.
+func (d *Decoder) Nullable() string { return string(d.Buffer()) }
 
 // Texts reads a vector of strings; a null one is nil.
 func (d *Decoder) Texts() []string {
@@ -213,7 +216,7 @@ func (e *Encoder) ACLs(list []zk.ACL) {
 func (d *Decoder) ACLs() []zk.ACL {
 	var out []zk.ACL
 	for n := d.Int(); n > 0 && d.err == nil; n-- {
-		out = append(out, zk.ACL{Perms: d.Int(), Scheme: d.Text(), ID: d.Text()})
+		out = append(out, zk.ACL{Perms: d.Int(), Scheme: d.Nullable(), ID: d.Nullable()})
 	}
 	return out
 }

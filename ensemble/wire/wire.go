@@ -179,6 +179,8 @@ const (
 	InvalidACL              Code = -114
 	AuthFailed              Code = -115
 	NoWatcher               Code = -121
+	// SessionClosedRequireSASLAuth answers a client without an identity of a scheme that the servers demand. The connection ends.
+	SessionClosedRequireSASLAuth Code = -124
 
 	UnknownCode Code = math.MinInt32 // of a failed request whose code is not decoded; not of the protocol
 )
@@ -190,7 +192,7 @@ func (c Code) String() string {
 		Unimplemented: "Unimplemented", BadArguments: "BadArguments", NoNode: "NoNode", NoAuth: "NoAuth",
 		BadVersion: "BadVersion", NoChildrenForEphemerals: "NoChildrenForEphemerals", NodeExists: "NodeExists",
 		NotEmpty: "NotEmpty", InvalidACL: "InvalidACL", AuthFailed: "AuthFailed", NoWatcher: "NoWatcher",
-		UnknownCode: "unknown",
+		SessionClosedRequireSASLAuth: "SessionClosedRequireSaslAuth", UnknownCode: "unknown",
 	}[c]
 	if !ok {
 		return fmt.Sprintf("code %d", int32(c))
