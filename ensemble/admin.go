@@ -65,15 +65,19 @@ const (
 	ReadOnly   Role = "read-only" // without a quorum, where readonlymode.enabled is set
 )
 
+// ZooKeeper is the product whose behaviour zkbench expects. ClickHouse Keeper and others speak its protocol, too.
+const ZooKeeper = "ZooKeeper"
+
 // Unknown is the value of a number in a Status that the server did not report.
 const Unknown = -1
 
 // Status is the part of a server's srvr report that zkbench uses.
 type Status struct {
 	Role     Role
-	Version  string
-	Zxid     int64 // last transaction applied; Unknown before any
-	Sessions int64 // client connections, without the one that asks
+	Product  string // such as ZooKeeper
+	Version  string // such as 3.9.3
+	Zxid     int64  // last transaction applied; Unknown before any
+	Sessions int64  // client connections, without the one that asks
 	Znodes   int64
 }
 
@@ -84,19 +88,32 @@ func Srvr(ctx context.Context, server Server) (Status, error) {
 		return Status{}, err
 	}
 	fields := keyValues(text, ": ")
-	version, _, _ := strings.Cut(fields["Zookeeper version"], ",")
-	version, _, _ = strings.Cut(version, "-")
+	product, version := software(text)
 	s := Status{
 		Role:     Role(fields["Mode"]),
+		Product:  product,
 		Version:  version,
 		Zxid:     number(fields["Zxid"]),
 		Sessions: max(number(fields["Connections"])-1, 0), // without the one that asks
 		Znodes:   number(fields["Node count"]),
 	}
-	if s.Role == "" || s.Version == "" {
+	if s.Role == "" || s.Product == "" || s.Version == "" {
 		return Status{}, fmt.Errorf("%s: %w: it answered %.60q to srvr", server.Addr, ErrNotZooKeeper, text)
 	}
 	return s, nil
+}
+
+// software returns the product and the version in the first line of srvr, such as "ClickHouse Keeper version: v26.7.5.10-stable-0a1b2c".
+// The version lacks a "v", the build and the repeated name with which some products begin and end it.
+func software(srvr string) (product, version string) {
+	first, _, _ := strings.Cut(srvr, "\n")
+	product, build, _ := strings.Cut(first, " version: ")
+	version, _, _ = strings.Cut(build, ",")
+	version, _, _ = strings.Cut(strings.TrimPrefix(version, product+" "), "-")
+	if product == "Zookeeper" {
+		product = ZooKeeper
+	}
+	return product, strings.TrimPrefix(strings.TrimSpace(version), "v")
 }
 
 func keyValues(text, separator string) map[string]string {
@@ -141,7 +158,7 @@ func NotificationsIn(counters map[string]int64) (int64, error) {
 		key := "zk_sum_node_" + kind + "_watch_count"
 		n, ok := counters[key]
 		if !ok {
-			return 0, fmt.Errorf("mntr has no %s (ZooKeeper before 3.6?)", key)
+			return 0, fmt.Errorf("mntr has no %s: ZooKeeper before 3.6 and ClickHouse Keeper do not count notifications", key)
 		}
 		total += n
 	}
@@ -154,11 +171,11 @@ func Config(ctx context.Context, s Server) map[string]string {
 	return keyValues(text, "=")
 }
 
-// DescribeServers returns the version and the settings that the first server reports.
+// DescribeServers returns the product, its version and the settings that the first server reports.
 func DescribeServers(ctx context.Context, engine Engine, servers []Server) (Description, error) {
 	status, err := Srvr(ctx, servers[0])
 	if err != nil {
 		return Description{}, err
 	}
-	return Description{Engine: engine, Version: status.Version, Config: Config(ctx, servers[0])}, nil
+	return Description{Engine: engine, Product: status.Product, Version: status.Version, Config: Config(ctx, servers[0])}, nil
 }

@@ -50,10 +50,13 @@ func (s Server) Dial(ctx context.Context) (net.Conn, error) { return dial.To(ctx
 // Description is the part of a result that describes the ensemble.
 type Description struct {
 	Engine  Engine
-	Version string            // of ZooKeeper, as the servers report it
+	Product string            // such as ZooKeeper, as the servers report it
+	Version string            // of the product, as the servers report it
 	Image   string            // of containers; the installation's folder for processes
 	TxnLog  string            // path and file system of the transaction log
 	Config  map[string]string // the settings that the servers report (the `conf` command)
+	TLS     bool              // clients connect by TLS
+	Auth    string            // the scheme by which clients authenticate, such as "digest"; empty if they do not
 }
 
 // Ensemble is a running ensemble. Its methods may be called concurrently, Close once.

@@ -45,9 +45,40 @@ Node count: 5
 
 func TestSrvr(t *testing.T) {
 	status, err := ensemble.Srvr(t.Context(), ensemble.Server{Addr: serve(t, srvr)})
-	want := ensemble.Status{Role: ensemble.Follower, Version: "3.9.3", Zxid: 0x100000002, Sessions: 2, Znodes: 5}
+	want := ensemble.Status{Role: ensemble.Follower, Product: "ZooKeeper", Version: "3.9.3", Zxid: 0x100000002, Sessions: 2, Znodes: 5}
 	if err != nil || status != want {
 		t.Errorf("status = %+v, %v; want %+v", status, err, want)
+	}
+}
+
+// A server of another product says its name in place of ZooKeeper's. Its version has no prefix and no build.
+func TestSrvrOfAnotherProduct(t *testing.T) {
+	_, rest, _ := strings.Cut(srvr, "\n")
+	for _, tt := range []struct{ first, product, version string }{
+		{"Zookeeper version: 3.4.13-2d71af4dbe22, built on 06/29/2018 04:05 GMT", "ZooKeeper", "3.4.13"},
+		{"ClickHouse Keeper version: v26.7.5.10-stable-4f1c9a7be0d2", "ClickHouse Keeper", "26.7.5.10"},
+		{"ClickHouse Keeper version: v21.11.1.1-prestable-7a4a0b0edef0", "ClickHouse Keeper", "21.11.1.1"},
+		{"RaftKeeper version: RaftKeeper v2.0.4", "RaftKeeper", "2.0.4"},
+		{"RaftKeeper version: v2.1.0", "RaftKeeper", "2.1.0"},
+		{"Another version: 1", "Another", "1"},
+	} {
+		status, err := ensemble.Srvr(t.Context(), ensemble.Server{Addr: serve(t, tt.first+"\n"+rest)})
+		want := ensemble.Status{Role: ensemble.Follower, Product: tt.product, Version: tt.version, Zxid: 0x100000002, Sessions: 2, Znodes: 5}
+		if err != nil || status != want {
+			t.Errorf("%s: status = %+v, %v; want %+v", tt.first, status, err, want)
+		}
+	}
+	for _, answer := range []string{
+		rest,                                     // no product
+		"Zookeeper version: \n" + rest,           // no version
+		" version: 1.0\n" + rest,                 // no name
+		"Latency: 0\nKeeper version: 1\n" + rest, // not in the first line
+		"Redis version: 7.2\r\n",                 // no role
+		"SSH-2.0-OpenSSH_9.2 version: 1\n",
+	} {
+		if status, err := ensemble.Srvr(t.Context(), ensemble.Server{Addr: serve(t, answer)}); !errors.Is(err, ensemble.ErrNotZooKeeper) {
+			t.Errorf("%q: status = %+v, %v", answer, status, err)
+		}
 	}
 }
 

@@ -86,6 +86,9 @@ func (s *Set) asked(kinds ...metric.Kind) []string {
 func (s *Set) subject(f Figure) string {
 	d := s.Docs[0]
 	text := d.Scenario.Name + " on " + servers(d)
+	if metric.Guessed(d, metric.HerdMax) {
+		text += ", herds guessed"
+	}
 	if hold := d.Scenario.Hold; hold > 0 {
 		text += fmt.Sprintf(", hold %s", hold)
 	}
@@ -109,9 +112,9 @@ func (s *Set) subject(f Figure) string {
 func servers(d *results.Document) string {
 	e := d.Environment
 	if e.Engine == results.Embedded {
-		return "the embedded server"
+		return e.Access("the embedded server")
 	}
-	return fmt.Sprintf("ZooKeeper %s, %d %s (%s)", e.ZooKeeper, len(e.Servers), table.Plural(len(e.Servers), "server"), e.Engine)
+	return fmt.Sprintf("%s, %d %s (%s)", e.Software(), len(e.Servers), table.Plural(len(e.Servers), "server"), e.Access(e.Engine))
 }
 
 func clientsText(n int) string { return fmt.Sprintf("%d %s", n, table.Plural(n, "client")) }

@@ -21,6 +21,9 @@ const Embedded = "embedded"
 // External is the engine of servers that zkbench did not start.
 const External = "external"
 
+// ZooKeeper is the product of servers of which a document does not say the product.
+const ZooKeeper = "ZooKeeper"
+
 // Application is the kind of a program that zkbench has only observed.
 const Application = "application"
 

@@ -1,12 +1,16 @@
 package results_test
 
 import (
+	"encoding/json"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/results/recorder/recordertest"
 )
 
@@ -67,5 +71,34 @@ func TestHeapPerWatch(t *testing.T) {
 		if m, told := d.Metrics[metric.HeapPerWatch]; told != ok || m.Value != tt.want {
 			t.Errorf("%s: the metric is %+v (%v)", tt.name, m, told)
 		}
+	}
+}
+
+// Only ZooKeeper is known to name transactions, since 3.9. A newer version of another product is not taken for a newer ZooKeeper.
+func TestServersOfAnEnvironment(t *testing.T) {
+	for _, tt := range []struct {
+		e        results.Environment
+		software string
+		names    bool
+	}{
+		{results.Environment{ZooKeeper: "3.9.3"}, "ZooKeeper 3.9.3", true},
+		{results.Environment{ZooKeeper: "3.10.0"}, "ZooKeeper 3.10.0", true},
+		{results.Environment{ZooKeeper: "4.0.0"}, "ZooKeeper 4.0.0", true},
+		{results.Environment{ZooKeeper: "3.8.4"}, "ZooKeeper 3.8.4", false},
+		{results.Environment{}, "ZooKeeper", false},
+		{results.Environment{Product: "ClickHouse Keeper", ZooKeeper: "26.7.5.10"}, "ClickHouse Keeper 26.7.5.10", false},
+	} {
+		if software, names := tt.e.Software(), tt.e.NamesTransactions(); software != tt.software || names != tt.names {
+			t.Errorf("%+v: %s, names transactions: %t; want %s, %t", tt.e, software, names, tt.software, tt.names)
+		}
+	}
+	var plain results.Environment
+	secure := results.Environment{TLS: true, Auth: "digest"}
+	got := []string{plain.Access("process"), plain.Access(), secure.Access("external"), secure.Access()}
+	if want := []string{"process", "", "external, TLS, digest", "TLS, digest"}; !slices.Equal(got, want) {
+		t.Errorf("access: %q, want %q", got, want)
+	}
+	if text := string(must.Get(json.Marshal(plain))(t)); strings.Contains(text, "product") || strings.Contains(text, "tls") || strings.Contains(text, "auth") {
+		t.Errorf("ZooKeeper on a plain connection is written as %s", text)
 	}
 }

@@ -1,6 +1,7 @@
 package results
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -13,6 +14,19 @@ const (
 	GroupedByZxid        = "zxid"
 	GroupedByPathAndTime = "path and time" // a guess, on servers that do not name the transaction behind a notification
 )
+
+// Unnamed says on which servers herds are guessed, because notifications do not name their transaction.
+const Unnamed = "before ZooKeeper 3.9, and on ClickHouse Keeper"
+
+// NamesTransactions reports whether the servers are known to name the transaction in each notification, as ZooKeeper does since 3.9.
+// Servers of an unknown version, and of another product, may do so or not.
+func (e Environment) NamesTransactions() bool {
+	var major, minor int
+	if _, err := fmt.Sscanf(e.ZooKeeper, "%d.%d", &major, &minor); err != nil || e.Product != "" {
+		return false
+	}
+	return major > 3 || major == 3 && minor >= 9
+}
 
 // HerdSizes returns the numbers of herds by their size, the smallest herds first.
 func HerdSizes(counts map[int]int64) []SizeCount {

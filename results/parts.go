@@ -1,8 +1,10 @@
 package results
 
 import (
+	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/results/list"
@@ -11,12 +13,15 @@ import (
 // Environment describes the servers, the machine and the build that a measurement used.
 type Environment struct {
 	Engine         string            `json:"engine"`
-	ZooKeeper      string            `json:"zookeeper"`
+	Product        string            `json:"product,omitempty"` // of the servers; empty for ZooKeeper
+	ZooKeeper      string            `json:"zookeeper"`         // the version of the product; empty if it is unknown
 	Image          string            `json:"image,omitempty"`
 	Servers        []string          `json:"servers"`
 	Chroot         string            `json:"chroot,omitempty"` // the parent of all znodes of the run; empty for the root
 	ServerConfig   map[string]string `json:"server_config,omitempty"`
 	TxnLog         string            `json:"txn_log,omitempty"`
+	TLS            bool              `json:"tls,omitempty"`      // clients connected by TLS
+	Auth           string            `json:"auth,omitempty"`     // the scheme by which clients authenticated, such as "digest"; no secret
 	SessionTimeout time.Duration     `json:"session_timeout_ns"` // as granted
 	Zkbench        string            `json:"zkbench"`            // version and commit
 	Go             string            `json:"go"`
@@ -25,6 +30,23 @@ type Environment struct {
 	CPU            string            `json:"cpu"`
 	CPUs           int               `json:"cpus"`
 	Memory         int64             `json:"memory_bytes"`
+}
+
+// ProductName returns the product of the servers.
+func (e Environment) ProductName() string { return cmp.Or(e.Product, ZooKeeper) }
+
+// Software returns the product of the servers and its version, such as "ZooKeeper 3.9.3".
+func (e Environment) Software() string { return strings.TrimSpace(e.ProductName() + " " + e.ZooKeeper) }
+
+// Access lists parts of a text, such as an engine, and what clients add to a plain connection, as in "external, TLS, digest".
+func (e Environment) Access(parts ...string) string {
+	if e.TLS {
+		parts = append(parts, "TLS")
+	}
+	if e.Auth != "" {
+		parts = append(parts, e.Auth)
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Window is the stretch of a measurement that its numbers describe.

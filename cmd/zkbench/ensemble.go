@@ -258,7 +258,7 @@ func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble, name string)
 				if n, ok := counters["zk_watch_count"]; ok {
 					watches = fmt.Sprint(n)
 				}
-				t.Row(s.Name, status.Role, status.Version, s.Addr, known(status.Sessions), known(status.Znodes), watches)
+				t.Row(s.Name, status.Role, versionOf(status), s.Addr, known(status.Sessions), known(status.Znodes), watches)
 				continue
 			}
 			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
@@ -270,6 +270,13 @@ func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble, name string)
 	}
 	fmt.Fprintln(a.stdout, t)
 	return errors.Join(errs...)
+}
+
+func versionOf(s ensemble.Status) string {
+	if s.Product == ensemble.ZooKeeper {
+		return s.Version
+	}
+	return s.Product + " " + s.Version
 }
 
 func known(n int64) string {

@@ -36,6 +36,7 @@ func writeHostileRun(t *testing.T, dir string, requests float64) {
 		d.Scenario.Expect = []string{variant + " requests/op <= 1"}
 		d.Warnings, d.Recipe, d.KnownBroken = []string{"doubtful " + hostile}, "r"+hostile, "broken "+hostile
 		e.ZooKeeper, e.Engine, e.Servers = hostile, hostile, []string{hostile}
+		e.Product, e.Auth = hostile, hostile
 		e.ServerConfig = map[string]string{hostile: hostile}
 		d.Violations = []results.Violation{{Text: "two at once " + hostile}}
 		d.Metrics = nil // a reader computes them

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -24,6 +24,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/outcome"
 	"github.com/zkbench/zkbench/results/store"
+	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/machine"
 	"github.com/zkbench/zkbench/scenarios/observe"
 )
@@ -152,18 +153,17 @@ func (a *app) observe(ctx context.Context, f observeFlags, bounded bool) error {
 }
 
 func (a *app) startObserving(ctx context.Context, f observeFlags, target external.Target) (*observation, error) {
-	o := &observation{started: time.Now(), environment: machine.Describe(versionText())}
-	found, err := describeTarget(ctx, target)
+	o := &observation{started: time.Now()}
+	found, silent, err := describeTarget(ctx, target)
 	if err != nil {
 		return nil, fmt.Errorf("--servers %s: %w", f.servers, err)
 	}
-	if found.Version == "" {
-		fmt.Fprintln(a.stderr, "the servers do not say their version: they do not allow the command srvr")
+	if silent != nil {
+		fmt.Fprintf(a.stderr, "the version of the servers is unknown: %v\n", silent)
 	}
-	e := &o.environment
-	e.Engine, e.ZooKeeper, e.ServerConfig = results.External, found.Version, found.Config
-	e.Servers, e.Chroot = target.Addresses, target.Chroot
-	o.observer = observe.New(o.started, found.Version)
+	o.environment = scenarios.EnvironmentOf(machine.Describe(versionText()), found)
+	o.environment.Servers, o.environment.Chroot = target.Addresses, target.Chroot
+	o.observer = observe.New(o.started, o.environment)
 	config := proxy.Config{Servers: target.Addresses, Listen: f.listen, Epoch: o.started, Observer: o.observer}
 	if config.Most, config.Full = room(machine.FileLimit(), len(config.Servers)); config.Most < fewClients {
 		fmt.Fprintln(a.stderr, config.Full)
@@ -191,25 +191,28 @@ func room(limit uint64, servers int) (clients int64, full error) {
 	return clients, fmt.Errorf("zkbench may open %d files, and %d clients fit, with two files each: %w", limit, clients, dial.ErrOwnLimit)
 }
 
-// describeTarget returns the version, empty if unknown, and settings that a server reports. It fails if no server can be reached.
-func describeTarget(ctx context.Context, target external.Target) (ensemble.Description, error) {
+// describeTarget returns what a server reports of itself. If none does, silent is the reason of the first one that accepts connections.
+// It fails if no server can be reached.
+func describeTarget(ctx context.Context, target external.Target) (found ensemble.Description, silent, err error) {
 	var errs []error
 	for _, server := range target.Servers(ensemble.Access{}) {
-		if found, err := ensemble.DescribeServers(ctx, ensemble.External, []ensemble.Server{server}); err == nil {
-			return found, nil
+		described, why := ensemble.DescribeServers(ctx, ensemble.External, []ensemble.Server{server})
+		if why == nil {
+			return described, nil, nil
 		}
 		dialing, cancel := context.WithTimeout(ctx, ensemble.SessionTimeout)
 		conn, err := server.Dial(dialing)
 		cancel()
 		if err == nil {
 			conn.Close()
+			silent = cmp.Or(silent, why)
 		}
 		errs = append(errs, err)
 	}
-	if slices.Contains(errs, nil) {
-		return ensemble.Description{}, nil
+	if silent == nil {
+		return found, nil, fmt.Errorf("no server can be reached: %w", errors.Join(errs...))
 	}
-	return ensemble.Description{}, fmt.Errorf("no server can be reached: %w", errors.Join(errs...))
+	return ensemble.Description{Engine: ensemble.External, Product: ensemble.ZooKeeper}, silent, nil
 }
 
 // watch shows the observed traffic until --for has passed or the context ends. It reports whether the context ended it.

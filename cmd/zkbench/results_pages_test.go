@@ -162,7 +162,7 @@ func writeFacts(w io.Writer, docs []*results.Document, command string) error {
 		all(func(d *results.Document) string { return d.Started.Format("2006-01-02") }), command, len(docs),
 		all(func(d *results.Document) string {
 			e := d.Environment
-			return fmt.Sprintf("%d × ZooKeeper %s (%s), %s, zkbench %s", len(e.Servers), e.ZooKeeper, e.Engine, e.TxnLog, strings.SplitN(e.Zkbench, " (", 2)[0])
+			return fmt.Sprintf("%d × %s (%s), %s, zkbench %s", len(e.Servers), e.Software(), e.Engine, e.TxnLog, strings.SplitN(e.Zkbench, " (", 2)[0])
 		}),
 		all(func(d *results.Document) string {
 			e := d.Environment

@@ -15,7 +15,7 @@ const (
 	xidPing         = -2 // this and the next ones are of requests that may be answered out of order
 	xidAuth         = -4
 	xidSetWatches   = -8 // of ZooKeeper's own client, which sets its watches again
-	zxidUnknown     = -1 // the zxid of notifications before ZooKeeper 3.9, and of those that are sent again
+	zxidUnknown     = -1 // the zxid of notifications before ZooKeeper 3.9 and of ClickHouse Keeper, and of those that are sent again
 	replyHeaderSize = 16
 )
 

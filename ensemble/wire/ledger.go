@@ -124,7 +124,7 @@ func sum(values []int64) int64 {
 // Notification is one watch event that a server sent to a session.
 type Notification struct {
 	At   time.Duration // since the ledger's epoch
-	Zxid int64         // the transaction that caused it; -1 before ZooKeeper 3.9, and for events sent again after a reconnect
+	Zxid int64         // the transaction that caused it; -1 if the server does not name it, and for events sent again after a reconnect
 	Type EventType
 	Path string
 }

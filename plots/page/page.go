@@ -132,7 +132,7 @@ func (r Report) facts() []fact {
 
 func serversOf(d *results.Document) string {
 	e := d.Environment
-	return fmt.Sprintf("%d × ZooKeeper %s (%s)", len(e.Servers), e.ZooKeeper, e.Engine)
+	return fmt.Sprintf("%d × %s (%s)", len(e.Servers), e.Software(), e.Access(e.Engine))
 }
 
 func machineOf(d *results.Document) string {

@@ -129,6 +129,7 @@ func TestTextsAreEscaped(t *testing.T) {
 	for _, d := range all {
 		d.Scenario.Name, d.Scenario.Question, d.Variant, d.Recipe, d.Kind = evil, evil, d.Variant+evil, evil, evil
 		d.Environment.Engine, d.Environment.ZooKeeper, d.Environment.CPU, d.Environment.Zkbench, d.Environment.TxnLog = evil, evil, evil, evil, evil
+		d.Environment.Product, d.Environment.Auth = evil, evil
 		d.Warnings, d.Invalid = []string{evil}, nil
 		d.Scenario.Overview, d.Scenario.Mode, d.Scenario.Faults = evil, evil, []results.FaultLoad{{Kind: "kill", Whom: evil}}
 		d.Metrics[evil] = results.Metric{Value: float64(d.Clients)}
@@ -148,6 +149,30 @@ func TestTextsAreEscaped(t *testing.T) {
 	}
 	if n := strings.Count(html.UnescapeString(got), evil); n < 15 {
 		t.Errorf("the text is shown %d times", n)
+	}
+}
+
+// The servers are named with their product, and with TLS and authentication if clients use them, in facts, figures and headings.
+func TestServersAreNamed(t *testing.T) {
+	for want, e := range map[string]results.Environment{
+		"3 × ZooKeeper 3.9.3 (container)":                              {},
+		"3 × ClickHouse Keeper 26.7 (external, TLS, digest)":           {Engine: "external", Product: "ClickHouse Keeper", ZooKeeper: "26.7", TLS: true, Auth: "digest"},
+		"on ClickHouse Keeper 26.7, 3 servers (external, TLS, digest)": {Engine: "external", Product: "ClickHouse Keeper", ZooKeeper: "26.7", TLS: true, Auth: "digest"},
+		"on the embedded server, TLS":                                  {Engine: "embedded", TLS: true},
+		"on ZooKeeper 3.8.0, 3 servers (process), herds guessed":       {Engine: "process", ZooKeeper: "3.8.0"},
+	} {
+		all := docs("run")
+		for _, d := range all {
+			if own := &d.Environment; e.Engine != "" {
+				own.Engine, own.Product, own.ZooKeeper, own.TLS, own.Auth = e.Engine, e.Product, e.ZooKeeper, e.TLS, e.Auth
+			}
+			if strings.HasSuffix(want, "guessed") {
+				d.Herd.Grouping = results.GroupedByPathAndTime
+			}
+		}
+		if got := written(t, report(all)); !strings.Contains(html.UnescapeString(got), want) {
+			t.Errorf("the page lacks %q", want)
+		}
 	}
 }
 

@@ -255,7 +255,8 @@ func (c Claim) measured(rows []summary.Row, variant string) (metric.Aggregated, 
 const EmbeddedTimes = "times of the embedded server are not those of an ensemble"
 
 // HerdsAreGuessed explains why claims about the size of herds are inconclusive.
-const HerdsAreGuessed = "these servers do not say which transaction caused a notification, so that herds are guessed"
+const HerdsAreGuessed = "these servers do not say which transaction caused a notification (" + results.Unnamed +
+	"), so that herds are guessed"
 
 // doubts returns why the values that the claim compares cannot decide it. A busy machine affects times and not counts.
 func (c Claim) doubts(docs []*results.Document) string {

@@ -145,18 +145,20 @@ type Difference struct {
 // or stands between the values of a condition in which a side differs within itself.
 const or = " or "
 
-// differences includes the load, and leaves out settings that only one of two engines reports.
+// differences includes the load, and leaves out settings that only one of two engines or products reports.
 func (m match) differences(across []grouping.Aspect) []Difference {
 	side := m.other.side
 	if m.base.side == side { // within one run
 		side = m.other.Name()
 	}
 	all := grouping.Differing(m.base.docs, m.other.docs)
-	engines := slices.ContainsFunc(all, func(d grouping.Difference) bool { return d.Aspect == grouping.EngineAspect })
+	unlike := slices.ContainsFunc(all, func(d grouping.Difference) bool {
+		return d.Aspect == grouping.EngineAspect || d.Name == grouping.ProductCondition
+	})
 	var out []Difference
 	for _, d := range all {
 		one := Difference{d.Aspect, d.Name, side, strings.Join(d.Base, or), strings.Join(d.Other, or), false}
-		if engines && (one.Base == grouping.Unset || one.Other == grouping.Unset || d.Name == "image") {
+		if unlike && (one.Base == grouping.Unset || one.Other == grouping.Unset || d.Name == "image") {
 			continue
 		}
 		mixed := len(d.Base) > 1 || len(d.Other) > 1

@@ -90,7 +90,7 @@ func (m match) excluded(name string) string {
 	case base < len(m.base.docs) || other < len(m.other.docs):
 		return "not measured in every repeat"
 	case m.any(func(d *results.Document) bool { return metric.Guessed(d, name) }):
-		return "the servers do not say which notifications have the same cause"
+		return claim.HerdsAreGuessed
 	case m.any(func(d *results.Document) bool { return metric.AtLeast(d, name) }):
 		return "a lower bound: the load ended before a recovery"
 	default:

@@ -96,11 +96,11 @@ func Warnings(d *results.Document) []string {
 
 func (r *reasons) addHerds(d *results.Document) {
 	servers := "servers of an unknown version"
-	if version := d.Environment.ZooKeeper; version != "" {
-		servers = "ZooKeeper " + version
+	if d.Environment.ZooKeeper != "" {
+		servers = d.Environment.Software()
 	}
 	r.add(metric.Guessed(d, metric.HerdMax),
-		"herds are grouped by %s: notifications of %s do not name the transaction that caused them, as those of 3.9 and later do",
+		"herds are grouped by %s: notifications of %s do not name the transaction that caused them, as those of ZooKeeper 3.9 and later do",
 		d.Herd.Grouping, servers)
 	r.add(d.Herd.Ungrouped > 0,
 		"%d notifications are in no herd: they were sent again after a reconnect and do not name the transaction that caused them",

@@ -59,6 +59,21 @@ func TestFindings(t *testing.T) {
 	}
 }
 
+// The reason why herds are guessed names the product and the version of the servers.
+func TestGuessedHerdsNameTheServers(t *testing.T) {
+	for want, e := range map[string]results.Environment{
+		"notifications of ZooKeeper 3.8.0 do not name":               {ZooKeeper: "3.8.0"},
+		"notifications of ClickHouse Keeper 26.7 do not name":        {Product: "ClickHouse Keeper", ZooKeeper: "26.7"},
+		"notifications of servers of an unknown version do not name": {},
+	} {
+		d := &results.Document{Environment: e, Window: results.Window{Operations: 1}, Oracle: results.Oracle{Checked: true}}
+		d.Herd.Grouping = results.GroupedByPathAndTime
+		if got := doubts.Warnings(d); len(got) != 1 || !strings.Contains(got[0], want) {
+			t.Errorf("%q, want %q in it", got, want)
+		}
+	}
+}
+
 // A count deviates if it differs from an exact formula in either direction, or is above a bound.
 func TestDeviations(t *testing.T) {
 	for _, tt := range []struct {

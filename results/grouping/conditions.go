@@ -18,14 +18,19 @@ type Aspect string
 const (
 	LoadAspect      Aspect = "load"
 	EngineAspect    Aspect = "engine"
-	ZooKeeperAspect Aspect = "zookeeper" // version and image
-	SettingsAspect  Aspect = "settings"  // of the servers, their number, and the file system of their transaction log
-	MachineAspect   Aspect = "machine"
-	BuildAspect     Aspect = "zkbench"
+	ZooKeeperAspect Aspect = "zookeeper" // product, version and image
+	// SettingsAspect has the settings of the servers, their number, the file system of their transaction log, and how clients connect
+	// to them: TLS and authentication have a cost on servers of any product.
+	SettingsAspect Aspect = "settings"
+	MachineAspect  Aspect = "machine"
+	BuildAspect    Aspect = "zkbench"
 )
 
 // TxnLogCondition is the name of the condition that holds the transaction log's file system.
 const TxnLogCondition = "transaction log"
+
+// ProductCondition is the name of the condition that holds the product of the servers, such as ZooKeeper.
+const ProductCondition = "product"
 
 // RateCondition is the name of the condition that holds the operations per second that an open load offers.
 const RateCondition = "rate"
@@ -43,7 +48,7 @@ func Conditions(d *results.Document) map[Condition]string {
 	out := map[Condition]string{
 		{LoadAspect, "tunnelled"}:           fmt.Sprint(d.Scenario.Tunnelled),
 		{EngineAspect, "engine"}:            e.Engine,
-		{ZooKeeperAspect, "ZooKeeper"}:      e.ZooKeeper,
+		{ZooKeeperAspect, e.ProductName()}:  e.ZooKeeper,
 		{SettingsAspect, "servers"}:         fmt.Sprint(len(e.Servers)),
 		{SettingsAspect, "session timeout"}: e.SessionTimeout.String(),
 		{SettingsAspect, TxnLogCondition}:   fileSystem(e.TxnLog),
@@ -55,11 +60,18 @@ func Conditions(d *results.Document) map[Condition]string {
 		{BuildAspect, "zkbench"}:            e.Zkbench,
 		{BuildAspect, "Go"}:                 e.Go,
 	}
-	if e.Image != "" {
-		out[Condition{ZooKeeperAspect, "image"}] = e.Image
+	for condition, value := range map[Condition]string{
+		{ZooKeeperAspect, "image"}:          e.Image,
+		{ZooKeeperAspect, ProductCondition}: e.Product,
+		{SettingsAspect, "authentication"}:  e.Auth,
+		{SettingsAspect, "chroot"}:          e.Chroot, // part of every path, and therefore of the number of bytes
+	} {
+		if value != "" {
+			out[condition] = value
+		}
 	}
-	if e.Chroot != "" { // part of every path, and therefore of the number of bytes
-		out[Condition{SettingsAspect, "chroot"}] = e.Chroot
+	if e.TLS {
+		out[Condition{SettingsAspect, "TLS"}] = "on"
 	}
 	for name, value := range e.ServerConfig {
 		if !varies(name) {
@@ -77,11 +89,12 @@ func Conditions(d *results.Document) map[Condition]string {
 	return out
 }
 
-// varies reports whether a server setting is a port, an address, a folder or a file size, which have no effect on numbers.
+// varies reports whether a server setting is an id, a port, an address, a folder or a file size, which have no effect on numbers. Those
+// of ClickHouse Keeper end in small letters.
 func varies(name string) bool {
 	endsName := func(ending string) bool { return strings.HasSuffix(name, ending) }
-	return strings.HasPrefix(name, "server.") || name == "serverId" || name == "version" ||
-		slices.ContainsFunc([]string{"Port", "Address", "Dir", "DirSize", "LogSize"}, endsName)
+	return strings.HasPrefix(name, "server.") || slices.Contains([]string{"serverId", "server_id", "version"}, name) ||
+		slices.ContainsFunc([]string{"Port", "Address", "Dir", "DirSize", "LogSize", "_port", "_port_secure", "_path"}, endsName)
 }
 
 // fileSystem returns the file system of "path (file system)".
@@ -104,6 +117,19 @@ func OnMemoryFileSystem(value string) bool {
 // Unset is the value of a condition that a document does not have, such as a setting that only other servers report.
 const Unset = "unset"
 
+// absent returns the value of a condition in documents that do not have it.
+func absent(name Condition) string {
+	switch name {
+	case Condition{ZooKeeperAspect, ProductCondition}:
+		return results.ZooKeeper
+	case Condition{SettingsAspect, "TLS"}:
+		return "off"
+	case Condition{SettingsAspect, "authentication"}:
+		return "none"
+	}
+	return Unset
+}
+
 // Difference is a condition that is not the same everywhere, with its distinct values in two groups of documents.
 type Difference struct {
 	Condition
@@ -125,7 +151,7 @@ func Differing(base, other []*results.Document) []Difference {
 			if value, ok := c[name]; ok {
 				return value
 			}
-			return Unset
+			return absent(name)
 		})
 		if len(list.Distinct(values)) > 1 {
 			out = append(out, Difference{name, list.Distinct(values[:len(base)]), list.Distinct(values[len(base):])})

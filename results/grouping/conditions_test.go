@@ -2,6 +2,7 @@ package grouping_test
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -50,6 +51,8 @@ func TestDiffering(t *testing.T) {
 		"engine engine":            func(d *document) { d.Environment.Engine = "process" },
 		"zookeeper ZooKeeper":      func(d *document) { d.Environment.ZooKeeper = "3.8.0" },
 		"zookeeper image":          func(d *document) { d.Environment.Image = "" },
+		"settings TLS":             func(d *document) { d.Environment.TLS = true },
+		"settings authentication":  func(d *document) { d.Environment.Auth = "digest" },
 		"settings servers":         func(d *document) { d.Environment.Servers = nil },
 		"settings chroot":          func(d *document) { d.Environment.Chroot = "/bench" },
 		"settings tickTime":        func(d *document) { d.Environment.ServerConfig = nil },
@@ -68,6 +71,30 @@ func TestDiffering(t *testing.T) {
 		got := grouping.Differing([]*document{a}, []*document{b})
 		if len(got) != 1 || string(got[0].Aspect)+" "+got[0].Name != name || grouping.Setup(a) == grouping.Setup(b) {
 			t.Errorf("%s: unlike in %v; same: %t", name, got, grouping.Setup(a) == grouping.Setup(b))
+		}
+	}
+}
+
+// A document that does not say the product, TLS or the authentication is of ZooKeeper, on a plain connection.
+func TestDifferingFromDocumentsWithoutACondition(t *testing.T) {
+	old, keeper, secure := measured(), measured(), measured()
+	keeper.Environment.Product, keeper.Environment.ZooKeeper = "ClickHouse Keeper", "26.7.5.10"
+	secure.Environment.TLS, secure.Environment.Auth = true, "digest"
+	for _, tt := range []struct {
+		other *results.Document
+		want  []string
+	}{
+		{keeper, []string{
+			"zookeeper ClickHouse Keeper: unset, 26.7.5.10", "zookeeper ZooKeeper: 3.9.3, unset", "zookeeper product: ZooKeeper, ClickHouse Keeper",
+		}},
+		{secure, []string{"settings TLS: off, on", "settings authentication: none, digest"}},
+	} {
+		var got []string
+		for _, d := range grouping.Differing([]*results.Document{old}, []*results.Document{tt.other}) {
+			got = append(got, fmt.Sprintf("%s %s: %s, %s", d.Aspect, d.Name, d.Base[0], d.Other[0]))
+		}
+		if !slices.Equal(got, tt.want) {
+			t.Errorf("got %q, want %q", got, tt.want)
 		}
 	}
 }
@@ -113,6 +140,26 @@ func TestTransactionLogsInMemory(t *testing.T) {
 	}
 }
 
+// The heading of a table names the engine, and another product than ZooKeeper, TLS and authentication in brackets.
+func TestServersInHeadings(t *testing.T) {
+	for want, e := range map[string]results.Environment{
+		"lock-drain on external, ":                                       {ZooKeeper: "3.9.3"},
+		"lock-drain on external (ClickHouse Keeper 26.7), ":              {Product: "ClickHouse Keeper", ZooKeeper: "26.7"},
+		"lock-drain on external (TLS, digest), ":                         {ZooKeeper: "3.9.3", TLS: true, Auth: "digest"},
+		"lock-drain on external (ClickHouse Keeper 26.7, digest), ":      {Product: "ClickHouse Keeper", ZooKeeper: "26.7", Auth: "digest"},
+		"lock-drain on external with transaction logs in memory (TLS), ": {TLS: true, TxnLog: "/a (tmpfs on tmpfs)"},
+	} {
+		d := measured()
+		d.Scenario.Stages, d.Environment = nil, e
+		d.Environment.Engine = "external"
+		var out bytes.Buffer
+		report.WriteTable(&out, summary.Of([]*results.Document{d}), 80)
+		if !strings.HasPrefix(out.String(), want) {
+			t.Errorf("%q, want %q", out.String(), want)
+		}
+	}
+}
+
 // Differences that do not shape a measurement do not separate documents.
 func TestSameConditions(t *testing.T) {
 	type document = results.Document
@@ -124,6 +171,10 @@ func TestSameConditions(t *testing.T) {
 		"the other variants": func(d *document) { d.Scenario.Variants = []string{"znode"} },
 		"another port": func(d *document) {
 			d.Environment.ServerConfig = map[string]string{"tickTime": "2000", "clientPort": "2"}
+		},
+		"where a Keeper is": func(d *document) {
+			d.Environment.ServerConfig["tcp_port"], d.Environment.ServerConfig["log_storage_path"] = "9181", "/b"
+			d.Environment.ServerConfig["server_id"], d.Environment.ServerConfig["tcp_port_secure"] = "2", "9281"
 		},
 		"another folder":    func(d *document) { d.Environment.TxnLog = "/b (ext4 on /dev/vda)" },
 		"where they listen": func(d *document) { d.Environment.Servers = []string{"x:1", "y:1", "z:1"} },

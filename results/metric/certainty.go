@@ -45,7 +45,7 @@ func Hides(d *results.Document, p Percentile) bool {
 // OfHerds reports whether the metric depends on which notifications have the same cause.
 func (m Descriptor) OfHerds() bool { return strings.HasPrefix(m.Name, "herd-") }
 
-// Guessed reports whether the metric is a guess, because servers before 3.9 do not say which notifications have the same cause.
+// Guessed reports whether the metric is a guess, because the servers do not say which notifications have the same cause.
 func Guessed(d *results.Document, metric string) bool {
 	return d.Herd.Grouping == results.GroupedByPathAndTime && Named(metric).OfHerds()
 }

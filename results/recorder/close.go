@@ -57,7 +57,7 @@ func (r *Recorder) CloseFailed(d *results.Document) {
 	d.Violations, d.MoreViolations = r.violations, r.moreViolations
 }
 
-// grouping returns the herds for the document. Servers of an unknown version are taken to name transactions if one notification does.
+// grouping returns the herds for the document. Servers of which it is not known are taken to name transactions if one notification does.
 func (r *Recorder) grouping() *herds {
 	if len(r.herds) > int(guessed) && !r.named && r.unnamed > 0 {
 		return r.herds[guessed]

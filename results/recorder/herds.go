@@ -1,7 +1,6 @@
 package recorder
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
@@ -11,7 +10,7 @@ import (
 type Notification struct {
 	At     time.Duration
 	Client int
-	Zxid   int64  // of the transaction that caused it; -1 from servers before 3.9, and if it was sent again after a reconnect
+	Zxid   int64  // of the transaction that caused it; -1 if the server does not name it, and if it was sent again after a reconnect
 	Type   string // NodeDeleted, …
 	Path   string
 }
@@ -26,15 +25,6 @@ const GuessGap = 5 * time.Millisecond
 
 // peakWindow is the length of the window whose largest content is the notification peak.
 const peakWindow = 10 * time.Millisecond
-
-// NamesTransactions reports whether servers of a version say which transaction caused a notification. An unknown version may be any.
-func NamesTransactions(version string) bool {
-	var major, minor int
-	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
-		return false
-	}
-	return major > 3 || major == 3 && minor >= 9
-}
 
 func causeKnown(n Notification) bool { return n.Zxid > 0 }
 

@@ -22,7 +22,7 @@ func second(rec *recorder.Recorder, start time.Duration, operations, herd int) {
 }
 
 func TestLastSeconds(t *testing.T) {
-	rec := recorder.New(recorder.Config{Phase: "acquire", Operation: "release", Version: "3.9.3"})
+	rec := recorder.New(recorder.Config{Phase: "acquire", Operation: "release", Named: true})
 	equal(t, "before the first event", rec.LastSeconds(5*s), recorder.LastSeconds{})
 	second(rec, 2*s, 10, 3)
 	equal(t, "in the first second", rec.LastSeconds(2*s+900*ms), recorder.LastSeconds{})
@@ -54,7 +54,7 @@ func TestLastSeconds(t *testing.T) {
 
 // Servers that do not name transactions have herds, too.
 func TestLastSecondsOfOldServers(t *testing.T) {
-	rec := recorder.New(recorder.Config{Operation: "release", Version: "3.8.0"})
+	rec := recorder.New(recorder.Config{Operation: "release"})
 	for id := range 4 {
 		rec.Notification(note(s+time.Duration(id)*ms, id, -1))
 	}
@@ -64,7 +64,7 @@ func TestLastSecondsOfOldServers(t *testing.T) {
 // The last minute has each whole second with its own p99, also seconds without an event, and no second that is older or not
 // over.
 func TestLastMinute(t *testing.T) {
-	rec := recorder.New(recorder.Config{Phase: "acquire", Operation: "release", Version: "3.9.3"})
+	rec := recorder.New(recorder.Config{Phase: "acquire", Operation: "release", Named: true})
 	equal(t, "before the first event", len(rec.LastMinute(5*s)), 0)
 	second(rec, 2*s, 10, 3)
 	rec.Span("acquire", 0, 12*s, 14*s+500*ms)
@@ -87,7 +87,7 @@ func TestLastMinute(t *testing.T) {
 
 // Totals count all events. Traffic that is known only at samples is counted from the second sample.
 func TestTotals(t *testing.T) {
-	rec := recorder.New(recorder.Config{Phase: "acquire", Operation: "release", Version: "3.9.3"})
+	rec := recorder.New(recorder.Config{Phase: "acquire", Operation: "release", Named: true})
 	rec.Traffic(s, recorder.Traffic{Requests: 100, FailedRequests: 10})
 	for start := s; start < 100*s; start += s {
 		second(rec, start, 4, 2)

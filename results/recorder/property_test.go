@@ -20,7 +20,8 @@ import (
 type load struct {
 	*rand.Rand
 	raw
-	pauses []stretch // in which nothing completes
+	pauses  []stretch // in which nothing completes
+	version string    // of ZooKeeper; empty if unknown
 }
 
 func (l *load) within(length time.Duration) time.Duration {
@@ -49,8 +50,10 @@ func newLoad(seed uint64) *load {
 	l.Window = between(l.within(s), s+l.within(length-s))
 	l.Config = recorder.Config{
 		Phase: "acquire", Operation: "release", Waiting: []string{"acquire", "await"}, Collective: l.IntN(5) == 0,
-		Version: []string{"3.9.3", "3.8.0", ""}[l.IntN(3)], Clients: 1 + l.IntN(20),
+		Clients: 1 + l.IntN(20),
 	}
+	l.version = []string{"3.9.3", "3.8.0", ""}[l.IntN(3)]
+	l.Config.Named = l.version == "3.9.3"
 	if l.IntN(2) == 0 {
 		l.Config.WindowLength = lengthOf(l.Window) + l.within(100*ms) - 50*ms
 	}
@@ -125,7 +128,7 @@ func (l *load) client(id int, until time.Duration) {
 
 // herds makes transactions notify some of the clients each. Several transactions may be on their way at once.
 func (l *load) herds(until time.Duration) {
-	names := l.Config.Version == "3.9.3" || l.Config.Version == "" && l.IntN(2) == 0
+	names := l.Config.Named || l.version == "" && l.IntN(2) == 0
 	last := map[int64]time.Duration{}
 	zxid := int64(0)
 	for at := l.exp(20 * ms); at < until; at += l.exp(20 * ms) {
@@ -190,7 +193,7 @@ func (l *load) document() *results.Document {
 	d := &results.Document{
 		Schema: results.Schema, Run: "r", Started: time.Unix(1, 0), Recipe: "lock", Variant: "a", Kind: "naive", Clients: l.Config.Clients, Repeat: 1,
 		Scenario:    results.Scenario{Name: "lock", Mode: "closed", Size: 1, Clients: []int{l.Config.Clients}, Repeats: 1, BystanderRate: 100},
-		Environment: results.Environment{Engine: "embedded", Servers: []string{"a:1"}, ZooKeeper: l.Config.Version, SessionTimeout: s},
+		Environment: results.Environment{Engine: "embedded", Servers: []string{"a:1"}, ZooKeeper: l.version, SessionTimeout: s},
 		Phases:      []string{"acquire", "hold", "release", "await"}, Operation: l.Config.Operation, Batch: 1, Waiting: l.Config.Waiting,
 		Oracle: results.Oracle{Why: "no server", ClientNotifications: int64(len(l.Notifications))}, Counts: l.counts(),
 	}
@@ -227,7 +230,7 @@ func (l *load) compareCounts(t *testing.T, d *results.Document) {
 	equal(t, "notifications by type", d.Counts.Notifications, types)
 	equal(t, "notified", d.Counts.Notified(), int64(len(sorted)))
 	equal(t, "spurious wake-ups", d.Counts.SpuriousWakes, int64(len(sorted))-l.usefulWakes())
-	equal(t, "herds", d.Herd, l.herd(t, l.Config.Version != "3.9.3"))
+	equal(t, "herds", d.Herd, l.herd(t, !l.Config.Named))
 }
 
 // compareStalls checks that the stalls are found with their reads. A recorder knows the lengths of gaps to three digits: where a tenth
@@ -284,7 +287,7 @@ func (l *load) compareTimelines(t *testing.T, d *results.Document) {
 
 // aroundHerd returns the second around the first notification of the herd that is the first to reach the largest size.
 func (l *load) aroundHerd() stretch {
-	found, _, _ := herds(l.inWindow(), l.Config.Version != "3.9.3")
+	found, _, _ := herds(l.inWindow(), !l.Config.Named)
 	largest := slices.MinFunc(found, func(a, b *herd) int {
 		return cmp.Or(cmp.Compare(b.size, a.size), cmp.Compare(a.last, b.last))
 	})

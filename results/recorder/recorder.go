@@ -26,7 +26,7 @@ type Config struct {
 	Waiting      []string        // the phases in which a client waits for notifications
 	Collective   bool            // all clients complete an operation together
 	Series       bool            // a step has several operations, which begin one after another before the first one ends
-	Version      string          // of ZooKeeper; empty if unknown
+	Named        bool            // the servers are known to name the transaction in each notification
 	Clients      int             // how many clients are expected; higher ids are allowed
 	WindowLength time.Duration   // as planned: the window may end earlier; 0 if it is not known in advance
 	Stages       []time.Duration // how long the stages of the window last; none if the load does not change
@@ -90,7 +90,7 @@ func New(c Config) *Recorder {
 	}
 	r.failures = newFailures(c, &r.window)
 	r.herds = []*herds{newHerds(exact, herdGrace, &r.window, &r.series)}
-	if !NamesTransactions(c.Version) {
+	if !c.Named {
 		r.herds = append(r.herds, newHerds(guessed, GuessGap, &r.window, &r.series))
 	}
 	r.client(max(c.Clients, 1) - 1)

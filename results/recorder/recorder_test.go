@@ -20,9 +20,10 @@ var note = recordertest.Note
 func observe(t *testing.T, version string, r raw) *results.Document {
 	t.Helper()
 	r.Window = between(10*ms, 110*ms)
-	r.Config = recorder.Config{Operation: "release", Waiting: []string{"acquire"}, Version: version}
+	servers := results.Environment{ZooKeeper: version}
+	r.Config = recorder.Config{Operation: "release", Waiting: []string{"acquire"}, Named: servers.NamesTransactions()}
 	d := &results.Document{
-		Environment: results.Environment{ZooKeeper: version}, Waiting: r.Config.Waiting, Shares: []results.Share{{Phase: "stale", Of: "read"}},
+		Environment: servers, Waiting: r.Config.Waiting, Shares: []results.Share{{Phase: "stale", Of: "read"}},
 	}
 	return r.record(t, d)
 }
@@ -120,7 +121,7 @@ func TestHerdsAreCompletedInTime(t *testing.T) {
 		{"a later one passed", map[time.Duration]int64{20 * s: 8}, 21 * s, 1},
 		{"silent for a minute", nil, 85 * s, 1},
 	} {
-		r := raw{Window: between(0, 100*s), Passed: tt.passed, Config: recorder.Config{Version: "3.9.3", Operation: "release"}}
+		r := raw{Window: between(0, 100*s), Passed: tt.passed, Config: recorder.Config{Named: true, Operation: "release"}}
 		r.Notifications = []recorder.Notification{note(10*s, 0, 7), note(tt.second, 1, 7)}
 		r.Spans = []span{took("release", 0, 83*s, 84*s)} // the clock moves on
 		if got := r.record(t, &results.Document{}).Herd.Max(); got != tt.most {
@@ -332,7 +333,7 @@ func BenchmarkSpan(b *testing.B) {
 }
 
 func BenchmarkNotification(b *testing.B) {
-	rec := recorder.New(recorder.Config{Version: "3.9.3", Clients: 10})
+	rec := recorder.New(recorder.Config{Named: true, Clients: 10})
 	rec.OpenWindow(0)
 	b.ReportAllocs()
 	for i := range b.N {

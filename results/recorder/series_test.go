@@ -10,7 +10,7 @@ import (
 )
 
 func TestSeries(t *testing.T) {
-	rec := recorder.New(recorder.Config{Phase: "acquire", Operation: "release", Version: "3.9.3"})
+	rec := recorder.New(recorder.Config{Phase: "acquire", Operation: "release", Named: true})
 	rec.Traffic(s, recorder.Traffic{Requests: 100}) // the sessions' own
 	rec.Span("acquire", 0, s, s+20*ms)
 	rec.Span("release", 0, s, s+50*ms)
@@ -43,7 +43,7 @@ func TestSeries(t *testing.T) {
 // is complete only after that is in the bin into which the one that it began in was merged.
 func TestSeriesDoubles(t *testing.T) {
 	const last = 250 * s // 2500 bins of 100 ms
-	rec := recorder.New(recorder.Config{Phase: "release", Operation: "release", Version: "3.9.3"})
+	rec := recorder.New(recorder.Config{Phase: "release", Operation: "release", Named: true})
 	rec.OpenWindow(0)
 	rec.Traffic(0, recorder.Traffic{})
 	at := make([]int64, 4000)

@@ -11,7 +11,7 @@ import (
 // stagedRecorder has a window that begins at one second, with two stages of two and three seconds.
 func stagedRecorder(open bool) *recorder.Recorder {
 	r := recorder.New(recorder.Config{
-		Phase: "acquire", Operation: "release", Clients: 3, Version: "3.9.3", Open: open,
+		Phase: "acquire", Operation: "release", Clients: 3, Named: true, Open: open,
 		WindowLength: 5 * s, Stages: []time.Duration{2 * s, 3 * s},
 	})
 	r.Span("acquire", 0, 0, s/2)

@@ -81,10 +81,18 @@ func heading(rows []summary.Row) string {
 
 func serversText(r summary.Row) string {
 	e := r.Repeats[0].Environment
+	text := e.Engine
 	if grouping.InMemory(e) {
-		return e.Engine + " with transaction logs in memory"
+		text += " with transaction logs in memory"
 	}
-	return e.Engine
+	var product []string
+	if e.Product != "" {
+		product = []string{e.Software()}
+	}
+	if special := e.Access(product...); special != "" {
+		text += " (" + special + ")"
+	}
+	return text
 }
 
 func byScenario(rows []summary.Row) [][]summary.Row {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results"
 )
 
 const (
@@ -83,7 +84,7 @@ func TestCorpus(t *testing.T) {
 			ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
 				ctx, end := context.WithCancel(t.Context())
 				a := &app{T: t, server: e.Servers()[0], epoch: time.Now(), ctx: ctx}
-				a.observer = New(a.epoch, "3.9.3")
+				a.observer = New(a.epoch, results.Environment{ZooKeeper: "3.9.3"})
 				p.play(a)
 				time.Sleep(2*herdSilence + lookEvery)
 				synctest.Wait()

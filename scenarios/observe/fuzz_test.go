@@ -22,7 +22,7 @@ type conversation struct {
 // step returns. It returns the observer, an hour later.
 func observed(step func() int, conversations ...conversation) *Observer {
 	now := time.Duration(0)
-	o := newObserver(func() time.Duration { return now }, "3.9.3")
+	o := newObserver(func() time.Duration { return now }, results.Environment{ZooKeeper: "3.9.3"})
 	for _, c := range conversations {
 		conn := wire.NewTapped(time.Now(), o).Tapped()
 		inPieces(c.out, step, conn.Sent)
@@ -91,7 +91,7 @@ func FuzzObservedBytes(f *testing.F) {
 		if whole != pieces {
 			t.Errorf("whole:\n%s\nin pieces:\n%s", whole, pieces)
 		}
-		o, step := newObserver(func() time.Duration { return 0 }, ""), stepsOf(sizes)
+		o, step := newObserver(func() time.Duration { return 0 }, results.Environment{}), stepsOf(sizes)
 		conn := wire.NewTapped(time.Now(), o).Tapped()
 		inPieces(out, step, func(p []byte) {
 			conn.Sent(p)

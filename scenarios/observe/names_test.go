@@ -112,7 +112,7 @@ func TestNumberedNamesAreBounded(t *testing.T) {
 
 // An operation is evidence about its znode, also if the family of its directory is the one that makes others merge.
 func TestMergedFamiliesLoseNoEvidence(t *testing.T) {
-	w := newWindow(0, "3.9.3", newZnodes())
+	w := newWindow(0, true, newZnodes())
 	for i := range manyNumbers - 1 {
 		w.families.of(fmt.Sprintf("/t/task-%d", i))
 	}

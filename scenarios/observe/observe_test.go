@@ -30,7 +30,7 @@ type scene struct {
 
 func newScene(version string) *scene {
 	s := &scene{}
-	s.Observer = newObserver(func() time.Duration { return s.now }, version)
+	s.Observer = newObserver(func() time.Duration { return s.now }, results.Environment{ZooKeeper: version})
 	return s
 }
 

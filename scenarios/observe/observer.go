@@ -2,7 +2,7 @@
 //
 // It takes one position: an effect is shown with its cause. A notification means little by itself. The transaction that caused
 // it, the number of other notifications of that transaction, and the next requests of their receivers explain why an ensemble
-// is busy whenever a lock is released. Where the cause is not known, such as on servers before 3.9, the report says so.
+// is busy whenever a lock is released. Where the cause is not known, such as before ZooKeeper 3.9, the report says so.
 //
 // The memory of an [Observer] depends on the sessions and on what is open, and not on how long it observes.
 package observe
@@ -16,6 +16,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/proxy"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
@@ -28,8 +29,7 @@ const (
 
 // Observer is a [proxy.Observer] that sums up the traffic. Its methods may be called concurrently.
 type Observer struct {
-	clock   func() time.Duration // since the epoch
-	version string               // of ZooKeeper; empty if unknown
+	clock func() time.Duration // since the epoch
 
 	mu       sync.Mutex
 	sessions map[int64]*session
@@ -45,16 +45,16 @@ type Observer struct {
 	next     time.Duration   // when to look again for complete herds
 }
 
-// New returns an observer of servers of a version, empty if it is unknown. Its first window is open. Times are since the
-// epoch, which must also be the proxy's.
-func New(epoch time.Time, version string) *Observer {
-	return newObserver(func() time.Duration { return time.Since(epoch) }, version)
+// New returns an observer of the servers of an environment. Its first window is open. Times are since the epoch, which must also
+// be the proxy's.
+func New(epoch time.Time, servers results.Environment) *Observer {
+	return newObserver(func() time.Duration { return time.Since(epoch) }, servers)
 }
 
-func newObserver(clock func() time.Duration, version string) *Observer {
-	o := &Observer{clock: clock, version: version, sessions: map[int64]*session{}, znodes: newZnodes()}
+func newObserver(clock func() time.Duration, servers results.Environment) *Observer {
+	o := &Observer{clock: clock, sessions: map[int64]*session{}, znodes: newZnodes()}
 	o.causes = latest[int64, cause]{most: mostCauses, by: map[int64]cause{}}
-	o.herds = openHerds{named: recorder.NamesTransactions(version), open: map[recorder.HerdKey]*herd{}}
+	o.herds = openHerds{named: servers.NamesTransactions(), open: map[recorder.HerdKey]*herd{}}
 	o.begin(clock())
 	return o
 }
@@ -111,7 +111,7 @@ func (o *Observer) End() {
 
 func (o *Observer) begin(now time.Duration) {
 	o.herds.closeUntil(never, o.closed)
-	o.window = newWindow(now, o.version, o.znodes)
+	o.window = newWindow(now, o.herds.named, o.znodes)
 	o.window.sessions(len(o.sessions))
 	o.free, o.slots, o.cycling = nil, 0, nil
 	for _, s := range o.sessions {

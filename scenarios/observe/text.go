@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/proxy"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/variants/catalog"
@@ -33,7 +34,7 @@ func (r Report) Text(connections proxy.Stats, columns int) string {
 	say(summary)
 	herds := "largest herds, cause first"
 	if r.HerdGuessed {
-		herds = "largest herds, guessed by path and time where the servers do not name the transaction (before ZooKeeper 3.9)"
+		herds = "largest herds, guessed by path and time where the servers do not name the transaction (" + results.Unnamed + ")"
 	}
 	if r.HerdMax > 1 {
 		section(herds, list.Map(r.Herds, HerdKind.String), counted(r.OtherHerds, "%s herds with other causes or paths")...)

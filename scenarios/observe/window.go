@@ -30,13 +30,13 @@ type window struct {
 	passed     int64 // herds of all transactions up to it are complete
 }
 
-func newWindow(now time.Duration, version string, z *znodes) *window {
+func newWindow(now time.Duration, named bool, z *znodes) *window {
 	w := &window{
 		Report: Report{Open: true, IncidentCounts: map[proxy.IncidentKind]int64{}},
 		start:  now, paths: newPaths(), kinds: newHerdKinds(), families: newFamilies(z),
 	}
 	w.paths.refold, w.kinds.refold, w.families.refold = w.refold, w.refold, w.refold
-	w.record = recorder.New(recorder.Config{Phase: phaseWrite, Operation: phaseWrite, Version: version})
+	w.record = recorder.New(recorder.Config{Phase: phaseWrite, Operation: phaseWrite, Named: named})
 	w.record.Traffic(now, recorder.Traffic{})
 	w.record.OpenWindow(now)
 	return w

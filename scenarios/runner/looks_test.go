@@ -14,6 +14,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios/observe"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -121,7 +122,7 @@ func looksOf(t *testing.T, recipe, variant string) (looks []observe.Look) {
 	s.Operations, s.Hold = 40, 5*time.Millisecond
 	bubbleOn(t, paced, func(t *testing.T, e *embedded.Ensemble) {
 		epoch := time.Now()
-		o := observe.New(epoch, "3.9.3")
+		o := observe.New(epoch, results.Environment{ZooKeeper: "3.9.3"})
 		mustMeasure(t, tapped{e, o, epoch}, s, catalog.Recipes())
 		time.Sleep(10 * time.Second)
 		for _, l := range o.Report().Looks {

@@ -175,7 +175,7 @@ func (m *measurement) recorderConfig() recorder.Config {
 		Waiting:      m.recipe.PhasesWhere(func(p variants.Phase) bool { return p.Waits }),
 		Collective:   m.recipe.Collective,
 		Series:       m.recipe.SizeIsBatch && m.scenario.Size > 1,
-		Version:      m.description.Version,
+		Named:        scenarios.EnvironmentOf(m.Environment, m.description).NamesTransactions(),
 		Clients:      m.config.Clients,
 		Open:         m.isOpen(),
 		WindowLength: m.scenario.Duration,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -16,7 +17,7 @@ type snapshot struct {
 	client        wire.Counts
 	background    wire.Counts
 	servers       []serverReading
-	notifications int64 // sent by all servers since their start; only on an ensemble that zkbench owns
+	notifications int64 // sent by all servers since their start, if they count them
 	zxid          int64 // the last transaction that any server has applied
 	sessions      int64 // the number of sessions that exist at that transaction
 	leader        int   // zero if no server reports to be the leader
@@ -142,7 +143,11 @@ func sessionTransactions(all wire.Counts, grew int64) int64 {
 func whyUnchecked(owned bool, begin, end snapshot) string {
 	switch {
 	case !owned:
-		return "other clients may use these servers, so that the servers' counters contain more than this run"
+		why := "other clients may use these servers, so that the servers' counters contain more than this run"
+		if i := slices.IndexFunc(end.servers, func(s serverReading) bool { return s.uncounted != nil }); i >= 0 {
+			why += "; and " + end.servers[i].uncounted.Error()
+		}
+		return why
 	case end.err != nil:
 		return strings.ReplaceAll(end.err.Error(), "\n", ", ")
 	case begin.leader != end.leader || begin.leader == 0:

@@ -15,6 +15,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/proxy"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios/observe"
 	"github.com/zkbench/zkbench/scenarios/pool"
@@ -29,7 +30,7 @@ func TestProxyCountsWhatClientsCount(t *testing.T) {
 		for _, n := range []int{10, 50} {
 			t.Run(fmt.Sprintf("%s/%d", v.Name, n), func(t *testing.T) {
 				epoch := time.Now()
-				observer := observe.New(epoch, "3.9.3")
+				observer := observe.New(epoch, results.Environment{ZooKeeper: "3.9.3"})
 				p, err := proxy.Start(t.Context(), proxy.Config{Servers: []string{server}, Epoch: epoch, Observer: observer})
 				if err != nil {
 					t.Fatal(err)

@@ -341,7 +341,7 @@ func (p scenarioRun) witness(ctx context.Context, zxid int64) (*session.Session,
 
 // document returns a document with the fields that are known before a measurement.
 func (p scenarioRun) document(t task) *results.Document {
-	s, e := p.scenario, p.description
+	s := p.scenario
 	d := &results.Document{
 		Schema:        results.Schema,
 		Run:           p.Run,
@@ -361,18 +361,13 @@ func (p scenarioRun) document(t task) *results.Document {
 		Clients:       t.clients,
 		Rate:          t.rate,
 		Repeat:        t.repeat,
-		Environment:   p.Environment,
+		Environment:   scenarios.EnvironmentOf(p.Environment, p.description),
 		Tags:          p.Tags,
 		Warnings:      append([]string{}, p.warnings...),
 		Invalid:       []string{},
 		Violations:    []results.Violation{},
 	}
 	d.Scenario.Tunnelled = s.HasDriver(p.recipe)
-	d.Environment.Engine = string(e.Engine)
-	d.Environment.ZooKeeper = e.Version
-	d.Environment.Image = e.Image
-	d.Environment.TxnLog = e.TxnLog
-	d.Environment.ServerConfig = e.Config
 	d.Environment.Chroot = ensemble.ChrootOf(p.Ensemble)
 	d.Environment.Servers = list.Map(p.Ensemble.Servers(), func(s ensemble.Server) string { return s.Addr })
 	return d

@@ -320,6 +320,32 @@ func TestRestarted(t *testing.T) {
 	}
 }
 
+// A server without an uptime in mntr, such as ClickHouse Keeper, has restarted if it counts its packets anew.
+func TestRestartedWithoutUptime(t *testing.T) {
+	for is, want := range map[int64]bool{100: false, 250: false, 99: true} {
+		start := time.Unix(1e9, 0)
+		before := serverReading{answered: start, counters: map[string]int64{"zk_packets_received": 100}}
+		after := serverReading{asked: start.Add(time.Minute), counters: map[string]int64{"zk_packets_received": is}}
+		if got := restarted(before, after); got != want {
+			t.Errorf("%d packets after 100: restarted = %t, want %t", is, got, want)
+		}
+	}
+}
+
+// Servers that do not count notifications are named as such where the second oracle is missing, also if others may use them.
+func TestOracleSaysWhatIsMissing(t *testing.T) {
+	begin := snapshot{leader: 1, servers: []serverReading{{}}}
+	for want, uncounted := range map[string]error{
+		"contain more than this run; and mntr has no counters": errors.New("mntr has no counters"),
+		"contain more than this run":                           nil,
+	} {
+		end := snapshot{leader: 1, servers: []serverReading{{uncounted: uncounted}}}
+		if o := crossCheck(false, begin, end); o.Checked || !strings.HasSuffix(o.Why, want) {
+			t.Errorf("%+v, want the end %q", o, want)
+		}
+	}
+}
+
 // The bounds of a recipe whose readers and writer do not wait for each other apply only to loads in which each takes as many steps.
 func TestUnpacedRecipeHasNoBoundsInADuration(t *testing.T) {
 	unpaced := config.ReadRecipe()

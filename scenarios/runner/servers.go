@@ -26,7 +26,8 @@ type serverReading struct {
 	counters      map[string]int64 // of its mntr command
 	unread        error            // why there are no counters
 	unanswered    bool             // an attempt failed before, and the server may have counted its four-letter words
-	notifications int64            // sent since the server's start; only of a server that zkbench owns
+	notifications int64            // sent since the server's start
+	uncounted     error            // why mntr does not have the notifications; nil if it is not known
 	err           error            // why the reading is incomplete although it is needed
 }
 
@@ -57,8 +58,11 @@ func readServer(ctx context.Context, s ensemble.Server, owned bool) serverReadin
 		}
 		r.unanswered = true
 	}
-	if r.err == nil && owned {
-		r.notifications, r.err = ensemble.NotificationsIn(r.counters)
+	if r.err == nil && r.unread == nil {
+		r.notifications, r.uncounted = ensemble.NotificationsIn(r.counters)
+	}
+	if owned {
+		r.err = cmp.Or(r.err, r.uncounted)
 	}
 	if r.err != nil {
 		r.err = fmt.Errorf("read the counters of %s: %w", s.Name, r.err)
@@ -104,7 +108,11 @@ func reportServer(before, after serverReading) results.ServerReport {
 
 // restarted reports whether a server began anew between two readings, in a new process or in the same one. Its uptime then grew by
 // less than the time from the first answer to the second question. One percent and 10 ms are allowed for differences of the clocks.
+// Of a server that does not report its uptime, such as ClickHouse Keeper, it can only see that the packets were counted anew.
 func restarted(before, after serverReading) bool {
+	if _, known := after.counters["zk_uptime"]; !known {
+		return after.counters["zk_packets_received"] < before.counters["zk_packets_received"]
+	}
 	aged := time.Duration(after.counters["zk_uptime"]-before.counters["zk_uptime"]) * time.Millisecond
 	elapsed := after.asked.Sub(before.answered)
 	return aged < elapsed-elapsed/100-10*time.Millisecond

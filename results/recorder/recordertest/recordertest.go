@@ -107,11 +107,11 @@ func (m Measurement) fail(r *recorder.Recorder, add func(at time.Duration, rank 
 }
 
 // Complete records the measurement into a document that already describes it. The document has the facts of the measurement,
-// such as its counts and servers, and also the recorder's phases, version and number of clients. The traffic of a measurement
+// such as its counts and servers, and also the recorder's phases, servers and number of clients. The traffic of a measurement
 // without Traffic is spread evenly. The oracle gets what the sessions counted while the series lasts.
 func (m Measurement) Complete(d *results.Document) {
-	m.Config.Operation, m.Config.Waiting, m.Config.Version, m.Config.Clients = d.Operation, d.Waiting, d.Environment.ZooKeeper, d.Clients
-	m.Config.Phase = d.FirstPhase()
+	m.Config.Operation, m.Config.Waiting, m.Config.Clients = d.Operation, d.Waiting, d.Clients
+	m.Config.Phase, m.Config.Named = d.FirstPhase(), d.Environment.NamesTransactions()
 	if m.Traffic == nil {
 		total := recorder.Traffic{Requests: d.Counts.TotalRequests(), BytesIn: d.Counts.BytesIn}
 		m.Traffic = map[time.Duration]recorder.Traffic{m.Window.Start: {}, m.Window.End: total}
