@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zkbench/zkbench/ensemble/dial"
 )
 
 const commandTimeout = 5 * time.Second
@@ -177,5 +179,9 @@ func DescribeServers(ctx context.Context, engine Engine, servers []Server) (Desc
 	if err != nil {
 		return Description{}, err
 	}
-	return Description{Engine: engine, Product: status.Product, Version: status.Version, Config: Config(ctx, servers[0])}, nil
+	d := Description{Engine: engine, Product: status.Product, Version: status.Version, Config: Config(ctx, servers[0])}
+	if _, d.TLS = servers[0].Dialer.(*dial.TLS); servers[0].Auth != nil {
+		d.Auth = servers[0].Auth.Scheme
+	}
+	return d, nil
 }
