@@ -179,9 +179,14 @@ func DescribeServers(ctx context.Context, engine Engine, servers []Server) (Desc
 	if err != nil {
 		return Description{}, err
 	}
-	d := Description{Engine: engine, Product: status.Product, Version: status.Version, Config: Config(ctx, servers[0])}
-	if _, d.TLS = servers[0].Dialer.(*dial.TLS); servers[0].Auth != nil {
-		d.Auth = servers[0].Auth.Scheme
+	return DescriptionOf(engine, servers[0], status, Config(ctx, servers[0])), nil
+}
+
+// DescriptionOf returns the description of an ensemble by what one of its servers reports.
+func DescriptionOf(engine Engine, s Server, status Status, config map[string]string) Description {
+	d := Description{Engine: engine, Product: status.Product, Version: status.Version, Config: config}
+	if _, d.TLS = s.Dialer.(*dial.TLS); s.Auth != nil {
+		d.Auth = s.Auth.Scheme
 	}
-	return d, nil
+	return d
 }

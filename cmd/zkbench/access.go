@@ -30,13 +30,18 @@ func variableOf(flag string) string {
 }
 
 func (f *accessFlags) bind(cmd *cobra.Command) {
+	f.bindTLS(cmd)
+	cmd.Flags().StringVar(&f.auth, "auth", "", "digest:FILE, where the file has one line,\nuser:password")
+}
+
+// bindTLS declares the flags of a command that has no sessions of its own.
+func (f *accessFlags) bindTLS(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.BoolVar(&f.tls, "tls", false, "connect with TLS; the flags --tls-… imply it")
 	flags.StringVar(&f.files.CA, "tls-ca", "", "PEM `file` of the CAs that sign the servers'\ncertificates (default this system's)")
 	flags.StringVar(&f.files.Cert, "tls-cert", "", "PEM `file` of a client certificate")
 	flags.StringVar(&f.files.Key, "tls-key", "", "PEM `file` of its key, not encrypted")
 	flags.StringVar(&f.files.ServerName, "tls-server-name", "", "`host` in the servers' certificates\n(default the one of --servers)")
-	flags.StringVar(&f.auth, "auth", "", "digest:FILE, where the file has one line,\nuser:password")
 }
 
 // takeEnvironment sets the connection flags that were not given to their variables, and says so. Flags that choose servers which zkbench

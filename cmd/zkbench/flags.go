@@ -223,6 +223,7 @@ func asUsage(err error) error {
 const (
 	checkFlags, pairedFlags, searchFlags, seriesFlags = "Check flags", "Pair flags", "Search flags", "Measurement flags"
 	loadFlags, faultFlags, serverFlags, outputFlags   = "Load flags", "Fault and background flags", "Ensemble flags", "Output flags"
+	tlsFlags                                          = "TLS flags"
 	flagGroup                                         = "group" // the annotation of a flag
 )
 
@@ -239,7 +240,7 @@ func putInGroup(cmd *cobra.Command, group string, names ...string) {
 func groupedFlags(cmd *cobra.Command) string {
 	var text strings.Builder
 	for _, group := range []string{
-		checkFlags, pairedFlags, searchFlags, seriesFlags, loadFlags, faultFlags, serverFlags, outputFlags, "", // without a group
+		checkFlags, pairedFlags, searchFlags, seriesFlags, loadFlags, faultFlags, serverFlags, outputFlags, "", tlsFlags, // "" is without a group
 	} {
 		set := pflag.NewFlagSet("", pflag.ContinueOnError)
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {

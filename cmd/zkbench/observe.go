@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net"
 	"os"
@@ -35,6 +37,11 @@ type observeFlags struct {
 	listen []string
 	tags   results.Tags
 	length time.Duration
+
+	tls                   accessFlags
+	access                ensemble.Access
+	listenCert, listenKey string
+	toClients             *tls.Config // nil without TLS
 }
 
 func observeCommand(a *app) *cobra.Command {
@@ -58,14 +65,21 @@ are such marks. These znodes need not exist.
 --out keeps a document that plot, report, compare and gate read. Its operations
 are successful writes, and its clients the most sessions at a time.
 
-TLS is forwarded, and cannot be counted. See docs/observe.md.
+The TLS of an application is forwarded, and what is in it cannot be counted.
+With --tls, zkbench speaks TLS to the servers, and the application connects
+without. With --tls-listen-cert and --tls-listen-key, the application connects
+with TLS, to a host of this certificate. The servers then see the client
+certificate and the address of zkbench, and not the application's, so that ACLs
+of the schemes x509 and ip are checked for zkbench. See docs/observe.md.
 
 Exit codes: 0 observed; 1 could not run; 2 usage; 5 there is no document for
 --out, as no write succeeded; 130 --for was interrupted.`,
 		Example: `  zkbench observe --servers zk1:2181,zk2:2181,zk3:2181
   zkbench observe --servers zk1:2181 --listen 127.0.0.1:2182 --for 30s
-  zkbench observe --servers zk1:2181 --for 1m --out results/observed/nightly`,
-		Args: noArguments,
+  zkbench observe --servers zk1:2181 --for 1m --out results/observed/nightly
+  zkbench observe --servers zk1:2281 --tls --tls-ca ca.pem`,
+		Args:    noArguments,
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return usage(f.readTLS(cmd, a.stderr)) },
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.observe(cmd.Context(), f, cmd.Flags().Changed("for"))
 		},
@@ -78,8 +92,29 @@ Exit codes: 0 observed; 1 could not run; 2 usage; 5 there is no document for
 	flags.StringVar(&f.out, "out", "", "folder for a document that plot and gate read")
 	flags.StringVar(&f.name, "name", "application", "name of the application in\nthe results of --out")
 	bindTags(cmd, &f.tags)
-	_ = cmd.MarkFlagRequired("servers")
+	f.tls.bindTLS(cmd)
+	flags.Lookup("tls").Usage = "connect to the servers with TLS, which --tls-ca,\n--tls-cert, --tls-key and --tls-server-name imply"
+	flags.StringVar(&f.listenCert, "tls-listen-cert", "", "PEM `file` of a certificate with which zkbench's\naddresses speak TLS (default without TLS)")
+	flags.StringVar(&f.listenKey, "tls-listen-key", "", "PEM `file` of its key, not encrypted")
+	cmd.MarkFlagsRequiredTogether("tls-listen-cert", "tls-listen-key")
+	putInGroup(cmd, tlsFlags, append([]string{"tls-listen-cert", "tls-listen-key"}, connectionFlags[1:]...)...)
 	return cmd
+}
+
+// readTLS completes the flags of TLS from the environment, and reads their files.
+func (f *observeFlags) readTLS(cmd *cobra.Command, w io.Writer) (err error) {
+	if err := takeEnvironment(cmd, w); err != nil {
+		return err
+	}
+	if f.access, err = f.tls.read(cmd, w); err != nil || f.listenCert == "" {
+		return err
+	}
+	pair, err := tls.LoadX509KeyPair(f.listenCert, f.listenKey)
+	if err != nil {
+		return fmt.Errorf("--tls-listen-cert and --tls-listen-key want PEM files, and a key that is not encrypted: %w", err)
+	}
+	f.toClients = &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair}}
+	return nil
 }
 
 func (f *observeFlags) check(bounded bool) (external.Target, error) {
@@ -154,9 +189,9 @@ func (a *app) observe(ctx context.Context, f observeFlags, bounded bool) error {
 
 func (a *app) startObserving(ctx context.Context, f observeFlags, target external.Target) (*observation, error) {
 	o := &observation{started: time.Now()}
-	found, silent, err := describeTarget(ctx, target)
+	found, silent, err := describeTarget(ctx, target.Servers(f.access))
 	if err != nil {
-		return nil, fmt.Errorf("--servers %s: %w", f.servers, err)
+		return nil, asUsage(fmt.Errorf("--servers %s: %w", f.servers, err))
 	}
 	if silent != nil {
 		fmt.Fprintf(a.stderr, "the version of the servers is unknown: %v\n", silent)
@@ -165,6 +200,7 @@ func (a *app) startObserving(ctx context.Context, f observeFlags, target externa
 	o.environment.Servers, o.environment.Chroot = target.Addresses, target.Chroot
 	o.observer = observe.New(o.started, o.environment)
 	config := proxy.Config{Servers: target.Addresses, Listen: f.listen, Epoch: o.started, Observer: o.observer}
+	config.ToServers, config.ToClients = f.access.TLS, f.toClients
 	if config.Most, config.Full = room(machine.FileLimit(), len(config.Servers)); config.Most < fewClients {
 		fmt.Fprintln(a.stderr, config.Full)
 	}
@@ -177,6 +213,7 @@ func (a *app) startObserving(ctx context.Context, f observeFlags, target externa
 			fmt.Fprintf(a.stderr, "warning: %s is not on loopback: any program that reaches it can use the servers\n", addr)
 		}
 	}
+	a.printTLS(f)
 	fmt.Fprintf(a.stderr, "point the application at %s%s\n", strings.Join(o.proxy.Addresses(), ","), target.Chroot)
 	return o, nil
 }
@@ -193,10 +230,10 @@ func room(limit uint64, servers int) (clients int64, full error) {
 
 // describeTarget returns what a server reports of itself. If none does, silent is the reason of the first one that accepts connections.
 // It fails if no server can be reached.
-func describeTarget(ctx context.Context, target external.Target) (found ensemble.Description, silent, err error) {
+func describeTarget(ctx context.Context, servers []ensemble.Server) (found ensemble.Description, silent, err error) {
 	var errs []error
-	for _, server := range target.Servers(ensemble.Access{}) {
-		described, why := ensemble.DescribeServers(ctx, ensemble.External, []ensemble.Server{server})
+	for _, server := range servers {
+		described, why := external.Describe(ctx, server)
 		if why == nil {
 			return described, nil, nil
 		}
@@ -205,14 +242,28 @@ func describeTarget(ctx context.Context, target external.Target) (found ensemble
 		cancel()
 		if err == nil {
 			conn.Close()
+		}
+		if err == nil && !dial.IsLasting(why) { // with TLS 1.3, a server refuses a certificate after the handshake
 			silent = cmp.Or(silent, why)
 		}
-		errs = append(errs, err)
+		errs = append(errs, why)
 	}
 	if silent == nil {
 		return found, nil, fmt.Errorf("no server can be reached: %w", errors.Join(errs...))
 	}
 	return ensemble.Description{Engine: ensemble.External, Product: ensemble.ZooKeeper}, silent, nil
+}
+
+// printTLS says how the application connects, and what the servers do not see of it.
+func (a *app) printTLS(f observeFlags) {
+	if f.toClients != nil {
+		fmt.Fprintf(a.stderr, "the application must connect with TLS, know the CA of %s, and connect to a host of it: %s\n",
+			f.listenCert, dial.Hosts(f.toClients.Certificates[0].Leaf))
+	}
+	if f.access.TLS != nil {
+		fmt.Fprintln(a.stderr, "the servers see zkbench's client certificate and address, and not the application's: "+
+			"ACLs of the schemes x509 and ip are checked for zkbench")
+	}
 }
 
 // watch shows the observed traffic until --for has passed or the context ends. It reports whether the context ended it.

@@ -59,7 +59,7 @@ func (t *TLS) explainServer(err *tls.CertificateVerificationError) error {
 			"`%s` shows the chain", t.address, leaf.Issuer, cmp.Or(t.files.CA, "this system"), t.openssl(" -showcerts"))
 	case errors.As(err, &name):
 		return Refused(true, "%s: the server's certificate is for %s, and not for %s: give the server by a name of these, or one by --tls-server-name; "+
-			"`%s | openssl x509 -noout -ext subjectAltName` shows them", t.address, names(leaf), name.Host, t.openssl(""))
+			"`%s | openssl x509 -noout -ext subjectAltName` shows them", t.address, Hosts(leaf), name.Host, t.openssl(""))
 	}
 	return Refused(false, "%s: the server's certificate is not accepted: %w; `%s` shows it", t.address, err, t.openssl(""))
 }
@@ -90,8 +90,8 @@ func (t *TLS) openssl(options string) string {
 
 func day(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// names returns the hosts that a certificate is for.
-func names(c *x509.Certificate) string {
+// Hosts returns the hosts that a certificate is for, for a message.
+func Hosts(c *x509.Certificate) string {
 	all := slices.Clone(c.DNSNames)
 	for _, ip := range c.IPAddresses {
 		all = append(all, ip.String())

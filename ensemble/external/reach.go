@@ -61,6 +61,12 @@ func checkAddresses(peers []peer) error {
 	return nil
 }
 
+// Describe returns what one server reports of itself. Its error says what the server speaks instead, or why it refuses to answer.
+func Describe(ctx context.Context, server ensemble.Server) (ensemble.Description, error) {
+	p, err := reach(ctx, server)
+	return ensemble.DescriptionOf(ensemble.External, p.Server, p.status, p.config), err
+}
+
 func reach(ctx context.Context, server ensemble.Server) (peer, error) {
 	p := peer{Server: server}
 	asking, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("no answer within %s", answerTimeout))

@@ -1,5 +1,16 @@
 package proxy
 
+import (
+	"context"
+	"net"
+)
+
+// Handshake makes the handshake with a client as the proxy of this configuration does.
+func Handshake(ctx context.Context, client net.Conn, c Config) error {
+	p := &Proxy{config: c, alive: ctx, stats: Stats{Incidents: map[IncidentKind]int64{}}}
+	return (&link{proxy: p, listener: &listener{}, client: client}).secure()
+}
+
 // Accounts returns the number of accounts that are kept.
 func (p *Proxy) Accounts() int {
 	p.accounts.mu.Lock()

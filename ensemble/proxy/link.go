@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -39,8 +40,11 @@ type counting struct {
 	account *account
 }
 
-// reset closes a connection so that the other side receives a reset instead of the end of the stream.
+// reset closes a connection so that the other side receives a reset instead of the end of the stream, be it that of TLS.
 func reset(conn net.Conn) {
+	if secured, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = secured.NetConn()
+	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}
@@ -48,8 +52,12 @@ func reset(conn net.Conn) {
 }
 
 func (l *link) serve() {
-	var err error
-	if l.server, err = l.listener.dial(dialTimeout); err != nil {
+	err := l.secure()
+	if err != nil {
+		l.client.Close()
+		return
+	}
+	if l.server, err = l.listener.dial(dialTimeout, l.listener.dialer); err != nil {
 		l.refuse(err)
 		return
 	}
@@ -124,8 +132,8 @@ func (l *link) toClient() {
 
 // endHalf ends one half of a connection in the way in which the other side has ended: by the end of the stream or by a reset.
 func endHalf(conn net.Conn, err error) {
-	if tcp, ok := conn.(*net.TCPConn); ok && errors.Is(err, io.EOF) {
-		_ = tcp.CloseWrite()
+	if errors.Is(err, io.EOF) {
+		_ = dial.CloseWrite(conn)
 		return
 	}
 	reset(conn)
@@ -156,7 +164,11 @@ func (l *link) begin(first []byte) {
 	case command:
 		l.proxy.count(func(s *Stats) { s.Commands++ })
 	case encrypted:
-		l.happened(Encrypted, "", 0)
+		kind, detail := Encrypted, ""
+		if c := l.proxy.config; c.ToServers != nil && c.ToClients == nil { // no server expects TLS within TLS
+			kind, detail = ClientTLS, "it speaks TLS, and this address does not: connect without, or give --tls-listen-cert and -key"
+		}
+		l.happened(kind, detail, 0)
 	case foreign:
 		l.happened(NotZooKeeper, strconv.Quote(string(first[:min(len(first), mostQuoted)])), 0)
 	case undecided:
@@ -169,8 +181,12 @@ func (l *link) begin(first []byte) {
 const mostQuoted = 16
 
 // over counts the end of a connection, and reports it unless the client had closed its session. The side that ends first is the one
-// that has ended it.
+// that has ended it. A server that refuses the proxy's certificate may do so here: with TLS 1.3, its side of the handshake is the last.
 func (l *link) over(kind IncidentKind, err error) (reported bool) {
+	if errors.As(err, new(*dial.Refusal)) {
+		l.ended.Do(func() { l.happened(ServerTLS, err.Error(), 0) })
+		return false
+	}
 	c := l.counted.Load()
 	if c == nil {
 		return false

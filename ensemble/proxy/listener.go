@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -24,6 +25,7 @@ const (
 type listener struct {
 	proxy  *Proxy
 	server string
+	dialer dial.Dialer // of the server; nil means TCP
 
 	mu     sync.Mutex
 	socket net.Listener // closed while connections are refused; nil before the first listen; only Start and serve change it
@@ -77,11 +79,17 @@ func (l *listener) failed(err error) {
 	l.proxy.happened(Incident{Kind: kindOf(err), Server: l.server, Detail: err.Error()})
 }
 
+// kindOf returns the kind of an error to listen, to accept a connection, or to open one to the server.
 func kindOf(err error) IncidentKind {
-	if errors.Is(err, dial.ErrOwnLimit) {
+	var op *net.OpError
+	switch {
+	case errors.Is(err, dial.ErrOwnLimit):
 		return OwnLimit
+	case errors.As(err, &op) && slices.Contains([]string{"listen", "accept", "dial"}, op.Op):
+		return Unreachable
+	default: // TCP has connected
+		return ServerTLS
 	}
-	return Unreachable
 }
 
 func (l *listener) awaitServer() bool {
@@ -97,15 +105,16 @@ func (l *listener) awaitServer() bool {
 	}
 }
 
-func (l *listener) dial(timeout time.Duration) (net.Conn, error) {
+func (l *listener) dial(timeout time.Duration, dialer dial.Dialer) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(l.proxy.alive, timeout)
 	defer cancel()
-	return dial.To(ctx, nil, l.server)
+	return dial.To(ctx, dialer, l.server)
 }
 
-// probe returns an error if the server refuses a connection. It returns nil if the server does not answer, or cannot be asked.
+// probe returns an error if the server refuses a connection. It returns nil if the server does not answer, or cannot be asked. It makes
+// no TLS handshake: a server that accepts connections is up, whether TLS succeeds or not.
 func (l *listener) probe() error {
-	conn, err := l.dial(probeTimeout)
+	conn, err := l.dial(probeTimeout, nil)
 	var timeout net.Error
 	switch {
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, dial.ErrOwnLimit):

@@ -3,6 +3,7 @@
 // It takes one position: an application must not notice that it is observed. Every byte is forwarded unchanged and in its order. Protocols
 // that the proxy does not understand, such as TLS, are forwarded and counted as not understood. When one side ends its connection, the
 // proxy ends the other side's in the same way. Each server has its own listening address, so that clients keep their choice.
+// With TLS to the servers or to the clients, all of this is true of the bytes within it.
 //
 // While a server does not accept connections, its address does not either. The proxy notices that only when the server ends a
 // connection or refuses one, so a client that connects before is disconnected instead of refused.
@@ -10,6 +11,7 @@ package proxy
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"maps"
 	"sync"
@@ -27,6 +29,9 @@ type Config struct {
 	Observer Observer
 	Most     int64 // connections of clients at a time; zero means without bound
 	Full     error // why a further one is reset; a [dial.ErrOwnLimit]
+
+	ToServers *dial.TLS   // nil means that servers are reached without TLS
+	ToClients *tls.Config // with a certificate; nil means that the addresses do not speak TLS
 }
 
 // Observer receives the frames and incidents of all connections. Its methods must not block. Happened, and the methods of [wire.Tap]
@@ -48,6 +53,8 @@ const (
 	Refused      IncidentKind = "refused"       // the server ended a connection instead of answering the connect request
 	NotZooKeeper IncidentKind = "not ZooKeeper" // the first bytes are neither a connect request, a four-letter command nor TLS
 	Encrypted    IncidentKind = "TLS"           // forwarded, and not counted
+	ServerTLS    IncidentKind = "server TLS"    // the server accepted the connection, but the proxy and it did not agree on TLS
+	ClientTLS    IncidentKind = "client TLS"    // the client and the proxy's address did not agree on TLS
 	Unmatched    IncidentKind = "unmatched"     // frames that could not be decoded
 )
 
@@ -97,6 +104,9 @@ func Start(ctx context.Context, c Config) (*Proxy, error) {
 	p.alive, p.stop = context.WithCancel(context.WithoutCancel(ctx))
 	for i, server := range c.Servers {
 		l, address := &listener{proxy: p, server: server}, "127.0.0.1:0"
+		if c.ToServers != nil {
+			l.dialer = c.ToServers.For(server)
+		}
 		if len(c.Listen) > 0 {
 			address = c.Listen[i]
 		}

@@ -99,49 +99,48 @@ func kindsOf(all []proxy.Incident) []proxy.IncidentKind {
 
 func start(t *testing.T, servers ...string) (*proxy.Proxy, *noted) {
 	t.Helper()
-	n := &noted{}
-	p := must.Get(proxy.Start(t.Context(), proxy.Config{Servers: servers, Epoch: time.Now(), Observer: n}))(t)
-	t.Cleanup(p.Close)
-	return p, n
+	return new(way).start(t, servers...)
 }
 
-func openSession(t *testing.T, addr string) (*zk.Conn, *wire.Ledger) {
+func openSession(t *testing.T, at ensemble.Server) (*zk.Conn, *wire.Ledger) {
 	t.Helper()
 	ledger := wire.NewLedger(time.Now())
-	conn := must.Get(ensemble.Connect(t.Context(), ensemble.Server{Addr: addr}, ledger, nil))(t)
+	conn := must.Get(ensemble.Connect(t.Context(), at, ledger, nil))(t)
 	return conn, ledger
 }
 
 // The observer's counts equal those of the clients, to the last frame.
 func TestObserverGetsWhatTheClientsCount(t *testing.T) {
-	server := ensembletest.Embedded(t, embedded.Config{})
-	p, n := start(t, server.Addr())
-	var clients sync.WaitGroup
-	var want wire.Counts
-	var mu sync.Mutex
-	for i := range 20 {
-		clients.Go(func() {
-			conn, ledger := openSession(t, p.Addresses()[0])
-			contend(t, conn, i)
-			conn.Close()
-			mu.Lock()
-			defer mu.Unlock()
-			want.Add(ledger.Counts())
-		})
-	}
-	clients.Wait()
-	awaitClosed(t, p)
-	got := n.counts
-	if got.Requests != want.Requests || got.Failed != want.Failed || got.Watches != want.Watches ||
-		got.Notifications != want.Notifications || want.TotalNotifications() == 0 {
-		t.Errorf("the observer got\n%+v, the clients counted\n%+v", got, want)
-	}
-	if int64(n.exchanges) != want.TotalRequests()+20 {
-		t.Errorf("the observer got %d exchanges of %d requests and 20 to close", n.exchanges, want.TotalRequests())
-	}
-	if len(n.over) != 20 || p.Sessions() != 0 || len(n.incidents) > 0 {
-		t.Errorf("%d sessions were closed and %d are left, incidents %v", len(n.over), p.Sessions(), n.incidents)
-	}
+	onEveryWay(t, func(t *testing.T, w *way) {
+		server := ensembletest.Embedded(t, embedded.Config{})
+		p, n := w.start(t, w.front(t, server.Addr()))
+		var clients sync.WaitGroup
+		var want wire.Counts
+		var mu sync.Mutex
+		for i := range 20 {
+			clients.Go(func() {
+				conn, ledger := openSession(t, w.at(t, p.Addresses()[0]))
+				contend(t, conn, i)
+				conn.Close()
+				mu.Lock()
+				defer mu.Unlock()
+				want.Add(ledger.Counts())
+			})
+		}
+		clients.Wait()
+		awaitClosed(t, p)
+		got := n.counts
+		if got.Requests != want.Requests || got.Failed != want.Failed || got.Watches != want.Watches ||
+			got.Notifications != want.Notifications || want.TotalNotifications() == 0 {
+			t.Errorf("the observer got\n%+v, the clients counted\n%+v", got, want)
+		}
+		if int64(n.exchanges) != want.TotalRequests()+20 {
+			t.Errorf("the observer got %d exchanges of %d requests and 20 to close", n.exchanges, want.TotalRequests())
+		}
+		if len(n.over) != 20 || p.Sessions() != 0 || len(n.incidents) > 0 {
+			t.Errorf("%d sessions were closed and %d are left, incidents %v", len(n.over), p.Sessions(), n.incidents)
+		}
+	})
 }
 
 // contend makes requests of many kinds, which fail, set watches, and fire watches of others.
@@ -205,54 +204,59 @@ func echo(conn net.Conn) {
 
 // Every byte of any protocol is forwarded, in both directions and in its order, and the end of a half does not end the other one.
 func TestForwardsEveryByte(t *testing.T) {
-	server := ensembletest.Listen(t, echo)
-	p, n := start(t, server)
-	random := rand.New(rand.NewPCG(4, 4))
-	noise := make([]byte, 300_000)
-	for i := range noise {
-		noise[i] = byte(random.Uint32())
-	}
-	frame := func(length int, body []byte) []byte {
-		return append([]byte{byte(length >> 24), byte(length >> 16), byte(length >> 8), byte(length)}, body...)
-	}
-	handshake := frame(44, make([]byte, 44))
-	for _, tt := range []struct {
-		name string
-		sent []byte
-		want []proxy.IncidentKind
-	}{
-		{"nothing", nil, nil},
-		{"a four-letter command", []byte("ruok"), nil},
-		{"TLS", append([]byte{0x16, 0x03, 0x01}, noise[:500]...), []proxy.IncidentKind{proxy.Encrypted}},
-		{"HTTP", []byte("GET / HTTP/1.1\r\n\r\n"), []proxy.IncidentKind{proxy.NotZooKeeper}},
-		{"noise", append([]byte{0xff}, noise...), []proxy.IncidentKind{proxy.NotZooKeeper}},
-		{"half a length", []byte{0, 0}, []proxy.IncidentKind{proxy.NotZooKeeper}},
-		{"half a handshake", handshake[:20], []proxy.IncidentKind{proxy.NotZooKeeper}},
-		{"a short frame", frame(8, make([]byte, 8)), []proxy.IncidentKind{proxy.NotZooKeeper}},
-		{"a negative length", []byte{0xff, 0xff, 0xff, 0xff, 1, 2, 3}, []proxy.IncidentKind{proxy.NotZooKeeper}},
-		{"100 MB announced before the handshake", frame(100<<20, noise[:100]), []proxy.IncidentKind{proxy.NotZooKeeper}},
-		{"100 MB announced after the handshake", slices.Concat(handshake, frame(100<<20, noise[:100])), []proxy.IncidentKind{proxy.EndedClient}},
-		{"noise after the handshake", slices.Concat(handshake, noise), []proxy.IncidentKind{proxy.EndedClient}},
-		{"frames without a header", slices.Concat(handshake, frame(3, []byte("abc")), frame(0, nil)), []proxy.IncidentKind{proxy.EndedClient, proxy.Unmatched}},
-	} {
-		for _, piece := range []int{1, 7, 1 << 20} {
-			before := len(n.all())
-			got := converse(t, p.Addresses()[0], tt.sent, piece)
-			if want := append(slices.Clone(tt.sent), "farewell"...); !bytes.Equal(got, want) {
-				t.Errorf("%s, in pieces of %d: received %d bytes that are not the %d that were sent", tt.name, piece, len(got), len(want))
-			}
-			if piece == 1 && len(tt.sent) > 10_000 {
-				continue
-			}
-			awaitClosed(t, p)
-			if kinds := kindsOf(n.all()[before:]); !slices.Equal(kinds, tt.want) {
-				t.Errorf("%s, in pieces of %d: incidents %v, want %v", tt.name, piece, n.all()[before:], tt.want)
+	onEveryWay(t, func(t *testing.T, w *way) {
+		p, n := w.start(t, w.serve(t, echo))
+		encrypted := proxy.Encrypted
+		if w.toServers && !w.toClients {
+			encrypted = proxy.ClientTLS
+		}
+		random := rand.New(rand.NewPCG(4, 4))
+		noise := make([]byte, 300_000)
+		for i := range noise {
+			noise[i] = byte(random.Uint32())
+		}
+		frame := func(length int, body []byte) []byte {
+			return append([]byte{byte(length >> 24), byte(length >> 16), byte(length >> 8), byte(length)}, body...)
+		}
+		handshake := frame(44, make([]byte, 44))
+		for _, tt := range []struct {
+			name string
+			sent []byte
+			want []proxy.IncidentKind
+		}{
+			{"nothing", nil, nil},
+			{"a four-letter command", []byte("ruok"), nil},
+			{"TLS", append([]byte{0x16, 0x03, 0x01}, noise[:500]...), []proxy.IncidentKind{encrypted}},
+			{"HTTP", []byte("GET / HTTP/1.1\r\n\r\n"), []proxy.IncidentKind{proxy.NotZooKeeper}},
+			{"noise", append([]byte{0xff}, noise...), []proxy.IncidentKind{proxy.NotZooKeeper}},
+			{"half a length", []byte{0, 0}, []proxy.IncidentKind{proxy.NotZooKeeper}},
+			{"half a handshake", handshake[:20], []proxy.IncidentKind{proxy.NotZooKeeper}},
+			{"a short frame", frame(8, make([]byte, 8)), []proxy.IncidentKind{proxy.NotZooKeeper}},
+			{"a negative length", []byte{0xff, 0xff, 0xff, 0xff, 1, 2, 3}, []proxy.IncidentKind{proxy.NotZooKeeper}},
+			{"100 MB announced before the handshake", frame(100<<20, noise[:100]), []proxy.IncidentKind{proxy.NotZooKeeper}},
+			{"100 MB announced after the handshake", slices.Concat(handshake, frame(100<<20, noise[:100])), []proxy.IncidentKind{proxy.EndedClient}},
+			{"noise after the handshake", slices.Concat(handshake, noise), []proxy.IncidentKind{proxy.EndedClient}},
+			{"frames without a header", slices.Concat(handshake, frame(3, []byte("abc")), frame(0, nil)), []proxy.IncidentKind{proxy.EndedClient, proxy.Unmatched}},
+		} {
+			for _, piece := range []int{1, 7, 1 << 20} {
+				before := len(n.all())
+				got := w.converse(t, p.Addresses()[0], tt.sent, piece)
+				if want := append(slices.Clone(tt.sent), "farewell"...); !bytes.Equal(got, want) {
+					t.Errorf("%s, in pieces of %d: received %d bytes that are not the %d that were sent", tt.name, piece, len(got), len(want))
+				}
+				if piece == 1 && len(tt.sent) > 10_000 {
+					continue
+				}
+				awaitClosed(t, p)
+				if kinds := kindsOf(n.all()[before:]); !slices.Equal(kinds, tt.want) {
+					t.Errorf("%s, in pieces of %d: incidents %v, want %v", tt.name, piece, n.all()[before:], tt.want)
+				}
 			}
 		}
-	}
-	if s := p.Stats(); s.Commands != 3 {
-		t.Errorf("%d four-letter commands, want 3", s.Commands)
-	}
+		if s := p.Stats(); s.Commands != 3 {
+			t.Errorf("%d four-letter commands, want 3", s.Commands)
+		}
+	})
 }
 
 func awaitClosed(t *testing.T, p *proxy.Proxy) {
@@ -266,9 +270,9 @@ func awaitClosed(t *testing.T, p *proxy.Proxy) {
 }
 
 // converse sends some bytes in pieces, ends its half, and returns what it receives.
-func converse(t *testing.T, addr string, sent []byte, piece int) []byte {
+func (w *way) converse(t *testing.T, addr string, sent []byte, piece int) []byte {
 	t.Helper()
-	conn := must.Get(net.Dial("tcp", addr))(t)
+	conn := must.Get(w.at(t, addr).Dial(t.Context()))(t)
 	defer conn.Close()
 	if len(sent) > 10_000 {
 		piece = max(piece, 1000)
@@ -277,7 +281,7 @@ func converse(t *testing.T, addr string, sent []byte, piece int) []byte {
 		for p := range slices.Chunk(sent, piece) {
 			_, _ = conn.Write(p)
 		}
-		_ = conn.(*net.TCPConn).CloseWrite()
+		_ = dial.CloseWrite(conn)
 	}()
 	got, err := io.ReadAll(conn)
 	if err != nil {
@@ -289,48 +293,43 @@ func converse(t *testing.T, addr string, sent []byte, piece int) []byte {
 // The client learns of the server's end in the way in which the server ends: by the end of the stream, or by a reset. The
 // server learns of the client's end in the same way.
 func TestEndsAreForwarded(t *testing.T) {
-	for _, tt := range []struct {
-		name  string
-		reset bool
-	}{{"the end of the stream", false}, {"a reset", true}} {
-		t.Run(tt.name, func(t *testing.T) {
-			seen := make(chan error, 1)
-			end := func(conn net.Conn) {
-				if tt.reset {
-					_ = conn.(*net.TCPConn).SetLinger(0)
+	onEveryWay(t, func(t *testing.T, w *way) {
+		for _, tt := range []struct {
+			name  string
+			reset bool
+		}{{"the end of the stream", false}, {"a reset", true}} {
+			t.Run(tt.name, func(t *testing.T) {
+				seen := make(chan error, 1)
+				server := w.serve(t, func(conn net.Conn) {
+					first := make([]byte, 4)
+					_, _ = io.ReadFull(conn, first)
+					if string(first) == "stop" {
+						end(conn, tt.reset)
+						return
+					}
+					_, _ = io.WriteString(conn, "here") // a reset discards what has not been forwarded
+					_, err := conn.Read(first)
+					seen <- err
+				})
+				p, _ := w.start(t, server)
+				for _, word := range []string{"stop", "wait"} {
+					conn := w.dial(t, p.Addresses()[0])
+					_, _ = io.WriteString(conn, word)
+					var err error
+					if word == "stop" {
+						_, err = conn.Read(make([]byte, 1))
+					} else {
+						_, _ = io.ReadFull(conn, make([]byte, len("here")))
+						end(conn, tt.reset)
+						err = <-seen
+					}
+					if errors.Is(err, syscall.ECONNRESET) != tt.reset || errors.Is(err, io.EOF) == tt.reset {
+						t.Errorf("%s: the other side sees %v", word, err)
+					}
 				}
-				conn.Close()
-			}
-			server := ensembletest.Listen(t, func(conn net.Conn) {
-				first := make([]byte, 4)
-				_, _ = io.ReadFull(conn, first)
-				if string(first) == "stop" {
-					end(conn)
-					return
-				}
-				_, _ = io.WriteString(conn, "here") // a reset discards what has not been forwarded
-				_, err := conn.Read(first)
-				seen <- err
 			})
-			p, _ := start(t, server)
-			for _, word := range []string{"stop", "wait"} {
-				conn := must.Get(net.Dial("tcp", p.Addresses()[0]))(t)
-				_, _ = io.WriteString(conn, word)
-				var err error
-				if word == "stop" {
-					_, err = conn.Read(make([]byte, 1))
-				} else {
-					_, _ = io.ReadFull(conn, make([]byte, len("here")))
-					end(conn)
-					err = <-seen
-				}
-				if errors.Is(err, syscall.ECONNRESET) != tt.reset || errors.Is(err, io.EOF) == tt.reset {
-					t.Errorf("%s: the other side sees %v", word, err)
-				}
-				conn.Close()
-			}
-		})
-	}
+		}
+	})
 }
 
 // A server that does not listen ends the connection of the client, and is reported. Further clients are refused, as the server
@@ -377,7 +376,7 @@ func TestServerThatDoesNotListen(t *testing.T) {
 		conn.Close()
 		return ""
 	})
-	if got := converse(t, addr, []byte("ruok"), 4); string(got) != "ruokfarewell" {
+	if got := new(way).converse(t, addr, []byte("ruok"), 4); string(got) != "ruokfarewell" {
 		t.Errorf("received %q", got)
 	}
 	if p.Addresses()[0] != addr {
@@ -389,7 +388,7 @@ func TestServerThatDoesNotListen(t *testing.T) {
 func TestServerThatGoesAway(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	p, n := start(t, server.Addr())
-	conn, _ := openSession(t, p.Addresses()[0])
+	conn, _ := openSession(t, ensemble.Server{Addr: p.Addresses()[0]})
 	defer conn.Close()
 	server.Inject(embedded.Fault{Op: wire.OpDelete, Do: embedded.DropAfter})
 	_ = conn.Delete("/a", -1)
@@ -414,22 +413,23 @@ func TestServerThatGoesAway(t *testing.T) {
 // A client that sends its last requests and ends its half without waiting is counted like any other: the replies are not lost,
 // and the session is closed.
 func TestClientThatDoesNotWait(t *testing.T) {
-	server := ensembletest.Embedded(t, embedded.Config{})
-	p, n := start(t, server.Addr())
-	conn := must.Get(net.Dial("tcp", p.Addresses()[0]))(t)
-	defer conn.Close()
-	hello := append([]byte{0, 0, 0, 44}, make([]byte, 44)...)
-	hello[19] = 0x10 // a timeout of 4 s
-	hello[18] = 0x10
-	exists := []byte{0, 0, 0, 14, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 1, '/', 0}
-	end := []byte{0, 0, 0, 8, 0, 0, 0, 2, 0xff, 0xff, 0xff, 0xf5}
-	_, _ = conn.Write(slices.Concat(hello, exists, end))
-	_ = conn.(*net.TCPConn).CloseWrite()
-	_, _ = io.ReadAll(conn)
-	awaitClosed(t, p)
-	if kinds := n.kinds(); len(kinds) > 0 || n.exchanges != 2 || len(n.over) != 1 || p.Sessions() != 0 {
-		t.Errorf("incidents %v, %d exchanges, %d sessions over, %d left", n.all(), n.exchanges, len(n.over), p.Sessions())
-	}
+	onEveryWay(t, func(t *testing.T, w *way) {
+		server := ensembletest.Embedded(t, embedded.Config{})
+		p, n := w.start(t, w.front(t, server.Addr()))
+		conn := w.dial(t, p.Addresses()[0])
+		hello := append([]byte{0, 0, 0, 44}, make([]byte, 44)...)
+		hello[19] = 0x10 // a timeout of 4 s
+		hello[18] = 0x10
+		exists := []byte{0, 0, 0, 14, 0, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 1, '/', 0}
+		end := []byte{0, 0, 0, 8, 0, 0, 0, 2, 0xff, 0xff, 0xff, 0xf5}
+		_, _ = conn.Write(slices.Concat(hello, exists, end))
+		_ = dial.CloseWrite(conn)
+		_, _ = io.ReadAll(conn)
+		awaitClosed(t, p)
+		if kinds := n.kinds(); len(kinds) > 0 || n.exchanges != 2 || len(n.over) != 1 || p.Sessions() != 0 {
+			t.Errorf("incidents %v, %d exchanges, %d sessions over, %d left", n.all(), n.exchanges, len(n.over), p.Sessions())
+		}
+	})
 }
 
 // A session whose client has vanished is over when its timeout has passed, although no other client connects.
@@ -450,32 +450,34 @@ func TestSessionThatRanOut(t *testing.T) {
 
 // Sessions that come and go leave nothing behind: neither accounts nor goroutines.
 func TestNothingIsLeft(t *testing.T) {
-	server := ensembletest.Embedded(t, embedded.Config{})
-	before := runtime.NumGoroutine()
-	p, n := start(t, server.Addr())
-	for range 50 {
-		conn, _ := openSession(t, p.Addresses()[0])
-		_, _, _ = conn.Exists("/")
-		conn.Close()
-	}
-	awaitClosed(t, p)
-	if got := n.counts.TotalRequests(); got != 50 || len(n.over) != 50 {
-		t.Errorf("%d requests, %d sessions closed, want 50 of each", got, len(n.over))
-	}
-	if n := p.Accounts(); n != 0 {
-		t.Errorf("%d accounts are left", n)
-	}
-	open, _ := openSession(t, p.Addresses()[0])
-	p.Close()
-	if _, err := net.Dial("tcp", p.Addresses()[0]); err == nil {
-		t.Error("a closed proxy listens")
-	}
-	open.Close()
-	ensembletest.Await(t, func() string {
-		if n := runtime.NumGoroutine(); n > before {
-			return fmt.Sprintf("%d goroutines, %d before", n, before)
+	onEveryWay(t, func(t *testing.T, w *way) {
+		server := w.front(t, ensembletest.Embedded(t, embedded.Config{}).Addr())
+		before := runtime.NumGoroutine()
+		p, n := w.start(t, server)
+		for range 50 {
+			conn, _ := openSession(t, w.at(t, p.Addresses()[0]))
+			_, _, _ = conn.Exists("/")
+			conn.Close()
 		}
-		return ""
+		awaitClosed(t, p)
+		if got := n.counts.TotalRequests(); got != 50 || len(n.over) != 50 {
+			t.Errorf("%d requests, %d sessions closed, want 50 of each", got, len(n.over))
+		}
+		if n := p.Accounts(); n != 0 {
+			t.Errorf("%d accounts are left", n)
+		}
+		open, _ := openSession(t, w.at(t, p.Addresses()[0]))
+		p.Close()
+		if _, err := net.Dial("tcp", p.Addresses()[0]); err == nil {
+			t.Error("a closed proxy listens")
+		}
+		open.Close()
+		ensembletest.Await(t, func() string {
+			if n := runtime.NumGoroutine(); n > before {
+				return fmt.Sprintf("%d goroutines, %d before", n, before)
+			}
+			return ""
+		})
 	})
 }
 
@@ -503,7 +505,7 @@ func TestAddressThatIsTaken(t *testing.T) {
 func TestWatchesNow(t *testing.T) {
 	server := ensembletest.Embedded(t, embedded.Config{})
 	p, _ := start(t, server.Addr())
-	conn, _ := openSession(t, p.Addresses()[0])
+	conn, _ := openSession(t, ensemble.Server{Addr: p.Addresses()[0]})
 	id := conn.SessionID()
 	for _, path := range []string{"/zookeeper", "/missing"} {
 		_, _, _, err := conn.ExistsW(path)

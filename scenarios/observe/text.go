@@ -216,7 +216,9 @@ func incidentLines(r Report, connections proxy.Stats) []string {
 		proxy.EndedClient:  "connections that a client ended without closing its session",
 		proxy.Refused:      "connect requests that a server refused",
 		proxy.NotZooKeeper: "connections that do not speak ZooKeeper's protocol, forwarded and not counted",
-		proxy.Encrypted:    "connections with TLS, forwarded and not counted",
+		proxy.Encrypted:    "connections with TLS, forwarded and not counted (see --tls and --tls-listen-cert)",
+		proxy.ServerTLS:    "connections that were reset, as zkbench and the server did not agree on TLS",
+		proxy.ClientTLS:    "connections whose client and zkbench's address did not agree on TLS",
 		proxy.Unmatched:    "connections with frames that could not be decoded, so that counts are too low",
 	}
 	for _, kind := range slices.Sorted(maps.Keys(meanings)) {
