@@ -28,8 +28,13 @@ var connectionFlags = []string{"servers", "tls", "tls-ca", "tls-cert", "tls-key"
 func variableOf(flag string) string { return "ZKBENCH_" + strings.ReplaceAll(strings.ToUpper(flag), "-", "_") }
 
 func (f *accessFlags) bind(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.tls, "tls", false, "connect with TLS; the flags --tls-… imply it")
+	f.bindFiles(cmd)
+}
+
+// bindFiles declares the flags but --tls, which also means servers that zkbench starts.
+func (f *accessFlags) bindFiles(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.BoolVar(&f.tls, "tls", false, "connect with TLS; the flags --tls-… imply it")
 	flags.StringVar(&f.files.CA, "tls-ca", "", "PEM `file` of the CAs that sign the servers'\ncertificates (default this system's)")
 	flags.StringVar(&f.files.Cert, "tls-cert", "", "PEM `file` of a client certificate")
 	flags.StringVar(&f.files.Key, "tls-key", "", "PEM `file` of its key, not encrypted")
