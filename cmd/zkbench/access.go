@@ -25,7 +25,9 @@ type accessFlags struct {
 // connectionFlags are those that a command may take from the environment: --tls-ca from ZKBENCH_TLS_CA, and so on.
 var connectionFlags = []string{"servers", "tls", "tls-ca", "tls-cert", "tls-key", "tls-server-name", "auth"}
 
-func variableOf(flag string) string { return "ZKBENCH_" + strings.ReplaceAll(strings.ToUpper(flag), "-", "_") }
+func variableOf(flag string) string {
+	return "ZKBENCH_" + strings.ReplaceAll(strings.ToUpper(flag), "-", "_")
+}
 
 func (f *accessFlags) bind(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.tls, "tls", false, "connect with TLS; the flags --tls-… imply it")

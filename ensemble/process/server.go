@@ -120,19 +120,24 @@ func configure(dir string, opts ensemble.Options) ([]string, error) {
 		}
 		server := serverDir(dir, i+1)
 		servers = append(servers, server)
-		files[filepath.Join(server, configFile)] = serverConfig(server, serverDir(logs, i+1), settings) + members.String()
+		files[filepath.Join(server, configFile)] = serverConfig(server, serverDir(logs, i+1)) + strings.Join(append(settings, ""), "\n") +
+			members.String()
 		files[filepath.Join(server, addrFile)] = fmt.Sprintf("127.0.0.1:%d", client)
 		files[filepath.Join(server, "data", "myid")] = strconv.Itoa(i + 1)
 	}
+	return servers, writeAll(files)
+}
+
+func writeAll(files map[string]string) error {
 	for path, content := range files {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return nil, err
+			return err
 		}
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return servers, nil
+	return nil
 }
 
 // Settings that the servers do not report.
@@ -142,12 +147,11 @@ const (
 	pauseSleep = "20" // milliseconds
 )
 
-// serverConfig returns the same settings as compose.yaml, which explains them, and those of the protection. The transaction log is below
-// the folder logs.
-func serverConfig(server, logs string, protection []string) string {
-	return strings.Join(append(protection,
-		"dataDir="+escaped(filepath.Join(server, "data")),
-		"dataLogDir="+escaped(filepath.Join(logs, "datalog")),
+// serverConfig returns the same settings as compose.yaml, which explains them. The transaction log is below the folder logs.
+func serverConfig(server, logs string) string {
+	return strings.Join([]string{
+		"dataDir=" + escaped(filepath.Join(server, "data")),
+		"dataLogDir=" + escaped(filepath.Join(logs, "datalog")),
 		"tickTime=2000",
 		"initLimit=10",
 		"syncLimit=5",
@@ -155,11 +159,11 @@ func serverConfig(server, logs string, protection []string) string {
 		"standaloneEnabled=false",
 		"admin.enableServer=false",
 		"4lw.commands.whitelist=srvr,mntr,conf,ruok,cons,wchs",
-		"snapCount="+snapCount,
+		"snapCount=" + snapCount,
 		"jvm.pause.monitor=true",
-		"jvm.pause.sleep.time.ms="+pauseSleep,
+		"jvm.pause.sleep.time.ms=" + pauseSleep,
 		"",
-	), "\n")
+	}, "\n")
 }
 
 // escaped returns the value of a Java property: backslashes and all letters outside ASCII are escaped as UTF-16.
