@@ -165,9 +165,10 @@ func TestAttachingChecksTheProtection(t *testing.T) {
 		{ensemble.Options{}, "tls=true,digest=true", "on disk, with TLS and with digest\n"},
 		{ensemble.Options{TLS: true}, "tls=true,digest=false", "on disk, with TLS and without digest\n"},
 		{ensemble.Options{Digest: true}, "tls=true,digest=true", "on disk, with TLS and with digest\n"},
-		{ensemble.Options{TLS: true}, "none", "already up without TLS and without digest: `zkbench ensemble down --name x` first to start it with TLS and without digest"},
-		{ensemble.Options{Digest: true}, "tls=true,digest=false", "with TLS and without digest: `zkbench ensemble down --name x` first to start it without TLS and with digest"},
-		{ensemble.Options{TLS: true, Digest: true}, "tls=false,digest=true", "without TLS and with digest: `zkbench ensemble down --name x` first to start it with TLS and with digest"},
+		{ensemble.Options{TLS: true}, "none", "first to start it with TLS and without digest"},
+		{ensemble.Options{Digest: true}, "tls=true,digest=false", "first to start it without TLS and with digest"},
+		{ensemble.Options{TLS: true, Digest: true}, "tls=false,digest=true",
+			"already up without TLS and with digest: `zkbench ensemble down --name x` first to start it with TLS and with digest"},
 		{ensemble.Options{TLS: true, Digest: true}, "none", "first to start it with TLS and with digest"},
 	} {
 		e := &kept{ensemble.Local{Members: servers, TxnLog: ensemble.OnDisk, Found: true, Protection: ensemble.ParseProtection(tt.kept, "")}}
