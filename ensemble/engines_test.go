@@ -11,11 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/container"
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/ensemble/process"
+	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results/must"
 )
 
@@ -39,7 +42,7 @@ type realEngine[E started] struct {
 // check checks that an engine of real servers starts, keeps up and removes ensembles as every such engine must.
 func (e realEngine[E]) check(t *testing.T) {
 	t.Run("kept", e.checkKept)
-	t.Run("transaction logs in memory", e.checkLogsInMemory)
+	t.Run("protected, with transaction logs in memory", e.checkProtected)
 	t.Run("debris", e.checkDebris)
 	t.Run("breaker", e.checkBreaker)
 }
@@ -47,6 +50,8 @@ func (e realEngine[E]) check(t *testing.T) {
 func TestLiveContainers(t *testing.T) {
 	ensembletest.Require(t, container.Available(t.Context()))
 	name := ensembletest.Name() + "-containers"
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
 	t.Cleanup(func() {
 		must.Get(container.Down(context.WithoutCancel(t.Context()), ensemble.Options{Name: name}))(t)
 	})
@@ -68,7 +73,8 @@ func TestLiveContainers(t *testing.T) {
 			if slices.Contains(names, name) {
 				return name
 			}
-			return ""
+			files, _ := filepath.Glob(filepath.Join(cache, "*"))
+			return strings.Join(files, " ")
 		},
 		txnLog: func(path string, inMemory bool) bool {
 			return strings.Contains(path, "datalog") && inMemory == (path == "/datalog/version-2 (tmpfs on tmpfs)")
@@ -169,6 +175,7 @@ func (e realEngine[E]) checkKept(t *testing.T) {
 	}
 	e.refused(t, ensemble.Options{}, ensemble.ErrBusy.Error())
 	must.Do(t, one.Release())
+	e.refused(t, ensemble.Options{TLS: true}, "already up without TLS")
 	attached := e.start(t, ensemble.Options{})
 	if attached.Servers()[0] != one.Servers()[0] {
 		t.Errorf("attached to %v instead of %v", attached.Servers(), one.Servers())
@@ -180,15 +187,47 @@ func (e realEngine[E]) checkKept(t *testing.T) {
 	e.takeDown(t)
 }
 
-func (e realEngine[E]) checkLogsInMemory(t *testing.T) {
-	one := e.start(t, ensemble.Options{Lifetime: ensemble.Kept, TxnLog: ensemble.InMemory})
+// checkProtected checks an ensemble with TLS, a digest and transaction logs in memory, also when a server has crashed.
+func (e realEngine[E]) checkProtected(t *testing.T) {
+	one := e.start(t, ensemble.Options{Lifetime: ensemble.Kept, TxnLog: ensemble.InMemory, TLS: true, Digest: true})
 	if d, err := one.Describe(t.Context()); err != nil || !e.txnLog(d.TxnLog, true) {
 		t.Errorf("transaction log = %q, %v", d.TxnLog, err)
 	}
 	must.Do(t, one.Release())
 	e.refused(t, ensemble.Options{TxnLog: ensemble.OnDisk}, "keeps its transaction logs in memory")
-	must.Do(t, e.start(t, ensemble.Options{TxnLog: ensemble.InMemory}).Close(t.Context()))
+	attached := e.start(t, ensemble.Options{TxnLog: ensemble.InMemory, TLS: true, Digest: true})
+	broken := attached.Servers()[0]
+	must.Do(t, attached.Break(t.Context(), broken, ensemble.Kill))
+	must.Do(t, attached.Restore(t.Context(), broken))
+	must.Do(t, ensemble.AwaitReady(t.Context(), attached))
+	for _, s := range attached.Servers() {
+		checkProtectedServer(t, s)
+	}
+	must.Do(t, attached.Close(t.Context()))
 	e.takeDown(t)
+}
+
+// checkProtectedServer checks that a server serves clients with TLS and the user of the ensemble, and no others.
+func checkProtectedServer(t *testing.T, s ensemble.Server) {
+	t.Helper()
+	conn := must.Get(ensemble.Connect(t.Context(), s, wire.NewLedger(time.Now()), nil))(t)
+	defer conn.Close()
+	path := "/of-" + s.Name
+	must.Get(conn.Create(path, nil, zk.FlagPersistent, s.ACL()))(t)
+	acl, _, err := conn.GetACL(path) // the certificate is an identity of the client, too
+	if isOfUser := func(a zk.ACL) bool { return a.Scheme == ensemble.Digest }; err != nil || !slices.ContainsFunc(acl, isOfUser) {
+		t.Errorf("the znode of %s has the ACL %v, %v", s.Name, acl, err)
+	}
+	plain := ensemble.Server{Addr: s.Addr}
+	if _, err := ensemble.Command(t.Context(), plain, "srvr\n"); err == nil { // with five bytes, the server notices that this is not TLS
+		t.Errorf("%s answers without TLS", s.Name)
+	}
+	s.Auth = nil
+	stranger := must.Get(ensemble.Connect(t.Context(), s, wire.NewLedger(time.Now()), nil))(t)
+	defer stranger.Close()
+	if _, err := stranger.Create(path+"/child", nil, zk.FlagPersistent, s.ACL()); err == nil {
+		t.Errorf("%s serves sessions without a user", s.Name)
+	}
 }
 
 // checkDebris checks that the next up replaces the servers and logs of a crashed run, whose lock the kernel has released.

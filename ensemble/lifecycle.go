@@ -23,13 +23,14 @@ var ErrPortTaken = errors.New("another program took one of the free ports first"
 // Local is the common part of engines that start their servers on this machine. Their ensembles embed it.
 type Local struct {
 	*Breakage
-	Heap     func(ctx context.Context, s Server) (int64, error) // collects all garbage, and returns the bytes in use
-	Members  []Server
-	TxnLog   TxnLog
-	Found    bool                            // kept up since an earlier command: Close leaves it up
-	LockName string                          // reserves the ensemble
-	Remove   func(ctx context.Context) error // everything of an ensemble that was not found; set by Up
-	lock     *FileLock
+	Heap       func(ctx context.Context, s Server) (int64, error) // collects all garbage, and returns the bytes in use
+	Members    []Server
+	TxnLog     TxnLog
+	Protection Protection
+	Found      bool                            // kept up since an earlier command: Close leaves it up
+	LockName   string                          // reserves the ensemble
+	Remove     func(ctx context.Context) error // everything of an ensemble that was not found; set by Up
+	lock       *FileLock
 }
 
 // Servers implements [Ensemble].
@@ -40,6 +41,9 @@ func (l *Local) Owned() bool { return true }
 
 // Attached reports whether the ensemble was up before: Close leaves it up.
 func (l *Local) Attached() bool { return l.Found }
+
+// AccessFlags returns the flags by which zkbench gets access to the servers when they are given by --servers.
+func (l *Local) AccessFlags() []string { return l.Protection.AccessFlags() }
 
 // Lock locks an ensemble that was found, until Release. It returns [ErrBusy] if a run uses the ensemble for longer than opts.Wait.
 func (l *Local) Lock(ctx context.Context, opts Options) (err error) {
@@ -121,7 +125,7 @@ func (l Lifecycle[E]) up(ctx context.Context, opts Options) (E, error) {
 	var none E
 	kept, err := l.Find(ctx)
 	if err == nil {
-		return kept, attach(ctx, kept, kept.local().TxnLog, opts)
+		return kept, attach(ctx, kept, kept.local(), opts)
 	}
 	if !errors.Is(err, ErrNotUp) {
 		return none, err
@@ -165,8 +169,10 @@ func DownCommand(name string) string { return "zkbench ensemble down --name " + 
 // HealCommand returns the command that undoes the faults of the servers of an ensemble.
 func HealCommand(name string) string { return "zkbench ensemble heal --name " + name }
 
-// attach returns an error unless the ensemble that is kept up is well and has the transaction log that the options ask for.
-func attach(ctx context.Context, kept Ensemble, log TxnLog, opts Options) error {
+// attach returns an error unless the ensemble that is kept up is well and has the transaction log and the protection that the options
+// ask for.
+func attach(ctx context.Context, kept Ensemble, local *Local, opts Options) error {
+	log, protection := local.TxnLog, local.Protection
 	err := CheckFaults(ctx, kept)
 	if err == nil {
 		err = CheckQuorum(ctx, kept.Servers())
@@ -182,8 +188,12 @@ func attach(ctx context.Context, kept Ensemble, log TxnLog, opts Options) error 
 	case opts.TxnLog != "" && opts.TxnLog != log:
 		return fmt.Errorf("ensemble %q is already up and keeps its transaction logs %s: `%s` first to start it with --txn-log %s",
 			opts.Name, log.where(), DownCommand(opts.Name), opts.TxnLog)
+	case opts.TLS && !protection.TLS || opts.Digest && !protection.Digest:
+		return fmt.Errorf("ensemble %q is already up %s: `%s` first to start it %s", opts.Name, protection.describe(),
+			DownCommand(opts.Name), Protection{TLS: opts.TLS, Digest: opts.Digest}.describe())
 	}
-	fmt.Fprintf(opts.Progress, "using the ensemble %q that is already up, with its transaction logs %s\n", opts.Name, log.where())
+	protected := map[bool]string{true: ", " + protection.describe()}[protection.TLS || protection.Digest]
+	fmt.Fprintf(opts.Progress, "using the ensemble %q that is already up, with its transaction logs %s%s\n", opts.Name, log.where(), protected)
 	return nil
 }
 

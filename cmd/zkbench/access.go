@@ -47,8 +47,9 @@ func (f *accessFlags) bindTLS(cmd *cobra.Command) {
 // takeEnvironment sets the connection flags that were not given to their variables, and says so. Flags that choose servers which zkbench
 // starts come before the environment, so that no variable leads a command to other servers.
 func takeEnvironment(cmd *cobra.Command, w io.Writer) error {
-	if run := cmd.Flags().Lookup("run"); run != nil && !run.Changed { // a gate of results connects to no server
-		return nil
+	run, servers := cmd.Flags().Lookup("run"), cmd.Flags().Lookup("servers")
+	if run != nil && !run.Changed || servers == nil || !servers.Changed && os.Getenv(variableOf(servers.Name)) == "" {
+		return nil // a gate of results, which connects to no server, or a command without servers of others
 	}
 	var own, taken []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -74,18 +75,20 @@ func takeEnvironment(cmd *cobra.Command, w io.Writer) error {
 	case len(own) > 0:
 		fmt.Fprintf(w, "not taken from the environment, because of %s: %s\n", strings.Join(own, " and "), strings.Join(taken, ", "))
 	default:
-		fmt.Fprintf(w, "taken from the environment: %s; servers: %s\n", strings.Join(taken, ", "), cmd.Flag("servers").Value)
+		fmt.Fprintf(w, "taken from the environment: %s; servers: %s\n", strings.Join(taken, ", "), servers.Value)
 	}
 	return nil
 }
 
 // read returns the access that the flags describe, and writes a warning about files that others may read.
 func (f *accessFlags) read(cmd *cobra.Command, w io.Writer) (access ensemble.Access, err error) {
-	off := cmd.Flags().Changed("tls") && !f.tls // also if the environment has files
 	if (f.files.Cert == "") != (f.files.Key == "") {
 		return access, errors.New("--tls-cert and --tls-key go together: a client certificate and its key")
 	}
-	if f.tls = f.tls || f.files != (dial.Files{}) && !off; f.tls {
+	if f.files != (dial.Files{}) && !f.off(cmd) {
+		f.tls = true
+	}
+	if f.tls {
 		if access.TLS, err = dial.NewTLS(f.files); err != nil {
 			return access, err
 		}
@@ -103,16 +106,19 @@ func (f *accessFlags) read(cmd *cobra.Command, w io.Writer) (access ensemble.Acc
 	return access, nil
 }
 
-// arguments returns the flags by which another zkbench gets the same access.
-func (f *accessFlags) arguments() (out []string) {
+// off reports whether there is no TLS even if the environment has files.
+func (f *accessFlags) off(cmd *cobra.Command) bool { return cmd.Flags().Changed("tls") && !f.tls }
+
+// arguments returns the flags by which another zkbench, with the same environment, gets the same access.
+func (f *accessFlags) arguments(cmd *cobra.Command) (out []string) {
 	values := []string{f.files.CA, f.files.Cert, f.files.Key, f.files.ServerName, f.auth}
 	for i, name := range connectionFlags[2:] {
 		if values[i] != "" {
 			out = append(out, "--"+name, values[i])
 		}
 	}
-	if f.tls {
-		out = append(out, "--tls")
+	if f.tls || f.off(cmd) {
+		out = append(out, fmt.Sprintf("--tls=%t", f.tls))
 	}
 	return out
 }

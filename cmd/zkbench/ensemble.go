@@ -49,7 +49,8 @@ func upCommand(a *app) *cobra.Command {
 		Use: "up", Short: "Start three servers and keep them",
 		Long: `Start three servers and keep them until 'zkbench ensemble down'. The last line
 on standard output is the connect string, for 'zkbench observe' and for any
-ZooKeeper client.
+ZooKeeper client. With --tls or --digest, the line before has the flags by which
+zkbench connects to the servers when they are given by --servers.
 
 With --ensemble embedded, which needs neither Docker nor Java, the command runs
 until Ctrl-C, and the servers are in its process: one, or --voters. All data is
@@ -62,6 +63,7 @@ in memory. It exits with 0, because an interrupt is its regular end.`,
 	}
 	f.bindEngine(a, cmd, list.Where(auto.Engines(), func(name string) bool { return name != string(ensemble.External) }))
 	f.bindEmbedded(cmd)
+	cmd.Flags().BoolVar(&f.TLS, "tls", false, "servers speak TLS only, with certificates that\nzkbench issues")
 	cmd.Flags().IntSliceVar(&f.Ports, "ports", nil, "client ports, one per server (default free ones)")
 	return cmd
 }
@@ -122,6 +124,12 @@ func (a *app) printUp(ctx context.Context, e ensemble.Ensemble, name string) err
 		_, err = fmt.Fprintf(a.stdout, "\nconnect string: %s\n", connectString(e))
 	}
 	return err
+}
+
+// protected is an ensemble that zkbench has started, perhaps with TLS or a digest.
+type protected interface {
+	// AccessFlags returns the flags by which other commands get access to the servers.
+	AccessFlags() []string
 }
 
 func connectString(e ensemble.Ensemble) string {
@@ -269,6 +277,9 @@ func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble, name string)
 		t.Row(s.Name, role, table.Missing, s.Addr, table.Missing, table.Missing, table.Missing)
 	}
 	fmt.Fprintln(a.stdout, t)
+	if own, ok := e.(protected); ok && len(own.AccessFlags()) > 0 {
+		fmt.Fprintf(a.stdout, "\nclients need: %s\n", strings.Join(own.AccessFlags(), " "))
+	}
 	return errors.Join(errs...)
 }
 

@@ -107,8 +107,9 @@ func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Servers, "servers", "", "use these servers: host:port,…[/chroot]")
 	f.access.bind(cmd)
+	flags.Lookup("tls").Usage = "use TLS, which the flags --tls-… imply; servers\nthat zkbench starts then speak TLS only"
 	f.bindEmbedded(cmd)
-	putInGroup(cmd, serverFlags, append([]string{"ensemble", "image", "zookeeper-home", "txn-log", "name", "wait", "read-delay", "write-delay",
+	putInGroup(cmd, serverFlags, append([]string{"ensemble", "image", "zookeeper-home", "txn-log", "digest", "name", "wait", "read-delay", "write-delay",
 		"voters", "lag"}, connectionFlags...)...)
 }
 
@@ -130,6 +131,7 @@ func (f *ensembleFlags) bindEngine(a *app, cmd *cobra.Command, engines []string)
 	flags.StringVar(&f.Image, "image", "", "container image (default: see 'ensemble image')")
 	flags.StringVar(&f.Home, "zookeeper-home", "", "unpacked release for --ensemble process")
 	flags.StringVar((*string)(&f.TxnLog), "txn-log", "", "where transaction logs are: disk|memory\n(default disk)")
+	flags.BoolVar(&f.Digest, "digest", false, "servers that zkbench starts accept only clients\nwith a user and a password, which it generates")
 	allow(cmd, "ensemble", engines)
 	allow(cmd, "txn-log", ensemble.TxnLogs())
 	cmd.MarkFlagsMutuallyExclusive("image", "zookeeper-home")
@@ -159,9 +161,12 @@ func (f *ensembleFlags) takeAccess(a *app, cmd *cobra.Command) (err error) {
 	if err := takeEnvironment(cmd, a.stderr); err != nil {
 		return err
 	}
-	f.AccessFlags = f.access.arguments()
-	if f.Servers == "" && len(f.AccessFlags) > 0 {
-		return fmt.Errorf("%s: give --servers, too", f.AccessFlags[0])
+	f.AccessFlags = f.access.arguments(cmd)
+	if f.Servers == "" {
+		if f.TLS = f.access.tls; f.access != (accessFlags{tls: f.TLS}) {
+			return fmt.Errorf("%s: give --servers, too", f.AccessFlags[0])
+		}
+		return nil
 	}
 	f.Access, err = f.access.read(cmd, a.stderr)
 	return err
@@ -180,6 +185,8 @@ func (f *ensembleFlags) contradiction() error {
 		return fmt.Errorf("--wait wants 0s or more, not %s", f.Wait)
 	case f.Wait > 0 && f.Servers != "":
 		return errors.New("--wait goes with servers that zkbench starts: nothing locks those of --servers")
+	case f.Digest && f.Servers != "":
+		return errors.New("--digest goes with servers that zkbench starts: give the user of those of --servers by --auth digest:FILE")
 	case isOneOf(ensemble.External):
 		return errors.New("--ensemble external needs --servers host:port,…")
 	case f.Servers != "" && engine != "auto" && engine != ensemble.External:

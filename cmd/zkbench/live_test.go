@@ -96,13 +96,14 @@ func plotNewest(t *testing.T) int {
 	return code
 }
 
-// A run on local processes. Their ZooKeeper may be too old to name the transaction that caused a notification.
+// A run on local processes with TLS and a digest. Their ZooKeeper may be too old to name the transaction that caused a notification.
 func TestLiveProcessEngine(t *testing.T) {
 	ensembletest.Require(t, process.Available(""))
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	t.Chdir(t.TempDir())
 	name := ensembletest.Name() + "-cli"
-	stdout, stderr, code := command(t.Context(), "run", "lock-drain", "--ensemble", "process", "--name", name, "--clients", "4", "--repeats", "1")
+	stdout, stderr, code := command(t.Context(), "run", "lock-drain", "--ensemble", "process", "--tls", "--digest", "--name", name,
+		"--clients", "4", "--repeats", "1")
 	if code != 0 || !strings.Contains(stdout, fmt.Sprintf("counters confirm %[1]d of %[1]d measurements", drainVariants(t))) {
 		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
 	}

@@ -68,6 +68,9 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w s
 		done()
 		return target{}, asUsage(err)
 	}
+	if own, ok := e.(protected); ok {
+		w.AccessFlags = own.AccessFlags()
+	}
 	kept, ok := e.(interface{ Attached() bool })
 	t := target{site: w, Ensemble: e, stays: !e.Owned() || ok && kept.Attached(), list: cmp.Or(w.Servers, connectString(e))}
 	restored := a.started.breaks(t)

@@ -99,6 +99,33 @@ func TestServingUntilInterrupted(t *testing.T) {
 	}
 }
 
+// Servers with a password print the flags for it, which give a run access to them, and leave no file of it.
+func TestServingWithADigest(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	name := testName("digest")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	var out, said lockedBuffer
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, app{stdout: &out, stderr: &said, started: &started{}, args: []string{"ensemble", "up", "--ensemble", "embedded",
+			"--name", name, "--digest"}})
+	}()
+	awaitText(t, &said, "serving until Ctrl-C")
+	file := filepath.Join(cache, "zkbench", "embedded", name, "digest")
+	hasAll(t, out.String(), "clients need: --auth digest:"+file+"\n\nconnect string: ")
+	_, servers, _ := strings.Cut(strings.TrimSpace(out.String()), "connect string: ")
+	prints(t, outcome.CodePass, "results in", "run", "lock-drain", "--variants", "znode", "--clients", "3", "--repeats", "1",
+		"--servers", servers, "--auth", "digest:"+file, "--out", filepath.Join(t.TempDir(), "out"))
+	cancel(errInterrupted)
+	if got := <-code; got != outcome.CodePass {
+		t.Errorf("exit code %d: %s", got, said.String())
+	}
+	if left := must.Get(filepath.Glob(filepath.Join(cache, "*")))(t); len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
+}
+
 // A command waits for servers that another one uses, if it is told to.
 func TestWaitForServers(t *testing.T) {
 	t.Parallel()

@@ -20,7 +20,7 @@ ps) ls -d c? ;;
 inspect)
 	shift 3
 	for id; do
-		echo "zoo${id#c} $id image:1 kept disk $(cat $id) 1234${id#c}"
+		echo "zoo${id#c} $id image:1 kept disk none $(cat $id) 1234${id#c}"
 	done ;;
 network)
 	case "$2" in

@@ -23,9 +23,10 @@ var files embed.FS
 
 // The labels in compose.yaml.
 const (
-	nameLabel     = "org.zkbench.ensemble"
-	lifetimeLabel = "org.zkbench.lifetime"
-	txnLogLabel   = "org.zkbench.txn-log"
+	nameLabel       = "org.zkbench.ensemble"
+	lifetimeLabel   = "org.zkbench.lifetime"
+	txnLogLabel     = "org.zkbench.txn-log"
+	protectionLabel = "org.zkbench.protection"
 )
 
 // Ensemble is three containers, or the remaining ones of a broken ensemble.
@@ -61,21 +62,29 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
+	protection, err := opts.Protect(stateDir(opts.Name))
+	if err != nil {
+		return nil, err
+	}
 	fmt.Fprintf(opts.Progress, "starting three ZooKeeper containers from %s\n", image)
-	if err := composeUp(ctx, opts, image, slices.Concat(ports, second)); err != nil {
+	if err := composeUp(ctx, opts, protection, image, slices.Concat(ports, second)); err != nil {
 		return nil, ensemble.PortTaken(err, err.Error())
 	}
 	states, err := inspectAll(ctx, opts.Name)
 	if err != nil {
 		return nil, err
 	}
-	e := assemble(opts.Name, states)
+	e, err := assemble(opts.Name, states)
+	if err != nil {
+		return nil, err
+	}
 	return e, ensemble.AwaitReady(ctx, e)
 }
 
-// composeUp starts the containers from a copy of the embedded files. ports lists the first port of each server, and then the second.
-func composeUp(ctx context.Context, opts ensemble.Options, image string, ports []int) error {
-	env := []string{"ZKBENCH_IMAGE=" + image, "ZKBENCH_NAME=" + opts.Name, "ZKBENCH_LIFETIME=" + string(opts.Lifetime)}
+// composeUp starts the containers from a copy of the embedded files. With TLS, it first creates them, and copies the certificates into
+// them. ports lists the first port of each server, and then the second.
+func composeUp(ctx context.Context, opts ensemble.Options, p ensemble.Protection, image string, ports []int) error {
+	env := append(environment(p), "ZKBENCH_IMAGE="+image, "ZKBENCH_NAME="+opts.Name, "ZKBENCH_LIFETIME="+string(opts.Lifetime))
 	for i, port := range ports[:ensemble.Size] {
 		env = append(env, fmt.Sprintf("ZKBENCH_PORT_%d=%d", i+1, port), fmt.Sprintf("ZKBENCH_SECOND_PORT_%d=%d", i+1, ports[ensemble.Size+i]))
 	}
@@ -86,7 +95,20 @@ func composeUp(ctx context.Context, opts ensemble.Options, image string, ports [
 			args = append(args, "-f", filepath.Join(dir, "compose.memory.yaml"))
 		}
 		return withAddresses(ctx, opts.Name, func(beginning string) error {
-			return compose(ctx, append(env, "ZKBENCH_QUORUM="+beginning), append(args, "up", "-d")...)
+			up := func(mode string) error {
+				return compose(ctx, append(env, "ZKBENCH_QUORUM="+beginning), append(args, "up", mode)...)
+			}
+			if !p.TLS {
+				return up("-d")
+			}
+			err := up("--no-start")
+			if err == nil {
+				err = copyCertificates(ctx, opts.Name, image, p)
+			}
+			if err == nil {
+				err = up("-d")
+			}
+			return err
 		})
 	})
 }
@@ -101,21 +123,30 @@ func Find(ctx context.Context, name string) (*Ensemble, error) {
 	if states[0].lifetime != ensemble.Kept || len(states) != ensemble.Size || !slices.ContainsFunc(states, state.up) {
 		return nil, ensemble.ErrNotUp
 	}
-	e := assemble(name, states)
+	e, err := assemble(name, states)
+	if err != nil {
+		return nil, err
+	}
 	e.Found = true
 	return e, nil
 }
 
-func assemble(name string, states []state) *Ensemble {
-	e := &Ensemble{first: states[0], Local: ensemble.Local{TxnLog: states[0].txnLog, LockName: name}}
+func assemble(name string, states []state) (*Ensemble, error) {
+	protection := ensemble.ParseProtection(states[0].protection, stateDir(name))
+	access, err := protection.Access()
+	if err != nil {
+		return nil, fmt.Errorf("ensemble %q: %w", name, err)
+	}
+	e := &Ensemble{first: states[0], Local: ensemble.Local{TxnLog: states[0].txnLog, Protection: protection, LockName: name}}
 	possible := []ensemble.ServerFault{ensemble.Kill, ensemble.Pause, ensemble.Partition}
 	e.Heap = e.heapOf
 	e.Breakage = &ensemble.Breakage{Possible: possible, Cause: e.cause, Undo: e.undo}
 	for i, s := range states {
-		e.Members = append(e.Members, ensemble.Server{ID: i + 1, Name: s.service, Addr: s.address(0), Second: s.address(1)})
+		server := ensemble.Server{ID: i + 1, Name: s.service, Addr: s.address(0), Second: s.address(1)}
+		e.Members = append(e.Members, access.To(server, server.Addr))
 		e.ids = append(e.ids, s.id)
 	}
-	return e
+	return e, nil
 }
 
 // Describe implements [ensemble.Ensemble].

@@ -68,7 +68,8 @@ const (
 	removePause   = 250 * time.Millisecond // between two attempts
 )
 
-// remove deletes all containers, networks and volumes with the ensemble's label, and returns how many it has found.
+// remove deletes all containers, networks and volumes with the ensemble's label, and returns how many it has found. It deletes
+// the ensemble's certificates, too.
 //
 // Note: it repeats until nothing is left. While another process's removal of a container is in progress, the engine refuses to
 // remove the container, its networks and its volumes; and objects that a killed process asked for may appear late.
@@ -84,7 +85,7 @@ func remove(ctx context.Context, name string) (Remains, error) {
 		left := o.count()
 		most = Remains{max(most.Containers, left.Containers), max(most.Networks, left.Networks), max(most.Volumes, left.Volumes)}
 		if !left.Any() {
-			return most, nil
+			return most, ensemble.RemoveState(stateDir(name))
 		}
 		if refused := removeOnce(ctx, o); refused != nil && ensemble.Sleep(ctx, removePause) != nil {
 			return most, fmt.Errorf("%s of ensemble %q are left: %w", left, name, refused)

@@ -10,15 +10,16 @@ import (
 )
 
 type state struct {
-	service  string // the server's name
-	id       string
-	image    string
-	lifetime ensemble.Lifetime
-	txnLog   ensemble.TxnLog
-	status   string // of the container, such as "running", "paused" or "exited"
-	project  string // the prefix that Compose gives to the networks' names
-	networks []string
-	ports    []string // of clients
+	service    string // the server's name
+	id         string
+	image      string
+	lifetime   ensemble.Lifetime
+	txnLog     ensemble.TxnLog
+	protection string // as ensemble.ParseProtection reads it
+	status     string // of the container, such as "running", "paused" or "exited"
+	project    string // the prefix that Compose gives to the networks' names
+	networks   []string
+	ports      []string // of clients
 }
 
 func (s state) quorum() string { return s.project + "_quorum" }
@@ -48,7 +49,8 @@ func (s state) fault() ensemble.ServerFault {
 // stateFormat prints the fields of a state in their order. The names and values have no spaces.
 const stateFormat = `{{index .Config.Labels "com.docker.compose.service"}} {{.Id}} {{.Config.Image}} ` +
 	`{{index .Config.Labels "` + lifetimeLabel + `"}} ` +
-	`{{with index .Config.Labels "` + txnLogLabel + `"}}{{.}}{{else}}disk{{end}} {{.State.Status}} ` +
+	`{{with index .Config.Labels "` + txnLogLabel + `"}}{{.}}{{else}}disk{{end}} ` +
+	`{{with index .Config.Labels "` + protectionLabel + `"}}{{.}}{{else}}none{{end}} {{.State.Status}} ` +
 	`{{index .Config.Labels "com.docker.compose.project"}} {{range $name, $_ := .NetworkSettings.Networks}}{{$name}},{{end}} ` +
 	`{{with index .HostConfig.PortBindings "2181/tcp"}}{{range .}}{{.HostPort}},{{end}}{{end}}`
 
@@ -76,12 +78,12 @@ func inspectEach(ctx context.Context, ids []string) ([]state, error) {
 	var states []state
 	for _, line := range slices.Sorted(strings.Lines(out)) {
 		f := strings.Fields(line)
-		if len(f) != 9 {
+		if len(f) != 10 {
 			return nil, fmt.Errorf("docker inspect said %q of a container", strings.TrimSpace(line))
 		}
 		states = append(states, state{
-			service: f[0], id: f[1], image: f[2], lifetime: ensemble.Lifetime(f[3]), txnLog: ensemble.TxnLog(f[4]), status: f[5],
-			project: f[6], networks: strings.Split(f[7], ","), ports: strings.Split(strings.Trim(f[8], ","), ","),
+			service: f[0], id: f[1], image: f[2], lifetime: ensemble.Lifetime(f[3]), txnLog: ensemble.TxnLog(f[4]), protection: f[5],
+			status: f[6], project: f[7], networks: strings.Split(f[8], ","), ports: strings.Split(strings.Trim(f[9], ","), ","),
 		})
 	}
 	return states, nil

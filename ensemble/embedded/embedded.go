@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/zkbench/zkbench/ensemble"
 )
@@ -25,7 +26,9 @@ import (
 type Ensemble struct {
 	*Server // the first
 	*ensemble.Breakage
-	lock *ensemble.FileLock
+	lock       *ensemble.FileLock
+	protection ensemble.Protection
+	servers    []ensemble.Server
 }
 
 var _ ensemble.Breaker = (*Ensemble)(nil)
@@ -37,14 +40,43 @@ func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	config := Config{Voters: opts.Voters, Ports: opts.Ports, Lag: opts.Lag, ReadDelay: opts.ReadDelay, WriteDelay: opts.WriteDelay}
-	server, err := Listen(config)
+	e, err := listen(opts)
 	if err != nil {
-		return nil, errors.Join(err, lock.Release())
+		return nil, errors.Join(err, ensemble.RemoveState(stateDir(opts.Name)), lock.Release())
 	}
-	e := Of(server)
 	e.lock = lock
 	fmt.Fprintf(opts.Progress, "embedded servers: %d; counts are exact, latencies are not those of an ensemble\n", len(e.Members()))
+	return e, nil
+}
+
+// stateDir returns the folder for the certificates and the password of servers.
+func stateDir(name string) string { return ensemble.StateDir(ensemble.Embedded, name) }
+
+func listen(opts ensemble.Options) (*Ensemble, error) {
+	protection, err := opts.Protect(stateDir(opts.Name))
+	if err != nil {
+		return nil, err
+	}
+	access, err := protection.Access()
+	if err != nil {
+		return nil, err
+	}
+	config := Config{Voters: opts.Voters, Ports: opts.Ports, Lag: opts.Lag, ReadDelay: opts.ReadDelay, WriteDelay: opts.WriteDelay}
+	if config.TLS, err = protection.ServerTLS(); err != nil {
+		return nil, err
+	}
+	if opts.Digest {
+		config.Scheme = ensemble.Digest
+	}
+	server, err := Listen(config)
+	if err != nil {
+		return nil, err
+	}
+	e := Of(server)
+	e.protection = protection
+	for i, s := range e.servers {
+		e.servers[i] = access.To(s, s.Addr)
+	}
 	return e, nil
 }
 
@@ -65,12 +97,6 @@ func Of(server *Server) *Ensemble {
 	if len(server.Members()) > 1 {
 		e.Possible = []ensemble.ServerFault{ensemble.Kill, ensemble.Pause, ensemble.Partition}
 	}
-	return e
-}
-
-// Servers implements [ensemble.Ensemble].
-func (e *Ensemble) Servers() []ensemble.Server {
-	var servers []ensemble.Server
 	for i, member := range e.Members() {
 		s := ensemble.Server{ID: i + 1, Name: "embedded", Addr: member.Addr()}
 		if len(e.Members()) > 1 {
@@ -79,10 +105,16 @@ func (e *Ensemble) Servers() []ensemble.Server {
 		if member.listener == nil {
 			s.Dialer = member
 		}
-		servers = append(servers, s)
+		e.servers = append(e.servers, s)
 	}
-	return servers
+	return e
 }
+
+// Servers implements [ensemble.Ensemble].
+func (e *Ensemble) Servers() []ensemble.Server { return slices.Clone(e.servers) }
+
+// AccessFlags returns the flags by which zkbench gets access to the servers when they are given by --servers.
+func (e *Ensemble) AccessFlags() []string { return e.protection.AccessFlags() }
 
 // Faults implements [ensemble.Breaker].
 func (e *Ensemble) Faults(context.Context) (map[string]ensemble.ServerFault, error) {
@@ -116,5 +148,5 @@ func (e *Ensemble) Logs(context.Context, io.Writer, int) error {
 
 // Close implements [ensemble.Ensemble].
 func (e *Ensemble) Close(context.Context) error {
-	return errors.Join(e.Server.Close(), e.lock.Release())
+	return errors.Join(e.Server.Close(), ensemble.RemoveState(e.protection.Folder), e.lock.Release())
 }

@@ -30,14 +30,7 @@ var _ ensemble.Breaker = (*Ensemble)(nil)
 // lockName differs from the lock name of a container ensemble of the same name.
 func lockName(name string) string { return "process-" + name }
 
-// stateDir returns the folder of an ensemble. It is in the user's cache, because the temporary folder is often not on a disk.
-func stateDir(name string) string {
-	base, err := os.UserCacheDir()
-	if err != nil {
-		base = os.TempDir()
-	}
-	return filepath.Join(base, "zkbench", "process", name)
-}
+func stateDir(name string) string { return ensemble.StateDir(ensemble.Process, name) }
 
 // Up starts the ensemble of that name, or attaches to it if it is kept up. The ensemble is locked until Close.
 func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
@@ -54,6 +47,11 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	installation, err := findInstallation(opts.Home)
 	if err != nil {
 		return nil, err
+	}
+	if opts.TLS {
+		if err := installation.checkTLS(); err != nil {
+			return nil, err
+		}
 	}
 	configs, err := configure(stateDir(opts.Name), opts)
 	if err != nil {
@@ -80,6 +78,12 @@ func load(name string) (*Ensemble, error) {
 	}
 	log, _ := os.ReadFile(filepath.Join(dir, txnLogFile)) // empty or missing means the default
 	local := ensemble.Local{TxnLog: cmp.Or(ensemble.TxnLog(log), ensemble.OnDisk), LockName: lockName(name)}
+	protection, _ := os.ReadFile(filepath.Join(dir, protectionFile)) // missing for none
+	local.Protection = ensemble.ParseProtection(string(protection), filepath.Join(dir, protectionFolder))
+	access, err := local.Protection.Access()
+	if err != nil {
+		return nil, fmt.Errorf("ensemble %q: %w", name, err)
+	}
 	e := &Ensemble{dir: dir, home: string(home), Local: local}
 	e.Heap = e.heapOf
 	e.Breakage = &ensemble.Breakage{Possible: []ensemble.ServerFault{ensemble.Kill, ensemble.Pause}, Cause: e.cause, Undo: e.undo}
@@ -88,7 +92,8 @@ func load(name string) (*Ensemble, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the state of ensemble %q is damaged, `%s` removes it: %w", name, ensemble.DownCommand(name), err)
 		}
-		e.Members = append(e.Members, ensemble.Server{ID: id, Name: fmt.Sprintf("zoo%d", id), Addr: string(addr)})
+		server := ensemble.Server{ID: id, Name: fmt.Sprintf("zoo%d", id), Addr: string(addr)}
+		e.Members = append(e.Members, access.To(server, server.Addr))
 	}
 	return e, nil
 }

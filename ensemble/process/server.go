@@ -19,13 +19,15 @@ import (
 
 // The files in the folders of an ensemble and of its servers.
 const (
-	homeFile     = "home"
-	lifetimeFile = "lifetime"
-	txnLogFile   = "txnlog"
-	configFile   = "zoo.cfg"
-	addrFile     = "addr"
-	pidFile      = "pid"
-	logFile      = "server.log"
+	homeFile         = "home"
+	protectionFile   = "protection"
+	protectionFolder = "access"
+	lifetimeFile     = "lifetime"
+	txnLogFile       = "txnlog"
+	configFile       = "zoo.cfg"
+	addrFile         = "addr"
+	pidFile          = "pid"
+	logFile          = "server.log"
 )
 
 func serverDir(dir string, id int) string { return filepath.Join(dir, fmt.Sprintf("zoo%d", id)) }
@@ -56,7 +58,7 @@ func findInstallation(home string) (installation, error) {
 			return inst, fmt.Errorf("%w: no ZooKeeper is installed: apt-get install zookeeper, or set ZOOKEEPER_HOME to an unpacked release",
 				ensemble.ErrUnavailable)
 		}
-		inst.classpath = debianJar + ":/usr/share/java/slf4j-simple.jar"
+		inst.classpath = strings.Join(append([]string{debianJar, "/usr/share/java/slf4j-simple.jar"}, nettyJars...), ":")
 	} else if jars, _ := filepath.Glob(filepath.Join(home, "lib", "zookeeper-*.jar")); len(jars) == 0 {
 		return inst, fmt.Errorf("%w: %s holds no lib/zookeeper-*.jar: it must be an unpacked ZooKeeper release", ensemble.ErrUnavailable, home)
 	}
@@ -72,6 +74,18 @@ func findInstallation(home string) (installation, error) {
 	return inst, nil
 }
 
+// nettyJars are files that TLS needs, and that the manifest of Debian's jar does not name.
+var nettyJars = []string{"/usr/share/java/netty-codec.jar", "/usr/share/java/netty-resolver.jar"}
+
+func (i installation) checkTLS() error {
+	for _, jar := range nettyJars {
+		if _, err := os.Stat(jar); err != nil && i.home == debianJar {
+			return fmt.Errorf("%w: the TLS of Debian's ZooKeeper needs %s: apt-get install libnetty-java", ensemble.ErrUnavailable, jar)
+		}
+	}
+	return nil
+}
+
 func configure(dir string, opts ensemble.Options) ([]string, error) {
 	clients, err := opts.ClientPorts()
 	if err != nil {
@@ -83,9 +97,15 @@ func configure(dir string, opts ensemble.Options) ([]string, error) {
 	}
 	var members strings.Builder
 	for i, client := range clients {
-		fmt.Fprintf(&members, "server.%d=127.0.0.1:%d:%d;127.0.0.1:%d\n", i+1, peers[2*i], peers[2*i+1], client)
+		plain := fmt.Sprintf(";127.0.0.1:%d", client)
+		fmt.Fprintf(&members, "server.%d=127.0.0.1:%d:%d%s\n", i+1, peers[2*i], peers[2*i+1], map[bool]string{false: plain}[opts.TLS])
 	}
-	files := map[string]string{filepath.Join(dir, lifetimeFile): string(opts.Lifetime), filepath.Join(dir, txnLogFile): string(opts.TxnLog)}
+	protection, err := opts.Protect(filepath.Join(dir, protectionFolder))
+	if err != nil {
+		return nil, err
+	}
+	files := map[string]string{filepath.Join(dir, lifetimeFile): string(opts.Lifetime), filepath.Join(dir, txnLogFile): string(opts.TxnLog),
+		filepath.Join(dir, protectionFile): protection.String()}
 	logs := dir
 	if opts.TxnLog == ensemble.InMemory {
 		if logs, err = makeMemoryDir(dir); err != nil {
@@ -94,21 +114,30 @@ func configure(dir string, opts ensemble.Options) ([]string, error) {
 	}
 	var servers []string
 	for i, client := range clients {
+		settings := protection.Settings(escaped(protection.Folder), client)
+		if protection.TLS {
+			settings = append(settings, "secureClientPortAddress=127.0.0.1")
+		}
 		server := serverDir(dir, i+1)
 		servers = append(servers, server)
-		files[filepath.Join(server, configFile)] = serverConfig(server, serverDir(logs, i+1)) + members.String()
+		files[filepath.Join(server, configFile)] = serverConfig(server, serverDir(logs, i+1)) + strings.Join(append(settings, ""), "\n") +
+			members.String()
 		files[filepath.Join(server, addrFile)] = fmt.Sprintf("127.0.0.1:%d", client)
 		files[filepath.Join(server, "data", "myid")] = strconv.Itoa(i + 1)
 	}
+	return servers, writeAll(files)
+}
+
+func writeAll(files map[string]string) error {
 	for path, content := range files {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			return nil, err
+			return err
 		}
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return servers, nil
+	return nil
 }
 
 // Settings that the servers do not report.
@@ -198,12 +227,8 @@ func remove(dir string) (ended int, err error) {
 			return ended, err
 		}
 	}
-	if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(memoryDir(dir))); err != nil {
+	if err := errors.Join(ensemble.RemoveState(dir), os.RemoveAll(memoryDir(dir))); err != nil {
 		return ended, err
-	}
-	for range 2 { // its parent folders, which are kept if another ensemble is in them
-		dir = filepath.Dir(dir)
-		_ = os.Remove(dir)
 	}
 	return ended, nil
 }

@@ -27,6 +27,34 @@ func TestEscaped(t *testing.T) {
 	}
 }
 
+// A server with TLS has no other client port, and finds its files in any folder. One with a digest demands it.
+func TestProtectedConfig(t *testing.T) {
+	for _, tt := range []struct {
+		opts        ensemble.Options
+		want, never []string
+	}{
+		{ensemble.Options{}, []string{";127.0.0.1:5003\n"}, []string{"secureClientPort", "enforce.auth"}},
+		{ensemble.Options{Digest: true}, []string{";127.0.0.1:5001\n", "enforce.auth.enabled=true\nenforce.auth.schemes=digest\n"}, []string{"secureClientPort"}},
+		{ensemble.Options{TLS: true}, []string{"secureClientPort=5002\n", "\nsecureClientPortAddress=127.0.0.1\n", "\nssl.clientAuth=need\n",
+			`/h\u00fc/x/access/server.pem` + "\n", `/h\u00fc/x/access/ca.pem` + "\n", "NettyServerCnxnFactory\n"}, []string{";127.0.0.1", "enforce.auth"}},
+	} {
+		dir := filepath.Join(t.TempDir(), "hü", "x")
+		tt.opts.Ports = []int{5001, 5002, 5003}
+		servers := must.Get(configure(dir, tt.opts))(t)
+		text := string(must.Get(os.ReadFile(filepath.Join(servers[1], configFile)))(t))
+		for _, line := range tt.want {
+			if !strings.Contains(text, line) {
+				t.Errorf("%+v: no %q in\n%s", tt.opts, line, text)
+			}
+		}
+		for _, line := range tt.never {
+			if strings.Contains(text, line) {
+				t.Errorf("%+v: %q in\n%s", tt.opts, line, text)
+			}
+		}
+	}
+}
+
 // javaThat makes a shell script the java command, and a folder an installation, which it returns.
 func javaThat(t *testing.T, script string) (home string) {
 	t.Helper()

@@ -84,10 +84,17 @@ func on(engine ensemble.Engine, opts ensemble.Options) []string {
 	return where
 }
 
+// onEmbedded returns all flags of the servers, which each run starts for itself.
 func onEmbedded(opts ensemble.Options) []string {
 	where := on(ensemble.Embedded, opts)
 	if opts.ReadDelay+opts.WriteDelay > 0 {
 		where = append(where, "--read-delay", opts.ReadDelay.String(), "--write-delay", opts.WriteDelay.String())
+	}
+	if opts.TLS {
+		where = append(where, "--tls")
+	}
+	if opts.Digest {
+		where = append(where, "--digest")
 	}
 	if opts.Voters > 1 {
 		where = append(where, "--voters", strconv.Itoa(opts.Voters), "--lag", opts.Lag.String())

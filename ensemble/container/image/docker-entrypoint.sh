@@ -32,9 +32,11 @@ echo "${ZOO_MY_ID:-1}" >"$data/myid"
 
 chown -R zookeeper:zookeeper "$data" "$log" "$cfg"
 
+# For TLS, Netty needs two jars that the manifest of Debian's jar does not name.
+jars=/usr/share/java
 heap=${ZK_SERVER_HEAP:-1000}
 exec setpriv --reuid zookeeper --regid zookeeper --clear-groups \
 	java -Xmx"${heap}m" ${JVMFLAGS:-} ${SERVER_JVMFLAGS:-} \
 	-Dorg.slf4j.simpleLogger.defaultLogLevel="${ZOO_LOG_LEVEL:-info}" -Dorg.slf4j.simpleLogger.showDateTime=true \
-	-cp /etc/zookeeper/conf:/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar \
+	-cp /etc/zookeeper/conf:$jars/zookeeper.jar:$jars/slf4j-simple.jar:$jars/netty-codec.jar:$jars/netty-resolver.jar \
 	org.apache.zookeeper.server.quorum.QuorumPeerMain "$cfg"
