@@ -112,9 +112,6 @@ func attempts() map[string]struct {
 		"getData":      {zk.PermRead, read(wire.OpGetData)},
 		"getChildren":  {zk.PermRead, read(wire.OpGetChildren)},
 		"getChildren2": {zk.PermRead, read(wire.OpGetChildren2)},
-		"count": {zk.PermRead, func(p *peer, path string) wire.Code {
-			return p.call(wire.OpCountChildren, func(out *jute.Encoder) { out.Text(path) }).code
-		}},
 		"check": {zk.PermRead, func(p *peer, path string) wire.Code {
 			results, _ := p.multi(step{wire.OpCheck, putPathVersion(path, -1)})
 			return results[0].code

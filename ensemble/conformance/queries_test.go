@@ -108,15 +108,6 @@ func (p *peer) ephemerals(prefix string) []string {
 	return paths
 }
 
-func (p *peer) descendants(path string) (int32, wire.Code) {
-	p.t.Helper()
-	r := p.call(wire.OpCountChildren, func(out *jute.Encoder) { out.Text(path) })
-	if r.code != wire.OK {
-		return 0, r.code
-	}
-	return r.body.Int(), r.code
-}
-
 func queryCases() []namedCase {
 	return []namedCase{
 		{"getEphemerals", func(s *site) {
@@ -133,53 +124,6 @@ func queryCases() []namedCase {
 			s.want("a prefix", p.ephemerals(s.at("a")), all[:2])
 			s.want("another one", p.ephemerals(s.at("d/")), all[2:])
 			s.want("none", len(p.ephemerals(s.at("b"))), 0)
-		}},
-		{"getAllChildrenNumber", func(s *site) {
-			p := s.peer()
-			before, _ := p.descendants("/")
-			for _, name := range []string{"a", "a/b", "a/b/c", "ab"} {
-				p.mustCreate(s.at(name), persistent)
-			}
-			for path, want := range map[string]int32{s.root: 4, s.at("a"): 2, s.at("a/b"): 1, s.at("ab"): 0, "/": before + 4} {
-				n, code := p.descendants(path)
-				s.want("code of "+path, code, wire.OK)
-				s.want(path, n, want)
-			}
-			_, code := p.descendants(s.at("none"))
-			s.want("none", code, wire.NoNode)
-		}},
-		{"multiRead", func(s *site) {
-			p := s.peer()
-			s.want("secret", p.createACL(s.at("secret"), allow(1, "digest", digest("owner")), persistent), wire.OK)
-			p.create2(wire.OpCreate2, s.at("x"), []byte("data"), persistent)
-			want, st, _ := p.getData(s.at("x"), false)
-			read := func(op wire.Opcode, path string) step { return step{op, putPathWatch(path, true)} }
-			r := p.call(wire.OpMultiRead, putMulti(read(wire.OpGetData, s.at("x")), read(wire.OpGetChildren, s.root),
-				read(wire.OpGetData, s.at("none")), read(wire.OpGetData, s.at("secret")), read(wire.OpGetChildren, s.at("x"))))
-			s.want("code", r.code, wire.OK)
-			header := func() string {
-				return fmt.Sprint(r.body.Int(), r.body.Bool(), r.body.Int())
-			}
-			s.want("header of data", header(), "4 false 0")
-			s.want("data", r.body.Buffer(), want)
-			s.want("stat", r.body.Stat(), st)
-			s.want("header of children", header(), "8 false 0")
-			s.want("children", strings.Join(slices.Sorted(slices.Values(r.body.Texts())), " "), "secret x")
-			s.want("header of none", header(), "-1 false -101")
-			s.want("code of none", wire.Code(r.body.Int()), wire.NoNode)
-			s.want("header of secret", header(), "-1 false -102")
-			s.want("code of secret", wire.Code(r.body.Int()), wire.NoAuth)
-			s.want("header of no children", header(), "8 false 0")
-			s.want("no children", len(r.body.Texts()), 0)
-			s.want("end", header(), "-1 true -1")
-			s.want("bytes after it", r.body.Rest(), 0)
-			s.want("watches", p.checkWatches(s.at("x"), anyWatch), wire.NoWatcher)
-		}},
-		{"multiRead of a write", func(s *site) {
-			p := s.peer()
-			r := p.call(wire.OpMultiRead, putMulti(step{wire.OpDelete, putPathVersion(s.at("x"), -1)}))
-			s.want("code", r.code, wire.MarshallingError)
-			s.want("empty", p.call(wire.OpMultiRead, putMulti()).code, wire.OK)
 		}},
 	}
 }

@@ -7,8 +7,8 @@
 // one order of transactions. Counts measured on it are exact. Latencies are not comparable with other engines' latencies.
 //
 // It speaks the wire protocol, in plain or over TLS, so that any ZooKeeper client works against it. It has the access control of the
-// schemes world, auth, digest and ip. Persistent watches and SASL are answered with the protocol's Unimplemented, quotas have no
-// effect, and reconfig is refused. Faults can be injected at exact requests: see [Fault]. One lock is held while a request is served, as
+// schemes world, auth, digest and ip. Persistent watches, multiRead, getAllChildrenNumber and SASL are answered with the protocol's
+// Unimplemented, quotas have no effect, and reconfig is refused. Faults can be injected at exact requests: see [Fault]. One lock is held while a request is served, as
 // ZooKeeper also applies one transaction after the other.
 package embedded
 

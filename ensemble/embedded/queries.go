@@ -13,22 +13,16 @@ import (
 
 // query returns the code and the content of the reply to a read that sets no watch.
 func (c *connection) query(r request) (code wire.Code, fill func(*jute.Encoder)) {
-	switch r.op {
-	case wire.OpWhoAmI:
+	if r.op == wire.OpWhoAmI {
 		return wire.OK, c.encodeIdentities
-	case wire.OpMultiRead:
-		return c.readAll(r.body)
 	}
 	path := r.body.Nullable()
-	if r.body.Err() != nil {
+	switch {
+	case r.body.Err() != nil:
 		return wire.MarshallingError, nil
-	}
-	switch r.op {
-	case wire.OpGetEphemerals:
+	case r.op == wire.OpGetEphemerals:
 		paths := c.ephemerals(path)
 		return wire.OK, func(out *jute.Encoder) { out.Texts(paths) }
-	case wire.OpCountChildren:
-		return c.countChildren(path)
 	default:
 		return c.getACL(path)
 	}
@@ -60,23 +54,6 @@ func (c *connection) getACL(path string) (wire.Code, func(*jute.Encoder)) {
 	}
 }
 
-// countChildren counts all znodes below a path, at any depth.
-func (c *connection) countChildren(path string) (wire.Code, func(*jute.Encoder)) {
-	_, code := c.find(path, zk.PermRead)
-	return code, func(out *jute.Encoder) {
-		n := len(c.server.tree.nodes) - 1
-		if path != rootPath {
-			n = 0
-			for other := range c.server.tree.nodes {
-				if strings.HasPrefix(other, path+"/") {
-					n++
-				}
-			}
-		}
-		out.Int(int32(n))
-	}
-}
-
 func (c *connection) ephemerals(prefix string) []string {
 	own := slices.Sorted(maps.Keys(c.server.tree.ephemerals[c.session.id]))
 	if blank := strings.TrimSpace(prefix); blank == "" || blank == rootPath {
@@ -91,25 +68,4 @@ func (c *connection) encodeIdentities(out *jute.Encoder) {
 		out.Text(i.scheme)
 		out.Text(i.user())
 	}
-}
-
-// readAll performs the reads of a multiRead. Unlike in a multi, each has a result of its own.
-func (c *connection) readAll(d *jute.Decoder) (wire.Code, func(*jute.Encoder)) {
-	var results jute.Encoder
-	for op, more := nextPart(d); more; op, more = nextPart(d) {
-		path := d.Text()
-		d.Bool() // no watch is set
-		if op != wire.OpGetChildren && op != wire.OpGetData {
-			d.Reject("operation in a multiRead")
-		}
-		n, code := c.find(path, zk.PermRead)
-		if code != wire.OK {
-			encodeFailure(&results, code)
-			continue
-		}
-		encodeHeader(&results, op, false, wire.OK)
-		encodeRead(&results, op, n)
-	}
-	encodeHeader(&results, endOfMulti, true, noCode)
-	return malformed(d), func(out *jute.Encoder) { out.Raw(results.Bytes()) }
 }

@@ -35,16 +35,14 @@ const (
 	noCode     = -1
 )
 
-// nextPart reads the header of the next part of a multi. more is false at the end, and after an error.
-func nextPart(d *jute.Decoder) (op wire.Opcode, more bool) {
-	op, done := wire.Opcode(d.Int()), d.Bool()
-	d.Int() // an error code, in replies
-	return op, !done && d.Err() == nil
-}
-
 func readOperations(d *jute.Decoder, ids []identity) []operation {
 	var out []operation
-	for op, more := nextPart(d); more; op, more = nextPart(d) {
+	for d.Err() == nil {
+		op, done := wire.Opcode(d.Int()), d.Bool()
+		d.Int() // an error code, in replies
+		if done {
+			return out
+		}
 		switch op {
 		case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete, wire.OpSetData, wire.OpCheck:
 			o := readOperation(d, op, ids)
@@ -81,7 +79,8 @@ func encodeMulti(out *jute.Encoder, results []outcome, codes []wire.Code) {
 	failed := slices.ContainsFunc(codes, func(c wire.Code) bool { return c != wire.OK })
 	for i, code := range codes {
 		if failed {
-			encodeFailure(out, code)
+			encodeHeader(out, endOfMulti, false, code)
+			out.Int(int32(code))
 			continue
 		}
 		r := results[i]
@@ -93,12 +92,6 @@ func encodeMulti(out *jute.Encoder, results []outcome, codes []wire.Code) {
 		r.encode(out)
 	}
 	encodeHeader(out, endOfMulti, true, noCode)
-}
-
-// encodeFailure writes the result of a part that failed.
-func encodeFailure(out *jute.Encoder, code wire.Code) {
-	encodeHeader(out, endOfMulti, false, code)
-	out.Int(int32(code))
 }
 
 func encodeHeader(out *jute.Encoder, op wire.Opcode, done bool, code wire.Code) {

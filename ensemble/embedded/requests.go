@@ -19,7 +19,7 @@ func (c *connection) answer(r request) bool {
 		c.serveRead(r)
 	case wire.OpSync:
 		c.serveSync(r)
-	case wire.OpGetACL, wire.OpGetEphemerals, wire.OpCountChildren, wire.OpWhoAmI, wire.OpMultiRead:
+	case wire.OpGetACL, wire.OpGetEphemerals, wire.OpWhoAmI:
 		c.serveQuery(r)
 	case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete, wire.OpSetData, wire.OpSetACL:
 		c.serveWrite(r)
@@ -47,7 +47,7 @@ func (c *connection) answer(r request) bool {
 // not exist. Requests that exist in ZooKeeper leave the connection open.
 func (c *connection) refuse(r request) bool {
 	switch r.op {
-	case opDeleteContainer, wire.OpAddWatch:
+	case opDeleteContainer, wire.OpMultiRead, wire.OpCountChildren, wire.OpAddWatch:
 		c.reply(r.xid, wire.Unimplemented, nil)
 		return true
 	default:
@@ -91,25 +91,23 @@ func (c *connection) serveRead(r request) {
 
 func (c *connection) replyRead(r request, n *znode) {
 	size := smallFrame
+	var listing []byte
 	switch r.op {
 	case wire.OpGetData:
 		size += len(n.data)
 	case wire.OpGetChildren, wire.OpGetChildren2:
-		size += len(n.list())
+		listing = n.list()
+		size += len(listing)
 	}
-	c.frame(r.xid, c.server.applied, wire.OK, size, func(out *jute.Encoder) { encodeRead(out, r.op, n) })
-}
-
-func encodeRead(out *jute.Encoder, op wire.Opcode, n *znode) {
-	switch op {
-	case wire.OpGetData:
-		out.Buffer(n.data)
-	case wire.OpGetChildren, wire.OpGetChildren2:
-		out.Raw(n.list())
-	}
-	if op != wire.OpGetChildren {
-		out.Stat(n.stat())
-	}
+	c.frame(r.xid, c.server.applied, wire.OK, size, func(out *jute.Encoder) {
+		if r.op == wire.OpGetData {
+			out.Buffer(n.data)
+		}
+		out.Raw(listing)
+		if r.op != wire.OpGetChildren {
+			out.Stat(n.stat())
+		}
+	})
 }
 
 func (c *connection) serveWrite(r request) {
