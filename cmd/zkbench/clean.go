@@ -58,9 +58,10 @@ func (a *app) clean(ctx context.Context, servers string, access ensemble.Access,
 	if err != nil {
 		return usage(err)
 	}
-	c, err := namespace.Connect(ctx, where.Servers(access))
+	given := where.Servers(access)
+	c, err := namespace.Connect(ctx, given)
 	if err != nil {
-		return fmt.Errorf("cannot use --servers %s: %w", servers, err)
+		return asUsage(fmt.Errorf("cannot use --servers %s: %w", servers, external.Explain(ctx, given[0], err)))
 	}
 	defer c.Conn.Close()
 	found, err := c.Find(ctx, base)

@@ -98,7 +98,7 @@ func TestCleanFails(t *testing.T) {
 		{"no port", []string{"clean", "--servers", "localhost"}, outcome.CodeUsage, "host:port"},
 		{"something else", []string{"clean", "--servers", "a:1", "/zookeeper"}, outcome.CodeUsage, "nothing else is removed"},
 		{"below a root", []string{"clean", "--servers", "a:1", "/zkbench-20260102T030405Z-0001/m1"}, outcome.CodeUsage, "nothing else is removed"},
-		{"nothing there", []string{"clean", "--servers", "127.0.0.1:1"}, outcome.CodeFailed, "does not answer"},
+		{"nothing there", []string{"clean", "--servers", "127.0.0.1:1"}, outcome.CodeFailed, "nothing listens there"},
 		{"no such chroot", []string{"clean", "--servers", server.Addr() + "/none"}, outcome.CodeFailed, "there is no znode /none"},
 	} {
 		t.Run(tt.name, func(t *testing.T) { says(t, tt.code, tt.want, tt.args...) })

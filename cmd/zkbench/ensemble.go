@@ -269,9 +269,13 @@ func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble, name string)
 				t.Row(s.Name, status.Role, versionOf(status), s.Addr, known(status.Sessions), known(status.Znodes), watches)
 				continue
 			}
-			errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
 			if errors.Is(err, ensemble.ErrNotServing) {
 				role = "not serving"
+			}
+			if !e.Owned() {
+				errs = append(errs, asUsage(external.Explain(ctx, s, err)))
+			} else {
+				errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
 			}
 		}
 		t.Row(s.Name, role, table.Missing, s.Addr, table.Missing, table.Missing, table.Missing)

@@ -77,9 +77,11 @@ func TestSecuredServers(t *testing.T) {
 	try("TLS", "report", "out")
 	try("", "report", "out", "--html", "page.html")
 	try("", "plot", "out", "--out", "plots")
-	try("", "compare", "out", "out", "--json", "compared.json")
+	plain := ensembletest.Embedded(t, embedded.Config{}).Addr()
+	try("", "run", "lock-drain", "--clients", "3", "--repeats", "1", "--out", "plain", "--servers", plain)
+	try("TLS", "compare", "plain", "out", "--across", "settings")
 	try("", "gate", "out", "--json", "gate.json")
-	d := must.Get(store.Load(t.Context(), "out"))(t)[0]
+	d := must.Get(store.ReadAll([]string{"out"}))(t)[0]
 	if e := d.Environment; !e.TLS || e.Auth != ensemble.Digest {
 		t.Errorf("the document has TLS %t, authentication %q", e.TLS, e.Auth)
 	}
@@ -103,7 +105,6 @@ func TestSecuredServers(t *testing.T) {
 
 // Each thing that can be wrong with the access to servers has a message of its own, which no secret is in.
 func TestAccessIsRefused(t *testing.T) {
-	t.Chdir(t.TempDir())
 	addr, client := secured(t, "", nil)
 	strict, strictClient := secured(t, ensemble.Digest, nil)
 	expired, expiredClient := secured(t, "", func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Hour) })
@@ -125,13 +126,14 @@ func TestAccessIsRefused(t *testing.T) {
 		{"a stranger's certificate", addr, tlsFlagsOf(mixed), outcome.CodeUsage, "does not accept the client certificate " + mixed.Cert},
 		{"a wrong password", addr + "/bench", append(tlsFlagsOf(client), "--auth", passwordFile(t, "wrong-"+password)), outcome.CodeFailed,
 			"its password is wrong, or the ACL there does not name it"},
-		{"no user", addr + "/bench", tlsFlagsOf(client), outcome.CodeFailed, "no permission to create znodes in /bench: give a user"},
+		{"no user", addr + "/bench", tlsFlagsOf(client), outcome.CodeFailed, "no permission to look for znodes in /bench: give a user"},
 		{"no scheme", strict, tlsFlagsOf(strictClient), outcome.CodeUsage, "accepts only clients that authenticate themselves"},
 		{"no TLS", addr, user, outcome.CodeUsage, "speaks TLS: add --tls"},
 		{"TLS at a plain port", plain, append(tlsFlagsOf(client), user...), outcome.CodeUsage, "answers without TLS, and not with it"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			args := append([]string{"run", "lock-drain", "--clients", "2", "--repeats", "1", "--servers", tt.servers}, tt.access...)
+			t.Parallel() // some wait until a timeout
+			args := append([]string{"run", "lock-drain", "--clients", "2", "--out", filepath.Join(t.TempDir(), "out"), "--servers", tt.servers}, tt.access...)
 			stdout, stderr, code := command(t.Context(), args...)
 			if code != tt.code || !strings.Contains(stderr, tt.want) || strings.Contains(stdout+stderr, password) {
 				t.Errorf("exit code %d, want %d; said %q, want %q", code, tt.code, stderr, tt.want)

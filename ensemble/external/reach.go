@@ -67,6 +67,12 @@ func Describe(ctx context.Context, server ensemble.Server) (ensemble.Description
 	return ensemble.DescriptionOf(ensemble.External, p.Server, p.status, p.config), err
 }
 
+// Explain returns why a command that needs a server failed with err: what [Open] would say of the server, or else err itself.
+func Explain(ctx context.Context, server ensemble.Server, err error) error {
+	_, why := Describe(ctx, server)
+	return cmp.Or(why, fmt.Errorf("%s: %w", server.Name, err))
+}
+
 func reach(ctx context.Context, server ensemble.Server) (peer, error) {
 	p := peer{Server: server}
 	asking, cancel := context.WithTimeoutCause(ctx, answerTimeout, fmt.Errorf("no answer within %s", answerTimeout))
