@@ -103,6 +103,14 @@ type authenticated struct {
 	arrived     []byte // not read by the client yet
 }
 
+// authenticate returns a connection to the server with its credentials, if it has any.
+func (s Server) authenticate(conn net.Conn) net.Conn {
+	if s.Auth == nil {
+		return conn
+	}
+	return &authenticated{Conn: conn, credentials: s.Auth}
+}
+
 // Read returns the answer to the connect request when the server has accepted the credentials.
 func (c *authenticated) Read(p []byte) (int, error) {
 	if !c.accepted {

@@ -171,7 +171,7 @@ func TestUsageErrors(t *testing.T) {
 		{"transaction logs of the embedded server", []string{"run", "lock-drain", "--ensemble", "embedded", "--txn-log", "memory"}, "--txn-log goes with --ensemble container or process only"},
 		{"transaction logs of other people's servers", []string{"run", "lock-drain", "--servers", "a:1", "--txn-log", "disk"}, "--txn-log goes with"},
 		{"a digest of other people's servers", []string{"run", "lock-drain", "--servers", "a:1", "--digest"}, "give the user of those of --servers by --auth digest:FILE"},
-		{"the CA of servers that zkbench starts", []string{"run", "lock-drain", "--tls", "--tls-ca", "/dev/null"}, "/dev/null holds no certificate"},
+		{"the CA of servers that zkbench starts", []string{"run", "lock-drain", "--tls", "--tls-ca", "/dev/null"}, "give --servers, too"},
 		{"credentials for servers that zkbench starts", []string{"run", "lock-drain", "--tls", "--tls-server-name", "x"}, "--tls-server-name: give --servers, too"},
 		{"transaction logs of external servers, to calibrate", []string{"calibrate", "lock-contention", "--servers", "a:1", "--txn-log", "memory"}, "--txn-log goes with"},
 		{"transaction logs in a cloud", []string{"ensemble", "up", "--txn-log", "memroy"}, `did you mean "memory"?`},
