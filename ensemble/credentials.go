@@ -2,7 +2,10 @@ package ensemble
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"runtime"
@@ -28,18 +31,6 @@ func (a Access) To(s Server, address string) Server {
 	}
 	s.Auth = a.Auth
 	return s
-}
-
-// String returns what differs from plain access without credentials, such as "TLS, digest"; empty if nothing does.
-func (a Access) String() string {
-	var parts []string
-	if a.TLS != nil {
-		parts = append(parts, "TLS")
-	}
-	if a.Auth != nil {
-		parts = append(parts, a.Auth.Scheme)
-	}
-	return strings.Join(parts, ", ")
 }
 
 // Credentials authenticate the connections of sessions. They print as their scheme, and never as the secret.
@@ -68,12 +59,9 @@ func ReadCredentials(text string) (c *Credentials, warning string, err error) {
 		return nil, "", fmt.Errorf("want %s:FILE, where the file has one line, user:password", Digest)
 	}
 	info, err := os.Stat(path)
-	if err != nil {
-		return nil, "", err
-	}
-	line, err := os.ReadFile(path)
-	if err != nil {
-		return nil, "", err
+	line, errRead := os.ReadFile(path)
+	if unread := new(fs.PathError); errors.As(cmp.Or(err, errRead), &unread) { // whose path may be a password, given by mistake
+		return nil, "", fmt.Errorf("the FILE of %s:FILE: %w; it has one line, user:password", Digest, unread.Err)
 	}
 	line = bytes.TrimRight(line, "\r\n")
 	if user, _, ok := bytes.Cut(line, []byte(":")); !ok || len(user) == 0 || bytes.ContainsAny(line, "\r\n") {
@@ -127,9 +115,6 @@ func (c *authenticated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// xidAuth is the xid of a request with credentials.
-const xidAuth = -4
-
 func (c *authenticated) authenticate() error {
 	greeting, err := jute.ReadFrame(c.Conn, maxReply)
 	if err != nil {
@@ -143,7 +128,7 @@ func (c *authenticated) authenticate() error {
 		return nil // there is no session, as the client will see
 	}
 	out := jute.NewFrame(len(c.credentials.secret) + 64)
-	out.Int(xidAuth)
+	out.Int(wire.XidAuth)
 	out.Int(int32(wire.OpAuth))
 	out.Int(0) // reserved
 	out.Text(c.credentials.Scheme)
@@ -161,7 +146,7 @@ func (c *authenticated) awaitAnswer() error {
 			return err
 		}
 		d := jute.NewDecoder(frame)
-		if xid := d.Int(); xid != xidAuth {
+		if xid := d.Int(); xid != wire.XidAuth {
 			c.arrive(frame)
 			continue
 		}

@@ -109,8 +109,9 @@ func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
 	f.access.bind(cmd)
 	flags.Lookup("tls").Usage = "use TLS, which the flags --tls-… imply; servers\nthat zkbench starts then speak TLS only"
 	f.bindEmbedded(cmd)
-	putInGroup(cmd, serverFlags, append([]string{"ensemble", "image", "zookeeper-home", "txn-log", "digest", "name", "wait", "read-delay", "write-delay",
-		"voters", "lag"}, connectionFlags...)...)
+	putInGroup(cmd, serverFlags, "ensemble", "image", "zookeeper-home", "txn-log", "digest", "name", "wait", "read-delay", "write-delay",
+		"voters", "lag")
+	putInGroup(cmd, serverFlags, connectionFlags...)
 }
 
 func (f *ensembleFlags) bindEmbedded(cmd *cobra.Command) {
@@ -161,11 +162,12 @@ func (f *ensembleFlags) takeAccess(a *app, cmd *cobra.Command) (err error) {
 	if err := takeEnvironment(cmd, a.stderr); err != nil {
 		return err
 	}
-	f.AccessFlags = f.access.arguments(cmd)
-	if f.Servers == "" {
-		if f.TLS = f.access.tls; f.access != (accessFlags{tls: f.TLS}) {
-			return fmt.Errorf("%s: give --servers, too", f.AccessFlags[0])
-		}
+	f.AccessFlags, f.TLS = accessArguments(cmd), f.access.tls && f.Servers == ""
+	switch {
+	case f.Servers == "" && f.access != (accessFlags{tls: f.TLS}):
+		flag, _, _ := strings.Cut(f.AccessFlags[len(f.AccessFlags)-1], "=")
+		return fmt.Errorf("%s: give --servers, too", flag)
+	case f.Servers == "":
 		return nil
 	}
 	f.Access, err = f.access.read(cmd, a.stderr)

@@ -28,7 +28,9 @@ func Refused(mistake bool, format string, args ...any) *Refusal {
 }
 
 // IsLasting reports whether an error is a Refusal or an [ErrOwnLimit], so that a client should not try again.
-func IsLasting(err error) bool { return errors.As(err, new(*Refusal)) || errors.Is(err, ErrOwnLimit) }
+func IsLasting(err error) bool {
+	return err != nil && (errors.As(err, new(*Refusal)) || errors.Is(err, ErrOwnLimit)) // sessions ask after each read
+}
 
 // explain returns a Refusal for the errors of TLS whose cause is known, with the command that shows it, and other errors as they are.
 func (t *TLS) explain(err error) error {

@@ -100,23 +100,17 @@ func (a acl) allows(permissions int32, ids []identity) bool {
 
 // resolve returns the list that a znode gets from a client's request, without repeated entries. ok is false if the list is not valid.
 func resolve(list []zk.ACL, ids []identity) (resolved acl, ok bool) {
-	unrestricted := []zk.ACL{{Perms: zk.PermAll, Scheme: worldScheme, ID: anyone}}
-	if slices.Equal(list, unrestricted) {
-		return nil, true
-	}
-	seen := set[zk.ACL]{}
-	for _, entry := range list {
-		if _, again := seen[entry]; again {
+	for i, entry := range list {
+		if slices.Contains(list[:i], entry) {
 			continue
 		}
-		seen.add(entry)
 		entries := expand(entry, ids)
 		if len(entries) == 0 {
 			return nil, false
 		}
 		resolved = append(resolved, entries...)
 	}
-	if slices.Equal(resolved, unrestricted) { // in the form that is cheap to check
+	if slices.Equal(resolved, zk.WorldACL(zk.PermAll)) { // in the form that is cheap to check
 		resolved = nil
 	}
 	return resolved, len(list) > 0

@@ -40,20 +40,18 @@ func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := listen(opts)
+	folder := ensemble.StateDir(ensemble.Embedded, opts.Name)
+	e, err := listen(opts, folder)
 	if err != nil {
-		return nil, errors.Join(err, ensemble.RemoveState(stateDir(opts.Name)), lock.Release())
+		return nil, errors.Join(err, ensemble.RemoveState(folder), lock.Release())
 	}
 	e.lock = lock
 	fmt.Fprintf(opts.Progress, "embedded servers: %d; counts are exact, latencies are not those of an ensemble\n", len(e.Members()))
 	return e, nil
 }
 
-// stateDir returns the folder for the certificates and the password of servers.
-func stateDir(name string) string { return ensemble.StateDir(ensemble.Embedded, name) }
-
-func listen(opts ensemble.Options) (*Ensemble, error) {
-	protection, err := opts.Protect(stateDir(opts.Name))
+func listen(opts ensemble.Options, folder string) (*Ensemble, error) {
+	protection, err := opts.Protect(folder)
 	if err != nil {
 		return nil, err
 	}

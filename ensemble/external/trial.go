@@ -14,7 +14,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -60,15 +59,12 @@ func (t *trial) stalled(ctx context.Context, i int, what string) error {
 
 func (t *trial) connect(ctx context.Context, i int) error {
 	var err error
-	var refusal *dial.Refusal
 	t.conns[i], err = ensemble.Connect(ctx, t.peers[i].Server, wire.NewLedger(time.Now()), nil)
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)): // not after a failure for another reason
 		return t.stalled(ctx, i, "open a session")
-	case errors.As(err, &refusal):
-		return asMistake(t.peers[i].named(err), refusal.Mistake)
 	default:
 		return t.peers[i].named(err)
 	}
