@@ -68,7 +68,7 @@ func ReadCredentials(text string) (c *Credentials, warning string, err error) {
 		return nil, "", fmt.Errorf("%s: want one line, user:password", path)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		warning = fmt.Sprintf("warning: other users of this machine may read the password in %s (mode %#o): `chmod 600 %s`", path, mode, path)
+		warning = fmt.Sprintf("warning: other users of this machine may read the password in %s (mode %#o): `chmod 600 %[1]s`", path, mode)
 	}
 	return &Credentials{scheme, line}, warning, nil
 }
@@ -152,7 +152,7 @@ func (c *authenticated) awaitAnswer() error {
 		}
 		d.Long() // the zxid
 		if code := wire.Code(d.Int()); code != wire.OK {
-			return dial.Refused(false, "the server does not accept the scheme %s (%s): it has no such authentication provider, or does not allow it",
+			return dial.Refused(false, "the server does not accept the scheme %s (%s): it does not have it, or does not allow it",
 				c.credentials.Scheme, code)
 		}
 		return nil

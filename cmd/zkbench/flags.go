@@ -132,7 +132,7 @@ func (f *ensembleFlags) bindEngine(a *app, cmd *cobra.Command, engines []string)
 	flags.StringVar(&f.Image, "image", "", "container image (default: see 'ensemble image')")
 	flags.StringVar(&f.Home, "zookeeper-home", "", "unpacked release for --ensemble process")
 	flags.StringVar((*string)(&f.TxnLog), "txn-log", "", "where transaction logs are: disk|memory\n(default disk)")
-	flags.BoolVar(&f.Digest, "digest", false, "servers that zkbench starts accept only clients\nwith a user and a password, which it generates")
+	flags.BoolVar(&f.Digest, "digest", false, "servers that zkbench starts want a user; only the\none that zkbench generates may use znodes")
 	allow(cmd, "ensemble", engines)
 	allow(cmd, "txn-log", ensemble.TxnLogs())
 	cmd.MarkFlagsMutuallyExclusive("image", "zookeeper-home")
@@ -249,7 +249,7 @@ func putInGroup(cmd *cobra.Command, group string, names ...string) {
 func groupedFlags(cmd *cobra.Command) string {
 	var text strings.Builder
 	for _, group := range []string{
-		checkFlags, pairedFlags, searchFlags, seriesFlags, loadFlags, faultFlags, serverFlags, outputFlags, "", tlsFlags, // "" is without a group
+		checkFlags, pairedFlags, searchFlags, seriesFlags, loadFlags, faultFlags, serverFlags, outputFlags, "", tlsFlags,
 	} {
 		set := pflag.NewFlagSet("", pflag.ContinueOnError)
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {

@@ -208,8 +208,8 @@ func TestObserveServersOfAnUnknownVersion(t *testing.T) {
 	for answer, want := range map[string]string{
 		"srvr is not executed because it is not in the whitelist.\n": "\"srvr\" is not allowed by this server: add it to 4lw.commands.whitelist",
 		"This instance is not currently serving requests":            "not serving requests (no quorum yet)",
-		"HTTP/1.1 400 Bad Request\r\n":                               "this does not look like ZooKeeper: it answered \"HTTP/1.1 400",
-		"":                                                           "the connection was closed without an answer",
+		"HTTP/1.1 400 Bad Request\r\n":                               "is a web server",
+		"":                                                           "closes connections without an answer",
 	} {
 		addr := ensembletest.Listen(t, func(conn net.Conn) {
 			_, _ = io.ReadFull(conn, make([]byte, 4))
