@@ -74,14 +74,11 @@ func network(text string) (address, mask uint32, ok bool) {
 		}
 		address = address<<8 | uint32(n)
 	}
-	n := uint64(32)
+	n, err := uint64(32), error(nil)
 	if isRange {
-		var err error
-		if n, err = strconv.ParseUint(bits, 10, 8); err != nil || n > 32 {
-			return 0, 0, false
-		}
+		n, err = strconv.ParseUint(bits, 10, 8)
 	}
-	return address, ^uint32(0) << (32 - n), true
+	return address, ^uint32(0) << (32 - n), err == nil && n <= 32
 }
 
 // acl is the access control list of a znode; nil gives all permissions to all clients. It is never changed in place, because trees
