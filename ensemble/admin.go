@@ -32,6 +32,8 @@ func Command(ctx context.Context, s Server, word string) (string, error) {
 	switch text := string(answer); {
 	case ctx.Err() != nil:
 		return "", fmt.Errorf("%s to %s: %w", word, s.Addr, context.Cause(ctx))
+	case dial.IsLasting(err):
+		return "", err
 	case err != nil && text == "":
 		return "", fmt.Errorf("read the answer to %s from %s: %w (%w)", word, s.Addr, ErrUnanswered, err)
 	case text == "":

@@ -85,7 +85,11 @@ func (c Comparison) preamble() (lines []string) {
 	}
 	return append(lines, list.Map(c.Differences, func(d Difference) string {
 		line := fmt.Sprintf("differs: %s %s in the base, %s in %s", d.Name, d.Base, d.Other, d.Side)
-		if !d.Accepted {
+		switch {
+		case d.Accepted:
+		case slices.Contains(Subjects(), d.Subject) && d.mayBeSubject():
+			line += fmt.Sprintf(" (only exact counts are compared; with --across %s, all are)", d.Subject)
+		default:
 			line += " (only exact counts are compared)"
 		}
 		return line

@@ -73,7 +73,12 @@ func counted(n int64, format string) []string {
 
 func (r Report) summary() string {
 	sessions := fmt.Sprint(r.MostSessions, " ", table.Plural(r.MostSessions, "session"))
-	if r.Requests == 0 {
+	c := r.IncidentCounts
+	switch secret := c[proxy.Encrypted] + c[proxy.ServerTLS] + c[proxy.ClientTLS]; {
+	case r.Requests > 0:
+	case secret > 0:
+		return fmt.Sprintf("%s, and no request: %s connections with TLS that zkbench could not read", sessions, table.Grouped(secret))
+	default:
 		return sessions + ", and no request: the application is idle, or uses the servers directly"
 	}
 	perSecond := table.Count(float64(r.Requests) / max(r.Length.Seconds(), 1e-9))
@@ -224,7 +229,20 @@ func incidentLines(r Report, connections proxy.Stats) []string {
 	for _, kind := range slices.Sorted(maps.Keys(meanings)) {
 		lines = append(lines, counted(r.IncidentCounts[kind], meanings[kind]+": %s")...)
 	}
-	return append(lines, list.Map(r.Incidents[max(len(r.Incidents)-printedIncidents, 0):], incidentText)...)
+	latest := withoutRepeats(r.Incidents)
+	return append(lines, list.Map(latest[max(len(latest)-printedIncidents, 0):], incidentText)...)
+}
+
+// withoutRepeats leaves out incidents that a later one repeats, so that a client that tries again and again hides no other cause.
+func withoutRepeats(incidents []proxy.Incident) []proxy.Incident {
+	var out []proxy.Incident
+	for i, one := range incidents {
+		repeated := func(later proxy.Incident) bool { return later.Kind == one.Kind && later.Detail == one.Detail }
+		if one.Detail == "" || !slices.ContainsFunc(incidents[i+1:], repeated) {
+			out = append(out, one)
+		}
+	}
+	return out
 }
 
 const printedIncidents, printedLooks = 8, 20
