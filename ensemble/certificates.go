@@ -59,7 +59,7 @@ func (o Options) Protect(folder string) (Protection, error) {
 	}
 	err := RemoveState(folder)
 	if p.TLS {
-		err = errors.Join(err, issueAll(files))
+		err = errors.Join(err, IssueCertificates(files, nil))
 	}
 	if err == nil && len(files) > 0 {
 		err = os.MkdirAll(folder, 0o700)
@@ -72,16 +72,21 @@ func (o Options) Protect(folder string) (Protection, error) {
 	return p, err
 }
 
-// issueAll adds the PEM files of a new CA, of the servers and of clients. The key of the CA is not kept: nothing else can be signed by it.
-func issueAll(files map[string][]byte) error {
+// IssueCertificates adds the PEM files of a new CA, of the servers and of clients. The key of the CA is not kept: nothing else can be
+// signed by it. change, if not nil, may make the certificate of the servers different.
+func IssueCertificates(files map[string][]byte, change func(server *x509.Certificate)) error {
 	ca, err := (*signed)(nil).issue(x509.Certificate{Subject: pkix.Name{CommonName: "zkbench CA"}, IsCA: true, BasicConstraintsValid: true})
 	if err != nil {
 		return err
 	}
-	server, errServer := ca.issue(x509.Certificate{
+	template := x509.Certificate{
 		Subject: pkix.Name{CommonName: "zkbench server"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback}, DNSNames: []string{"localhost", "zoo1", "zoo2", "zoo3"},
-	})
+	}
+	if change != nil {
+		change(&template)
+	}
+	server, errServer := ca.issue(template)
 	client, errClient := ca.issue(x509.Certificate{
 		Subject: pkix.Name{CommonName: "zkbench client"}, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
 	})
@@ -114,7 +119,10 @@ func (c *signed) issue(template x509.Certificate) (*signed, error) {
 	if err != nil {
 		return nil, err
 	}
-	template.NotBefore, template.NotAfter = time.Now().Add(-clockSkew), time.Now().Add(lifetime)
+	template.NotBefore = time.Now().Add(-clockSkew)
+	if template.NotAfter.IsZero() {
+		template.NotAfter = time.Now().Add(lifetime)
+	}
 	if c == nil {
 		c = &signed{Certificate: &template, key: key}
 	}
@@ -129,10 +137,15 @@ func (c *signed) issue(template x509.Certificate) (*signed, error) {
 
 func (p Protection) path(file string) string { return filepath.Join(p.Folder, file) }
 
+// ClientFiles returns the files for TLS that clients need.
+func (p Protection) ClientFiles() dial.Files {
+	return dial.Files{CA: p.path(CAFile), Cert: p.path(clientFile), Key: p.path(keyFile)}
+}
+
 // Access reads the files that clients need.
 func (p Protection) Access() (a Access, err error) {
 	if p.TLS {
-		a.TLS, err = dial.NewTLS(dial.Files{CA: p.path(CAFile), Cert: p.path(clientFile), Key: p.path(keyFile)})
+		a.TLS, err = dial.NewTLS(p.ClientFiles())
 	}
 	if p.Digest && err == nil {
 		a.Auth, _, err = ReadCredentials(Digest + ":" + p.path(passwordFile))

@@ -161,7 +161,7 @@ func TestAttachingChecksTheProtection(t *testing.T) {
 		kept  string
 		said  string // by progress, or by the error
 	}{
-		{ensemble.Options{}, "tls=false,digest=false", "on disk\n"},
+		{ensemble.Options{}, "tls=false,digest=false", "on disk, without TLS and without digest\n"},
 		{ensemble.Options{}, "tls=true,digest=true", "on disk, with TLS and with digest\n"},
 		{ensemble.Options{TLS: true}, "tls=true,digest=false", "on disk, with TLS and without digest\n"},
 		{ensemble.Options{Digest: true}, "tls=true,digest=true", "on disk, with TLS and with digest\n"},

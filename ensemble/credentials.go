@@ -2,7 +2,10 @@ package ensemble
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"runtime"
@@ -28,18 +31,6 @@ func (a Access) To(s Server, address string) Server {
 	}
 	s.Auth = a.Auth
 	return s
-}
-
-// String returns what differs from plain access without credentials, such as "TLS, digest"; empty if nothing does.
-func (a Access) String() string {
-	var parts []string
-	if a.TLS != nil {
-		parts = append(parts, "TLS")
-	}
-	if a.Auth != nil {
-		parts = append(parts, a.Auth.Scheme)
-	}
-	return strings.Join(parts, ", ")
 }
 
 // Credentials authenticate the connections of sessions. They print as their scheme, and never as the secret.
@@ -68,19 +59,16 @@ func ReadCredentials(text string) (c *Credentials, warning string, err error) {
 		return nil, "", fmt.Errorf("want %s:FILE, where the file has one line, user:password", Digest)
 	}
 	info, err := os.Stat(path)
-	if err != nil {
-		return nil, "", err
-	}
-	line, err := os.ReadFile(path)
-	if err != nil {
-		return nil, "", err
+	line, errRead := os.ReadFile(path)
+	if unread := new(fs.PathError); errors.As(cmp.Or(err, errRead), &unread) { // whose path may be a password, given by mistake
+		return nil, "", fmt.Errorf("the FILE of %s:FILE: %w; it has one line, user:password", Digest, unread.Err)
 	}
 	line = bytes.TrimRight(line, "\r\n")
 	if user, _, ok := bytes.Cut(line, []byte(":")); !ok || len(user) == 0 || bytes.ContainsAny(line, "\r\n") {
 		return nil, "", fmt.Errorf("%s: want one line, user:password", path)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 && runtime.GOOS != "windows" {
-		warning = fmt.Sprintf("warning: other users of this machine may read the password in %s (mode %#o): `chmod 600 %s`", path, mode, path)
+		warning = fmt.Sprintf("warning: other users of this machine may read the password in %s (mode %#o): `chmod 600 %[1]s`", path, mode)
 	}
 	return &Credentials{scheme, line}, warning, nil
 }
@@ -103,6 +91,14 @@ type authenticated struct {
 	arrived     []byte // not read by the client yet
 }
 
+// authenticate returns a connection to the server with its credentials, if it has any.
+func (s Server) authenticate(conn net.Conn) net.Conn {
+	if s.Auth == nil {
+		return conn
+	}
+	return &authenticated{Conn: conn, credentials: s.Auth}
+}
+
 // Read returns the answer to the connect request when the server has accepted the credentials.
 func (c *authenticated) Read(p []byte) (int, error) {
 	if !c.accepted {
@@ -119,9 +115,6 @@ func (c *authenticated) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// xidAuth is the xid of a request with credentials.
-const xidAuth = -4
-
 func (c *authenticated) authenticate() error {
 	greeting, err := jute.ReadFrame(c.Conn, maxReply)
 	if err != nil {
@@ -135,7 +128,7 @@ func (c *authenticated) authenticate() error {
 		return nil // there is no session, as the client will see
 	}
 	out := jute.NewFrame(len(c.credentials.secret) + 64)
-	out.Int(xidAuth)
+	out.Int(wire.XidAuth)
 	out.Int(int32(wire.OpAuth))
 	out.Int(0) // reserved
 	out.Text(c.credentials.Scheme)
@@ -153,13 +146,13 @@ func (c *authenticated) awaitAnswer() error {
 			return err
 		}
 		d := jute.NewDecoder(frame)
-		if xid := d.Int(); xid != xidAuth {
+		if xid := d.Int(); xid != wire.XidAuth {
 			c.arrive(frame)
 			continue
 		}
 		d.Long() // the zxid
 		if code := wire.Code(d.Int()); code != wire.OK {
-			return dial.Refused(false, "the server does not accept the scheme %s (%s): it has no such authentication provider, or does not allow it",
+			return dial.Refused(false, "the server does not accept the scheme %s (%s): it does not have it, or does not allow it",
 				c.credentials.Scheme, code)
 		}
 		return nil

@@ -57,9 +57,9 @@ func TestReadCredentials(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"sasl:x": "zkbench has no sasl", "digest": "want digest:FILE", "x509:y": "want digest:FILE", "digest:": "want digest:FILE",
-		"digest:/nowhere": "no such file",
+		"digest:/nowhere": "no such file", "digest:" + secret: "the FILE of digest:FILE", // the password itself, by mistake
 	} {
-		if _, _, err := ensemble.ReadCredentials(text); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := ensemble.ReadCredentials(text); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
 	}

@@ -103,7 +103,7 @@ type Options struct {
 	Home     string        // process engine: folder of an unpacked ZooKeeper release instead of an installed one
 	TxnLog   TxnLog        // container and process engines: OnDisk if one is started and this is empty
 	TLS      bool          // not external: clients connect with TLS and a certificate that zkbench issues
-	Digest   bool          // not external: sessions need the user and the password that zkbench generates
+	Digest   bool          // not external: sessions need a user, and zkbench generates one
 	Clients  int           // external engine: the most clients that a run will have, for comparison with the servers' limits
 	Access   Access        // external engine: how clients get access to the servers
 	Progress io.Writer     // receives a line for each long step; may be nil

@@ -192,8 +192,8 @@ func attach(ctx context.Context, kept Ensemble, local *Local, opts Options) erro
 		return fmt.Errorf("ensemble %q is already up %s: `%s` first to start it %s", opts.Name, protection.describe(),
 			DownCommand(opts.Name), Protection{TLS: opts.TLS, Digest: opts.Digest}.describe())
 	}
-	protected := map[bool]string{true: ", " + protection.describe()}[protection.TLS || protection.Digest]
-	fmt.Fprintf(opts.Progress, "using the ensemble %q that is already up, with its transaction logs %s%s\n", opts.Name, log.where(), protected)
+	fmt.Fprintf(opts.Progress, "using the ensemble %q that is already up, with its transaction logs %s, %s\n",
+		opts.Name, log.where(), protection.describe())
 	return nil
 }
 

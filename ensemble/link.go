@@ -109,10 +109,7 @@ func (l *Link) open(address string, timeout time.Duration) (net.Conn, error) {
 		return nil, errSevered
 	}
 	l.current, l.server = l.ledger.Wrap(conn), server
-	if server.Auth != nil {
-		return &authenticated{Conn: l.current, credentials: server.Auth}, nil
-	}
-	return l.current, nil
+	return server.authenticate(l.current), nil
 }
 
 // awaitEnd waits until the server has noticed that the last connection has ended, if a cut has ended it. That takes a round trip, and at
@@ -261,6 +258,7 @@ func closeSession(ctx context.Context, server Server, s wire.Session) error {
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	conn = server.authenticate(conn)
 	err = resume(conn, s)
 	if err == nil {
 		out := jute.NewFrame(8)

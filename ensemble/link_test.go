@@ -319,3 +319,17 @@ func TestFurtherLink(t *testing.T) {
 		t.Errorf("counts %+v", c)
 	}
 }
+
+// Servers that demand a user do not close a session for a connection without one.
+func TestExpireWithCredentials(t *testing.T) {
+	c, _, err := ensemble.ReadCredentials("digest:" + credentials(t, secret, 0o600))
+	must.Do(t, err)
+	servers := ensembletest.At(ensembletest.Embedded(t, embedded.Config{Scheme: ensemble.Digest}).Addr())
+	servers[0].Auth = c
+	victim, other := openAt(t, ensemble.NewLink(wire.NewLedger(time.Now())), servers), openAt(t, ensemble.NewLink(wire.NewLedger(time.Now())), servers)
+	must.Do(t, victim.make("/x"))
+	must.Do(t, victim.link.Expire(t.Context()))
+	if exists(t, other, "/x") {
+		t.Error("the session's znode is still there")
+	}
+}

@@ -48,8 +48,8 @@ func (f *accessFlags) bindTLS(cmd *cobra.Command) {
 // starts come before the environment, so that no variable leads a command to other servers.
 func takeEnvironment(cmd *cobra.Command, w io.Writer) error {
 	run, servers := cmd.Flags().Lookup("run"), cmd.Flags().Lookup("servers")
-	if run != nil && !run.Changed || servers == nil || !servers.Changed && os.Getenv(variableOf(servers.Name)) == "" {
-		return nil // a gate of results, which connects to no server, or a command without servers of others
+	if run != nil && !run.Changed || !servers.Changed && os.Getenv(variableOf(servers.Name)) == "" {
+		return nil // a gate of results, which connects to no server, or no servers
 	}
 	var own, taken []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -85,10 +85,7 @@ func (f *accessFlags) read(cmd *cobra.Command, w io.Writer) (access ensemble.Acc
 	if (f.files.Cert == "") != (f.files.Key == "") {
 		return access, errors.New("--tls-cert and --tls-key go together: a client certificate and its key")
 	}
-	if f.files != (dial.Files{}) && !f.off(cmd) {
-		f.tls = true
-	}
-	if f.tls {
+	if f.tls || f.files != (dial.Files{}) && !cmd.Flags().Changed("tls") { // --tls=false switches TLS off if the environment has files
 		if access.TLS, err = dial.NewTLS(f.files); err != nil {
 			return access, err
 		}
@@ -106,19 +103,12 @@ func (f *accessFlags) read(cmd *cobra.Command, w io.Writer) (access ensemble.Acc
 	return access, nil
 }
 
-// off reports whether there is no TLS even if the environment has files.
-func (f *accessFlags) off(cmd *cobra.Command) bool { return cmd.Flags().Changed("tls") && !f.tls }
-
-// arguments returns the flags by which another zkbench, with the same environment, gets the same access.
-func (f *accessFlags) arguments(cmd *cobra.Command) (out []string) {
-	values := []string{f.files.CA, f.files.Cert, f.files.Key, f.files.ServerName, f.auth}
-	for i, name := range connectionFlags[2:] {
-		if values[i] != "" {
-			out = append(out, "--"+name, values[i])
+// accessArguments returns the flags by which another zkbench, with the same environment, gets the same access.
+func accessArguments(cmd *cobra.Command) (out []string) {
+	for _, name := range connectionFlags[1:] { // without --servers
+		if flag := cmd.Flags().Lookup(name); flag.Changed {
+			out = append(out, "--"+name+"="+flag.Value.String())
 		}
-	}
-	if f.tls || f.off(cmd) {
-		out = append(out, fmt.Sprintf("--tls=%t", f.tls))
 	}
 	return out
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/cobra"
 
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/results/must"
@@ -47,12 +50,23 @@ func TestConnectionFromTheEnvironment(t *testing.T) {
 func TestAccessFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--tls-ca: give --servers, too":         {"run", "lock-drain", "--tls-ca", "access_test.go"},
-		"--auth: give --servers, too":           {"run", "lock-drain", "--auth", "digest:testdata"},
+		"--auth: give --servers, too\n":         {"run", "lock-drain", "--tls", "--auth", "digest:bench:password"},
 		"--tls-cert and --tls-key go together":  {"clean", "--servers", "127.0.0.1:1", "--tls-cert", "a.pem"},
 		"holds no certificate in PEM":           {"clean", "--servers", "127.0.0.1:1", "--tls-ca", "access_test.go"},
 		"want digest:FILE, where the file has":  {"ensemble", "status", "--servers", "127.0.0.1:1", "--auth", "bench:password"},
 		"zkbench has no sasl: only the scheme ": {"ensemble", "status", "--servers", "127.0.0.1:1", "--auth", "sasl:x"},
 	} {
 		says(t, outcome.CodeUsage, want, args...)
+	}
+}
+
+// The flags for another zkbench are those that were given or taken from the environment, also if they switch something off.
+func TestAccessArguments(t *testing.T) {
+	var f accessFlags
+	cmd := &cobra.Command{}
+	f.bind(cmd)
+	must.Do(t, cmd.ParseFlags([]string{"--tls=false", "--tls-ca", "ca.pem", "--auth="}))
+	if got, want := accessArguments(cmd), []string{"--tls=false", "--tls-ca=ca.pem", "--auth="}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

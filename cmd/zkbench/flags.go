@@ -109,8 +109,9 @@ func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
 	f.access.bind(cmd)
 	flags.Lookup("tls").Usage = "use TLS, which the flags --tls-… imply; servers\nthat zkbench starts then speak TLS only"
 	f.bindEmbedded(cmd)
-	putInGroup(cmd, serverFlags, append([]string{"ensemble", "image", "zookeeper-home", "txn-log", "digest", "name", "wait", "read-delay", "write-delay",
-		"voters", "lag"}, connectionFlags...)...)
+	putInGroup(cmd, serverFlags, "ensemble", "image", "zookeeper-home", "txn-log", "digest", "name", "wait", "read-delay", "write-delay",
+		"voters", "lag")
+	putInGroup(cmd, serverFlags, connectionFlags...)
 }
 
 func (f *ensembleFlags) bindEmbedded(cmd *cobra.Command) {
@@ -131,7 +132,7 @@ func (f *ensembleFlags) bindEngine(a *app, cmd *cobra.Command, engines []string)
 	flags.StringVar(&f.Image, "image", "", "container image (default: see 'ensemble image')")
 	flags.StringVar(&f.Home, "zookeeper-home", "", "unpacked release for --ensemble process")
 	flags.StringVar((*string)(&f.TxnLog), "txn-log", "", "where transaction logs are: disk|memory\n(default disk)")
-	flags.BoolVar(&f.Digest, "digest", false, "servers that zkbench starts accept only clients\nwith a user and a password, which it generates")
+	flags.BoolVar(&f.Digest, "digest", false, "servers that zkbench starts want a user; only the\none that zkbench generates may use znodes")
 	allow(cmd, "ensemble", engines)
 	allow(cmd, "txn-log", ensemble.TxnLogs())
 	cmd.MarkFlagsMutuallyExclusive("image", "zookeeper-home")
@@ -161,11 +162,12 @@ func (f *ensembleFlags) takeAccess(a *app, cmd *cobra.Command) (err error) {
 	if err := takeEnvironment(cmd, a.stderr); err != nil {
 		return err
 	}
-	f.AccessFlags = f.access.arguments(cmd)
-	if f.Servers == "" {
-		if f.TLS = f.access.tls; f.access != (accessFlags{tls: f.TLS}) {
-			return fmt.Errorf("%s: give --servers, too", f.AccessFlags[0])
-		}
+	f.AccessFlags, f.TLS = accessArguments(cmd), f.access.tls && f.Servers == ""
+	switch {
+	case f.Servers == "" && f.access != (accessFlags{tls: f.TLS}):
+		flag, _, _ := strings.Cut(f.AccessFlags[len(f.AccessFlags)-1], "=")
+		return fmt.Errorf("%s: give --servers, too", flag)
+	case f.Servers == "":
 		return nil
 	}
 	f.Access, err = f.access.read(cmd, a.stderr)
@@ -247,7 +249,7 @@ func putInGroup(cmd *cobra.Command, group string, names ...string) {
 func groupedFlags(cmd *cobra.Command) string {
 	var text strings.Builder
 	for _, group := range []string{
-		checkFlags, pairedFlags, searchFlags, seriesFlags, loadFlags, faultFlags, serverFlags, outputFlags, "", tlsFlags, // "" is without a group
+		checkFlags, pairedFlags, searchFlags, seriesFlags, loadFlags, faultFlags, serverFlags, outputFlags, "", tlsFlags,
 	} {
 		set := pflag.NewFlagSet("", pflag.ContinueOnError)
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {

@@ -106,8 +106,8 @@ func (f *observeFlags) readTLS(cmd *cobra.Command, w io.Writer) (err error) {
 	if err := takeEnvironment(cmd, w); err != nil {
 		return err
 	}
-	if f.access, err = f.tls.read(cmd, w); err != nil || f.listenCert == "" {
-		return err
+	if f.access, err = f.tls.read(cmd, w); err != nil || f.listenCert == "" || f.listenKey == "" {
+		return err // one without the other is refused later
 	}
 	pair, err := tls.LoadX509KeyPair(f.listenCert, f.listenKey)
 	if err != nil {

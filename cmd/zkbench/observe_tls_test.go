@@ -58,7 +58,7 @@ func TestObserveWithTLS(t *testing.T) {
 	}{
 		{name: "plain in"},
 		{"TLS in", ensemble.Access{TLS: must.Get(dial.NewTLS(app))(t)}, []string{"--tls-listen-cert", own.Cert, "--tls-listen-key", own.Key},
-			"the application must connect with TLS, know the CA of " + own.Cert + ", and connect to a host of it: localhost, 127.0.0.1\n"},
+			"the application must connect with TLS, know the CA of " + own.Cert + ", and connect to a host of it: localhost, zoo1, zoo2, zoo3, 127.0.0.1, ::1\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for name, value := range map[string]string{"SERVERS": serverWithTLS(t, server), "TLS_CA": client.CA, "TLS_CERT": client.Cert, "TLS_KEY": client.Key} {
@@ -97,7 +97,7 @@ func TestObserveWithTheWrongTLS(t *testing.T) {
 		{outcome.CodeFailed, "the server's certificate is valid from", []string{"--servers", serverWithTLS(t, expired), "--tls-ca", expired.CA}},
 		{outcome.CodeUsage, "answers without TLS, and not with it", []string{"--servers", ensembletest.Embedded(t, embedded.Config{}).Addr(), "--tls"}},
 		{outcome.CodeUsage, "missing [tls-listen-key]", []string{"--servers", addr, "--tls-listen-cert", server.Cert}},
-		{outcome.CodeUsage, "--tls-listen-cert and --tls-listen-key want PEM files", []string{"--servers", addr, "--tls-listen-cert", server.Cert, "--tls-listen-key", server.Cert}},
+		{outcome.CodeUsage, "--tls-listen-cert and --tls-listen-key want PEM files", []string{"--servers", addr, "--tls-listen-cert", client.Key, "--tls-listen-key", client.Key}},
 		{outcome.CodePass, "the version of the servers is unknown: " + addr + " speaks TLS: add --tls", []string{"--servers", addr}},
 	} {
 		says(t, tt.code, tt.want, append([]string{"observe", "--for", "1ms"}, tt.args...)...)

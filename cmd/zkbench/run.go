@@ -160,12 +160,12 @@ func (a *app) dryRun(ctx context.Context, selected []scenarios.Scenario, f runFl
 	for _, p := range plans {
 		all.Measurements, all.Rehearsals, all.Least = all.Measurements+p.Measurements, all.Rehearsals+p.Rehearsals, all.Least+p.Least
 	}
-	servers := cmp.Or(where.Servers, "those that are up, or some that the run starts and ends")
-	if where.engine == ensemble.Embedded {
+	servers := "those that are up, or some that the run starts and ends"
+	switch {
+	case where.Servers != "":
+		servers = strings.Join(append([]string{where.Servers}, where.AccessFlags...), " ")
+	case where.engine == ensemble.Embedded:
 		servers = "inside zkbench, which ends them"
-	}
-	if access := where.Access.String(); access != "" {
-		servers = where.Servers + ", with " + access
 	}
 	lines := slices.Concat([]string{
 		fmt.Sprintf("dry run; scenarios: %d, %s", len(plans), all),

@@ -71,7 +71,7 @@ func TestSecuredServers(t *testing.T) {
 	}
 	with := func(args ...string) []string { return slices.Concat(args, access) }
 	try("equal the variants' formulas to the last one", with("run", "lock-drain", "--clients", "3", "--repeats", "1", "--out", "out")...)
-	try("with TLS, digest", with("run", "lock-drain", "--dry-run")...)
+	try("--auth=digest:", with("run", "lock-drain", "--dry-run")...)
 	try("standalone", with("ensemble", "status")...)
 	try("nothing to remove", with("clean")...)
 	try("TLS", "report", "out")
@@ -119,7 +119,7 @@ func TestAccessIsRefused(t *testing.T) {
 		code          int
 		want          string
 	}{
-		{"another CA", addr, tlsFlagsOf(stranger), outcome.CodeUsage, `is signed by "CN=ca", which is not among the CAs of ` + stranger.CA},
+		{"another CA", addr, tlsFlagsOf(stranger), outcome.CodeUsage, `is signed by "CN=zkbench CA", which is not among the CAs of ` + stranger.CA},
 		{"an expired certificate", expired, tlsFlagsOf(expiredClient), outcome.CodeFailed, "and it is 2"},
 		{"another host", elsewhere, tlsFlagsOf(elsewhereClient), outcome.CodeUsage, "is for zk.example.com, and not for 127.0.0.1"},
 		{"no client certificate", addr, []string{"--tls-ca", client.CA}, outcome.CodeUsage, "accepts only clients with a certificate"},

@@ -98,17 +98,16 @@ func composeUp(ctx context.Context, opts ensemble.Options, p ensemble.Protection
 			up := func(mode string) error {
 				return compose(ctx, append(env, "ZKBENCH_QUORUM="+beginning), append(args, "up", mode)...)
 			}
-			if !p.TLS {
-				return up("-d")
+			if p.TLS {
+				err := up("--no-start")
+				if err == nil {
+					err = copyCertificates(ctx, opts.Name, image, p)
+				}
+				if err != nil {
+					return err
+				}
 			}
-			err := up("--no-start")
-			if err == nil {
-				err = copyCertificates(ctx, opts.Name, image, p)
-			}
-			if err == nil {
-				err = up("-d")
-			}
-			return err
+			return up("-d")
 		})
 	})
 }

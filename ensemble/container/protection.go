@@ -61,13 +61,13 @@ func archive(folder string) ([]byte, error) {
 	w := tar.NewWriter(&out)
 	for _, name := range []string{ensemble.CAFile, ensemble.ServerFile} {
 		content, err := os.ReadFile(filepath.Join(folder, name))
+		if err == nil {
+			err = w.WriteHeader(&tar.Header{Name: certificates[1:] + "/" + name, Mode: 0o444, Size: int64(len(content))})
+		}
+		if err == nil {
+			_, err = w.Write(content)
+		}
 		if err != nil {
-			return nil, err
-		}
-		if err := w.WriteHeader(&tar.Header{Name: certificates[1:] + "/" + name, Mode: 0o444, Size: int64(len(content))}); err != nil {
-			return nil, err
-		}
-		if _, err := w.Write(content); err != nil {
 			return nil, err
 		}
 	}

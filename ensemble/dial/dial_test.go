@@ -85,3 +85,13 @@ func TestDestination(t *testing.T) {
 		t.Error(at)
 	}
 }
+
+// Sessions ask after each read whether its error lasts, and most reads have none.
+func TestIsLastingAllocatesNothing(t *testing.T) {
+	if n := testing.AllocsPerRun(100, func() { dial.IsLasting(nil) }); n > 0 {
+		t.Errorf("%g allocations", n)
+	}
+	if !dial.IsLasting(dial.Refused(true, "no")) || !dial.IsLasting(dial.ErrOwnLimit) || dial.IsLasting(syscall.ECONNREFUSED) {
+		t.Error("a refusal and a limit of zkbench last, and a refused connection does not")
+	}
+}

@@ -28,7 +28,9 @@ func Refused(mistake bool, format string, args ...any) *Refusal {
 }
 
 // IsLasting reports whether an error is a Refusal or an [ErrOwnLimit], so that a client should not try again.
-func IsLasting(err error) bool { return errors.As(err, new(*Refusal)) || errors.Is(err, ErrOwnLimit) }
+func IsLasting(err error) bool {
+	return err != nil && (errors.As(err, new(*Refusal)) || errors.Is(err, ErrOwnLimit)) // sessions ask after each read
+}
 
 // explain returns a Refusal for the errors of TLS whose cause is known, with the command that shows it, and other errors as they are.
 func (t *TLS) explain(err error) error {
@@ -52,14 +54,14 @@ func (t *TLS) explainServer(err *tls.CertificateVerificationError) error {
 	leaf := err.UnverifiedCertificates[0]
 	switch now := time.Now(); {
 	case now.Before(leaf.NotBefore) || now.After(leaf.NotAfter):
-		return Refused(false, "%s: the server's certificate is valid from %s to %s, and it is %s now: renew it, or set this machine's clock; "+
-			"`%s | openssl x509 -noout -dates` shows the dates", t.address, day(leaf.NotBefore), day(leaf.NotAfter), day(now), t.openssl(""))
+		return Refused(false, "%s: the server's certificate is valid from %s to %s, and it is %s now: renew it, or set the clock here; "+
+			"`%s | openssl x509 -noout -dates` shows both", t.address, day(leaf.NotBefore), day(leaf.NotAfter), day(now), t.openssl(""))
 	case errors.As(err, &authority):
 		return Refused(true, "%s: the server's certificate is signed by %q, which is not among the CAs of %s: give its CA by --tls-ca; "+
 			"`%s` shows the chain", t.address, leaf.Issuer, cmp.Or(t.files.CA, "this system"), t.openssl(" -showcerts"))
 	case errors.As(err, &name):
-		return Refused(true, "%s: the server's certificate is for %s, and not for %s: give the server by a name of these, or one by --tls-server-name; "+
-			"`%s | openssl x509 -noout -ext subjectAltName` shows them", t.address, Hosts(leaf), name.Host, t.openssl(""))
+		return Refused(true, "%s: the server's certificate is for %s, and not for %s: give one of these as the server or by "+
+			"--tls-server-name; `%s | openssl x509 -noout -ext subjectAltName` shows them", t.address, Hosts(leaf), name.Host, t.openssl(""))
 	}
 	return Refused(false, "%s: the server's certificate is not accepted: %w; `%s` shows it", t.address, err, t.openssl(""))
 }
@@ -67,10 +69,10 @@ func (t *TLS) explainServer(err *tls.CertificateVerificationError) error {
 // explainClient explains the alert of a server that does not accept the client's certificate, or the lack of one.
 func (t *TLS) explainClient(alert error) error {
 	if t.client == nil {
-		return Refused(true, "%s accepts only clients with a certificate (ssl.clientAuth): give one by --tls-cert and --tls-key: %w", t.address, alert)
+		return Refused(true, "%s accepts only clients with a certificate (ssl.clientAuth): give --tls-cert and --tls-key: %w", t.address, alert)
 	}
-	return Refused(true, "%s does not accept the client certificate %s, which is signed by %q and valid from %s to %s: its CA must be in the server's "+
-		"ssl.trustStore; `openssl x509 -in %[2]s -noout -issuer -dates` shows both: %[6]w",
+	return Refused(true, "%s does not accept the client certificate %s, which is signed by %q and valid from %s to %s: its CA must be in "+
+		"the server's ssl.trustStore; `openssl x509 -in %[2]s -noout -issuer -dates` shows both: %[6]w",
 		t.address, t.files.Cert, t.client.Issuer, day(t.client.NotBefore), day(t.client.NotAfter), alert)
 }
 

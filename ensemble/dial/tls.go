@@ -46,7 +46,7 @@ func NewTLS(files Files) (*TLS, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
 	if err != nil {
-		return nil, fmt.Errorf("the client certificate %s with the key %s: %w; both are in PEM, and the key is not encrypted", files.Cert, files.Key, err)
+		return nil, fmt.Errorf("the client certificate %s with the key %s: %w; both must be in PEM without encryption", files.Cert, files.Key, err)
 	}
 	t.config.Certificates, t.client = []tls.Certificate{pair}, pair.Leaf
 	return t, nil
@@ -89,18 +89,25 @@ func (c *tlsConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CloseWrite ends the stream of TLS and that of TCP. After the first alone, ZooKeeper keeps the connection.
-func (c *tlsConn) CloseWrite() error { return CloseWrite(c.Conn) }
-
-// CloseWrite lets the other end of a connection read what was written, and then the end of the stream.
+// CloseWrite lets the other end of a connection read what was written, and then the end of the stream. With TLS, it also ends the stream
+// of TCP: ZooKeeper would keep the connection.
 func CloseWrite(conn net.Conn) error {
 	half, ok := conn.(interface{ CloseWrite() error })
 	if !ok {
 		return errors.ErrUnsupported
 	}
 	err := half.CloseWrite()
-	if secured, ok := conn.(interface{ NetConn() net.Conn }); ok {
-		return errors.Join(err, CloseWrite(secured.NetConn()))
+	if below := Below(conn); below != conn {
+		return errors.Join(err, CloseWrite(below))
 	}
 	return err
+}
+
+// Below returns the connection below TLS, or conn itself without TLS. Its Close is at once: that of TLS may wait for a peer that does not
+// read.
+func Below(conn net.Conn) net.Conn {
+	if secured, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		return secured.NetConn()
+	}
+	return conn
 }

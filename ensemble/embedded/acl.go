@@ -74,14 +74,11 @@ func network(text string) (address, mask uint32, ok bool) {
 		}
 		address = address<<8 | uint32(n)
 	}
-	n := uint64(32)
+	n, err := uint64(32), error(nil)
 	if isRange {
-		var err error
-		if n, err = strconv.ParseUint(bits, 10, 8); err != nil || n > 32 {
-			return 0, 0, false
-		}
+		n, err = strconv.ParseUint(bits, 10, 8)
 	}
-	return address, ^uint32(0) << (32 - n), true
+	return address, ^uint32(0) << (32 - n), err == nil && n <= 32
 }
 
 // acl is the access control list of a znode; nil gives all permissions to all clients. It is never changed in place, because trees
@@ -100,23 +97,17 @@ func (a acl) allows(permissions int32, ids []identity) bool {
 
 // resolve returns the list that a znode gets from a client's request, without repeated entries. ok is false if the list is not valid.
 func resolve(list []zk.ACL, ids []identity) (resolved acl, ok bool) {
-	unrestricted := []zk.ACL{{Perms: zk.PermAll, Scheme: worldScheme, ID: anyone}}
-	if slices.Equal(list, unrestricted) {
-		return nil, true
-	}
-	seen := set[zk.ACL]{}
-	for _, entry := range list {
-		if _, again := seen[entry]; again {
+	for i, entry := range list {
+		if slices.Contains(list[:i], entry) {
 			continue
 		}
-		seen.add(entry)
 		entries := expand(entry, ids)
 		if len(entries) == 0 {
 			return nil, false
 		}
 		resolved = append(resolved, entries...)
 	}
-	if slices.Equal(resolved, unrestricted) { // in the form that is cheap to check
+	if slices.Equal(resolved, zk.WorldACL(zk.PermAll)) { // in the form that is cheap to check
 		resolved = nil
 	}
 	return resolved, len(list) > 0

@@ -6,10 +6,10 @@
 // Where the two differ, the embedded server is wrong. It has no disk, no super user, and no protocol among its servers: they share
 // one order of transactions. Counts measured on it are exact. Latencies are not comparable with other engines' latencies.
 //
-// It speaks the wire protocol, in plain or over TLS, so that any ZooKeeper client works against it. It has the access control of the
+// It speaks the wire protocol, with or without TLS, so that any ZooKeeper client works against it. It has the access control of the
 // schemes world, auth, digest and ip. Persistent watches, multiRead, getAllChildrenNumber and SASL are answered with the protocol's
-// Unimplemented, quotas have no effect, and reconfig is refused. Faults can be injected at exact requests: see [Fault]. One lock is held while a request is served, as
-// ZooKeeper also applies one transaction after the other.
+// Unimplemented, quotas have no effect, and reconfig is refused. Faults can be injected at exact requests: see [Fault]. One lock is held
+// while a request is served, as ZooKeeper also applies one transaction after the other.
 package embedded
 
 import (
@@ -40,20 +40,18 @@ func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := listen(opts)
+	folder := ensemble.StateDir(ensemble.Embedded, opts.Name)
+	e, err := listen(opts, folder)
 	if err != nil {
-		return nil, errors.Join(err, ensemble.RemoveState(stateDir(opts.Name)), lock.Release())
+		return nil, errors.Join(err, ensemble.RemoveState(folder), lock.Release())
 	}
 	e.lock = lock
 	fmt.Fprintf(opts.Progress, "embedded servers: %d; counts are exact, latencies are not those of an ensemble\n", len(e.Members()))
 	return e, nil
 }
 
-// stateDir returns the folder for the certificates and the password of servers.
-func stateDir(name string) string { return ensemble.StateDir(ensemble.Embedded, name) }
-
-func listen(opts ensemble.Options) (*Ensemble, error) {
-	protection, err := opts.Protect(stateDir(opts.Name))
+func listen(opts ensemble.Options, folder string) (*Ensemble, error) {
+	protection, err := opts.Protect(folder)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/zkbench/zkbench/ensemble/dial"
 )
 
 // outbox is the queue of frames to one connection. Adding a frame never blocks, so that no client holds up the server.
@@ -23,7 +25,6 @@ type outbox struct {
 	finished bool            // no frame is added any more
 	aborted  <-chan struct{} // closed when the remaining frames are discarded
 	discard  func()          // closes aborted
-	hangUp   func() error    // closes the connection at once
 }
 
 // item is one frame. If it is held back, so are the items after it.
@@ -36,10 +37,7 @@ func (i item) held() bool { return i.until != nil }
 
 func newOutbox(conn net.Conn) *outbox {
 	ctx, cancel := context.WithCancel(context.Background())
-	o := &outbox{conn: conn, aborted: ctx.Done(), discard: cancel, hangUp: conn.Close}
-	if secure, ok := conn.(*tls.Conn); ok { // whose Close may wait for a client that does not read
-		o.hangUp = secure.NetConn().Close
-	}
+	o := &outbox{conn: conn, aborted: ctx.Done(), discard: cancel}
 	o.changed.L = &o.mu
 	return o
 }
@@ -67,7 +65,7 @@ func (o *outbox) abort() {
 	o.discard()
 	o.finished, o.items = true, nil
 	o.changed.Broadcast()
-	o.hangUp()
+	dial.Below(o.conn).Close()
 }
 
 func (o *outbox) awaitRoom() {

@@ -96,11 +96,15 @@ func reach(ctx context.Context, server ensemble.Server) (peer, error) {
 	return p, nil
 }
 
+// named returns an error that begins with the name of the server. It is a Mistake if what the user gave is wrong.
 func (p *peer) named(err error) error {
-	if strings.HasPrefix(err.Error(), p.Name) {
-		return err
+	if !strings.HasPrefix(err.Error(), p.Name) {
+		err = fmt.Errorf("%s: %w", p.Name, err)
 	}
-	return fmt.Errorf("%s: %w", p.Name, err)
+	if refusal := new(dial.Refusal); errors.As(err, &refusal) && refusal.Mistake {
+		return Mistake{err}
+	}
+	return err
 }
 
 // ask sets the status. If the server is silent, as a TLS port is after srvr, ask tests for other protocols.
@@ -116,29 +120,19 @@ func (p *peer) ask(ctx context.Context) error {
 		sniffed <- found
 	})
 	var err error
-	var refusal *dial.Refusal
 	p.status, err = ensemble.Srvr(asking, p.Server)
 	switch neverSilent := silence.Stop(); {
 	case err == nil:
 		return nil
-	case errors.As(err, &refusal):
-		return asMistake(p.named(err), refusal.Mistake)
 	case errors.Is(err, ensemble.ErrNotServing):
 		return p.named(fmt.Errorf("%w: start the missing servers of its ensemble, or wait until they have elected a leader", err))
-	case errors.Is(err, ensemble.ErrNotAllowed), errors.Is(err, dial.ErrOwnLimit):
+	case errors.Is(err, ensemble.ErrNotAllowed), dial.IsLasting(err):
 		return p.named(err)
 	case neverSilent:
 		return cmp.Or(sniff(ctx, p.Server), p.explain(err))
 	default:
 		return cmp.Or(<-sniffed, p.explain(err))
 	}
-}
-
-func asMistake(err error, mistake bool) error {
-	if mistake {
-		return Mistake{err}
-	}
-	return err
 }
 
 // resolve returns the addresses of a name, because each session must stay on one server: given a name with several addresses, the

@@ -18,17 +18,16 @@ import (
 // which the server is not asked in, or nil. TLS takes precedence.
 func sniff(ctx context.Context, s ensemble.Server) error {
 	var tries sync.WaitGroup
-	var isTLS, isPlain, isWeb bool
+	var isOther, isWeb bool
 	withTLS := s.Dialer != nil
-	tries.Go(func() { isTLS = !withTLS && connected(ctx, s.Addr, speaksTLS) })
-	tries.Go(func() { isPlain = withTLS && speaksPlain(ctx, s.Addr) })
+	tries.Go(func() { isOther = withTLS && speaksPlain(ctx, s.Addr) || !withTLS && connected(ctx, s.Addr, speaksTLS) })
 	tries.Go(func() { isWeb = connected(ctx, s.Addr, speaksHTTP) })
 	tries.Wait()
 	switch {
-	case isTLS:
+	case isOther && !withTLS:
 		return Mistake{fmt.Errorf("%s speaks TLS: add --tls, with --tls-ca FILE unless this system knows the CA of its certificate, "+
 			"or give its port without TLS (clientPort, usually 2181)", s.Name)}
-	case isPlain:
+	case isOther:
 		return Mistake{fmt.Errorf("%s answers without TLS, and not with it: give its port for TLS (secureClientPort), or omit --tls", s.Name)}
 	case isWeb:
 		return Mistake{fmt.Errorf("%s is a web server, such as ZooKeeper's AdminServer: give the client port (clientPort, usually 2181)", s.Name)}

@@ -14,7 +14,6 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
@@ -60,15 +59,12 @@ func (t *trial) stalled(ctx context.Context, i int, what string) error {
 
 func (t *trial) connect(ctx context.Context, i int) error {
 	var err error
-	var refusal *dial.Refusal
 	t.conns[i], err = ensemble.Connect(ctx, t.peers[i].Server, wire.NewLedger(time.Now()), nil)
 	switch {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)): // not after a failure for another reason
 		return t.stalled(ctx, i, "open a session")
-	case errors.As(err, &refusal):
-		return asMistake(t.peers[i].named(err), refusal.Mistake)
 	default:
 		return t.peers[i].named(err)
 	}
@@ -166,11 +162,11 @@ func (t *trial) explain(ctx context.Context, i int, verb string, err error) erro
 func (t *trial) explainNoAuth(i int, verb, base string) error {
 	p := t.peers[i]
 	if p.Auth != nil {
-		return fmt.Errorf("%s: the user of --auth has no permission to %s znodes in %s: its password is wrong, or the ACL there does not name it "+
-			"with the rights cdrwa:\n  zkCli.sh -server %s getAcl %s", p.Name, verb, base, p.Name, base)
+		return fmt.Errorf("%s: the user of --auth has no permission to %s znodes in %s: its password is wrong, or the ACL there does not "+
+			"name it with the rights cdrwa:\n  zkCli.sh -server %s getAcl %s", p.Name, verb, base, p.Name, base)
 	}
-	return fmt.Errorf("%s: no permission to %s znodes in %s: give a user who has it by --auth digest:FILE, let an owner grant world:anyone the rights "+
-		"cdrwa there, or create a znode for zkbench and add it to --servers as chroot:\n  zkCli.sh -server %s create %s \"\" world:anyone:cdrwa",
+	return fmt.Errorf("%s: no permission to %s znodes in %s: give a user who has it by --auth digest:FILE, let an owner grant "+
+		"world:anyone the rights cdrwa there, or create a znode for zkbench and add it to --servers as chroot:\n  zkCli.sh -server %s create %s \"\" world:anyone:cdrwa",
 		p.Name, verb, base, p.Name, strings.TrimSuffix(base, "/")+"/bench")
 }
 
@@ -178,11 +174,11 @@ func (t *trial) explainNoAuth(i int, verb, base string) error {
 func (t *trial) explainScheme(i int) error {
 	p := t.peers[i]
 	if p.Auth != nil {
-		return fmt.Errorf("%s does not accept the scheme %s: it demands another one, such as SASL or Kerberos, which zkbench does not have: "+
-			"add %s to its enforce.auth.schemes, or unset sessionRequireClientSASLAuth", p.Name, p.Auth, p.Auth)
+		return fmt.Errorf("%s does not accept the scheme %s: it demands another one, such as SASL or Kerberos, which zkbench "+
+			"does not have: add %s to its enforce.auth.schemes, or unset sessionRequireClientSASLAuth", p.Name, p.Auth, p.Auth)
 	}
-	return Mistake{fmt.Errorf("%s accepts only clients that authenticate themselves: give --auth digest:FILE if its enforce.auth.schemes has digest; "+
-		"zkbench has neither SASL nor Kerberos (sessionRequireClientSASLAuth)", p.Name)}
+	return Mistake{fmt.Errorf("%s accepts only clients that authenticate themselves: give --auth digest:FILE if its "+
+		"enforce.auth.schemes has digest; zkbench has neither SASL nor Kerberos (sessionRequireClientSASLAuth)", p.Name)}
 }
 
 // compare returns an error if a server does not see the znode of the first one, or if two addresses lead to one server.

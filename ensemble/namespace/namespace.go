@@ -34,21 +34,14 @@ func IsRoot(name string) bool { return regexp.MustCompile(rootName).MatchString(
 type Client struct {
 	Conn     *zk.Conn
 	Patience time.Duration
-	ACL      []zk.ACL // of the znodes that it creates; nil lets everyone do everything
-}
-
-func (c Client) acl() []zk.ACL {
-	if c.ACL == nil {
-		return zk.WorldACL(zk.PermAll)
-	}
-	return c.ACL
+	ACL      []zk.ACL // of the znodes that it creates
 }
 
 // Create creates a root that belongs to the client's session. timeout is the timeout of that session.
 func (c Client) Create(ctx context.Context, root string, timeout time.Duration) error {
 	err := c.multi(ctx,
-		&zk.CreateRequest{Path: root, Data: []byte(mark), Acl: c.acl()},
-		&zk.CreateRequest{Path: root + "/" + ownerName, Data: []byte(timeout.String()), Acl: c.acl(), Flags: zk.FlagEphemeral})
+		&zk.CreateRequest{Path: root, Data: []byte(mark), Acl: c.ACL},
+		&zk.CreateRequest{Path: root + "/" + ownerName, Data: []byte(timeout.String()), Acl: c.ACL, Flags: zk.FlagEphemeral})
 	if err != nil {
 		return fmt.Errorf("create %s: %w", root, err)
 	}

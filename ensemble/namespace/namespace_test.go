@@ -58,7 +58,7 @@ func connect(t *testing.T, e ensemble.Ensemble) (namespace.Client, *wire.Ledger)
 	ledger := wire.NewLedger(time.Now())
 	conn := must.Get(ensemble.Connect(t.Context(), e.Servers()[0], ledger, nil))(t)
 	t.Cleanup(conn.Close)
-	return namespace.Client{Conn: conn, Patience: ensemble.SessionTimeout}, ledger
+	return namespace.Client{Conn: conn, Patience: ensemble.SessionTimeout, ACL: zk.WorldACL(zk.PermAll)}, ledger
 }
 
 func mustCreate(t *testing.T, c namespace.Client, flags int32, paths ...string) {

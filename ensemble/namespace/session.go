@@ -73,5 +73,5 @@ func Connect(ctx context.Context, servers []ensemble.Server) (Client, error) {
 	if first == nil {
 		return Client{}, errors.Join(errs...)
 	}
-	return Client{Conn: first, Patience: Patience}, nil
+	return Client{Conn: first, Patience: Patience, ACL: servers[0].ACL()}, nil
 }

@@ -93,7 +93,7 @@ func (c Client) CreateTree(ctx context.Context, paths []string, n int) error {
 	for _, batch := range batches(paths, n) {
 		var creates []any
 		for _, path := range batch {
-			creates = append(creates, &zk.CreateRequest{Path: path, Data: data, Acl: c.acl()})
+			creates = append(creates, &zk.CreateRequest{Path: path, Data: data, Acl: c.ACL})
 		}
 		if err := c.multi(ctx, creates...); err != nil {
 			return fmt.Errorf("create %s and %d more: %w", batch[0], len(batch)-1, err)

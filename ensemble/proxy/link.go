@@ -42,9 +42,7 @@ type counting struct {
 
 // reset closes a connection so that the other side receives a reset instead of the end of the stream, be it that of TLS.
 func reset(conn net.Conn) {
-	if secured, ok := conn.(interface{ NetConn() net.Conn }); ok {
-		conn = secured.NetConn()
-	}
+	conn = dial.Below(conn)
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}

@@ -133,7 +133,7 @@ func TestServerRefusesTLS(t *testing.T) {
 		want   string
 	}{
 		{name: "expired", change: func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Hour) }, want: "the server's certificate is valid from"},
-		{name: "another host", change: func(c *x509.Certificate) { c.IPAddresses = nil }, want: "the server's certificate is for localhost, and not for 127.0.0.1"},
+		{name: "another host", change: func(c *x509.Certificate) { c.IPAddresses = nil }, want: "zoo3, and not for 127.0.0.1"},
 		{name: "another CA", client: func(own, other dial.Files) dial.Files { own.CA = other.CA; return own }, want: "is not among the CAs of"},
 		{name: "no certificate", client: func(own, _ dial.Files) dial.Files { own.Cert, own.Key = "", ""; return own }, want: "accepts only clients with a certificate"},
 		{name: "a certificate of another CA", client: func(own, other dial.Files) dial.Files { other.CA = own.CA; return other }, want: "does not accept the client certificate"},

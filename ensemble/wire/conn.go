@@ -13,7 +13,7 @@ import (
 const (
 	xidNotification = -1 // the xid of frames that reply to no request
 	xidPing         = -2 // this and the next ones are of requests that may be answered out of order
-	xidAuth         = -4
+	XidAuth         = -4 // of a request with credentials
 	xidSetWatches   = -8 // of ZooKeeper's own client, which sets its watches again
 	zxidUnknown     = -1 // the zxid of notifications before ZooKeeper 3.9 and of ClickHouse Keeper, and of those that are sent again
 	replyHeaderSize = 16
@@ -151,7 +151,7 @@ func (c *Conn) request(body []byte, length int) {
 		c.resetting++
 	}
 	// After 2^31 requests, clients use the xids of these kinds of requests for others, too.
-	special := r.op == OpPing || r.xid == xidAuth && r.op == OpAuth || r.xid == xidSetWatches && r.op.resetsWatches()
+	special := r.op == OpPing || r.xid == XidAuth && r.op == OpAuth || r.xid == xidSetWatches && r.op.resetsWatches()
 	if !special {
 		c.expect(r)
 	}
@@ -247,7 +247,7 @@ func (c *Conn) reply(body []byte, length int) {
 	case xid == xidNotification && (!next || isEvent(body, length)):
 		c.notification(body, length)
 		return
-	case !next && (xid == xidPing || xid == xidAuth || xid == xidSetWatches):
+	case !next && (xid == xidPing || xid == XidAuth || xid == xidSetWatches):
 		l.counts.Answers++
 		l.counts.Housekeeping++
 		if xid == xidSetWatches {

@@ -48,8 +48,8 @@ func TestConditions(t *testing.T) {
 			e.Product, e.ZooKeeper, e.Image, e.ServerConfig = "ClickHouse Keeper", "26.7", "", map[string]string{"quorum_reads": "false"}
 		}, "zookeeper: product ZooKeeper ClickHouse Keeper", nil, true},
 		{"another product as the subject", func(e *environment) { e.Product, e.ZooKeeper = "ClickHouse Keeper", "26.7" }, "zookeeper: product ZooKeeper ClickHouse Keeper", []grouping.Aspect{grouping.ZooKeeperAspect}, false},
-		{"TLS and authentication", func(e *environment) { e.TLS, e.Auth = true, "digest" }, "settings: TLS off on; settings: authentication none digest", nil, true},
-		{"TLS as the subject", func(e *environment) { e.TLS = true }, "settings: TLS off on", []grouping.Aspect{grouping.SettingsAspect}, false},
+		{"TLS and authentication", func(e *environment) { e.TLS, e.Auth = true, "digest" }, "settings: TLS false true; settings: authentication none digest", nil, true},
+		{"TLS as the subject", func(e *environment) { e.TLS = true }, "settings: TLS false true", []grouping.Aspect{grouping.SettingsAspect}, false},
 		{"image", func(e *environment) { e.Image = "mine" }, "zookeeper: image zookeeper:3.9.3 mine", nil, true},
 		{"a setting", func(e *environment) { e.ServerConfig = map[string]string{"tickTime": "500"} }, "settings: tickTime 2000 500", nil, true},
 		{"a setting that only one tells", func(e *environment) { e.ServerConfig = nil }, "settings: tickTime 2000 unset", nil, true},

@@ -48,10 +48,13 @@ func Conditions(d *results.Document) map[Condition]string {
 	out := map[Condition]string{
 		{LoadAspect, "tunnelled"}:           fmt.Sprint(d.Scenario.Tunnelled),
 		{EngineAspect, "engine"}:            e.Engine,
+		{ZooKeeperAspect, ProductCondition}: e.ProductName(),
 		{ZooKeeperAspect, e.ProductName()}:  e.ZooKeeper,
 		{SettingsAspect, "servers"}:         fmt.Sprint(len(e.Servers)),
 		{SettingsAspect, "session timeout"}: e.SessionTimeout.String(),
 		{SettingsAspect, TxnLogCondition}:   fileSystem(e.TxnLog),
+		{SettingsAspect, "TLS"}:             fmt.Sprint(e.TLS),
+		{SettingsAspect, "authentication"}:  cmp.Or(e.Auth, "none"),
 		{MachineAspect, "CPU"}:              e.CPU,
 		{MachineAspect, "CPUs"}:             fmt.Sprint(e.CPUs),
 		{MachineAspect, "memory"}:           fmt.Sprintf("%.1f GiB", float64(e.Memory)/(1<<30)),
@@ -60,18 +63,11 @@ func Conditions(d *results.Document) map[Condition]string {
 		{BuildAspect, "zkbench"}:            e.Zkbench,
 		{BuildAspect, "Go"}:                 e.Go,
 	}
-	for condition, value := range map[Condition]string{
-		{ZooKeeperAspect, "image"}:          e.Image,
-		{ZooKeeperAspect, ProductCondition}: e.Product,
-		{SettingsAspect, "authentication"}:  e.Auth,
-		{SettingsAspect, "chroot"}:          e.Chroot, // part of every path, and therefore of the number of bytes
-	} {
-		if value != "" {
-			out[condition] = value
-		}
+	if e.Image != "" {
+		out[Condition{ZooKeeperAspect, "image"}] = e.Image
 	}
-	if e.TLS {
-		out[Condition{SettingsAspect, "TLS"}] = "on"
+	if e.Chroot != "" { // part of every path, and therefore of the number of bytes
+		out[Condition{SettingsAspect, "chroot"}] = e.Chroot
 	}
 	for name, value := range e.ServerConfig {
 		if !varies(name) {
@@ -117,19 +113,6 @@ func OnMemoryFileSystem(value string) bool {
 // Unset is the value of a condition that a document does not have, such as a setting that only other servers report.
 const Unset = "unset"
 
-// absent returns the value of a condition in documents that do not have it.
-func absent(name Condition) string {
-	switch name {
-	case Condition{ZooKeeperAspect, ProductCondition}:
-		return results.ZooKeeper
-	case Condition{SettingsAspect, "TLS"}:
-		return "off"
-	case Condition{SettingsAspect, "authentication"}:
-		return "none"
-	}
-	return Unset
-}
-
 // Difference is a condition that is not the same everywhere, with its distinct values in two groups of documents.
 type Difference struct {
 	Condition
@@ -151,7 +134,7 @@ func Differing(base, other []*results.Document) []Difference {
 			if value, ok := c[name]; ok {
 				return value
 			}
-			return absent(name)
+			return Unset
 		})
 		if len(list.Distinct(values)) > 1 {
 			out = append(out, Difference{name, list.Distinct(values[:len(base)]), list.Distinct(values[len(base):])})

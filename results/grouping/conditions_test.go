@@ -87,7 +87,7 @@ func TestDifferingFromDocumentsWithoutACondition(t *testing.T) {
 		{keeper, []string{
 			"zookeeper ClickHouse Keeper: unset, 26.7.5.10", "zookeeper ZooKeeper: 3.9.3, unset", "zookeeper product: ZooKeeper, ClickHouse Keeper",
 		}},
-		{secure, []string{"settings TLS: off, on", "settings authentication: none, digest"}},
+		{secure, []string{"settings TLS: false, true", "settings authentication: none, digest"}},
 	} {
 		var got []string
 		for _, d := range grouping.Differing([]*results.Document{old}, []*results.Document{tt.other}) {

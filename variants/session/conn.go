@@ -60,12 +60,9 @@ func (c *creator) Create(path string, data []byte, flags int32, acl []zk.ACL) (s
 
 // Multi fills in copies: the caller may send its requests again, or share them.
 func (c *creator) Multi(ops ...any) ([]zk.MultiResponse, error) {
-	copied := false
+	ops = slices.Clone(ops)
 	for i, op := range ops {
 		if r, ok := op.(*zk.CreateRequest); ok && r.Acl == nil {
-			if !copied {
-				ops, copied = slices.Clone(ops), true
-			}
 			ops[i] = &zk.CreateRequest{Path: r.Path, Data: r.Data, Acl: c.acl, Flags: r.Flags}
 		}
 	}
