@@ -30,13 +30,8 @@ func variableOf(flag string) string {
 }
 
 func (f *accessFlags) bind(cmd *cobra.Command) {
-	f.bindTLS(cmd)
-	cmd.Flags().StringVar(&f.auth, "auth", "", "digest:FILE, where the file has one line,\nuser:password")
-}
-
-// bindTLS declares the flags of a command that has no sessions of its own.
-func (f *accessFlags) bindTLS(cmd *cobra.Command) {
 	flags := cmd.Flags()
+	flags.StringVar(&f.auth, "auth", "", "digest:FILE, where the file has one line,\nuser:password")
 	flags.BoolVar(&f.tls, "tls", false, "connect with TLS; the flags --tls-… imply it")
 	flags.StringVar(&f.files.CA, "tls-ca", "", "PEM `file` of the CAs that sign the servers'\ncertificates (default this system's)")
 	flags.StringVar(&f.files.Cert, "tls-cert", "", "PEM `file` of a client certificate")
@@ -45,11 +40,12 @@ func (f *accessFlags) bindTLS(cmd *cobra.Command) {
 }
 
 // takeEnvironment sets the connection flags that were not given to their variables, and says so. Flags that choose servers which zkbench
-// starts come before the environment, so that no variable leads a command to other servers.
+// starts come before the environment, so that no variable leads a command to other servers. A gate of results connects to none, and a
+// command that removes things takes them from its flags alone.
 func takeEnvironment(cmd *cobra.Command, w io.Writer) error {
 	run, servers := cmd.Flags().Lookup("run"), cmd.Flags().Lookup("servers")
-	if run != nil && !run.Changed || !servers.Changed && os.Getenv(variableOf(servers.Name)) == "" {
-		return nil // a gate of results, which connects to no server, or no servers
+	if servers == nil || !servers.Changed && os.Getenv(variableOf(servers.Name)) == "" || run != nil && !run.Changed || cmd.Name() == "clean" {
+		return nil
 	}
 	var own, taken []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -67,7 +63,7 @@ func takeEnvironment(cmd *cobra.Command, w io.Writer) error {
 			continue
 		}
 		if err := cmd.Flags().Set(name, value); err != nil {
-			return fmt.Errorf("%s: %w", variableOf(name), err)
+			return fmt.Errorf("%s=%s: %w", variableOf(name), value, err)
 		}
 	}
 	switch {

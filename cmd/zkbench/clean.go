@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,7 +67,7 @@ func (a *app) clean(ctx context.Context, servers string, access ensemble.Access,
 	defer c.Conn.Close()
 	found, err := c.Find(ctx, base)
 	if err != nil {
-		return err
+		return asUsage(external.Denied(given[0], "list", cmp.Or(base, "/"), err))
 	}
 	removable, err := a.selectRoots(found, named)
 	switch {

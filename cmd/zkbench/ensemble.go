@@ -282,7 +282,7 @@ func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble, name string)
 	}
 	fmt.Fprintln(a.stdout, t)
 	if own, ok := e.(protected); ok && len(own.AccessFlags()) > 0 {
-		fmt.Fprintf(a.stdout, "\nclients need: %s\n", strings.Join(own.AccessFlags(), " "))
+		fmt.Fprintf(a.stdout, "\nflags for --servers: %s\n", strings.Join(own.AccessFlags(), " "))
 	}
 	return errors.Join(errs...)
 }

@@ -105,7 +105,7 @@ type ensembleFlags struct {
 func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
 	f.bindEngine(a, cmd, auto.Engines())
 	flags := cmd.Flags()
-	flags.StringVar(&f.Servers, "servers", "", "use these servers: host:port,…[/chroot]")
+	flags.StringVar(&f.Servers, "servers", "", "use these servers: host:port,…[/chroot]\n(or ZKBENCH_SERVERS, and so the flags below)")
 	f.access.bind(cmd)
 	flags.Lookup("tls").Usage = "use TLS, which the flags --tls-… imply; servers\nthat zkbench starts then speak TLS only"
 	f.bindEmbedded(cmd)
@@ -132,7 +132,7 @@ func (f *ensembleFlags) bindEngine(a *app, cmd *cobra.Command, engines []string)
 	flags.StringVar(&f.Image, "image", "", "container image (default: see 'ensemble image')")
 	flags.StringVar(&f.Home, "zookeeper-home", "", "unpacked release for --ensemble process")
 	flags.StringVar((*string)(&f.TxnLog), "txn-log", "", "where transaction logs are: disk|memory\n(default disk)")
-	flags.BoolVar(&f.Digest, "digest", false, "servers that zkbench starts want a user; only the\none that zkbench generates may use znodes")
+	flags.BoolVar(&f.Digest, "digest", false, "servers that zkbench starts serve only the user\nthat it generates")
 	allow(cmd, "ensemble", engines)
 	allow(cmd, "txn-log", ensemble.TxnLogs())
 	cmd.MarkFlagsMutuallyExclusive("image", "zookeeper-home")
@@ -158,9 +158,6 @@ func (f *ensembleFlags) bindName(a *app, cmd *cobra.Command) {
 func (f *ensembleFlags) takeAccess(a *app, cmd *cobra.Command) (err error) {
 	if cmd.Flags().Lookup("auth") == nil {
 		return nil
-	}
-	if err := takeEnvironment(cmd, a.stderr); err != nil {
-		return err
 	}
 	f.AccessFlags, f.TLS = accessArguments(cmd), f.access.tls && f.Servers == ""
 	switch {

@@ -92,7 +92,9 @@ Exit codes: 0 observed; 1 could not run; 2 usage; 5 there is no document for
 	flags.StringVar(&f.out, "out", "", "folder for a document that plot and gate read")
 	flags.StringVar(&f.name, "name", "application", "name of the application in\nthe results of --out")
 	bindTags(cmd, &f.tags)
-	f.tls.bindTLS(cmd)
+	_ = cmd.MarkFlagRequired("servers")
+	f.tls.bind(cmd)
+	flags.Lookup("auth").Usage = "not used: the credentials of the application pass"
 	flags.Lookup("tls").Usage = "connect to the servers with TLS, which --tls-ca,\n--tls-cert, --tls-key and --tls-server-name imply"
 	flags.StringVar(&f.listenCert, "tls-listen-cert", "", "PEM `file` of a certificate with which zkbench's\naddresses speak TLS (default without TLS)")
 	flags.StringVar(&f.listenKey, "tls-listen-key", "", "PEM `file` of its key, not encrypted")
@@ -103,10 +105,9 @@ Exit codes: 0 observed; 1 could not run; 2 usage; 5 there is no document for
 
 // readTLS completes the flags of TLS from the environment, and reads their files.
 func (f *observeFlags) readTLS(cmd *cobra.Command, w io.Writer) (err error) {
-	if err := takeEnvironment(cmd, w); err != nil {
-		return err
-	}
-	if f.access, err = f.tls.read(cmd, w); err != nil || f.listenCert == "" || f.listenKey == "" {
+	f.access, err = f.tls.read(cmd, w)
+	f.access.Auth = nil // zkbench has no session of its own here
+	if err != nil || f.listenCert == "" || f.listenKey == "" {
 		return err // one without the other is refused later
 	}
 	pair, err := tls.LoadX509KeyPair(f.listenCert, f.listenKey)

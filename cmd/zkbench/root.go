@@ -37,7 +37,7 @@ func run(ctx context.Context, a app) int {
 	a.stdout, a.stderr = stdout, screen.Of(a.stderr)
 	root := rootCommand(&a)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		err := cmp.Or(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups(), checkValues(cmd))
+		err := cmp.Or(takeEnvironment(cmd, a.stderr), cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups(), checkValues(cmd))
 		accepted = err == nil
 		return err
 	}

@@ -147,38 +147,32 @@ func (t *trial) explain(ctx context.Context, i int, verb string, err error) erro
 	switch {
 	case ctx.Err() != nil && (errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrClosing)): // see close
 		return t.stalled(ctx, i, "answer a request to "+verb+" znodes")
-	case errors.Is(err, zk.ErrNoAuth):
-		return t.explainNoAuth(i, verb, base)
 	case errors.Is(err, zk.ErrNoChildrenForEphemerals):
 		return fmt.Errorf("%s: the chroot %s is an ephemeral znode, which cannot have children: choose a persistent one", name, base)
-	case strings.Contains(err.Error(), sessionNeedsSASL):
-		return t.explainScheme(i)
 	default:
-		return fmt.Errorf("%s: %s znodes in %s: %w", name, verb, base, err)
+		return Denied(t.peers[i].Server, verb, base, err)
 	}
 }
 
-// explainNoAuth explains a missing permission. ZooKeeper accepts every password, and gives each a user of its own.
-func (t *trial) explainNoAuth(i int, verb, base string) error {
-	p := t.peers[i]
-	if p.Auth != nil {
+// Denied returns the error of a request for znodes in base. It says what is missing if the server did not permit the request.
+func Denied(s ensemble.Server, verb, base string, err error) error {
+	noUser, noScheme := errors.Is(err, zk.ErrNoAuth), strings.Contains(err.Error(), sessionNeedsSASL)
+	switch {
+	case noUser && s.Auth != nil: // ZooKeeper accepts every password, and gives each a user of its own
 		return fmt.Errorf("%s: the user of --auth has no permission to %s znodes in %s: its password is wrong, or the ACL there does not "+
-			"name it with the rights cdrwa:\n  zkCli.sh -server %s getAcl %s", p.Name, verb, base, p.Name, base)
+			"name it with the rights cdrwa:\n  zkCli.sh -server %[1]s getAcl %[3]s", s.Name, verb, base)
+	case noUser:
+		return fmt.Errorf("%s: no permission to %s znodes in %s: give a user who has it by --auth digest:FILE, let an owner grant world:anyone "+
+			"the rights cdrwa there, or create a znode for zkbench and add it to --servers as chroot:\n  "+
+			"zkCli.sh -server %[1]s create %[4]s/bench \"\" world:anyone:cdrwa", s.Name, verb, base, strings.TrimSuffix(base, "/"))
+	case noScheme && s.Auth != nil:
+		return fmt.Errorf("%s does not accept the scheme %s: it demands another one, such as SASL or Kerberos, which zkbench does not have: "+
+			"add %[2]s to its enforce.auth.schemes, or unset sessionRequireClientSASLAuth", s.Name, s.Auth)
+	case noScheme:
+		return Mistake{fmt.Errorf("%s accepts only clients that authenticate themselves: give --auth digest:FILE if its enforce.auth.schemes "+
+			"has digest; zkbench has neither SASL nor Kerberos (sessionRequireClientSASLAuth)", s.Name)}
 	}
-	return fmt.Errorf("%s: no permission to %s znodes in %s: give a user who has it by --auth digest:FILE, let an owner grant "+
-		"world:anyone the rights cdrwa there, or create a znode for zkbench and add it to --servers as chroot:\n  zkCli.sh -server %s create %s \"\" world:anyone:cdrwa",
-		p.Name, verb, base, p.Name, strings.TrimSuffix(base, "/")+"/bench")
-}
-
-// explainScheme explains a server that accepts only certain authentication schemes (enforce.auth.schemes).
-func (t *trial) explainScheme(i int) error {
-	p := t.peers[i]
-	if p.Auth != nil {
-		return fmt.Errorf("%s does not accept the scheme %s: it demands another one, such as SASL or Kerberos, which zkbench "+
-			"does not have: add %s to its enforce.auth.schemes, or unset sessionRequireClientSASLAuth", p.Name, p.Auth, p.Auth)
-	}
-	return Mistake{fmt.Errorf("%s accepts only clients that authenticate themselves: give --auth digest:FILE if its "+
-		"enforce.auth.schemes has digest; zkbench has neither SASL nor Kerberos (sessionRequireClientSASLAuth)", p.Name)}
+	return fmt.Errorf("%s: %s znodes in %s: %w", s.Name, verb, base, err)
 }
 
 // compare returns an error if a server does not see the znode of the first one, or if two addresses lead to one server.
