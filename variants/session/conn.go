@@ -60,9 +60,12 @@ func (c *creator) Create(path string, data []byte, flags int32, acl []zk.ACL) (s
 
 // Multi fills in copies: the caller may send its requests again, or share them.
 func (c *creator) Multi(ops ...any) ([]zk.MultiResponse, error) {
-	ops = slices.Clone(ops)
+	copied := false
 	for i, op := range ops {
 		if r, ok := op.(*zk.CreateRequest); ok && r.Acl == nil {
+			if !copied {
+				ops, copied = slices.Clone(ops), true
+			}
 			ops[i] = &zk.CreateRequest{Path: r.Path, Data: r.Data, Acl: c.acl, Flags: r.Flags}
 		}
 	}
