@@ -39,17 +39,18 @@ func (f *accessFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.files.ServerName, "tls-server-name", "", "`host` in the servers' certificates\n(default the one of --servers)")
 }
 
-// takeEnvironment sets the connection flags that were not given to their variables, and says so. Flags that choose servers which zkbench
-// starts come before the environment, so that no variable leads a command to other servers. A gate of results connects to none, and a
-// command that removes things takes them from its flags alone.
+// takeEnvironment sets the connection flags that were not given to their variables, and says so. Flags that choose servers come before the
+// environment, so that no variable leads a command to other servers, and no credentials to servers that they are not for. A gate of
+// results connects to none, and a command that removes things takes them from its flags alone.
 func takeEnvironment(cmd *cobra.Command, w io.Writer) error {
 	run, servers := cmd.Flags().Lookup("run"), cmd.Flags().Lookup("servers")
-	if servers == nil || !servers.Changed && os.Getenv(variableOf(servers.Name)) == "" || run != nil && !run.Changed || cmd.Name() == "clean" {
+	none := servers == nil || !servers.Changed && os.Getenv(variableOf(servers.Name)) == ""
+	if none || run != nil && !run.Changed || cmd.Name() == "clean" {
 		return nil
 	}
 	var own, taken []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if slices.Contains(f.Annotations[flagGroup], serverFlags) && !slices.Contains(connectionFlags, f.Name) {
+		if f == servers || slices.Contains(f.Annotations[flagGroup], serverFlags) && !slices.Contains(connectionFlags, f.Name) {
 			own = append(own, "--"+f.Name)
 		}
 	})

@@ -96,7 +96,8 @@ Exit codes: 0 observed; 1 could not run; 2 usage; 5 there is no document for
 	f.tls.bind(cmd)
 	flags.Lookup("auth").Usage = "not used: the credentials of the application pass"
 	flags.Lookup("tls").Usage = "connect to the servers with TLS, which --tls-ca,\n--tls-cert, --tls-key and --tls-server-name imply"
-	flags.StringVar(&f.listenCert, "tls-listen-cert", "", "PEM `file` of a certificate with which zkbench's\naddresses speak TLS (default without TLS)")
+	flags.StringVar(&f.listenCert, "tls-listen-cert", "",
+		"PEM `file` of a certificate with which zkbench's\naddresses speak TLS (default without TLS)")
 	flags.StringVar(&f.listenKey, "tls-listen-key", "", "PEM `file` of its key, not encrypted")
 	cmd.MarkFlagsRequiredTogether("tls-listen-cert", "tls-listen-key")
 	putInGroup(cmd, tlsFlags, append([]string{"tls-listen-cert", "tls-listen-key"}, connectionFlags[1:]...)...)

@@ -61,7 +61,8 @@ func (t *TLS) explainServer(err *tls.CertificateVerificationError) error {
 			"`%s` shows the chain", t.address, leaf.Issuer, cmp.Or(t.files.CA, "this system"), t.openssl(" -showcerts"))
 	case errors.As(err, &name):
 		return Refused(true, "%s: the server's certificate is for %s, and not for %s: give one of these as the server or by "+
-			"--tls-server-name; `%s | openssl x509 -noout -ext subjectAltName` shows them", t.address, Hosts(leaf), name.Host, t.openssl(""))
+			"--tls-server-name; `%s | openssl x509 -noout -ext subjectAltName` shows them",
+			t.address, Hosts(leaf), name.Host, t.openssl(""))
 	}
 	return Refused(false, "%s: the server's certificate is not accepted: %w; `%s` shows it", t.address, err, t.openssl(""))
 }
@@ -69,7 +70,8 @@ func (t *TLS) explainServer(err *tls.CertificateVerificationError) error {
 // explainClient explains the alert of a server that does not accept the client's certificate, or the lack of one.
 func (t *TLS) explainClient(alert error) error {
 	if t.client == nil {
-		return Refused(true, "%s accepts only clients with a certificate (ssl.clientAuth): give --tls-cert and --tls-key: %w", t.address, alert)
+		return Refused(true, "%s accepts only clients with a certificate (ssl.clientAuth): give --tls-cert and --tls-key: %w",
+			t.address, alert)
 	}
 	return Refused(true, "%s does not accept the client certificate %s, which is signed by %q and valid from %s to %s: its CA must be in "+
 		"the server's ssl.trustStore; `openssl x509 -in %[2]s -noout -issuer -dates` shows both: %[6]w",

@@ -46,7 +46,8 @@ func NewTLS(files Files) (*TLS, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(files.Cert, files.Key)
 	if err != nil {
-		return nil, fmt.Errorf("the client certificate %s with the key %s: %w; both must be in PEM without encryption", files.Cert, files.Key, err)
+		return nil, fmt.Errorf("the client certificate %s with the key %s: %w; both must be in PEM without encryption",
+			files.Cert, files.Key, err)
 	}
 	t.config.Certificates, t.client = []tls.Certificate{pair}, pair.Leaf
 	return t, nil

@@ -184,6 +184,7 @@ func (p *peer) explain(err error) error {
 		return p.named(fmt.Errorf("%w: give the client port (clientPort, usually 2181)", err))
 	default:
 		return fmt.Errorf("%s accepts connections but does not answer: the server is stopped or overloaded, "+
-			"or this is not its client port (clientPort, usually 2181; with --tls secureClientPort) but one for other servers: %w", p.Name, err)
+			"or this is not its client port (clientPort, usually 2181; with --tls secureClientPort) but one for other servers: %w",
+			p.Name, err)
 	}
 }

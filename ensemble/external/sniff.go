@@ -28,7 +28,8 @@ func sniff(ctx context.Context, s ensemble.Server) error {
 		return Mistake{fmt.Errorf("%s speaks TLS: add --tls, with --tls-ca FILE unless this system knows the CA of its certificate, "+
 			"or give its port without TLS (clientPort, usually 2181)", s.Name)}
 	case isOther:
-		return Mistake{fmt.Errorf("%s answers without TLS, and not with it: give its port for TLS (secureClientPort), or omit --tls", s.Name)}
+		return Mistake{fmt.Errorf("%s answers without TLS, and not with it: give its port for TLS (secureClientPort), or omit --tls",
+			s.Name)}
 	case isWeb:
 		return Mistake{fmt.Errorf("%s is a web server, such as ZooKeeper's AdminServer: give the client port (clientPort, usually 2181)", s.Name)}
 	default:

@@ -162,15 +162,15 @@ func Denied(s ensemble.Server, verb, base string, err error) error {
 		return fmt.Errorf("%s: the user of --auth has no permission to %s znodes in %s: its password is wrong, or the ACL there does not "+
 			"name it with the rights cdrwa:\n  zkCli.sh -server %[1]s getAcl %[3]s", s.Name, verb, base)
 	case noUser:
-		return fmt.Errorf("%s: no permission to %s znodes in %s: give a user who has it by --auth digest:FILE, let an owner grant world:anyone "+
-			"the rights cdrwa there, or create a znode for zkbench and add it to --servers as chroot:\n  "+
+		return fmt.Errorf("%s: no permission to %s znodes in %s: give a user who has it by --auth digest:FILE, let an owner grant "+
+			"world:anyone the rights cdrwa there, or create a znode for zkbench and add it to --servers as chroot:\n  "+
 			"zkCli.sh -server %[1]s create %[4]s/bench \"\" world:anyone:cdrwa", s.Name, verb, base, strings.TrimSuffix(base, "/"))
 	case noScheme && s.Auth != nil:
-		return fmt.Errorf("%s does not accept the scheme %s: it demands another one, such as SASL or Kerberos, which zkbench does not have: "+
-			"add %[2]s to its enforce.auth.schemes, or unset sessionRequireClientSASLAuth", s.Name, s.Auth)
+		return fmt.Errorf("%s does not accept the scheme %s: it demands another one, such as SASL or Kerberos, which zkbench "+
+			"does not have: add %[2]s to its enforce.auth.schemes, or unset sessionRequireClientSASLAuth", s.Name, s.Auth)
 	case noScheme:
-		return Mistake{fmt.Errorf("%s accepts only clients that authenticate themselves: give --auth digest:FILE if its enforce.auth.schemes "+
-			"has digest; zkbench has neither SASL nor Kerberos (sessionRequireClientSASLAuth)", s.Name)}
+		return Mistake{fmt.Errorf("%s accepts only clients that authenticate themselves: give --auth digest:FILE if its "+
+			"enforce.auth.schemes has digest; zkbench has neither SASL nor Kerberos (sessionRequireClientSASLAuth)", s.Name)}
 	}
 	return fmt.Errorf("%s: %s znodes in %s: %w", s.Name, verb, base, err)
 }
