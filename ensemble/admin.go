@@ -186,8 +186,8 @@ func DescribeServers(ctx context.Context, engine Engine, servers []Server) (Desc
 
 // DescriptionOf returns the description of an ensemble by what one of its servers reports.
 func DescriptionOf(engine Engine, s Server, status Status, config map[string]string) Description {
-	d := Description{Engine: engine, Product: status.Product, Version: status.Version, Config: config}
-	if _, d.TLS = s.Dialer.(*dial.TLS); s.Auth != nil {
+	d := Description{Engine: engine, Product: status.Product, Version: status.Version, Config: config, TLS: s.hasTLS()}
+	if s.Auth != nil {
 		d.Auth = s.Auth.Scheme
 	}
 	return d

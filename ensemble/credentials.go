@@ -73,6 +73,11 @@ func ReadCredentials(text string) (c *Credentials, warning string, err error) {
 	return &Credentials{scheme, line}, warning, nil
 }
 
+func (s Server) hasTLS() bool {
+	_, ok := s.Dialer.(*dial.TLS)
+	return ok
+}
+
 // ACL returns the rights on znodes that a session with the server creates: all rights for the creator, or for everyone if the session has
 // no credentials.
 func (s Server) ACL() []zk.ACL {
@@ -122,10 +127,10 @@ func (c *authenticated) authenticate() error {
 	}
 	c.arrive(greeting)
 	d := jute.NewDecoder(greeting)
-	d.Int() // the version
-	d.Int() // the timeout
-	if id := d.Long(); d.Err() != nil || id == 0 {
-		return nil // there is no session, as the client will see
+	d.Int()                      // the version
+	d.Int()                      // the timeout
+	if id := d.Long(); id == 0 { // there is no session, as the client will see
+		return nil
 	}
 	out := jute.NewFrame(len(c.credentials.secret) + 64)
 	out.Int(wire.XidAuth)
@@ -133,7 +138,7 @@ func (c *authenticated) authenticate() error {
 	out.Int(0) // reserved
 	out.Text(c.credentials.Scheme)
 	out.Buffer(c.credentials.secret)
-	if _, err := c.Conn.Write(out.Frame()); err != nil {
+	if _, err := c.Write(out.Frame()); err != nil {
 		return err
 	}
 	return c.awaitAnswer()

@@ -1,6 +1,7 @@
 package ensemble
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,6 +87,9 @@ func (l *Link) dial(address string, timeout time.Duration) (net.Conn, error) {
 
 // open opens a counted connection, after the server has noticed the end of the last one. It has the server's credentials, which are
 // housekeeping of the session.
+//
+// Note: go-zookeeper allows a second for a connection. A thousand clients that come back at once take longer for their TLS handshakes, and
+// would begin again without end. ZooKeeper's own client allows this part of the session timeout.
 func (l *Link) open(address string, timeout time.Duration) (net.Conn, error) {
 	l.dialing.Lock()
 	defer l.dialing.Unlock()
@@ -98,6 +102,9 @@ func (l *Link) open(address string, timeout time.Duration) (net.Conn, error) {
 		return nil, errOver
 	}
 	server := withAddress(state.servers, address)
+	if server.hasTLS() {
+		timeout = max(timeout, cmp.Or(l.ledger.SessionTimeout(), SessionTimeout)/time.Duration(max(len(state.servers), 1)))
+	}
 	conn, err := dialWithin(server, timeout)
 	if err != nil {
 		return nil, err

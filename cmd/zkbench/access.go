@@ -22,8 +22,10 @@ type accessFlags struct {
 	auth  string
 }
 
-// connectionFlags are those that a command may take from the environment: --tls-ca from ZKBENCH_TLS_CA, and so on.
-var connectionFlags = []string{"servers", "tls", "tls-ca", "tls-cert", "tls-key", "tls-server-name", "auth"}
+// connectionFlags returns those that a command may take from the environment: --tls-ca from ZKBENCH_TLS_CA, and so on.
+func connectionFlags() []string {
+	return []string{"servers", "tls", "tls-ca", "tls-cert", "tls-key", "tls-server-name", "auth"}
+}
 
 func variableOf(flag string) string {
 	return "ZKBENCH_" + strings.ReplaceAll(strings.ToUpper(flag), "-", "_")
@@ -50,11 +52,11 @@ func takeEnvironment(cmd *cobra.Command, w io.Writer) error {
 	}
 	var own, taken []string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f == servers || slices.Contains(f.Annotations[flagGroup], serverFlags) && !slices.Contains(connectionFlags, f.Name) {
+		if f == servers || slices.Contains(f.Annotations[flagGroup], serverFlags) && !slices.Contains(connectionFlags(), f.Name) {
 			own = append(own, "--"+f.Name)
 		}
 	})
-	for _, name := range connectionFlags {
+	for _, name := range connectionFlags() {
 		flag, value := cmd.Flags().Lookup(name), os.Getenv(variableOf(name))
 		if flag == nil || flag.Changed || value == "" {
 			continue
@@ -102,7 +104,7 @@ func (f *accessFlags) read(cmd *cobra.Command, w io.Writer) (access ensemble.Acc
 
 // accessArguments returns the flags by which another zkbench, with the same environment, gets the same access.
 func accessArguments(cmd *cobra.Command) (out []string) {
-	for _, name := range connectionFlags[1:] { // without --servers
+	for _, name := range connectionFlags()[1:] { // without --servers
 		if flag := cmd.Flags().Lookup(name); flag.Changed {
 			out = append(out, "--"+name+"="+flag.Value.String())
 		}

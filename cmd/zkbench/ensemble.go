@@ -211,7 +211,7 @@ func statusCommand(a *app) *cobra.Command {
 		}
 		return a.printStatus(ctx, e, f.Name)
 	})
-	putInGroup(cmd, serverFlags, append([]string{"name"}, connectionFlags...)...)
+	putInGroup(cmd, serverFlags, append([]string{"name"}, connectionFlags()...)...)
 	return cmd
 }
 

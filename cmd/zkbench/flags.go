@@ -111,7 +111,7 @@ func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
 	f.bindEmbedded(cmd)
 	putInGroup(cmd, serverFlags, "ensemble", "image", "zookeeper-home", "txn-log", "digest", "name", "wait", "read-delay", "write-delay",
 		"voters", "lag")
-	putInGroup(cmd, serverFlags, connectionFlags...)
+	putInGroup(cmd, serverFlags, connectionFlags()...)
 }
 
 func (f *ensembleFlags) bindEmbedded(cmd *cobra.Command) {

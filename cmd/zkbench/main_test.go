@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	if name := os.Getenv(asVandal); name != "" {
 		os.Exit(vandal(name))
 	}
-	for _, flag := range connectionFlags {
+	for _, flag := range connectionFlags() {
 		_ = os.Unsetenv(variableOf(flag)) // the tests must not reach other people's servers
 	}
 	_ = os.Setenv("COLUMNS", "120") // so that most texts that tests look for are in one line

@@ -100,7 +100,7 @@ Exit codes: 0 observed; 1 could not run; 2 usage; 5 there is no document for
 		"PEM `file` of a certificate with which zkbench's\naddresses speak TLS (default without TLS)")
 	flags.StringVar(&f.listenKey, "tls-listen-key", "", "PEM `file` of its key, not encrypted")
 	cmd.MarkFlagsRequiredTogether("tls-listen-cert", "tls-listen-key")
-	putInGroup(cmd, tlsFlags, append([]string{"tls-listen-cert", "tls-listen-key"}, connectionFlags[1:]...)...)
+	putInGroup(cmd, tlsFlags, append([]string{"tls-listen-cert", "tls-listen-key"}, connectionFlags()[1:]...)...)
 	return cmd
 }
 

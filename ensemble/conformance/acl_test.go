@@ -43,9 +43,9 @@ func allow(permissions int32, scheme, id string) []zk.ACL {
 	return []zk.ACL{{Perms: permissions, Scheme: scheme, ID: id}}
 }
 
-func (p *peer) createACL(path string, acl []zk.ACL, flags int32) wire.Code {
+func (p *peer) createACL(path string, acl []zk.ACL) wire.Code {
 	p.t.Helper()
-	return p.call(wire.OpCreate, putCreateACL(path, []byte{}, acl, flags)).code
+	return p.call(wire.OpCreate, putCreateACL(path, []byte{}, acl, persistent)).code
 }
 
 func (p *peer) getACL(path string) ([]zk.ACL, zk.Stat, wire.Code) {
@@ -144,7 +144,7 @@ func aclCases() []namedCase {
 				for _, permissions := range []int32{0, zk.PermRead, zk.PermWrite, zk.PermCreate, zk.PermDelete, zk.PermAdmin, zk.PermAll} {
 					path := s.at(fmt.Sprintf("%s-%d", name, permissions))
 					owner, other := s.as("owner"), s.peer()
-					s.want("create", owner.createACL(path, append(everything("owner"), allow(permissions, "world", "anyone")...), persistent), wire.OK)
+					s.want("create", owner.createACL(path, append(everything("owner"), allow(permissions, "world", "anyone")...)), wire.OK)
 					owner.mustCreate(path+"/child", persistent)
 					other.sync("/")
 					want := wire.OK
@@ -160,7 +160,7 @@ func aclCases() []namedCase {
 			}
 		}},
 		{"a znode is deleted with its parent's permission", func(s *site) {
-			s.want("create", s.peer().createACL(s.at("x"), everything("owner"), persistent), wire.OK)
+			s.want("create", s.peer().createACL(s.at("x"), everything("owner")), wire.OK)
 			p := s.peer()
 			p.sync("/")
 			p.mustDelete(s.at("x"))
@@ -203,7 +203,7 @@ func aclCases() []namedCase {
 		}},
 		{"mistakes in setACL and getACL", func(s *site) {
 			owner, p := s.as("owner"), s.peer()
-			s.want("create", owner.createACL(s.at("x"), append(everything("owner"), zk.WorldACL(zk.PermRead)...), persistent), wire.OK)
+			s.want("create", owner.createACL(s.at("x"), append(everything("owner"), zk.WorldACL(zk.PermRead)...)), wire.OK)
 			p.sync("/")
 			bad := allow(zk.PermAll, "nonsense", "x")
 			for _, tt := range []struct {
@@ -231,10 +231,10 @@ func aclCases() []namedCase {
 		}},
 		{"the order of checks", func(s *site) {
 			owner, p := s.as("owner"), s.peer()
-			s.want("create", owner.createACL(s.at("x"), everything("owner"), persistent), wire.OK)
+			s.want("create", owner.createACL(s.at("x"), everything("owner")), wire.OK)
 			owner.mustCreate(s.at("x/child"), persistent)
 			p.sync("/")
-			s.want("create with a bad list", p.createACL(s.at("x/y"), allow(1, "nonsense", ""), persistent), wire.InvalidACL)
+			s.want("create with a bad list", p.createACL(s.at("x/y"), allow(1, "nonsense", "")), wire.InvalidACL)
 			_, code := p.create(s.at("x/child"), persistent)
 			s.want("create what exists", code, wire.NoAuth)
 			_, code = p.create(s.at("x/\x01"), persistent)
@@ -246,7 +246,7 @@ func aclCases() []namedCase {
 		}},
 		{"a multi that lacks a permission does nothing", func(s *site) {
 			owner, p := s.as("owner"), s.peer()
-			s.want("create", owner.createACL(s.at("x"), append(everything("owner"), zk.WorldACL(zk.PermRead)...), persistent), wire.OK)
+			s.want("create", owner.createACL(s.at("x"), append(everything("owner"), zk.WorldACL(zk.PermRead)...)), wire.OK)
 			p.sync("/")
 			results, _ := p.multi(step{wire.OpCreate, putCreate(s.at("y"), nil, persistent)}, step{wire.OpCheck, putPathVersion(s.at("x"), 0)},
 				step{wire.OpSetData, putSetData(s.at("x"), nil, -1)}, step{wire.OpDelete, putPathVersion(s.at("y"), -1)})
@@ -259,16 +259,16 @@ func aclCases() []namedCase {
 			p.auth("digest", []byte("two:secret"))
 			p.auth("digest", []byte("two:secret"))
 			s.want("whoAmI", p.whoAmI(), []string{"digest one", "digest two", "ip"})
-			s.want("create", p.createACL(s.at("x"), allow(zk.PermAll, "auth", "ignored"), persistent), wire.OK)
+			s.want("create", p.createACL(s.at("x"), allow(zk.PermAll, "auth", "ignored")), wire.OK)
 			list, _, _ := p.getACL(s.at("x"))
 			s.want("list", sortedACL(list), sortedACL(append(everything("one"), everything("two")...)))
-			s.want("without authentication", s.peer().createACL(s.at("y"), allow(zk.PermAll, "auth", ""), persistent), wire.InvalidACL)
+			s.want("without authentication", s.peer().createACL(s.at("y"), allow(zk.PermAll, "auth", "")), wire.InvalidACL)
 			_, code := s.as("two").exists(s.at("x"), false)
 			s.want("the other user", code == wire.NoAuth, false)
 		}},
 		{"identities end with their connection", func(s *site) {
 			p := s.as("owner")
-			s.want("create", p.createACL(s.at("x"), everything("owner"), persistent), wire.OK)
+			s.want("create", p.createACL(s.at("x"), everything("owner")), wire.OK)
 			p.conn.Close()
 			again := s.reopen(p, s.addrs[0])
 			again.sync("/")
@@ -282,7 +282,7 @@ func aclCases() []namedCase {
 		{"hashes are for administrators", func(s *site) {
 			owner, reader := s.as("owner"), s.as("reader")
 			acl := slices.Concat(everything("owner"), allow(zk.PermRead, "digest", digest("reader")), allow(zk.PermRead, "ip", "0.0.0.0/0"))
-			s.want("create", owner.createACL(s.at("x"), acl, persistent), wire.OK)
+			s.want("create", owner.createACL(s.at("x"), acl), wire.OK)
 			list, _, _ := owner.getACL(s.at("x"))
 			s.want("as the owner sees it", list, acl)
 			reader.sync("/")
@@ -309,7 +309,7 @@ func aclCases() []namedCase {
 		{"entries are not repeated", func(s *site) {
 			p := s.peer()
 			acl := slices.Concat(zk.WorldACL(zk.PermAdmin), everything("owner"), zk.WorldACL(zk.PermAdmin), zk.WorldACL(zk.PermRead))
-			s.want("create", p.createACL(s.at("x"), acl, persistent), wire.OK)
+			s.want("create", p.createACL(s.at("x"), acl), wire.OK)
 			list, _, _ := p.getACL(s.at("x"))
 			s.want("list", list, slices.Delete(acl, 2, 3))
 		}},
@@ -360,14 +360,14 @@ func aclCases() []namedCase {
 				owner.mustCreate(s.at(name+"/child"), persistent)
 				owner.setData(s.at(name), nil, -1)
 			}
-			s.want("create", owner.createACL(s.at("new"), everything("owner"), persistent), wire.OK)
+			s.want("create", owner.createACL(s.at("new"), everything("owner")), wire.OK)
 			s.want("events", p.events(), "NodeChildrenChanged /open, NodeDataChanged /open")
 			s.want("the watch is gone", p.checkWatches(s.at("secret"), anyWatch), wire.NoWatcher)
 			owner.clear(s.at("secret"))
 		}},
 		{"a read without permission sets no watch", func(s *site) {
 			p := s.peer()
-			s.want("create", p.createACL(s.at("x"), everything("owner"), persistent), wire.OK)
+			s.want("create", p.createACL(s.at("x"), everything("owner")), wire.OK)
 			for _, op := range []wire.Opcode{wire.OpExists, wire.OpGetData, wire.OpGetChildren} {
 				s.want("code", p.call(op, putPathWatch(s.at("x"), true)).code, wire.NoAuth)
 			}
@@ -376,7 +376,7 @@ func aclCases() []namedCase {
 		{"the end of a session needs no permission", func(s *site) {
 			owner, p := s.as("owner"), s.peer()
 			acl := append(everything("owner"), zk.WorldACL(zk.PermCreate|zk.PermRead)...)
-			s.want("create", owner.createACL(s.at("x"), acl, persistent), wire.OK)
+			s.want("create", owner.createACL(s.at("x"), acl), wire.OK)
 			p.sync("/")
 			p.mustCreate(s.at("x/e"), ephemeral)
 			s.want("delete", p.delete(s.at("x/e"), -1).code, wire.NoAuth)
@@ -398,7 +398,7 @@ func aclCases() []namedCase {
 			for _, credentials := range []string{"", "user", "user:", ":", "a:b:c", "ä:ö"} {
 				s.want(fmt.Sprintf("%q", credentials), p.auth("digest", []byte(credentials)), wire.OK)
 			}
-			s.want("create", p.createACL(s.at("x"), allow(zk.PermAll, "auth", ""), persistent), wire.OK)
+			s.want("create", p.createACL(s.at("x"), allow(zk.PermAll, "auth", "")), wire.OK)
 			list, _, _ := p.getACL(s.at("x"))
 			var want []zk.ACL
 			for _, credentials := range []string{"", "user", "user:", ":", "a:b:c", "ä:ö"} {

@@ -58,7 +58,7 @@ func findInstallation(home string) (installation, error) {
 			return inst, fmt.Errorf("%w: no ZooKeeper is installed: apt-get install zookeeper, or set ZOOKEEPER_HOME to an unpacked release",
 				ensemble.ErrUnavailable)
 		}
-		inst.classpath = strings.Join(append([]string{debianJar, "/usr/share/java/slf4j-simple.jar"}, nettyJars...), ":")
+		inst.classpath = strings.Join(append([]string{debianJar, "/usr/share/java/slf4j-simple.jar"}, nettyJars()...), ":")
 	} else if jars, _ := filepath.Glob(filepath.Join(home, "lib", "zookeeper-*.jar")); len(jars) == 0 {
 		return inst, fmt.Errorf("%w: %s holds no lib/zookeeper-*.jar: it must be an unpacked ZooKeeper release", ensemble.ErrUnavailable, home)
 	}
@@ -74,11 +74,13 @@ func findInstallation(home string) (installation, error) {
 	return inst, nil
 }
 
-// nettyJars are files that TLS needs, and that the manifest of Debian's jar does not name.
-var nettyJars = []string{"/usr/share/java/netty-codec.jar", "/usr/share/java/netty-resolver.jar"}
+// nettyJars returns files that TLS needs, and that the manifest of Debian's jar does not name.
+func nettyJars() []string {
+	return []string{"/usr/share/java/netty-codec.jar", "/usr/share/java/netty-resolver.jar"}
+}
 
 func (i installation) checkTLS() error {
-	for _, jar := range nettyJars {
+	for _, jar := range nettyJars() {
 		if _, err := os.Stat(jar); err != nil && i.home == debianJar {
 			return fmt.Errorf("%w: the TLS of Debian's ZooKeeper needs %s: apt-get install libnetty-java", ensemble.ErrUnavailable, jar)
 		}

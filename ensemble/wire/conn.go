@@ -10,10 +10,12 @@ import (
 	"github.com/zkbench/zkbench/ensemble/dial"
 )
 
+// XidAuth is the xid of a request with credentials.
+const XidAuth = -4
+
 const (
 	xidNotification = -1 // the xid of frames that reply to no request
 	xidPing         = -2 // this and the next ones are of requests that may be answered out of order
-	XidAuth         = -4 // of a request with credentials
 	xidSetWatches   = -8 // of ZooKeeper's own client, which sets its watches again
 	zxidUnknown     = -1 // the zxid of notifications before ZooKeeper 3.9 and of ClickHouse Keeper, and of those that are sent again
 	replyHeaderSize = 16
