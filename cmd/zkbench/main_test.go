@@ -115,7 +115,7 @@ func TestUsageErrors(t *testing.T) {
 		{"two unknown scenarios", []string{"run", "lock-drian", "nonsense"}, "nonsense"},
 		{"no such file", []string{"run", missing}, "no such file"},
 		{"unknown variant", []string{"run", "lock-drain", "--variants", "predecessor-wach"}, `did you mean "predecessor-watch"?`},
-		{"observe nothing", []string{"observe"}, "--servers wants host:port"},
+		{"observe nothing", []string{"observe"}, `required flag(s) "servers" not set`},
 		{"observe with an argument", []string{"observe", "a:1"}, "takes no arguments"},
 		{"observe no address", []string{"observe", "--servers", "here"}, "--servers wants host:port"},
 		{"a tag of no document", []string{"observe", "--servers", "a:1", "--tag", "a=b"}, "--tag goes with --out"},

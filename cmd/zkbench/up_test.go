@@ -113,7 +113,7 @@ func TestServingWithADigest(t *testing.T) {
 	}()
 	awaitText(t, &said, "serving until Ctrl-C")
 	file := filepath.Join(cache, "zkbench", "embedded", name, "digest")
-	hasAll(t, out.String(), "clients need: --auth digest:"+file+"\n\nconnect string: ")
+	hasAll(t, out.String(), "flags for --servers: --auth digest:"+file+"\n\nconnect string: ")
 	_, servers, _ := strings.Cut(strings.TrimSpace(out.String()), "connect string: ")
 	prints(t, outcome.CodePass, "results in", "run", "lock-drain", "--variants", "znode", "--clients", "3", "--repeats", "1",
 		"--servers", servers, "--auth", "digest:"+file, "--out", filepath.Join(t.TempDir(), "out"))
