@@ -24,6 +24,7 @@ import (
 func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	a := app{stdout: screen.Of(os.Stdout), stderr: screen.Of(os.Stderr), args: os.Args[1:], started: &started{}}
+	addTemplates()
 	signals := catchSignals()
 	go func() {
 		awaitSecond(signals, cancel, a)

@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 	if name := os.Getenv(asVandal); name != "" {
 		os.Exit(vandal(name))
 	}
+	addTemplates()
 	for _, flag := range connectionFlags() {
 		_ = os.Unsetenv(variableOf(flag)) // the tests must not reach other people's servers
 	}

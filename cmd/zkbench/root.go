@@ -65,6 +65,9 @@ func run(ctx context.Context, a app) int {
 	return code
 }
 
+// addTemplates makes the functions of help texts known to cobra, which keeps them for the process. Call it once, before any command.
+func addTemplates() { cobra.AddTemplateFunc("groupedFlags", groupedFlags) }
+
 func rootCommand(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use: "zkbench", Short: "Measure what ZooKeeper recipes really cost",
@@ -93,7 +96,6 @@ them, too, and prints what is left and how to remove it.`,
 	root.SetErr(a.stderr)
 	root.SuggestionsMinimumDistance = 3
 	root.SetFlagErrorFunc(flagError)
-	cobra.AddTemplateFunc("groupedFlags", groupedFlags)
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(),
 		"Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{groupedFlags .}}", 1))
 	a.addGroup(root, "Start here:", runCommand, listCommand, explainCommand)
