@@ -1,12 +1,8 @@
 package main
 
 import (
-	"crypto/tls"
 	"crypto/x509"
-	"io"
-	"net"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,27 +17,10 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
-// serverWithTLS puts TLS in front of an embedded server, and returns its address.
+// serverWithTLS starts an embedded server with TLS, and returns its address.
 func serverWithTLS(t *testing.T, files dial.Files) string {
 	t.Helper()
-	server, config := ensembletest.Embedded(t, embedded.Config{}).Addr(), ensembletest.ServerTLS(t, files)
-	return ensembletest.Listen(t, func(conn net.Conn) {
-		client := tls.Server(conn, config)
-		defer client.Close()
-		behind, err := net.Dial("tcp", server)
-		if err != nil {
-			return
-		}
-		defer behind.Close()
-		var up sync.WaitGroup
-		up.Go(func() {
-			_, _ = io.Copy(behind, client)
-			_ = dial.CloseWrite(behind)
-		})
-		_, _ = io.Copy(client, behind)
-		_ = dial.CloseWrite(client)
-		up.Wait()
-	})
+	return ensembletest.Embedded(t, embedded.Config{TLS: ensembletest.ServerTLS(t, files)}).Addr()
 }
 
 // With TLS to the servers, an application without TLS and one with it are observed like any other. The flags may come from the

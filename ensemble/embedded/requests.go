@@ -139,7 +139,7 @@ func (c *connection) serveMulti(r request) {
 	})
 }
 
-// serveReconfig refuses to change the ensemble. Nobody may write its configuration: on real servers, only a super user may.
+// serveReconfig refuses to change the ensemble. No client may write its configuration: on real servers, only a super user may.
 func (c *connection) serveReconfig(r request) {
 	joining := r.body.Nullable()
 	r.body.Nullable() // the servers that leave
