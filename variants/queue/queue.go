@@ -54,7 +54,7 @@ func Recipe() variants.Recipe {
 			"kropponline, My 1st ZooKeeper Recipe",
 		Variants: []variants.Variant{
 			listAndDeleteVariant(), queueWideLockVariant(), wakeAndScanVariant(), lockAndClaimVariant(), markAndRequeueVariant(),
-			cachedListVariant(), offsetCachedListVariant(), multiClaimVariant(),
+			cachedListVariant(), offsetCachedListVariant(), multiClaimVariant(), matchedDeleteVariant(), matchedTicketVariant(),
 		},
 		Libraries:     []variants.Variant{CuratorSimple(), Contrib(), Kazoo(), KazooLocking()},
 		JoinDriven:    joinDriven(false),

@@ -19,6 +19,7 @@ const (
 	InVain                               // right after Scanned: it is at the end of the list, without an item
 	PutTwice                             // just before Put, or in place of it: the item may be there twice, or not at all
 	TookUnseen                           // just before Scanned, or in place of it: the client may have taken an item that it does not know of
+	Behind                               // an item whose client has failed is put behind the others, after this many takes at most
 )
 
 // Events returns the names of the events in this package, see [variants.Recipe].
@@ -28,6 +29,7 @@ func Events() []string {
 		"has processed it", "is done with it", "gives it up",
 		"promises no order", "removes items before it processes them", "begins to scan", "ends the scan", "has scanned in vain",
 		"may have put the item twice, or not at all", "may have taken an item unseen",
+		"puts items of clients that have failed behind the others",
 	}
 }
 

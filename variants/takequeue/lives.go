@@ -1,6 +1,7 @@
 package takequeue
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -19,6 +20,8 @@ import (
 //     item is free.
 //   - An attempt that ended with the life of its client may have taken one item that was put before that. It did so if an item
 //     was passed over that no other attempt has taken.
+//   - Where such an item is put behind the others, clients must know of it when they have made twice as many takes since it was free as the
+//     variant allows for: a client that is to look for such items may be slow. No client failed meanwhile.
 //   - A client of some libraries may take an item that it does not know of, because it repeats a delete whose reply was lost. Such an
 //     attempt is like one that ended with the client's life. An item that it removed is lost, and one that it claimed, too, unless another
 //     client has it in the end, as the session has ended.
@@ -36,17 +39,19 @@ type ending struct {
 	unsure bool          // it remains unknown
 }
 
-// broken is an attempt that ended with its client's life. It may have taken an item that was put before that.
+// broken is an attempt that ended with its client's life. It may have taken an item that was put before that. Where clients take tickets,
+// it may have taken one that was put later: a ticket whose create was delayed.
 type broken struct {
 	attempt
 	*ending
 	spent  bool // an item that it may have taken is attributed to it
 	unseen bool // its client lives, and does not know of the item
+	later  bool // it may have taken an item that was put later
 }
 
 // mayHaveTaken reports whether the attempt can explain that an item was passed over at a place in the history.
 func (b *broken) mayHaveTaken(item *Stored, place int) bool {
-	return b.Begun < place && item.PutBegun < b.place
+	return b.Begun < place && (b.later || item.PutBegun < b.place)
 }
 
 // freeing is an item that becomes free when the claims of these lives end.
@@ -54,6 +59,8 @@ type freeing struct {
 	item  *Stored
 	lives []*ending
 	free  bool // clients need not know of that yet
+	due   int  // the place in the history at which the lives had ended, where items are put behind the others
+	takes int  // that have begun since, and in which no client failed
 }
 
 // unknown stands for the zxid of a write that was not answered, and of an item that no client needs to know.
@@ -77,6 +84,9 @@ type repeatedWork struct {
 
 func (o *Observer) observeLife(c *client, e variants.Event) {
 	o.fail()
+	for i := range o.freeing {
+		o.freeing[i].takes = 0
+	}
 	switch e.Kind {
 	case variants.SessionLost:
 		c.attempt.Known = 0
@@ -106,7 +116,7 @@ func (o *Observer) endLife(c *client, e variants.Event) {
 	c.held, c.put = nil, nil
 	if c.looking {
 		o.pruneBroken()
-		o.broken = append(o.broken, &broken{attempt: c.attempt, ending: c.ending})
+		o.broken = append(o.broken, &broken{attempt: c.attempt, ending: c.ending, later: o.behind > 0})
 		o.endAttempt(c, nil)
 	}
 }
@@ -138,6 +148,10 @@ func (o *Observer) freeDue(begun time.Duration, zxid int64) {
 		if !known || at >= begun || f.item.forsaken == 0 || o.items[f.item.ID] != f.item {
 			continue
 		}
+		o.freeing[i].due = cmp.Or(f.due, o.place)
+		if f.takes < 2*o.behind {
+			continue
+		}
 		f.item.Zxid = zxid
 		if !f.free {
 			o.freeing[i].free = true
@@ -149,6 +163,15 @@ func (o *Observer) freeDue(begun time.Duration, zxid int64) {
 	o.freeing = slices.DeleteFunc(o.freeing, func(f freeing) bool {
 		return f.item.forsaken == 0 || f.free && f.item.Zxid < unknown // it is taken again, or nothing is left to do
 	})
+}
+
+// countTakes counts a take for the items that are to be put behind the others.
+func (o *Observer) countTakes(t *Take) {
+	for i, f := range o.freeing {
+		if f.due > 0 && t.Begun > f.due {
+			o.freeing[i].takes++
+		}
+	}
 }
 
 // attribute finds an attempt that may have taken an item which was passed over at a place in the history, and reports
@@ -183,7 +206,7 @@ func (o *Observer) attribute(item *Stored, place int) bool {
 		}
 	case taker.unseen:
 		o.lose(e, item, "item %#x is lost: client %d has taken it without knowing, as its connection was lost", item.ID, e.Client)
-	case o.removes:
+	case o.removes && o.behind == 0:
 		o.lose(e, item, "item %#x is lost: client %d was taking it when it failed", item.ID, e.Client)
 	default:
 		item.taken, item.forsaken = true, taker.at
@@ -247,6 +270,10 @@ func (o *Observer) mayBeTaken(item *Stored, place int) bool {
 // pruneBroken forgets the attempts that can have taken none of the items that are left.
 func (o *Observer) pruneBroken() {
 	if len(o.broken) == 0 {
+		return
+	}
+	if o.behind > 0 {
+		o.broken = o.broken[max(0, len(o.broken)-maxDoubts):]
 		return
 	}
 	oldest := -1

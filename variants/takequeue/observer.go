@@ -31,6 +31,7 @@ type Observer struct {
 	place    int // of the current event, an even number; odd ones stand for moments between two events
 	failed   bool
 	removes  bool           // items are out of the queue before they are processed
+	behind   int            // takes within which an item whose taker has failed is put behind the others; zero if it keeps its place
 	broken   []*broken      // attempts that ended with their client's life, and may have taken an item
 	freeing  []freeing      // items whose takers have died
 	again    []repeatedWork // waits for a failure that explains it
@@ -141,6 +142,8 @@ func (o *Observer) Observe(e variants.Event) {
 		o.unordered = true
 	case Removes:
 		o.removes = true
+	case Behind:
+		o.behind = int(e.Value)
 	case PutTwice:
 		o.recordTwice(e)
 	case TookUnseen:
@@ -180,6 +183,7 @@ func (o *Observer) take(c *client, e variants.Event) {
 	}
 	o.endAttempt(c, t.Item)
 	o.keep(c.held)
+	o.countTakes(t)
 	o.freeDue(t.beganAt, cmp.Or(e.Shown, unknown))
 	c.held = t
 	if t.Item == nil {

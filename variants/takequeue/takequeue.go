@@ -29,7 +29,8 @@ type Taker interface {
 	// Done says that the item taken last has been processed. session.ErrSessionLost means that its claim was lost before,
 	// so that another client may process the item, too. After any other error Done may be tried again.
 	Done(ctx context.Context) error
-	// Return gives the item taken last back, unprocessed, at its old place.
+	// Return gives the item taken last back, unprocessed, at its old place unless the variant says otherwise. A [Standing] client gives
+	// its place up, too.
 	Return(ctx context.Context) error
 }
 
@@ -90,9 +91,14 @@ func TryEach(ctx context.Context, list *[]tickets.Ticket, try func(context.Conte
 }
 
 // Open prepares a client that takes items by a strategy.
-func (c *Client) Open(ctx context.Context, items tickets.Line, strategy Strategy) (err error) {
+func (c *Client) Open(ctx context.Context, items tickets.Line, strategy Strategy) error {
+	return c.OpenBeside(ctx, items, path.Join(items.Dir, "journals"), strategy)
+}
+
+// OpenBeside is Open with the directory of the journals, for a strategy that counts the znodes beside the items.
+func (c *Client) OpenBeside(ctx context.Context, items tickets.Line, journals string, strategy Strategy) (err error) {
 	c.Line, c.strategy = items, strategy
-	c.Journal, err = session.OpenJournal(ctx, c.Session, path.Join(c.Dir, "journals"))
+	c.Journal, err = session.OpenJournal(ctx, c.Session, journals)
 	return err
 }
 
@@ -102,9 +108,14 @@ func (c *Client) Put(ctx context.Context, data []byte) error { return c.PutNamed
 // PutNamed is Put for an item whose name has another prefix before its sequence number.
 func (c *Client) PutNamed(ctx context.Context, prefix string, data []byte) error {
 	return c.Session.Do(ctx, func(ctx context.Context) error {
-		_, err := c.Journal.Do(ctx, &zk.CreateRequest{Path: path.Join(c.Dir, prefix), Data: data, Flags: zk.FlagSequence})
+		_, err := c.Journal.Do(ctx, c.PutRequest(prefix, data))
 		return session.Attempted("create an item in "+c.Dir, err)
 	}, nil)
+}
+
+// PutRequest returns the write that puts an item behind all others.
+func (c *Client) PutRequest(prefix string, data []byte) *zk.CreateRequest {
+	return &zk.CreateRequest{Path: path.Join(c.Dir, prefix), Data: data, Flags: zk.FlagSequence}
 }
 
 // Take implements [Taker] by repeated scans.

@@ -141,7 +141,9 @@ func (w *Worker) take(ctx context.Context) (Item, bool, error) {
 		case err != nil || ok:
 			return item, ok, err
 		}
-		w.Env.Record(Empty, 0)
+		if !w.stands() {
+			w.Env.Record(Empty, 0)
+		}
 		if w.countUnseen() {
 			return Item{}, false, nil
 		}
@@ -175,6 +177,17 @@ func (w *Worker) scan(ctx context.Context) (Item, bool, error) {
 type Notified interface {
 	// AwaitChange waits for the notification.
 	AwaitChange(ctx context.Context) error
+}
+
+// Standing is a Taker whose client has a place in a line. Its attempt to take an item goes on when Scan has found nothing.
+type Standing interface {
+	// Stands reports whether the client has a place.
+	Stands() bool
+}
+
+func (w *Worker) stands() bool {
+	q, ok := w.Queue.(Standing)
+	return ok && q.Stands()
 }
 
 // pause waits until the client looks again: not at all after its first attempt without an item, and longer after each further one.
