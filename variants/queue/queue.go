@@ -1,9 +1,10 @@
-// Package queue compares eight ways for many clients to take items from one queue.
+// Package queue compares ten ways for many clients to take items from one queue.
 //
 // The promise that all of them must keep: an item whose put was acknowledged is taken, and it is taken once. If its taker
 // dies or its session is lost before it is done, the variants that claim it or mark it hand it to another client, which may
 // process it again (at least once), while those that delete it first lose it (at most once). No variant finishes an item twice.
-// Items are taken in the order in which they were put, by any client, except by offset-cached-list. A client whose server lags
+// Items are taken in the order in which they were put, by any client, except by offset-cached-list, and except for an item whose client failed
+// in matched-ticket and matched-delete. A client whose server lags
 // behind the leader may find nothing although other clients have put items already.
 //
 //	variant             znodes                                 cost of one take among N clients, its done included
@@ -15,6 +16,8 @@
 //	cached-list         <dir>/item-<seq>                       1 get, 1 delete, N-1 gets of items that others took first
 //	offset-cached-list  <dir>/item-<seq>                       1 get, 1 delete
 //	multi-claim         and <dir>/item-<seq>-claim             1 listing, 1 get, 2 writes
+//	matched-delete      <dir>/items/item-<seq>, <dir>/tickets/<guid>-ticket-<seq>  2 writes, 1 get, a tenth of 2 listings
+//	matched-ticket      the same                               2 writes, 1 get, a tenth of 2 listings
 //
 // A scan is a walk over a list of the items, or over what is left of one. It is in vain if the client is at the end of the list
 // and has no item; the share of these is a metric, in-vain/scan.

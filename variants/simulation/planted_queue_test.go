@@ -2,9 +2,12 @@ package simulation_test
 
 import (
 	"bytes"
+	"path"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // unmarked leaves the markers of a producer out of its transactions: it may enqueue an item twice.
@@ -38,4 +41,27 @@ func markKept(op any) any {
 		return &zk.CheckVersionRequest{Path: s.Path, Version: s.Version}
 	}
 	return op
+}
+
+// unmoved leaves the items of dead consumers where they are, and counts them as moved.
+func unmoved(ops []any) []any {
+	if len(ops) != 3 {
+		return ops
+	}
+	_, deletes := ops[1].(*zk.DeleteRequest)
+	if _, creates := ops[2].(*zk.CreateRequest); deletes && creates {
+		return ops[:1]
+	}
+	return ops
+}
+
+// lonely is a connection that shows no tickets: a client takes each item before its own for an orphan.
+type lonely struct{ session.Conn }
+
+func (l lonely) Children(dir string) ([]string, *zk.Stat, error) {
+	names, stat, err := l.Conn.Children(dir)
+	if path.Base(dir) == "tickets" {
+		names = nil
+	}
+	return names, stat, err
 }
