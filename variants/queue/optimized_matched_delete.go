@@ -39,8 +39,8 @@ func (q *MatchedDelete) TakeNext(ctx context.Context) (*takequeue.Taken, error) 
 	if err != nil || item == nil {
 		return nil, err
 	}
-	if err := q.MatchedTicket.Finish(ctx, item); err != nil {
-		return nil, q.withdraw(ctx, err)
+	if err := q.line.Finish(ctx, item.Ticket); err != nil {
+		return nil, q.line.StandBack(ctx, err)
 	}
 	item.Lost = nil
 	return item, nil
@@ -51,7 +51,7 @@ func (q *MatchedDelete) Finish(context.Context, *takequeue.Taken) error { return
 
 // GiveBack implements [takequeue.Strategy]: it puts the item behind all others.
 func (q *MatchedDelete) GiveBack(ctx context.Context, t *takequeue.Taken) error {
-	_, err := q.Journal.Do(ctx, q.PutRequest(marker, t.Data))
+	_, err := q.Journal.Do(ctx, q.Line.AppendRequest(t.Data))
 	return session.Attempted("put "+q.Path(t.Ticket)+" again", err)
 }
 

@@ -108,14 +108,9 @@ func (c *Client) Put(ctx context.Context, data []byte) error { return c.PutNamed
 // PutNamed is Put for an item whose name has another prefix before its sequence number.
 func (c *Client) PutNamed(ctx context.Context, prefix string, data []byte) error {
 	return c.Session.Do(ctx, func(ctx context.Context) error {
-		_, err := c.Journal.Do(ctx, c.PutRequest(prefix, data))
+		_, err := c.Journal.Do(ctx, &zk.CreateRequest{Path: path.Join(c.Dir, prefix), Data: data, Flags: zk.FlagSequence})
 		return session.Attempted("create an item in "+c.Dir, err)
 	}, nil)
-}
-
-// PutRequest returns the write that puts an item behind all others.
-func (c *Client) PutRequest(prefix string, data []byte) *zk.CreateRequest {
-	return &zk.CreateRequest{Path: path.Join(c.Dir, prefix), Data: data, Flags: zk.FlagSequence}
 }
 
 // Take implements [Taker] by repeated scans.

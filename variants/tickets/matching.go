@@ -1,0 +1,186 @@
+package tickets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/variants/session"
+)
+
+// Matching is a line in which ticket k belongs to item k of another directory. A client has one ticket at most. An item that has lost its
+// ticket is an orphan, which other clients put behind the other items. The queue matched-ticket explains why that is right. A Matching must
+// not be copied. Its journal may be used for other writes, but not at the same time.
+type Matching struct {
+	Line                     // of the tickets
+	Items   Line             // whose names are their marker and their number; nothing else may be created in their directory
+	Journal *session.Journal // of the writes to items
+	mine    Ticket           // without a name while the client has none
+	watch   *session.Watch   // of the item of the ticket, while it has not been put
+	looked  time.Time        // when the client has found no item of its ticket, or has looked for orphans since
+}
+
+const (
+	// LooksForOrphans is how many tickets there are for each whose client looks for orphans.
+	LooksForOrphans = 10
+	// orphanPause is the time after which a client that waits looks for orphans. Session timeouts are longer.
+	orphanPause = 2 * time.Second
+)
+
+var errLastTicket = errors.New("the numbers of tickets are used up: use a queue in a fresh directory")
+
+// Stands reports whether the client has a ticket.
+func (m *Matching) Stands() bool { return m.mine.Name != "" }
+
+// Stand takes a ticket unless the client has one. Every tenth ticket costs two listings more.
+func (m *Matching) Stand(ctx context.Context) (err error) {
+	if m.Stands() {
+		return nil
+	}
+	if m.mine, err = m.Enter(ctx); err != nil {
+		return err
+	}
+	m.watch, m.looked = nil, time.Time{}
+	if m.mine.Seq == math.MaxInt32 {
+		return errLastTicket
+	}
+	if m.mine.Seq%LooksForOrphans == 0 {
+		_, err = m.rescue(ctx)
+	}
+	return err
+}
+
+// Find reads the item of the client's ticket. If it has not been put, the client watches for it, and found is false.
+func (m *Matching) Find(ctx context.Context) (item Ticket, data []byte, found bool, err error) {
+	item = m.item()
+	for {
+		if data, found, err = m.Items.Session.Find(ctx, m.Items.Path(item)); err != nil || found {
+			return item, data, found, err
+		}
+		if again, err := m.lacks(ctx, item); err != nil || !again {
+			return item, nil, false, err
+		}
+	}
+}
+
+func (m *Matching) item() Ticket {
+	return Ticket{Name: fmt.Sprintf("%s%010d", m.Items.Marker, m.mine.Seq), Seq: m.mine.Seq}
+}
+
+// lacks watches an item that has just not been there, and looks for orphans when the time has come. It returns true if the item may be
+// there now.
+func (m *Matching) lacks(ctx context.Context, item Ticket) (again bool, err error) {
+	if m.watch == nil || m.watch.Fired() {
+		again, _, m.watch, err = m.Items.Session.ExistsW(ctx, m.Items.Path(item))
+	}
+	switch {
+	case err != nil || again:
+		return again, err
+	case m.looked.IsZero():
+		m.looked = time.Now()
+		return false, nil
+	case time.Since(m.looked) < orphanPause:
+		return false, nil
+	}
+	m.looked = time.Now()
+	return m.rescue(ctx)
+}
+
+// Await returns when the item of the client's ticket has been put, or when it is time to look for orphans: call Find again.
+func (m *Matching) Await(ctx context.Context) error {
+	until, cancel := context.WithDeadline(ctx, m.looked.Add(orphanPause))
+	defer cancel()
+	err := m.Session.Await(until, m.watch)
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return nil
+	}
+	return err
+}
+
+// rescue moves all orphans before the client's ticket behind the other items, and reports whether there was one.
+func (m *Matching) rescue(ctx context.Context) (moved bool, err error) {
+	held, err := m.List(ctx)
+	if err != nil {
+		return false, err
+	}
+	items, err := m.Items.List(ctx)
+	if err != nil {
+		return false, err
+	}
+	owned := map[int32]bool{}
+	for _, t := range Sorted(held, m.Marker) {
+		owned[t.Seq] = true
+	}
+	for _, item := range Sorted(items, m.Items.Marker) {
+		if owned[item.Seq] || !item.Before(m.mine) {
+			continue
+		}
+		data, found, err := m.Items.Session.Find(ctx, m.Items.Path(item))
+		if err == nil && found {
+			err = session.Unless(zk.ErrNoNode, "move "+m.Items.Path(item), m.move(ctx, item, data))
+		}
+		if err != nil {
+			return false, err
+		}
+		moved = true
+	}
+	return moved, nil
+}
+
+// move puts an item behind all others, and makes further writes in the same transaction.
+func (m *Matching) move(ctx context.Context, item Ticket, data []byte, writes ...any) error {
+	writes = append(writes, &zk.DeleteRequest{Path: m.Items.Path(item), Version: -1}, m.Items.AppendRequest(data))
+	_, err := m.Journal.Do(ctx, writes...)
+	return err
+}
+
+// AppendRequest returns the write that creates a persistent ticket whose name is its marker and its number.
+func (l Line) AppendRequest(data []byte) *zk.CreateRequest {
+	return &zk.CreateRequest{Path: l.Path(Ticket{Name: l.Marker}), Data: data, Flags: zk.FlagSequence}
+}
+
+// Finish deletes the item that Find has found, and the ticket.
+func (m *Matching) Finish(ctx context.Context, item Ticket) error {
+	_, err := m.Journal.Do(ctx, &zk.DeleteRequest{Path: m.Items.Path(item), Version: -1}, m.leaveRequest(m.mine))
+	return m.left("delete "+m.Items.Path(item)+" and its ticket", err)
+}
+
+// GiveBack puts the item that Find has found behind all others, and deletes the ticket.
+func (m *Matching) GiveBack(ctx context.Context, item Ticket, data []byte) error {
+	return m.left("give "+m.Items.Path(item)+" back", m.move(ctx, item, data, m.leaveRequest(m.mine)))
+}
+
+func (m *Matching) leaveRequest(mine Ticket) any {
+	return &zk.DeleteRequest{Path: m.Path(mine), Version: -1}
+}
+
+// left notes that the client has no ticket any more, unless the transaction that deletes it has failed.
+func (m *Matching) left(attempted string, err error) error {
+	if err == nil {
+		m.mine = Ticket{}
+	}
+	return session.Attempted(attempted, err)
+}
+
+// StandBack deletes the client's ticket, if it has one, after err. It puts the item of the ticket behind all others. If the item is put at this
+// very moment, it becomes an orphan.
+func (m *Matching) StandBack(ctx context.Context, err error) error {
+	if !m.Stands() {
+		return err
+	}
+	mine, item := m.mine, m.item()
+	m.mine = Ticket{}
+	return session.Withdraw(ctx, err, func(ctx context.Context) error {
+		data, found, err := m.Items.Session.Find(ctx, m.Items.Path(item))
+		if err == nil && found {
+			err = m.move(ctx, item, data, m.leaveRequest(mine))
+		} else if err == nil {
+			err = m.Leave(ctx, mine)
+		}
+		return err
+	})
+}
