@@ -1,7 +1,7 @@
 // Package blockingqueue compares ways in which consumers can wait for the items of a queue.
 //
 // The promise that all of them must keep: every item that was put is taken, by one consumer and once; a consumer that waits
-// while there are items is woken; and items are taken in the order in which they were put. An item that a taker's
+// while there are items is woken; and items are taken in the order in which they were put, except by matched-ticket. An item that a taker's
 // transaction has removed belongs to the taker: if it dies at that moment, the item is lost. That is at most once, as in
 // every queue in which a client takes by deleting.
 //
@@ -11,6 +11,7 @@
 //	ephemeral-items  the same, ephemeral                  2m notifications, m attempts of which m-1 fail
 //	ticket           those and <dir>/tickets/<guid>-ticket-<seq>  2 notifications, 1 attempt
 //	marked-ticket    the same, of which some say "released"  2 notifications, 1 attempt, and one listing less
+//	matched-ticket   <dir>/items/-item-<seq> and <dir>/tickets/<guid>-ticket-<seq>  1 notification, 1 attempt
 //
 // With ephemeral-items, an item that no client has taken is also lost when its producer's session ends.
 //
@@ -69,7 +70,7 @@ func Recipe() variants.Recipe {
 		Name:        "blockingqueue",
 		Summary:     "consumers wait for items; each is taken once, in order",
 		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads; ZooKeeper recipes page, Queues",
-		Variants:    []variants.Variant{pollVariant(), allWatchVariant(), ephemeralItemsVariant(), ticketVariant(), markedTicketVariant()},
+		Variants:    []variants.Variant{pollVariant(), allWatchVariant(), ephemeralItemsVariant(), ticketVariant(), markedTicketVariant(), matchedTicketVariant()},
 		Phases:      phases(),
 		Operation:   phaseTake,
 		Workload:    variants.Workload{Collective: true},
@@ -80,6 +81,7 @@ func Recipe() variants.Recipe {
 		Events: []string{
 			"begins to put an item", "has put it", "begins to take an item", "claims an item", "has taken it",
 			"waits until its items are taken", "knows that its items are taken", "uses items that end with their producer's session",
+			"promises no order",
 		},
 	}
 }

@@ -39,7 +39,15 @@ func open(ctx context.Context, s *session.Session, dir string) (*client, error) 
 
 func (c *client) Put(ctx context.Context, data []byte) (Item, error) {
 	return session.Run(ctx, c.session, func(ctx context.Context) (Item, error) { return c.put(ctx, data) },
-		func(ctx context.Context, item Item) error { return c.items.Leave(ctx, item.place) }) // an item that is gone was taken
+		c.unput)
+}
+
+// unput removes an item. One that is gone was taken.
+func (c *client) unput(ctx context.Context, item Item) error {
+	if item.place.Name == "" {
+		return nil
+	}
+	return c.items.Leave(ctx, item.place)
 }
 
 func (c *client) put(ctx context.Context, data []byte) (Item, error) {

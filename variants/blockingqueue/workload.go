@@ -20,6 +20,7 @@ const (
 	draining                            // the producer begins to wait until its last round has been taken
 	drained
 	shortLived // the variant's items end with the session of their producer
+	unordered  // an item may be taken before an earlier one, and an item whose consumer has failed goes behind the others
 )
 
 const (

@@ -199,3 +199,53 @@ func TestQueueThatWakesNoClientForAFreeItem(t *testing.T) {
 		mustBeClear(t, cs[1], dir)
 	})
 }
+
+// A number that an item has lost, or that a foreign znode has taken, costs its consumer a while, and no item.
+func TestMatchedTicketsOfNoItem(t *testing.T) {
+	inBubble(t, func(t *testing.T, v venue) {
+		dir, cs := directory(t, v), clients(t, v, 2)
+		q, err := queue.NewMatchedTicket(testContext(t), cs[0].session(), dir)
+		must(t, err)
+		items := dir + "/items/"
+		must(t, errorOf(cs[1].conn.Create(items+"foreign", nil, 0, zk.WorldACL(zk.PermAll))))
+		mustPut(t, q, "a", "b", "c")
+		must(t, cs[1].conn.Delete(items+"item-0000000001", -1))
+		for _, want := range []string{"b", "c"} {
+			got := mustTake(t, q)
+			for ; got == "nothing"; got = mustTake(t, q) {
+				must(t, q.AwaitChange(testContext(t)))
+			}
+			if got != want {
+				t.Errorf("took %q, want %q", got, want)
+			}
+			mustDone(t, q)
+		}
+		must(t, cs[1].conn.Delete(items+"foreign", -1))
+		mustBeClear(t, cs[1], dir)
+	})
+}
+
+// An item whose consumer has died goes to one that waits.
+func TestMatchedTicketOfADeadConsumer(t *testing.T) {
+	inBubble(t, func(t *testing.T, v venue) {
+		dir, cs := directory(t, v), clients(t, v, 2)
+		open := func(c *client) *queue.MatchedTicket {
+			q, err := queue.NewMatchedTicket(testContext(t), c.session(), dir)
+			must(t, err)
+			return q
+		}
+		dead, next := open(cs[0]), open(cs[1])
+		mustPut(t, next, "a")
+		mustTake(t, dead)
+		if got := mustTake(t, next); got != "nothing" {
+			t.Errorf("took %q, which another client has", got)
+		}
+		cs[0].Close()
+		must(t, next.AwaitChange(testContext(t)))
+		if got := mustTake(t, next); got != "a" {
+			t.Errorf("took %q, want a", got)
+		}
+		mustDone(t, next)
+		mustBeClear(t, cs[1], dir)
+	})
+}

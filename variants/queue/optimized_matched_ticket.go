@@ -19,17 +19,17 @@ import (
 //  3. Read the item with the ticket's number. If it is there, it is the client's.
 //  4. Otherwise ask for it by exists with a watch. If it is not there, there is nothing to take: wait for the watch, and repeat 3. If
 //     2 s have passed without it, do 5. The client keeps its ticket until it has an item or leaves.
-//  5. List <dir>/tickets, then <dir>/items. An item whose number is lower than the client's own and that has no ticket is an
+//  5. List <dir>/tickets, then <dir>/items. An item whose ticket is missing, although its number has been given to a ticket, is an
 //     orphan. Move each behind the others: read it, and in one multi delete it and create it anew.
 //  6. When the item has been processed, delete the item and the ticket in one multi. To give it back, move it and delete the ticket.
 //
 // Why the numbers match: a server numbers sequential znodes by the creates in their directory, without a gap, as neither a create that
 // fails nor a delete is counted. So the k-th item and the k-th ticket have the same number, and one client at most has ticket k. As long as
-// its session lives, no other client touches item k. Nothing else may be created in the two directories: a foreign znode takes a number,
-// and the client with the matching ticket waits until an orphan is moved to it. After 2³¹-1, which 1,500 items per second reach after
+// its session lives, no other client touches item k. If another program creates a znode there, or deletes an item, a number has no item:
+// after 5, the client with that ticket sees that its item has been created and is gone, and takes another ticket. After 2³¹-1, which 1,500 items per second reach after
 // 16 days, a server stops counting. A client with that ticket refuses it: the queue needs a fresh directory before.
 //
-// Why an orphan is one: the listing of the tickets contains the client's own, so that it also contains each lower one that still exists. A ticket
+// Why an orphan is one: the reply with the tickets contains the cversion of their directory, which says how many have been created. A ticket
 // that is gone does not come back, and a client that has processed its item deletes both at once. So an item that is read after this
 // listing, and whose ticket is missing there, has lost its client, and every client comes to the same result. If two move one orphan, the
 // delete of one of them fails, and its create with it. An item that is moved may get a number whose ticket is gone, too. Then it is an
@@ -96,7 +96,9 @@ func (q *MatchedTicket) TakeNext(ctx context.Context) (*takequeue.Taken, error) 
 }
 
 // Finish implements [takequeue.Strategy].
-func (q *MatchedTicket) Finish(ctx context.Context, t *takequeue.Taken) error { return q.line.Finish(ctx, t.Ticket) }
+func (q *MatchedTicket) Finish(ctx context.Context, t *takequeue.Taken) error {
+	return q.line.Finish(ctx, t.Ticket)
+}
 
 // GiveBack implements [takequeue.Strategy]: it puts the item behind all others.
 func (q *MatchedTicket) GiveBack(ctx context.Context, t *takequeue.Taken) error {

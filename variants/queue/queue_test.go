@@ -3,6 +3,7 @@ package queue
 import (
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zkbench/zkbench/variants"
@@ -15,7 +16,7 @@ func teller() variantstest.HistoryBuilder {
 	return variantstest.HistoryBuilder{Answered: []string{"put", "took", "done"}, Events: map[string]variants.EventKind{
 		"putting": takequeue.Putting, "put": takequeue.Put, "taking": takequeue.Taking, "empty": takequeue.Empty, "took": takequeue.Took,
 		"finishing": takequeue.Finishing, "done": takequeue.Done, "givenUp": takequeue.GivenUp, "unordered": takequeue.Unordered,
-		"removes": takequeue.Removes, "scanning": takequeue.Scanning, "scanned": takequeue.Scanned, "inVain": takequeue.InVain,
+		"removes": takequeue.Removes, "behind": takequeue.Behind, "scanning": takequeue.Scanning, "scanned": takequeue.Scanned, "inVain": takequeue.InVain,
 	}}
 }
 
@@ -70,7 +71,11 @@ func TestCheckOfFailures(t *testing.T) {
 		twoPut  = onePut + "1:putting:2 1:put:2 "
 		back    = "0:died 0:rejoined:1 - - "
 		another = "1:putting:3 1:put:3 "
+		twoMore = another + "1:putting:4 1:put:4 "
 	)
+	turn := func(item string) string {
+		return strings.ReplaceAll("1:putting:I 1:put:I 1:taking 1:took:I 1:finishing:I 1:done:I ", "I", item)
+	}
 	teller().Check(t, Recipe(), []variantstest.Case{
 		{"claimed, and taken again", twoPut + "0:taking 0:took:1 0:died 1:taking 1:took:1 1:finishing:1 1:done:1 0:rejoined:1", ""},
 		{"claimed, and taken again by its next life", twoPut + "0:taking 0:took:1 " + back + "0:taking 0:took:1 0:finishing:1 0:done:1", ""},
@@ -84,6 +89,13 @@ func TestCheckOfFailures(t *testing.T) {
 		{"never free again, and not found", "1:unordered " + onePut + "0:taking 0:took:1 " + back + another + "1:taking 1:took:3 1:done:3 1:taking 1:empty", "client 1 found nothing, although item 0x1 was there and no client took it; it was not free again"},
 		{"never free again, by an attempt that died", twoPut + "0:taking 0:died 1:taking 1:took:2 1:done:2 0:rejoined:1 - - - - - - " + another + "1:taking 1:took:3", "item 0x1 had been put before it; it was not free again"},
 		{"reported once", onePut + "0:taking 0:took:1 " + back + another + "1:taking 1:took:3 1:done:3 1:putting:4 1:put:4 1:taking 1:took:4", "item 0x1"},
+
+		{"goes behind the others, and is taken in time", "1:behind:1 " + onePut + "0:taking 0:took:1 " + back + another + "1:taking 1:took:3 1:done:3 " + turn("4") + "1:taking 1:took:1", ""},
+		{"goes behind the others, and is never taken", "1:behind:1 " + onePut + "0:taking 0:took:1 " + back + turn("3") + turn("4") + turn("5") + turn("6") + turn("7"), "although item 0x1 had been put before it; it was not free again"},
+		{"goes behind the others late, as another client fails", "1:behind:1 " + onePut + "0:taking 0:took:1 " + back + turn("3") + "2:died " + turn("4") + turn("5") + "1:taking 1:took:1", ""},
+		{"not taken when its client died, and taken later", "0:removes 1:behind:1 " + twoPut + "0:taking 0:died 1:taking 1:took:2 1:done:2 0:rejoined:1 1:taking 1:took:1 1:done:1", ""},
+		{"put after its owner had failed, as the ticket came late", "1:behind:1 " + onePut + "0:taking 0:died 1:taking 1:took:1 1:done:1 " + twoMore + "1:taking 1:took:4 1:done:4", ""},
+		{"passed over, and no client failed", "1:behind:1 " + twoPut + "1:taking 1:took:2", "client 1 took item 0x2, although item 0x1"},
 
 		{"removed, and the client goes on without a session", "0:removes " + onePut + "0:taking 0:took:1 0:lost 0:finishing:1 0:done:1 0:rejoined:1", ""},
 		{"removed, processed, and not done", "0:removes " + onePut + "0:taking 0:took:1 0:finishing:1 0:died", ""},

@@ -65,3 +65,12 @@ func (j *Journal) Do(ctx context.Context, ops ...any) ([]zk.MultiResponse, error
 func refused(results []zk.MultiResponse, reason error) bool {
 	return len(results) > 0 && errors.Is(results[0].Error, reason)
 }
+
+// Zxid returns the transaction of the last write. A znode that was created in it has this czxid.
+func (j *Journal) Zxid(ctx context.Context) (int64, error) {
+	_, stat, err := j.session.Get(ctx, j.path)
+	if err != nil {
+		return 0, err
+	}
+	return stat.Mzxid, nil
+}

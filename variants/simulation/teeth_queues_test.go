@@ -29,6 +29,7 @@ func queueMistakes() []mistake {
 		{"repeated puts", blockingqueue.Recipe, on(blockingqueue.Recipe, "all-watch", sending(repeated))},
 		{"unseen marks", blockingqueue.Recipe, on(blockingqueue.Recipe, "marked-ticket", reading(instead("released", "")))},
 		{"orphans that stay", queue.Recipe, on(queue.Recipe, "matched-ticket", sending(unmoved))},
+		{"orphans that no consumer gets", blockingqueue.Recipe, on(blockingqueue.Recipe, "matched-ticket", sending(unmoved))},
 		{"tickets that last", queue.Recipe, on(queue.Recipe, "matched-ticket", func(c session.Conn) session.Conn { return persistent{c} })},
 		{"items of the living", queue.Recipe, on(queue.Recipe, "matched-ticket", func(c session.Conn) session.Conn { return lonely{c} })},
 		{"items of the living, deleted first", queue.Recipe, on(queue.Recipe, "matched-delete", func(c session.Conn) session.Conn { return lonely{c} })},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -17,7 +18,7 @@ import (
 // not be copied. Its journal may be used for other writes, but not at the same time.
 type Matching struct {
 	Line                     // of the tickets
-	Items   Line             // whose names are their marker and their number; nothing else may be created in their directory
+	Items   Line             // whose names are their marker and their number
 	Journal *session.Journal // of the writes to items
 	mine    Ticket           // without a name while the client has none
 	watch   *session.Watch   // of the item of the ticket, while it has not been put
@@ -54,18 +55,25 @@ func (m *Matching) Stand(ctx context.Context) (err error) {
 	return err
 }
 
-// Find reads the item of the client's ticket. If it has not been put, the client watches for it, and found is false.
+// Find reads the item of the client's ticket. If it has not been put, the client watches for it, and found is false. If it has been
+// there and is gone, because another program has deleted it or has taken its number, the client takes another ticket.
 func (m *Matching) Find(ctx context.Context) (item Ticket, data []byte, found bool, err error) {
-	item = m.item()
 	for {
+		item = m.item()
 		if data, found, err = m.Items.Session.Find(ctx, m.Items.Path(item)); err != nil || found {
 			return item, data, found, err
 		}
-		if again, err := m.lacks(ctx, item); err != nil || !again {
+		again, err := m.lacks(ctx, item)
+		if errors.Is(err, errGone) {
+			err = errors.Join(m.StandBack(ctx, nil), m.Stand(ctx))
+		}
+		if err != nil || !again {
 			return item, nil, false, err
 		}
 	}
 }
+
+var errGone = errors.New("the item of the ticket is gone")
 
 func (m *Matching) item() Ticket {
 	return Ticket{Name: fmt.Sprintf("%s%010d", m.Items.Marker, m.mine.Seq), Seq: m.mine.Seq}
@@ -87,23 +95,59 @@ func (m *Matching) lacks(ctx context.Context, item Ticket) (again bool, err erro
 		return false, nil
 	}
 	m.looked = time.Now()
-	return m.rescue(ctx)
+	if again, err = m.rescue(ctx); err != nil || again {
+		return again, err
+	}
+	names, stat, err := m.Items.Session.Children(ctx, m.Items.Dir)
+	switch {
+	case err != nil || !hasBeen(item, stat):
+		return false, err
+	case slices.Contains(names, item.Name):
+		return true, nil
+	default:
+		return true, errGone
+	}
+}
+
+// hasBeen reports whether the znode with a number was created before its directory had this state. The number counts creates.
+func hasBeen(t Ticket, dir *zk.Stat) bool {
+	return (uint32(dir.Cversion)+uint32(dir.NumChildren))/2 > uint32(t.Seq)
 }
 
 // Await returns when the item of the client's ticket has been put, or when it is time to look for orphans: call Find again.
 func (m *Matching) Await(ctx context.Context) error {
-	until, cancel := context.WithDeadline(ctx, m.looked.Add(orphanPause))
-	defer cancel()
-	err := m.Session.Await(until, m.watch)
-	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-		return nil
-	}
+	_, err := m.await(ctx, m.watch, m.looked.Add(orphanPause))
 	return err
 }
 
-// rescue moves all orphans before the client's ticket behind the other items, and reports whether there was one.
+func (m *Matching) await(ctx context.Context, watch *session.Watch, until time.Time) (late bool, err error) {
+	limited, cancel := context.WithDeadline(ctx, until)
+	defer cancel()
+	err = m.Session.Await(limited, watch)
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		return true, nil
+	}
+	return false, err
+}
+
+// AwaitGone returns when an item is gone. A client without a ticket may call it, and looks for orphans meanwhile: the item may be one.
+func (m *Matching) AwaitGone(ctx context.Context, item Ticket) error {
+	_, _, watch, err := m.Items.Session.GetW(ctx, m.Items.Path(item))
+	for err == nil && !watch.Fired() {
+		var late bool
+		if late, err = m.await(ctx, watch, time.Now().Add(orphanPause)); late {
+			_, err = m.rescue(ctx)
+		}
+	}
+	if err == nil {
+		return m.AwaitGone(ctx, item)
+	}
+	return session.Unless(zk.ErrNoNode, "read "+m.Items.Path(item), err)
+}
+
+// rescue moves all orphans behind the other items, and reports whether there was one.
 func (m *Matching) rescue(ctx context.Context) (moved bool, err error) {
-	held, err := m.List(ctx)
+	held, stat, err := m.Session.Children(ctx, m.Dir)
 	if err != nil {
 		return false, err
 	}
@@ -116,7 +160,7 @@ func (m *Matching) rescue(ctx context.Context) (moved bool, err error) {
 		owned[t.Seq] = true
 	}
 	for _, item := range Sorted(items, m.Items.Marker) {
-		if owned[item.Seq] || !item.Before(m.mine) {
+		if owned[item.Seq] || !hasBeen(item, stat) {
 			continue
 		}
 		data, found, err := m.Items.Session.Find(ctx, m.Items.Path(item))
