@@ -32,7 +32,7 @@ import (
 	"github.com/zkbench/zkbench/variants/takequeue"
 )
 
-//go:embed naive_*.go optimized_*.go library_*.go drivers
+//go:embed naive_*.go library_*.go drivers
 var code embed.FS
 
 // Queue is one client's end of a queue.
