@@ -26,6 +26,7 @@ const (
 	lockstep   = "lock-drain"
 	closed     = "lock-contention --variants predecessor-watch --clients 5 --warm-up 0s --duration 1s"
 	operations = "lock-contention --variants predecessor-watch --clients 5 --warm-up 0s --operations 50"
+	turns      = "priority-urgent --variants marked-ticket --clients 5 --warm-up 0s --operations 20"
 )
 
 // mistake is planted where a text stands in a file: the text is replaced by another one, in which on is true if the mistake is chosen.
@@ -97,6 +98,11 @@ func mistakes() []mistake {
 				"true: join(NewChildrenWatch), false: join(NewPredecessorWatch)}[on]", closed, byCounts},
 		{"a variant does not wait", "variants/tickets/tickets.go",
 			"return l.AwaitEach(ctx, l.Before(mine))", "if on {\nreturn nil\n}\nreturn l.AwaitEach(ctx, l.Before(mine))", closed, byPromise},
+		{"a turn ends before its item is taken", "variants/priorityqueue/optimized_marked_ticket.go",
+			"item, err := q.Delete(", "if on {\n_ = q.turns.Leave(ctx, mine)\n}\nitem, err := q.Delete(", turns, byCounts},
+		{"a taker does not wait for its turn", "variants/priorityqueue/optimized_marked_ticket.go",
+			"q.turns.AwaitTurn)", "map[bool]func(context.Context, tickets.Ticket) error{" +
+				"true: func(context.Context, tickets.Ticket) error { return nil }, false: q.turns.AwaitTurn}[on])", turns, byCounts},
 	}
 }
 
@@ -168,7 +174,7 @@ func TestMistakes(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("compile the mistakes: %v\n%s", err, out)
 	}
-	for _, load := range []string{lockstep, closed, operations} {
+	for _, load := range []string{lockstep, closed, operations, turns} {
 		t.Run("none/"+load, func(t *testing.T) {
 			t.Parallel()
 			if run, gate, printed := runAndGate(t, binary, "", load); run != 0 || gate != 0 {

@@ -29,6 +29,9 @@ import (
 // So a client passes the barrier with the notification, and not a round trip later. In closed mode, a client that comes
 // when the barrier is open already reads once, too, and is not notified: the formulas are upper bounds then.
 //
+// Grows: with the N-1 clients that wait, each of which must look whether the barrier is there and set a watch for its opening. That is one
+// request of each client; an opening is an operation of the group.
+//
 // Bound: in the passage phase, any algorithm needs one write, which opens the barrier, and then one notification of each waiting
 // client; nothing shorter lets a client in another process know. This variant has just these on its path, and no read.
 //

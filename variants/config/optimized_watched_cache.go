@@ -33,6 +33,8 @@ import (
 // each use: the copy pays from (S+2)/S uses on, which is 5/3 for S = 3, and 1.1 for S = 20. A single znode needs no znode
 // with a version, because its own shows the same: its copy pays from 2 uses on.
 //
+// Grows: with the readers, because each of them must learn of each update and read it: S+1 requests of each reader, and 1 of the writer.
+//
 // Bound: in the phase propagation, one quorum write, one notification and one read must lie one after another, because a
 // notification does not carry the data. Here, one write, one notification and S+1 reads do. The reads after the first are of the
 // other znodes, and of the version, which shows that all are of one update. A single znode with all values would meet the bound.

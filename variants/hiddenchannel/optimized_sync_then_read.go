@@ -33,6 +33,8 @@ import (
 //
 // Freely, a reader syncs and reads at most once for each message: 1 + 2(N-1) requests.
 //
+// Grows: with the readers, because each of them must learn of each update and read it from a server that has it: 2 requests of each reader.
+//
 // Bound: in the phase propagation, one quorum write, one message and one read must lie one after another, and a read that
 // no server may answer with what is older must reach the leader. Here, a sync lies between the message and the read: a
 // round trip to the leader, without a quorum. The message is not part of ZooKeeper and costs it nothing.

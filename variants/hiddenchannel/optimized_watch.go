@@ -30,6 +30,8 @@ import (
 //
 // Freely, a reader that reads before the last update is notified again: N-1 notifications, and N requests, are bounds.
 //
+// Grows: with the readers, because each of them must learn of each update and read it: 1 request of each reader.
+//
 // Bound: in the phase propagation, one quorum write, one notification and one read must lie one after another, because a
 // notification does not carry the data. As many lie on this path, and nothing in between.
 //

@@ -29,6 +29,9 @@ import (
 //
 // In closed mode, changes coalesce, and these are upper bounds. The listings remain O(N) bytes each.
 //
+// Grows: with the members, because each of them must learn of each change: a join or a leave is an operation of the group. Each member's
+// own share is at most 3 requests, plus the 2 writes of the one that changes.
+//
 // Bound: in the phase converge, one quorum write, one notification, one listing and, after a join, one read must lie one after
 // another: a notification names no member, and a listing carries no data. As many lie on this path. If several members join at
 // once, their reads follow one another. A persistent recursive watch (ZooKeeper 3.6) would name the member, and save the listing.

@@ -1,9 +1,9 @@
-// Package priorityqueue compares two ways to take the most urgent item out of a queue to which more urgent ones may come
+// Package priorityqueue compares three ways to take the most urgent item out of a queue to which more urgent ones may come
 // at any time.
 //
-// The promise that both of them must keep: an item whose put was acknowledged is taken, and it is taken once. It is lost if
-// its taker dies before it has processed it, as in every queue in which a client takes by deleting. invalidated-list promises in
-// addition, and stale-list does not, that there are no priority inversions:
+// The promise that all of them must keep: an item whose put was acknowledged is taken, and it is taken once. It is lost if
+// its taker dies before it has processed it, as in every queue in which a client takes by deleting. invalidated-list and
+// marked-ticket promise in addition, and stale-list does not, that there are no priority inversions:
 //
 //	An inversion is a take of an item although its taker knew of a more urgent one, which no client had begun to take when
 //	the take ended. A taker knows of an item if, before the take began, either its own put of that item was acknowledged,
@@ -14,9 +14,10 @@
 // reply to a client's own write comes when its server has applied that write and everything before it. A client that must
 // not overtake items that are newer than its own last write sends a sync first.
 //
-//	variant           znodes                        cost of one take, its put included
-//	stale-list        <dir>/queue-<priority>-<seq>  1 get, 1 delete, 2 writes in all; inversions until the list ends
-//	invalidated-list  the same                      1 listing more, and 1 notification of its own delete
+//	variant           znodes                                 cost of one take, its put included
+//	stale-list        <dir>/queue-<priority>-<seq>           1 get, 1 delete, 2 writes in all; inversions until the list ends
+//	invalidated-list  the same                               1 listing more, and 1 notification of its own delete; alone
+//	marked-ticket     and <dir>/tickets/<guid>-ticket-<seq>  2 listings, 2 gets, 3 writes, 1 notification; one client at a time
 //
 // Every write travels in one multi with one to <dir>/journals/<guid>: see [session.Journal].
 package priorityqueue
@@ -103,7 +104,7 @@ func Recipe() variants.Recipe {
 		Name:        "priorityqueue",
 		Summary:     "each item is taken once, the most urgent first",
 		Source:      "ZooKeeper recipes page, Priority Queues",
-		Variants:    []variants.Variant{staleListVariant(), invalidatedListVariant()},
+		Variants:    []variants.Variant{staleListVariant(), invalidatedListVariant(), markedTicketVariant()},
 		Phases:      phases(),
 		Operation:   takequeue.PhaseTake,
 		Workload:    variants.Workload{Batch: batch},

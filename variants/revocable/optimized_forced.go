@@ -43,6 +43,9 @@ import (
 // (to the old holder and the new); the old holder's own delete then fails. Running free, each waiter lists and reads once
 // more per grace. So requests have no bound that depends on N alone: they grow with the line, and with a shorter grace.
 //
+// Grows: with the time that clients wait, because the promise is that no holder that is deaf blocks them for longer than the grace: each
+// that waits must look at the line again when a grace is over, as the holder cannot be asked whether it listens.
+//
 // Bound: if the holder listens, as for DataWatch: 2 quorum writes and 2 notifications, with 2 reads in between. If it does not
 // (phase handoff), the grace must pass, and then the waiter must write: 1 quorum write and no notification. This variant has 1, and
 // 2 listings around it: one before, which shows that the holder is still the one that was there, and one after, which shows that no

@@ -39,6 +39,10 @@ import (
 // a writer read the same znode, so that this can happen to each client once for the znode of each other client: at most
 // N-1 reads and N-1 listings more than the create, the first listing and the release, 2N+1 requests.
 //
+// Grows: in the bound, because the promise lets all readers behind a writer hold at once: all of them look at one znode, and each must look
+// again if that is deleted between its listing and its read. This takes a read that is slower than a writer's next acquire. In lockstep it
+// never happens, and an acquire and release cost at most 4 requests for any N.
+//
 // Bound: handing the lock from a writer to the next clients needs one quorum write and one notification to each of them. This
 // variant's handoff has nothing else; nearest-writer-watch has a getChildren after them, by all readers at once. From the last
 // of several readers to a writer, a listing comes on top.

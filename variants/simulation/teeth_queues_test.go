@@ -2,10 +2,12 @@ package simulation_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"path"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -15,6 +17,7 @@ import (
 	"github.com/zkbench/zkbench/variants/config"
 	"github.com/zkbench/zkbench/variants/masterworker"
 	"github.com/zkbench/zkbench/variants/membership"
+	"github.com/zkbench/zkbench/variants/priorityqueue"
 	"github.com/zkbench/zkbench/variants/queue"
 	"github.com/zkbench/zkbench/variants/session"
 	"github.com/zkbench/zkbench/variants/treecache"
@@ -33,6 +36,9 @@ func queueMistakes() []mistake {
 		{"tickets that last", queue.Recipe, on(queue.Recipe, "matched-ticket", func(c session.Conn) session.Conn { return persistent{c} })},
 		{"items of the living", queue.Recipe, on(queue.Recipe, "matched-ticket", func(c session.Conn) session.Conn { return lonely{c} })},
 		{"items of the living, deleted first", queue.Recipe, on(queue.Recipe, "matched-delete", func(c session.Conn) session.Conn { return lonely{c} })},
+		{"unseen marks of takers", priorityqueue.Recipe, on(priorityqueue.Recipe, "marked-ticket", reading(instead("released", "")))},
+		{"the oldest item in place of the most urgent", priorityqueue.Recipe, on(priorityqueue.Recipe, "marked-ticket", oldestFirst)},
+		{"items that are only marked as taken", priorityqueue.Recipe, on(priorityqueue.Recipe, "marked-ticket", sending(undeleted))},
 		{"buried tasks", masterworker.Recipe, on(masterworker.Recipe, "multi", sending(buried))},
 		{"moves without doubt", masterworker.Recipe, withoutDoubt},
 		{"votes and outcomes of no site", twophasecommit.Recipe, on(twophasecommit.Recipe, "coordinator", reading(instead("", "commit")))},
@@ -133,6 +139,29 @@ func onLaterLives(recipe func() variants.Recipe, variant string, mistaken func(s
 		}
 		return v
 	}
+}
+
+// oldest is a connection that hides all items of a priority queue but the oldest.
+type oldest struct{ session.Conn }
+
+func oldestFirst(c session.Conn) session.Conn { return oldest{c} }
+
+func (o oldest) Children(p string) ([]string, *zk.Stat, error) {
+	names, stat, err := o.Conn.Children(p)
+	items := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return !strings.HasPrefix(name, "queue-") })
+	if len(items) == 0 {
+		return names, stat, err
+	}
+	number := func(name string) string { return name[strings.LastIndex(name, "-")+1:] }
+	return []string{slices.MinFunc(items, func(a, b string) int { return cmp.Compare(number(a), number(b)) })}, stat, err
+}
+
+// undeleted ends a turn without the delete of its item.
+func undeleted(ops []any) []any {
+	if _, marks := ops[len(ops)-1].(*zk.SetDataRequest); !marks {
+		return ops
+	}
+	return slices.DeleteFunc(ops, func(op any) bool { _, deletes := op.(*zk.DeleteRequest); return deletes })
 }
 
 // reader is a connection that reads other data than the server has.

@@ -24,9 +24,10 @@ func (q *Deleting) Remove(ctx context.Context, t tickets.Ticket) (*Taken, error)
 	return q.Delete(ctx, t, data)
 }
 
-// Delete takes one item whose data is known. It returns nil if another client was faster.
-func (q *Deleting) Delete(ctx context.Context, t tickets.Ticket, data []byte) (*Taken, error) {
-	_, err := q.Journal.Do(ctx, &zk.DeleteRequest{Path: q.Path(t), Version: -1})
+// Delete takes one item whose data is known, and makes these writes to further znodes in the same transaction. It returns nil if another
+// client was faster.
+func (q *Deleting) Delete(ctx context.Context, t tickets.Ticket, data []byte, writes ...any) (*Taken, error) {
+	_, err := q.Journal.Do(ctx, append([]any{&zk.DeleteRequest{Path: q.Path(t), Version: -1}}, writes...)...)
 	switch {
 	case err == nil:
 		return &Taken{t, Item{Data: data}}, nil

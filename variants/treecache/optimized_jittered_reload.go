@@ -23,6 +23,8 @@ const spread = 5 * time.Second
 // servers answer as many of them, but in 5 seconds more. A window helps only if it is several times longer than what the servers
 // need for a reload of all clients at once. It is also how much longer a copy can be out of date.
 //
+// Grows: with the N-1 caches, because each of them must learn of each change and read it, in at most 2 requests.
+//
 // Bound: in the phase refresh, one quorum write, one notification and one read must lie one after another, because a notification
 // does not carry the data. As many lie on this path if a znode was set; a replaced one takes a listing besides, to learn its name.
 // After a reconnect, a cache that does not rely on its watches must read the tree level by level, here after the wait.

@@ -23,6 +23,8 @@ import (
 // notification and a read for each znode that has changed, per client, and the syncs: two of them for a tree of 1,000 znodes. A
 // client that was just reading when it was cut off reads the whole tree.
 //
+// Grows: with the N-1 caches, because each of them must learn of each change and read it, in at most 2 requests.
+//
 // Bound: in the phase refresh, one quorum write, one notification and one read must lie one after another, because a notification
 // does not carry the data. As many lie on this path if a znode was set; a replaced one takes a listing besides, to learn its name.
 // After a reconnect, one request with the watches, one notification and one read must follow each other for what has changed. Here,

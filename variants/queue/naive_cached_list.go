@@ -52,10 +52,11 @@ func NewCachedList(ctx context.Context, s *session.Session, dir string) (*Cached
 
 func cachedListVariant() variants.Variant {
 	return variants.Variant{
-		Name:     "cached-list",
-		Kind:     variants.Optimized,
-		Summary:  "lists the queue again only when its last list is exhausted",
-		BadAt:    "many clients: each tries every item, and finds most of them gone",
+		Name:    "cached-list",
+		Kind:    variants.Naive,
+		Summary: "lists the queue again only when its last list is exhausted",
+		BadAt: "many clients: each tries every item and finds most of them gone, " +
+			"so that requests and failed writes of a take grow with their number",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "3.1 + 0.9(N-1)", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
 		Free:     variants.Cost{Requests: "3N+1 (3.1 for N=1)", Writes: "N+1", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"},

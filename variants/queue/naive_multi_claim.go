@@ -98,10 +98,11 @@ func (q *MultiClaim) Finish(ctx context.Context, t *takequeue.Taken) error {
 
 func multiClaimVariant() variants.Variant {
 	return variants.Variant{
-		Name:     "multi-claim",
-		Kind:     variants.Optimized,
-		Summary:  "one listing shows items and claims; multis claim and remove",
-		BadAt:    "long queues, which are listed for every item, and short work: each item costs three quorum writes instead of two",
+		Name:    "multi-claim",
+		Kind:    variants.Naive,
+		Summary: "one listing shows items and claims; multis claim and remove",
+		BadAt: "long queues, which are listed for every item; short work: each item costs three quorum writes instead of two; " +
+			"and many clients: all race for the same item, so that requests and failed writes of a take grow with their number",
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Lockstep: variants.Cost{Requests: "5", Writes: "3", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
 		Free:     variants.Cost{Requests: "2N+3", Writes: "N+2", FailedWrites: "N-1", Notifications: "0", HerdMax: "0"},

@@ -95,9 +95,10 @@ func (s *AllWatch) awaitAnyVote(ctx context.Context) error {
 
 func earlyAbortVariant() variants.Variant {
 	v := allWatchVariant()
-	v.Name, v.Kind = "early-abort", variants.Optimized
+	v.Name, v.Kind = "early-abort", variants.Naive
 	v.Summary = "as all-watch, but the first vote to abort decides"
-	v.BadAt = "many sites, as all-watch; a site that dies blocks the others in the next transaction that they want to commit, " +
+	v.BadAt = "many sites: the requests of a transaction grow with the square of their number, as with all-watch; " +
+		"a site that dies blocks the others in the next transaction that they want to commit, " +
 		"and the znodes of all transactions are kept that are aborted until then"
 	v.Free.Requests, v.Free.HerdMax = "(2N²+3N-3)/N", "(N-1)(N+3)"
 	v.Join = joinAs(EarlyAbort)
