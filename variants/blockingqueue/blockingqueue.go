@@ -81,5 +81,8 @@ func Recipe() variants.Recipe {
 			"begins to put an item", "has put it", "begins to take an item", "claims an item", "has taken it",
 			"waits until its items are taken", "knows that its items are taken", "uses items that end with their producer's session",
 		},
+		Bound: variants.Bound{Phase: phaseTake, Writes: "2", Reads: "1", Notifications: "1 (0 for N=1)",
+			Why: "A put is a write, of which a consumer that waits is notified; it must read the item, and write to take it " +
+				"before others do"},
 	}
 }
