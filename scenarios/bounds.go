@@ -12,11 +12,11 @@ const BoundsName = "bounds"
 
 // The load of [Bounds].
 const (
-	boundsClients = 50
-	boundsWindow  = time.Second
-	boundsHold    = time.Millisecond
-	boundsWarmUp  = time.Second
-	driverWarmUp  = 5 * time.Second // a driver starts anew for each measurement, and a JVM compiles what it runs
+	boundsClients    = 50
+	boundsOperations = 10 // of each client, so that the counts are those of whole operations, which a window would cut off
+	boundsHold       = time.Millisecond
+	boundsWarmUp     = time.Second
+	driverWarmUp     = 5 * time.Second // a driver starts anew for each measurement, and a JVM compiles what it runs
 )
 
 // Bounds returns one scenario for each recipe: its optimized variants, and those of client libraries, in a closed loop of many clients, to
@@ -28,7 +28,7 @@ func boundsOf(recipe variants.Recipe) Scenario {
 	s.Name, s.Recipe = BoundsName+"-"+recipe.Name, recipe.Name
 	s.Question = "How far from its bound is each " + recipe.Name + " with many clients?"
 	s.Clients, s.Size, s.Repeats = []int{boundsClients}, recipe.UsualSize(), 1
-	s.Duration, s.Hold, s.WarmUp = boundsWindow, boundsHold, boundsWarmUp
+	s.Operations, s.Hold, s.WarmUp = max(boundsOperations/recipe.BatchOf(s.Size), 2), boundsHold, boundsWarmUp
 	for _, v := range recipe.All() {
 		if v.Kind == variants.Naive {
 			continue
