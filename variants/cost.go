@@ -15,14 +15,14 @@ type Cost struct {
 // from the event that begins the operation to the one that completes it. A variant's cost is the bound and its own choices, such as the
 // reads that set its watches and the listings that show its place in a line.
 //
-// The writes and reads are averages over all operations of a load. A client that comes back at once may share a write between two
-// operations, as between a release and the next request, and so it is counted once. But no client begins an operation before it is asked
-// for it, so that it does not, for example, take items in advance. The notifications are those of clients that wait without polling, in
-// steps in which all clients want the same at once, as in lockstep.
+// The writes are an average over all operations of any load. A client that comes back at once may share a write between two operations, as
+// between a release and the next request, and so it is counted once. But no client takes anything, such as an item, before it is asked to.
+// The reads and notifications are those of steps in which all clients want the same at once and wait without polling, as in lockstep: a
+// client that falls behind is notified of several changes once, and reads once for all of them.
 type Bound struct {
 	Phase                        string // the phase whose path this is
 	Writes, Reads, Notifications Formula
-	Why                          string // a sentence: what in the promise demands it
+	Why                          string // a sentence without its full stop: what in the promise demands it
 }
 
 // String returns the bound's formulas in words.

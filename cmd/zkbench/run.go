@@ -51,9 +51,8 @@ names stand for groups: 'all' for every scenario that comes with zkbench,
 'exact' for those with exact counts (without heaps), 'overview' for one pair of
 variants of each scenario without faults, 'bounds' for every optimized variant
 and library with 50 clients, and 'fault-matrix' for every variant under every
-fault. The flags of the load (--clients, --duration, …) override
-the scenario's fields. A scenario that runs unchanged is held to its claims
-(expect:).
+fault. The flags of the load (--clients, --duration, …) override the scenario's
+fields. A scenario that runs unchanged is held to its claims (expect:).
 
 --fault makes a server (kill, pause, partition: leader, follower, any or zoo1),
 a session (expire), a connection (cut) or a client (stop, deaf: any, holder,
