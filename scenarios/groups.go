@@ -11,7 +11,7 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// The groups of embedded scenarios, besides the fault matrix, whose scenarios are generated.
+// The groups of embedded scenarios, besides the bounds and the fault matrix, whose scenarios are generated.
 const (
 	allGroup   = "all"
 	exactGroup = "exact" // see [Scenario.isExact]
@@ -21,7 +21,7 @@ const (
 )
 
 // Groups returns the names of all groups of scenarios.
-func Groups() []string { return []string{allGroup, exactGroup, OverviewGroup, MatrixName} }
+func Groups() []string { return []string{allGroup, exactGroup, OverviewGroup, BoundsName, MatrixName} }
 
 // Group returns the scenarios of a group; none if there is no such group. The error lists the scenarios that have mistakes.
 func Group(name string, recipes []variants.Recipe) (selected []Scenario, err error) {
@@ -29,6 +29,8 @@ func Group(name string, recipes []variants.Recipe) (selected []Scenario, err err
 	case allGroup, exactGroup, OverviewGroup:
 	case MatrixName:
 		return Matrix(recipes), nil
+	case BoundsName:
+		return Bounds(recipes), nil
 	default:
 		return nil, nil
 	}

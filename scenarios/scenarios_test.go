@@ -56,6 +56,9 @@ func TestGroups(t *testing.T) {
 			}
 		}
 	}
+	if sizes[BoundsName] != len(catalog.Recipes()) {
+		t.Errorf("%d scenarios are in group %s", sizes[BoundsName], BoundsName)
+	}
 	if sizes["all"] != len(Names()) || sizes["exact"] < 40 || sizes["overview"] == 0 || sizes[MatrixName] == 0 {
 		t.Errorf("the groups have %v scenarios, and there are %d in all", sizes, len(Names()))
 	}
@@ -264,6 +267,28 @@ func TestPageHasEveryField(t *testing.T) {
 		row := regexp.MustCompile("(?m)^\\| [^|]*`" + f.Name + "`[^|]* \\|")
 		if !row.Match(page) {
 			t.Errorf("docs/scenarios.md has no row of %s", f.Name)
+		}
+	}
+}
+
+// The scenarios of the bounds are valid, and have each variant that is optimized or comes with a library.
+func TestBoundsHaveOptimizedVariantsAndLibraries(t *testing.T) {
+	recipes := catalog.Recipes()
+	for i, s := range Bounds(recipes) {
+		if found := s.Validate(recipes); len(found) > 0 || s.Recipe != recipes[i].Name {
+			t.Errorf("%s: recipe %s, mistakes %v", s.Name, s.Recipe, found)
+		}
+		want := list.Where(recipes[i].All(), func(v variants.Variant) bool { return v.Kind != variants.Naive })
+		names := func(all []variants.Variant) []string {
+			return list.Map(all, func(v variants.Variant) string { return v.Name })
+		}
+		if got := s.Selected(recipes[i]); len(got) == 0 || !slices.Equal(names(got), names(want)) {
+			t.Errorf("%s runs %v, want %v", s.Name, names(got), names(want))
+		}
+		for _, v := range want {
+			if s.ExpectsBreach(v) != (v.Broken != "") {
+				t.Errorf("%s: breach of %s expected: %v", s.Name, v.Name, s.ExpectsBreach(v))
+			}
 		}
 	}
 }

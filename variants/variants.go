@@ -69,6 +69,8 @@ type Recipe struct {
 	// NewObserver returns an observer of one measurement, which finds the phases and checks the promise that all variants of
 	// the recipe must keep.
 	NewObserver func(Findings) Observer
+	// Bound is what any algorithm with this promise must do.
+	Bound Bound
 	// Events names the kinds of event that participants record, counted from 0, in words that follow "client 1", such as
 	// "requests it" or "is granted it". Stories of simulated runs use them.
 	Events []string
@@ -298,15 +300,6 @@ func (all threads) each(do func(number int, p Participant) error) error {
 
 // HasLockstep reports whether the variant comes to rest while it waits, so that its cost in a lockstep run is exact.
 func (v Variant) HasLockstep() bool { return v.Lockstep.Requests != "" }
-
-// Cost states the cost of one operation.
-type Cost struct {
-	Requests      Formula
-	Writes        Formula // requests that go through the leader, failed ones included
-	FailedWrites  Formula // writes to which the answer is an error
-	Notifications Formula
-	HerdMax       Formula // the most notifications that a single transaction causes
-}
 
 // Participant is one client in a recipe. Its methods are called by one goroutine at a time.
 type Participant interface {

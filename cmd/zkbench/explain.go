@@ -76,6 +76,7 @@ func (a *app) say(format string, args ...any) {
 func (a *app) explainRecipe(r variants.Recipe) error {
 	a.say("%s: %s", r.Name, r.Summary)
 	a.say("Source: %s", r.Source)
+	a.say("Bound of any algorithm, per operation of N clients (phase %s): %s. %s.", r.Bound.Phase, r.Bound, r.Bound.Why)
 	if err := a.listVariants([]variants.Recipe{r}); err != nil {
 		return err
 	}

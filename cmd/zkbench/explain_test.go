@@ -32,6 +32,7 @@ func TestEveryVariantIsExplained(t *testing.T) {
 func TestExplain(t *testing.T) {
 	for _, tt := range []struct{ name, want string }{
 		{"lock", "lock/predecessor-watch"},
+		{"lock", "writes 1, reads 0, notifications (N-1)/N."},
 		{"lock-drain", "mode lockstep"},
 		{"lock-leader-loss", "kill: leader, at: 3s, for: 6s; session-timeout 10s"},
 		{"lock-open", "offered 25/s, 50/s, 100/s, 200/s; repeats"},

@@ -71,7 +71,7 @@ func TestPagesNameTheirRun(t *testing.T) {
 			t.Errorf("%s: has %v, and its command %v", file, has, want)
 		}
 	}
-	if len(stored) < 8 {
+	if len(stored) < 9 {
 		t.Errorf("only %d runs are stored", len(stored))
 	}
 }
@@ -133,6 +133,8 @@ func kindsOfFigures() map[string]figuresOf {
 		"overview": writePairs,
 		"compare":  writeComparison,
 		"claims":   writeClaims,
+		"bounds":   writeBounds,
+		"reasons":  writeReasons,
 	}
 }
 

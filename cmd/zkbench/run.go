@@ -46,13 +46,13 @@ func runCommand(a *app) *cobra.Command {
 	var f runFlags
 	cmd := &cobra.Command{
 		Use: "run SCENARIO…", Short: "Run scenarios and compare their variants",
-		Long: `Run scenarios, by name or from a YAML file, and compare their variants. Four
+		Long: `Run scenarios, by name or from a YAML file, and compare their variants. Five
 names stand for groups: 'all' for every scenario that comes with zkbench,
 'exact' for those with exact counts (without heaps), 'overview' for one pair of
-variants of each scenario without faults, and 'fault-matrix' for every variant
-under every fault. The flags of the load (--clients, --duration, …) override
-the scenario's fields. A scenario that runs unchanged is held to its claims
-(expect:).
+variants of each scenario without faults, 'bounds' for every optimized variant
+and library with 50 clients, and 'fault-matrix' for every variant under every
+fault. The flags of the load (--clients, --duration, …) override the scenario's
+fields. A scenario that runs unchanged is held to its claims (expect:).
 
 --fault makes a server (kill, pause, partition: leader, follower, any or zoo1),
 a session (expire), a connection (cut) or a client (stop, deaf: any, holder,

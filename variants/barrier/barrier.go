@@ -187,5 +187,7 @@ func Recipe() variants.Recipe {
 		NewObserver: newObserver,
 		Code:        code,
 		Prepare:     func(ctx context.Context, env variants.Env) error { return Create(ctx, env.Session, env.Root) },
+		Bound: variants.Bound{Phase: phasePassage, Writes: "1", Reads: "0", Notifications: "N-1",
+			Why: "To open the barrier is a write, and each other client waits for a notification of it"},
 	}
 }

@@ -83,5 +83,8 @@ func Recipe() variants.Recipe {
 			"waits until its items are taken", "knows that its items are taken", "uses items that end with their producer's session",
 			"promises no order",
 		},
+		Bound: variants.Bound{Phase: phaseTake, Writes: "2", Reads: "1", Notifications: "1 (0 for N=1)",
+			Why: "A put is a write, of which a consumer that waits is notified; it must read the item, and write to take it " +
+				"before others do"},
 	}
 }

@@ -79,6 +79,8 @@ func Recipe() variants.Recipe {
 		NewObserver: newObserver,
 		Code:        code,
 		Prepare:     prepare,
+		Bound: variants.Bound{Phase: phasePropagation, Writes: "1", Reads: "N-1", Notifications: "N-1",
+			Why: "An update is a write, of which each reader is notified; it must read the values, as a notification has no data"},
 	}
 }
 

@@ -39,6 +39,8 @@ func ReadRecipe() variants.Recipe {
 		},
 		Code:    code,
 		Prepare: prepare,
+		Bound: variants.Bound{Phase: phaseUpdate, Writes: "1", Reads: "N-1", Notifications: "0",
+			Why: "An update is a write, and each reader must read the new values once; one that reads for each use needs no notification"},
 	}
 }
 

@@ -99,5 +99,7 @@ func Recipe() variants.Recipe {
 		NewObserver: func(out variants.Findings) variants.Observer { return append(out.Timed(phases()), &series{out: out}) },
 		Code:        code,
 		Prepare:     prepare,
+		Bound: variants.Bound{Phase: phaseLeave, Writes: "2 (0 for N=1)", Reads: "0", Notifications: "2(N-1)/N",
+			Why: "Each client must write that it has entered and that it has finished; of the last to do so, all others are notified"},
 	}
 }

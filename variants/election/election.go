@@ -53,6 +53,8 @@ func Recipe() variants.Recipe {
 		Calls:       exclusion.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
+		Bound: variants.Bound{Phase: phaseFailoverClean, Writes: "1", Reads: "0", Notifications: "(N-1)/N",
+			Why: "A resignation must be written, as the next leader learns of it by a notification alone"},
 	}
 }
 

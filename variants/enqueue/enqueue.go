@@ -68,6 +68,8 @@ func Recipe() variants.Recipe {
 		Calls:       []variants.EventKind{enqueuing, enqueuingOnce},
 		NewObserver: newObserver,
 		Code:        code,
+		Bound: variants.Bound{Phase: phaseEnqueue, Writes: "2", Reads: "2", Notifications: "0",
+			Why: "To enqueue an item is a write; the others, a listing, a read and a delete, are the audit of the workload"},
 	}
 }
 

@@ -83,5 +83,8 @@ func Recipe() variants.Recipe {
 		NewObserver: newObserver,
 		Code:        code,
 		Prepare:     prepare,
+		Bound: variants.Bound{Phase: phasePropagation, Writes: "1", Reads: "(N-1)/S", Notifications: "0",
+			Why: "An update is a write, and each reader must read once for S updates, as the message is not part of ZooKeeper and " +
+				"costs it nothing"},
 	}
 }

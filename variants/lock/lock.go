@@ -62,6 +62,9 @@ func Recipe() variants.Recipe {
 		Calls:       exclusion.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
+		Bound: variants.Bound{Phase: exclusion.PhaseHandoff, Writes: "1", Reads: "0", Notifications: "(N-1)/N",
+			Why: "A release must be written, so that clients that come later see it, and a client that waits learns of it by a " +
+				"notification alone"},
 	}
 }
 

@@ -198,5 +198,8 @@ func Recipe() variants.Recipe {
 			"takes part", "begins to join", "has joined", "begins to leave", "has left", "loses its membership", "waits for a change",
 			"adds a member to its view", "drops a member from its view", "has updated its view", "has seen all members join",
 		},
+		Bound: variants.Bound{Phase: phaseConverge, Writes: "2", Reads: "N-1", Notifications: "2(N-1)",
+			Why: "To leave and to join is a write each, of which all others are notified; they must read the new member, as no " +
+				"listing has its data"},
 	}
 }

@@ -113,5 +113,8 @@ func Recipe() variants.Recipe {
 		Calls:       takequeue.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
+		Bound: variants.Bound{Phase: takequeue.PhaseTake, Writes: "2", Reads: "1", Notifications: "0",
+			Why: "A put is a write; a take is a write that decides between the takers, after a read, as no listing has the data " +
+				"of an item"},
 	}
 }

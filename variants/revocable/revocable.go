@@ -52,5 +52,8 @@ func Recipe() variants.Recipe {
 		Calls:       exclusion.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
+		Bound: variants.Bound{Phase: exclusion.PhaseHandoff, Writes: "1", Reads: "0", Notifications: "2(N-1)/N",
+			Why: "A release must be written; the holder learns that it is asked, and the next holder that it is released, by a " +
+				"notification each"},
 	}
 }

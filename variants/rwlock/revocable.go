@@ -33,6 +33,8 @@ func RevocableRecipe() variants.Recipe {
 		Calls:       Recipe().Calls,
 		NewObserver: newRevocableObserver,
 		Code:        code,
+		Bound: variants.Bound{Phase: exclusion.PhaseHandoff, Writes: "1", Reads: "0", Notifications: "⌊(N+1)/3⌋/N",
+			Why: "A release must be written, and each writer, a third of the clients, waits for the notification of one"},
 	}
 }
 

@@ -76,5 +76,8 @@ func Recipe() variants.Recipe {
 		Calls:       exclusion.Calls(),
 		NewObserver: newObserver,
 		Code:        code,
+		Bound: variants.Bound{Phase: exclusion.PhaseHandoff, Writes: "1", Reads: "0", Notifications: "(N-⌈N/3⌉)/N",
+			Why: "A release must be written, as those who wait learn of it by a notification alone; the first third of the " +
+				"clients, readers, do not wait"},
 	}
 }

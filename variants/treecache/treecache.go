@@ -116,6 +116,8 @@ func Recipe() variants.Recipe {
 			"begins to load the tree", "begins to make a change", "has made it", "waits for changes", "shows a change", "has updated its copy",
 			"notices that its connection is lost", "notices that it is connected again", "has everything again",
 		},
+		Bound: variants.Bound{Phase: phaseRefresh, Writes: "1", Reads: "N-1", Notifications: "N-1",
+			Why: "A change is a write, of which each copy is notified; it must read the znode, as a notification has no data"},
 	}
 }
 

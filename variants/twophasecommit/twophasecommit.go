@@ -133,5 +133,8 @@ func Recipe() variants.Recipe {
 		Calls:       []variants.EventKind{voted},
 		NewObserver: newObserver,
 		Code:        code,
+		Bound: variants.Bound{Phase: phaseOutcome, Writes: "0.8 + 0.2/N", Reads: "(N-1)/N", Notifications: "(N-1)/N",
+			Why: "To commit, as four transactions in five do, each site must write its vote, and to abort a single one; each must " +
+				"read the query, and all but the last to vote are notified of the outcome"},
 	}
 }

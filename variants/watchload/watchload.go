@@ -94,5 +94,7 @@ func Recipe() variants.Recipe {
 		Calls:       []variants.EventKind{publishing},
 		NewObserver: newObserver,
 		Code:        code,
+		Bound: variants.Bound{Phase: phaseDelivery, Writes: "1/N", Reads: "1", Notifications: "1",
+			Why: "A watch is set by a read and fires with a notification, and one write may fire those of all N clients"},
 	}
 }
