@@ -165,8 +165,7 @@ func (f *floorMeter) measure(ctx context.Context) (map[string]results.Histogram,
 	return half, nil
 }
 
-// pair returns the sessions of a round. The first half of the sessions writes, and the other half watches: one on each server. As
-// many rounds in a row as there are pairs of servers have each pair once.
+// pair returns the sessions of a round: one of the first half writes, and one of the other half watches. Each half has all servers.
 func (f *floorMeter) pair(round int) (from, to *pool.Client) {
 	clients := f.sessions.Clients
 	servers := len(clients) / 2
