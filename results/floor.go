@@ -1,5 +1,7 @@
 package results
 
+import "time"
+
 // Floor holds the latencies of single operations on the otherwise idle ensemble, just before and just after the load.
 // Recipes consist of these operations. A recipe's time in multiples of its floor depends less on the machine than the time.
 type Floor struct {
@@ -7,6 +9,10 @@ type Floor struct {
 	// Before and After have a histogram for each operation: FloorRead, FloorWrite and FloorHandoff.
 	Before map[string]Histogram `json:"before,omitempty"`
 	After  map[string]Histogram `json:"after,omitempty"`
+	// Pairs says between which servers writes and notifications went. It is empty in old documents, whose rounds went from one server to
+	// the next without a pause.
+	Pairs string        `json:"pairs,omitempty"`
+	Pause time.Duration `json:"pause_ns,omitempty"` // before each write
 	// Phases names the operation that a phase of the recipe contains at least. Some phases have none.
 	Phases map[string]string `json:"phases,omitempty"`
 }
@@ -17,6 +23,9 @@ const (
 	FloorWrite   = "write"
 	FloorHandoff = "handoff" // from just before one session sends a write until another session is notified of it
 )
+
+// FloorAllPairs is the value of Pairs if each server wrote for each server, also for itself.
+const FloorAllPairs = "all"
 
 // Medians returns an operation's median before and after the load; zero if it was not measured.
 //

@@ -169,8 +169,9 @@ func (m *measurement) paceStart(ctx context.Context, client int) error {
 // work lets a client take its steps, with the scenario's think time after each.
 func (m *measurement) work(ctx context.Context, c *pool.Client, turns load.Turns, steps *atomic.Int64) error {
 	defer c.Stopped.Store(true)
-	failures, first := 0, roundOf(c, 0)
-	for i := 0; turns.Begin(ctx, c, i); {
+	failures, first, certain := 0, roundOf(c, 0), false
+	for i := 0; certain || turns.Begin(ctx, c, i); {
+		certain = lookAhead(ctx, c, turns, i)
 		err := c.Step(ctx, m.faulty())
 		if err != nil {
 			failures++
@@ -191,6 +192,29 @@ func (m *measurement) work(ctx context.Context, c *pool.Client, turns load.Turns
 		}
 	}
 	return nil
+}
+
+// lookAhead tells a participant that stands in line between steps whether it takes another step after the next one, and returns that.
+// Such a step is begun although the load ends meanwhile: the participant's place in line would stop the others.
+func lookAhead(ctx context.Context, c *pool.Client, turns load.Turns, taken int) bool {
+	standing, ok := c.Participant.(variants.Standing)
+	if !ok {
+		return false
+	}
+	rounds, closed := turns.(*load.Rounds)
+	again := closed && rounds.Begin(ctx, c, taken+1)
+	standing.Returns(again)
+	return again
+}
+
+// stand lets participants take their places before counting begins, unless some have no step to take yet.
+func (m *measurement) stand(ctx context.Context) error {
+	return m.pool.Each(func(c *pool.Client) error {
+		if standing, ok := c.Participant.(variants.Standing); ok && !m.isOpen() && len(m.scenario.Stages) == 0 {
+			return standing.Stand(ctx)
+		}
+		return nil
+	})
 }
 
 // mostFailures bounds the operations of one client that fail in a row.

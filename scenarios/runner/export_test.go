@@ -39,9 +39,9 @@ func (r *Runner) SkipRehearsals() { r.unrehearsed = true }
 // ShortenFloors makes a runner measure floors with as few rounds as they need.
 func (r *Runner) ShortenFloors() { r.shortFloors = true }
 
-// Floor measures both halves of a floor with nothing in between.
-func Floor(ctx context.Context, servers []ensemble.Server, root string) results.Floor {
-	f := newFloorMeter(ensemble.Container, variants.Recipe{}, root)
+// Floor measures both halves of a floor of clients that hold so long, with nothing in between.
+func Floor(ctx context.Context, servers []ensemble.Server, root string, hold time.Duration) results.Floor {
+	f := newFloorMeter(ensemble.Container, variants.Recipe{}, root, hold)
 	f.before(ctx, servers)
 	f.floor.After = f.half(ctx)
 	f.close(context.WithoutCancel(ctx))

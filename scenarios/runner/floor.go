@@ -14,24 +14,26 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// The limits of each half of a floor. A half takes a quarter of a second on three containers. It ends after half a second,
+// The limits of each half of a floor. Without pauses, a half takes a quarter of a second on three containers. It ends after a second,
 // but a slow ensemble gets more time for the least number of rounds. On the embedded server a half has only these, because its
 // times cannot be compared with the times of other servers.
 const (
 	floorMostRounds  = 100
 	floorLeastRounds = 10
-	floorLength      = 500 * time.Millisecond
+	floorMostPause   = 10 * time.Millisecond // leaves a half of a second enough rounds for a median
+	floorLength      = time.Second
 	floorPatience    = 3 * time.Second  // for the least number of rounds
 	floorTimeout     = 10 * time.Second // for a half; a measurement in which it takes longer has no floor
 )
 
 // floorMeter measures how long single operations take on the idle ensemble, before and after the load. It has its own
-// sessions, one on each server and at least two. Each session owns an ephemeral znode beside the participants' root. The
-// rounds go to the sessions in turn:
+// sessions, two on each server. Each session owns an ephemeral znode beside the participants' root. The rounds go to all pairs
+// of servers in turn, a server paired with itself included, because a lock passes between any two clients:
 //
-//  1. It reads its znode.
-//  2. The next session reads the same znode with a watch.
-//  3. The first session writes its znode. The reply ends a write, and the notification of the next session ends a handoff. As
+//  1. A session on the first server reads its znode.
+//  2. A session on the second server reads the same znode with a watch.
+//  3. Both pause for as long as the scenario's clients hold: after a pause, CPUs and servers answer later than in a busy loop.
+//  4. The first session writes its znode. The reply ends a write, and the notification of the second one ends a handoff. As
 //     in a lock's handoff, the watch is set before, and setting it is not timed.
 //
 // Both halves lie outside of the time that the cross-check compares: when the first half ends, every server has applied all
@@ -45,9 +47,9 @@ type floorMeter struct {
 	working  sync.WaitGroup
 }
 
-func newFloorMeter(engine ensemble.Engine, recipe variants.Recipe, root string) *floorMeter {
+func newFloorMeter(engine ensemble.Engine, recipe variants.Recipe, root string, hold time.Duration) *floorMeter {
 	f := &floorMeter{rounds: floorMostRounds, path: root + "-floor-"}
-	f.floor.Phases = map[string]string{}
+	f.floor.Phases, f.floor.Pairs, f.floor.Pause = map[string]string{}, results.FloorAllPairs, min(hold, floorMostPause)
 	if engine == ensemble.Embedded {
 		f.rounds = floorLeastRounds
 	}
@@ -72,7 +74,7 @@ func (f *floorMeter) before(ctx context.Context, servers []ensemble.Server) {
 func (f *floorMeter) open(ctx context.Context, servers []ensemble.Server) {
 	var err error
 	idle := variants.Variant{Join: func(context.Context, variants.Env) (variants.Participant, error) { return nil, nil }}
-	f.sessions, err = pool.Connect(ctx, pool.Config{Servers: servers, Clients: max(2, len(servers))}, idle)
+	f.sessions, err = pool.Connect(ctx, pool.Config{Servers: servers, Clients: 2 * len(servers)}, idle)
 	if err != nil {
 		f.floor.Why = err.Error()
 	}
@@ -146,9 +148,10 @@ func (f *floorMeter) measure(ctx context.Context) (map[string]results.Histogram,
 		f.created = true
 	}
 	took := map[string]*results.LiveHistogram{results.FloorRead: {}, results.FloorWrite: {}, results.FloorHandoff: {}}
-	clients, start := f.sessions.Clients, time.Now()
+	start := time.Now()
 	for n := 0; !f.enough(n, time.Since(start)); n++ {
-		if err := f.round(ctx, clients[n%len(clients)], clients[(n+1)%len(clients)], took); err != nil {
+		from, to := f.pair(n)
+		if err := f.round(ctx, from, to, took); err != nil {
 			return nil, err
 		}
 	}
@@ -160,6 +163,13 @@ func (f *floorMeter) measure(ctx context.Context) (map[string]results.Histogram,
 		half[operation] = live.Encode()
 	}
 	return half, nil
+}
+
+// pair returns the sessions of a round: one of the first half writes, and one of the other half watches. Each half has all servers.
+func (f *floorMeter) pair(round int) (from, to *pool.Client) {
+	clients := f.sessions.Clients
+	servers := len(clients) / 2
+	return clients[round%servers], clients[servers+(round+round/servers)%servers]
 }
 
 func (f *floorMeter) enough(rounds int, spent time.Duration) bool {
@@ -195,6 +205,9 @@ func (f *floorMeter) round(ctx context.Context, from, to *pool.Client, took map[
 			notified <- context.Cause(ctx)
 		}
 	})
+	if err := pool.Sleep(ctx, f.floor.Pause); err != nil {
+		return err
+	}
 	start = time.Now()
 	if _, err := from.Session.Conn().Set(f.znode(from), make([]byte, pool.BystanderBytes), -1); err != nil {
 		return from.Explain(fmt.Errorf("write: %w", err))

@@ -102,7 +102,7 @@ func TestAFloorThatGetsNoAnswer(t *testing.T) {
 		t.Run(fmt.Sprintf("held at request %d", nth), func(t *testing.T) {
 			bubble(t, func(t *testing.T, e *embedded.Ensemble) {
 				trap := e.Inject(embedded.Fault{Op: wire.OpSetData, Do: embedded.HoldReply, Nth: nth})
-				floor := runner.Floor(t.Context(), e.Servers(), "/held")
+				floor := runner.Floor(t.Context(), e.Servers(), "/held", 0)
 				<-trap.Fired()
 				trap.Release()
 				if floor.Why != "the ensemble did not answer within 10s" || floor.After != nil {
@@ -130,5 +130,22 @@ func TestPhasesHaveFloorsThatAreMeasured(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no phase of any recipe is a handoff")
+	}
+}
+
+// The writes of a floor come after a pause as long as the hold, which is capped, so that a half ends. Time is virtual.
+func TestFloorPausesLikeAHolder(t *testing.T) {
+	for hold, want := range map[time.Duration]time.Duration{0: 0, 5 * time.Millisecond: 5 * time.Millisecond, time.Minute: 10 * time.Millisecond} {
+		bubble(t, func(t *testing.T, e *embedded.Ensemble) {
+			begun := time.Now()
+			floor := runner.Floor(t.Context(), e.Servers(), "/paused", hold)
+			rounds := floor.Before[results.FloorHandoff].Samples + floor.After[results.FloorHandoff].Samples
+			if floor.Why != "" || floor.Pairs != results.FloorAllPairs || floor.Pause != want {
+				t.Errorf("hold %s: floor %+v", hold, floor)
+			}
+			if paused := time.Duration(rounds) * want; rounds < 20 || time.Since(begun) < paused {
+				t.Errorf("hold %s: %d rounds in %s, want pauses of %s in all", hold, rounds, time.Since(begun), paused)
+			}
+		})
 	}
 }

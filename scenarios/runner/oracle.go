@@ -32,6 +32,9 @@ type snapshot struct {
 
 // firstSnapshot takes the snapshot before the load, and then starts the background. Missing counters of a server are an error.
 func (m *measurement) firstSnapshot(ctx context.Context) error {
+	if err := m.stand(ctx); err != nil {
+		return err
+	}
 	r, err := m.snapshotAtRest(ctx)
 	if err := errors.Join(err, r.err); err != nil {
 		return err

@@ -306,7 +306,7 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		m.patience = faultyPatience(max(p.scenario.Granted, cmp.Or(p.scenario.SessionTimeout, ensemble.SessionTimeout)))
 	}
 	if t.repeat > 0 {
-		m.floor = newFloorMeter(p.description.Engine, p.recipe, root)
+		m.floor = newFloorMeter(p.description.Engine, p.recipe, root, p.scenario.Hold)
 		if p.shortFloors {
 			m.floor.rounds = floorLeastRounds
 		}

@@ -12,9 +12,11 @@
 //	predecessor-watch  <dir>/<guid>-lock-<seq>   1 notification, 1 listing
 //	back-to-back       <dir>/<guid>-lock-<seq>   1 notification, 1 listing
 //	released-mark      <dir>/<guid>-lock-<seq>   1 notification
+//	relay              <dir>/<guid>-lock-<seq>   1 notification
 //
 // predecessor-watch-session-id is predecessor-watch with znodes <dir>/<session id>-lock-<seq>. It costs one more listing at
-// each acquire. back-to-back is predecessor-watch with one round trip less at each acquire.
+// each acquire. back-to-back is predecessor-watch with one round trip less at each acquire. relay is released-mark for clients that come
+// back at once, with one write less.
 //
 // Others run only where a scenario or a flag names them: the locks of client libraries (zk-lock is that of go-zookeeper, with the
 // algorithm of predecessor-watch; Curator and kazoo have theirs), and two that are known to be broken, of which writelock, which comes
@@ -45,7 +47,7 @@ func Recipe() variants.Recipe {
 			"Junqueira and Reed, ZooKeeper, chapter 4",
 		Variants: []variants.Variant{
 			znodeVariant(), childrenWatchVariant(), predecessorWatchSessionIDVariant(),
-			predecessorWatchVariant(), backToBackVariant(), releasedMarkVariant(),
+			predecessorWatchVariant(), backToBackVariant(), releasedMarkVariant(), relayVariant(),
 		},
 		Libraries:  []variants.Variant{zkLockVariant(), CuratorMutex(), CuratorSemaphore(), Kazoo()},
 		JoinDriven: joinDriven(),

@@ -64,6 +64,16 @@ func (e *Exclusive) AcquireBy(ctx context.Context, take func(context.Context) (G
 // Release implements [Lock].
 func (e *Exclusive) Release(ctx context.Context) error { return e.session.Do(ctx, e.release, nil) }
 
+// ReleaseBy is Release with another last step.
+func (e *Exclusive) ReleaseBy(ctx context.Context, give func(context.Context) error) error {
+	return e.Do(ctx, func(ctx context.Context) error { return e.releaseBy(ctx, give) })
+}
+
+// Do runs op when all earlier operations have ended.
+func (e *Exclusive) Do(ctx context.Context, op func(context.Context) error) error {
+	return e.session.Do(ctx, op, nil)
+}
+
 // acquire does not grant anything to a lost session: the client library opens a new one, in which the variant may have
 // created its znode.
 func (e *Exclusive) acquire(ctx context.Context, take func(context.Context) (Grant, error)) (Grant, error) {
@@ -84,11 +94,13 @@ func (e *Exclusive) acquire(ctx context.Context, take func(context.Context) (Gra
 	return grant, nil
 }
 
-func (e *Exclusive) release(ctx context.Context) error {
+func (e *Exclusive) release(ctx context.Context) error { return e.releaseBy(ctx, e.give) }
+
+func (e *Exclusive) releaseBy(ctx context.Context, give func(context.Context) error) error {
 	if !e.held {
 		return nil
 	}
-	err := e.give(ctx)
+	err := give(ctx)
 	if errors.Is(err, ErrSessionLost) && e.given { // an earlier give may be the reason for which this one has found nothing
 		err = e.session.Alive()
 	}

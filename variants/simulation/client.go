@@ -310,6 +310,9 @@ func (c *client) work(ctx context.Context, l *life, p variants.Participant) erro
 	for failures := 0; !c.hasFinished(p); {
 		c.does("working")
 		begun := time.Now()
+		if standing, ok := p.(variants.Standing); ok {
+			standing.Returns(c.completed+1 < c.run.plan.Steps)
+		}
 		err := p.Step(ctx)
 		c.does("idle")
 		switch {

@@ -25,6 +25,8 @@ func lockMistakes() []mistake {
 		{"writelock", lock.Recipe, func() variants.Variant { return lock.Recipe().Broken[0] }},
 		{"creates that are repeated", lock.Recipe, on(lock.Recipe, "predecessor-watch", func(c session.Conn) session.Conn { return repeating{c} })},
 		{"deletions taken for marks", lock.Recipe, on(lock.Recipe, "released-mark", func(c session.Conn) session.Conn { return deletionsAsMarks{c} })},
+		{"deletions taken for marks by a relay", lock.Recipe, on(lock.Recipe, "relay", func(c session.Conn) session.Conn { return deletionsAsMarks{c} })},
+		{"marks apart from the next ticket", lock.Recipe, on(lock.Recipe, "relay", func(c session.Conn) session.Conn { return apart{c} })},
 		{"releases without a fence", election.Recipe, on(election.Recipe, "master-znode", changed(func(op any) any {
 			if _, checks := op.(*zk.CheckVersionRequest); checks {
 				return nil
@@ -72,7 +74,7 @@ func lockMistakes() []mistake {
 		variant string
 	}{
 		{lock.Recipe, "children-watch"}, {lock.Recipe, "predecessor-watch-session-id"}, {lock.Recipe, "back-to-back"},
-		{lock.Recipe, "predecessor-watch"}, {lock.Recipe, "released-mark"}, {election.Recipe, "predecessor-watch"},
+		{lock.Recipe, "predecessor-watch"}, {lock.Recipe, "released-mark"}, {lock.Recipe, "relay"}, {election.Recipe, "predecessor-watch"},
 		{election.Recipe, "resigned-mark"}, {revocable.Recipe, "data-watch"},
 	} {
 		all = append(all, mistake{v.recipe().Name + "/" + v.variant + " without a second look", v.recipe, on(v.recipe, v.variant, seeing(func(l *listing, name string) string {
@@ -179,6 +181,20 @@ func (r repeating) Create(path string, data []byte, flags int32, acl []zk.ACL) (
 		return r.Conn.Create(path, data, flags, acl)
 	}
 	return created, err
+}
+
+// apart is a connection that makes the writes of a transaction one after another, so that some may take effect without the others.
+type apart struct{ session.Conn }
+
+func (a apart) Multi(ops ...any) (results []zk.MultiResponse, err error) {
+	for _, op := range ops {
+		one, err := a.Conn.Multi(op)
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, one...)
+	}
+	return results, nil
 }
 
 // deletionsAsMarks is a connection that takes the end of a znode for a write to it.

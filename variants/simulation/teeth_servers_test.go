@@ -32,7 +32,7 @@ func serverMistakes() []mistake {
 		}))},
 	}
 	for _, name := range []string{
-		"lock/znode", "lock/predecessor-watch", "lock/released-mark",
+		"lock/znode", "lock/predecessor-watch", "lock/released-mark", "lock/relay",
 		"rwlock/nearest-writer-watch", "revocable/data-watch", "queue/queue-wide-lock", "blockingqueue/marked-ticket",
 		"election/master-znode", "election/acknowledged",
 		"doublebarrier/children-watch", "doublebarrier/counted", "doublebarrier/ready-node",

@@ -94,7 +94,12 @@ func (l Line) Enter(ctx context.Context) (Ticket, error) { return l.EnterWith(ct
 
 // enter is Enter with attempt, which makes one attempt to create a ticket whose name begins with mark.
 func (l Line) enter(ctx context.Context, attempt func(ctx context.Context, mark string) (Ticket, error)) (Ticket, error) {
-	mark, id := rand.Text(), l.Session.ID()
+	return l.enterAs(ctx, rand.Text(), attempt)
+}
+
+// enterAs is enter for a mark, which is that of the session if the line says so.
+func (l Line) enterAs(ctx context.Context, mark string, attempt func(ctx context.Context, mark string) (Ticket, error)) (Ticket, error) {
+	id := l.Session.ID()
 	if l.Mark == SessionID {
 		mark = strconv.FormatInt(id, 16)
 		children, err := l.List(ctx)
