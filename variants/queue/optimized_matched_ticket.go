@@ -114,7 +114,7 @@ func (q *MatchedTicket) Return(ctx context.Context) error {
 // AwaitChange implements [takequeue.Notified].
 func (q *MatchedTicket) AwaitChange(ctx context.Context) error { return q.line.Await(ctx) }
 
-// Stands implements [takequeue.Standing].
+// Stands implements [takequeue.InLine].
 func (q *MatchedTicket) Stands() bool { return q.line.Stands() }
 
 func matchedTicketVariant() variants.Variant {

@@ -179,14 +179,14 @@ type Notified interface {
 	AwaitChange(ctx context.Context) error
 }
 
-// Standing is a Taker whose client has a place in a line. Its attempt to take an item goes on when Scan has found nothing.
-type Standing interface {
+// InLine is a Taker whose client has a place in a line. Its attempt to take an item goes on when Scan has found nothing.
+type InLine interface {
 	// Stands reports whether the client has a place.
 	Stands() bool
 }
 
 func (w *Worker) stands() bool {
-	q, ok := w.Queue.(Standing)
+	q, ok := w.Queue.(InLine)
 	return ok && q.Stands()
 }
 
