@@ -151,7 +151,7 @@ func matchedTicketVariant() variants.Variant {
 			Requests: "6 + 2⌈(N-1)/10⌉/(N-1) (4.2 for N=1)", Writes: "3", FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests: "6.2 + 1/(N-1) (4.2 for N=1)", Writes: "3", FailedWrites: "0",
+			Requests: "6 + (1 + 2⌈(N-1)/10⌉)/(N-1) (4.2 for N=1)", Writes: "3", FailedWrites: "0",
 			Notifications: "1 + 1/(N-1) (0 for N=1)", HerdMax: "2 (0 for N=1)",
 		},
 		Join: variants.JoinIn(NewMatchedTicket, func(q *MatchedTicket, env variants.Env) variants.Participant {
