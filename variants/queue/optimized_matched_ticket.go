@@ -57,7 +57,7 @@ import (
 // Bound: as for multi-claim, an item needs a write in the take, which others can see, a read, and a write that removes it. On this
 // variant's path lie one of each.
 //
-// Source: ours. A ticket lock matches a counter of tickets with one of grants in the same way.
+// Source: ours: a ticket lock, which matches a counter of tickets with one of grants, with items in place of the grants.
 type MatchedTicket struct {
 	takequeue.Client // of the items
 	line             tickets.Matching
