@@ -6,7 +6,7 @@
 // every queue in which a client takes by deleting.
 //
 //	variant          znodes                               cost of one item with m consumers waiting
-//	poll-10ms        <dir>/items/<guid>-item-<seq>        m listings each 10 ms until it comes, up to m attempts
+//	poll-10ms        <dir>/items/-item-<seq>              m listings each 10 ms until it comes, up to m attempts
 //	all-watch        the same                             2m notifications, m attempts of which m-1 fail
 //	ephemeral-items  the same, ephemeral                  2m notifications, m attempts of which m-1 fail
 //	ticket           those and <dir>/tickets/<guid>-ticket-<seq>  2 notifications, 1 attempt

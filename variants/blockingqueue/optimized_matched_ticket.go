@@ -61,42 +61,6 @@ func NewMatchedTicket(ctx context.Context, s *session.Session, dir string) (*Mat
 	return &MatchedTicket{c, tickets.Matching{Line: line, Items: c.items, Journal: &c.journal}}, err
 }
 
-// Put implements [Queue].
-func (q *MatchedTicket) Put(ctx context.Context, data []byte) (Item, error) {
-	return session.Run(ctx, q.session, func(ctx context.Context) (Item, error) {
-		results, err := q.journal.Do(ctx, q.items.AppendRequest(data))
-		if err != nil {
-			return Item{}, fmt.Errorf("put: %w", err)
-		}
-		if results == nil {
-			return q.written(ctx, data)
-		}
-		place, _ := tickets.Parse(path.Base(results[0].String), itemMarker)
-		return Item{data, place}, nil
-	}, q.unput)
-}
-
-// written finds the item that the last put has created, unless it has been taken since.
-func (q *MatchedTicket) written(ctx context.Context, data []byte) (Item, error) {
-	ctx, cancel := session.Cleanup(ctx)
-	defer cancel()
-	zxid, err := q.journal.Zxid(ctx)
-	if err != nil {
-		return Item{}, fmt.Errorf("put, then look for its zxid: %w", err)
-	}
-	children, err := q.items.List(ctx)
-	for _, place := range tickets.Sorted(children, itemMarker) {
-		_, stat, err := q.session.Exists(ctx, q.items.Path(place))
-		if err != nil {
-			return Item{}, fmt.Errorf("put, then look for its name: %w", err)
-		}
-		if stat.Czxid == zxid {
-			return Item{data, place}, nil
-		}
-	}
-	return Item{Data: data}, err
-}
-
 // AwaitTaken implements [Queue].
 func (q *MatchedTicket) AwaitTaken(ctx context.Context, item Item) error {
 	if item.place.Name == "" {
