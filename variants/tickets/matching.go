@@ -23,7 +23,7 @@ type Matching struct {
 	Journal *session.Journal // of the writes to items
 	mine    Ticket           // without a name while the client has none
 	watch   *session.Watch   // of the item of the ticket, while it has not been put
-	looked  time.Time        // when the client has found no item of its ticket, or has looked for orphans since
+	looked  time.Time        // when the client has taken its ticket, or has looked for orphans since
 }
 
 const (
@@ -46,7 +46,7 @@ func (m *Matching) Stand(ctx context.Context) (err error) {
 	if m.mine, err = m.Enter(ctx); err != nil {
 		return err
 	}
-	m.watch, m.looked = nil, time.Time{}
+	m.watch, m.looked = nil, time.Now()
 	if m.mine.Seq == math.MaxInt32 {
 		return errLastTicket
 	}
@@ -64,24 +64,18 @@ func (m *Matching) Find(ctx context.Context) (item Ticket, data []byte, found bo
 		if data, found, err = m.Items.Session.Find(ctx, m.Items.Path(item)); err != nil || found {
 			return item, data, found, err
 		}
-		again, err := m.lacks(ctx, item)
-		if errors.Is(err, errGone) {
-			err = errors.Join(m.StandBack(ctx, nil), m.Stand(ctx))
-		}
-		if err != nil || !again {
+		if again, err := m.lacks(ctx, item); err != nil || !again {
 			return item, nil, false, err
 		}
 	}
 }
 
-var errGone = errors.New("the item of the ticket is gone")
-
 func (m *Matching) item() Ticket {
 	return Ticket{Name: fmt.Sprintf("%s%010d", m.Items.Marker, m.mine.Seq), Seq: m.mine.Seq}
 }
 
-// lacks watches an item that has just not been there, and looks for orphans when the time has come. It returns true if the item may be
-// there now.
+// lacks watches an item that has just not been there, and looks for orphans when the time has come. It returns true if the item of the
+// client's ticket, which may be another one then, may be there now.
 func (m *Matching) lacks(ctx context.Context, item Ticket) (again bool, err error) {
 	if m.watch == nil || m.watch.Fired() {
 		again, _, m.watch, err = m.Items.Session.ExistsW(ctx, m.Items.Path(item))
@@ -89,9 +83,6 @@ func (m *Matching) lacks(ctx context.Context, item Ticket) (again bool, err erro
 	switch {
 	case err != nil || again:
 		return again, err
-	case m.looked.IsZero():
-		m.looked = time.Now()
-		return false, nil
 	case time.Since(m.looked) < orphanPause:
 		return false, nil
 	}
@@ -100,14 +91,13 @@ func (m *Matching) lacks(ctx context.Context, item Ticket) (again bool, err erro
 		return again, err
 	}
 	names, stat, err := m.Items.Session.Children(ctx, m.Items.Dir)
-	switch {
-	case err != nil || !hasBeen(item, stat):
+	if err != nil || !hasBeen(item, stat) {
 		return false, err
-	case slices.Contains(names, item.Name):
-		return true, nil
-	default:
-		return true, errGone
 	}
+	if !slices.Contains(names, item.Name) {
+		err = errors.Join(m.StandBack(ctx, nil), m.Stand(ctx))
+	}
+	return true, err
 }
 
 // hasBeen reports whether the znode with a number was created before its directory had this state. The number counts creates.
