@@ -245,3 +245,14 @@ func TestStagesOfClientsThatStandInLine(t *testing.T) {
 		t.Errorf("%g writes per operation, and the formulas %v", got, d.Expected.Costs)
 	}
 }
+
+// The threads of a client that stand in line between steps do so together.
+func TestThreadsStandInLine(t *testing.T) {
+	t.Parallel()
+	s := closedOf("lock", 3, "relay")
+	s.Size, s.Operations, s.Hold, s.WarmUp, s.Duration = 2, 3, time.Millisecond, 0, 0
+	d := measureInBubble(t, s, catalog.Recipes())[0]
+	if got := d.Metrics[metric.WritesPerOp].Value; got != 1 || d.Window.Operations != 3*2*3 {
+		t.Errorf("%g writes for each of %d operations, want 1 for each of 18", got, d.Window.Operations)
+	}
+}
