@@ -67,10 +67,12 @@ func (i Item) position() int64 {
 // Recipe returns the blocking queue recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:        "blockingqueue",
-		Summary:     "consumers wait for items; each is taken once, in order",
-		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads; ZooKeeper recipes page, Queues",
-		Variants:    []variants.Variant{pollVariant(), allWatchVariant(), ephemeralItemsVariant(), ticketVariant(), markedTicketVariant(), matchedTicketVariant()},
+		Name:    "blockingqueue",
+		Summary: "consumers wait for items; each is taken once, in order",
+		Source:  "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads; ZooKeeper recipes page, Queues",
+		Variants: []variants.Variant{
+			pollVariant(), allWatchVariant(), ephemeralItemsVariant(), ticketVariant(), markedTicketVariant(), matchedTicketVariant(),
+		},
 		Phases:      phases(),
 		Operation:   phaseTake,
 		Workload:    variants.Workload{Collective: true},

@@ -26,8 +26,8 @@ import (
 //
 // The queue matched-ticket (see package queue) says why this is right, and what a consumer costs that dies, stops or withdraws.
 //
-// Cost of one item in a lockstep run, in which N-1 consumers wait: 1 put, 1 ticket, 1 get, 1 exists, and when the watch has fired, 1 get and
-// 1 multi. Each tenth ticket costs two listings:
+// Cost of one item in a lockstep run, in which N-1 consumers wait: 1 put, 1 ticket, 1 get, 1 exists, and when the watch has fired, 1 get
+// and 1 multi. Each tenth ticket costs two listings:
 //
 //	requests       6 + 2⌈(N-1)/10⌉/(N-1)
 //	writes         3, none of which fails

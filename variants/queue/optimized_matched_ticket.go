@@ -35,8 +35,8 @@ import (
 // listing, and whose ticket is missing there, has lost its client, and every client comes to the same result. If two move one orphan, the
 // delete of one of them fails, and its create with it.
 //
-// Cost of an item while all consumers live: 1 put, 1 ticket, 1 get, 1 multi and a tenth of two listings, for any number of clients. A server
-// that has acknowledged a client's ticket shows it each item that was put before:
+// Cost of an item while all consumers live: 1 put, 1 ticket, 1 get, 1 multi and a tenth of two listings, for any number of clients. A
+// server that has acknowledged a client's ticket shows it each item that was put before:
 //
 //	requests  4.2
 //	writes    3, none of which fails
