@@ -99,7 +99,8 @@ type Rounded interface {
 }
 
 // Standing is a participant that takes its place in line for its next step at the end of one, if it will take another step. Its formulas
-// hold for steps of which all but the last one end so, and not in open loads, in which no client knows whether it comes back.
+// hold for steps of which all but the last one end so, and neither in open loads nor in stages, in which no client knows whether it comes
+// back.
 type Standing interface {
 	// Stand takes the place of a participant that has none, for a step that follows soon.
 	Stand(ctx context.Context) error

@@ -265,6 +265,9 @@ func JoinThreads(join JoinFunc) JoinFunc {
 			}
 			all = append(all, p)
 		}
+		if _, standing := all[0].(Standing); standing {
+			return standingThreads{all}, nil
+		}
 		return all, nil
 	}
 }
@@ -286,6 +289,18 @@ func (all threads) Step(ctx context.Context) error {
 
 func (all threads) Leave(ctx context.Context) error {
 	return all.each(func(_ int, p Participant) error { return p.Leave(ctx) })
+}
+
+type standingThreads struct{ threads }
+
+func (all standingThreads) Stand(ctx context.Context) error {
+	return all.each(func(_ int, p Participant) error { return p.(Standing).Stand(ctx) })
+}
+
+func (all standingThreads) Returns(again bool) {
+	for _, p := range all.threads {
+		p.(Standing).Returns(again)
+	}
 }
 
 func (all threads) each(do func(number int, p Participant) error) error {

@@ -210,11 +210,20 @@ func lookAhead(ctx context.Context, c *pool.Client, turns load.Turns, taken int)
 // stand lets participants take their places before counting begins, unless some have no step to take yet.
 func (m *measurement) stand(ctx context.Context) error {
 	return m.pool.Each(func(c *pool.Client) error {
-		if standing, ok := c.Participant.(variants.Standing); ok && !m.isOpen() && len(m.scenario.Stages) == 0 {
+		if standing, ok := c.Participant.(variants.Standing); ok && !m.isUnforeseen() {
 			return standing.Stand(ctx)
 		}
 		return nil
 	})
+}
+
+// isUnforeseen reports whether participants that would stand in line between steps do not, as steps are due when arrivals or stages say so.
+func (m *measurement) isUnforeseen() bool {
+	if !m.isOpen() && len(m.scenario.Stages) == 0 {
+		return false
+	}
+	_, standing := m.pool.Clients[0].Participant.(variants.Standing)
+	return standing
 }
 
 // mostFailures bounds the operations of one client that fail in a row.

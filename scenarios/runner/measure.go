@@ -285,8 +285,7 @@ func (m *measurement) costs() map[string]results.Cost {
 	}
 	costs := map[string]results.Cost{}
 	lasts := m.scenario.Mode != scenarios.Lockstep && m.scenario.Operations == 0
-	_, standing := m.pool.Clients[0].Participant.(variants.Standing)
-	if lasts && m.recipe.Unpaced || standing && m.isOpen() || m.background.Saturates() { // when saturated, no load was applied
+	if lasts && m.recipe.Unpaced || m.isUnforeseen() || m.background.Saturates() { // when saturated, no load was applied
 		return costs
 	}
 	contenders, size := m.config.Clients, max(m.config.Size, 1)

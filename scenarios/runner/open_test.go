@@ -231,3 +231,28 @@ func TestClosedLoadInStages(t *testing.T) {
 		t.Errorf("%d notifications and %d operations after five of six clients were to pause", after.Notifications, after.Operations)
 	}
 }
+
+// A client that stands in line between steps does not where stages say when a step is due: it pays for two writes, to which its formulas
+// do not apply.
+func TestStagesOfClientsThatStandInLine(t *testing.T) {
+	t.Parallel()
+	s := closedOf("lock", 3, "relay")
+	s.Hold, s.Clients = time.Millisecond, nil
+	s.Stages = []results.StageLoad{{For: time.Second, Clients: 3}, {For: time.Second, Clients: 1}}
+	s.Complete()
+	d := measureInBubble(t, s, catalog.Recipes())[0]
+	if got := d.Metrics[metric.WritesPerOp].Value; got < 1.5 || len(d.Expected.Costs) > 0 {
+		t.Errorf("%g writes per operation, and the formulas %v", got, d.Expected.Costs)
+	}
+}
+
+// The threads of a client that stand in line between steps do so together.
+func TestThreadsStandInLine(t *testing.T) {
+	t.Parallel()
+	s := closedOf("lock", 3, "relay")
+	s.Size, s.Operations, s.Hold, s.WarmUp, s.Duration = 2, 3, time.Millisecond, 0, 0
+	d := measureInBubble(t, s, catalog.Recipes())[0]
+	if got := d.Metrics[metric.WritesPerOp].Value; got != 1 || d.Window.Operations != 3*2*3 {
+		t.Errorf("%g writes for each of %d operations, want 1 for each of 18", got, d.Window.Operations)
+	}
+}

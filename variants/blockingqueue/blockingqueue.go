@@ -6,7 +6,7 @@
 // every queue in which a client takes by deleting.
 //
 //	variant          znodes                               cost of one item with m consumers waiting
-//	poll-10ms        <dir>/items/<guid>-item-<seq>        m listings each 10 ms until it comes, up to m attempts
+//	poll-10ms        <dir>/items/-item-<seq>              m listings each 10 ms until it comes, up to m attempts
 //	all-watch        the same                             2m notifications, m attempts of which m-1 fail
 //	ephemeral-items  the same, ephemeral                  2m notifications, m attempts of which m-1 fail
 //	ticket           those and <dir>/tickets/<guid>-ticket-<seq>  2 notifications, 1 attempt
@@ -67,10 +67,12 @@ func (i Item) position() int64 {
 // Recipe returns the blocking queue recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{
-		Name:        "blockingqueue",
-		Summary:     "consumers wait for items; each is taken once, in order",
-		Source:      "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads; ZooKeeper recipes page, Queues",
-		Variants:    []variants.Variant{pollVariant(), allWatchVariant(), ephemeralItemsVariant(), ticketVariant(), markedTicketVariant(), matchedTicketVariant()},
+		Name:    "blockingqueue",
+		Summary: "consumers wait for items; each is taken once, in order",
+		Source:  "Robinson, Building a distributed concurrent queue with Apache ZooKeeper, Blocking reads; ZooKeeper recipes page, Queues",
+		Variants: []variants.Variant{
+			pollVariant(), allWatchVariant(), ephemeralItemsVariant(), ticketVariant(), markedTicketVariant(), matchedTicketVariant(),
+		},
 		Phases:      phases(),
 		Operation:   phaseTake,
 		Workload:    variants.Workload{Collective: true},

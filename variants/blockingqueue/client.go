@@ -2,11 +2,10 @@ package blockingqueue
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"path"
-	"strings"
+	"slices"
 
 	"github.com/go-zookeeper/zk"
 
@@ -51,28 +50,39 @@ func (c *client) unput(ctx context.Context, item Item) error {
 }
 
 func (c *client) put(ctx context.Context, data []byte) (Item, error) {
-	guid := rand.Text()
-	results, err := c.journal.Do(ctx, &zk.CreateRequest{Path: path.Join(c.items.Dir, guid+itemMarker), Data: data, Flags: c.flags})
+	create := c.items.AppendRequest(data)
+	create.Flags = c.flags
+	results, err := c.journal.Do(ctx, create)
 	if err != nil {
 		return Item{}, fmt.Errorf("put: %w", err)
 	}
-	if results != nil {
-		place, _ := tickets.Parse(path.Base(results[0].String), itemMarker)
-		return Item{data, place}, nil
+	if results == nil {
+		item, err := c.written(ctx, data)
+		return item, session.Attempted("put, then look for its name", err)
 	}
+	place, _ := tickets.Parse(path.Base(results[0].String), itemMarker)
+	return Item{data, place}, nil
+}
+
+// written finds the item that the last put has created, unless it has been taken since.
+func (c *client) written(ctx context.Context, data []byte) (Item, error) {
 	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
-	children, err := c.items.List(ctx) // the reply with the name is lost
+	zxid, err := c.journal.Zxid(ctx)
 	if err != nil {
-		return Item{}, fmt.Errorf("put, then look for its name: %w", err)
+		return Item{}, err
 	}
-	item := Item{Data: data}
-	for _, name := range children {
-		if strings.HasPrefix(name, guid) {
-			item.place, _ = tickets.Parse(name, itemMarker)
+	children, err := c.items.List(ctx)
+	for _, place := range slices.Backward(tickets.Sorted(children, itemMarker)) {
+		_, stat, err := c.session.Exists(ctx, c.items.Path(place))
+		if err != nil {
+			return Item{}, err
+		}
+		if stat.Czxid == zxid {
+			return Item{data, place}, nil
 		}
 	}
-	return item, nil
+	return Item{Data: data}, err
 }
 
 func (c *client) AwaitTaken(ctx context.Context, item Item) error {

@@ -9,7 +9,7 @@ import (
 
 // AllWatch is the queue in which every waiting consumer watches the directory of the items.
 //
-//  1. To put, create <dir>/items/<guid>-item-, sequential.
+//  1. To put, create <dir>/items/-item-, sequential.
 //  2. To take, list <dir>/items and set a watch on it. If there is no item, wait for the watch, then list again.
 //  3. Read the first item of the listing. If it is gone, continue with the next.
 //  4. Delete it. If it is gone, another client has taken it: continue with the next one in 3.

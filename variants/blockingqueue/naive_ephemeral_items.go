@@ -11,7 +11,7 @@ import (
 
 // EphemeralItems is the queue of the ZooKeeper recipes page: items are ephemeral, and a consumer works off a listing before it lists again.
 //
-//  1. To put, create <dir>/items/<guid>-item-, sequential and ephemeral.
+//  1. To put, create <dir>/items/-item-, sequential and ephemeral.
 //  2. To take, list <dir>/items and set a watch on it, unless items are left of the last listing. If there is no item, wait for the
 //     watch, then list again.
 //  3. Read the item with the lowest number of the listing. If it is gone, continue with the next.

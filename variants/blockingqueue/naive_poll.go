@@ -15,7 +15,7 @@ const pollInterval = 10 * time.Millisecond
 
 // Poll is the queue whose consumers list the items again and again until there is one.
 //
-//  1. To put, create <dir>/items/<guid>-item-, sequential.
+//  1. To put, create <dir>/items/-item-, sequential.
 //  2. To take, list <dir>/items, without a watch. If there is no item, pause for the interval, the first time for a random part of it, and
 //     list again. Consumers that began together would otherwise list together each time.
 //  3. Read the first item of the listing. If it is gone, continue with the next.

@@ -12,7 +12,7 @@ import (
 // MarkedTicket is the queue in which the consumers stand in a line, and each ends its turn by writing to its ticket, so that the
 // next one looks for an item as soon as it is notified.
 //
-//  1. To put, create <dir>/items/<guid>-item-, sequential.
+//  1. To put, create <dir>/items/-item-, sequential.
 //  2. To take, create <dir>/tickets/<guid>-ticket-, ephemeral and sequential, and delete the client's ticket of last time in the
 //     same multi. If the reply is lost, look for the GUID: both have happened if it is there, and neither if it is not.
 //  3. List <dir>/tickets. If the client's ticket is the lowest, it has its turn.

@@ -2,8 +2,11 @@ package blockingqueue
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
+
+	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
@@ -17,26 +20,27 @@ import (
 //     multiple of ten, do 5.
 //  3. Read the item with the ticket's number. If it is not there, ask for it by exists with a watch.
 //  4. If it is still not there, wait for the watch, and repeat 3. If 2 s have passed without it, do 5.
-//  5. List <dir>/tickets, then <dir>/items. Move each item before the client's own that has no ticket behind the others: read it, and in one
-//     multi delete it and create it anew.
+//  5. List <dir>/tickets, then <dir>/items. Move each item whose ticket is gone behind the others: read it, and in one multi delete it and
+//     create it anew. If that makes it such an item again, move it at once.
 //  6. Delete the item and the ticket in one multi. To withdraw, delete the ticket, and move its item if it is there.
 //
 // The queue matched-ticket (see package queue) says why this is right, and what a consumer costs that dies, stops or withdraws.
 //
-// Cost of one item in a lockstep run, in which N-1 consumers wait: 1 put, 1 ticket, 1 get, 1 exists, and when the watch has fired, 1 get and 1
-// multi. Each tenth ticket costs two listings:
+// Cost of one item in a lockstep run, in which N-1 consumers wait: 1 put, 1 ticket, 1 get, 1 exists, and when the watch has fired, 1 get
+// and 1 multi. Each tenth ticket costs two listings:
 //
 //	requests       6 + 2⌈(N-1)/10⌉/(N-1)
 //	writes         3, none of which fails
 //	notifications  1
 //	herd           1
 //
-// When clients loop freely, an item may be there before its consumer looks, which saves 2 requests and the notification. If it comes just before
-// the exists, its watch fires at the consumer's own claim. The producer's check whether its last round has been taken (see worker) adds up to
-// one request and one notification per round, so that a claim notifies two clients at most. A consumer that waits makes 2 listings every 2 s.
+// When clients loop freely, an item may be there before its consumer looks, which saves 2 requests and the notification. If it comes just
+// before the exists, its watch fires at the consumer's own claim. The producer's check whether its last round has been taken (see worker)
+// adds up to one request and one notification per round, so that a claim notifies two clients at most. A consumer or producer that waits
+// makes 2 listings every 2 s.
 //
-// Each item goes to the consumer whose turn it is, but consumers do not wait for those before them, so that an item may be taken before an earlier
-// one. An item is lost if its taker dies or its session is lost before it knows the outcome of its claim.
+// Each item goes to the consumer whose turn it is, but consumers do not wait for those before them, so that an item may be taken before an
+// earlier one. An item is lost if its taker dies or its session is lost before it knows the outcome of its claim.
 //
 // Bound: on the path of the sojourn phase lie, for any algorithm that takes an item once, a write (the put), a notification to a consumer
 // that waits, a read of the item, and a write (the claim). Nothing else lies there.
@@ -55,42 +59,6 @@ func NewMatchedTicket(ctx context.Context, s *session.Session, dir string) (*Mat
 		err = s.Ensure(ctx, line.Dir, nil, 0)
 	}
 	return &MatchedTicket{c, tickets.Matching{Line: line, Items: c.items, Journal: &c.journal}}, err
-}
-
-// Put implements [Queue].
-func (q *MatchedTicket) Put(ctx context.Context, data []byte) (Item, error) {
-	return session.Run(ctx, q.session, func(ctx context.Context) (Item, error) {
-		results, err := q.journal.Do(ctx, q.items.AppendRequest(data))
-		if err != nil {
-			return Item{}, fmt.Errorf("put: %w", err)
-		}
-		if results == nil {
-			return q.written(ctx, data)
-		}
-		place, _ := tickets.Parse(path.Base(results[0].String), itemMarker)
-		return Item{data, place}, nil
-	}, q.unput)
-}
-
-// written finds the item that the last put has created, unless it has been taken since.
-func (q *MatchedTicket) written(ctx context.Context, data []byte) (Item, error) {
-	ctx, cancel := session.Cleanup(ctx)
-	defer cancel()
-	zxid, err := q.journal.Zxid(ctx)
-	if err != nil {
-		return Item{}, fmt.Errorf("put, then look for its zxid: %w", err)
-	}
-	children, err := q.items.List(ctx)
-	for _, place := range tickets.Sorted(children, itemMarker) {
-		_, stat, err := q.session.Exists(ctx, q.items.Path(place))
-		if err != nil {
-			return Item{}, fmt.Errorf("put, then look for its name: %w", err)
-		}
-		if stat.Czxid == zxid {
-			return Item{data, place}, nil
-		}
-	}
-	return Item{Data: data}, err
 }
 
 // AwaitTaken implements [Queue].
@@ -127,10 +95,13 @@ func (q *MatchedTicket) peek(ctx context.Context) (Item, error) {
 	}
 }
 
-// Claim implements [Queue]. It never returns false.
+// Claim implements [Queue]. It returns false only if the item's producer has withdrawn it. The consumer then gives its ticket up.
 func (q *MatchedTicket) Claim(ctx context.Context, item Item) (bool, error) {
 	return q.claim(ctx, func(ctx context.Context) (bool, error) {
 		err := q.line.Finish(ctx, item.place)
+		if errors.Is(err, zk.ErrNoNode) {
+			return false, q.line.StandBack(ctx, nil)
+		}
 		return err == nil, err
 	})
 }
@@ -145,10 +116,12 @@ func matchedTicketVariant() variants.Variant {
 		Name:    "matched-ticket",
 		Kind:    variants.Optimized,
 		Summary: "the k-th ticket belongs to the k-th item, so that consumers neither compete nor wait for each other",
-		BadAt:   "a consumer that stops with a ticket in hand, which holds one item back; and order, as consumers do not wait for those before them",
+		BadAt: "a consumer that stops with a ticket in hand, which holds one item back; " +
+			"and order, as consumers do not wait for those before them",
 		Forgoes: []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{
-			Requests: "6 + 2⌈(N-1)/10⌉/(N-1) (4.2 for N=1)", Writes: "3", FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
+			Requests: "6 + 2⌈(N-1)/10⌉/(N-1) (4.2 for N=1)", Writes: "3", FailedWrites: "0",
+			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
 		Free: variants.Cost{
 			Requests: "6 + (1 + 2⌈(N-1)/10⌉)/(N-1) (4.2 for N=1)", Writes: "3", FailedWrites: "0",

@@ -13,7 +13,7 @@ import (
 
 // Ticket is the queue in which the consumers stand in a line, and only the first of them watches the items.
 //
-//  1. To put, create <dir>/items/<guid>-item-, sequential.
+//  1. To put, create <dir>/items/-item-, sequential.
 //  2. To take, create <dir>/tickets/<guid>-ticket-, ephemeral and sequential. If the reply is lost, look for the GUID.
 //  3. List <dir>/tickets. If the client's ticket is not the lowest, read the next lower one with a watch, wait for the
 //     watch, and repeat 3: the owner of that ticket may have given up.

@@ -24,6 +24,7 @@ type blockingQueueCheck = func(t *testing.T, q queues)
 var blockingQueueChecks = []check[blockingQueueCheck]{
 	{"withdraws", queueWithdraws},
 	{"leaves with an item unclaimed", queueLeavesWithAnItemUnclaimed},
+	{"claims no item that is gone", queueClaimsNoItemThatIsGone},
 	{"takes in turn while a consumer rests", queueTakesInTurnWhileAConsumerRests},
 	{"honours a deadline of a silent server", queueHonoursADeadlineOfASilentServer},
 	{"ignores foreign znodes", queueIgnoresForeignZnodes},
@@ -182,6 +183,23 @@ func queueLeavesWithAnItemUnclaimed(t *testing.T, q queues) {
 	q.expectTake(other, "a")
 	q.put(other, "b")
 	q.expectTake(choosy, "b")
+	q.expectEmpty()
+}
+
+// An item that a consumer has seen, and that its producer has withdrawn, is not there to be claimed. The consumer gets the next one.
+func queueClaimsNoItemThatIsGone(t *testing.T, q queues) {
+	producer, _ := q.new()
+	consumer, _ := q.new()
+	q.put(producer, "a")
+	item := q.peek(consumer)
+	for _, name := range children(t, q.observer, q.dir+"/items") {
+		must(t, q.observer.conn.Delete(q.dir+"/items/"+name, -1))
+	}
+	if taken, err := consumer.Claim(testContext(t), item); taken || err != nil {
+		t.Errorf("a claim of an item that is gone returned %v, %v", taken, err)
+	}
+	q.put(producer, "b")
+	q.expectTake(consumer, "b")
 	q.expectEmpty()
 }
 

@@ -249,3 +249,44 @@ func TestMatchedTicketOfADeadConsumer(t *testing.T) {
 		mustBeClear(t, cs[1], dir)
 	})
 }
+
+// An item passes over the numbers of all consumers that have withdrawn, however many they are: a consumer that waits looks for orphans once.
+func TestMatchedTicketsOfWithdrawnConsumers(t *testing.T) {
+	inBubble(t, func(t *testing.T, v venue) {
+		c := clients(t, v, 1)[0]
+		dir := directory(t, v)
+		q, err := queue.NewMatchedTicket(testContext(t), c.session(), dir)
+		must(t, err)
+		for range 51 { // so that the next ticket is not one whose client looks for orphans at once
+			if got := mustTake(t, q); got != "nothing" {
+				t.Fatalf("took %q", got)
+			}
+			must(t, q.Return(testContext(t)))
+		}
+		mustPut(t, q, "a", "b")
+		if got := mustTake(t, q); got != "nothing" {
+			t.Errorf("took %q, although no ticket belongs to an item", got)
+		}
+		must(t, q.AwaitChange(testContext(t)))
+		mustDrain(t, q, "a", "b")
+		mustBeClear(t, c, dir)
+	})
+}
+
+// A return whose context has ended before gives nothing back: the client still has its item, and may return it again.
+func TestMatchedTicketReturnsAgain(t *testing.T) {
+	inBubble(t, func(t *testing.T, v venue) {
+		c := clients(t, v, 1)[0]
+		dir := directory(t, v)
+		q, err := queue.NewMatchedTicket(testContext(t), c.session(), dir)
+		must(t, err)
+		mustPut(t, q, "a")
+		mustTake(t, q)
+		ctx, cancel := context.WithCancel(testContext(t))
+		cancel()
+		wantError(t, "Return", q.Return(ctx), context.Canceled)
+		must(t, q.Return(testContext(t)))
+		mustDrain(t, q, "a")
+		mustBeClear(t, c, dir)
+	})
+}

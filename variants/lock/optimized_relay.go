@@ -94,7 +94,8 @@ func relayVariant() variants.Variant {
 		Summary:  "as released-mark, but a release is the next request, too: one write per operation, for clients that come back at once",
 		BadAt:    "clients that are busy between two operations: when the turn of one comes meanwhile, all behind it wait for it",
 		Lockstep: tickets.LockstepCost("(3N-1)/N", "1"),
-		Free:     variants.Cost{Requests: "3 (2 for N=1)", Writes: "1", FailedWrites: "0", Notifications: "1 (0 for N=1)", HerdMax: "2 (0 for N=1)"},
-		Join:     variants.JoinThreads(variants.JoinNew(NewRelay, newReturning)),
+		Free: variants.Cost{Requests: "3 (2 for N=1)", Writes: "1", FailedWrites: "0", Notifications: "1 (0 for N=1)",
+			HerdMax: "2 (0 for N=1)"},
+		Join: variants.JoinThreads(variants.JoinNew(NewRelay, newReturning)),
 	}
 }

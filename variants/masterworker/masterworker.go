@@ -139,6 +139,7 @@ func Recipe() variants.Recipe {
 		},
 		Bound: variants.Bound{Phase: phaseTask, Writes: "1 + 0.2/N", Reads: "0.1", Notifications: "0.1 + 0.2/N",
 			Why: "A report is a write for each task, as a worker that dies may leave one to be executed again; in a batch of 10N " +
-				"tasks, one write may submit and one assign all, and each worker is notified and reads once, and the master and the client are notified once"},
+				"tasks, one write may submit and one assign all, and each worker is notified and reads once, and the master and the " +
+				"client are notified once"},
 	}
 }

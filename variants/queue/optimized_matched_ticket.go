@@ -2,7 +2,6 @@ package queue
 
 import (
 	"context"
-	"errors"
 	"path"
 
 	"github.com/zkbench/zkbench/variants"
@@ -20,23 +19,24 @@ import (
 //  4. Otherwise ask for it by exists with a watch. If it is not there, there is nothing to take: wait for the watch, and repeat 3. If
 //     2 s have passed without it, do 5. The client keeps its ticket until it has an item or leaves.
 //  5. List <dir>/tickets, then <dir>/items. An item whose ticket is missing, although its number has been given to a ticket, is an
-//     orphan. Move each behind the others: read it, and in one multi delete it and create it anew.
+//     orphan. Move each behind the others: read it, and in one multi delete it and create it anew. If that makes it an orphan again,
+//     move it at once.
 //  6. When the item has been processed, delete the item and the ticket in one multi. To give it back, move it and delete the ticket.
 //
 // Why the numbers match: a server numbers sequential znodes by the creates in their directory, without a gap, as neither a create that
 // fails nor a delete is counted. So the k-th item and the k-th ticket have the same number, and one client at most has ticket k. As long as
 // its session lives, no other client touches item k. If another program creates a znode there, or deletes an item, a number has no item:
-// after 5, the client with that ticket sees that its item has been created and is gone, and takes another ticket. After 2³¹-1, which 1,500 items per second reach after
-// 16 days, a server stops counting. A client with that ticket refuses it: the queue needs a fresh directory before.
+// after 5, the client with that ticket sees that its item has been created and is gone, and takes another ticket. After 2³¹-1, which 1,500
+// items per second reach after 16 days, a server stops counting. A client with that ticket refuses it: the queue needs a fresh directory
+// before.
 //
-// Why an orphan is one: the reply with the tickets contains the cversion of their directory, which says how many have been created. A ticket
-// that is gone does not come back, and a client that has processed its item deletes both at once. So an item that is read after this
+// Why an orphan is one: the reply with the tickets contains the cversion of their directory, which says how many have been created. A
+// ticket that is gone does not come back, and a client that has processed its item deletes both at once. So an item that is read after this
 // listing, and whose ticket is missing there, has lost its client, and every client comes to the same result. If two move one orphan, the
-// delete of one of them fails, and its create with it. An item that is moved may get a number whose ticket is gone, too. Then it is an
-// orphan again, and is moved again.
+// delete of one of them fails, and its create with it.
 //
-// Cost of an item while all consumers live: 1 put, 1 ticket, 1 get, 1 multi and a tenth of two listings, for any number of clients. A server that
-// has acknowledged a client's ticket shows it each item that was put before:
+// Cost of an item while all consumers live: 1 put, 1 ticket, 1 get, 1 multi and a tenth of two listings, for any number of clients. A
+// server that has acknowledged a client's ticket shows it each item that was put before:
 //
 //	requests  4.2
 //	writes    3, none of which fails
@@ -45,19 +45,19 @@ import (
 // bytes. A client that waits makes 2 of them every 2 s.
 //
 // A consumer that dies holds its item back until its session has ended. From then on the item is moved by the next client whose ticket
-// is a multiple of ten, or by one that waits, after 2 s at most, and is taken after the items before it. The move costs 2 requests. If the consumer had
-// processed the item, it is processed again. A client that withdraws moves its item, if that is there, with its
-// ticket; an item that is put later waits likewise. A client that was
-// told that there is nothing to take, and neither takes again nor calls Return, holds one item back for as long as its session lives. So does one
-// that stands still while it takes.
+// is a multiple of ten, or by one that waits, after 2 s at most, and is taken after the items before it. That costs 1 get, and 1 multi for
+// the move and for each number that it passes over, of which each client that has died or withdrawn leaves one at most. If the consumer
+// had processed the item, it is processed again. A client that withdraws moves its item, if that is there, with its ticket; an item that
+// is put later waits likewise. A client that was told that there is nothing to take, and neither takes again nor calls Return, holds one
+// item back for as long as its session lives. So does one that stands still while it takes.
 //
-// Items go to clients in the order of their puts, as tickets do in the order of their creates. A client may read its item later than the owner of the
-// next ticket reads the next one. An item that was given back, or whose client failed, goes behind all others.
+// Items go to clients in the order of their puts, as tickets do in the order of their creates. A client may read its item later than the
+// owner of the next ticket reads the next one. An item that was given back, or whose client failed, goes behind all others.
 //
 // Bound: as for multi-claim, an item needs a write in the take, which others can see, a read, and a write that removes it. On this
 // variant's path lie one of each.
 //
-// Source: ours. A ticket lock matches a counter of tickets with one of grants in the same way.
+// Source: ours: a ticket lock, which matches a counter of tickets with one of grants, with items in place of the grants.
 type MatchedTicket struct {
 	takequeue.Client // of the items
 	line             tickets.Matching
@@ -107,8 +107,10 @@ func (q *MatchedTicket) GiveBack(ctx context.Context, t *takequeue.Taken) error 
 
 // Return implements [takequeue.Taker]. It also gives up the ticket of a client that was told that there is nothing to take.
 func (q *MatchedTicket) Return(ctx context.Context) error {
-	leave := func(ctx context.Context) error { return q.line.StandBack(ctx, nil) }
-	return errors.Join(q.Client.Return(ctx), q.Session.Do(ctx, leave, nil))
+	if err := q.Client.Return(ctx); err != nil { // the client may still have its item
+		return err
+	}
+	return q.Session.Do(ctx, func(ctx context.Context) error { return q.line.StandBack(ctx, nil) }, nil)
 }
 
 // AwaitChange implements [takequeue.Notified].
@@ -119,10 +121,11 @@ func (q *MatchedTicket) Stands() bool { return q.line.Stands() }
 
 func matchedTicketVariant() variants.Variant {
 	return variants.Variant{
-		Name:     "matched-ticket",
-		Kind:     variants.Optimized,
-		Summary:  "the k-th ticket belongs to the k-th item, so that no client competes with another",
-		BadAt:    "a consumer that stops with a ticket in hand, which holds one item back; and order after a death, which puts an item behind all others",
+		Name:    "matched-ticket",
+		Kind:    variants.Optimized,
+		Summary: "the k-th ticket belongs to the k-th item, so that no client competes with another",
+		BadAt: "a consumer that stops with a ticket in hand, which holds one item back; " +
+			"and order after a death, which puts an item behind all others",
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Lockstep: matchedCost(),
 		Free:     matchedCost(),

@@ -58,15 +58,15 @@ func (e *Exclusive) Acquire(ctx context.Context) (Grant, error) { return e.Acqui
 // AcquireBy is Acquire with another first step, for a lock with several modes.
 func (e *Exclusive) AcquireBy(ctx context.Context, take func(context.Context) (Grant, error)) (Grant, error) {
 	return Run(ctx, e.session, func(ctx context.Context) (Grant, error) { return e.acquire(ctx, take) },
-		func(ctx context.Context, _ Grant) error { return e.release(ctx) })
+		func(ctx context.Context, _ Grant) error { return e.release(ctx, e.give) })
 }
 
 // Release implements [Lock].
-func (e *Exclusive) Release(ctx context.Context) error { return e.session.Do(ctx, e.release, nil) }
+func (e *Exclusive) Release(ctx context.Context) error { return e.ReleaseBy(ctx, e.give) }
 
 // ReleaseBy is Release with another last step.
 func (e *Exclusive) ReleaseBy(ctx context.Context, give func(context.Context) error) error {
-	return e.Do(ctx, func(ctx context.Context) error { return e.releaseBy(ctx, give) })
+	return e.Do(ctx, func(ctx context.Context) error { return e.release(ctx, give) })
 }
 
 // Do runs op when all earlier operations have ended.
@@ -89,14 +89,12 @@ func (e *Exclusive) acquire(ctx context.Context, take func(context.Context) (Gra
 	}
 	e.held, grant.Lost = true, cmp.Or(grant.Lost, e.session.Lost())
 	if err := e.session.Alive(); err != nil {
-		return Grant{}, errors.Join(err, e.release(ctx))
+		return Grant{}, errors.Join(err, e.release(ctx, e.give))
 	}
 	return grant, nil
 }
 
-func (e *Exclusive) release(ctx context.Context) error { return e.releaseBy(ctx, e.give) }
-
-func (e *Exclusive) releaseBy(ctx context.Context, give func(context.Context) error) error {
+func (e *Exclusive) release(ctx context.Context, give func(context.Context) error) error {
 	if !e.held {
 		return nil
 	}

@@ -29,7 +29,7 @@ type Taker interface {
 	// Done says that the item taken last has been processed. session.ErrSessionLost means that its claim was lost before,
 	// so that another client may process the item, too. After any other error Done may be tried again.
 	Done(ctx context.Context) error
-	// Return gives the item taken last back, unprocessed, at its old place unless the variant says otherwise. A [InLine] client gives
+	// Return gives the item taken last back, unprocessed, at its old place unless the variant says otherwise. An [InLine] client gives
 	// its place up, too.
 	Return(ctx context.Context) error
 }

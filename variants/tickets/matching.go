@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path"
 	"slices"
 	"time"
 
@@ -22,7 +23,7 @@ type Matching struct {
 	Journal *session.Journal // of the writes to items
 	mine    Ticket           // without a name while the client has none
 	watch   *session.Watch   // of the item of the ticket, while it has not been put
-	looked  time.Time        // when the client has found no item of its ticket, or has looked for orphans since
+	looked  time.Time        // when the client has taken its ticket, or has looked for orphans since
 }
 
 const (
@@ -45,7 +46,7 @@ func (m *Matching) Stand(ctx context.Context) (err error) {
 	if m.mine, err = m.Enter(ctx); err != nil {
 		return err
 	}
-	m.watch, m.looked = nil, time.Time{}
+	m.watch, m.looked = nil, time.Now()
 	if m.mine.Seq == math.MaxInt32 {
 		return errLastTicket
 	}
@@ -63,24 +64,18 @@ func (m *Matching) Find(ctx context.Context) (item Ticket, data []byte, found bo
 		if data, found, err = m.Items.Session.Find(ctx, m.Items.Path(item)); err != nil || found {
 			return item, data, found, err
 		}
-		again, err := m.lacks(ctx, item)
-		if errors.Is(err, errGone) {
-			err = errors.Join(m.StandBack(ctx, nil), m.Stand(ctx))
-		}
-		if err != nil || !again {
+		if again, err := m.lacks(ctx, item); err != nil || !again {
 			return item, nil, false, err
 		}
 	}
 }
 
-var errGone = errors.New("the item of the ticket is gone")
-
 func (m *Matching) item() Ticket {
 	return Ticket{Name: fmt.Sprintf("%s%010d", m.Items.Marker, m.mine.Seq), Seq: m.mine.Seq}
 }
 
-// lacks watches an item that has just not been there, and looks for orphans when the time has come. It returns true if the item may be
-// there now.
+// lacks watches an item that has just not been there, and looks for orphans when the time has come. It returns true if the item of the
+// client's ticket, which may be another one then, may be there now.
 func (m *Matching) lacks(ctx context.Context, item Ticket) (again bool, err error) {
 	if m.watch == nil || m.watch.Fired() {
 		again, _, m.watch, err = m.Items.Session.ExistsW(ctx, m.Items.Path(item))
@@ -88,9 +83,6 @@ func (m *Matching) lacks(ctx context.Context, item Ticket) (again bool, err erro
 	switch {
 	case err != nil || again:
 		return again, err
-	case m.looked.IsZero():
-		m.looked = time.Now()
-		return false, nil
 	case time.Since(m.looked) < orphanPause:
 		return false, nil
 	}
@@ -99,14 +91,13 @@ func (m *Matching) lacks(ctx context.Context, item Ticket) (again bool, err erro
 		return again, err
 	}
 	names, stat, err := m.Items.Session.Children(ctx, m.Items.Dir)
-	switch {
-	case err != nil || !hasBeen(item, stat):
+	if err != nil || !hasBeen(item, stat) {
 		return false, err
-	case slices.Contains(names, item.Name):
-		return true, nil
-	default:
-		return true, errGone
 	}
+	if !slices.Contains(names, item.Name) {
+		err = errors.Join(m.StandBack(ctx, nil), m.Stand(ctx))
+	}
+	return true, err
 }
 
 // hasBeen reports whether the znode with a number was created before its directory had this state. The number counts creates.
@@ -145,7 +136,8 @@ func (m *Matching) AwaitGone(ctx context.Context, item Ticket) error {
 	return session.Unless(zk.ErrNoNode, "read "+m.Items.Path(item), err)
 }
 
-// rescue moves all orphans behind the other items, and reports whether there was one.
+// rescue moves all orphans behind the other items, and reports whether there was one. A number whose ticket is known to be gone is passed
+// over at once, as clients that withdraw one after another may be ahead of the items by any number of tickets.
 func (m *Matching) rescue(ctx context.Context) (moved bool, err error) {
 	held, stat, err := m.Session.Children(ctx, m.Dir)
 	if err != nil {
@@ -159,15 +151,16 @@ func (m *Matching) rescue(ctx context.Context) (moved bool, err error) {
 	for _, t := range Sorted(held, m.Marker) {
 		owned[t.Seq] = true
 	}
+	orphan := func(item Ticket) bool { return item.Name != "" && !owned[item.Seq] && hasBeen(item, stat) }
 	for _, item := range Sorted(items, m.Items.Marker) {
-		if owned[item.Seq] || !hasBeen(item, stat) {
+		if !orphan(item) {
 			continue
 		}
 		data, found, err := m.Items.Session.Find(ctx, m.Items.Path(item))
-		if err == nil && found {
-			err = session.Unless(zk.ErrNoNode, "move "+m.Items.Path(item), m.move(ctx, item, data))
+		for place := item; err == nil && found && orphan(place); {
+			place, err = m.move(ctx, place, data)
 		}
-		if err != nil {
+		if err = session.Unless(zk.ErrNoNode, "move "+m.Items.Path(item), err); err != nil {
 			return false, err
 		}
 		moved = true
@@ -175,11 +168,15 @@ func (m *Matching) rescue(ctx context.Context) (moved bool, err error) {
 	return moved, nil
 }
 
-// move puts an item behind all others, and makes further writes in the same transaction.
-func (m *Matching) move(ctx context.Context, item Ticket, data []byte, writes ...any) error {
+// move puts an item behind all others, and makes further writes in the same transaction. It returns the item's new place, without a name
+// if the reply is lost.
+func (m *Matching) move(ctx context.Context, item Ticket, data []byte, writes ...any) (place Ticket, err error) {
 	writes = append(writes, &zk.DeleteRequest{Path: m.Items.Path(item), Version: -1}, m.Items.AppendRequest(data))
-	_, err := m.Journal.Do(ctx, writes...)
-	return err
+	results, err := m.Journal.Do(ctx, writes...)
+	if len(results) > 0 {
+		place, _ = Parse(path.Base(results[len(results)-1].String), m.Items.Marker)
+	}
+	return place, err
 }
 
 // AppendRequest returns the write that creates a persistent ticket whose name is its marker and its number.
@@ -195,7 +192,8 @@ func (m *Matching) Finish(ctx context.Context, item Ticket) error {
 
 // GiveBack puts the item that Find has found behind all others, and deletes the ticket.
 func (m *Matching) GiveBack(ctx context.Context, item Ticket, data []byte) error {
-	return m.left("give "+m.Items.Path(item)+" back", m.move(ctx, item, data, m.leaveRequest(m.mine)))
+	_, err := m.move(ctx, item, data, m.leaveRequest(m.mine))
+	return m.left("give "+m.Items.Path(item)+" back", err)
 }
 
 func (m *Matching) leaveRequest(mine Ticket) any {
@@ -210,8 +208,8 @@ func (m *Matching) left(attempted string, err error) error {
 	return session.Attempted(attempted, err)
 }
 
-// StandBack deletes the client's ticket, if it has one, after err. It puts the item of the ticket behind all others. If the item is put at this
-// very moment, it becomes an orphan.
+// StandBack deletes the client's ticket, if it has one, after err. It puts the item of the ticket behind all others. If the item is put at
+// this very moment, it becomes an orphan.
 func (m *Matching) StandBack(ctx context.Context, err error) error {
 	if !m.Stands() {
 		return err
@@ -221,8 +219,9 @@ func (m *Matching) StandBack(ctx context.Context, err error) error {
 	return session.Withdraw(ctx, err, func(ctx context.Context) error {
 		data, found, err := m.Items.Session.Find(ctx, m.Items.Path(item))
 		if err == nil && found {
-			err = m.move(ctx, item, data, m.leaveRequest(mine))
-		} else if err == nil {
+			_, err = m.move(ctx, item, data, m.leaveRequest(mine))
+		}
+		if err == nil && !found || errors.Is(err, zk.ErrNoNode) { // its producer may have withdrawn it meanwhile
 			err = m.Leave(ctx, mine)
 		}
 		return err
