@@ -19,7 +19,7 @@ import (
 //  2. To take, create <dir>/tickets/<guid>-ticket-, ephemeral and sequential. If the reply is lost, look for the GUID. If the number is a
 //     multiple of ten, do 5.
 //  3. Read the item with the ticket's number. If it is not there, ask for it by exists with a watch.
-//  4. If it is still not there, wait for the watch, and repeat 3. If 2 s have passed without it, do 5.
+//  4. If it is still not there, wait for the watch, and repeat 3. If 5 s have passed without it, do 5.
 //  5. List <dir>/tickets, then <dir>/items. Move each item whose ticket is gone behind the others: read it, and in one multi delete it and
 //     create it anew. If that makes it such an item again, move it at once.
 //  6. Delete the item and the ticket in one multi. To withdraw, delete the ticket, and move its item if it is there.
@@ -37,7 +37,7 @@ import (
 // When clients loop freely, an item may be there before its consumer looks, which saves 2 requests and the notification. If it comes just
 // before the exists, its watch fires at the consumer's own claim. The producer's check whether its last round has been taken (see worker)
 // adds up to one request and one notification per round, so that a claim notifies two clients at most. A consumer or producer that waits
-// makes 2 listings every 2 s.
+// makes 2 listings every 5 s.
 //
 // Each item goes to the consumer whose turn it is, but consumers do not wait for those before them, so that an item may be taken before an
 // earlier one. An item is lost if its taker dies or its session is lost before it knows the outcome of its claim.

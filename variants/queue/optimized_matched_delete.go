@@ -51,7 +51,7 @@ func (q *MatchedDelete) Finish(context.Context, *takequeue.Taken) error { return
 
 // GiveBack implements [takequeue.Strategy]: it puts the item behind all others.
 func (q *MatchedDelete) GiveBack(ctx context.Context, t *takequeue.Taken) error {
-	_, err := q.Journal.Do(ctx, q.Line.AppendRequest(t.Data))
+	_, err := q.Journal.Do(ctx, q.AppendRequest(t.Data))
 	return session.Attempted("put "+q.Path(t.Ticket)+" again", err)
 }
 

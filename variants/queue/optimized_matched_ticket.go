@@ -17,7 +17,7 @@ import (
 //     number is a multiple of ten, do 5.
 //  3. Read the item with the ticket's number. If it is there, it is the client's.
 //  4. Otherwise ask for it by exists with a watch. If it is not there, there is nothing to take: wait for the watch, and repeat 3. If
-//     2 s have passed without it, do 5. The client keeps its ticket until it has an item or leaves.
+//     5 s have passed without it, do 5. The client keeps its ticket until it has an item or leaves.
 //  5. List <dir>/tickets, then <dir>/items. An item whose ticket is missing, although its number has been given to a ticket, is an
 //     orphan. Move each behind the others: read it, and in one multi delete it and create it anew. If that makes it an orphan again,
 //     move it at once.
@@ -42,10 +42,10 @@ import (
 //	writes    3, none of which fails
 //
 // No client is notified unless it waits for an item that has not been put, and then of this item alone. The listings have O(items + N)
-// bytes. A client that waits makes 2 of them every 2 s.
+// bytes. A client that waits makes 2 of them every 5 s.
 //
 // A consumer that dies holds its item back until its session has ended. From then on the item is moved by the next client whose ticket
-// is a multiple of ten, or by one that waits, after 2 s at most, and is taken after the items before it. That costs 1 get, and 1 multi for
+// is a multiple of ten, or by one that waits, after 5 s at most, and is taken after the items before it. That costs 1 get, and 1 multi for
 // the move and for each number that it passes over, of which each client that has died or withdrawn leaves one at most. If the consumer
 // had processed the item, it is processed again. A client that withdraws moves its item, if that is there, with its ticket; an item that
 // is put later waits likewise. A client that was told that there is nothing to take, and neither takes again nor calls Return, holds one

@@ -29,8 +29,8 @@ type Matching struct {
 const (
 	// LooksForOrphans is how many tickets there are for each whose client looks for orphans.
 	LooksForOrphans = 10
-	// orphanPause is the time after which a client that waits looks for orphans. Session timeouts are longer.
-	orphanPause = 2 * time.Second
+	// orphanPause is the time after which a client that waits looks for orphans. It adds to the session timeout of a client that has died.
+	orphanPause = 5 * time.Second
 )
 
 var errLastTicket = errors.New("the numbers of tickets are used up: use a queue in a fresh directory")
