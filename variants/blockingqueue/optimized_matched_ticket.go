@@ -36,8 +36,9 @@ import (
 //
 // When clients loop freely, an item may be there before its consumer looks, which saves 2 requests and the notification. If it comes just
 // before the exists, its watch fires at the consumer's own claim. The producer's check whether its last round has been taken (see worker)
-// adds up to one request and one notification per round, so that a claim notifies two clients at most. A consumer or producer that waits
-// makes 2 listings every 5 s.
+// adds up to one request and one notification per round, so that a claim notifies two clients at most. A round may contain one more look for
+// orphans than a tenth of its tickets, so that one take is at most 6.2 + 3/(N-1) requests. A consumer or producer that waits makes 2 listings
+// every 5 s.
 //
 // Each item goes to the consumer whose turn it is, but consumers do not wait for those before them, so that an item may be taken before an
 // earlier one. An item is lost if its taker dies or its session is lost before it knows the outcome of its claim.
@@ -124,7 +125,7 @@ func matchedTicketVariant() variants.Variant {
 			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests: "6 + (1 + 2⌈(N-1)/10⌉)/(N-1) (4.2 for N=1)", Writes: "3", FailedWrites: "0",
+			Requests: "6.2 + 3/(N-1) (4.2 for N=1)", Writes: "3", FailedWrites: "0",
 			Notifications: "1 + 1/(N-1) (0 for N=1)", HerdMax: "2 (0 for N=1)",
 		},
 		Join: variants.JoinIn(NewMatchedTicket, func(q *MatchedTicket, env variants.Env) variants.Participant {
