@@ -33,12 +33,12 @@ func TestDryRun(t *testing.T) {
 	stdout := prints(t, outcome.CodePass, "", "run", "lock-contention", "lock-drain", "--dry-run", "--ensemble", "embedded", "--clients", "1,3",
 		"--repeats", "2", "--tag", "branch=main")
 	hasAll(t, strings.Join(strings.Fields(stdout), " "),
-		"dry run; scenarios: 2, measurements: 32, rehearsals before them: 3, at least ",
+		"dry run; scenarios: 2, measurements: 36, rehearsals before them: 3, at least ",
 		"engine: embedded, because --ensemble was given servers: inside zkbench, which ends them",
 		"znodes: below /zkbench-RUN, ", "results: results/runs/RUN; tags: branch=main ",
 		"lock-contention: mode closed, ", "measurements: 12, rehearsals before them: 3, at least ", "; variants: 3, loads: 2, repeats: 2 ",
 		"loads: 1 client, 3 clients lock-drain: mode lockstep, ",
-		"measurements: 20, rehearsals before them: 0; the load is a number of operations, without an estimate of its time; variants: 5, loads: 2, repeats: 2 variants: lock/znode, lock/children-watch, ",
+		"measurements: 24, rehearsals before them: 0; the load is a number of operations, without an estimate of its time; variants: 6, loads: 2, repeats: 2 variants: lock/znode, lock/children-watch, ",
 	)
 	open := []string{"run", "lock-contention", "--dry-run", "--ensemble", "embedded", "--variants", "znode", "--clients", "3", "--mode", "open",
 		"--rate", "20,30", "--duration", "2s", "--warm-up", "500ms", "--background", "reads: 10"}

@@ -85,6 +85,7 @@ var acceptedLooks = map[string]map[string]string{
 		"lock/predecessor-watch": "the tickets are a lock of the consumers",
 		"lock/released-mark":     "the tickets are a lock of the consumers",
 	},
+	"priorityqueue": {"lock/released-mark": "the tickets of marked-ticket are a lock of the takers"},
 	"enqueue":       {"queue": "what is enqueued is taken from a queue"},
 	"configread":    {"config": "the readers watch the version of a configuration"},
 	"hiddenchannel": {"config": "the readers watch a value"},
