@@ -16,8 +16,8 @@ import (
 // MatchedTicket is the queue in which the k-th ticket belongs to the k-th item, so that consumers neither compete nor wait for each other.
 //
 //  1. To put, create <dir>/items/-item-, sequential. If the reply is lost, the item is the one with the zxid of the client's journal.
-//  2. To take, create <dir>/tickets/<guid>-ticket-, ephemeral and sequential. If the reply is lost, look for the GUID. If the number is a
-//     multiple of ten, do 5.
+//  2. To take, create <dir>/tickets/<guid>-ticket-, ephemeral and sequential. If the reply is lost, look for the GUID. If the number ends
+//     in 9, do 5.
 //  3. Read the item with the ticket's number. If it is not there, ask for it by exists with a watch.
 //  4. If it is still not there, wait for the watch, and repeat 3. If 5 s have passed without it, do 5.
 //  5. List <dir>/tickets, then <dir>/items. Move each item whose ticket is gone behind the others: read it, and in one multi delete it and
@@ -29,7 +29,7 @@ import (
 // Cost of one item in a lockstep run, in which N-1 consumers wait: 1 put, 1 ticket, 1 get, 1 exists, and when the watch has fired, 1 get
 // and 1 multi. Each tenth ticket costs two listings:
 //
-//	requests       6 + 2⌈(N-1)/10⌉/(N-1)
+//	requests       6 + 2⌊(N-1)/10⌋/(N-1)
 //	writes         3, none of which fails
 //	notifications  1
 //	herd           1
@@ -121,7 +121,7 @@ func matchedTicketVariant() variants.Variant {
 			"and order, as consumers do not wait for those before them",
 		Forgoes: []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{
-			Requests: "6 + 2⌈(N-1)/10⌉/(N-1) (4.2 for N=1)", Writes: "3", FailedWrites: "0",
+			Requests: "6 + 2⌊(N-1)/10⌋/(N-1) (4 for N=1)", Writes: "3", FailedWrites: "0",
 			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
 		Free: variants.Cost{

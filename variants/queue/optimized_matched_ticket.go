@@ -14,7 +14,7 @@ import (
 //
 //  1. To put, create <dir>/items/item-, persistent and sequential.
 //  2. To take, create <dir>/tickets/<guid>-ticket-, ephemeral and sequential. If the reply is lost, look for the GUID. If the
-//     number is a multiple of ten, do 5.
+//     number ends in 9, do 5.
 //  3. Read the item with the ticket's number. If it is there, it is the client's.
 //  4. Otherwise ask for it by exists with a watch. If it is not there, there is nothing to take: wait for the watch, and repeat 3. If
 //     5 s have passed without it, do 5. The client keeps its ticket until it has an item or leaves.
@@ -45,7 +45,7 @@ import (
 // bytes. A client that waits makes 2 of them every 5 s.
 //
 // A consumer that dies holds its item back until its session has ended. From then on the item is moved by the next client whose ticket
-// is a multiple of ten, or by one that waits, after 5 s at most, and is taken after the items before it. That costs 1 get, and 1 multi for
+// ends in 9, or by one that waits, after 5 s at most, and is taken after the items before it. That costs 1 get, and 1 multi for
 // the move and for each number that it passes over, of which each client that has died or withdrawn leaves one at most. If the consumer
 // had processed the item, it is processed again. A client that withdraws moves its item, if that is there, with its ticket; an item that
 // is put later waits likewise. A client that was told that there is nothing to take, and neither takes again nor calls Return, holds one

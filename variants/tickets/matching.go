@@ -50,7 +50,7 @@ func (m *Matching) Stand(ctx context.Context) (err error) {
 	if m.mine.Seq == math.MaxInt32 {
 		return errLastTicket
 	}
-	if m.mine.Seq%LooksForOrphans == 0 {
+	if m.mine.Seq%LooksForOrphans == LooksForOrphans-1 {
 		_, err = m.rescue(ctx)
 	}
 	return err
