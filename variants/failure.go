@@ -1,7 +1,6 @@
 package variants
 
 import (
-	"context"
 	"errors"
 	"slices"
 )
@@ -96,14 +95,4 @@ type Roled interface {
 type Rounded interface {
 	// Round returns the number of the participant's next step, counted from 0. It is not called during a step.
 	Round() int64
-}
-
-// Standing is a participant that takes its place in line for its next step at the end of one, if it will take another step. Its formulas
-// hold for steps of which all but the last one end so, and neither in open loads nor in stages, in which no client knows whether it comes
-// back.
-type Standing interface {
-	// Stand takes the place of a participant that has none, for a step that follows soon.
-	Stand(ctx context.Context) error
-	// Returns is called before a step, and says whether another step is certain to follow it, unless the participant fails.
-	Returns(again bool)
 }

@@ -11,11 +11,9 @@ package variants
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/variants/session"
@@ -244,73 +242,6 @@ func JoinIn[E any](open func(context.Context, *session.Session, string) (E, erro
 // JoinNew is JoinIn for an end that sends nothing when it is opened.
 func JoinNew[E any](open func(*session.Session, string) E, worker func(E, Env) Participant) JoinFunc {
 	return JoinBy(func(_ context.Context, env Env) (E, error) { return open(env.Session, env.Root), nil }, worker)
-}
-
-// JoinThreads makes a Join from the Join of a lock or the like. The result makes as many participants as the size says, on
-// one session.
-func JoinThreads(join JoinFunc) JoinFunc {
-	return func(ctx context.Context, env Env) (Participant, error) {
-		if env.Size <= 1 {
-			return join(ctx, env)
-		}
-		var all threads
-		for number := range env.Size {
-			own := env
-			if number > 0 {
-				own = env.Beside(number)
-			}
-			p, err := join(ctx, own)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, p)
-		}
-		if _, standing := all[0].(Standing); standing {
-			return standingThreads{all}, nil
-		}
-		return all, nil
-	}
-}
-
-type threads []Participant
-
-// threadDelay is the time between the beginnings of two threads' steps. Threads that always began at the same moment would
-// never find a znode that another one has just created.
-const threadDelay = 2 * time.Millisecond
-
-func (all threads) Step(ctx context.Context) error {
-	return all.each(func(number int, p Participant) error {
-		if err := WaitFor(ctx, time.Duration(number)*threadDelay, nil, nil); err != nil {
-			return err
-		}
-		return p.Step(ctx)
-	})
-}
-
-func (all threads) Leave(ctx context.Context) error {
-	return all.each(func(_ int, p Participant) error { return p.Leave(ctx) })
-}
-
-type standingThreads struct{ threads }
-
-func (all standingThreads) Stand(ctx context.Context) error {
-	return all.each(func(_ int, p Participant) error { return p.(Standing).Stand(ctx) })
-}
-
-func (all standingThreads) Returns(again bool) {
-	for _, p := range all.threads {
-		p.(Standing).Returns(again)
-	}
-}
-
-func (all threads) each(do func(number int, p Participant) error) error {
-	errs := make([]error, len(all))
-	var working sync.WaitGroup
-	for i, p := range all {
-		working.Go(func() { errs[i] = do(i, p) })
-	}
-	working.Wait()
-	return errors.Join(errs...)
 }
 
 // HasLockstep reports whether the variant comes to rest while it waits, so that its cost in a lockstep run is exact.
