@@ -68,7 +68,9 @@ type returning struct {
 
 func newReturning(l *Relay, env variants.Env) variants.Participant {
 	r := &returning{lock: l}
-	r.Worker = exclusion.NewWorker(env, func(int) exclusion.Operation { return exclusion.Operation{Acquire: l.Acquire, Release: r.release} })
+	r.Worker = exclusion.NewWorker(env, func(int) exclusion.Operation {
+		return exclusion.Operation{Acquire: l.Acquire, Release: r.release}
+	})
 	return r
 }
 
