@@ -16,29 +16,28 @@ import (
 // MatchedTicket is the queue in which the k-th ticket belongs to the k-th item, so that consumers neither compete nor wait for each other.
 //
 //  1. To put, create <dir>/items/-item-, sequential. If the reply is lost, the item is the one with the zxid of the client's journal.
-//  2. To take, create <dir>/tickets/<guid>-ticket-, ephemeral and sequential. If the reply is lost, look for the GUID. If the number ends
-//     in 9, do 5.
+//  2. To take, create <dir>/tickets/<guid>-ticket-, ephemeral and sequential. If the reply is lost, look for the GUID.
 //  3. Read the item with the ticket's number. If it is not there, ask for it by exists with a watch.
 //  4. If it is still not there, wait for the watch, and repeat 3. If 5 s have passed without it, do 5.
 //  5. List <dir>/tickets, then <dir>/items. Move each item whose ticket is gone behind the others: read it, and in one multi delete it and
 //     create it anew. If that makes it such an item again, move it at once.
 //  6. Delete the item and the ticket in one multi. To withdraw, delete the ticket, and move its item if it is there.
 //
-// The queue matched-ticket (see package queue) says why this is right, and what a consumer costs that dies, stops or withdraws.
+// The queue matched-ticket (see package queue) says why this is right, and what a consumer costs that dies, stops or withdraws. Here, only
+// clients that wait look for orphans: while there is an item for each consumer, an item whose consumer has died stays where it is.
 //
 // Cost of one item in a lockstep run, in which N-1 consumers wait: 1 put, 1 ticket, 1 get, 1 exists, and when the watch has fired, 1 get
-// and 1 multi. Each tenth ticket costs two listings:
+// and 1 multi:
 //
-//	requests       6 + 2⌊(N-1)/10⌋/(N-1)
+//	requests       6
 //	writes         3, none of which fails
 //	notifications  1
 //	herd           1
 //
 // When clients loop freely, an item may be there before its consumer looks, which saves 2 requests and the notification. If it comes just
 // before the exists, its watch fires at the consumer's own claim. The producer's check whether its last round has been taken (see worker)
-// adds up to one request and one notification per round, so that a claim notifies two clients at most. A round may contain one more look for
-// orphans than a tenth of its tickets, so that one take is at most 6.2 + 3/(N-1) requests. A consumer or producer that waits makes 2 listings
-// every 5 s.
+// adds up to one request and one notification per round, so that a claim notifies two clients at most. A consumer or producer that waits
+// makes 2 listings every 5 s.
 //
 // Each item goes to the consumer whose turn it is, but consumers do not wait for those before them, so that an item may be taken before an
 // earlier one. An item is lost if its taker dies or its session is lost before it knows the outcome of its claim.
@@ -118,14 +117,14 @@ func matchedTicketVariant() variants.Variant {
 		Kind:    variants.Optimized,
 		Summary: "the k-th ticket belongs to the k-th item, so that consumers neither compete nor wait for each other",
 		BadAt: "a consumer that stops with a ticket in hand, which holds one item back; " +
-			"and order, as consumers do not wait for those before them",
+			"long queues, in which the item of a dead consumer waits; and order, as consumers do not wait for those before them",
 		Forgoes: []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{
-			Requests: "6 + 2⌊(N-1)/10⌋/(N-1) (4 for N=1)", Writes: "3", FailedWrites: "0",
+			Requests: "6 (4 for N=1)", Writes: "3", FailedWrites: "0",
 			Notifications: "1 (0 for N=1)", HerdMax: "1 (0 for N=1)",
 		},
 		Free: variants.Cost{
-			Requests: "6.2 + 3/(N-1) (4.2 for N=1)", Writes: "3", FailedWrites: "0",
+			Requests: "6 + 1/(N-1) (4 for N=1)", Writes: "3", FailedWrites: "0",
 			Notifications: "1 + 1/(N-1) (0 for N=1)", HerdMax: "2 (0 for N=1)",
 		},
 		Join: variants.JoinIn(NewMatchedTicket, func(q *MatchedTicket, env variants.Env) variants.Participant {

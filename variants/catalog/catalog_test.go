@@ -46,8 +46,7 @@ func checkBounds(t *testing.T, recipe variants.Recipe, v variants.Variant) {
 		for _, size := range []int{1, 3, 20} {
 			for n := 1; n <= 60; n++ {
 				l, f := c.lockstep.AtSize(n, size), c.free.AtSize(n, size)
-				spread := recipe.Name+"/"+v.Name == "blockingqueue/matched-ticket" // its tenth ticket costs more, and a lockstep run of one client has one
-				if f < l || n == 1 && f != l && !spread {
+				if f < l || n == 1 && f != l {
 					t.Errorf("%s/%s, N=%d, S=%d: %s cost %g in lockstep, %g at most", recipe.Name, v.Name, n, size, what, l, f)
 				}
 			}

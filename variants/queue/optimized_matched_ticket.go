@@ -63,6 +63,9 @@ type MatchedTicket struct {
 	line             tickets.Matching
 }
 
+// looksEvery is how many tickets there are for each whose client looks for orphans. It divides a batch, so that the formula is exact.
+const looksEvery = 10
+
 // NewMatchedTicket returns one client's end of the queue below an existing znode dir.
 func NewMatchedTicket(ctx context.Context, s *session.Session, dir string) (*MatchedTicket, error) {
 	q := &MatchedTicket{}
@@ -71,7 +74,7 @@ func NewMatchedTicket(ctx context.Context, s *session.Session, dir string) (*Mat
 
 func (q *MatchedTicket) open(ctx context.Context, s *session.Session, dir string, strategy takequeue.Strategy) error {
 	items := tickets.New(s, path.Join(dir, "items"), marker)
-	q.line = tickets.Matching{Line: tickets.New(s, path.Join(dir, "tickets"), ticketMarker), Items: items, Journal: &q.Journal}
+	q.line = tickets.Matching{Line: tickets.New(s, path.Join(dir, "tickets"), ticketMarker), Items: items, Journal: &q.Journal, Every: looksEvery}
 	for _, d := range []string{q.line.Dir, items.Dir} {
 		if err := s.Ensure(ctx, d, nil, 0); err != nil {
 			return err
@@ -135,7 +138,7 @@ func matchedTicketVariant() variants.Variant {
 
 func joinMatched[Q Queue](open func(context.Context, *session.Session, string) (Q, error)) variants.JoinFunc {
 	return variants.JoinIn(open, func(q Q, env variants.Env) variants.Participant {
-		env.Record(takequeue.Behind, tickets.LooksForOrphans)
+		env.Record(takequeue.Behind, looksEvery)
 		return newWorker(q, env)
 	})
 }

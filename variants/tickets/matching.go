@@ -21,24 +21,21 @@ type Matching struct {
 	Line                     // of the tickets
 	Items   Line             // whose names are their marker and their number
 	Journal *session.Journal // of the writes to items
+	Every   int32            // of so many tickets, the client of one looks for orphans at once; zero if only clients that wait look
 	mine    Ticket           // without a name while the client has none
 	watch   *session.Watch   // of the item of the ticket, while it has not been put
 	looked  time.Time        // when the client has taken its ticket, or has looked for orphans since
 }
 
-const (
-	// LooksForOrphans is how many tickets there are for each whose client looks for orphans.
-	LooksForOrphans = 10
-	// orphanPause is the time after which a client that waits looks for orphans. It adds to the session timeout of a client that has died.
-	orphanPause = 5 * time.Second
-)
+// orphanPause is the time after which a client that waits looks for orphans. It adds to the session timeout of a client that has died.
+const orphanPause = 5 * time.Second
 
 var errLastTicket = errors.New("the numbers of tickets are used up: use a queue in a fresh directory")
 
 // Stands reports whether the client has a ticket.
 func (m *Matching) Stands() bool { return m.mine.Name != "" }
 
-// Stand takes a ticket unless the client has one. Every tenth ticket costs two listings more.
+// Stand takes a ticket unless the client has one. A look for orphans costs two listings more.
 func (m *Matching) Stand(ctx context.Context) (err error) {
 	if m.Stands() {
 		return nil
@@ -50,7 +47,7 @@ func (m *Matching) Stand(ctx context.Context) (err error) {
 	if m.mine.Seq == math.MaxInt32 {
 		return errLastTicket
 	}
-	if m.mine.Seq%LooksForOrphans == LooksForOrphans-1 {
+	if m.Every > 0 && m.mine.Seq%m.Every == m.Every-1 {
 		_, err = m.rescue(ctx)
 	}
 	return err
@@ -121,7 +118,7 @@ func (m *Matching) await(ctx context.Context, watch *session.Watch, until time.T
 	return false, err
 }
 
-// AwaitGone returns when an item is gone. A client without a ticket may call it, and looks for orphans meanwhile: the item may be one.
+// AwaitGone returns when an item is gone, or may be after a reconnect, as [Line.AwaitWatch] does. A client without a ticket may call it, and looks for orphans meanwhile: the item may be one.
 func (m *Matching) AwaitGone(ctx context.Context, item Ticket) error {
 	_, _, watch, err := m.Items.Session.GetW(ctx, m.Items.Path(item))
 	for err == nil && !watch.Fired() {
@@ -129,9 +126,6 @@ func (m *Matching) AwaitGone(ctx context.Context, item Ticket) error {
 		if late, err = m.await(ctx, watch, time.Now().Add(orphanPause)); late {
 			_, err = m.rescue(ctx)
 		}
-	}
-	if err == nil {
-		return m.AwaitGone(ctx, item)
 	}
 	return session.Unless(zk.ErrNoNode, "read "+m.Items.Path(item), err)
 }
