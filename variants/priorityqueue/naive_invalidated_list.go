@@ -104,8 +104,8 @@ func invalidatedListVariant() variants.Variant {
 		Name:    "invalidated-list",
 		Kind:    variants.Naive,
 		Summary: "discards its list of items when the watch on them has fired",
-		BadAt: "long queues, which are listed for every item, and many clients: requests and failed writes of a take grow with their number, " +
-			"as each put and each take wakes all that are about to take",
+		BadAt: "long queues, which are listed for every item, and many clients: requests and failed writes of a take grow with their " +
+			"number, as each put and each take wakes all that are about to take",
 		Forgoes:  []variants.Loss{variants.ItemsLost},
 		Lockstep: variants.Cost{Requests: "4", Writes: "2", FailedWrites: "0", Notifications: "1", HerdMax: "1"},
 		Free:     variants.Cost{Requests: "7N-3", Writes: "N+1", FailedWrites: "N-1", Notifications: "2N-1", HerdMax: "N"},

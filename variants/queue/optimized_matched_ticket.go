@@ -74,7 +74,8 @@ func NewMatchedTicket(ctx context.Context, s *session.Session, dir string) (*Mat
 
 func (q *MatchedTicket) open(ctx context.Context, s *session.Session, dir string, strategy takequeue.Strategy) error {
 	items := tickets.New(s, path.Join(dir, "items"), marker)
-	q.line = tickets.Matching{Line: tickets.New(s, path.Join(dir, "tickets"), ticketMarker), Items: items, Journal: &q.Journal, Every: looksEvery}
+	line := tickets.New(s, path.Join(dir, "tickets"), ticketMarker)
+	q.line = tickets.Matching{Line: line, Items: items, Journal: &q.Journal, Every: looksEvery}
 	for _, d := range []string{q.line.Dir, items.Dir} {
 		if err := s.Ensure(ctx, d, nil, 0); err != nil {
 			return err

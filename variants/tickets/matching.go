@@ -118,7 +118,8 @@ func (m *Matching) await(ctx context.Context, watch *session.Watch, until time.T
 	return false, err
 }
 
-// AwaitGone returns when an item is gone, or may be after a reconnect, as [Line.AwaitWatch] does. A client without a ticket may call it, and looks for orphans meanwhile: the item may be one.
+// AwaitGone returns when an item is gone, or may be after a reconnect, as [Line.AwaitWatch] does. A client without a ticket may call it,
+// and looks for orphans meanwhile: the item may be one.
 func (m *Matching) AwaitGone(ctx context.Context, item Ticket) error {
 	_, _, watch, err := m.Items.Session.GetW(ctx, m.Items.Path(item))
 	for err == nil && !watch.Fired() {
