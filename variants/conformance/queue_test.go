@@ -5,7 +5,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/go-zookeeper/zk"
 
@@ -248,6 +250,82 @@ func TestMatchedTicketOfADeadConsumer(t *testing.T) {
 		mustDone(t, next)
 		mustBeClear(t, cs[1], dir)
 	})
+}
+
+// A consumer that waits is woken by the put of its item, and not by the time at which it looks for orphans.
+func TestMatchedTicketIsWoken(t *testing.T) {
+	inBubble(t, func(t *testing.T, v venue) {
+		dir, cs := directory(t, v), clients(t, v, 1)
+		q, err := queue.NewMatchedTicket(testContext(t), cs[0].session(), dir)
+		must(t, err)
+		if got := mustTake(t, q); got != "nothing" {
+			t.Errorf("took %q", got)
+		}
+		mustPut(t, q, "a")
+		began := time.Now()
+		must(t, q.AwaitChange(testContext(t)))
+		if waited := time.Since(began); waited > time.Second {
+			t.Errorf("waited for %v", waited)
+		}
+		mustDrain(t, q, "a")
+		mustBeClear(t, cs[0], dir)
+	})
+}
+
+// Two clients that look for orphans at the same time move one once, and neither fails.
+func TestMatchedTicketsThatMoveOneOrphan(t *testing.T) {
+	inBubble(t, func(t *testing.T, v venue) {
+		dir, cs := directory(t, v), clients(t, v, 3)
+		var qs []*queue.MatchedTicket
+		for _, c := range cs {
+			q, err := queue.NewMatchedTicket(testContext(t), c.session(), dir)
+			must(t, err)
+			qs = append(qs, q)
+		}
+		mustPut(t, qs[0], "a")
+		for i, want := range []string{"a", "nothing", "nothing"} {
+			if got := mustTake(t, qs[i]); got != want {
+				t.Errorf("took %q, want %q", got, want)
+			}
+		}
+		cs[0].Close()
+		taken, errs := [2]bool{}, [2]error{}
+		var both sync.WaitGroup
+		for i, q := range qs[1:] {
+			both.Go(func() {
+				if errs[i] = q.AwaitChange(testContext(t)); errs[i] == nil {
+					_, taken[i], errs[i] = q.Take(testContext(t))
+				}
+			})
+		}
+		both.Wait()
+		must(t, errors.Join(errs[:]...))
+		if taken != [2]bool{true, false} {
+			t.Errorf("took %v, want the orphan by the first ticket", taken)
+		}
+	})
+}
+
+// A client whose item another program has deleted may go on, whether it is done with the item or gives it back.
+func TestMatchedTicketOfADeletedItem(t *testing.T) {
+	for name, end := range map[string]func(*queue.MatchedTicket) error{
+		"done":   func(q *queue.MatchedTicket) error { return q.Done(testContext(t)) },
+		"return": func(q *queue.MatchedTicket) error { return q.Return(testContext(t)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, func(t *testing.T, v venue) {
+				dir, cs := directory(t, v), clients(t, v, 2)
+				q, err := queue.NewMatchedTicket(testContext(t), cs[0].session(), dir)
+				must(t, err)
+				mustPut(t, q, "poison", "b")
+				mustTake(t, q)
+				must(t, cs[1].conn.Delete(dir+"/items/item-0000000000", -1))
+				must(t, end(q))
+				mustDrain(t, q, "b")
+				mustBeClear(t, cs[1], dir)
+			})
+		})
+	}
 }
 
 // An item passes over the numbers of all consumers that have withdrawn, however many they are: a consumer that waits looks for orphans once.
