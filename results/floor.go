@@ -9,8 +9,8 @@ type Floor struct {
 	// Before and After have a histogram for each operation: FloorRead, FloorWrite and FloorHandoff.
 	Before map[string]Histogram `json:"before,omitempty"`
 	After  map[string]Histogram `json:"after,omitempty"`
-	// Pairs says between which servers writes and notifications went. It is empty in old documents, whose rounds went from one server to
-	// the next without a pause.
+	// Pairs says between which servers writes and notifications went. It is empty if there was no time for all pairs, and in old documents,
+	// whose rounds went from one server to the next without a pause.
 	Pairs string        `json:"pairs,omitempty"`
 	Pause time.Duration `json:"pause_ns,omitempty"` // before each write
 	// Phases names the operation that a phase of the recipe contains at least. Some phases have none.

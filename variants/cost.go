@@ -11,16 +11,17 @@ type Cost struct {
 	HerdMax       Formula // the most notifications that a single transaction causes
 }
 
-// Bound is the least that one operation costs with any algorithm that keeps the recipe's promise for N clients: what must lie on the path
-// from the event that begins the operation to the one that completes it. A variant's cost is the bound and its own choices, such as the
+// Bound is the least that one operation costs with any algorithm that keeps the recipe's promise for N clients: all requests without which
+// it would not happen, such as those of the put of an item and of its take. A variant's cost is the bound and its own choices, such as the
 // reads that set its watches and the listings that show its place in a line.
 //
-// The writes are an average over all operations of any load. A client that comes back at once may share a write between two operations, as
-// between a release and the next request, and so it is counted once. But no client takes anything, such as an item, before it is asked to.
+// The writes are an average over all operations of any load in which a client asks for one thing at a time: a batch may share a write. A
+// client that comes back at once may share a write between two operations, as between a release and the next request, and so it is counted
+// once. But no client takes anything, such as an item, before it is asked to.
 // The reads and notifications are those of steps in which all clients want the same at once and wait without polling, as in lockstep: a
 // client that falls behind is notified of several changes once, and reads once for all of them.
 type Bound struct {
-	Phase                        string // the phase whose path this is
+	Phase                        string // the phase whose time is compared with the floor
 	Writes, Reads, Notifications Formula
 	Why                          string // a sentence without its full stop: what in the promise demands it
 }

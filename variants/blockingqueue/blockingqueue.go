@@ -37,8 +37,8 @@ type Queue interface {
 	// Put appends an item; it costs one write. When ctx ends first, the context's error comes back within about a second
 	// even from a session that does not answer; the item is then removed, unless a consumer was faster.
 	Put(ctx context.Context, data []byte) (Item, error)
-	// AwaitTaken returns when an item that this client has put is gone, so that a producer can keep pace with its
-	// consumers. It costs one read, or one and a notification.
+	// AwaitTaken returns when an item that this client has put is gone, or stands at another place, so that a producer can keep pace
+	// with its consumers. It costs one read, or one and a notification.
 	AwaitTaken(ctx context.Context, item Item) error
 	// Peek waits for an item and returns one that seems to be free, without taking it. When ctx ends first, the client
 	// withdraws and the context's error comes back within about a second even from a session that does not answer.
@@ -56,7 +56,7 @@ type Item struct {
 	place tickets.Ticket // zero for an item that was taken before its producer knew its name
 }
 
-// position returns how many items had been put up to and including this one; 0 if its name is unknown.
+// position returns how many items had been put or moved up to and including this one; 0 if its name is unknown.
 func (i Item) position() int64 {
 	if i.place.Name == "" {
 		return 0

@@ -41,7 +41,7 @@ func (c *client) Put(ctx context.Context, data []byte) (Item, error) {
 		c.unput)
 }
 
-// unput removes an item. One that is gone was taken.
+// unput removes an item. One that is gone was taken or moved.
 func (c *client) unput(ctx context.Context, item Item) error {
 	if item.place.Name == "" {
 		return nil
@@ -74,12 +74,14 @@ func (c *client) written(ctx context.Context, data []byte) (Item, error) {
 	}
 	children, err := c.items.List(ctx)
 	for _, place := range slices.Backward(tickets.Sorted(children, itemMarker)) {
-		_, stat, err := c.session.Exists(ctx, c.items.Path(place))
-		if err != nil {
+		exists, stat, err := c.session.Exists(ctx, c.items.Path(place))
+		switch {
+		case err != nil:
 			return Item{}, err
-		}
-		if stat.Czxid == zxid {
+		case exists && stat.Czxid == zxid:
 			return Item{data, place}, nil
+		case exists && stat.Czxid < zxid: // numbers grow as zxids do
+			return Item{Data: data}, nil
 		}
 	}
 	return Item{Data: data}, err

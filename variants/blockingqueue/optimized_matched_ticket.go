@@ -2,11 +2,8 @@ package blockingqueue
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
@@ -77,7 +74,7 @@ func (q *MatchedTicket) Peek(ctx context.Context) (Item, error) {
 			err = q.line.StandBack(ctx, err)
 		}
 		return item, err
-	}, func(ctx context.Context, _ Item) error { return q.line.StandBack(ctx, nil) })
+	}, func(ctx context.Context, _ Item) error { return q.line.GiveUp(ctx) })
 }
 
 func (q *MatchedTicket) peek(ctx context.Context) (Item, error) {
@@ -95,20 +92,19 @@ func (q *MatchedTicket) peek(ctx context.Context) (Item, error) {
 	}
 }
 
-// Claim implements [Queue]. It returns false only if the item's producer has withdrawn it. The consumer then gives its ticket up.
+// Claim implements [Queue]. It returns false only if the item's producer or the consumer has withdrawn. The consumer then has no ticket.
 func (q *MatchedTicket) Claim(ctx context.Context, item Item) (bool, error) {
 	return q.claim(ctx, func(ctx context.Context) (bool, error) {
-		err := q.line.Finish(ctx, item.place)
-		if errors.Is(err, zk.ErrNoNode) {
-			return false, q.line.StandBack(ctx, nil)
+		if !q.line.Stands() {
+			return false, nil
 		}
-		return err == nil, err
+		return q.line.Finish(ctx, item.place)
 	})
 }
 
 // Leave implements [Queue].
 func (q *MatchedTicket) Leave(ctx context.Context) error {
-	return q.session.Do(ctx, func(ctx context.Context) error { return q.line.StandBack(ctx, nil) }, nil)
+	return q.session.Do(ctx, q.line.GiveUp, nil)
 }
 
 func matchedTicketVariant() variants.Variant {

@@ -22,7 +22,7 @@ import (
 // which other clients move and take. All else is as in [MatchedTicket].
 //
 // Bound: a take needs one read, which shows the client an item that it may not have put, and then one quorum write, which decides
-// between the clients. Here one more write lies on the path: the create of the ticket, for which the deciding write never fails.
+// between the clients. Here one more write lies on the path, the create of the ticket. In return, the deciding write never fails.
 //
 // Source: ours: matched-ticket with the delete first.
 type MatchedDelete struct{ MatchedTicket }
@@ -39,8 +39,12 @@ func (q *MatchedDelete) TakeNext(ctx context.Context) (*takequeue.Taken, error) 
 	if err != nil || item == nil {
 		return nil, err
 	}
-	if err := q.line.Finish(ctx, item.Ticket); err != nil {
+	found, err := q.line.Finish(ctx, item.Ticket)
+	if err != nil {
 		return nil, q.line.StandBack(ctx, err)
+	}
+	if !found { // another program has deleted it
+		return nil, takequeue.ErrScanAgain
 	}
 	item.Lost = nil
 	return item, nil

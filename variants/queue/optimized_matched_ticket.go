@@ -26,17 +26,18 @@ import (
 // Why the numbers match: a server numbers sequential znodes by the creates in their directory, without a gap, as neither a create that
 // fails nor a delete is counted. So the k-th item and the k-th ticket have the same number, and one client at most has ticket k. As long as
 // its session lives, no other client touches item k. If another program creates a znode there, or deletes an item, a number has no item:
-// after 5, the client with that ticket sees that its item has been created and is gone, and takes another ticket. After 2³¹-1, which 1,500
-// items per second reach after 16 days, a server stops counting. A client with that ticket refuses it: the queue needs a fresh directory
-// before.
+// after 5, the client with that ticket sees that its item has been created and is gone, and takes another ticket. A server that has
+// acknowledged a client's ticket shows it each item that was put before.
+//
+// After 2³¹-1, which 1,500 items per second reach after 16 days, a server's counter stands still, or goes on with negative numbers. A client
+// refuses such a ticket: the queue needs a fresh directory before that.
 //
 // Why an orphan is one: the reply with the tickets contains the cversion of their directory, which says how many have been created. A
 // ticket that is gone does not come back, and a client that has processed its item deletes both at once. So an item that is read after this
 // listing, and whose ticket is missing there, has lost its client, and every client comes to the same result. If two move one orphan, the
 // delete of one of them fails, and its create with it.
 //
-// Cost of an item while all consumers live: 1 put, 1 ticket, 1 get, 1 multi and a tenth of two listings, for any number of clients. A
-// server that has acknowledged a client's ticket shows it each item that was put before:
+// Cost of an item while all consumers live: 1 put, 1 ticket, 1 get, 1 multi and a tenth of two listings, for any number of clients:
 //
 //	requests  4.2
 //	writes    3, none of which fails
@@ -46,16 +47,16 @@ import (
 //
 // A consumer that dies holds its item back until its session has ended. From then on the item is moved by the next client whose ticket
 // ends in 9, or by one that waits, after 5 s at most, and is taken after the items before it. That costs 1 get, and 1 multi for
-// the move and for each number that it passes over, of which each client that has died or withdrawn leaves one at most. If the consumer
+// the move and for each number that it passes over: each client that dies leaves one at most, and each that withdraws. If the consumer
 // had processed the item, it is processed again. A client that withdraws moves its item, if that is there, with its ticket; an item that
 // is put later waits likewise. A client that was told that there is nothing to take, and neither takes again nor calls Return, holds one
 // item back for as long as its session lives. So does one that stands still while it takes.
 //
 // Items go to clients in the order of their puts, as tickets do in the order of their creates. A client may read its item later than the
-// owner of the next ticket reads the next one. An item that was given back, or whose client failed, goes behind all others.
+// owner of the next ticket reads the next one. An item that was given back, or whose client failed or withdrew, goes behind all others.
 //
 // Bound: as for multi-claim, an item needs a write in the take, which others can see, a read, and a write that removes it. On this
-// variant's path lie one of each.
+// variant's path lie one of each. The recipe's bound is that of queues which delete an item in the take.
 //
 // Source: ours: a ticket lock, which matches a counter of tickets with one of grants, with items in place of the grants.
 type MatchedTicket struct {
@@ -101,7 +102,8 @@ func (q *MatchedTicket) TakeNext(ctx context.Context) (*takequeue.Taken, error) 
 
 // Finish implements [takequeue.Strategy].
 func (q *MatchedTicket) Finish(ctx context.Context, t *takequeue.Taken) error {
-	return q.line.Finish(ctx, t.Ticket)
+	_, err := q.line.Finish(ctx, t.Ticket)
+	return err
 }
 
 // GiveBack implements [takequeue.Strategy]: it puts the item behind all others.
@@ -114,7 +116,7 @@ func (q *MatchedTicket) Return(ctx context.Context) error {
 	if err := q.Client.Return(ctx); err != nil { // the client may still have its item
 		return err
 	}
-	return q.Session.Do(ctx, func(ctx context.Context) error { return q.line.StandBack(ctx, nil) }, nil)
+	return q.Session.Do(ctx, q.line.GiveUp, nil)
 }
 
 // AwaitChange implements [takequeue.Notified].

@@ -4,8 +4,8 @@
 // dies or its session is lost before it is done, the variants that claim it or mark it hand it to another client, which may
 // process it again (at least once), while those that delete it first lose it (at most once). No variant finishes an item twice.
 // Items are taken in the order in which they were put, by any client, except by offset-cached-list, and except for an item whose
-// client failed in matched-ticket and matched-delete. A client whose server lags behind the leader may find nothing although other
-// clients have put items already.
+// client failed, gave it back or withdrew in matched-ticket and matched-delete. A client whose server lags behind the leader may find
+// nothing although other clients have put items already.
 //
 //	variant             znodes                                 cost of one take among N clients, its done included
 //	list-and-delete     <dir>/item-<seq>                       1 listing, 1 get, 1 delete; a lost race costs a delete

@@ -69,7 +69,10 @@ func refused(results []zk.MultiResponse, reason error) bool {
 // Zxid returns the transaction of the last write. A znode that was created in it has this czxid.
 func (j *Journal) Zxid(ctx context.Context) (int64, error) {
 	_, stat, err := j.session.Get(ctx, j.path)
-	if err != nil {
+	switch {
+	case errors.Is(err, zk.ErrNoNode): // the journal is gone
+		return 0, ErrSessionLost
+	case err != nil:
 		return 0, err
 	}
 	return stat.Mzxid, nil

@@ -19,7 +19,7 @@ const (
 	InVain                               // right after Scanned: it is at the end of the list, without an item
 	PutTwice                             // just before Put, or in place of it: the item may be there twice, or not at all
 	TookUnseen                           // just before Scanned, or in place of it: the client may have taken an item that it does not know of
-	Behind                               // an item whose client has failed is put behind the others, after this many takes at most
+	Behind                               // one take in so many puts items whose clients have failed behind the others
 )
 
 // Events returns the names of the events in this package, see [variants.Recipe].

@@ -20,8 +20,9 @@ import (
 //     item is free.
 //   - An attempt that ended with the life of its client may have taken one item that was put before that. It did so if an item
 //     was passed over that no other attempt has taken.
-//   - Where such an item is put behind the others, clients must know of it when they have made twice as many takes since it was free as the
-//     variant allows for: a client that is to look for such items may be slow. No client failed meanwhile.
+//   - Where such an item is put behind the others by one take in so many, clients must know of it when such a take has begun since the item
+//     was free, and has ended. Of T takes that have ended, and of the attempts that have not, T/behind are such, and so one has ended if
+//     these are more than the attempts. No client failed meanwhile.
 //   - A client of some libraries may take an item that it does not know of, because it repeats a delete whose reply was lost. Such an
 //     attempt is like one that ended with the client's life. An item that it removed is lost, and one that it claimed, too, unless another
 //     client has it in the end, as the session has ended.
@@ -149,7 +150,7 @@ func (o *Observer) freeDue(begun time.Duration, zxid int64) {
 			continue
 		}
 		o.freeing[i].due = cmp.Or(f.due, o.place)
-		if f.takes < 2*o.behind {
+		if f.takes < o.behind*(o.attempts+1) {
 			continue
 		}
 		f.item.Zxid = zxid

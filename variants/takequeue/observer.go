@@ -10,7 +10,8 @@ import (
 )
 
 // Observer checks a queue's promise: each item that is taken was put, no other client has it, and no client finds the queue
-// empty while an item is there that no client takes. The recipe's [Order] decides in which order items must be taken.
+// empty while an item is there that no client takes, unless clients stand in line. The recipe's [Order] decides in which order items must
+// be taken.
 //
 // A client may fail. Its cost is a [variants.Loss]; lives.go explains which losses are certain.
 //
@@ -31,7 +32,7 @@ type Observer struct {
 	place    int // of the current event, an even number; odd ones stand for moments between two events
 	failed   bool
 	removes  bool           // items are out of the queue before they are processed
-	behind   int            // takes within which an item whose taker has failed is put behind the others; zero if it keeps its place
+	behind   int            // one take in so many puts items whose takers have failed behind the others; zero if they keep their places
 	broken   []*broken      // attempts that ended with their client's life, and may have taken an item
 	freeing  []freeing      // items whose takers have died
 	again    []repeatedWork // waits for a failure that explains it

@@ -21,8 +21,9 @@ import (
 // When ctx ends first, the context's error comes back within about a second even from a session that does not answer. The
 // operation is then finished in the background, and later calls wait for it.
 type Taker interface {
-	// Take takes the next item. It returns false if there is no item that no client has; it never waits for one. A client
-	// takes no second item before Done or Return. If ctx has ended, the item is given back.
+	// Take takes the next item. It returns false if there is no item that no client has, or for an [InLine] client, if the item of its
+	// place is not there; it never waits for one. A client takes no second item before Done or Return. If ctx has ended, the item is
+	// given back.
 	Take(ctx context.Context) (Item, bool, error)
 	// Scan is one pass of Take. It returns ErrScanAgain where Take would make another pass at once.
 	Scan(ctx context.Context) (Item, bool, error)

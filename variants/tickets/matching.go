@@ -21,7 +21,7 @@ type Matching struct {
 	Line                     // of the tickets
 	Items   Line             // whose names are their marker and their number
 	Journal *session.Journal // of the writes to items
-	Every   int32            // of so many tickets, the client of one looks for orphans at once; zero if only clients that wait look
+	Every   int32            // one client in so many looks for orphans when it takes its ticket; zero if only clients that wait look
 	mine    Ticket           // without a name while the client has none
 	watch   *session.Watch   // of the item of the ticket, while it has not been put
 	looked  time.Time        // when the client has taken its ticket, or has looked for orphans since
@@ -44,11 +44,11 @@ func (m *Matching) Stand(ctx context.Context) (err error) {
 		return err
 	}
 	m.watch, m.looked = nil, time.Now()
-	if m.mine.Seq == math.MaxInt32 {
+	if m.mine.Seq < 0 || m.mine.Seq == math.MaxInt32 {
 		return errLastTicket
 	}
 	if m.Every > 0 && m.mine.Seq%m.Every == m.Every-1 {
-		_, err = m.rescue(ctx)
+		_, _, err = m.rescue(ctx)
 	}
 	return err
 }
@@ -84,22 +84,30 @@ func (m *Matching) lacks(ctx context.Context, item Ticket) (again bool, err erro
 		return false, nil
 	}
 	m.looked = time.Now()
-	if again, err = m.rescue(ctx); err != nil || again {
+	again, items, err := m.rescue(ctx)
+	if err != nil || again || !items.created(item) {
 		return again, err
 	}
-	names, stat, err := m.Items.Session.Children(ctx, m.Items.Dir)
-	if err != nil || !hasBeen(item, stat) {
-		return false, err
-	}
-	if !slices.Contains(names, item.Name) {
-		err = errors.Join(m.StandBack(ctx, nil), m.Stand(ctx))
+	if !slices.Contains(items.names, item.Name) {
+		err = errors.Join(m.GiveUp(ctx), m.Stand(ctx))
 	}
 	return true, err
 }
 
-// hasBeen reports whether the znode with a number was created before its directory had this state. The number counts creates.
-func hasBeen(t Ticket, dir *zk.Stat) bool {
-	return (uint32(dir.Cversion)+uint32(dir.NumChildren))/2 > uint32(t.Seq)
+// listing is what a directory held.
+type listing struct {
+	names []string
+	dir   *zk.Stat
+}
+
+func (l Line) listing(ctx context.Context) (all listing, err error) {
+	all.names, all.dir, err = l.Session.Children(ctx, l.Dir)
+	return all, err
+}
+
+// created reports whether the znode with a number had been created by then. The number counts creates.
+func (l listing) created(t Ticket) bool {
+	return (uint32(l.dir.Cversion)+uint32(l.dir.NumChildren))/2 > uint32(t.Seq)
 }
 
 // Await returns when the item of the client's ticket has been put, or when it is time to look for orphans: call Find again.
@@ -118,36 +126,35 @@ func (m *Matching) await(ctx context.Context, watch *session.Watch, until time.T
 	return false, err
 }
 
-// AwaitGone returns when an item is gone, or may be after a reconnect, as [Line.AwaitWatch] does. A client without a ticket may call it,
-// and looks for orphans meanwhile: the item may be one.
+// AwaitGone returns when an item is gone or moved, or may be after a reconnect, as [Line.AwaitWatch] does. A client without a ticket may
+// call it, and looks for orphans meanwhile: the item may be one.
 func (m *Matching) AwaitGone(ctx context.Context, item Ticket) error {
 	_, _, watch, err := m.Items.Session.GetW(ctx, m.Items.Path(item))
 	for err == nil && !watch.Fired() {
 		var late bool
 		if late, err = m.await(ctx, watch, time.Now().Add(orphanPause)); late {
-			_, err = m.rescue(ctx)
+			_, _, err = m.rescue(ctx)
 		}
 	}
 	return session.Unless(zk.ErrNoNode, "read "+m.Items.Path(item), err)
 }
 
-// rescue moves all orphans behind the other items, and reports whether there was one. A number whose ticket is known to be gone is passed
-// over at once, as clients that withdraw one after another may be ahead of the items by any number of tickets.
-func (m *Matching) rescue(ctx context.Context) (moved bool, err error) {
-	held, stat, err := m.Session.Children(ctx, m.Dir)
+// rescue moves all orphans behind the other items. It reports whether there was one, and which items there were. A number whose ticket is
+// known to be gone is passed over at once, as clients that withdraw one after another may be ahead of the items by any number of tickets.
+func (m *Matching) rescue(ctx context.Context) (moved bool, items listing, err error) {
+	held, err := m.listing(ctx)
 	if err != nil {
-		return false, err
+		return false, items, err
 	}
-	items, err := m.Items.List(ctx)
-	if err != nil {
-		return false, err
+	if items, err = m.Items.listing(ctx); err != nil {
+		return false, items, err
 	}
 	owned := map[int32]bool{}
-	for _, t := range Sorted(held, m.Marker) {
+	for _, t := range Sorted(held.names, m.Marker) {
 		owned[t.Seq] = true
 	}
-	orphan := func(item Ticket) bool { return item.Name != "" && !owned[item.Seq] && hasBeen(item, stat) }
-	for _, item := range Sorted(items, m.Items.Marker) {
+	orphan := func(item Ticket) bool { return item.Name != "" && !owned[item.Seq] && held.created(item) }
+	for _, item := range Sorted(items.names, m.Items.Marker) {
 		if !orphan(item) {
 			continue
 		}
@@ -156,11 +163,11 @@ func (m *Matching) rescue(ctx context.Context) (moved bool, err error) {
 			place, err = m.move(ctx, place, data)
 		}
 		if err = session.Unless(zk.ErrNoNode, "move "+m.Items.Path(item), err); err != nil {
-			return false, err
+			return false, items, err
 		}
 		moved = true
 	}
-	return moved, nil
+	return moved, items, nil
 }
 
 // move puts an item behind all others, and makes further writes in the same transaction. It returns the item's new place, without a name
@@ -174,37 +181,42 @@ func (m *Matching) move(ctx context.Context, item Ticket, data []byte, writes ..
 	return place, err
 }
 
-// AppendRequest returns the write that creates a persistent ticket whose name is its marker and its number.
-func (l Line) AppendRequest(data []byte) *zk.CreateRequest {
-	return &zk.CreateRequest{Path: l.Path(Ticket{Name: l.Marker}), Data: data, Flags: zk.FlagSequence}
+// Finish deletes the item that Find has found, and the ticket. It returns false if another program has deleted the item: the client then
+// has no ticket any more, either.
+func (m *Matching) Finish(ctx context.Context, item Ticket) (found bool, err error) {
+	_, err = m.Journal.Do(ctx, &zk.DeleteRequest{Path: m.Items.Path(item), Version: -1}, m.leaveRequest(m.mine))
+	return m.left(ctx, "delete "+m.Items.Path(item)+" and its ticket", err)
 }
 
-// Finish deletes the item that Find has found, and the ticket.
-func (m *Matching) Finish(ctx context.Context, item Ticket) error {
-	_, err := m.Journal.Do(ctx, &zk.DeleteRequest{Path: m.Items.Path(item), Version: -1}, m.leaveRequest(m.mine))
-	return m.left("delete "+m.Items.Path(item)+" and its ticket", err)
-}
-
-// GiveBack puts the item that Find has found behind all others, and deletes the ticket.
+// GiveBack puts the item that Find has found behind all others unless another program has deleted it, and deletes the ticket.
 func (m *Matching) GiveBack(ctx context.Context, item Ticket, data []byte) error {
 	_, err := m.move(ctx, item, data, m.leaveRequest(m.mine))
-	return m.left("give "+m.Items.Path(item)+" back", err)
+	_, err = m.left(ctx, "give "+m.Items.Path(item)+" back", err)
+	return err
 }
 
 func (m *Matching) leaveRequest(mine Ticket) any {
 	return &zk.DeleteRequest{Path: m.Path(mine), Version: -1}
 }
 
-// left notes that the client has no ticket any more, unless the transaction that deletes it has failed.
-func (m *Matching) left(attempted string, err error) error {
-	if err == nil {
-		m.mine = Ticket{}
+// left ends a transaction that deletes an item and the client's ticket. It deletes the ticket alone if the item was gone.
+func (m *Matching) left(ctx context.Context, attempted string, err error) (found bool, _ error) {
+	gone := errors.Is(err, zk.ErrNoNode)
+	if gone {
+		err = m.Leave(ctx, m.mine)
 	}
-	return session.Attempted(attempted, err)
+	if err != nil {
+		return false, session.Attempted(attempted, err)
+	}
+	m.mine = Ticket{}
+	return !gone, nil
 }
 
-// StandBack deletes the client's ticket, if it has one, after err. It puts the item of the ticket behind all others. If the item is put at
-// this very moment, it becomes an orphan.
+// GiveUp is StandBack without an error before.
+func (m *Matching) GiveUp(ctx context.Context) error { return m.StandBack(ctx, nil) }
+
+// StandBack deletes the client's ticket, if it has one, after err. It puts the item of the ticket behind all others, if it is there. If it
+// is put at this very moment, it becomes an orphan.
 func (m *Matching) StandBack(ctx context.Context, err error) error {
 	if !m.Stands() {
 		return err

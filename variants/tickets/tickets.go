@@ -62,8 +62,8 @@ func Parse(name, marker string) (t Ticket, ok bool) {
 	return Ticket{Name: name, Seq: int32(seq)}, err == nil
 }
 
-// Before reports whether t stands before other. The server's counter wraps to negative numbers after 2^31-1, so the
-// difference between two numbers decides, not their values.
+// Before reports whether t stands before other. After 2^31-1, the server's counter stands still, or goes on with negative numbers while
+// creates are pending, so the difference between two numbers decides, not their values.
 func (t Ticket) Before(other Ticket) bool { return t.Seq-other.Seq < 0 }
 
 // Sorted returns the tickets among the children of a directory, the first in line first.
@@ -80,6 +80,11 @@ func Sorted(children []string, marker string) []Ticket {
 
 // Path returns a ticket's znode.
 func (l Line) Path(t Ticket) string { return path.Join(l.Dir, t.Name) }
+
+// AppendRequest returns the write that creates a persistent ticket whose name is its marker and its number.
+func (l Line) AppendRequest(data []byte) *zk.CreateRequest {
+	return &zk.CreateRequest{Path: l.Path(Ticket{Name: l.Marker}), Data: data, Flags: zk.FlagSequence}
+}
 
 // EnterWith takes a ticket: an ephemeral and sequential znode with this data.
 //
