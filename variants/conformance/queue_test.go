@@ -308,9 +308,8 @@ func TestMatchedTicketsThatMoveOneOrphan(t *testing.T) {
 
 // A client whose item another program has deleted may go on, whether it is done with the item or gives it back.
 func TestMatchedTicketOfADeletedItem(t *testing.T) {
-	for name, end := range map[string]func(*queue.MatchedTicket) error{
-		"done":   func(q *queue.MatchedTicket) error { return q.Done(testContext(t)) },
-		"return": func(q *queue.MatchedTicket) error { return q.Return(testContext(t)) },
+	for name, end := range map[string]func(*queue.MatchedTicket, context.Context) error{
+		"done": (*queue.MatchedTicket).Done, "return": (*queue.MatchedTicket).Return,
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, v venue) {
@@ -320,7 +319,7 @@ func TestMatchedTicketOfADeletedItem(t *testing.T) {
 				mustPut(t, q, "poison", "b")
 				mustTake(t, q)
 				must(t, cs[1].conn.Delete(dir+"/items/item-0000000000", -1))
-				must(t, end(q))
+				must(t, end(q, testContext(t)))
 				mustDrain(t, q, "b")
 				mustBeClear(t, cs[1], dir)
 			})
