@@ -90,9 +90,10 @@ func TestCheckOfFailures(t *testing.T) {
 		{"never free again, by an attempt that died", twoPut + "0:taking 0:died 1:taking 1:took:2 1:done:2 0:rejoined:1 - - - - - - " + another + "1:taking 1:took:3", "item 0x1 had been put before it; it was not free again"},
 		{"reported once", onePut + "0:taking 0:took:1 " + back + another + "1:taking 1:took:3 1:done:3 1:putting:4 1:put:4 1:taking 1:took:4", "item 0x1"},
 
-		{"goes behind the others, and is taken in time", "1:behind:1 " + onePut + "0:taking 0:took:1 " + back + another + "1:taking 1:took:3 1:done:3 " + turn("4") + "1:taking 1:took:1", ""},
+		{"goes behind the others, and is taken in time", "1:behind:1 " + onePut + "0:taking 0:took:1 " + back + another + "1:taking 1:took:3 1:done:3 1:putting:4 1:put:4 1:taking 1:took:1 1:done:1 1:taking 1:took:4", ""},
 		{"goes behind the others, and is never taken", "1:behind:1 " + onePut + "0:taking 0:took:1 " + back + turn("3") + turn("4") + turn("5") + turn("6") + turn("7"), "although item 0x1 had been put before it; it was not free again"},
-		{"goes behind the others late, as another client fails", "1:behind:1 " + onePut + "0:taking 0:took:1 " + back + turn("3") + "2:died " + turn("4") + turn("5") + "1:taking 1:took:1", ""},
+		{"goes behind the others late, as another client fails", "1:behind:2 " + onePut + "0:taking 0:took:1 " + back + turn("3") + "2:died " + turn("4") + turn("5") + "1:taking 1:took:1", ""},
+		{"goes behind the others late, as the client that looks is slow", "1:behind:2 " + onePut + "0:taking 0:took:1 " + back + "2:taking " + turn("3") + turn("4") + "1:putting:5 1:put:5 1:putting:6 1:put:6 1:taking 1:took:5 1:done:5 2:took:6 2:done:6 1:taking 1:took:1", ""},
 		{"not taken when its client died, and taken later", "0:removes 1:behind:1 " + twoPut + "0:taking 0:died 1:taking 1:took:2 1:done:2 0:rejoined:1 1:taking 1:took:1 1:done:1", ""},
 		{"put after its owner had failed, as the ticket came late", "1:behind:1 " + onePut + "0:taking 0:died 1:taking 1:took:1 1:done:1 " + twoMore + "1:taking 1:took:4 1:done:4", ""},
 		{"passed over, and no client failed", "1:behind:1 " + twoPut + "1:taking 1:took:2", "client 1 took item 0x2, although item 0x1"},
