@@ -120,7 +120,7 @@ func TestLooksNameTheRecipe(t *testing.T) {
 func looksOf(t *testing.T, recipe, variant string) (looks []observe.Look) {
 	t.Helper()
 	s := closedOf(recipe, 6, variant)
-	s.Operations, s.Hold = 12, 5*time.Millisecond
+	s.Operations, s.Hold = 40, 5*time.Millisecond
 	bubbleOn(t, paced, func(t *testing.T, e *embedded.Ensemble) {
 		epoch := time.Now()
 		o := observe.New(epoch, results.Environment{ZooKeeper: "3.9.3"})
