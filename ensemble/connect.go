@@ -84,10 +84,20 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 		return nil, fmt.Errorf("connect to %s: %w", home, err)
 	}
 	if err := awaitSession(ctx, c.Servers, opening); err != nil {
-		conn.Close()
+		abandon(conn, err)
 		return nil, fmt.Errorf("no session at %s: %w", home, err)
 	}
 	return conn, nil
+}
+
+// abandon closes a client that got no session. Closing waits for up to a second for a reply, which the library never gives if it has
+// just ended its last attempt. After a lasting error there is no session to end, so that no caller needs to wait for it.
+func abandon(conn *zk.Conn, err error) {
+	if dial.IsLasting(err) {
+		go conn.Close()
+		return
+	}
+	conn.Close()
 }
 
 // reporting is a connection that reports the errors that no further attempt mends.
