@@ -251,7 +251,6 @@ func (l *Ledger) record(n Notification, path []byte, length int) {
 	l.blind = l.blind || n.Zxid <= 0
 	l.counts.CountNotification(n.Type)
 	l.counts.BytesIn += int64(length) + 4
-	l.watches.fire(n.Type, path)
 	l.notified = true
 }
 
