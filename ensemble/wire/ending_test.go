@@ -147,6 +147,8 @@ func TestUnknownAfterAnEndOfTheServer(t *testing.T) {
 	}{
 		{"at rest", nil, nil, 0, 0},
 		{"a read", request(1, wire.OpGetData, "/x", 0), nil, 0, 0},
+		{"a read that sets a watch", request(1, wire.OpGetData, "/x", 1), nil, 1, 0},
+		{"a watch that was set, and is being set again", join(request(1, wire.OpGetData, "/x", 1), request(2, wire.OpGetData, "/x", 1)), reply(1, 5, 0), 2, 0},
 		{"writes", join(request(1, wire.OpCreate, "/x"), request(2, wire.OpMulti, "/x")), nil, 0, 2},
 		{"an answered write", request(1, wire.OpCreate, "/x"), reply(1, 5, -110), 0, 0},
 		{"watches on two paths, one twice", join(request(1, wire.OpExists, "/x", 1), request(2, wire.OpGetData, "/x", 1), request(3, wire.OpGetChildren2, "/x", 1)),
