@@ -298,17 +298,21 @@ func (c *Conn) notification(body []byte, length int) {
 		n.Type = EventType(binary.BigEndian.Uint32(event))
 		path, _ = jutePath(event[8:])
 	}
-	resent := c.resetting > 0 && n.Zxid == zxidUnknown
-	c.ending.remaining.fire(n.Type, path)
+	var again *Conn // nil unless it is sent again
+	if c.resetting > 0 && n.Zxid == zxidUnknown {
+		again = c
+	}
+	c.ending.remaining.fire(n.Type, path, again)
 	if c.ending.ended {
-		if !resent {
+		if again == nil {
 			l.counts.LostNotifications++
 		}
 		return
 	}
-	if resent {
+	if again != nil {
 		l.counts.ResentNotifications++
 	}
+	l.watches.fire(n.Type, path, again)
 	l.record(n, path, length)
 }
 

@@ -160,6 +160,9 @@ func (c *Conn) settle() {
 		if r.op.IsWrite() && !r.housekeeping || r.op == OpClose && c.ledger.further {
 			counts.UnknownTransactions++
 		}
+		if r.watch != (watchKey{}) { // the server may have set it, and fired it
+			counts.UnknownNotifications++
+		}
 	}
 	if c.opens && !c.greetedIn { // a session that may have been opened, and would run out
 		counts.SessionsOpened++

@@ -147,6 +147,8 @@ func TestUnknownAfterAnEndOfTheServer(t *testing.T) {
 	}{
 		{"at rest", nil, nil, 0, 0},
 		{"a read", request(1, wire.OpGetData, "/x", 0), nil, 0, 0},
+		{"a read that sets a watch", request(1, wire.OpGetData, "/x", 1), nil, 1, 0},
+		{"a watch that was set, and is being set again", join(request(1, wire.OpGetData, "/x", 1), request(2, wire.OpGetData, "/x", 1)), reply(1, 5, 0), 2, 0},
 		{"writes", join(request(1, wire.OpCreate, "/x"), request(2, wire.OpMulti, "/x")), nil, 0, 2},
 		{"an answered write", request(1, wire.OpCreate, "/x"), reply(1, 5, -110), 0, 0},
 		{"watches on two paths, one twice", join(request(1, wire.OpExists, "/x", 1), request(2, wire.OpGetData, "/x", 1), request(3, wire.OpGetChildren2, "/x", 1)),
@@ -193,6 +195,55 @@ func TestResentNotifications(t *testing.T) {
 	}
 	if c := l.Counts(); c.ResentNotifications != 1 || c.TotalNotifications() != 2 || c.SessionsOpened != 1 {
 		t.Errorf("counts %+v", c)
+	}
+}
+
+// A read that overtakes the request to set the watches again sets a watch that the server keeps, although it then sends the
+// notification of the former watch again. The end of the connection removes that watch, or leaves it in doubt.
+func TestResentNotificationLeavesTheWatchOfARead(t *testing.T) {
+	for _, tt := range []struct {
+		name           string
+		late, closes   bool // the notification arrives after the end of the connection; the client closes it
+		removals       int
+		unknown, again int64
+	}{
+		{"before the end", false, false, 1, 0, 1},
+		{"after the end", true, false, 1, 0, 0},
+		{"before the client closes", false, true, 0, 1, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l := wire.NewLedger(time.Now())
+			exchange(t, l, join(connectRequest(), request(1, wire.OpGetData, "/w", 1)), join(opened(7), reply(1, 5, 0)), func() int { return 1 << 20 })
+			before := l.Counts().UnknownNotifications
+			ended := make(chan struct{})
+			read, again := reply(2, 6, 0, make([]byte, 80)...), join(notification(-1, wire.NodeDataChanged, "/w"), reply(3, 6, 0))
+			conn, received := serve(t, l, func(i int) []byte {
+				if i == 2 && tt.late {
+					<-ended
+				}
+				return [][]byte{opened(7), read, again, removed(0)}[i]
+			})
+			send(t, conn, connectRequest(), request(2, wire.OpGetData, "/w", 1))
+			readFull(t, conn, opened(7), read)
+			send(t, conn, frame(int32s(3, 101), make([]byte, 20)))
+			if !tt.late {
+				readFull(t, conn, again)
+			}
+			if tt.closes {
+				must.Do(t, conn.Close())
+			} else {
+				conn.End()
+				close(ended)
+				<-conn.Drained()
+			}
+			if got := <-received; len(got) != 3+tt.removals {
+				t.Errorf("the server received %q", got)
+			}
+			c := l.Counts()
+			if unknown := c.UnknownNotifications - before; unknown != tt.unknown || c.ResentNotifications != tt.again || c.LostNotifications != 0 {
+				t.Errorf("%d notifications are unknown, want %d: %+v", unknown, tt.unknown, c)
+			}
+		})
 	}
 }
 

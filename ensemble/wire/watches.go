@@ -59,15 +59,22 @@ func (l *Ledger) WatchesNow() (paths []string) {
 	return paths
 }
 
-func (s watchSet) fire(typ EventType, path []byte) {
+// fire removes the watches that a notification shows to have fired. One that is sent again, on the connection again, answers a request
+// to set a watch of an earlier connection. It leaves a watch that a request of its own has already set on this connection: the server
+// keeps it, and notifies the client of the next change, too. again is nil for all other notifications.
+func (s watchSet) fire(typ EventType, path []byte, again *Conn) {
 	if len(s) == 0 {
 		return
 	}
-	k := newWatchKey(path, dataWatch)
-	if typ != NodeChildrenChanged {
-		delete(s, k)
+	fired := func(kind watchKind) {
+		if k := newWatchKey(path, kind); again == nil || s[k] != again {
+			delete(s, k)
+		}
 	}
-	if k.kind = childWatch; typ == NodeChildrenChanged || typ == NodeDeleted {
-		delete(s, k)
+	if typ != NodeChildrenChanged {
+		fired(dataWatch)
+	}
+	if typ == NodeChildrenChanged || typ == NodeDeleted {
+		fired(childWatch)
 	}
 }

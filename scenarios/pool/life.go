@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -43,6 +44,7 @@ type former struct {
 	traffic       wire.Traffic // the traffic of counts, kept because summing it up takes longer
 	reconnects    int
 	unmatched     int64
+	open          []*ensemble.Link // of lives whose counts may still grow, and are in none of the fields above
 }
 
 // NewLife returns a life of a client that has not begun. For calls, see [variants.Recipe.Calls].
@@ -84,18 +86,36 @@ func (c *Client) Expire(ctx context.Context) error {
 	return nil // it has run out meanwhile
 }
 
-// Reborn replaces the client's life, whose counts are final. Only the client's own goroutine calls it.
+// Reborn replaces the client's life. Its counts may still grow: a client that was cut off takes its session for lost, and its library may
+// then connect once more to close it, and be notified meanwhile. Only the client's own goroutine calls it.
 func (c *Client) Reborn(next *Life) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := &c.former
 	f.logs = append(f.logs, c.Log)
-	f.notifications = c.Ledger.TakeNotifications(f.notifications)
-	f.counts.Add(c.Ledger.Counts())
+	f.open = slices.DeleteFunc(append(f.open, c.Link), func(l *ensemble.Link) bool {
+		if !l.Refuses() {
+			return false
+		}
+		f.notifications = l.Ledger().TakeNotifications(f.notifications)
+		f.counts.Add(l.Ledger().Counts())
+		f.reconnects += l.Ledger().Reconnects()
+		f.unmatched += l.Ledger().Unmatched()
+		return true
+	})
 	f.traffic = f.counts.Traffic()
-	f.reconnects += c.Ledger.Reconnects()
-	f.unmatched += c.Ledger.Unmatched()
 	c.Life = next
+}
+
+// endFormer ends what is left of the client's former lives, and returns when their counts are final.
+func (c *Client) endFormer(ctx context.Context) {
+	c.mu.Lock()
+	open := slices.Clone(c.former.open)
+	c.mu.Unlock()
+	for _, l := range open {
+		l.Sever()
+		_ = l.Settle(ctx) // an error leaves counts in doubt, as the ledger says
+	}
 }
 
 // Counts returns the counts of all the client's lives.
@@ -104,6 +124,9 @@ func (c *Client) Counts() wire.Counts {
 	defer c.mu.Unlock()
 	total := c.Ledger.Counts()
 	total.Add(c.former.counts)
+	for _, l := range c.former.open {
+		total.Add(l.Ledger().Counts())
+	}
 	return total
 }
 
@@ -113,6 +136,9 @@ func (c *Client) traffic() wire.Traffic {
 	defer c.mu.Unlock()
 	total := c.Ledger.Traffic()
 	total.Add(c.former.traffic)
+	for _, l := range c.former.open {
+		total.Add(l.Ledger().Traffic())
+	}
 	return total
 }
 
@@ -122,6 +148,10 @@ func (c *Client) Examine(h *results.Health) {
 	defer c.mu.Unlock()
 	h.Reconnects += c.former.reconnects + c.Ledger.Reconnects()
 	h.UnmatchedReplies += c.former.unmatched + c.Ledger.Unmatched()
+	for _, l := range c.former.open {
+		h.Reconnects += l.Ledger().Reconnects()
+		h.UnmatchedReplies += l.Ledger().Unmatched()
+	}
 	h.SessionsLost += c.Number
 	if c.Over() {
 		h.SessionsLost++
@@ -165,9 +195,12 @@ func (c *Client) TakeEvents(dst []variants.Placed, until time.Duration) []varian
 func (c *Client) TakeNotifications() []wire.Notification {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	taken := c.Ledger.TakeNotifications(c.former.notifications)
+	taken := c.former.notifications
+	for _, l := range c.former.open {
+		taken = l.Ledger().TakeNotifications(taken)
+	}
 	c.former.notifications = nil
-	return taken
+	return c.Ledger.TakeNotifications(taken)
 }
 
 // envBeside returns the environment of a further participant on the client's session, whose end is recorded for the first one only.
@@ -276,8 +309,7 @@ func (p *Pool) Warnings() []string {
 	return p.reports
 }
 
-// retire ends a life that is over, and returns when its counts are final. It does not wait for the close of the session,
-// whose answer may not come.
+// retire ends a life that is over. It does not wait for the close of the session, whose answer may not come.
 func (c *Client) retire(ctx context.Context) {
 	c.Monitor.Dismiss()
 	c.hangUpAll(ctx)

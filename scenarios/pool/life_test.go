@@ -1,9 +1,15 @@
 package pool
 
 import (
+	"context"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/zkbench/zkbench/ensemble/embedded"
+	"github.com/zkbench/zkbench/ensemble/ensembletest"
+	"github.com/zkbench/zkbench/results/must"
+	"github.com/zkbench/zkbench/variants"
 )
 
 // A client that stops dead while it is idle stays dead for as long as one that works: its session runs out meanwhile.
@@ -25,6 +31,53 @@ func TestDeadClientWaitsOnce(t *testing.T) {
 			if got := pool.staysDead(c); got != tt.want {
 				t.Errorf("%s later it stays dead for %s, want %s", tt.asleep, got, tt.want)
 			}
+		}
+	})
+}
+
+// bystander is a participant that does nothing.
+type bystander struct{}
+
+func (bystander) Step(context.Context) error  { return nil }
+func (bystander) Leave(context.Context) error { return nil }
+
+// What a session is notified of after its client has taken it for lost is counted, until the fence at the end of the load.
+func TestFormerLifeIsCounted(t *testing.T) {
+	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
+		join := func(context.Context, variants.Env) (variants.Participant, error) { return bystander{}, nil }
+		p := must.Get(Connect(t.Context(), Config{Servers: e.Servers(), Clients: 2, Root: "/"}, variants.Variant{Join: join}))(t)
+		defer p.CloseAll(t.Context())
+		c, other := p.Clients[0], p.Clients[1]
+		former := c.Life
+		session, watched := former.Session.Conn(), []string{"/first", "/second", "/third"}
+		for _, path := range watched {
+			must.Do(t, other.Session.Ensure(t.Context(), path, nil, 0))
+			_, _, _, err := session.GetW(path)
+			must.Do(t, err)
+		}
+		write := func(path string) {
+			t.Helper()
+			_, err := other.Session.Set(t.Context(), path, nil, -1)
+			must.Do(t, err)
+			time.Sleep(time.Second) // of virtual time
+		}
+		write("/first")
+		next := NewLife(1, p.Epoch, c.ID, nil)
+		next.kill()
+		c.Reborn(next)
+		write("/second")
+		counts := c.Counts()
+		if n, taken := counts.TotalNotifications(), len(c.TakeNotifications()); n != 2 || taken != 2 || c.traffic().Requests != counts.TotalRequests() {
+			t.Errorf("%d notifications are counted and %d taken, want 2", n, taken)
+		}
+		must.Do(t, p.FenceLiving(t.Context()))
+		if former.Link.Established() {
+			t.Error("the former session goes on behind the fence")
+		}
+		write("/third")
+		c.Reborn(NewLife(2, p.Epoch, c.ID, nil))
+		if counts := c.Counts(); counts.TotalNotifications() != 2 || counts.LostNotifications+counts.UnknownNotifications != 0 {
+			t.Errorf("the counts of the former life were not final: %+v", counts)
 		}
 	})
 }
