@@ -22,15 +22,28 @@ func TestOracleUnderFaults(t *testing.T) {
 			t.Parallel()
 			s := failingOften(t, 10)
 			s.Seed = seed
-			bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) { checkOracle(t, e, s) })
+			bubbleOn(t, quickTicks, func(t *testing.T, e *embedded.Ensemble) {
+				if o := checkOracle(t, e, s); o.Doubtful() {
+					t.Errorf("doubtful: %+v", o)
+				}
+			})
 		})
 	}
 }
 
+// A server that takes more than two seconds to answer, as on an overloaded machine, leaves a doubt. The counts then have bounds, in which
+// they must be all the same, and the load is repeated.
 func TestLiveOracleUnderFaults(t *testing.T) {
+	const attempts = 3
 	s := failingOften(t, 50)
 	s.Duration, s.SessionTimeout, s.Roam = 10*time.Second, 4*time.Second, true // so that sessions move between servers
-	checkOracle(t, onServers(t), s)
+	e := onServers(t)
+	for range attempts {
+		if o := checkOracle(t, e, s); !o.Doubtful() {
+			return
+		}
+	}
+	t.Errorf("in each of %d loads, a connection ended at the servers before all had been counted", attempts)
 }
 
 // failingOften returns a load of a lock with cuts, expired sessions and clients that stop. The lock has a herd, so that many notifications
@@ -47,10 +60,10 @@ func failingOften(t *testing.T, clients int) scenarios.Scenario {
 	return s
 }
 
-func checkOracle(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
+func checkOracle(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) results.Oracle {
 	t.Helper()
 	d := mustMeasure(t, e, s, catalog.Recipes())[0]
-	if o := d.Oracle; !o.Checked || !o.Agrees() || o.Doubtful() || d.Health.UnmatchedReplies > 0 {
+	if o := d.Oracle; !o.Checked || !o.Agrees() || d.Health.UnmatchedReplies > 0 {
 		t.Errorf("oracle %+v, %d replies are unmatched", o, d.Health.UnmatchedReplies)
 	}
 	happened := map[results.FaultKind]int{}
@@ -64,4 +77,5 @@ func checkOracle(t *testing.T, e ensemble.Ensemble, s scenarios.Scenario) {
 		t.Errorf("little was lost: %+v", o)
 	}
 	t.Logf("%+v", d.Oracle)
+	return d.Oracle
 }
