@@ -61,7 +61,8 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 		c.Link.serve(c.Servers)
 		way = c.Link.dial
 	}
-	ctx, giveUp := context.WithCancelCause(ctx)
+	run := ctx
+	ctx, giveUp := context.WithCancelCause(run)
 	defer giveUp(nil)
 	opening := &opening{ready: make(chan struct{}), enough: make(chan string, 1), observer: c.Observe}
 	conn, _, err := zk.Connect(addressesOf(c.Servers), cmp.Or(c.Timeout, SessionTimeout),
@@ -84,20 +85,15 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 		return nil, fmt.Errorf("connect to %s: %w", home, err)
 	}
 	if err := awaitSession(ctx, c.Servers, opening); err != nil {
-		abandon(conn, err)
+		if run.Err() == nil && dial.IsLasting(err) {
+			// Closing waits up to a second for a reply that the library never gives if its last attempt has ended. There is no session.
+			go conn.Close()
+		} else {
+			conn.Close()
+		}
 		return nil, fmt.Errorf("no session at %s: %w", home, err)
 	}
 	return conn, nil
-}
-
-// abandon closes a client that got no session. Closing waits for up to a second for a reply, which the library never gives if it has
-// just ended its last attempt. After a lasting error there is no session to end, so that no caller needs to wait for it.
-func abandon(conn *zk.Conn, err error) {
-	if dial.IsLasting(err) {
-		go conn.Close()
-		return
-	}
-	conn.Close()
 }
 
 // reporting is a connection that reports the errors that no further attempt mends.

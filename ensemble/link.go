@@ -98,7 +98,7 @@ func (l *Link) open(address string, timeout time.Duration) (net.Conn, error) {
 	switch {
 	case state.severed:
 		return nil, errSevered
-	case l.Refuses():
+	case l.ledger.Over() && !l.renews:
 		return nil, errOver
 	}
 	server := withAddress(state.servers, address)
@@ -187,10 +187,6 @@ func (l *Link) sever() {
 	defer l.mu.Unlock()
 	l.severed = true
 }
-
-// Refuses reports whether the link refuses all further connections, so that its counts are final once those that were ended through it
-// have settled: it was severed, or the client knows that the servers have ended its session.
-func (l *Link) Refuses() bool { return l.state().severed || l.ledger.Over() && !l.renews }
 
 // Settle returns when the counts of connections that were ended through the link are final. Before the client has connected again, or
 // when the link is severed, that takes a round trip, and at most two seconds.

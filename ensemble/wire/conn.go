@@ -41,6 +41,7 @@ type Conn struct {
 	outstanding []outstandingRequest // in the order of their replies
 	resetting   int                  // requests to set watches again that are outstanding
 	watching    bool                 // a request that sets watches has been sent
+	kept        watchSet             // watches that the server has kept although the client takes them for fired
 	ending      ending
 }
 
@@ -298,21 +299,17 @@ func (c *Conn) notification(body []byte, length int) {
 		n.Type = EventType(binary.BigEndian.Uint32(event))
 		path, _ = jutePath(event[8:])
 	}
-	var again *Conn // nil unless it is sent again
-	if c.resetting > 0 && n.Zxid == zxidUnknown {
-		again = c
-	}
-	c.ending.remaining.fire(n.Type, path, again)
+	again := c.resetting > 0 && n.Zxid == zxidUnknown
+	c.fire(n.Type, path, again)
 	if c.ending.ended {
-		if again == nil {
+		if !again {
 			l.counts.LostNotifications++
 		}
 		return
 	}
-	if again != nil {
+	if again {
 		l.counts.ResentNotifications++
 	}
-	l.watches.fire(n.Type, path, again)
 	l.record(n, path, length)
 }
 
@@ -359,6 +356,7 @@ func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 		if armed {
 			l.counts.Watches[r.op]++
 			l.watches.add(r.watch, c)
+			delete(c.kept, r.watch)
 		}
 		if r.op == OpRemoveWatches && code == OK {
 			l.watches.remove(r.removes)

@@ -73,10 +73,19 @@ func (c *Conn) endAndDrain() {
 	c.end()
 	c.ending.drained = make(chan struct{})
 	if c.watching {
-		c.ending.remaining = maps.Clone(c.ledger.watches)
+		c.ending.remaining = c.atServer()
 	}
 	_ = c.Conn.SetReadDeadline(time.Unix(1, 0)) // ends a read of the client
 	go c.drain()
+}
+
+// atServer returns the watches that may be set at the server. The ledger is locked.
+func (c *Conn) atServer() watchSet {
+	all := maps.Clone(c.ledger.watches)
+	for k := range c.kept {
+		all.add(k, c)
+	}
+	return all
 }
 
 // drain counts the frames that the server still sends, until it closes the connection.
@@ -172,7 +181,7 @@ func (c *Conn) settle() {
 	case c.ending.drained != nil:
 		counts.UnknownNotifications += int64(len(c.ending.remaining))
 	case c.watching:
-		counts.UnknownNotifications += int64(len(c.ledger.watches))
+		counts.UnknownNotifications += int64(len(c.atServer()))
 	}
 	c.outstanding, c.ending.remaining = nil, nil
 }

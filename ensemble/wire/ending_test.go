@@ -213,7 +213,8 @@ func TestResentNotificationLeavesTheWatchOfARead(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			l := wire.NewLedger(time.Now())
-			exchange(t, l, join(connectRequest(), request(1, wire.OpGetData, "/w", 1)), join(opened(7), reply(1, 5, 0)), func() int { return 1 << 20 })
+			exchange(t, l, join(connectRequest(), request(1, wire.OpGetData, "/w", 1)), join(opened(7), reply(1, 5, 0)),
+				func() int { return 1 << 20 })
 			before := l.Counts().UnknownNotifications
 			ended := make(chan struct{})
 			read, again := reply(2, 6, 0, make([]byte, 80)...), join(notification(-1, wire.NodeDataChanged, "/w"), reply(3, 6, 0))
@@ -228,6 +229,9 @@ func TestResentNotificationLeavesTheWatchOfARead(t *testing.T) {
 			send(t, conn, frame(int32s(3, 101), make([]byte, 20)))
 			if !tt.late {
 				readFull(t, conn, again)
+				if held := l.WatchesNow(); len(held) > 0 {
+					t.Errorf("the client still holds watches of %q", held)
+				}
 			}
 			if tt.closes {
 				must.Do(t, conn.Close())

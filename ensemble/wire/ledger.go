@@ -28,7 +28,7 @@ type Counts struct {
 	LostNotifications    int64 // that arrived after the end; the servers' counters include them
 	ResentNotifications  int64 // for watches that were set again; the servers' counters leave them out
 	UnknownTransactions  int64 // at most so many of the writes and sessions were not made: the reply is missing
-	UnknownNotifications int64 // at most so many more were sent: watches that were or may have been set when a connection ended at the server
+	UnknownNotifications int64 // at most so many more were sent: watches that may have been set when a connection ended at the server
 
 	// Of sessions, each of which is opened and ended by a transaction.
 	SessionsOpened int64

@@ -59,22 +59,40 @@ func (l *Ledger) WatchesNow() (paths []string) {
 	return paths
 }
 
-// fire removes the watches that a notification shows to have fired. One that is sent again, on the connection again, answers a request
-// to set a watch of an earlier connection. It leaves a watch that a request of its own has already set on this connection: the server
-// keeps it, and notifies the client of the next change, too. again is nil for all other notifications.
-func (s watchSet) fire(typ EventType, path []byte, again *Conn) {
-	if len(s) == 0 {
-		return
+// kind returns the kind of watch that a notification shows to have fired; anyWatch for both kinds.
+func (t EventType) kind() watchKind {
+	switch t {
+	case NodeChildrenChanged:
+		return childWatch
+	case NodeDeleted:
+		return anyWatch
+	default:
+		return dataWatch
 	}
-	fired := func(kind watchKind) {
-		if k := newWatchKey(path, kind); again == nil || s[k] != again {
-			delete(s, k)
+}
+
+// fire removes the watches that a notification shows to have fired. One that is sent again answers a request to set a watch of an earlier
+// connection. The server then keeps a watch that a request of its own has already set on this one, which the client takes for fired, too.
+// The ledger is locked.
+func (c *Conn) fire(typ EventType, path []byte, again bool) {
+	held := c.ledger.watches
+	for kind := childWatch; kind < anyWatch; kind++ {
+		if typ.kind()&kind == 0 {
+			continue
 		}
-	}
-	if typ != NodeChildrenChanged {
-		fired(dataWatch)
-	}
-	if typ == NodeChildrenChanged || typ == NodeDeleted {
-		fired(childWatch)
+		k := newWatchKey(path, kind)
+		if !again || c.ending.remaining[k] != c {
+			delete(c.ending.remaining, k)
+		}
+		if !again {
+			delete(c.kept, k)
+		}
+		if c.ending.ended {
+			continue
+		}
+		if again && held[k] == c {
+			c.kept.add(k, c)
+		}
+		delete(held, k)
 	}
 }

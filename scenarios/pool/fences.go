@@ -22,24 +22,28 @@ func Sleep(ctx context.Context, d time.Duration) error { return variants.WaitFor
 // Fence returns when each session has received all notifications of the transactions that any session had seen before.
 func (p *Pool) Fence(ctx context.Context) error { return FenceAll(ctx, p.Clients, p.Latest()) }
 
-// FenceLiving is Fence for the clients whose lives are not over. It ends the connections of lives that are. It is for loads in which
-// clients fail.
+// FenceLiving is Fence for the clients whose lives are not over, in a load in which clients fail. It ends all other lives before, because
+// the servers notify others of their ends.
 func (p *Pool) FenceLiving(ctx context.Context) error {
-	zxid := p.Latest()
-	return p.Each(func(c *Client) error {
-		c.endFormer(ctx)
-		if c.Over() {
-			c.Link.Sever() // the client library may be about to connect, to close the session
-		}
-		_ = c.Link.Settle(ctx) // an error leaves counts in doubt, as the ledger says
-		if c.Over() || c.Session == nil {
+	for {
+		_ = p.Each(func(c *Client) error {
+			c.endLives()
+			return c.Link.Settle(ctx) // an error leaves counts in doubt, as the ledger says
+		})
+		zxid := p.Latest()
+		err := p.Each(func(c *Client) error {
+			if c.gone() {
+				return nil
+			}
+			if err := c.Fence(ctx, zxid); !errors.Is(err, session.ErrSessionLost) {
+				return err
+			}
 			return nil
-		}
-		if err := c.Fence(ctx, zxid); !errors.Is(err, session.ErrSessionLost) {
+		})
+		if err != nil || !slices.ContainsFunc(p.Clients, func(c *Client) bool { return c.gone() && !session.IsClosed(c.ended) }) {
 			return err
 		}
-		return nil
-	})
+	}
 }
 
 // FenceAll fences the sessions of some clients up to a transaction, see [Client.Fence].

@@ -35,6 +35,8 @@ type Life struct {
 	dead        context.Context // ends when the client stops dead
 	died        time.Time       // set before dead ends
 	kill        context.CancelFunc
+	ending      atomic.Bool
+	ended       chan struct{} // closed when the counts are final
 }
 
 type former struct {
@@ -44,14 +46,17 @@ type former struct {
 	traffic       wire.Traffic // the traffic of counts, kept because summing it up takes longer
 	reconnects    int
 	unmatched     int64
-	open          []*ensemble.Link // of lives whose counts may still grow, and are in none of the fields above
+	open          []*Life // whose counts may still grow, and are in none of the fields above
 }
 
 // NewLife returns a life of a client that has not begun. For calls, see [variants.Recipe.Calls].
 func NewLife(number int, epoch time.Time, client int, calls []variants.EventKind) *Life {
 	ledger := wire.NewLedger(epoch)
 	log := variants.NewLog(epoch, client, func() (seen, shown int64, next variants.Write) { return ledger.Sight() }, calls)
-	l := &Life{Number: number, Ledger: ledger, Link: ensemble.NewLink(ledger), Log: log, Monitor: session.NewMonitor(ensemble.SessionTimeout)}
+	l := &Life{
+		Number: number, Ledger: ledger, Link: ensemble.NewLink(ledger), Log: log,
+		Monitor: session.NewMonitor(ensemble.SessionTimeout), ended: make(chan struct{}),
+	}
 	l.Monitor.WhenLost(func() { log.Record(variants.SessionLost, int64(number)) })
 	l.dead, l.kill = context.WithCancel(context.Background())
 	return l
@@ -93,28 +98,59 @@ func (c *Client) Reborn(next *Life) {
 	defer c.mu.Unlock()
 	f := &c.former
 	f.logs = append(f.logs, c.Log)
-	f.open = slices.DeleteFunc(append(f.open, c.Link), func(l *ensemble.Link) bool {
-		if !l.Refuses() {
+	f.open = slices.DeleteFunc(append(f.open, c.Life), func(l *Life) bool {
+		if !session.IsClosed(l.ended) {
 			return false
 		}
-		f.notifications = l.Ledger().TakeNotifications(f.notifications)
-		f.counts.Add(l.Ledger().Counts())
-		f.reconnects += l.Ledger().Reconnects()
-		f.unmatched += l.Ledger().Unmatched()
+		f.notifications = l.Ledger.TakeNotifications(f.notifications)
+		f.counts.Add(l.Ledger.Counts())
+		f.reconnects += l.Ledger.Reconnects()
+		f.unmatched += l.Ledger.Unmatched()
 		return true
 	})
 	f.traffic = f.counts.Traffic()
 	c.Life = next
 }
 
-// endFormer ends what is left of the client's former lives, and returns when their counts are final.
-func (c *Client) endFormer(ctx context.Context) {
+// closePatience is how long the end of a life waits for its session to be closed. The client library waits for a second.
+const closePatience = 2 * time.Second
+
+// end begins to close the session of a life that is over, after which nothing of the life connects any more. ended is closed then.
+func (l *Life) end() {
+	if !l.ending.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		defer close(l.ended)
+		if l.Own != nil {
+			closed := make(chan struct{})
+			go func() { defer close(closed); l.Own.Close() }()
+			select {
+			case <-closed:
+			case <-time.After(closePatience):
+			}
+		}
+		l.Link.Sever()
+		_ = l.Link.Settle(context.Background()) // cannot fail
+	}()
+}
+
+// gone reports whether the client has no session: its life is over, or it could not join again.
+func (c *Client) gone() bool { return c.Over() || c.Session == nil }
+
+// endLives ends all lives of the client that are over, and returns when their counts are final.
+func (c *Client) endLives() {
 	c.mu.Lock()
-	open := slices.Clone(c.former.open)
+	lives := slices.Clone(c.former.open)
 	c.mu.Unlock()
-	for _, l := range open {
-		l.Sever()
-		_ = l.Settle(ctx) // an error leaves counts in doubt, as the ledger says
+	if c.gone() {
+		lives = append(lives, c.Life)
+	}
+	for _, l := range lives {
+		l.end()
+	}
+	for _, l := range lives {
+		<-l.ended
 	}
 }
 
@@ -125,7 +161,7 @@ func (c *Client) Counts() wire.Counts {
 	total := c.Ledger.Counts()
 	total.Add(c.former.counts)
 	for _, l := range c.former.open {
-		total.Add(l.Ledger().Counts())
+		total.Add(l.Ledger.Counts())
 	}
 	return total
 }
@@ -137,7 +173,7 @@ func (c *Client) traffic() wire.Traffic {
 	total := c.Ledger.Traffic()
 	total.Add(c.former.traffic)
 	for _, l := range c.former.open {
-		total.Add(l.Ledger().Traffic())
+		total.Add(l.Ledger.Traffic())
 	}
 	return total
 }
@@ -149,8 +185,8 @@ func (c *Client) Examine(h *results.Health) {
 	h.Reconnects += c.former.reconnects + c.Ledger.Reconnects()
 	h.UnmatchedReplies += c.former.unmatched + c.Ledger.Unmatched()
 	for _, l := range c.former.open {
-		h.Reconnects += l.Ledger().Reconnects()
-		h.UnmatchedReplies += l.Ledger().Unmatched()
+		h.Reconnects += l.Ledger.Reconnects()
+		h.UnmatchedReplies += l.Ledger.Unmatched()
 	}
 	h.SessionsLost += c.Number
 	if c.Over() {
@@ -197,7 +233,7 @@ func (c *Client) TakeNotifications() []wire.Notification {
 	defer c.mu.Unlock()
 	taken := c.former.notifications
 	for _, l := range c.former.open {
-		taken = l.Ledger().TakeNotifications(taken)
+		taken = l.Ledger.TakeNotifications(taken)
 	}
 	c.former.notifications = nil
 	return c.Ledger.TakeNotifications(taken)
@@ -314,9 +350,7 @@ func (c *Client) retire(ctx context.Context) {
 	c.Monitor.Dismiss()
 	c.hangUpAll(ctx)
 	c.kill()
-	if c.Own != nil {
-		go c.Own.Close()
-	}
+	c.end()
 	_ = c.Link.Settle(ctx) // an error leaves counts in doubt, as the ledger says
 	c.tunnel.Close()
 }

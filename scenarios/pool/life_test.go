@@ -6,10 +6,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble/embedded"
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/variants"
+	"github.com/zkbench/zkbench/variants/session"
 )
 
 // A client that stops dead while it is idle stays dead for as long as one that works: its session runs out meanwhile.
@@ -41,18 +44,16 @@ type bystander struct{}
 func (bystander) Step(context.Context) error  { return nil }
 func (bystander) Leave(context.Context) error { return nil }
 
-// What a session is notified of after its client has taken it for lost is counted, until the fence at the end of the load.
+// What a session is notified of after its client has taken it for lost is counted, until the fence at the end of the load. The watch that
+// is set when it is closed may fire between the reply and the end of the connection.
 func TestFormerLifeIsCounted(t *testing.T) {
-	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
-		join := func(context.Context, variants.Env) (variants.Participant, error) { return bystander{}, nil }
-		p := must.Get(Connect(t.Context(), Config{Servers: e.Servers(), Clients: 2, Root: "/"}, variants.Variant{Join: join}))(t)
-		defer p.CloseAll(t.Context())
-		c, other := p.Clients[0], p.Clients[1]
+	withPair(t, func(t *testing.T, p *Pool, c, other *Client) {
 		former := c.Life
-		session, watched := former.Session.Conn(), []string{"/first", "/second", "/third"}
+		conn, watched := former.Session.Conn(), []string{"/first", "/second", "/third"}
+		must.Do(t, former.Session.Ensure(t.Context(), "/ephemeral", nil, zk.FlagEphemeral))
 		for _, path := range watched {
 			must.Do(t, other.Session.Ensure(t.Context(), path, nil, 0))
-			_, _, _, err := session.GetW(path)
+			_, _, _, err := conn.GetW(path)
 			must.Do(t, err)
 		}
 		write := func(path string) {
@@ -67,17 +68,39 @@ func TestFormerLifeIsCounted(t *testing.T) {
 		c.Reborn(next)
 		write("/second")
 		counts := c.Counts()
-		if n, taken := counts.TotalNotifications(), len(c.TakeNotifications()); n != 2 || taken != 2 || c.traffic().Requests != counts.TotalRequests() {
+		n, taken := counts.TotalNotifications(), len(c.TakeNotifications())
+		if n != 2 || taken != 2 || c.traffic().Requests != counts.TotalRequests() {
 			t.Errorf("%d notifications are counted and %d taken, want 2", n, taken)
 		}
 		must.Do(t, p.FenceLiving(t.Context()))
-		if former.Link.Established() {
-			t.Error("the former session goes on behind the fence")
+		if there, _, err := other.Session.Exists(t.Context(), "/ephemeral"); there || err != nil {
+			t.Errorf("the former session goes on behind the fence, error %v", err)
 		}
 		write("/third")
 		c.Reborn(NewLife(2, p.Epoch, c.ID, nil))
-		if counts := c.Counts(); counts.TotalNotifications() != 2 || counts.LostNotifications+counts.UnknownNotifications != 0 {
+		if counts := c.Counts(); counts.TotalNotifications() != 2 || counts.LostNotifications != 0 || counts.UnknownNotifications != 1 {
 			t.Errorf("the counts of the former life were not final: %+v", counts)
 		}
+	})
+}
+
+// A client that loses its session during the fence has final counts behind it, too.
+func TestFenceEndsALifeThatIsLostMeanwhile(t *testing.T) {
+	withPair(t, func(t *testing.T, p *Pool, c, _ *Client) {
+		c.Link.Sever()
+		if must.Do(t, p.FenceLiving(t.Context())); !c.Over() || !session.IsClosed(c.ended) {
+			t.Error("the life goes on behind the fence")
+		}
+	})
+}
+
+// withPair calls use with two clients that do nothing.
+func withPair(t *testing.T, use func(t *testing.T, p *Pool, c, other *Client)) {
+	t.Helper()
+	ensembletest.Bubble(t, embedded.Config{}, func(t *testing.T, e *embedded.Ensemble) {
+		join := func(context.Context, variants.Env) (variants.Participant, error) { return bystander{}, nil }
+		p := must.Get(Connect(t.Context(), Config{Servers: e.Servers(), Clients: 2, Root: "/"}, variants.Variant{Join: join}))(t)
+		defer p.CloseAll(t.Context())
+		use(t, p, p.Clients[0], p.Clients[1])
 	})
 }
