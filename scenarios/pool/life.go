@@ -36,7 +36,9 @@ type Life struct {
 	died        time.Time       // set before dead ends
 	kill        context.CancelFunc
 	ending      atomic.Bool
-	ended       chan struct{} // closed when the counts are final
+	ended       chan struct{}   // closed when the counts are final
+	lingering   context.Context // ends when the client library has no more time to close the session
+	hurry       context.CancelFunc
 }
 
 type former struct {
@@ -59,6 +61,7 @@ func NewLife(number int, epoch time.Time, client int, calls []variants.EventKind
 	}
 	l.Monitor.WhenLost(func() { log.Record(variants.SessionLost, int64(number)) })
 	l.dead, l.kill = context.WithCancel(context.Background())
+	l.lingering, l.hurry = context.WithCancel(context.Background())
 	return l
 }
 
@@ -110,48 +113,6 @@ func (c *Client) Reborn(next *Life) {
 	})
 	f.traffic = f.counts.Traffic()
 	c.Life = next
-}
-
-// closePatience is how long the end of a life waits for its session to be closed. The client library waits for a second.
-const closePatience = 2 * time.Second
-
-// end begins to close the session of a life that is over, after which nothing of the life connects any more. ended is closed then.
-func (l *Life) end() {
-	if !l.ending.CompareAndSwap(false, true) {
-		return
-	}
-	go func() {
-		defer close(l.ended)
-		if l.Own != nil {
-			closed := make(chan struct{})
-			go func() { defer close(closed); l.Own.Close() }()
-			select {
-			case <-closed:
-			case <-time.After(closePatience):
-			}
-		}
-		l.Link.Sever()
-		_ = l.Link.Settle(context.Background()) // cannot fail
-	}()
-}
-
-// gone reports whether the client has no session: its life is over, or it could not join again.
-func (c *Client) gone() bool { return c.Over() || c.Session == nil }
-
-// endLives ends all lives of the client that are over, and returns when their counts are final.
-func (c *Client) endLives() {
-	c.mu.Lock()
-	lives := slices.Clone(c.former.open)
-	c.mu.Unlock()
-	if c.gone() {
-		lives = append(lives, c.Life)
-	}
-	for _, l := range lives {
-		l.end()
-	}
-	for _, l := range lives {
-		<-l.ended
-	}
 }
 
 // Counts returns the counts of all the client's lives.
@@ -343,16 +304,6 @@ func (p *Pool) Warnings() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.reports
-}
-
-// retire ends a life that is over. It does not wait for the close of the session, whose answer may not come.
-func (c *Client) retire(ctx context.Context) {
-	c.Monitor.Dismiss()
-	c.hangUpAll(ctx)
-	c.kill()
-	c.end()
-	_ = c.Link.Settle(ctx) // an error leaves counts in doubt, as the ledger says
-	c.tunnel.Close()
 }
 
 // Step lets the client take one step. If clients may fail, the step ends when the client stops dead.

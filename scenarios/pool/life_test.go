@@ -94,6 +94,22 @@ func TestFenceEndsALifeThatIsLostMeanwhile(t *testing.T) {
 	})
 }
 
+// As long as the servers may have the session of a life that is over, its client library may connect to close it.
+func TestEndOfALifeLingers(t *testing.T) {
+	withPair(t, func(t *testing.T, _ *Pool, c, _ *Client) {
+		timeout := c.Ledger.SessionTimeout()
+		c.Monitor.Lose()
+		c.end()
+		time.Sleep(timeout - time.Second) // of virtual time
+		if session.IsClosed(c.ended) {
+			t.Error("it is over while the servers may have the session")
+		}
+		if time.Sleep(closePatience + 2*time.Second); !session.IsClosed(c.ended) {
+			t.Error("it lasts longer than the session")
+		}
+	})
+}
+
 // withPair calls use with two clients that do nothing.
 func withPair(t *testing.T, use func(t *testing.T, p *Pool, c, other *Client)) {
 	t.Helper()

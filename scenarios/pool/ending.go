@@ -1,0 +1,69 @@
+package pool
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// closePatience is how long a life whose end is hurried waits for its session to be closed. The client library waits for a second.
+const closePatience = 2 * time.Second
+
+// end begins to close the session of a life that is over. As long as the servers may have the session, the client library may still connect
+// to close it, unless its end is hurried. After that, nothing of the life connects any more, and ended is closed.
+func (l *Life) end() {
+	if !l.ending.CompareAndSwap(false, true) {
+		return
+	}
+	go func() {
+		defer close(l.ended)
+		if l.Own != nil {
+			closed := make(chan struct{})
+			go func() { defer close(closed); l.Own.Close() }()
+			select {
+			case <-closed:
+			case <-time.After(closePatience):
+			}
+		}
+		_ = Sleep(l.lingering, l.Ledger.SessionTimeout())
+		l.Link.Sever()
+		_ = l.Link.Settle(context.Background()) // cannot fail
+	}()
+}
+
+// gone reports whether the client has no session: its life is over, or it could not join again.
+func (c *Client) gone() bool { return c.Over() || c.Session == nil }
+
+// endLives ends all lives of the client that are over, and returns when their counts are final.
+func (c *Client) endLives() {
+	lives := c.hurryFormer()
+	if c.gone() {
+		lives = append(lives, c.Life)
+		c.end()
+		c.hurry()
+	}
+	for _, l := range lives {
+		<-l.ended
+	}
+}
+
+// hurryFormer hurries the ends of the client's former lives, and returns those whose counts may still grow.
+func (c *Client) hurryFormer() []*Life {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.former.open {
+		l.end()
+		l.hurry()
+	}
+	return slices.Clone(c.former.open)
+}
+
+// retire ends a life that is over. It does not wait for the close of the session, whose answer may not come.
+func (c *Client) retire(ctx context.Context) {
+	c.Monitor.Dismiss()
+	c.hangUpAll(ctx)
+	c.kill()
+	c.end()
+	_ = c.Link.Settle(ctx) // an error leaves counts in doubt, as the ledger says
+	c.tunnel.Close()
+}
