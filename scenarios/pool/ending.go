@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"github.com/zkbench/zkbench/variants"
 )
 
 // closePatience is how long a life whose end is hurried waits for its session to be closed. The client library waits for a second.
@@ -11,10 +13,11 @@ const closePatience = 2 * time.Second
 
 // end begins to close the session of a life that is over. As long as the servers may have the session, the client library may still connect
 // to close it, unless its end is hurried. After that, nothing of the life connects any more, and ended is closed.
-func (l *Life) end() {
+func (l *Life) end(ctx context.Context) {
 	if !l.ending.CompareAndSwap(false, true) {
 		return
 	}
+	ctx = context.WithoutCancel(ctx)
 	go func() {
 		defer close(l.ended)
 		if l.Own != nil {
@@ -25,22 +28,29 @@ func (l *Life) end() {
 			case <-time.After(closePatience):
 			}
 		}
-		_ = Sleep(l.lingering, l.Ledger.SessionTimeout())
+		_ = variants.WaitFor(ctx, l.Ledger.SessionTimeout(), l.hurried, nil)
 		l.Link.Sever()
-		_ = l.Link.Settle(context.Background()) // cannot fail
+		_ = l.Link.Settle(ctx) // fails only if ctx ends
 	}()
+}
+
+// hurry ends the time in which the client library may close the session.
+func (l *Life) hurry(ctx context.Context) {
+	l.end(ctx)
+	if l.hurrying.CompareAndSwap(false, true) {
+		close(l.hurried)
+	}
 }
 
 // gone reports whether the client has no session: its life is over, or it could not join again.
 func (c *Client) gone() bool { return c.Over() || c.Session == nil }
 
 // endLives ends all lives of the client that are over, and returns when their counts are final.
-func (c *Client) endLives() {
-	lives := c.hurryFormer()
+func (c *Client) endLives(ctx context.Context) {
+	lives := c.hurryFormer(ctx)
 	if c.gone() {
 		lives = append(lives, c.Life)
-		c.end()
-		c.hurry()
+		c.hurry(ctx)
 	}
 	for _, l := range lives {
 		<-l.ended
@@ -48,12 +58,11 @@ func (c *Client) endLives() {
 }
 
 // hurryFormer hurries the ends of the client's former lives, and returns those whose counts may still grow.
-func (c *Client) hurryFormer() []*Life {
+func (c *Client) hurryFormer(ctx context.Context) []*Life {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, l := range c.former.open {
-		l.end()
-		l.hurry()
+		l.hurry(ctx)
 	}
 	return slices.Clone(c.former.open)
 }
@@ -63,7 +72,7 @@ func (c *Client) retire(ctx context.Context) {
 	c.Monitor.Dismiss()
 	c.hangUpAll(ctx)
 	c.kill()
-	c.end()
+	c.end(ctx)
 	_ = c.Link.Settle(ctx) // an error leaves counts in doubt, as the ledger says
 	c.tunnel.Close()
 }

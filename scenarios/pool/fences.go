@@ -27,7 +27,7 @@ func (p *Pool) Fence(ctx context.Context) error { return FenceAll(ctx, p.Clients
 func (p *Pool) FenceLiving(ctx context.Context) error {
 	for {
 		_ = p.Each(func(c *Client) error {
-			c.endLives()
+			c.endLives(ctx)
 			return c.Link.Settle(ctx) // an error leaves counts in doubt, as the ledger says
 		})
 		zxid := p.Latest()

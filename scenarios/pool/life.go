@@ -36,9 +36,9 @@ type Life struct {
 	died        time.Time       // set before dead ends
 	kill        context.CancelFunc
 	ending      atomic.Bool
-	ended       chan struct{}   // closed when the counts are final
-	lingering   context.Context // ends when the client library has no more time to close the session
-	hurry       context.CancelFunc
+	ended       chan struct{} // closed when the counts are final
+	hurrying    atomic.Bool
+	hurried     chan struct{} // closed when the client library has no more time to close the session
 }
 
 type former struct {
@@ -57,11 +57,10 @@ func NewLife(number int, epoch time.Time, client int, calls []variants.EventKind
 	log := variants.NewLog(epoch, client, func() (seen, shown int64, next variants.Write) { return ledger.Sight() }, calls)
 	l := &Life{
 		Number: number, Ledger: ledger, Link: ensemble.NewLink(ledger), Log: log,
-		Monitor: session.NewMonitor(ensemble.SessionTimeout), ended: make(chan struct{}),
+		Monitor: session.NewMonitor(ensemble.SessionTimeout), ended: make(chan struct{}), hurried: make(chan struct{}),
 	}
 	l.Monitor.WhenLost(func() { log.Record(variants.SessionLost, int64(number)) })
 	l.dead, l.kill = context.WithCancel(context.Background())
-	l.lingering, l.hurry = context.WithCancel(context.Background())
 	return l
 }
 

@@ -99,7 +99,7 @@ func TestEndOfALifeLingers(t *testing.T) {
 	withPair(t, func(t *testing.T, _ *Pool, c, _ *Client) {
 		timeout := c.Ledger.SessionTimeout()
 		c.Monitor.Lose()
-		c.end()
+		c.end(t.Context())
 		time.Sleep(timeout - time.Second) // of virtual time
 		if session.IsClosed(c.ended) {
 			t.Error("it is over while the servers may have the session")

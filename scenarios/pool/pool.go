@@ -223,7 +223,7 @@ func (p *Pool) CloseAll(ctx context.Context) {
 			err = c.Participant.Leave(ctx)
 		}
 		c.Monitor.Dismiss()
-		c.hurryFormer()
+		c.hurryFormer(ctx)
 		c.hangUpAll(ctx)
 		if c.Own != nil {
 			c.Own.Close()
