@@ -73,19 +73,11 @@ func (c *Conn) endAndDrain() {
 	c.end()
 	c.ending.drained = make(chan struct{})
 	if c.watching {
-		c.ending.remaining = c.atServer()
+		c.ending.remaining = maps.Clone(c.ledger.watches)
+		maps.Copy(c.ending.remaining, c.kept)
 	}
 	_ = c.Conn.SetReadDeadline(time.Unix(1, 0)) // ends a read of the client
 	go c.drain()
-}
-
-// atServer returns the watches that may be set at the server. The ledger is locked.
-func (c *Conn) atServer() watchSet {
-	all := maps.Clone(c.ledger.watches)
-	for k := range c.kept {
-		all.add(k, c)
-	}
-	return all
 }
 
 // drain counts the frames that the server still sends, until it closes the connection.
@@ -181,7 +173,7 @@ func (c *Conn) settle() {
 	case c.ending.drained != nil:
 		counts.UnknownNotifications += int64(len(c.ending.remaining))
 	case c.watching:
-		counts.UnknownNotifications += int64(len(c.atServer()))
+		counts.UnknownNotifications += int64(len(c.ledger.watches) + len(c.kept)) // of which none is in both
 	}
 	c.outstanding, c.ending.remaining = nil, nil
 }
