@@ -86,6 +86,24 @@ func TestUngroupedNotificationsAreAccountedFor(t *testing.T) {
 	}
 }
 
+// A library may send the last request of an operation after it has answered. It belongs to the counts of whole operations, and not to
+// those of a window that ends while clients are at work.
+func TestRequestsAfterTheLastAnswer(t *testing.T) {
+	for _, operations := range []int{1, 0} {
+		d := recordertest.Whole()
+		d.Scenario.Mode, d.Scenario.Operations = "closed", operations
+		late := len(d.Series.Requests) + 1
+		d.Series.Requests = append(d.Series.Requests, make([]int64, 2)...)
+		d.Series.Requests[late]++
+		d.Counts.Requests["delete"]++
+		d.Oracle.AllRequests++
+		err := store.CheckInvariants(d)
+		if whole := operations > 0; (err == nil) != whole || !whole && !strings.Contains(err.Error(), "counts.requests has 15, and the series") {
+			t.Errorf("%d operations: %v", operations, err)
+		}
+	}
+}
+
 // A document that contradicts itself is not stored.
 func TestWriteChecksInvariants(t *testing.T) {
 	d := recordertest.Whole()
