@@ -89,11 +89,12 @@ type writer struct {
 
 var _ variants.Roled = (*writer)(nil)
 
-// A writer that joins again makes the last update once more, which its former life may have left half done.
+// A writer that joins again makes the last update once more, which its former life may have left half done. Like the winner of an election,
+// it waits until the session of that life has ended: a write that is still under way could otherwise replace a newer update.
 func newWriter(ctx context.Context, c Configuration, env variants.Env) (writer, error) {
 	w := writer{config: c, env: env}
-	if env.Life == 0 {
-		return w, nil
+	if err := env.Session.Succeed(ctx, env.Root+"-writer"); err != nil || env.Life == 0 {
+		return w, err
 	}
 	if err := env.Session.Sync(ctx, env.Root); err != nil {
 		return w, fmt.Errorf("sync the configuration: %w", err)
@@ -296,7 +297,6 @@ func (b *blockages) fail(e variants.Event) {
 type uses struct {
 	out     variants.Findings
 	newest  int64 // the newest update that may be written
-	begun   int64 // by the writer in its present life
 	lag     variants.Lag
 	readers map[int]*readerState
 }
@@ -304,11 +304,7 @@ type uses struct {
 type readerState struct {
 	floor int64 // what it must see in a read that begins after its last event; see [variants.Lag]
 	low   int64 // the smallest number among the values that it is about to act on
-	// last is the newest configuration that it has acted on, without those that only a former life of the writer has
-	// begun: a write that was still under way when that life ended may take effect in the next one, which then makes an
-	// older update once more.
-	last  int64
-	whole int64 // the newest configuration all of whose values it has acted on
+	last  int64 // the newest configuration that it has acted on
 }
 
 func newUses(out variants.Findings) variants.Observer {
@@ -326,13 +322,8 @@ func (u *uses) observe(e variants.Event) {
 		return
 	case variants.Died, variants.Deafened, variants.Hearing: // no read begins
 		return
-	case updating:
-		u.begun = e.Value
-		for _, other := range u.readers {
-			other.last = min(other.last, max(other.whole, e.Value))
-		}
 	case writing:
-		u.newest, u.begun = max(u.newest, e.Value), e.Value
+		u.newest = max(u.newest, e.Value)
 	case updated:
 		u.lag.Acknowledged(e)
 	case oldest:
@@ -358,5 +349,5 @@ func (u *uses) used(r *readerState, e variants.Event) {
 		const old = "client %d acted on configuration %d, although its server had shown a state with update %d before"
 		u.out.Breach(e, old, e.Client, e.Value, r.floor)
 	}
-	r.last, r.whole = max(r.last, min(e.Value, u.begun)), max(r.whole, r.low)
+	r.last = max(r.last, e.Value)
 }

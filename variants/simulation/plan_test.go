@@ -131,6 +131,7 @@ func TestKeptPlans(t *testing.T) {
 		"doublebarrier-counted-ahead.json":        "cut/",            // a round is over of which a member in its next life learns while it waits
 		"membership-diff-cache.json":              "die/",            // all members have failed and begun anew
 		"config-multi.json":                       "cut/",            // an update of the writer's former life comes after the next one's
+		"config-multi-late.json":                  "silence/",        // and replaces it, although the next life has read before
 		"config-unprotected-again.json":           "silence/",        // a writer makes an update once more whose successor was seen in part
 		"blockingqueue-marked-ticket.json":        "mute/",           // and so does a put
 		"treecache-jittered-reload.json":          "die/",            // the first load of a copy is interrupted

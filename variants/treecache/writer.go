@@ -21,8 +21,12 @@ type writer struct {
 
 var _ variants.Roled = (*writer)(nil)
 
+// newWriter returns when the session of the writer's former life has ended, so that no change of it comes late.
 func newWriter(ctx context.Context, env variants.Env) (*writer, error) {
 	w := &writer{env: env, step: int64(env.Completed)}
+	if err := env.Session.Succeed(ctx, env.Root+"-writer"); err != nil {
+		return w, err
+	}
 	for slot := range env.Size {
 		w.leaves = append(w.leaves, leafPath(env.Root, slot, 0))
 	}
@@ -46,10 +50,7 @@ func (w *writer) findLeaves(ctx context.Context, parent string) error {
 		return session.Attempted("list "+parent, err)
 	}
 	for _, name := range names {
-		switch err := w.findLeaf(ctx, path.Join(parent, name)); {
-		case errors.Is(err, zk.ErrNoNode): // a change of the writer's former life has taken effect after the listing
-			return w.findLeaves(ctx, parent)
-		case err != nil:
+		if err := w.findLeaf(ctx, path.Join(parent, name)); err != nil {
 			return err
 		}
 	}

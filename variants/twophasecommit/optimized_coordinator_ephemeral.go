@@ -64,20 +64,14 @@ func NewCoordinatorEphemeral(ctx context.Context, sess *session.Session, group G
 // enlist creates this site's znode. A site that joins again first waits until its former znode is gone, with its session.
 func (s *CoordinatorEphemeral) enlist(ctx context.Context) error {
 	own := s.member(s.group.Site)
-	for {
-		err := s.create(ctx, own)
-		if !s.group.Again || !errors.Is(err, ErrTaken) {
-			s.joined = err == nil
-			return session.Attempted("create "+own, err)
-		}
-		exists, _, watch, err := s.session.ExistsW(ctx, own)
-		if err == nil && exists {
-			err = s.session.Await(ctx, watch)
-		}
-		if err != nil {
-			return session.Attempted("await the end of "+own, err)
-		}
+	if s.group.Again {
+		err := s.session.Succeed(ctx, own)
+		s.joined = err == nil
+		return err
 	}
+	err := s.create(ctx, own)
+	s.joined = err == nil
+	return session.Attempted("create "+own, err)
 }
 
 // create creates this site's znode. If it exists and this session owns it, an attempt whose reply was lost has created it.
