@@ -70,6 +70,7 @@ func TestCheck(t *testing.T) {
 			"client 0 could not read until the writer was back"},
 		{"a reader that reads while the writer is dead", "9:updating:1 9:writing:1 0:reading:0 9:died:0 0:used:0 9:rejoined:1 0:reading:0 9:updating:1 9:writing:1 9:updated:1 0:used:1", ""},
 		{"an update of the writer's former life, in its next", "9:writing:1 9:updated:1 9:writing:2 9:died:0 9:rejoined:1 9:updating:2 0:used:2 9:writing:2 0:used:2", ""},
+		{"backwards beside that", "9:writing:1 9:updated:1 9:writing:2 9:died:0 9:rejoined:1 9:updating:1 0:used:2 0:used:0", "client 0 acted on configuration 0 after 2"},
 		{"a late write of the writer's former life", "9:writing:1 9:died:0 9:rejoined:1 9:writing:1 9:updated:1 9:writing:2 9:updated:2 0:used:2 0:used:1", "client 0 acted on configuration 1 after 2"},
 		{"backwards in two steps", "9:writing:1 9:writing:2 0:used:2 0:used:1 0:used:1", "client 0 acted on configuration 1 after 2 | client 0 acted on configuration 1 after 2"},
 		{"not written yet", "9:updating:1 0:used:1 9:writing:1", "client 0 acted on configuration 1 when the last was 0"},
