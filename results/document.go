@@ -63,6 +63,7 @@ type Document struct {
 	Window     Window               `json:"window"`
 	Histograms map[string]Histogram `json:"histograms"` // by phase; "warm-up/" before the phases of the discarded part
 	Counts     Counts               `json:"counts"`
+	Across     map[string]Across    `json:"across,omitempty"` // by phase; only phases with spans between workers
 	Herd       Herd                 `json:"herd"`
 	Timeline   Timeline             `json:"timeline"`              // from the middle of the window
 	AroundHerd *Timeline            `json:"around_herd,omitempty"` // one second around the largest herd; nil without a herd
@@ -81,6 +82,7 @@ type Document struct {
 	Stages     []Stage              `json:"stages,omitempty"`     // the scenario's stages that have begun
 	Background *Background          `json:"background,omitempty"` // nil unless the scenario has one
 	Driver     *Driver              `json:"driver,omitempty"`     // nil for a variant in Go
+	Workers    []Worker             `json:"workers,omitempty"`    // none if all clients were in the process that measured
 	// KnownBroken says which promise the variant is known to break, by itself or under this load; empty for other variants.
 	KnownBroken string `json:"known_broken,omitempty"`
 	// Losses counts the losses of users in a load without faults; zero for losses that did not happen. It is nil if the variant

@@ -83,3 +83,9 @@ func DecodeAll(parts []Histogram) *hdrhistogram.Histogram {
 	}
 	return sum
 }
+
+// MergeHistograms returns the distribution of the values of two.
+func MergeHistograms(a, b Histogram) Histogram {
+	l := LiveHistogram{DecodeAll([]Histogram{a, b}), a.Dropped + b.Dropped}
+	return l.Encode()
+}

@@ -17,12 +17,13 @@ type EventKind uint8
 
 // Event is one entry of a history.
 type Event struct {
-	At     time.Duration // since the run's epoch, on the one monotonic clock of the process
+	At     time.Duration // since the run's epoch, on the monotonic clock of the worker that recorded it
 	Client int
 	Kind   EventKind
-	Value  int64 // depends on the kind, such as a fencing token
-	Shown  int64 // zxid; the client next reads the state after this transaction, or a later one; 0 if that is unknown
-	Place  int64 // see [Placed]: twice the zxid for a place just before a transaction, and one more for just after it
+	Worker uint16 // the process that has the client, counted from 0
+	Value  int64  // depends on the kind, such as a fencing token
+	Shown  int64  // zxid; the client next reads the state after this transaction, or a later one; 0 if that is unknown
+	Place  int64  // see [Placed]: twice the zxid for a place just before a transaction, and one more for just after it
 }
 
 // History has the actions of all participants in one measurement, in the order of the servers' transactions, see [Placed].
@@ -33,6 +34,45 @@ type Span struct {
 	Phase      string
 	Client     int
 	Start, End time.Duration
+	Across     bool // Start and End are on the clocks of different workers: the difference of their clocks is part of its length
+}
+
+// SpanOf returns the span of a client's phase.
+func SpanOf(phase string, client int, start, end Moment) Span {
+	across := start.Worker != end.Worker || start.Worker == anyWorker
+	return Span{Phase: phase, Client: client, Start: start.At, End: end.At, Across: across}
+}
+
+// Moment is a time on the clock of a worker. The zero value stands for no moment.
+type Moment struct {
+	At     time.Duration
+	Worker uint16 // anyWorker if it was chosen among moments on several clocks
+}
+
+const anyWorker = math.MaxUint16
+
+// Moment returns when the event was recorded.
+func (e Event) Moment() Moment { return Moment{e.At, e.Worker} }
+
+// IsNone reports whether it stands for no moment.
+func (m Moment) IsNone() bool { return m == Moment{} }
+
+// Latest returns the later of two moments, or one of them if the other one is none.
+func (m Moment) Latest(other Moment) Moment { return m.choose(other, max(m.At, other.At)) }
+
+// Earliest returns the earlier of two moments, or one of them if the other one is none.
+func (m Moment) Earliest(other Moment) Moment { return m.choose(other, min(m.At, other.At)) }
+
+func (m Moment) choose(other Moment, at time.Duration) Moment {
+	switch {
+	case m.IsNone():
+		return other
+	case other.IsNone():
+		return m
+	case m.Worker != other.Worker:
+		return Moment{at, anyWorker}
+	}
+	return Moment{at, m.Worker}
 }
 
 // Violation is a breach of a recipe's promise, in words, with its time.

@@ -3,7 +3,6 @@ package variants
 import (
 	"cmp"
 	"slices"
-	"time"
 )
 
 // Observer follows one measurement. It is given the events of all participants in the order of their places, see [Placed],
@@ -93,14 +92,14 @@ func (f Findings) Timed(phases []Phase) (all Observers) {
 
 // Between reports the spans from each event of kind from to the same participant's next event of kind to, in one life.
 func (f Findings) Between(phase string, from, to EventKind) Observer {
-	open := map[int]time.Duration{}
+	open := map[int]Moment{}
 	return ObserverFunc(func(e Event) {
 		start, begun := open[e.Client]
 		switch {
 		case e.Kind == from:
-			open[e.Client] = e.At
+			open[e.Client] = e.Moment()
 		case e.Kind == to && begun:
-			f.Span(Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
+			f.Span(SpanOf(phase, e.Client, start, e.Moment()))
 			delete(open, e.Client)
 		case e.EndsLife():
 			delete(open, e.Client)
@@ -111,13 +110,13 @@ func (f Findings) Between(phase string, from, to EventKind) Observer {
 // Across reports the spans from each event of kind from to the next event of kind to that has the same value, of any
 // participant.
 func (f Findings) Across(phase string, from, to EventKind) Observer {
-	open := map[int64]time.Duration{}
+	open := map[int64]Moment{}
 	return ObserverFunc(func(e Event) {
 		switch start, begun := open[e.Value]; {
 		case e.Kind == from:
-			open[e.Value] = e.At
+			open[e.Value] = e.Moment()
 		case e.Kind == to && begun:
-			f.Span(Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
+			f.Span(SpanOf(phase, e.Client, start, e.Moment()))
 			delete(open, e.Value)
 		}
 	})
@@ -127,7 +126,7 @@ func (f Findings) Across(phase string, from, to EventKind) Observer {
 // waiting then, since an event of kind wanted. Otherwise the time in between is idle time, not a handover.
 func (f Findings) Handovers(phase string, wanted, given, got EventKind) Observer {
 	var place, free int // in the history; free is zero if nothing is given
-	var since time.Duration
+	var since Moment
 	waitingSince := map[int]int{}
 	return ObserverFunc(func(e Event) {
 		place++
@@ -135,10 +134,10 @@ func (f Findings) Handovers(phase string, wanted, given, got EventKind) Observer
 		case wanted:
 			waitingSince[e.Client] = place
 		case given:
-			free, since = place, e.At
+			free, since = place, e.Moment()
 		case got:
 			if waitingSince[e.Client] < free {
-				f.Span(Span{Phase: phase, Client: e.Client, Start: since, End: e.At})
+				f.Span(SpanOf(phase, e.Client, since, e.Moment()))
 			}
 			free = 0
 		}
@@ -152,16 +151,16 @@ const sightsKept = 1024
 // value. The values are 1, 2, 3 and so on. A participant has no span for a value that it never saw, because the next one came
 // too early, or that it sees only after sightsKept newer ones have been made.
 func (f Findings) FirstSights(phase string, made, seen EventKind) Observer {
-	begun := map[int64]time.Duration{}
+	begun := map[int64]Moment{}
 	last := map[int]int64{}
 	return ObserverFunc(func(e Event) {
 		switch e.Kind {
 		case made:
-			begun[e.Value] = e.At
+			begun[e.Value] = e.Moment()
 			delete(begun, e.Value-sightsKept)
 		case seen:
 			if start, ok := begun[e.Value]; ok && e.Value > last[e.Client] {
-				f.Span(Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
+				f.Span(SpanOf(phase, e.Client, start, e.Moment()))
 				last[e.Client] = e.Value
 			}
 		}

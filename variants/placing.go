@@ -29,10 +29,11 @@ type Write interface {
 // reply to that write.
 //
 // Some events are loose: no transaction says where they stand. These are calls without a write or without its reply,
-// and the ends of sessions and lives. They stand after all that any client of the process had seen by then: a write
-// that is sent later has a larger zxid. An event after a notification that names no transaction, as before ZooKeeper
-// 3.9, stands just before its client's next write or where that client's next event does, whichever comes first: behind
-// the cause of the notification in both cases.
+// and the ends of sessions and lives. They stand after all that any client of the same worker had seen by then: a write
+// that is sent later has a larger zxid. What clients of other workers had seen by then is unknown, as their clocks
+// differ. An event after a notification that names no transaction, as before ZooKeeper 3.9, stands just before its
+// client's next write or where that client's next event does, whichever comes first: behind the cause of the
+// notification in both cases.
 //
 // So each event before a write stands before what others have done because of the write, and each client's own order is
 // kept. An operation is never shorter than in reality, and a hold never longer: a grant that stands late or a release
@@ -101,10 +102,10 @@ func (p *Placed) find(now bool) bool {
 
 // Ordering gives an observer the events of all participants in the order of their places. The zero value has none.
 type Ordering struct {
-	drains  [2]time.Duration // when the last ones began, the latest first
-	latest  map[int]int64    // by client, its largest place so far
-	seen    []sighting       // by any client, in the order of time, as long as events of that time can be added
-	given   int64            // the largest place of an event that was given
+	drains  [2]time.Duration     // when the last ones began, the latest first
+	latest  map[int]int64        // by client, its largest place so far
+	seen    map[uint16]sightings // by worker, as long as events of that time can be added
+	given   int64                // the largest place of an event that was given
 	waiting []Placed
 }
 
@@ -112,6 +113,26 @@ type Ordering struct {
 type sighting struct {
 	at    time.Duration
 	place int64
+}
+
+// sightings are those of any client of one worker, on its clock, in the order of time. The places grow, too.
+type sightings []sighting
+
+func (seen sightings) add(e Placed) sightings {
+	i := seen.until(e.At)
+	if i > 0 && seen[i-1].place >= e.Place {
+		return seen
+	}
+	end := i
+	for end < len(seen) && seen[end].place <= e.Place {
+		end++
+	}
+	return slices.Replace(seen, i, end, sighting{e.At, e.Place})
+}
+
+// until returns how many there are until a time.
+func (seen sightings) until(at time.Duration) int {
+	return sort.Search(len(seen), func(i int) bool { return seen[i].at > at })
 }
 
 // Drain takes what participants have recorded by now. It gives an observer, in order, what they had recorded by the
@@ -140,19 +161,20 @@ func (o *Ordering) Flush(now time.Duration, take func(until time.Duration) []Pla
 // add sorts events by time. An event never stands before an earlier event of its client, even of a former life.
 func (o *Ordering) add(events []Placed) {
 	if o.latest == nil {
-		o.latest = map[int]int64{}
+		o.latest, o.seen = map[int]int64{}, map[uint16]sightings{}
 	}
 	slices.SortStableFunc(events, func(a, b Placed) int { return cmp.Compare(a.At, b.At) })
 	for _, e := range events {
+		seen := o.seen[e.Worker]
 		switch {
 		case e.loose && e.blind:
-			e.Place = max(e.Place, o.reached(e.At))
+			e.Place = max(e.Place, o.reached(e.Worker, e.At))
 		case e.loose:
-			if i := o.sightings(e.At); i > 0 { // just after the last transaction that any client had seen by then
-				e.Place = max(e.Place, o.seen[i-1].place)
+			if i := seen.until(e.At); i > 0 { // just after the last transaction that any client of the worker had seen by then
+				e.Place = max(e.Place, seen[i-1].place)
 			}
 		case e.Place%2 == 1:
-			o.sight(e)
+			o.seen[e.Worker] = seen.add(e)
 		}
 		e.Place = max(e.Place, o.latest[e.Client])
 		o.latest[e.Client] = e.Place
@@ -160,27 +182,11 @@ func (o *Ordering) add(events []Placed) {
 	}
 }
 
-func (o *Ordering) sight(e Placed) {
-	i := o.sightings(e.At)
-	if i > 0 && o.seen[i-1].place >= e.Place {
-		return
-	}
-	end := i
-	for end < len(o.seen) && o.seen[end].place <= e.Place {
-		end++
-	}
-	o.seen = slices.Replace(o.seen, i, end, sighting{e.At, e.Place})
-}
-
-func (o *Ordering) sightings(by time.Duration) int {
-	return sort.Search(len(o.seen), func(i int) bool { return o.seen[i].at > by })
-}
-
-// reached returns the largest place of an event that any client had recorded until a time, calls included.
-func (o *Ordering) reached(at time.Duration) int64 {
+// reached returns the largest place of an event that any client of a worker had recorded until a time, calls included.
+func (o *Ordering) reached(worker uint16, at time.Duration) int64 {
 	place := o.given
 	for _, e := range o.waiting {
-		if e.At <= at {
+		if e.Worker == worker && e.At <= at {
 			place = max(place, e.Place)
 		}
 	}
@@ -190,7 +196,9 @@ func (o *Ordering) reached(at time.Duration) int64 {
 // give passes on the events that were recorded up to the time settled, and all events that stand before one of these
 // returns. It keeps back calls behind all returns of that time that were recorded after the time overdue.
 func (o *Ordering) give(settled, overdue time.Duration, observe func(Event)) {
-	o.seen = slices.Delete(o.seen, 0, max(o.sightings(overdue)-1, 0))
+	for worker, seen := range o.seen {
+		o.seen[worker] = slices.Delete(seen, 0, max(seen.until(overdue)-1, 0))
+	}
 	var limit int64
 	for _, e := range o.waiting {
 		if e.At <= settled && e.Place%2 == 1 {
@@ -210,14 +218,17 @@ func (o *Ordering) give(settled, overdue time.Duration, observe func(Event)) {
 	o.waiting = kept
 }
 
-// HistoryOf merges what clients have recorded on several workers, each client's events in their own order. Each worker
-// has a clock of its own; all events of a client are on one worker.
-func HistoryOf(workers ...[]Placed) History {
-	var h History
-	for _, events := range workers {
-		var o Ordering
-		o.Flush(math.MaxInt64, func(time.Duration) []Placed { return events }, func(e Event) { h = append(h, e) })
+// HistoryOf merges what clients have recorded on several workers, which are numbered in the order of the arguments. Each
+// worker has a clock of its own; all events of a client are on one worker, in their own order.
+func HistoryOf(workers ...[]Placed) (h History) {
+	var all []Placed
+	for i, events := range workers {
+		for _, e := range events {
+			e.Worker = uint16(i)
+			all = append(all, e)
+		}
 	}
-	slices.SortStableFunc(h, func(a, b Event) int { return cmp.Compare(a.Place, b.Place) })
+	var o Ordering
+	o.Flush(math.MaxInt64, func(time.Duration) []Placed { return all }, func(e Event) { h = append(h, e) })
 	return h
 }

@@ -103,6 +103,9 @@ type Workload struct {
 	// DefaultSize is the size of a scenario that states none; 0 means 1.
 	DefaultSize int
 
+	// Together reports whether participants share memory, such as the channel that a recipe is about, so that one process has all of them.
+	Together bool
+
 	// Threaded reports whether the size counts participants that use one session at the same time, as threads of a process do.
 	// N in the formulas is then their total number, and a load with a size must be closed.
 	Threaded bool

@@ -98,6 +98,9 @@ func conditionsOf(d *results.Document) string {
 	if log := d.Environment.TxnLog; log != "" {
 		parts = append(parts, "transaction log on "+log)
 	}
+	if workers := report.Workers(d); workers != "" {
+		parts = append(parts, workers)
+	}
 	return strings.Join(parts, ", ")
 }
 

@@ -84,6 +84,7 @@ func Warnings(d *results.Document) []string {
 		r.add(o.Arrivals > o.Served, "%d of the window's arrivals were not served: the true response times are longer", o.Arrivals-o.Served)
 	}
 	r.add(late != "" && !tooLate, "%s", late)
+	r = append(r, clocks(d)...)
 	behind := backgroundFallsBehind(d)
 	r.add(behind != "", "%s", behind)
 	r.addFaults(d)
@@ -91,6 +92,30 @@ func Warnings(d *results.Document) []string {
 	r.addTrends(d)
 	r.add(d.Starves(),
 		"clients starve: when the window ended, many had been waiting for longer than the p99, which does not contain these waits")
+	return r
+}
+
+// clocks describes the percentiles that the clocks of the workers make uncertain, and those that are left out because of them.
+func clocks(d *results.Document) (r reasons) {
+	for _, w := range d.Workers {
+		r.add(w.Clock != "", "the clock of the worker on %s is not known: %s", w.Host, w.Clock)
+	}
+	var uncertain, missing []string
+	for _, phase := range slices.Sorted(maps.Keys(d.Across)) {
+		times := d.Histograms[phase].Decode()
+		for _, p := range []float64{50, 90, 99} {
+			name := fmt.Sprintf("%s p%g", phase, p)
+			if share := metric.ClockError(d, phase, float64(times.ValueAtPercentile(p))); share > metric.MaxClockError {
+				missing = append(missing, name)
+			} else if share > metric.SmallClockError {
+				uncertain = append(uncertain, fmt.Sprintf("%s ±%.0f%%", name, 100*share))
+			}
+		}
+	}
+	limit := metric.ClockLimit(d)
+	r.add(len(uncertain) > 0, "the clocks of two workers may differ by %s: %s", limit, strings.Join(uncertain, ", "))
+	r.add(len(missing) > 0, "the clocks of two workers may differ by %s, over %.0f%% of these percentiles, which are left out: %s",
+		limit, 100*metric.MaxClockError, strings.Join(missing, ", "))
 	return r
 }
 

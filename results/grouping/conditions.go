@@ -79,6 +79,9 @@ func Conditions(d *results.Document) map[Condition]string {
 			out[Condition{LoadAspect, f.Name}] = cmp.Or(f.Text(), "none")
 		}
 	}
+	if len(d.Workers) > 0 {
+		out[Condition{LoadAspect, "workers"}] = results.Zones(d.Workers)
+	}
 	if d.Rate > 0 {
 		out[Condition{LoadAspect, RateCondition}] = fmt.Sprint(d.Rate)
 	}

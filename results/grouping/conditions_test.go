@@ -48,6 +48,7 @@ func TestDiffering(t *testing.T) {
 		},
 		"load roam":                func(d *document) { d.Scenario.Roam = true },
 		"load session-timeout":     func(d *document) { d.Scenario.SessionTimeout = time.Second },
+		"load workers":             func(d *document) { d.Workers = []results.Worker{{Zone: "a"}, {Zone: "b"}} },
 		"engine engine":            func(d *document) { d.Environment.Engine = "process" },
 		"zookeeper ZooKeeper":      func(d *document) { d.Environment.ZooKeeper = "3.8.0" },
 		"zookeeper image":          func(d *document) { d.Environment.Image = "" },

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/table"
 )
 
 // Percentile is a metric that is a percentile of times, or such a percentile in multiples of the floor.
@@ -40,6 +41,29 @@ func Rough(d *results.Document, metric string) bool {
 func Hides(d *results.Document, p Percentile) bool {
 	isTail := p.Of > 90
 	return d.Starves() && slices.Contains(d.Phases, p.Phase) && (isTail || 10*int64(d.Window.StarvingWaits) > p.Samples)
+}
+
+// The largest share of a percentile that may be an error of the workers' clocks, unmentioned and at all.
+const (
+	SmallClockError = 0.05
+	MaxClockError   = 0.25 // above it, the percentile is left out
+)
+
+// ClockError returns which share of a percentile of a phase may be an error of the workers' clocks: 0 for phases without spans
+// between workers, and infinite for a percentile that the clocks have made 0.
+func ClockError(d *results.Document, phase string, percentile float64) float64 {
+	if _, across := d.Across[phase]; across && d.ClockError() > 0 {
+		return d.ClockError() / percentile
+	}
+	return 0
+}
+
+// ClockLimit says by how much the clocks of two workers may differ, as in "up to 24 µs".
+func ClockLimit(d *results.Document) string {
+	if math.IsInf(d.ClockError(), 1) {
+		return "an unknown time"
+	}
+	return "up to " + table.Latency(d.ClockError())
 }
 
 // OfHerds reports whether the metric depends on which notifications have the same cause.

@@ -85,6 +85,11 @@ func Check(d *results.Document) error {
 func times(d *results.Document) map[string]results.Histogram {
 	out := map[string]results.Histogram{}
 	maps.Copy(out, d.Histograms)
+	for phase, across := range d.Across {
+		if across.Within.Samples >= SamplesOf(99) {
+			out[phase+"-within"] = across.Within
+		}
+	}
 	if d.Connect != nil {
 		out[connectPhase] = d.Connect.Each
 	}
@@ -107,8 +112,8 @@ func stretches(b *results.Background) map[string]results.BackgroundStretch {
 	return out
 }
 
-// addTimes adds the percentiles of times that have samples. It skips phases of the warm-up, phases whose length zkbench sets,
-// and response times of a load beyond the capacity. Connecting has a metric of its own.
+// addTimes adds the percentiles of times that have samples. It skips phases of the warm-up, phases whose length zkbench sets, response
+// times of a load beyond the capacity, and what workers' clocks make too uncertain. Connecting has a metric of its own.
 func addTimes(d *results.Document, values map[string]float64) {
 	for phase, h := range times(d) {
 		untimed := strings.HasPrefix(phase, results.WarmUpPrefix) || d.Lockstep() && slices.Contains(d.UntimedPhases, phase)
@@ -119,10 +124,18 @@ func addTimes(d *results.Document, values map[string]float64) {
 		if decoded.TotalCount() == 0 {
 			continue
 		}
-		for _, p := range percentiles() {
-			values[Quantile(phase, p)] = float64(decoded.ValueAtPercentile(p))
+		add := func(name string, value int64) {
+			if ClockError(d, phase, float64(value)) <= MaxClockError {
+				values[name] = float64(value)
+			}
 		}
-		values[maximumName(phase)] = float64(decoded.Max())
+		for _, p := range percentiles() {
+			add(Quantile(phase, p), decoded.ValueAtPercentile(p))
+		}
+		add(maximumName(phase), decoded.Max())
+		if across, ok := d.Across[phase]; ok {
+			values[phase+meanSuffix] = float64(across.Sum) / float64(h.All())
+		}
 	}
 }
 

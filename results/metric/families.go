@@ -31,7 +31,7 @@ func Named(name string) Descriptor {
 	if m, ok := byName()[name]; ok {
 		return m
 	}
-	for _, family := range []func(name string) (Descriptor, bool){ofBackground, ofFloor, ofTimes, ofOperations, ofShares} {
+	for _, family := range []func(name string) (Descriptor, bool){ofBackground, ofFloor, ofMeans, ofTimes, ofOperations, ofShares} {
 		if m, ok := family(name); ok {
 			return m
 		}
@@ -67,6 +67,7 @@ func inWords(name string) string {
 const (
 	timeSuffix    = "-ns"
 	maximumSuffix = "-max"
+	meanSuffix    = "-mean" + timeSuffix
 )
 
 // Quantile returns the name of the metric with a percentile of a phase, such as acquire-p99-ns.
@@ -101,6 +102,15 @@ func ofTimes(name string) (Descriptor, bool) {
 		m.Part = OpenLoad
 	}
 	return m, true
+}
+
+// ofMeans describes PHASE-mean-ns, which only phases with spans between workers have.
+func ofMeans(name string) (Descriptor, bool) {
+	phase, ok := strings.CutSuffix(name, meanSuffix)
+	return Descriptor{
+		Name: name, Help: meaning(phase) + ": mean. The differences between the clocks of workers cancel out in handoffs.", Unit: "ns",
+		Head: phase + " mean", Title: inWords(phase) + ", mean", Kind: KindTime,
+	}, ok
 }
 
 func meaning(phase string) string {

@@ -32,6 +32,12 @@ func (r *Recorder) Close(d *results.Document, u Unserved) {
 			d.Histograms[prefix+phase] = live.Encode()
 		}
 	}
+	d.Across = map[string]results.Across{}
+	for phase, c := range r.clocks {
+		if c.Within = c.within.Encode(); c.Spans > 0 {
+			d.Across[phase] = c.Across
+		}
+	}
 	r.fillHerds(d)
 	d.Timeline = r.timeline.timeline(r.window.stretch)
 	if d.Stalls = []results.Stall{}; d.Scenario.Mode != results.ObservedMode { // an application may have nothing to do

@@ -27,6 +27,7 @@ type Config struct {
 	Collective   bool            // all clients complete an operation together
 	Series       bool            // a step has several operations, which begin one after another before the first one ends
 	Named        bool            // the servers are known to name the transaction in each notification
+	Workers      int             // how many processes have the clients, each with a clock of its own
 	Clients      int             // how many clients are expected; higher ids are allowed
 	WindowLength time.Duration   // as planned: the window may end earlier; 0 if it is not known in advance
 	Stages       []time.Duration // how long the stages of the window last; none if the load does not change
@@ -48,6 +49,7 @@ type Recorder struct {
 
 	warmUp, measured map[string]*results.LiveHistogram // by phase
 	clients          []clientState                     // by id
+	clocks           map[string]*clocks                // by phase; unused with one worker
 	useful           int64                             // notifications that let a client proceed
 	unfinished       []wait                            // waits that outlasted the window
 
@@ -76,11 +78,17 @@ type clientState struct {
 	notified, earlier time.Duration // the arrivals of the latest notification and of the one before it; never without one
 }
 
+// clocks has the spans of one phase in the window by whether both ends are on one clock.
+type clocks struct {
+	results.Across // without Within
+	within         results.LiveHistogram
+}
+
 // New returns a Recorder for one measurement. The warm-up lasts until OpenWindow is called.
 func New(c Config) *Recorder {
 	r := &Recorder{
 		config: c, nextSweep: never, violations: []results.Violation{}, notified: map[string]int64{},
-		warmUp: map[string]*results.LiveHistogram{}, measured: map[string]*results.LiveHistogram{},
+		warmUp: map[string]*results.LiveHistogram{}, measured: map[string]*results.LiveHistogram{}, clocks: map[string]*clocks{},
 		window: window{
 			stretch: stretch{ahead, ahead}, stages: list.Map(c.Stages, func(planned time.Duration) stage { return stage{planned: planned} }),
 		},
@@ -107,6 +115,25 @@ func (r *Recorder) client(id int) *clientState {
 // Span records one phase of one client, after the phase has ended. It allocates for a new phase or client, and for a
 // wait that outlasts the window, but not for each span.
 func (r *Recorder) Span(phase string, id int, start, end time.Duration) {
+	r.span(phase, id, start, end)
+	if r.config.Workers > 1 && r.window.contains(end) {
+		c := live(r.clocks, phase)
+		c.Sum += end - start
+		c.within.Add(end - start)
+	}
+}
+
+// SpanAcross is Span for a phase whose beginning and end were recorded by different workers. By their clocks, it may end before it
+// begins: it then has no length, except in the mean.
+func (r *Recorder) SpanAcross(phase string, id int, start, end time.Duration) {
+	r.span(phase, id, min(start, end), end)
+	if r.window.contains(end) {
+		c := live(r.clocks, phase)
+		c.Spans, c.Sum = c.Spans+1, c.Sum+end-start
+	}
+}
+
+func (r *Recorder) span(phase string, id int, start, end time.Duration) {
 	r.advance(end)
 	c := r.client(id)
 	if phase == r.config.Operation {
@@ -161,13 +188,11 @@ func (r *Recorder) wokenUsefully(c *clientState, s stretch) bool {
 	return last > s.start && r.window.contains(last)
 }
 
-func live(histograms map[string]*results.LiveHistogram, phase string) *results.LiveHistogram {
-	h := histograms[phase]
-	if h == nil {
-		h = &results.LiveHistogram{}
-		histograms[phase] = h
+func live[T any](phases map[string]*T, phase string) *T {
+	if phases[phase] == nil {
+		phases[phase] = new(T)
 	}
-	return h
+	return phases[phase]
 }
 
 // Notification records a watch event that a client received.

@@ -98,7 +98,8 @@ func serversText(r summary.Row) string {
 func byScenario(rows []summary.Row) [][]summary.Row {
 	return list.GroupBy(rows, func(r summary.Row) string {
 		s := r.Repeats[0].Scenario
-		return fmt.Sprintf("%q %q %d %q %q %q", s.Name, serversText(r), s.Size, s.Faults, s.Background, s.Stages)
+		workers := results.Zones(r.Repeats[0].Workers)
+		return fmt.Sprintf("%q %q %d %q %q %q %q", s.Name, serversText(r), s.Size, s.Faults, s.Background, s.Stages, workers)
 	})
 }
 
@@ -155,7 +156,8 @@ func polls(r summary.Row) bool {
 func label(r summary.Row) string { return strings.TrimSpace(r.Name() + " " + r.Mark) }
 
 // Show formats a metric as tables do; a missing one is a dash. Sizes of guessed herds are preceded by ~, and times that may be
-// longer by ≥. Percentiles that [metric.Rough] or [doubts.SentLate] doubts are followed by ?.
+// longer by ≥. Percentiles that [metric.Rough] or [doubts.SentLate] doubts are followed by ?, and those that the clocks of workers make
+// uncertain by ± and how much that may be.
 func Show(r summary.Row, name string) string {
 	value, ok := r.Metrics[name]
 	m := metric.Named(name)
@@ -174,12 +176,27 @@ func Show(r summary.Row, name string) string {
 	}):
 		return text + "?"
 	default:
-		return text
+		return text + clockText(r, name)
 	}
 }
 
+// clockText returns by how much the clocks of the workers may make a percentile wrong, as in " ±24 µs"; empty if that is little.
+func clockText(r summary.Row, name string) string {
+	m, largest := metric.Named(name), 0.0
+	for _, d := range r.Repeats {
+		value := d.Metrics[name].Value
+		if m.Kind == metric.KindTime && value > 0 && metric.ClockError(d, m.Phase, value) > metric.SmallClockError {
+			largest = max(largest, d.ClockError())
+		}
+	}
+	if largest == 0 {
+		return ""
+	}
+	return " ±" + table.Latency(largest)
+}
+
 func notes(rows []summary.Row) []string {
-	s, lines := rows[0].Repeats[0].Scenario, floorLine(rows)
+	s, lines := rows[0].Repeats[0].Scenario, append(workersLines(rows), floorLine(rows)...)
 	if slices.ContainsFunc(rows, func(r summary.Row) bool { return r.Any((*results.Document).BeyondCapacity) }) {
 		lines = append(lines, beyond+": the rate is beyond the capacity of so many clients. Arrivals waited for a client during the whole "+
 			"second half of the window, or were not served within its length after it, so that their response times grow with its length.")
@@ -195,6 +212,30 @@ func notes(rows []summary.Row) []string {
 		lines = append(lines, text)
 	}
 	return lines
+}
+
+// Workers describes the workers of a measurement, as in "clients of 3 workers (2 in a, 1 in b) on h1, h2, h3, with clocks that differ by
+// up to 24 µs"; empty if all clients were in the process that measured.
+func Workers(d *results.Document) string {
+	n := len(d.Workers)
+	if n == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("clients of %d %s", n, table.Plural(n, "worker"))
+	if zones := results.Zones(d.Workers); zones != fmt.Sprint(n) {
+		text += " (" + zones + ")"
+	}
+	text += " on " + strings.Join(list.Distinct(list.Map(d.Workers, func(w results.Worker) string { return w.Host })), ", ")
+	if n > 1 {
+		text += ", with clocks that differ by " + metric.ClockLimit(d)
+	}
+	return text
+}
+
+// workersLines returns a line for each set of workers of a table's measurements. Of repeats with the same workers, it takes the first.
+func workersLines(rows []summary.Row) []string {
+	lines := list.AppendNew(nil, list.Map(rows, func(r summary.Row) string { return Workers(r.Repeats[0]) })...)
+	return list.Where(lines, func(line string) bool { return line != "" })
 }
 
 // spreadMark is the ratio between the extremes of a table's floors beyond which the table shows the extremes.

@@ -88,6 +88,13 @@ func checkHistograms(d *results.Document, p *problems) {
 	if c := d.Connect; c != nil {
 		p.equal("connect.each", c.Each.All(), "clients", int64(d.Clients))
 	}
+	for phase, across := range d.Across {
+		p.equal("across."+phase, across.Spans+across.Within.All(), "histograms."+phase, d.Histograms[phase].All())
+	}
+	if len(d.Workers) > 0 {
+		clients := list.Sum(list.Map(d.Workers, func(w results.Worker) int { return w.Clients }))
+		p.equal("workers[].clients", int64(clients), "clients", int64(d.Clients))
+	}
 }
 
 func checkHerd(d *results.Document, p *problems) {

@@ -61,7 +61,11 @@ func TestInvariants(t *testing.T) {
 		},
 		"stages[].latency has 10, and":        func(d *results.Document) { d.Stages = []results.Stage{{Latency: d.Herd.Spread}} },
 		"write.due without failed has 1, and": func(d *results.Document) { d.Background = unanswered() },
-		"oracle.background_writes only 0":     func(d *results.Document) { d.Background = unanswered() },
+		"across.release has 11, and histograms.release 10": func(d *results.Document) {
+			d.Across = map[string]results.Across{"release": {Spans: 1, Within: d.Histograms["release"]}}
+		},
+		"workers[].clients has 3, and clients 10": func(d *results.Document) { d.Workers = []results.Worker{{Clients: 1}, {Clients: 2}} },
+		"oracle.background_writes only 0":         func(d *results.Document) { d.Background = unanswered() },
 	} {
 		d := recordertest.Whole()
 		recordertest.Sound(t, d)

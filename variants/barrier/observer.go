@@ -3,7 +3,6 @@ package barrier
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -28,7 +27,7 @@ type passages struct {
 
 type wait struct {
 	began  variants.Event
-	opened time.Duration // when an opening was last sent meanwhile; 0 if none was
+	opened variants.Moment // when an opening was last sent meanwhile
 }
 
 func (p *passages) Observe(e variants.Event) {
@@ -39,7 +38,7 @@ func (p *passages) Observe(e variants.Event) {
 		p.begun.add(e.Value)
 		for _, w := range p.waits {
 			if w.began.Value == e.Value {
-				w.opened = max(w.opened, e.At)
+				w.opened = w.opened.Latest(e.Moment())
 			}
 		}
 	case opened:
@@ -48,8 +47,8 @@ func (p *passages) Observe(e variants.Event) {
 		if !p.begun.has(e.Value) {
 			p.out.Breach(e, "client %d passed barrier %d before it was opened", e.Client, e.Value)
 		}
-		if w := p.waits[e.Client]; w != nil && w.opened > 0 {
-			p.out.Span(variants.Span{Phase: phasePassage, Client: e.Client, Start: w.opened, End: e.At})
+		if w := p.waits[e.Client]; w != nil && !w.opened.IsNone() {
+			p.out.Span(variants.SpanOf(phasePassage, e.Client, w.opened, e.Moment()))
 		}
 		delete(p.waits, e.Client)
 	case gaveUp, variants.Died, variants.Rejoined:

@@ -231,7 +231,7 @@ func waits(out variants.Findings) variants.Observer {
 			waiting[e.Client] = e
 		case oldest:
 			if since, ok := waiting[e.Client]; ok && e.Value >= since.Value {
-				out.Span(variants.Span{Phase: phaseAwait, Client: e.Client, Start: since.At, End: e.At})
+				out.Span(variants.SpanOf(phaseAwait, e.Client, since.Moment(), e.Moment()))
 				delete(waiting, e.Client)
 			}
 		case variants.Died, variants.Rejoined:

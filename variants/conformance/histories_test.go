@@ -17,11 +17,14 @@ func TestHistoriesInParts(t *testing.T) {
 	onEveryVariant(t, func(t *testing.T, v venue, recipe variants.Recipe, variant variants.Variant) {
 		records := recordsOf(t, v, recipe, variant, 6, 3, true)
 		whole := variants.HistoryOf(slices.Clone(records))
+		if decoded, err := variants.EventsOf(records).Placed(0); err != nil || !slices.Equal(decoded, records) {
+			t.Errorf("as columns and back, the events are %v, %v; want %v", decoded, err, records)
+		}
 		variantstest.HasCleanPrefixes(t, whole, func(prefix variants.History) []variants.Violation {
 			return breachesOf(recipe, variant, prefix, false)
 		})
 		for seed := range uint64(10) {
-			h := inBatches(rand.New(rand.NewPCG(seed, 1)), slices.Clone(records)) //nolint:gosec // to be repeated
+			h := inBatches(rand.New(rand.NewPCG(seed, 1)), onWorkers(records, 1+int(seed%4))) //nolint:gosec // to be repeated
 			if len(h) != len(whole) {
 				t.Fatalf("%d events of %d", len(h), len(whole))
 			}
@@ -31,6 +34,15 @@ func TestHistoriesInParts(t *testing.T) {
 			}
 		}
 	})
+}
+
+// onWorkers returns events of clients on several workers with one clock.
+func onWorkers(records []variants.Placed, workers int) []variants.Placed {
+	dealt := slices.Clone(records)
+	for i := range dealt {
+		dealt[i].Worker = uint16(dealt[i].Client % workers)
+	}
+	return dealt
 }
 
 // inBatches drains the clients' records at random times.

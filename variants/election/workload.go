@@ -1,8 +1,6 @@
 package election
 
 import (
-	"time"
-
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
 )
@@ -50,7 +48,7 @@ type failovers struct {
 	waiting exclusion.Waiting
 	leader  int // none if the last leader began another life
 	leads   bool
-	vacant  time.Duration
+	vacant  variants.Moment
 	phase   string // the failover that is under way, if any
 }
 
@@ -69,7 +67,7 @@ func (f *failovers) observe(e variants.Event) {
 		}
 	case exclusion.Acquired:
 		if f.phase != "" && e.Client != f.leader {
-			f.out.Span(variants.Span{Phase: f.phase, Client: e.Client, Start: f.vacant, End: e.At})
+			f.out.Span(variants.SpanOf(f.phase, e.Client, f.vacant, e.Moment()))
 		}
 		f.leader, f.leads, f.phase = e.Client, true, ""
 	}
@@ -82,6 +80,6 @@ func (f *failovers) end(e variants.Event, phase string) {
 	}
 	f.leads = false
 	if len(f.waiting) > 0 {
-		f.vacant, f.phase = e.At, phase
+		f.vacant, f.phase = e.Moment(), phase
 	}
 }

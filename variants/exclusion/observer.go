@@ -2,9 +2,6 @@ package exclusion
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"time"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -95,22 +92,22 @@ func (v *vacancy) Complete() {
 
 // Waiting is the clients that have asked for something and do not have it yet, with the times of their requests. A client whose
 // session is lost no longer waits.
-type Waiting map[int]time.Duration
+type Waiting map[int]variants.Moment
 
 // Observe takes the next event.
 func (w Waiting) Observe(e variants.Event) {
 	switch e.Kind {
 	case Requested:
-		w[e.Client] = e.At
+		w[e.Client] = e.Moment()
 	case Acquired, Withdrew, variants.SessionLost, variants.Died, variants.Rejoined:
 		delete(w, e.Client)
 	}
 }
 
 // Longest returns the time of the first request, and whether there is one.
-func (w Waiting) Longest() (since time.Duration, waiting bool) {
-	if len(w) == 0 {
-		return 0, false
+func (w Waiting) Longest() (since variants.Moment, waiting bool) {
+	for _, requested := range w {
+		since = since.Earliest(requested)
 	}
-	return slices.Min(slices.Collect(maps.Values(w))), true
+	return since, len(w) > 0
 }

@@ -73,6 +73,7 @@ func Recipe() variants.Recipe {
 		Phases:    phases(),
 		Operation: phaseUpdate,
 		Workload: variants.Workload{
+			Together:   true, // the hidden channel
 			Collective: true,
 			Size:       "updates that the writer makes in a row, without waiting for readers",
 		},

@@ -7,7 +7,6 @@ import (
 	"path"
 	"strconv"
 	"sync"
-	"time"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -201,12 +200,12 @@ func newObserver(out variants.Findings) variants.Observer {
 }
 
 type readerState struct {
-	fresh bool          // its variant promises that no read is stale
-	told  int64         // the update that it heard of last
-	at    time.Duration // when
-	heard bool          // it has not read since
-	floor int64         // see [variants.Lag]
-	last  int64         // the newest that it has read
+	fresh bool            // its variant promises that no read is stale
+	told  int64           // the update that it heard of last
+	at    variants.Moment // when
+	heard bool            // it has not read since
+	floor int64           // see [variants.Lag]
+	last  int64           // the newest that it has read
 }
 
 // reads reports stale reads, and values that break the promise.
@@ -231,7 +230,7 @@ func (r *reads) observe(e variants.Event) {
 	case fresh:
 		state.fresh = true
 	case told:
-		state.told, state.at, state.heard, state.floor = e.Value, e.At, true, r.lag.MustSee(e)
+		state.told, state.at, state.heard, state.floor = e.Value, e.Moment(), true, r.lag.MustSee(e)
 	case read:
 		r.read(state, e)
 	}
@@ -239,7 +238,7 @@ func (r *reads) observe(e variants.Event) {
 
 func (r *reads) read(state *readerState, e variants.Event) {
 	if state.heard && e.Value < state.told {
-		r.out.Span(variants.Span{Phase: phaseStale, Client: e.Client, Start: state.at, End: e.At})
+		r.out.Span(variants.SpanOf(phaseStale, e.Client, state.at, e.Moment()))
 	}
 	if e.Value > r.newest {
 		r.out.Breach(e, "client %d read update %d when the last was %d", e.Client, e.Value, r.newest)

@@ -121,6 +121,7 @@ func Recipe() variants.Recipe {
 		Phases:    phases(),
 		Operation: phaseTask,
 		Workload: variants.Workload{
+			Together:   true, // they take batches in turns
 			Batch:      share,
 			Collective: true,
 			Roles:      []string{roleMaster, roleWorker, roleSubmitter},

@@ -229,7 +229,8 @@ func (d *delivery) find(number int64) *task {
 	if !done {
 		return nil
 	}
-	return &task{learned: true, begun: true, first: &variants.Event{At: time.Duration(owner.Done), Client: owner.Client, Value: number}}
+	first := variants.Event{At: time.Duration(owner.Done), Client: owner.Client, Worker: owner.Worker, Value: number}
+	return &task{learned: true, begun: true, first: &first}
 }
 
 // keep forgets a task that is done.
@@ -243,7 +244,7 @@ func (d *delivery) keep(number int64, t *task) {
 
 func (d *delivery) forget(number int64, t *task) {
 	delete(d.open, number)
-	d.done.Add(number, takequeue.Owner{Client: t.first.Client, Done: int(t.first.At)})
+	d.done.Add(number, takequeue.Owner{Client: t.first.Client, Worker: t.first.Worker, Done: int(t.first.At)})
 }
 
 func (d *delivery) learn(t *task, e variants.Event) {
@@ -254,7 +255,7 @@ func (d *delivery) learn(t *task, e variants.Event) {
 		d.out.Breach(e, "client %d learned the result of task %d twice", e.Client, e.Value)
 	}
 	if !t.learned {
-		d.out.Span(variants.Span{Phase: phaseTask, Client: e.Client, Start: t.submitting.At, End: e.At})
+		d.out.Span(variants.SpanOf(phaseTask, e.Client, t.submitting.Moment(), e.Moment()))
 	}
 	t.learned = true
 }
@@ -291,7 +292,7 @@ func (d *delivery) executed(t *task, x variants.Event) {
 		first, later = later, first
 	}
 	t.first = &first
-	d.out.Span(variants.Span{Phase: phaseDuplicate, Client: later.Client, Start: first.At, End: later.At})
+	d.out.Span(variants.SpanOf(phaseDuplicate, later.Client, first.Moment(), later.Moment()))
 	d.duplicates = append(d.duplicates, duplicate{first, later})
 	d.count()
 }

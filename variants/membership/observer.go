@@ -5,7 +5,6 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"time"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -58,8 +57,8 @@ type oversight struct {
 
 // spreading is a change that some clients have not seen yet.
 type spreading struct {
-	start, end time.Duration // end is when the last of the clients that have seen it did
-	left       int           // how many clients are still to see it
+	start, end variants.Moment // end is when the last of the clients that have seen it did
+	left       int             // how many clients are still to see it
 }
 
 type clientView struct {
@@ -113,13 +112,13 @@ func (r *roll) change(c *client, e variants.Event) {
 	}
 	switch e.Kind {
 	case joining:
-		m.joining, m.entering = r.place, spreading{start: e.At, left: r.size}
+		m.joining, m.entering = r.place, spreading{start: e.Moment(), left: r.size}
 		round, _ := unstamp(e.Value)
 		c.current, c.begun = m, max(c.begun, round+1)
 	case joined:
 		m.joined, m.present = r.place, m.lost == nil
 	case leaving:
-		m.present, m.ending = false, spreading{start: e.At, left: r.size - 1} // a client that leaves need not see that
+		m.present, m.ending = false, spreading{start: e.Moment(), left: r.size - 1} // a client that leaves need not see that
 	case left:
 		m.left = r.place
 		for _, client := range slices.Sorted(maps.Keys(m.overlooked)) {
@@ -170,7 +169,7 @@ func (r *roll) drop(v *clientView, e variants.Event) {
 	case m.lost == nil:
 		r.spread(&m.ending, e)
 	case m.lost.Kind == variants.Died && !r.seen(e.Value):
-		r.out.Span(variants.Span{Phase: phaseNotice, Client: client, Start: m.lost.At, End: e.At})
+		r.out.Span(variants.SpanOf(phaseNotice, client, m.lost.Moment(), e.Moment()))
 	}
 }
 
@@ -205,10 +204,10 @@ func (m *membership) lose(e variants.Event) {
 
 // spread counts a client that has seen a change; the last one ends the span.
 func (r *roll) spread(s *spreading, e variants.Event) {
-	s.end = max(s.end, e.At)
+	s.end = s.end.Latest(e.Moment())
 	if s.left--; s.left == 0 {
 		_, client := unstamp(e.Value)
-		r.out.Span(variants.Span{Phase: phaseConverge, Client: client, Start: s.start, End: s.end})
+		r.out.Span(variants.SpanOf(phaseConverge, client, s.start, s.end))
 	}
 }
 

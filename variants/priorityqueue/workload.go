@@ -94,7 +94,7 @@ func (b *byPriority) Took(o *takequeue.Observer, t *takequeue.Take, unordered bo
 		}
 	}
 	o.Doubt(t.Event, !unordered, func(overtaken *takequeue.Stored) {
-		b.out.Span(variants.Span{Phase: phaseInversion, Client: t.Client, Start: overtaken.At, End: t.At})
+		b.out.Span(variants.SpanOf(phaseInversion, t.Client, overtaken.At, t.Moment()))
 		if !unordered {
 			o.Passed(t.Event, overtaken, "client %d took item %#x of priority %d, although it knew of item %#x of priority %d",
 				t.Client, t.Value, priorityOf(t.Value), overtaken.ID, priorityOf(overtaken.ID))

@@ -64,7 +64,7 @@ func (r *referee) Observe(e variants.Event) {
 		r.holders[e.Client] = &holder{since: e.At, earliest: r.earliest(e), deaf: r.deaf[e.Client]}
 	}
 	if wanted, waits := r.waiting[e.Client]; waits {
-		r.press(e, wanted)
+		r.press(e, wanted.At)
 	}
 	r.waiting.Observe(e)
 	r.last = e
@@ -120,7 +120,7 @@ func (r *referee) Complete() {
 // asked returns since when a holder has been wanted; false if it is not wanted.
 func (r *referee) asked(held time.Duration) (time.Duration, bool) {
 	since, waiting := r.waiting.Longest()
-	return max(since, held), waiting
+	return max(since.At, held), waiting
 }
 
 // Order allows the late grant: a client that learns so late of its grant that force may have been used meanwhile breaks
@@ -136,7 +136,7 @@ func (r *referee) Order(granted variants.Event) (exceed int64, breach string) {
 // late reports whether a client that is granted the lock has waited for so long that it may have been forced out again.
 func (r *referee) late(granted variants.Event) bool {
 	wanted, known := r.waiting[granted.Client]
-	return r.forcible && known && granted.At-wanted >= r.grace
+	return r.forcible && known && granted.At-wanted.At >= r.grace
 }
 
 // Overlap allows force after the grace. The token then stops the old holder.
@@ -171,7 +171,7 @@ func (r *referee) earliest(e variants.Event) time.Duration {
 	if !known {
 		return e.At
 	}
-	return max(wanted, r.freed)
+	return max(wanted.At, r.freed)
 }
 
 // overdue reports a holder that has held on for longer than it may. Where force is not used in time, a deaf holder blocks the others.

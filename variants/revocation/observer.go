@@ -24,7 +24,7 @@ func (d Deafness) Observe(e variants.Event) {
 type Waiting interface {
 	Observe(e variants.Event)
 	// Longest returns the time of the first request; waiting is false if there is none.
-	Longest() (since time.Duration, waiting bool)
+	Longest() (since variants.Moment, waiting bool)
 }
 
 // PhaseRevoke is the time that it takes until a holder that is asked gives up.
@@ -45,16 +45,16 @@ func Phases(asker string, lock []variants.Phase) []variants.Phase {
 // Revocations returns an observer of the times from when a client wants a lock that is held until its holder heeds that. A holder
 // that is deaf when its hold ends has not heeded it.
 func Revocations(out variants.Findings, waiting Waiting) variants.Observer {
-	since, deaf := map[int]time.Duration{}, Deafness{}
+	since, deaf := map[int]variants.Moment{}, Deafness{}
 	return variants.ObserverFunc(func(e variants.Event) {
 		waiting.Observe(e)
 		deaf.Observe(e)
 		switch e.Kind {
 		case exclusion.Acquired:
-			since[e.Client] = e.At
+			since[e.Client] = e.Moment()
 		case exclusion.Heeded:
 			if asked, ok := waiting.Longest(); ok && !deaf[e.Client] {
-				out.Span(variants.Span{Phase: PhaseRevoke, Client: e.Client, Start: max(asked, since[e.Client]), End: e.At})
+				out.Span(variants.SpanOf(PhaseRevoke, e.Client, asked.Latest(since[e.Client]), e.Moment()))
 			}
 		}
 	})

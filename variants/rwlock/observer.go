@@ -3,7 +3,6 @@ package rwlock
 import (
 	"fmt"
 	"math"
-	"time"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/exclusion"
@@ -25,7 +24,7 @@ func newObserver(out variants.Findings) variants.Observer {
 func handoffs(out variants.Findings) variants.Observer {
 	type release struct {
 		place int // in the history; zero if the lock is not free
-		at    time.Duration
+		at    variants.Moment
 	}
 	free := map[Mode]release{}
 	place, waitingSince := 0, map[int]int{}
@@ -39,16 +38,16 @@ func handoffs(out variants.Findings) variants.Observer {
 		case exclusion.Releasing:
 			delete(holders, e.Client)
 			if mode == Write {
-				free[Read] = release{place, e.At}
+				free[Read] = release{place, e.Moment()}
 			}
 			if len(holders) == 0 {
-				free[Write] = release{place, e.At}
+				free[Write] = release{place, e.Moment()}
 			}
 		case exclusion.Deposed, variants.SessionLost, variants.Died, variants.Rejoined:
 			delete(holders, e.Client)
 		case exclusion.Acquired:
 			if waitingSince[e.Client] < free[mode].place {
-				out.Span(variants.Span{Phase: exclusion.PhaseHandoff, Client: e.Client, Start: free[mode].at, End: e.At})
+				out.Span(variants.SpanOf(exclusion.PhaseHandoff, e.Client, free[mode].at, e.Moment()))
 			}
 			holders[e.Client] = true
 			delete(free, Write)

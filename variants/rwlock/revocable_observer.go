@@ -41,7 +41,7 @@ func urgentWaits(out variants.Findings) variants.Observer {
 	waiting := &askers{Waiting: exclusion.Waiting{}, urgentOnly: true}
 	return variants.ObserverFunc(func(e variants.Event) {
 		if since, urgent := waiting.Waiting[e.Client]; urgent && e.Kind == exclusion.Acquired {
-			out.Span(variants.Span{Phase: phaseUrgent, Client: e.Client, Start: since, End: e.At})
+			out.Span(variants.SpanOf(phaseUrgent, e.Client, since, e.Moment()))
 		}
 		waiting.Observe(e)
 	})
@@ -52,18 +52,19 @@ func urgentWaits(out variants.Findings) variants.Observer {
 // Note: an urgent reader waits for a reader only if a writer stands between them. Where no writer waits, it is about to have the lock.
 func inversions(out variants.Findings) variants.Observer {
 	pressing := &askers{Waiting: exclusion.Waiting{}, urgentOnly: true}
-	writers, since, urgent := exclusion.Waiting{}, map[int]time.Duration{}, map[int]bool{}
+	writers, since, urgent := exclusion.Waiting{}, map[int]variants.Moment{}, map[int]bool{}
 	return variants.ObserverFunc(func(e variants.Event) {
 		mode, _ := unstamp(e.Value)
 		switch e.Kind {
 		case exclusion.Requested:
 			urgent[e.Client] = isUrgentRequest(e.Value)
 		case exclusion.Acquired:
-			since[e.Client] = e.At
+			since[e.Client] = e.Moment()
 		case exclusion.Releasing:
 			from, pressed := pressing.Longest()
-			if pressed && from < e.At && !urgent[e.Client] && (mode == Write || len(writers) > 0) {
-				out.Span(variants.Span{Phase: phaseInversion, Client: e.Client, Start: max(from, since[e.Client]), End: e.At})
+			span := variants.SpanOf(phaseInversion, e.Client, from.Latest(since[e.Client]), e.Moment())
+			if pressed && (span.Across || from.At < e.At) && !urgent[e.Client] && (mode == Write || len(writers) > 0) {
+				out.Span(span)
 			}
 		}
 		pressing.Observe(e)
@@ -167,7 +168,7 @@ func (c *consent) mustNotBeAsked(mine *request) bool {
 // overdue reports a holder that has held on for longer than it may.
 func (c *consent) overdue(e variants.Event, client int, h *consenting) {
 	since, waiting := c.askers.Longest()
-	over := e.At - max(since, h.since)
+	over := e.At - max(since.At, h.since)
 	if !h.releasing && waiting && over > c.grace && !c.mustNotBeAsked(c.requests[client]) {
 		revocation.Overdue(c.out, e, client, h.deaf, over, c.grace)
 	}

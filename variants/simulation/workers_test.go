@@ -16,7 +16,7 @@ func dealt(t *testing.T, recipe func() variants.Recipe, plan simulation.Plan) si
 	t.Helper()
 	random := rand.New(rand.NewPCG(plan.Seed, 8)) //nolint:gosec // to be repeated
 	return simulation.PlayDealt(t, recipe, plan, func(events []variants.Placed) [][]variants.Placed {
-		return deal(random, events, 1+random.IntN(8), 10*time.Second)
+		return deal(clocksOf(random, 1+random.IntN(8), 10*time.Second), events)
 	})
 }
 
@@ -42,6 +42,65 @@ func TestWorkersMakeNoBreach(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A span between the clocks of two workers is marked, and each other one has its true length.
+func TestSpansAcrossWorkers(t *testing.T) {
+	slow(t)
+	for _, recipe := range catalog.Recipes() {
+		t.Run(recipe.Name, func(t *testing.T) {
+			within, across := map[string]int{}, map[string]int{}
+			for _, v := range recipe.Variants {
+				for seed := range uint64(3) {
+					plan := simulation.NewPlan(recipe, v, seed)
+					if slices.Contains(clocked, recipe.Name) {
+						plan.Faults = nil
+					}
+					for _, s := range spansOf(t, recipe, plan) {
+						if truth := s.truth.End - s.truth.Start; !s.Across && s.End-s.Start != truth {
+							t.Fatalf("%s, seed %d: a span of the phase %s lasts %s, not %s", v.Name, seed, s.Phase, truth, s.End-s.Start)
+						}
+						if s.Across {
+							across[s.Phase]++
+						} else {
+							within[s.Phase]++
+						}
+					}
+				}
+			}
+			t.Logf("spans within a worker: %v; across workers: %v", within, across)
+		})
+	}
+}
+
+// skewedSpan is a span by the clocks of several workers, and by one clock.
+type skewedSpan struct {
+	variants.Span
+	truth variants.Span
+}
+
+// spansOf plays a plan on workers whose clocks are wrong. The events have the same order by both clocks.
+func spansOf(t *testing.T, recipe variants.Recipe, plan simulation.Plan) (spans []skewedSpan) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(plan.Seed, 8)) //nolint:gosec // to be repeated
+	simulation.PlayDealt(t, catalog.Named(recipe.Name), plan, func(events []variants.Placed) [][]variants.Placed {
+		clocks := clocksOf(random, 1+random.IntN(8), 10*time.Second)
+		dealt := deal(clocks, events)
+		h := variants.HistoryOf(dealt...)
+		found, _ := recipe.Replay(h, true)
+		for i := range h {
+			h[i].At -= clocks[h[i].Worker]
+		}
+		truths, _ := recipe.Replay(h, true)
+		if len(found) != len(truths) {
+			t.Fatalf("%s, seed %d: %d spans, and %d by one clock", plan.Variant, plan.Seed, len(found), len(truths))
+		}
+		for i := range found {
+			spans = append(spans, skewedSpan{found[i], truths[i]})
+		}
+		return dealt
+	})
+	return spans
 }
 
 // A mistake that is found on one clock is found on the clocks of several workers, except where it depends on when a

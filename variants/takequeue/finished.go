@@ -22,8 +22,9 @@ type finishedItem struct {
 
 // Owner is the client that has an item for good.
 type Owner struct {
-	Client int // UnknownClient if too many other items have ended since
-	Done   int // the place in the history
+	Client int    // UnknownClient if too many other items have ended since
+	Done   int    // the place in the history
+	Worker uint16 // that has the client
 }
 
 // String names the client for a message.
@@ -63,7 +64,7 @@ func (f *Finished) Owner(id int64) (Owner, bool) {
 	if i := slices.IndexFunc(f.latest, func(item finishedItem) bool { return item.id == id }); i >= 0 {
 		return f.latest[i].Owner, true
 	}
-	return Owner{UnknownClient, f.before}, true
+	return Owner{Client: UnknownClient, Done: f.before}, true
 }
 
 // at returns the index of the first range that contains an id, ends just before it or lies behind it.

@@ -19,7 +19,7 @@ func TestFinishedKnowsEveryItemThatWasAdded(t *testing.T) {
 		if owner, ok := f.Owner(id); ok {
 			t.Fatalf("item %#x has owner %v before it was added", id, owner)
 		}
-		f.Add(id, Owner{i, i})
+		f.Add(id, Owner{Client: i, Done: i})
 		if owner, ok := f.Owner(id); !ok || owner.Client != i {
 			t.Fatalf("item %#x has owner %v, want client %d", id, owner, i)
 		}

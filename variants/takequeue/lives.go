@@ -34,10 +34,10 @@ import (
 
 type ending struct {
 	client int
-	at     time.Duration
-	place  int           // of the end in the history
-	freed  time.Duration // when all claims of that life were free again; zero while that is unknown
-	unsure bool          // it remains unknown
+	at     variants.Moment
+	place  int             // of the end in the history
+	freed  variants.Moment // when all claims of that life were free again; none while that is unknown
+	unsure bool            // it remains unknown
 }
 
 // broken is an attempt that ended with its client's life. It may have taken an item that was put before that. Where clients take tickets,
@@ -68,12 +68,12 @@ type freeing struct {
 const unknown int64 = math.MaxInt64
 
 // at returns when the item is free; false while that is unknown.
-func (f freeing) at() (at time.Duration, known bool) {
+func (f freeing) at() (at variants.Moment, known bool) {
 	for _, l := range f.lives {
-		if l.freed == 0 {
-			return 0, false
+		if l.freed.IsNone() {
+			return at, false
 		}
-		at = max(at, l.freed)
+		at = at.Latest(l.freed)
 	}
 	return at, true
 }
@@ -97,14 +97,14 @@ func (o *Observer) observeLife(c *client, e variants.Event) {
 		if c.ending == nil {
 			o.endLife(c, e)
 		} else {
-			c.ending.freed = 2*e.At - c.ending.at
+			c.ending.freed = variants.Moment{At: 2*e.At - c.ending.at.At, Worker: e.Worker}
 		}
 		*c = client{}
 	}
 }
 
 func (o *Observer) endLife(c *client, e variants.Event) {
-	c.ending = &ending{client: e.Client, at: e.At, place: o.place, unsure: e.Kind == variants.Rejoined}
+	c.ending = &ending{client: e.Client, at: e.Moment(), place: o.place, unsure: e.Kind == variants.Rejoined}
 	if t := c.held; t != nil && t.Item != nil {
 		t.Item.takes = slices.DeleteFunc(t.Item.takes, func(other *Take) bool { return other == t })
 		if len(t.Item.takes) == 0 {
@@ -123,12 +123,12 @@ func (o *Observer) endLife(c *client, e variants.Event) {
 }
 
 func (o *Observer) forsake(item *Stored, c *client, e variants.Event) {
-	item.forsaken = e.At
+	item.forsaken = e.Moment()
 	switch {
 	case o.removes && item.processed == nil:
 		o.lose(e, item, "item %#x is lost: client %d had removed it from the queue when it failed", item.ID, e.Client)
 	case o.removes:
-		o.finish(item, Owner{e.Client, o.place})
+		o.finish(item, Owner{Client: e.Client, Done: o.place})
 	case item.processed == nil:
 		o.freeLater(item, c.ending)
 	}
@@ -146,7 +146,7 @@ func (o *Observer) freeLater(item *Stored, lives ...*ending) {
 func (o *Observer) freeDue(begun time.Duration, zxid int64) {
 	for i, f := range o.freeing {
 		at, known := f.at()
-		if !known || at >= begun || f.item.forsaken == 0 || o.items[f.item.ID] != f.item {
+		if !known || at.At >= begun || f.item.forsaken.IsNone() || o.items[f.item.ID] != f.item {
 			continue
 		}
 		o.freeing[i].due = cmp.Or(f.due, o.place)
@@ -162,7 +162,7 @@ func (o *Observer) freeDue(begun time.Duration, zxid int64) {
 		}
 	}
 	o.freeing = slices.DeleteFunc(o.freeing, func(f freeing) bool {
-		return f.item.forsaken == 0 || f.free && f.item.Zxid < unknown // it is taken again, or nothing is left to do
+		return f.item.forsaken.IsNone() || f.free && f.item.Zxid < unknown // it is taken again, or nothing is left to do
 	})
 }
 
@@ -197,7 +197,7 @@ func (o *Observer) attribute(item *Stored, place int) bool {
 	for _, d := range o.doubts {
 		d.explain(item)
 	}
-	switch e := (variants.Event{At: taker.at, Client: taker.client}); {
+	switch e := (variants.Event{At: taker.at.At, Client: taker.client}); {
 	case item.taken: // and given up, or lost with the session, so that another client could take it
 	case taker.unseen && !o.removes:
 		item.taken, item.withheld = true, taker
@@ -225,7 +225,7 @@ func (o *Observer) recordUnseen(c *client, e variants.Event) {
 	}
 	o.pruneBroken()
 	add := func(until int) {
-		end := &ending{client: e.Client, at: e.At, place: until, unsure: true}
+		end := &ending{client: e.Client, at: e.Moment(), place: until, unsure: true}
 		o.broken = append(o.broken, &broken{attempt: c.attempt, ending: end, unseen: true})
 	}
 	add(o.place)
@@ -336,5 +336,5 @@ func (o *Observer) Passed(e variants.Event, item *Stored, format string, args ..
 func (o *Observer) lose(e variants.Event, item *Stored, format string, args ...any) {
 	item.taken = true
 	o.out.Lose(e, variants.ItemsLost, 1, format, args...)
-	o.finish(item, Owner{e.Client, o.place})
+	o.finish(item, Owner{Client: e.Client, Done: o.place})
 }

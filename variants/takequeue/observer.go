@@ -52,18 +52,18 @@ type Order interface {
 // Stored is an item that was put and is not finished.
 type Stored struct {
 	ID       int64
-	PutBegun int           // the place in the history at which its client began to put it
-	Since    int           // the place from which clients could find it, as its put was acknowledged or it was free again
-	Zxid     int64         // of a transaction: a client whose server has shown the state after it must know of the item
-	At       time.Duration // when clients could first find it
-	taken    bool          // a client has taken it, or may have
-	takes    []*Take       // in the order in which they ended, without takes that were given up or whose client's life has ended
+	PutBegun int             // the place in the history at which its client began to put it
+	Since    int             // the place from which clients could find it, as its put was acknowledged or it was free again
+	Zxid     int64           // of a transaction: a client whose server has shown the state after it must know of the item
+	At       variants.Moment // when clients could first find it
+	taken    bool            // a client has taken it, or may have
+	takes    []*Take         // in the order in which they ended, without takes that were given up or whose client's life has ended
 
-	unanswered bool          // its put never ends, because its client has failed
-	processed  *Take         // the last one whose client has processed it
-	forsaken   time.Duration // when the client that had taken it failed; zero if none did since it was taken last
-	withheld   *broken       // the attempt that may have claimed it without its client's knowledge
-	freed      bool          // it must be free again because the session of the client that had taken it has ended
+	unanswered bool            // its put never ends, because its client has failed
+	processed  *Take           // the last one whose client has processed it
+	forsaken   variants.Moment // when the client that had taken it failed; none if none did since it was taken last
+	withheld   *broken         // the attempt that may have claimed it without its client's knowledge
+	freed      bool            // it must be free again because the session of the client that had taken it has ended
 }
 
 // FoundBy reports whether a client must have found an item if it is still there.
@@ -117,7 +117,7 @@ func (o *Observer) Observe(e variants.Event) {
 		o.freeDue(c.putting, cmp.Or(e.Shown, unknown))
 		c.put = nil
 		if item := o.items[e.Value]; item != nil && !item.taken {
-			item.Since, item.Zxid, item.At = o.place, cmp.Or(e.Shown, unknown), e.At
+			item.Since, item.Zxid, item.At = o.place, cmp.Or(e.Shown, unknown), e.Moment()
 			o.present.Add(item)
 			o.order.Add(item)
 		}
@@ -195,9 +195,9 @@ func (o *Observer) take(c *client, e variants.Event) {
 		t.Item = nil // the item is not followed any further
 		return
 	}
-	if t.Item.forsaken > 0 {
-		o.out.Span(variants.Span{Phase: phaseReclaim, Client: t.Client, Start: t.Item.forsaken, End: t.At})
-		t.Item.forsaken = 0
+	if !t.Item.forsaken.IsNone() {
+		o.out.Span(variants.SpanOf(phaseReclaim, t.Client, t.Item.forsaken, t.Moment()))
+		t.Item.forsaken = variants.Moment{}
 	}
 	t.Item.taken = true
 	t.Item.takes = append(t.Item.takes, t)
@@ -230,7 +230,7 @@ func (o *Observer) end(t *Take, e variants.Event) {
 	default:
 		t.done = o.place
 		o.keep(t)
-		o.finish(item, Owner{t.Client, t.done})
+		o.finish(item, Owner{Client: t.Client, Done: t.done})
 	}
 }
 

@@ -35,8 +35,8 @@ type copies struct {
 
 	clients map[int]*clientCopy
 	storm   map[int]bool // the clients whose copies lack something since their connection was lost
-	begun   time.Duration
-	ended   time.Duration // when a copy had everything again last
+	begun   variants.Moment
+	ended   variants.Moment // when a copy had everything again last
 }
 
 type clientCopy struct {
@@ -48,8 +48,8 @@ type clientCopy struct {
 	floor   int64           // the last change that it must show; see [variants.Lag]
 	loading bool            // it has not read the tree for the first time
 	gone    bool
-	lacking bool          // it is cut off, or does not have everything again since
-	since   time.Duration // when it was reconnected or lost its session; 0 while it is cut off
+	lacking bool            // it is cut off, or does not have everything again since
+	since   variants.Moment // when it was reconnected or lost its session; none while it is cut off
 }
 
 func (c *copies) Observe(e variants.Event) {
@@ -83,11 +83,11 @@ func (c *copies) observe(v *clientCopy, e variants.Event) {
 	switch e.Kind {
 	case variants.SessionLost, variants.Died:
 		v.gone = true
-		c.lacks(v, e, e.At)
+		c.lacks(v, e, e.Moment())
 	case cutOff:
-		c.lacks(v, e, 0)
+		c.lacks(v, e, variants.Moment{})
 	case reconnected:
-		c.lacks(v, e, e.At)
+		c.lacks(v, e, e.Moment())
 	}
 	if v.gone {
 		return // events that it still records do not count
@@ -107,11 +107,12 @@ func (c *copies) observe(v *clientCopy, e variants.Event) {
 
 // lacks marks a copy that misses changes while its client is cut off. since is when the client began to bring it up to
 // date. A first load that is interrupted ends with restored, not with the next refreshed.
-func (c *copies) lacks(v *clientCopy, e variants.Event, since time.Duration) {
+func (c *copies) lacks(v *clientCopy, e variants.Event, since variants.Moment) {
 	v.lacking, v.since, v.loading = true, since, false
-	if len(c.storm) == 0 || e.At < c.begun {
-		c.begun = e.At
+	if len(c.storm) == 0 {
+		c.begun = variants.Moment{}
 	}
+	c.begun = c.begun.Earliest(e.Moment())
 	c.storm[e.Client] = true
 }
 
@@ -119,13 +120,13 @@ func (c *copies) restore(v *clientCopy, e variants.Event) {
 	if !v.lacking {
 		return
 	}
-	if v.since > 0 {
-		c.out.Span(variants.Span{Phase: phaseReload, Client: e.Client, Start: v.since, End: e.At})
+	if !v.since.IsNone() {
+		c.out.Span(variants.SpanOf(phaseReload, e.Client, v.since, e.Moment()))
 	}
-	v.lacking, v.since = false, 0
-	c.ended = max(c.ended, e.At)
+	v.lacking, v.since = false, variants.Moment{}
+	c.ended = c.ended.Latest(e.Moment())
 	if delete(c.storm, e.Client); len(c.storm) == 0 {
-		c.out.Span(variants.Span{Phase: phaseStorm, Client: e.Client, Start: c.begun, End: c.ended})
+		c.out.Span(variants.SpanOf(phaseStorm, e.Client, c.begun, c.ended))
 	}
 }
 
@@ -165,8 +166,8 @@ func (c *copies) Complete() {
 	for _, client := range slices.Sorted(maps.Keys(c.clients)) {
 		v := c.clients[client]
 		switch {
-		case v.gone, v.lacking && v.since == 0:
-		case v.lacking && c.acked.At-v.since > longestLag:
+		case v.gone, v.lacking && v.since.IsNone():
+		case v.lacking && c.acked.At-v.since.At > longestLag:
 			c.out.Breach(c.acked, "client %d has not everything again, more than %s after its connection was made again", client, longestLag)
 		case v.lacking:
 		case v.through < v.target:

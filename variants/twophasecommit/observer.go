@@ -22,7 +22,7 @@ type account struct {
 	settled  bool           // there is one
 	founded  bool           // when the first decision was made, a site had voted to abort
 	mayAbort bool           // a site failed meanwhile, or was down
-	lastVote time.Duration
+	lastVote variants.Moment
 }
 
 // decisions reports the time from the last vote of a transaction to each decision, and breaches of the promise. A vote is
@@ -97,14 +97,14 @@ func (d *decisions) voted(e variants.Event) {
 	if former, again := a.votes[e.Client]; again && former != vote {
 		d.out.Breach(e, "site %d voted to %s transaction %d, after it had voted to %s it", e.Client, vote, round, former)
 	}
-	a.votes[e.Client], a.lastVote = vote, max(a.lastVote, e.At)
+	a.votes[e.Client], a.lastVote = vote, a.lastVote.Latest(e.Moment())
 }
 
 func (d *decisions) decided(s *siteState, e variants.Event) {
 	round, decision := unstamp(e.Value)
 	a := d.account(round)
 	if len(a.votes) > 0 {
-		d.out.Span(variants.Span{Phase: phaseOutcome, Client: e.Client, Start: a.lastVote, End: e.At})
+		d.out.Span(variants.SpanOf(phaseOutcome, e.Client, a.lastVote, e.Moment()))
 	}
 	if round < s.undecided {
 		d.out.Breach(e, "site %d decided transaction %d twice", e.Client, round)

@@ -3,7 +3,6 @@ package watchload
 import (
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/zkbench/zkbench/variants"
 )
@@ -28,9 +27,9 @@ type feeds struct {
 }
 
 type topic struct {
-	sent, done int             // publications that were begun, and answered
-	last       variants.Event  // when the last one was answered
-	recent     []time.Duration // when the latest ones were begun, the last one last
+	sent, done int               // publications that were begun, and answered
+	last       variants.Event    // when the last one was answered
+	recent     []variants.Moment // when the latest ones were begun, the last one last
 	watchers   map[int]*watcher
 }
 
@@ -43,14 +42,14 @@ type watcher struct {
 	seen     int  // how many publications it has been notified of, or has missed
 	pending  bool // it has asked for a watch, which has neither fired nor come too late
 	watching bool
-	since    time.Duration // when it asked
-	begun    time.Duration // when the publication that it waits for was begun; 0 for not yet
+	since    variants.Moment // when it asked
+	begun    variants.Moment // when the publication that it waits for was begun; none for not yet
 }
 
 // round is one fan-out.
 type round struct {
 	begun      bool
-	start, end time.Duration
+	start, end variants.Moment
 	pending    int // how many watches are waited for
 }
 
@@ -72,7 +71,7 @@ func (f *feeds) Observe(e variants.Event) {
 	w := variants.StateOf(t.watchers, e.Client)
 	switch e.Kind {
 	case arming:
-		w.since, w.begun = e.At, t.begun(w.seen)
+		w.since, w.begun = e.Moment(), t.begun(w.seen)
 		if !w.pending {
 			w.pending = true
 			variants.StateOf(f.open, w.seen).pending++
@@ -89,16 +88,16 @@ func (f *feeds) Observe(e variants.Event) {
 	}
 }
 
-func (f *feeds) span(phase string, start time.Duration, e variants.Event) {
-	f.out.Span(variants.Span{Phase: phase, Client: e.Client, Start: start, End: e.At})
+func (f *feeds) span(phase string, start variants.Moment, e variants.Event) {
+	f.out.Span(variants.SpanOf(phase, e.Client, start, e.Moment()))
 }
 
-// begun returns when a publication was begun; 0 if it has not begun, or too long ago.
-func (t *topic) begun(number int) time.Duration {
+// begun returns when a publication was begun; none if it has not begun, or too long ago.
+func (t *topic) begun(number int) variants.Moment {
 	if ago := t.sent - number; ago > 0 && ago <= len(t.recent) {
 		return t.recent[len(t.recent)-ago]
 	}
-	return 0
+	return variants.Moment{}
 }
 
 // unwait counts off a client that no longer waits. The last one ends the fan-out.
@@ -116,7 +115,7 @@ func (f *feeds) endRound(number int) {
 		return
 	}
 	if r.begun {
-		f.out.Span(variants.Span{Phase: phaseFanOut, Start: r.start, End: r.end})
+		f.out.Span(variants.SpanOf(phaseFanOut, 0, r.start, r.end))
 	}
 	delete(f.open, number)
 }
@@ -125,18 +124,18 @@ func (f *feeds) publish(t *topic, e variants.Event) {
 	number := t.sent
 	for _, w := range t.watchers {
 		if w.pending && w.seen == number {
-			w.begun = e.At
+			w.begun = e.Moment()
 		}
 	}
 	t.sent++
-	t.recent = append(t.recent, e.At)
+	t.recent = append(t.recent, e.Moment())
 	t.recent = t.recent[max(0, len(t.recent)-recentKept):]
 	if number < f.begun {
 		return
 	}
 	f.begun = number + 1
 	r := variants.StateOf(f.open, number)
-	r.begun, r.start, r.end = true, e.At, e.At
+	r.begun, r.start, r.end = true, e.Moment(), e.Moment()
 	f.endRound(number)
 }
 
@@ -146,10 +145,10 @@ func (f *feeds) notify(t *topic, w *watcher, e variants.Event) {
 		return
 	}
 	f.span(phaseWatch, w.since, e)
-	if e.Kind == told && w.begun > 0 {
+	if e.Kind == told && !w.begun.IsNone() {
 		f.span(phaseDelivery, w.begun, e)
 		if r := f.open[w.seen]; r != nil { // nil if the client had failed meanwhile
-			r.end = max(r.end, e.At)
+			r.end = r.end.Latest(e.Moment())
 		}
 	}
 	f.unwait(w)
