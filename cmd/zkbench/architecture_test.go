@@ -105,6 +105,8 @@ scenarios/background:     pool variants ensemble ensemble/wire results results/d
 scenarios/runner:         scenarios background chaos drivers faults load machine pool variants variants/session
 scenarios/runner:         ensemble ensemble/namespace ensemble/wire
 scenarios/runner:         results results/list results/metric results/recorder results/report results/table
+scenarios/remote:         ensemble ensemble/dial
+scenarios/launch:         ensemble
 scenarios/exporter:       runner ensemble/dial
 scenarios/progress:       runner results/list results/screen results/table
 scenarios/search:         scenarios pool runner variants results results/list results/metric results/store results/capacity
