@@ -102,13 +102,15 @@ scenarios/pool:           drivers variants variants/session ensemble ensemble/di
 scenarios/chaos:          faults pool variants ensemble ensemble/wire results/list results/recorder
 scenarios/load:           scenarios machine pool variants results results/list results/recorder
 scenarios/background:     pool variants ensemble ensemble/wire results results/doubts results/list
-scenarios/runner:         scenarios background chaos drivers faults load machine pool variants variants/session
+scenarios/block:          scenarios chaos faults load machine pool remote variants variants/session ensemble ensemble/wire
+scenarios/block:          results results/recorder
+scenarios/runner:         scenarios background block chaos drivers faults machine pool remote variants variants/session
 scenarios/runner:         ensemble ensemble/namespace ensemble/wire
 scenarios/runner:         results results/list results/metric results/recorder results/report results/table
 scenarios/remote:         ensemble ensemble/dial
-scenarios/launch:         ensemble
 scenarios/exporter:       runner ensemble/dial
 scenarios/progress:       runner results/list results/screen results/table
+scenarios/launch:         ensemble
 scenarios/search:         scenarios pool runner variants results results/list results/metric results/store results/capacity
 scenarios/campaign:       scenarios ensemble ensemble/auto ensemble/process
 scenarios/campaign:       results results/list results/store results/outcome results/gate
@@ -120,7 +122,7 @@ cmd/zkbench:              everything
 
 // otherFiles are the files of this package that do not belong to one command: the program and the flags, files and servers that
 // commands share. Code that does not belong to the command line has its own package.
-var otherFiles = []string{"main", "marks_unix", "marks_windows", "root", "outputs", "flags", "target", "completion", "access"}
+var otherFiles = []string{"main", "marks_unix", "marks_windows", "root", "outputs", "flags", "target", "completion", "access", "workers"}
 
 func TestOneFilePerCommand(t *testing.T) {
 	want := slices.Clone(otherFiles)

@@ -31,7 +31,7 @@ import (
 //
 //	<!-- results PAGE KIND SCENARIO… -->
 //	<!-- end -->
-var block = regexp.MustCompile(`(?ms)^<!-- results (\S+) (\S+) ?(.*?) ?-->\n(.*?)^<!-- end -->$`)
+var figureBlock = regexp.MustCompile(`(?ms)^<!-- results (\S+) (\S+) ?(.*?) ?-->\n(.*?)^<!-- end -->$`)
 
 // Every measured figure in the documentation is computed from a stored run, by the code that prints the run. With -update, the pages are
 // written again. `make results PAGE=…` first measures and stores the run.
@@ -40,8 +40,8 @@ func TestMeasuredFigures(t *testing.T) {
 	kinds := map[string]int{}
 	for _, page := range measuredPages(t) {
 		text := must.Get(os.ReadFile(page))(t)
-		fresh := block.ReplaceAllStringFunc(string(text), func(old string) string {
-			part := block.FindStringSubmatch(old)
+		fresh := figureBlock.ReplaceAllStringFunc(string(text), func(old string) string {
+			part := figureBlock.FindStringSubmatch(old)
 			kinds[part[2]]++
 			head, _, _ := strings.Cut(old, "\n")
 			return head + "\n" + figures(t, part[1], part[2], part[3]) + "<!-- end -->"

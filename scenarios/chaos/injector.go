@@ -14,16 +14,29 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
-	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
 
+// Crew are the clients of a measurement, wherever they are. Its methods do what those of [Targets] do for all of them.
+type Crew interface {
+	// Since returns the time on the measurement's clock.
+	Since() time.Duration
+	Fitting(f faults.Fault) (ids []int)
+	// Strike and StrikeHolder wait at one of the places where clients are. random, which returns a number below n, chooses it if there are several.
+	Strike(ctx context.Context, s Strike, random func(n int) int) (Struck, error)
+	StrikeHolder(ctx context.Context, f faults.Fault, random func(n int) int) (Struck, error)
+	Hear(ids []int)
+	Record(kind variants.EventKind)
+	ConnectedTo(addr string) (ids []int)
+}
+
 // Config holds the parts of a measurement that an injector uses.
 type Config struct {
-	Pool     *pool.Pool
+	Crew     Crew
+	Epoch    time.Time
 	Ensemble ensemble.Ensemble
 	Schedule []faults.Fault
 	Window   time.Duration // faults happen only in the window; 0 means that it has no end
@@ -46,25 +59,22 @@ type Log interface {
 // Injector causes the faults of a schedule while a load runs.
 type Injector struct {
 	Config
-	stop     context.CancelFunc
-	working  sync.WaitGroup
-	awaiting chan *occurrence // takes faults that wait for the next client that begins to hold; never holds one
+	stop    context.CancelFunc
+	working sync.WaitGroup
 
-	mu     sync.Mutex              // guards the fields below, and Random
-	broken map[int]*occurrence     // by server id; of servers that are not restored yet
-	deaf   map[int]<-chan struct{} // by client id; closed when the client hears again
-	err    error                   // the first reason why a fault could not be caused
+	mu     sync.Mutex          // guards the fields below, and Random
+	broken map[int]*occurrence // by server id; of servers that are not restored yet
+	err    error               // the first reason why a fault could not be caused
 }
 
 type occurrence struct {
 	faults.Fault
-	id     int // in the recorder, once it has happened
-	struck chan struct{}
+	id int // in the recorder, once it has happened
 }
 
 // New returns an injector that has not started.
 func New(c Config) *Injector {
-	return &Injector{Config: c, awaiting: make(chan *occurrence), broken: map[int]*occurrence{}, deaf: map[int]<-chan struct{}{}}
+	return &Injector{Config: c, broken: map[int]*occurrence{}}
 }
 
 // Start begins the schedule. The caller ends it with Finish.
@@ -73,13 +83,13 @@ func (in *Injector) Start(ctx context.Context) {
 		return
 	}
 	ctx, in.stop = context.WithCancel(ctx)
-	begin := in.Pool.Since()
+	begin := in.Crew.Since()
 	in.working.Go(func() {
 		for o := range faults.Plan(in.Schedule, in.Window) {
-			if pool.Sleep(ctx, begin+o.Due-in.Pool.Since()) != nil {
+			if pool.Sleep(ctx, begin+o.Due-in.Crew.Since()) != nil {
 				return
 			}
-			in.working.Go(func() { in.cause(ctx, &occurrence{Fault: o.Fault, struck: make(chan struct{})}) })
+			in.working.Go(func() { in.cause(ctx, &occurrence{Fault: o.Fault}) })
 		}
 	})
 }
@@ -129,14 +139,15 @@ var errMissed = errors.New("no client was in a state that the fault needs")
 // which the fault waits, or to one at random.
 func (in *Injector) strikeSome(ctx context.Context, o *occurrence) error {
 	for deadline := time.Now().Add(faultPatience); ; {
-		in.mu.Lock()
-		candidates := list.Where(in.Pool.Clients, func(c *pool.Client) bool { return fits(c, o.Fault) })
-		if o.Whom != faults.All && !o.AtOperation() && len(candidates) > 1 {
-			candidates = []*pool.Client{candidates[in.Random.IntN(len(candidates))]}
+		ids := in.Crew.Fitting(o.Fault)
+		if o.Whom != faults.All && !o.AtOperation() && len(ids) > 1 {
+			ids = []int{ids[in.random(len(ids))]}
 		}
-		in.mu.Unlock()
-		if len(candidates) > 0 {
-			return in.aim(o, candidates)(ctx)
+		if len(ids) > 0 {
+			err := in.strike(ctx, o, func() (Struck, error) { return in.Crew.Strike(ctx, Strike{o.Fault, ids}, in.random) })
+			if !errors.Is(err, errMissed) || o.AtOperation() {
+				return err
+			}
 		}
 		if time.Now().After(deadline) || pool.Sleep(ctx, time.Millisecond) != nil {
 			return errMissed
@@ -149,129 +160,42 @@ func (in *Injector) strikeSome(ctx context.Context, o *occurrence) error {
 const longHold = 100 * time.Millisecond
 
 func (in *Injector) awaitHolder(ctx context.Context, o *occurrence) error {
-	select {
-	case in.awaiting <- o:
-		<-o.struck // Finish must wait for that
-		return nil
-	case <-time.After(faultPatience):
-	case <-ctx.Done():
-	}
-	return errMissed
+	return in.strike(ctx, o, func() (Struck, error) { return in.Crew.StrikeHolder(ctx, o.Fault, in.random) })
 }
 
-// meet lets the fault that has waited for a holder for longest happen to a client that begins to hold.
-func (in *Injector) meet(ctx context.Context, c *pool.Client) {
-	var o *occurrence
-	select {
-	case o = <-in.awaiting:
-	default:
-		return
-	}
-	defer close(o.struck)
-	happen := in.aim(o, []*pool.Client{c})
-	strike := func() { in.conclude(ctx, o, happen(ctx)) }
-	if o.AtOperation() { // the client sends the operation later in its step
-		in.working.Go(strike)
-	} else {
-		strike()
-	}
-}
-
-// aim returns a function that lets a fault happen to clients. The traps of a fault at an operation are set at once, so that
-// the clients cannot send the operation before.
-func (in *Injector) aim(o *occurrence, clients []*pool.Client) func(context.Context) error {
-	if !o.AtOperation() {
-		return func(ctx context.Context) error { return in.strike(ctx, o, clients) }
-	}
-	traps := setTraps(o, clients)
-	return func(ctx context.Context) error { return in.strike(ctx, o, caught(ctx, traps)) }
-}
-
-func (in *Injector) strike(ctx context.Context, o *occurrence, targets []*pool.Client) error {
-	if len(targets) == 0 {
-		return errMissed
-	}
-	switch o.Kind {
-	case faults.Cut:
-		if !o.AtOperation() { // else the trap has cut the connection
-			for _, c := range targets {
-				c.Present().Link.Cut()
-			}
-		}
-		in.begin(o, targets)
-	case faults.Stop:
-		in.begin(o, targets)
-		for _, c := range targets {
-			c.Present().Die()
-		}
-	case faults.Deaf:
-		in.begin(o, targets)
-		in.deafen(ctx, o, targets)
-	case faults.Expire:
-		in.begin(o, targets)
-		return pool.Each(targets, func(c *pool.Client) error { return c.Expire(ctx) })
-	default:
-		return fmt.Errorf("no way to cause %s is known", o.Kind)
-	}
-	return nil
-}
-
-// deafen makes clients ignore requests of other clients until the time of the fault is over. It does not wait for that.
-func (in *Injector) deafen(ctx context.Context, o *occurrence, targets []*pool.Client) {
-	over := make(chan struct{})
+func (in *Injector) random(n int) int {
 	in.mu.Lock()
-	for _, c := range targets {
-		in.deaf[c.ID] = over
-	}
-	in.mu.Unlock()
-	recordAll(targets, variants.Deafened)
-	in.working.Go(func() {
-		_ = pool.Sleep(ctx, cmp.Or(o.For, pool.Endless))
-		in.mu.Lock()
-		for _, c := range targets {
-			delete(in.deaf, c.ID)
-		}
-		in.mu.Unlock()
-		recordAll(targets, variants.Hearing)
-		close(over)
-		in.end(o)
-	})
+	defer in.mu.Unlock()
+	return in.Random.IntN(n)
 }
 
-func (in *Injector) begin(o *occurrence, targets []*pool.Client) {
-	target := fmt.Sprintf("%d clients", len(targets))
-	if len(targets) == 1 {
-		target = fmt.Sprintf("client %d", targets[0].ID)
+// strike lets a fault happen. What happens meanwhile is kept back until the log has the fault.
+func (in *Injector) strike(ctx context.Context, o *occurrence, happen func() (Struck, error)) error {
+	release := in.Log.KeepBack()
+	defer release()
+	struck, err := happen()
+	if len(struck.Clients) == 0 {
+		return cmp.Or(err, errMissed)
 	}
-	in.beginAt(in.Pool.Since(), o, target, targets)
+	target := fmt.Sprintf("%d clients", len(struck.Clients))
+	if len(struck.Clients) == 1 {
+		target = fmt.Sprintf("client %d", struck.Clients[0])
+	}
+	in.beginAt(struck.At, o, target, struck.Clients)
+	if o.Kind == faults.Deaf {
+		in.working.Go(func() {
+			_ = pool.Sleep(ctx, cmp.Or(o.For, pool.Endless))
+			in.Crew.Hear(struck.Clients)
+			in.end(o)
+		})
+	}
+	return err
 }
 
-func (in *Injector) beginAt(at time.Duration, o *occurrence, target string, clients []*pool.Client) {
-	ids := list.Map(clients, func(c *pool.Client) int { return c.ID })
-	in.Log.NoteAt(at, func(at time.Duration) { o.id = in.Recorder.FaultBegan(at, string(o.Kind), target, ids) })
+func (in *Injector) beginAt(at time.Duration, o *occurrence, target string, clients []int) {
+	in.Log.NoteAt(at, func(at time.Duration) { o.id = in.Recorder.FaultBegan(at, string(o.Kind), target, clients) })
 }
 
 func (in *Injector) end(o *occurrence) {
 	in.Log.Note(func(at time.Duration) { in.Recorder.FaultEnded(o.id, at) })
-}
-
-// Hold returns the hold of clients while faults happen. Clients that no fault hits hold as usual.
-func (in *Injector) Hold(usual pool.HoldFunc) pool.HoldFunc {
-	if len(in.Schedule) == 0 {
-		return usual
-	}
-	return func(ctx context.Context, c *pool.Client, l *pool.Life, asked <-chan struct{}) error {
-		c.Enter(pool.InHold)
-		defer c.Enter(pool.InStep)
-		if !l.Over() {
-			in.meet(ctx, c)
-		}
-		in.mu.Lock()
-		hears := in.deaf[c.ID]
-		in.mu.Unlock()
-		if hears != nil {
-			return l.Pause(ctx, hears, pool.Endless)
-		}
-		return usual(ctx, c, l, asked)
-	}
 }

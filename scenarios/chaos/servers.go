@@ -22,7 +22,11 @@ func (in *Injector) breakServer(ctx context.Context, o *occurrence) error {
 	}
 	status, err := ensemble.Srvr(ctx, server)
 	leads := err == nil && status.Role == ensemble.Leader // then all clients are hit, and not only those that are connected to it
-	clients := list.Where(in.Pool.Clients, func(c *pool.Client) bool { return leads || c.Present().Link.Server().Addr == server.Addr })
+	hit := server.Addr
+	if leads {
+		hit = ""
+	}
+	clients := in.Crew.ConnectedTo(hit)
 	release := in.Log.KeepBack()
 	defer release()
 	begin := time.Now()
@@ -32,7 +36,7 @@ func (in *Injector) breakServer(ctx context.Context, o *occurrence) error {
 	}
 	in.beginAt(in.brokeAt(ctx, breaker, server, begin), o, server.Name, clients)
 	release()
-	recordAll(in.Pool.Clients, variants.Deafened) // requests of other clients may not reach any of them
+	in.Crew.Record(variants.Deafened) // requests of other clients may not reach any of them
 	if o.For > 0 && pool.Sleep(ctx, o.For) == nil {
 		return in.restore(context.WithoutCancel(ctx), breaker, server)
 	}
@@ -41,10 +45,10 @@ func (in *Injector) breakServer(ctx context.Context, o *occurrence) error {
 
 // brokeAt returns when a server failed. An engine may report that only later.
 func (in *Injector) brokeAt(ctx context.Context, breaker ensemble.Breaker, server ensemble.Server, begin time.Time) time.Duration {
-	now := in.Pool.Since()
+	now := in.Crew.Since()
 	if d, ok := breaker.(ensemble.Dater); ok {
 		if at, err := d.EndedAt(ctx, server); err == nil {
-			return min(max(at.Sub(in.Pool.Epoch), begin.Sub(in.Pool.Epoch)), now)
+			return min(max(at.Sub(in.Epoch), begin.Sub(in.Epoch)), now)
 		}
 	}
 	return now
@@ -111,7 +115,7 @@ func (in *Injector) restore(ctx context.Context, breaker ensemble.Breaker, s ens
 	if err := breaker.Restore(ctx, s); err != nil {
 		return fmt.Errorf("restore %s: %w", s.Name, err)
 	}
-	recordAll(in.Pool.Clients, variants.Hearing)
+	in.Crew.Record(variants.Hearing)
 	in.end(in.free(s))
 	return nil
 }
@@ -133,11 +137,4 @@ func (in *Injector) restoreAll(ctx context.Context) error {
 		return err
 	}
 	return ensemble.AwaitQuorum(ctx, in.Ensemble.Servers(), in.Ensemble)
-}
-
-func recordAll(clients []*pool.Client, kind variants.EventKind) {
-	for _, c := range clients {
-		l := c.Present()
-		l.Log.Record(kind, int64(l.Number))
-	}
 }

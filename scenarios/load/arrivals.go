@@ -39,7 +39,8 @@ type Arrivals struct {
 	ended    bool
 	dropped  int64         // arrivals of the window that were given up
 	opened   chan struct{} // closed when the window opens, which may make the next arrival due earlier
-	serving  []arrival     // by client id
+	serving  []arrival     // by client id, from the first one of the block on
+	block    pool.Block
 	served   []recorder.Served
 }
 
@@ -49,11 +50,11 @@ type arrival struct {
 	hand                 chan time.Duration // receives the due time
 }
 
-// NewArrivals returns arrivals that have not started.
-func NewArrivals(epoch time.Time, clients int) *Arrivals {
+// NewArrivals returns the arrivals of a block, which have not started: of all arrivals, each block gets one in turn.
+func NewArrivals(epoch time.Time, block pool.Block) *Arrivals {
 	a := &Arrivals{
 		epoch: epoch, Nap: machine.SleepPrecisely, until: math.MaxInt64,
-		serving: make([]arrival, clients), opened: make(chan struct{}),
+		serving: make([]arrival, block.Count), block: block, opened: make(chan struct{}),
 	}
 	for i := range a.serving {
 		a.serving[i].hand = make(chan time.Duration, 1)
@@ -66,7 +67,7 @@ func (a *Arrivals) since() time.Duration { return time.Since(a.epoch) }
 // Start begins to hand out the arrivals of a sequence that begins now. The caller ends it with stop.
 func (a *Arrivals) Start(ctx context.Context, sequence func(start time.Duration) *DueTimes) (stop func()) {
 	now := a.since()
-	a.coming, a.waiting = sequence(now), sequence(now)
+	a.coming, a.waiting = sequence(now).share(a.block), sequence(now).share(a.block)
 	a.next = a.coming.next()
 	ctx, cancel := context.WithCancel(ctx)
 	var pacing sync.WaitGroup
@@ -74,6 +75,9 @@ func (a *Arrivals) Start(ctx context.Context, sequence func(start time.Duration)
 	return func() {
 		cancel()
 		pacing.Wait()
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.ended = true
 		if a.limit != nil {
 			a.limit.Stop()
 		}
@@ -129,7 +133,7 @@ func (a *Arrivals) releaseLocked(now time.Duration) {
 
 // Begin implements [Turns]. A client that has failed to serve its arrival keeps it.
 func (a *Arrivals) Begin(ctx context.Context, c *pool.Client, _ int) bool {
-	mine := &a.serving[c.ID]
+	mine := &a.serving[c.ID-a.block.First]
 	if mine.begun > 0 {
 		return true
 	}
@@ -183,7 +187,7 @@ func (a *Arrivals) ask(hand chan time.Duration) {
 
 // Completed implements [Turns]. As in [variants.Log], the time is taken under the mutex.
 func (a *Arrivals) Completed(c *pool.Client) {
-	mine := &a.serving[c.ID]
+	mine := &a.serving[c.ID-a.block.First]
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.served = append(a.served, recorder.Served{Due: mine.due, Begun: mine.begun, Done: a.since(), Lateness: mine.lateness})
@@ -198,7 +202,7 @@ func (a *Arrivals) Arrived(at time.Duration) int64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.releaseLocked(at)
-	return a.coming.count - 1 // without the next one
+	return a.coming.taken - 1 // without the next one
 }
 
 // WindowClosed implements [Turns]. No arrival comes after the window, although faults may be undone only later. If clients do not
@@ -208,6 +212,9 @@ func (a *Arrivals) WindowClosed(at time.Duration) {
 	defer a.mu.Unlock()
 	a.releaseLocked(at)
 	a.until = at
+	if a.ended {
+		return
+	}
 	a.limit = time.AfterFunc(at-a.start, func() {
 		a.mu.Lock()
 		defer a.mu.Unlock()
@@ -292,6 +299,8 @@ type DueTimes struct {
 	levels levels     // the levels from begun on, in arrivals per nanosecond
 	random *rand.Rand // nil if arrivals are due at equal distances
 	count  int64
+	taken  int64 // arrivals that next has returned, of the block
+	block  pool.Block
 	begun  time.Duration // when the first piece of levels began
 	passed float64       // the integral of the rate up to begun
 	due    float64       // the integral of the rate up to the arrival that next returned last
@@ -328,15 +337,30 @@ func (d *DueTimes) endWarmUp(at time.Duration) time.Duration {
 	return d.last()
 }
 
-// The next arrival is due when the integral of the rate has grown by 1, or by an exponentially distributed number.
+// share leaves out the arrivals of other blocks.
+func (d *DueTimes) share(b pool.Block) *DueTimes {
+	d.block = b
+	return d
+}
+
+// next returns when the block's next arrival is due.
 func (d *DueTimes) next() time.Duration {
+	d.skip()
+	for d.block.Of > 1 && (d.count-1)%int64(d.block.Of) != int64(d.block.Index) {
+		d.skip()
+	}
+	d.taken++
+	return d.last()
+}
+
+// skip goes on to the next arrival, which is due when the integral of the rate has grown by 1, or by an exponentially distributed number.
+func (d *DueTimes) skip() {
 	d.count++
 	if d.random == nil {
 		d.due = float64(d.count) // a sum of rounded distances would drift
 	} else {
 		d.due += d.random.ExpFloat64()
 	}
-	return d.last()
 }
 
 // last returns the due time of the arrival that next returned last.

@@ -28,7 +28,7 @@ type bench struct {
 }
 
 func newBench(clients int, perSecond float64, serving time.Duration) *bench {
-	b := &bench{Arrivals: NewArrivals(time.Now(), clients), serving: serving}
+	b := &bench{Arrivals: NewArrivals(time.Now(), pool.BlockOf(clients, 0, 1)), serving: serving}
 	b.follow(steady(perSecond))
 	for i := range clients {
 		b.clients = append(b.clients, &pool.Client{ID: i})

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios/pool"
+	"github.com/zkbench/zkbench/variants"
 )
 
 // Turns decides when clients take their steps.
@@ -37,9 +38,10 @@ type Turns interface {
 type Rounds struct {
 	collective bool // a step needs all clients, so that each client must take equally many
 	mu         sync.Mutex
-	started    int       // the largest number of steps that a client has begun
-	limit      int       // of steps of each client
-	Until      time.Time // when the rounds end by themselves; zero means never
+	frozen     chan struct{} // closed by End; nil unless frozen
+	started    int           // the largest number of steps that a client has begun
+	limit      int           // of steps of each client
+	Until      time.Time     // when the rounds end by themselves; zero means never
 }
 
 // NewRounds returns rounds with a limit of steps for each client. With 0, they continue until End.
@@ -48,9 +50,14 @@ func NewRounds(limit int, collective bool) *Rounds {
 }
 
 // Begin reports whether a client that has taken this many steps may begin another one.
-func (r *Rounds) Begin(_ context.Context, _ *pool.Client, done int) bool {
+func (r *Rounds) Begin(ctx context.Context, _ *pool.Client, done int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if frozen := r.frozen; frozen != nil {
+		r.mu.Unlock()
+		_ = variants.WaitFor(ctx, pool.Endless, frozen, nil)
+		r.mu.Lock()
+	}
 	if !r.Until.IsZero() && time.Now().After(r.Until) {
 		r.close()
 	}
@@ -69,6 +76,21 @@ func (*Rounds) WindowClosed(time.Duration) {}
 
 // Completed implements [Turns].
 func (*Rounds) Completed(*pool.Client) {}
+
+// Freeze lets clients wait that ask for another step, until End, and returns the largest number of steps that one has begun.
+func (r *Rounds) Freeze() (begun int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.frozen = make(chan struct{})
+	return r.started
+}
+
+// Extend takes a number of steps for begun, because a client of other rounds has begun it. Until End, the rounds are frozen.
+func (r *Rounds) Extend(begun int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.started = max(r.started, begun)
+}
 
 // End keeps all clients from beginning another step. A step of a collective recipe that one client has begun is still taken
 // by all, as they wait for each other in it.
@@ -94,21 +116,26 @@ func (r *Rounds) close() {
 	if r.collective {
 		r.limit = r.started
 	}
+	if r.frozen != nil {
+		close(r.frozen)
+		r.frozen = nil
+	}
 }
 
-// changingRounds are rounds of a changing number of clients: those with the smallest ids take them, and the others pause between two steps.
+// changingRounds are rounds of a changing number of clients: the first ones of each block take them, and the others pause between two steps.
 type changingRounds struct {
 	*Rounds
-	levels levels        // from the beginning of the window; before that, the first level applies
+	levels levels // from the beginning of the window; before that, the first level applies
+	block  pool.Block
 	epoch  time.Time     // of the measurement
 	opened chan struct{} // closed when the window is open
 	window time.Time     // when the window opened
 	ended  chan struct{}
 }
 
-// NewChangingRounds returns rounds whose number of clients changes in stages.
-func NewChangingRounds(r *Rounds, stages []results.StageLoad, epoch time.Time) Turns {
-	return &changingRounds{Rounds: r, levels: levelsOf(stages), epoch: epoch, opened: make(chan struct{}), ended: make(chan struct{})}
+// NewChangingRounds returns rounds whose number of clients, in all blocks together, changes in stages.
+func NewChangingRounds(r *Rounds, stages []results.StageLoad, epoch time.Time, block pool.Block) Turns {
+	return &changingRounds{Rounds: r, levels: levelsOf(stages), epoch: epoch, block: block, opened: make(chan struct{}), ended: make(chan struct{})}
 }
 
 func (r *changingRounds) WindowOpened(at time.Duration) {
@@ -137,7 +164,7 @@ func (r *changingRounds) Begin(ctx context.Context, c *pool.Client, done int) bo
 
 // pause returns how long a client waits before it may begin a step, 0 if it may begin now, unless changed is closed earlier.
 func (r *changingRounds) pause(id int) (wait time.Duration, changed <-chan struct{}) {
-	level := float64(id) + 0.5 // a number of clients is rounded
+	level := float64(r.block.Rank(id)) + 0.5 // a number of clients is rounded
 	select {
 	case <-r.opened:
 		now := time.Since(r.window)

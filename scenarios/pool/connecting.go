@@ -21,23 +21,14 @@ const ConnectTimeout = 30 * time.Second
 // joinAllowance is added to ConnectTimeout for each unit of the scenario's size, with which the work of joining grows.
 const joinAllowance = 100 * time.Millisecond
 
-const connectShown = 2 * time.Second
-
-// watchConnecting cancels the opening of the pool's sessions if none is established for ConnectTimeout and the allowance,
-// and reports how many are. The caller ends it with stop.
+// watchConnecting cancels the opening of the pool's sessions if none is established for ConnectTimeout and the allowance. The caller
+// ends it with stop.
 func (p *Pool) watchConnecting(at Config, cancel context.CancelCauseFunc) (stop func()) {
 	patience := ConnectTimeout + time.Duration(at.Size)*joinAllowance
-	unshown := Every(connectShown, func() bool {
-		if at.Connecting != nil {
-			at.Connecting(int(p.ready.Load()), len(p.Clients))
-		}
-		return at.Connecting != nil
-	})
-	unstuck := WhileGrowing(p.ready.Load, patience, func(done int64) {
+	return WhileGrowing(p.ready.Load, patience, func(done int64) {
 		cancel(fmt.Errorf("%d of %d sessions are established, and no further one within %s "+
 			"(do the servers allow so many from one address? see maxClientCnxns)", done, len(p.Clients), patience))
 	})
-	return func() { unstuck(); unshown() }
 }
 
 // WhileGrowing watches a number until stop is called, see [Every]. It calls stuck once when the number has not grown for the

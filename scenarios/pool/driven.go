@@ -113,7 +113,7 @@ func (c *Client) openSession(ctx context.Context, at Config) (s *session.Session
 	config := ensemble.SessionConfig{Servers: servers, Timeout: at.Timeout, Link: c.Link, Observe: c.Monitor.Observe}
 	if at.Tunnelled {
 		observe := c.Monitor.Observe
-		if at.Driver == nil {
+		if at.driver == nil {
 			observe = nil // the client library reports the same
 		}
 		if c.tunnel, err = c.Link.OpenTunnel(ctx, servers, observe); err != nil {
@@ -121,7 +121,7 @@ func (c *Client) openSession(ctx context.Context, at Config) (s *session.Session
 		}
 		config.Servers, config.Link = []ensemble.Server{{Addr: c.tunnel.Address()}}, nil
 	}
-	if at.Driver != nil {
+	if at.driver != nil {
 		d, err := c.openDriven(ctx, at)
 		unusable := struct{ session.Conn }{} // the session is in the driver
 		return newSession(unusable, c.Monitor, c.server), d, err
@@ -138,7 +138,7 @@ func (c *Client) openSession(ctx context.Context, at Config) (s *session.Session
 
 func (c *Client) openDriven(ctx context.Context, at Config) (variants.Caller, error) {
 	timeout := cmp.Or(at.Timeout, ensemble.SessionTimeout)
-	d := at.Driver.Client(fmt.Sprintf("%d.%d", c.ID, c.opened)) // a new name: the session of the former may still be closing
+	d := at.driver.Client(fmt.Sprintf("%d.%d", c.ID, c.opened)) // a new name: the session of the former may still be closing
 	c.opened++
 	c.setOwn(drivenSession{d})
 	if _, err := d.Call(ctx, fmt.Sprintf("open %s %s %d %d", c.tunnel.Address(), at.Root, timeout.Milliseconds(), at.Clients)); err != nil {

@@ -20,30 +20,35 @@ const SettlePoll = 100 * time.Microsecond
 func Sleep(ctx context.Context, d time.Duration) error { return variants.WaitFor(ctx, d, nil, nil) }
 
 // Fence returns when each session has received all notifications of the transactions that any session had seen before.
-func (p *Pool) Fence(ctx context.Context) error { return FenceAll(ctx, p.Clients, p.Latest()) }
+func (p *Pool) Fence(ctx context.Context) error { return p.FenceTo(ctx, p.Latest()) }
 
-// FenceLiving is Fence for the clients whose lives are not over, in a load in which clients fail. It ends all other lives before, because
-// the servers notify others of their ends.
-func (p *Pool) FenceLiving(ctx context.Context) error {
-	for {
-		_ = p.Each(func(c *Client) error {
-			c.endLives(ctx)
-			return c.Link.Settle(ctx) // an error leaves counts in doubt, as the ledger says
-		})
-		zxid := p.Latest()
-		err := p.Each(func(c *Client) error {
-			if c.gone() {
-				return nil
-			}
-			if err := c.Fence(ctx, zxid); !errors.Is(err, session.ErrSessionLost) {
-				return err
-			}
+// FenceTo returns when each session has received all notifications of the transactions up to one.
+func (p *Pool) FenceTo(ctx context.Context, zxid int64) error {
+	return p.Each(func(c *Client) error { return c.Fence(ctx, zxid) })
+}
+
+// EndLives ends all lives that are over, in a load in which clients fail, and returns when their counts are final. The servers notify others
+// of these ends.
+func (p *Pool) EndLives(ctx context.Context) {
+	_ = p.Each(func(c *Client) error {
+		c.endLives(ctx)
+		return c.Link.Settle(ctx) // an error leaves counts in doubt, as the ledger says
+	})
+}
+
+// FenceLiving is FenceTo for the clients whose lives are not over. again is true if a life has ended meanwhile, and has to be ended by
+// EndLives.
+func (p *Pool) FenceLiving(ctx context.Context, zxid int64) (again bool, err error) {
+	err = p.Each(func(c *Client) error {
+		if c.gone() {
 			return nil
-		})
-		if err != nil || !slices.ContainsFunc(p.Clients, func(c *Client) bool { return c.gone() && !session.IsClosed(c.ended) }) {
+		}
+		if err := c.Fence(ctx, zxid); !errors.Is(err, session.ErrSessionLost) {
 			return err
 		}
-	}
+		return nil
+	})
+	return slices.ContainsFunc(p.Clients, func(c *Client) bool { return c.gone() && !session.IsClosed(c.ended) }), err
 }
 
 // FenceAll fences the sessions of some clients up to a transaction, see [Client.Fence].
@@ -51,7 +56,15 @@ func FenceAll(ctx context.Context, clients []*Client, zxid int64) error {
 	return Each(clients, func(c *Client) error { return c.Fence(ctx, zxid) })
 }
 
-// Standing returns the clients of a load that stands still; none if any client may still proceed.
+// Look is what a look at clients of a load shows, which may stand still.
+type Look struct {
+	Waiting []int   // the ids of those that have not taken all their steps, if each of them waits for a watch
+	Waits   []int64 // a number for each client that grows when it begins to wait again
+	Moving  bool    // a client does not wait, or its session is lost
+}
+
+// Look returns what the clients do. A load stands still if two looks, before and after a fence of all sessions, are equal, and clients
+// wait in both.
 //
 // Each client that has not taken all its steps waits for a watch, before and after a fence, and has begun no other wait in
 // between. So all of them waited at the same time, with no request under way, and the fence proves that no notification is
@@ -62,49 +75,39 @@ func FenceAll(ctx context.Context, clients []*Client, zxid int64) error {
 // request under way, and sends none until it has sent a ping, which is seconds later. It could still be about to proceed,
 // if its thread did not run all that time while the thread that pings did. So this is for libraries that are known to stand
 // still, see [variants.Driver].
-func (p *Pool) Standing(ctx context.Context) []*Client {
-	before := list.Map(p.Clients, (*Client).waits)
-	waiting := p.allAtRest()
-	if len(waiting) == 0 || p.FenceWaiting(ctx) != nil ||
-		!slices.Equal(p.allAtRest(), waiting) || !slices.Equal(list.Map(p.Clients, (*Client).waits), before) {
-		return nil
-	}
-	return waiting
-}
-
-// FenceWaiting fences all sessions. Clients in a driver cannot sync while they wait, but the replies to their pings show the same.
-func (p *Pool) FenceWaiting(ctx context.Context) error {
-	if p.config.Driver != nil {
-		return p.awaitPings(ctx)
-	}
-	return p.Fence(ctx)
-}
-
-// allAtRest returns the clients that have not taken all their steps; none if one of them is not at rest or a session is lost.
-func (p *Pool) allAtRest() []*Client {
-	var waiting []*Client
+func (p *Pool) Look() Look {
+	look := Look{Waits: list.Map(p.Clients, (*Client).waits)}
 	for _, c := range p.Clients {
 		switch {
-		case c.Over():
-			return nil
-		case c.Stopped.Load():
-		case !c.AtRest():
-			return nil
+		case !c.Over() && c.Stopped.Load():
+		case c.Over() || !c.AtRest():
+			return Look{Moving: true}
 		default:
-			waiting = append(waiting, c)
+			look.Waiting = append(look.Waiting, c.ID)
 		}
 	}
-	return waiting
+	if !slices.Equal(look.Waits, list.Map(p.Clients, (*Client).waits)) {
+		return Look{Moving: true}
+	}
+	return look
+}
+
+// FenceWaiting fences all sessions up to a transaction. Clients in a driver cannot sync while they wait, but the replies to their pings
+// show the same.
+func (p *Pool) FenceWaiting(ctx context.Context, zxid int64) error {
+	if p.config.driver != nil {
+		return p.awaitPings(ctx, zxid)
+	}
+	return p.FenceTo(ctx, zxid)
 }
 
 // awaitPings waits until each session has sent another ping, and a reply shows that its server has applied the last
 // transaction, so that the notifications of that transaction have arrived. It takes the place of Fence, but sends nothing:
 // it waits up to a third of the session timeout. A session that is so busy that it needs no ping within
 // [ensemble.SessionTimeout] makes it fail.
-func (p *Pool) awaitPings(ctx context.Context) error {
+func (p *Pool) awaitPings(ctx context.Context, zxid int64) error {
 	ctx, cancel := context.WithTimeout(ctx, ensemble.SessionTimeout)
 	defer cancel()
-	zxid := p.Latest()
 	const exchange = 2           // frames
 	until := map[*Client]int64{} // frames of housekeeping
 	for _, c := range p.Clients {
@@ -150,30 +153,17 @@ func (p *Pool) Latest() int64 {
 	return zxid
 }
 
-// Refresh lets each participant act on the notifications that it received while others joined, until that causes no
-// further notification. After that, nothing happens until the first step.
+// Refresh lets each participant act on the notifications that it has received.
 func (p *Pool) Refresh(ctx context.Context) error {
-	if err := p.Fence(ctx); err != nil {
-		return err
-	}
-	for {
-		before := list.Map(p.Clients, (*Client).notified)
-		err := p.Each(func(c *Client) error {
-			if r, ok := c.Participant.(variants.Refresher); ok {
-				return r.Refresh(ctx)
-			}
-			return nil
-		})
-		if err != nil {
-			return err
+	return p.Each(func(c *Client) error {
+		if r, ok := c.Participant.(variants.Refresher); ok {
+			return r.Refresh(ctx)
 		}
-		if err := p.Fence(ctx); err != nil {
-			return err
-		}
-		if slices.Equal(list.Map(p.Clients, (*Client).notified), before) {
-			return nil
-		}
-	}
+		return nil
+	})
 }
 
-func (c *Client) notified() int { return c.Ledger.Notified() }
+// Notified returns how many notifications the present lives of the clients have received.
+func (p *Pool) Notified() int {
+	return list.Sum(list.Map(p.Clients, func(c *Client) int { return c.Ledger.Notified() }))
+}

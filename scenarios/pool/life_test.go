@@ -72,7 +72,7 @@ func TestFormerLifeIsCounted(t *testing.T) {
 		if n != 2 || taken != 2 || c.traffic().Requests != counts.TotalRequests() {
 			t.Errorf("%d notifications are counted and %d taken, want 2", n, taken)
 		}
-		must.Do(t, p.FenceLiving(t.Context()))
+		fenceLiving(t, p)
 		if there, _, err := other.Session.Exists(t.Context(), "/ephemeral"); there || err != nil {
 			t.Errorf("the former session goes on behind the fence, error %v", err)
 		}
@@ -84,11 +84,20 @@ func TestFormerLifeIsCounted(t *testing.T) {
 	})
 }
 
+// fenceLiving ends lives and fences the others until no further life has ended.
+func fenceLiving(t *testing.T, p *Pool) {
+	t.Helper()
+	for again := true; again; {
+		p.EndLives(t.Context())
+		again = must.Get(p.FenceLiving(t.Context(), p.Latest()))(t)
+	}
+}
+
 // A client that loses its session during the fence has final counts behind it, too.
 func TestFenceEndsALifeThatIsLostMeanwhile(t *testing.T) {
 	withPair(t, func(t *testing.T, p *Pool, c, _ *Client) {
 		c.Link.Sever()
-		if must.Do(t, p.FenceLiving(t.Context())); !c.Over() || !session.IsClosed(c.ended) {
+		if fenceLiving(t, p); !c.Over() || !session.IsClosed(c.ended) {
 			t.Error("the life goes on behind the fence")
 		}
 	})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios/drivers"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
@@ -64,7 +65,7 @@ type Pool struct {
 	Epoch     time.Time
 	Clients   []*Client
 	ready     atomic.Int64  // the number of clients that have joined the recipe
-	connected time.Duration // from the epoch until all clients have joined
+	connected time.Duration // until all clients had joined
 	left      atomic.Int64  // the number of clients that have left and closed their session
 	closed    bool
 	Hold      HoldFunc // what clients do while they hold; set before the first step
@@ -81,20 +82,56 @@ func (p *Pool) Since() time.Duration { return time.Since(p.Epoch) }
 // Config holds the servers, the znodes and the number of a pool's clients.
 type Config struct {
 	Servers   []ensemble.Server
-	Clients   int
+	Clients   int                  // of the whole measurement
+	Block     Block                // the clients of this pool; all if it is empty
+	Epoch     time.Time            // of the measurement; the time of Connect if it is zero
 	Calls     []variants.EventKind // see [variants.Recipe]
 	Size      int                  // see [variants.Env]
 	Timeout   time.Duration        // the session timeout to ask for; 0 means the default
 	Faults    bool                 // clients may fail
 	Roam      bool                 // a client whose server fails connects to another one
 	Tunnelled bool                 // the requests of all clients pass through tunnels, as those of a driver do
-	Driver    *drivers.Process     // has the clients' sessions; nil for a variant in Go
+	driver    *drivers.Process     // has the clients' sessions; nil for a variant in Go
 	Root      string               // an empty znode that only the participants use
 	Tick      time.Duration        // of the servers, which look for sessions that have run out once a tick
 
 	// Witness returns a session of the run when it has seen a transaction, for [variants.Env.Witness]; may be nil.
-	Witness    func(ctx context.Context, zxid int64) (*session.Session, error)
-	Connecting func(done, of int) // is called from time to time with the number of established sessions; may be nil
+	Witness func(ctx context.Context, zxid int64) (*session.Session, error)
+	Joined  func() // is called when a client has joined, concurrently; may be nil
+}
+
+// Block is a part of a measurement's clients, whose ids follow each other, on one of several machines.
+type Block struct {
+	Index, Of    int // which block it is, from 0, and of how many; Of is 0 for all clients
+	First, Count int // the id of its first client, and their number
+}
+
+// BlockOf returns one of several blocks of clients, which differ by one client at most.
+func BlockOf(clients, index, of int) Block {
+	each, more := clients/of, clients%of // the first ones have one client more
+	b := Block{Index: index, Of: of, First: index*each + min(index, more), Count: each}
+	if index < more {
+		b.Count++
+	}
+	return b
+}
+
+// Rank returns the place of a client of the block in an order of all clients that takes one of each block in turn.
+func (b Block) Rank(client int) int { return (client-b.First)*max(b.Of, 1) + b.Index }
+
+// Portable returns the configuration without what must not, or cannot, leave the process, such as credentials.
+func (at Config) Portable() Config {
+	at.Servers = list.Map(at.Servers, func(s ensemble.Server) ensemble.Server {
+		s.Dialer, s.Auth = nil, nil
+		return s
+	})
+	return at
+}
+
+// DrivenBy returns the configuration of clients whose sessions are in a driver; nil stands for none.
+func (at Config) DrivenBy(d *drivers.Process) Config {
+	at.driver = d
+	return at
 }
 
 // crowd is the smallest number of sessions at one server with which every other one uses the server's second address.
@@ -113,9 +150,17 @@ func (at Config) Home(client int) ensemble.Server {
 
 // Connect opens a session for each client, assigned to the servers in turn, and lets each join the recipe.
 func Connect(ctx context.Context, at Config, v variants.Variant) (*Pool, error) {
-	p := &Pool{Epoch: time.Now(), Clients: make([]*Client, at.Clients), config: at, variant: v}
+	if at.Block.Of == 0 {
+		at.Block = BlockOf(at.Clients, 0, 1)
+	}
+	if at.Epoch.IsZero() {
+		at.Epoch = time.Now()
+	}
+	begun := time.Now()
+	p := &Pool{Epoch: at.Epoch, Clients: make([]*Client, at.Block.Count), config: at, variant: v}
 	for i := range p.Clients {
-		p.Clients[i] = &Client{ID: i, server: at.Home(i), Life: NewLife(0, p.Epoch, i, at.Calls)}
+		id := at.Block.First + i
+		p.Clients[i] = &Client{ID: id, server: at.Home(id), Life: NewLife(0, p.Epoch, id, at.Calls)}
 		p.Clients[i].Enter(Outside)
 	}
 	connect, stop := context.WithCancelCause(ctx)
@@ -128,23 +173,31 @@ func Connect(ctx context.Context, at Config, v variants.Variant) (*Pool, error) 
 			return err
 		}
 		p.ready.Add(1)
+		if at.Joined != nil {
+			at.Joined()
+		}
 		return nil
 	})
 	if err != nil {
 		p.CloseAll(context.WithoutCancel(ctx))
 		return nil, context.Cause(connect)
 	}
-	p.connected = p.Since()
+	p.connected = time.Since(begun)
 	return p, nil
 }
 
-// Each is [Each] for all clients.
-func (p *Pool) Each(do func(*Client) error) error { return Each(p.Clients, do) }
+// Each is [Each] for all clients of the pool, which has its share of Parallel.
+func (p *Pool) Each(do func(*Client) error) error { return each(p.Clients, p.Parallel(), do) }
+
+// Parallel returns how many of its clients a pool opens, fences or closes at once.
+func (p *Pool) Parallel() int { return max(Parallel/max(p.config.Block.Of, 1), 1) }
 
 // Each runs do for some clients, at most [Parallel] at a time, and returns the first error with its client's name.
-func Each(clients []*Client, do func(*Client) error) error {
+func Each(clients []*Client, do func(*Client) error) error { return each(clients, Parallel, do) }
+
+func each(clients []*Client, parallel int, do func(*Client) error) error {
 	var group errgroup.Group
-	group.SetLimit(Parallel)
+	group.SetLimit(parallel)
 	for _, c := range clients {
 		group.Go(func() error { return c.Explain(do(c)) })
 	}

@@ -13,10 +13,9 @@ import (
 	"github.com/zkbench/zkbench/ensemble/ensembletest"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/scenarios/load"
+	"github.com/zkbench/zkbench/scenarios/block"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants/catalog"
-	"github.com/zkbench/zkbench/variants/session"
 )
 
 // A load in which no operation is due is not stuck, although it makes no progress. A load whose client does not complete its step is.
@@ -24,11 +23,11 @@ func TestIdleLoadIsNotStuck(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
-			m := &measurement{patience: time.Second, pool: &pool.Pool{}}
-			turns := &fewTurns{Rounds: load.NewRounds(0, false)}
-			stop := m.watchProgress(new(atomic.Int64), turns, cancel)
+			var due atomic.Bool
+			m := &measurement{patience: time.Second, crew: crewThat(func() block.Progress { return block.Progress{Idle: !due.Load()} })}
+			stop := m.watchProgress(cancel)
 			time.Sleep(100 * time.Millisecond)
-			turns.busy.Store(busy) // its client never completes the step
+			due.Store(busy) // its client never completes the step
 			time.Sleep(10 * time.Second)
 			if stuck := errors.Is(context.Cause(ctx), ErrStuck); stuck != busy {
 				t.Errorf("with a client in a step %t, the load was found to be stuck %t", busy, stuck)
@@ -50,8 +49,8 @@ func TestSlowLoadIsNotStuck(t *testing.T) {
 		}
 		t.Cleanup(conn.Close)
 		ctx, cancel := context.WithCancelCause(t.Context())
-		m := &measurement{patience: 200 * time.Millisecond, pool: &pool.Pool{Clients: []*pool.Client{{Life: life}}}}
-		stop := m.watchProgress(new(atomic.Int64), load.NewRounds(0, false), cancel)
+		m := &measurement{patience: 200 * time.Millisecond, crew: crewOf(&pool.Pool{Clients: []*pool.Client{{Life: life}}})}
+		stop := m.watchProgress(cancel)
 		for begun := time.Now(); ctx.Err() == nil; {
 			if _, err := conn.Set("/", nil, -1); err != nil {
 				t.Fatal(err)
@@ -67,13 +66,19 @@ func TestSlowLoadIsNotStuck(t *testing.T) {
 	})
 }
 
-// fewTurns are turns that are due only if they are busy.
-type fewTurns struct {
-	*load.Rounds
-	busy atomic.Bool
+// progressing is a part of a load of which nothing is known but its progress.
+type progressing struct {
+	block.Part
+	progress func() block.Progress
 }
 
-func (f *fewTurns) Idle() bool { return !f.busy.Load() }
+func (p progressing) Progress() block.Progress { return p.progress() }
+
+func crewThat(progress func() block.Progress) *crew {
+	c, _ := newCrew(context.Background(), time.Now(), 1)
+	c.take(progressing{nil, progress})
+	return c
+}
 
 // Clients that loop warm up the servers, at any rate of the scenario.
 func TestRehearsalOfAnOpenLoad(t *testing.T) {
@@ -91,11 +96,12 @@ func TestRehearsalOfAnOpenLoad(t *testing.T) {
 func TestLoadWhoseClientsHoldIsNotStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		m := &measurement{patience: time.Second, pool: &pool.Pool{}}
-		stop := m.watchProgress(new(atomic.Int64), load.NewRounds(1, true), cancel)
+		var held atomic.Int64
+		m := &measurement{patience: time.Second, crew: crewThat(func() block.Progress { return block.Progress{Held: held.Load(), Ending: true} })}
+		stop := m.watchProgress(cancel)
 		for range 10 {
 			time.Sleep(900 * time.Millisecond)
-			m.held.Add(1)
+			held.Add(1)
 		}
 		if err := ctx.Err(); err != nil {
 			t.Errorf("a load whose clients hold: %v", context.Cause(ctx))
@@ -106,28 +112,5 @@ func TestLoadWhoseClientsHoldIsNotStuck(t *testing.T) {
 		}
 		stop()
 		cancel(nil)
-	})
-}
-
-// A client that holds, such as the publisher that all others wait for, does not keep the others from starting.
-func TestHoldingClientKeepsNoCrowdWaiting(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := &measurement{pool: &pool.Pool{}}
-		for i := range scenarios.CrowdOfStarts {
-			m.pool.Clients = append(m.pool.Clients, &pool.Client{ID: i, Life: pool.NewLife(0, time.Now(), i, nil)})
-		}
-		first := m.pool.Clients[0]
-		first.Session = session.NewSession(nil, nil)
-		m.scenario.Hold = time.Hour
-		go func() { _ = m.hold(t.Context(), first, first.Life, nil) }()
-		synctest.Wait()
-		begun := time.Now()
-		if err := m.paceStart(t.Context(), pool.Parallel); err != nil || time.Since(begun) > 0 {
-			t.Errorf("a client starts %s after one that holds for an hour has begun to hold (%v)", time.Since(begun), err)
-		}
-		m.pool.Clients[1].Session = session.NewSession(nil, nil) // has neither begun to wait nor completed anything
-		if err := m.paceStart(t.Context(), pool.Parallel+1); err != nil || time.Since(begun) != settlesWithin {
-			t.Errorf("behind one that polls, a client starts after %s (%v), want %s", time.Since(begun), err, settlesWithin)
-		}
 	})
 }

@@ -1,7 +1,6 @@
 package runner_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
 	"github.com/zkbench/zkbench/scenarios"
-	"github.com/zkbench/zkbench/scenarios/runner"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
 )
@@ -96,24 +94,6 @@ func TestAFailedFloorFailsNothing(t *testing.T) {
 	}
 }
 
-// A server that is silent for too long ends the floor, which can still be closed.
-func TestAFloorThatGetsNoAnswer(t *testing.T) {
-	for _, nth := range []int{1, 15} {
-		t.Run(fmt.Sprintf("held at request %d", nth), func(t *testing.T) {
-			bubble(t, func(t *testing.T, e *embedded.Ensemble) {
-				trap := e.Inject(embedded.Fault{Op: wire.OpSetData, Do: embedded.HoldReply, Nth: nth})
-				floor := runner.Floor(t.Context(), e.Servers(), "/held", 0)
-				<-trap.Fired()
-				trap.Release()
-				if floor.Why != "the ensemble did not answer within 10s" || floor.After != nil {
-					t.Errorf("floor %+v", floor)
-				}
-				ensembletest.AwaitNoZnodes(t, e.Servers()) // a session whose close request is not answered in time ends later
-			})
-		})
-	}
-}
-
 // Every floor that a recipe names for a phase is measured.
 func TestPhasesHaveFloorsThatAreMeasured(t *testing.T) {
 	known := []variants.Floor{"", results.FloorRead, results.FloorWrite, results.FloorHandoff}
@@ -130,22 +110,5 @@ func TestPhasesHaveFloorsThatAreMeasured(t *testing.T) {
 	}
 	if found == 0 {
 		t.Error("no phase of any recipe is a handoff")
-	}
-}
-
-// The writes of a floor come after a pause as long as the hold, which is capped, so that a half ends. Time is virtual.
-func TestFloorPausesLikeAHolder(t *testing.T) {
-	for hold, want := range map[time.Duration]time.Duration{0: 0, 5 * time.Millisecond: 5 * time.Millisecond, time.Minute: 10 * time.Millisecond} {
-		bubble(t, func(t *testing.T, e *embedded.Ensemble) {
-			begun := time.Now()
-			floor := runner.Floor(t.Context(), e.Servers(), "/paused", hold)
-			rounds := floor.Before[results.FloorHandoff].Samples + floor.After[results.FloorHandoff].Samples
-			if floor.Why != "" || floor.Pairs != results.FloorAllPairs || floor.Pause != want {
-				t.Errorf("hold %s: floor %+v", hold, floor)
-			}
-			if paused := time.Duration(rounds) * want; rounds < 20 || time.Since(begun) < paused {
-				t.Errorf("hold %s: %d rounds in %s, want pauses of %s in all", hold, rounds, time.Since(begun), paused)
-			}
-		})
 	}
 }

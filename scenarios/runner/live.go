@@ -40,7 +40,7 @@ func (m *measurement) showLive() (stop func()) {
 	if m.Live == nil {
 		return func() {}
 	}
-	began := m.pool.Since()
+	began := m.crew.Since()
 	return pool.Every(liveInterval, func() bool { m.Live(m.liveSince(began)); return true })
 }
 
@@ -48,7 +48,7 @@ func (m *measurement) liveSince(began time.Duration) Live {
 	out := m.stream.live()
 	out.Scenario, out.Recipe, out.Variant = m.scenario.Name, m.recipe.Name, m.variant.Name
 	out.Clients, out.Rate, out.Repeat, out.Next = m.clients, m.rate, m.repeat, m.next
-	out.Elapsed, out.Phase = m.pool.Since()-began, m.recipe.Phases[0].Name
+	out.Elapsed, out.Phase = m.crew.Since()-began, m.recipe.Phases[0].Name
 	out.WarmUp = out.Elapsed < m.scenario.WarmUp
 	if m.scenario.Duration > 0 {
 		out.Planned = m.scenario.WarmUp + m.scenario.Duration

@@ -30,8 +30,9 @@ import (
 // Counting begins before the first start. Requests by which clients join and leave the recipe are not counted.
 func (m *measurement) applyLockstep(ctx context.Context) (o observation, err error) {
 	l := &lockstep{measurement: m, working: map[*pool.Client]bool{}}
-	m.pool.Hold = l.hold
-	for _, c := range m.pool.Clients {
+	l.pool = m.crew.only().Pool
+	l.pool.Hold = l.hold
+	for _, c := range l.pool.Clients {
 		c.Ledger.KeepWrites()
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -45,6 +46,7 @@ func (m *measurement) applyLockstep(ctx context.Context) (o observation, err err
 
 type lockstep struct {
 	*measurement
+	pool    *pool.Pool
 	mu      sync.Mutex
 	working map[*pool.Client]bool // clients that have started, do not hold, and have not completed their step
 	holding []*holder             // in the order of their turns
@@ -145,7 +147,7 @@ func (l *lockstep) start(ctx context.Context, group *errgroup.Group, c *pool.Cli
 		defer l.mu.Unlock()
 		delete(l.working, c)
 		if err == nil {
-			l.done.Add(1)
+			l.stepped.Add(1)
 		}
 		return c.Explain(err)
 	})

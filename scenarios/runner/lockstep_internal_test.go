@@ -37,8 +37,7 @@ func TestLockstepStartsClientsUpToDate(t *testing.T) {
 	second, seen := p.Clients[1], int64(0)
 	second.Participant = stepper(func(context.Context) error { seen = second.Ledger.LastZxid(); return nil })
 
-	m := &measurement{pool: p, patience: time.Minute}
-	l := &lockstep{measurement: m, working: map[*pool.Client]bool{}}
+	l := &lockstep{measurement: &measurement{patience: time.Minute}, pool: p, working: map[*pool.Client]bool{}}
 	group, ctx := errgroup.WithContext(t.Context())
 	if err := l.lineUp(ctx, group); err != nil {
 		t.Fatal(err)
@@ -89,7 +88,7 @@ func TestNotifiedClientIsNotAtRest(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer p.CloseAll(t.Context())
-		l := &lockstep{measurement: &measurement{pool: p, patience: time.Minute}, working: map[*pool.Client]bool{}}
+		l := &lockstep{measurement: &measurement{patience: time.Minute}, pool: p, working: map[*pool.Client]bool{}}
 		first, second := p.Clients[0], p.Clients[1]
 		library := slow{Conn: second.Session.Conn(), OwnSession: second.Own}
 		second.Session, second.Own = second.Session.Through(library), library

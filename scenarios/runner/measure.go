@@ -17,11 +17,10 @@ import (
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/background"
+	"github.com/zkbench/zkbench/scenarios/block"
 	"github.com/zkbench/zkbench/scenarios/chaos"
 	"github.com/zkbench/zkbench/scenarios/faults"
-	"github.com/zkbench/zkbench/scenarios/load"
 	"github.com/zkbench/zkbench/scenarios/machine"
-	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
 
@@ -29,24 +28,22 @@ import (
 type measurement struct {
 	scenarioRun // a copy, because a rehearsal shortens the scenario
 	task
-	bystander  string      // the small znode that bystanders read
-	floor      *floorMeter // nil in a rehearsal
+	bystander  string // the small znode that bystanders read
 	background *background.Load
-	vitals     machine.Vitals // before the load
-	granted    time.Duration  // the session timeout
 
-	config   pool.Config
-	patience time.Duration // the longest time without progress, after which the load fails with ErrStuck
-	pool     *pool.Pool
-	stream   *stream
-	injector *chaos.Injector // has no faults in a rehearsal
-	arrivals *load.Arrivals  // nil unless the load is open
-	first    snapshot        // before the load
-	done     atomic.Int64    // completed operations, without a warm-up
-	held     atomic.Int64    // how often clients of a closed load have begun to hold
-	breached *observation    // nil unless a breach of the promise has ended the load
-	failed   error           // of a load that a breach has ended which the scenario does not expect
-	part     *observation    // of a window that has ended, with all of its arrivals as unserved; nil for a load of a number of operations
+	plan      block.Plan
+	patience  time.Duration // the longest time without progress, after which the load fails with ErrStuck
+	crew      *crew
+	connected block.Connected
+	floor     *results.Floor // nil if none is measured
+	stream    *stream
+	injector  *chaos.Injector // has no faults in a rehearsal
+	first     snapshot        // before the load
+	counting  atomic.Bool     // the steps of the load that runs are operations of the measurement, and no warm-up
+	stepped   atomic.Int64    // completed steps of a load in lockstep
+	breached  *observation    // nil unless a breach of the promise has ended the load
+	failed    error           // of a load that a breach has ended which the scenario does not expect
+	part      *observation    // of a window that has ended, with all of its arrivals as unserved; nil for a load of a number of operations
 }
 
 // stuckAfter is the patience of a measurement: longer than a session timeout, after which a lost client's znodes let others proceed.
@@ -55,22 +52,29 @@ const stuckAfter = 45 * time.Second
 // run measures and fills in the document. The caller creates and removes the znodes. If the load fails, the document is partial,
 // or holds only the violations of the recipe's promise until the failure.
 func (m *measurement) run(ctx context.Context, d *results.Document) (err error) {
-	if m.config.Driver, d.Driver, err = pool.StartDriver(ctx, m.recipe, m.variant); err != nil {
+	whole := ctx
+	defer func() {
+		switch cause := context.Cause(m.crew.ended); {
+		case m.crew.lost():
+			err = fmt.Errorf("%w: the measurement is void, as its clients failed without a fault of the scenario", cause)
+		case err != nil && whole.Err() == nil && !errors.Is(cause, context.Canceled):
+			err = errors.Join(err, cause)
+		}
+	}()
+	m.crew, ctx = newCrew(ctx, time.Now(), m.clients)
+	defer m.crew.end(nil)
+	m.enlist()
+	defer func() { err = errors.Join(err, m.crew.closeFloor(context.WithoutCancel(ctx))) }()
+	defer m.crew.close(context.WithoutCancel(ctx))
+	if m.connected, err = m.crew.connect(ctx, m.plan, m.Connecting); err != nil {
 		return err
 	}
-	if m.config.Driver != nil {
-		defer func() { err = errors.Join(err, m.config.Driver.Close()) }()
-	}
-	if m.pool, err = pool.Connect(ctx, m.config, m.variant); err != nil {
-		return err
-	}
-	defer func() { m.pool.CloseAll(context.WithoutCancel(ctx)) }()
-	if err := m.pool.Refresh(ctx); err != nil {
+	d.Driver = m.connected.Driver
+	if err := m.crew.refresh(ctx); err != nil {
 		return fmt.Errorf("bring the participants up to date: %w", err)
 	}
-	if m.floor != nil {
-		defer func() { m.floor.close(context.WithoutCancel(ctx)) }()
-		m.floor.before(ctx, m.config.Servers)
+	if m.plan.Floor > 0 {
+		m.floor = m.crew.floor(ctx, block.Half{})
 	}
 	record := recorder.New(m.recorderConfig())
 	o, err := m.load(ctx, record)
@@ -84,53 +88,54 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 	}
 	m.describe(d, o)
 	d.Unfinished = o.unfinished
-	d.Connect, d.Background = m.pool.Connection(), m.background.Report()
+	took := m.connected.Took // a copy: the document outlives the measurement
+	d.Connect, d.Background = &took, m.background.Report()
 	if m.floor != nil && o.unfinished == nil {
 		d.Floor = m.floorAfter(ctx)
 	}
 	record.Close(d, o.unserved)
-	d.Warnings = append(d.Warnings, m.pool.Warnings()...)
+	d.Warnings = append(d.Warnings, o.warnings...)
 	return nil
+}
+
+// enlist gives the crew its parts: one for each worker, or else one in this process.
+func (m *measurement) enlist() {
+	for i, w := range m.Workers {
+		m.crew.take(block.NewFar(w, i, m.crew.end))
+	}
+	for len(m.crew.parts) < max(m.blocks, 1) {
+		m.crew.take(block.New(m.recipe, m.variant))
+	}
+	m.crew.spread = len(m.crew.parts) > 1 || len(m.Workers) > 0
 }
 
 // floorAfter measures the second half of the floor, unless the background has saturated the servers, which are still busy with it.
 func (m *measurement) floorAfter(ctx context.Context) *results.Floor {
 	if m.background.Saturates() {
-		m.floor.floor.Why = background.ErrSaturated.Error()
-		return &m.floor.floor
+		m.floor.Why = background.ErrSaturated.Error()
+		return m.floor
 	}
-	if faults.OfServers(m.scenario.Faults) {
-		m.floor.renew(ctx, m.config.Servers)
-	}
-	m.floor.floor.After = m.floor.half(ctx)
-	return &m.floor.floor
+	return m.crew.floor(ctx, block.Half{After: true, Renew: faults.OfServers(m.scenario.Faults)})
 }
 
 // load applies the load while bystanders read and the background is on, and streams the clients' records to the recorder. If the
 // background saturates the ensemble, the clients do nothing.
 func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (observation, error) {
-	if err := m.background.Open(ctx, m.pool.Epoch, m.config.Servers); err != nil {
+	servers := m.plan.Pool.Servers
+	if err := m.background.Open(ctx, m.crew.epoch, servers); err != nil {
 		return observation{}, err
 	}
 	defer m.background.Close()
-	bystanders := &background.Bystanders{Epoch: m.pool.Epoch, Path: m.bystander, Rate: m.scenario.BystanderRate}
-	if err := bystanders.Start(ctx, m.config.Servers); err != nil {
+	bystanders := &background.Bystanders{Epoch: m.crew.epoch, Path: m.bystander, Rate: m.scenario.BystanderRate}
+	if err := bystanders.Start(ctx, servers); err != nil {
 		return observation{}, err
 	}
-	m.stream = newStream(m.pool, m.recipe, record, m.damage(record))
+	m.stream = newStream(m.crew, m.recipe, record, m.damage(record))
 	m.stream.bystanders, m.stream.background = bystanders, m.background
-	if m.isOpen() {
-		m.arrivals = load.NewArrivals(m.pool.Epoch, m.config.Clients)
-		if m.nap != nil {
-			m.arrivals.Nap = m.nap
-		}
-		m.stream.arrivals = m.arrivals
-	}
+	m.stream.open = m.plan.IsOpen()
 	m.injector = m.newInjector(record)
 	m.stream.start()
 	stopLive := m.showLive()
-	m.vitals, m.granted = machine.TakeVitals(), m.pool.Clients[0].Ledger.SessionTimeout()
-	standstills := watchItself(m.pool.Epoch)
 	o, err := m.apply(ctx)
 	stopLive()
 	if m.background.Saturates() { // no load was applied
@@ -142,24 +147,24 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	if o.unfinished != nil { // after the faults, because paused servers do not answer
 		err = errors.Join(err, m.background.Drain(ctx))
 	}
-	o.health = machine.TakeVitals().Since(m.vitals)
-	o.health.StoodStill = standstills()
+	examined := m.crew.examine()
+	o.health, o.warnings = examined.Health, examined.Warnings
 	m.background.Close()
 	bystanders.Finish()
 	m.stream.finish(err == nil && o.unfinished == nil && !m.background.Saturates())
 	if err != nil {
 		return observation{}, err
 	}
-	m.examine(&o)
+	o.health.LeaderChanged = o.whole() && (m.first.leader != o.end.leader || m.first.leader == 0)
 	bystanders.Examine(&o.health)
 	return o, nil
 }
 
-func (m *measurement) faulty() bool { return m.repeat > 0 && m.scenario.Faulty() }
+func (m *measurement) faulty() bool { return m.plan.Faulty() }
 
 func (m *measurement) newInjector(record *recorder.Recorder) *chaos.Injector {
 	c := chaos.Config{
-		Pool: m.pool, Ensemble: m.Ensemble, Window: m.scenario.Duration, HoldTime: m.scenario.Hold,
+		Crew: m.crew, Epoch: m.crew.epoch, Ensemble: m.Ensemble, Window: m.scenario.Duration, HoldTime: m.scenario.Hold,
 		Random: rand.New(rand.NewPCG(m.scenario.Seed, uint64(m.repeat))), Log: m.stream, Recorder: record,
 	}
 	if m.faulty() {
@@ -176,8 +181,9 @@ func (m *measurement) recorderConfig() recorder.Config {
 		Collective:   m.recipe.Collective,
 		Series:       m.recipe.SizeIsBatch && m.scenario.Size > 1,
 		Named:        scenarios.EnvironmentOf(m.Environment, m.description).NamesTransactions(),
-		Clients:      m.config.Clients,
-		Open:         m.isOpen(),
+		Clients:      m.clients,
+		Workers:      len(m.crew.parts),
+		Open:         m.plan.IsOpen(),
 		WindowLength: m.scenario.Duration,
 		Stages:       list.Map(m.scenario.Stages, func(s results.StageLoad) time.Duration { return s.For }),
 		Faulty:       m.faulty(),
@@ -223,15 +229,15 @@ func (m *measurement) countOrphans(ctx context.Context, record *recorder.Recorde
 	if !m.faulty() || m.recipe.Orphans == nil || m.background.Saturates() {
 		return nil
 	}
-	m.pool.CloseAll(context.WithoutCancel(ctx))
-	env := variants.Env{Clients: m.config.Clients, Size: m.config.Size, Root: m.config.Root, Session: m.root.Session()}
+	m.crew.close(context.WithoutCancel(ctx))
+	env := variants.Env{Clients: m.clients, Size: m.plan.Pool.Size, Root: m.plan.Pool.Root, Session: m.root.Session()}
 	n, err := m.recipe.Orphans(ctx, env)
 	if err != nil {
 		return fmt.Errorf("count the orphans: %w", err)
 	}
 	if n > 0 {
 		text := fmt.Sprintf("%d znodes are left that no client will remove", n)
-		m.damage(record)(variants.Damage{Loss: variants.Orphans, Amount: n, Violation: variants.Violation{At: m.pool.Since(), Text: text}})
+		m.damage(record)(variants.Damage{Loss: variants.Orphans, Amount: n, Violation: variants.Violation{At: m.crew.Since(), Text: text}})
 	}
 	return nil
 }
@@ -245,7 +251,7 @@ func (m *measurement) oracle(o observation) results.Oracle {
 	if !o.whole() {
 		return m.uncheckedOracle()
 	}
-	out := crossCheck(m.Ensemble.Owned(), m.first, o.end)
+	out := crossCheck(m.owned(), m.first, o.end)
 	if out.Checked && faults.OfServers(m.scenario.Faults) {
 		out.Checked, out.Why = false, "servers failed: which of the requests under way took effect cannot be known"
 		out.ServerNotifications, out.ServerTransactions = 0, 0
@@ -259,21 +265,13 @@ func (m *measurement) oracle(o observation) results.Oracle {
 
 // describe adds the part of the result that does not come from events: counts, health, and the servers' counters.
 func (m *measurement) describe(d *results.Document, o observation) {
-	d.Environment.SessionTimeout = m.granted
+	d.Environment.SessionTimeout = m.connected.Granted
 	d.Counts, d.Heap, d.Health, d.Oracle = scenarios.CountsOf(o.counts), o.heap, o.health, m.oracle(o)
 	d.Oracle.AllRequests = m.stream.finished.TotalRequests() - m.stream.started.TotalRequests()
 	d.Oracle.AllNotifications = m.stream.finished.TotalNotifications()
 	d.Servers = reportServers(m.first.servers, o.end.servers)
 	d.Expected.Costs = m.costs()
-}
-
-// examine adds reconnects, lost sessions and changes of the leader to the health of an observation.
-func (m *measurement) examine(o *observation) {
-	h := &o.health
-	for _, c := range m.pool.Clients {
-		c.Examine(h)
-	}
-	h.LeaderChanged = o.whole() && (m.first.leader != o.end.leader || m.first.leader == 0)
+	d.Workers = m.crew.workers()
 }
 
 // costs returns the variant's formulas with their values for this measurement's number of clients and size, by metric. There are none for
@@ -288,7 +286,7 @@ func (m *measurement) costs() map[string]results.Cost {
 	if lasts && m.recipe.Unpaced || m.isUnforeseen() || m.background.Saturates() { // when saturated, no load was applied
 		return costs
 	}
-	contenders, size := m.config.Clients, max(m.config.Size, 1)
+	contenders, size := m.clients, max(m.plan.Pool.Size, 1)
 	if m.recipe.Threaded { // each thread counts as one client
 		contenders *= size
 	}
@@ -325,6 +323,7 @@ type observation struct {
 	unserved   recorder.Unserved
 	heap       *results.Heap // nil if the scenario does not ask for it
 	health     results.Health
+	warnings   []string
 	unfinished *results.Unfinished // nil for a load that was finished
 	partial    bool                // the load or the run has failed
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/scenarios/block"
 )
 
 // snapshot holds the counters of the sessions and of the servers at a moment at which every session is at rest.
@@ -32,7 +33,7 @@ type snapshot struct {
 
 // firstSnapshot takes the snapshot before the load, and then starts the background. Missing counters of a server are an error.
 func (m *measurement) firstSnapshot(ctx context.Context) error {
-	if err := m.stand(ctx); err != nil {
+	if err := m.crew.all(func(p block.Part) error { return p.Stand(ctx) }); err != nil {
 		return err
 	}
 	r, err := m.snapshotAtRest(ctx)
@@ -50,22 +51,18 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	if err := m.background.Drain(ctx); err != nil {
 		return r, err
 	}
-	fence := m.pool.Fence
-	if m.faulty() {
-		fence = m.pool.FenceLiving
-	}
 	m.stream.bystanders.Pause() // so that nearly all packets can be counted; no snapshot is in the window
 	defer m.stream.bystanders.Resume()
-	if err := fence(ctx); err != nil {
+	if err := m.crew.fence(ctx, block.Fence{Living: m.faulty()}); err != nil {
 		return r, err
 	}
-	r.client, r.background = m.pool.Counts(), m.background.Counts()
+	r.client, r.background = m.crew.counts(), m.background.Counts()
 	for zxid := int64(-1); r.zxid != zxid && r.err == nil; { // a session may expire while the servers are read
 		zxid = r.zxid
 		r = snapshot{
 			client: r.client, background: r.background, commands: r.commands, uncounted: r.uncounted, answered: m.allCounts().Answers,
 		}
-		r.servers = readServers(ctx, m.Ensemble)
+		r.servers = readServers(ctx, m.Ensemble, m.owned())
 		sent := m.allCounts()
 		r.sent = sent.Sent()
 		for _, s := range r.servers {
@@ -75,14 +72,15 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	return r, ctx.Err()
 }
 
+// owned reports whether the servers' counters have nothing but this run.
+func (m *measurement) owned() bool { return m.Dedicated || m.Ensemble.Owned() }
+
 // allCounts returns the counts of all sessions that zkbench has on the servers during a load.
 func (m *measurement) allCounts() wire.Counts {
-	all := m.pool.Counts()
-	for _, c := range []wire.Counts{m.background.Counts(), m.stream.bystanders.Counts(), m.root.Ledger.Counts()} {
+	own := m.crew.counted()
+	all := own.Clients
+	for _, c := range []wire.Counts{own.Beside, m.background.Counts(), m.stream.bystanders.Counts(), m.root.Ledger.Counts()} {
 		all.Add(c)
-	}
-	if m.floor != nil && m.floor.sessions != nil {
-		all.Add(m.floor.sessions.Counts())
 	}
 	return all
 }

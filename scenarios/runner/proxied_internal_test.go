@@ -65,9 +65,8 @@ func lineUpAndRelease(t *testing.T, server, address string, v variants.Variant, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &measurement{pool: p}
-	p.Hold = m.hold
-	s := newStream(p, lock.Recipe(), recorder.New(recorder.Config{Operation: lock.Recipe().Operation}), nil)
+	p.Hold = holdNot
+	s := newStream(crewOf(p), lock.Recipe(), recorder.New(recorder.Config{Operation: lock.Recipe().Operation}), nil)
 	s.start()
 	group, ctx := errgroup.WithContext(t.Context())
 	for _, c := range p.Clients {

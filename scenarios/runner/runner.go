@@ -26,11 +26,12 @@ import (
 	"github.com/zkbench/zkbench/results/table"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/background"
+	"github.com/zkbench/zkbench/scenarios/block"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/scenarios/machine"
 	"github.com/zkbench/zkbench/scenarios/pool"
+	"github.com/zkbench/zkbench/scenarios/remote"
 	"github.com/zkbench/zkbench/variants"
-	"github.com/zkbench/zkbench/variants/session"
 )
 
 // Runner runs scenarios against one ensemble, one measurement at a time.
@@ -58,9 +59,15 @@ type Runner struct {
 	// Connecting, if not nil, is called now and then while sessions are opened, with the number of established ones and their total.
 	Connecting func(done, of int)
 
+	// Dedicated says that no other program uses the servers, although zkbench has not started them.
+	Dedicated bool
+	// Workers have the clients, in blocks; without any, this process has them.
+	Workers []*remote.Worker
+
 	shortFloors bool                // floors have their least number of rounds
 	unrehearsed bool                // there are no rehearsals
 	nap         func(time.Duration) // for [load.Arrivals]; nil means [machine.SleepPrecisely]
+	blocks      int                 // into which the clients of a measurement are divided; 0 means one
 }
 
 type task struct {
@@ -288,27 +295,30 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 	alone := background.AloneLength
 	if t.repeat == 0 {
 		shorten(&p.scenario)
-		alone = rehearsalLength / 2
+		alone = block.RehearsalLength / 2
 	}
 	m := measurement{
 		scenarioRun: p, task: t, patience: stuckAfter,
-		config: pool.Config{
-			Servers: p.Ensemble.Servers(), Clients: t.clients, Size: p.scenario.Size,
-			Calls: p.recipe.Calls, Root: root, Tick: tickOf(p.description), Connecting: p.Connecting,
-			Tunnelled: d.Scenario.Tunnelled, Timeout: p.scenario.SessionTimeout, Roam: p.scenario.Roam, Faults: len(p.scenario.Faults) > 0,
+		plan: block.Plan{
+			Variant: t.variant.Name, Scenario: p.scenario, Repeat: t.repeat, Rate: t.rate, Nap: p.nap,
+			Pool: pool.Config{
+				Servers: p.Ensemble.Servers(), Clients: t.clients, Size: p.scenario.Size,
+				Calls: p.recipe.Calls, Root: root, Tick: tickOf(p.description),
+				Tunnelled: d.Scenario.Tunnelled, Timeout: p.scenario.SessionTimeout, Roam: p.scenario.Roam, Faults: len(p.scenario.Faults) > 0,
+			},
 		},
 		background: background.New(p.scenario.Background, p.znodes, alone), bystander: bystander,
 	}
 	if p.scenario.Hold >= 10*time.Millisecond && !faults.OfServers(p.scenario.Faults) { // otherwise a look could outlast a hold
-		m.config.Witness = p.witness
+		m.plan.Witness, m.plan.Pool.Witness = true, p.root.Witness().Look
 	}
 	if m.faulty() {
 		m.patience = faultyPatience(max(p.scenario.Granted, cmp.Or(p.scenario.SessionTimeout, ensemble.SessionTimeout)))
 	}
 	if t.repeat > 0 {
-		m.floor = newFloorMeter(p.description.Engine, p.recipe, root, p.scenario.Hold)
-		if p.shortFloors {
-			m.floor.rounds = floorLeastRounds
+		m.plan.Floor = max(block.FloorMostRounds/max(len(p.Workers), 1), block.FloorLeastRounds) // the workers measure in turn
+		if p.shortFloors || p.description.Engine == ensemble.Embedded {
+			m.plan.Floor = block.FloorLeastRounds
 		}
 	}
 	err = m.run(ctx, d)
@@ -326,17 +336,6 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 		err = background.ErrSaturated
 	}
 	return err
-}
-
-// witness returns a session when it has seen a transaction. One sync is not always enough, see [ensemble.Fence].
-func (p scenarioRun) witness(ctx context.Context, zxid int64) (*session.Session, error) {
-	s := p.root.Session()
-	for p.root.Ledger.LastZxid() < zxid {
-		if err := errors.Join(s.Sync(ctx, wire.FencePath), pool.Sleep(ctx, pool.SettlePoll)); err != nil {
-			return nil, err
-		}
-	}
-	return s, nil
 }
 
 // document returns a document with the fields that are known before a measurement.

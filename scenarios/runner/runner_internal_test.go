@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/background"
+	"github.com/zkbench/zkbench/scenarios/block"
 	"github.com/zkbench/zkbench/scenarios/chaos"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
@@ -218,21 +218,27 @@ func TestStuckLoadIsCalledBroken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // so that a load that is never called stuck ends after all
 		defer cancel()
-		m := &measurement{patience: stuckAfter, pool: &pool.Pool{}}
+		b := block.New(variants.Recipe{}, variants.Variant{})
+		b.Epoch = time.Now()
 		asleep := make(chan struct{}, 6)
 		for i := range 3 {
 			life := pool.NewLife(0, time.Now(), i, nil)
 			life.Participant = &sleeper{steps: 5, asleep: asleep}
-			m.pool.Clients = append(m.pool.Clients, &pool.Client{ID: i, Life: life})
+			b.Clients = append(b.Clients, &pool.Client{ID: i, Life: life})
 		}
-		err := m.loop(ctx, m.rounds(10), &m.done, nil)
+		b.Plan.Repeat = 1
+		m := &measurement{patience: stuckAfter}
+		m.crew, ctx = newCrew(ctx, b.Epoch, 3)
+		m.crew.take(b)
+		defer b.Close(ctx)
+		err := m.loop(ctx, block.Load{Operations: 10}, nil)
 		if !errors.Is(err, ErrStuck) {
 			t.Errorf("err = %v, want ErrStuck", err)
 		}
 		for range 3 {
 			<-asleep
 		}
-		if err := m.loop(ctx, m.rounds(0), new(atomic.Int64), func(context.Context) error { <-asleep; return nil }); !errors.Is(err, ErrStuck) {
+		if err := m.loop(ctx, block.Load{}, func(context.Context) error { <-asleep; return nil }); !errors.Is(err, ErrStuck) {
 			t.Errorf("after the window: %v, want ErrStuck", err)
 		}
 	})
@@ -250,7 +256,7 @@ func TestWarmUpEndsWithTheFirstFailure(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute) // so that a warm-up that goes on ends after all
 	defer cancel()
 	clients := []*pool.Client{{Life: &pool.Life{Participant: &dying{}}}}
-	m := &measurement{patience: time.Hour, pool: &pool.Pool{Clients: clients}, injector: chaos.New(chaos.Config{})}
+	m := &measurement{patience: time.Hour, crew: crewOf(&pool.Pool{Epoch: time.Now(), Clients: clients}), injector: chaos.New(chaos.Config{})}
 	m.scenario.WarmUp, m.scenario.Operations = 24*time.Hour, 5
 	if _, err := m.applyOperations(ctx); !errors.Is(err, errDying) || ctx.Err() != nil {
 		t.Errorf("the load ended with %v (%v), want to hear of the dead client before the warm-up is over", err, ctx.Err())
@@ -360,7 +366,7 @@ func TestUnpacedRecipeHasNoBoundsInADuration(t *testing.T) {
 		{"lockstep", unpaced, results.Scenario{Mode: scenarios.Lockstep}, true},
 		{"a duration of a paced recipe", config.Recipe(), results.Scenario{Mode: scenarios.Closed, Duration: time.Second}, true},
 	} {
-		m := &measurement{background: &background.Load{}, config: pool.Config{Clients: 5, Size: 3}}
+		m := &measurement{task: task{clients: 5}, background: &background.Load{}, plan: block.Plan{Pool: pool.Config{Size: 3}}}
 		m.scenario.Scenario, m.recipe, m.variant = tt.load, tt.recipe, tt.recipe.Variants[0]
 		if got := m.costs(); len(got) > 0 != tt.want {
 			t.Errorf("%s: bounds %v, want some: %t", tt.name, got, tt.want)
@@ -376,18 +382,18 @@ func TestWitnessCatchesUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(root.CloseSession)
-		p := scenarioRun{root: root}
+		p := root.Witness()
 		seen := root.Ledger.LastZxid() + 1 // by a participant, and not by the witness's server yet
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		if _, err := p.witness(ctx, seen); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := p.Look(ctx, seen); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("before the server has caught up: %v, want %v", err, context.DeadlineExceeded)
 		}
 		go func() {
 			time.Sleep(time.Second)
 			_, _, _ = root.CreateRoot(t.Context())
 		}()
-		if _, err := p.witness(t.Context(), seen); err != nil || root.Ledger.LastZxid() < seen {
+		if _, err := p.Look(t.Context(), seen); err != nil || root.Ledger.LastZxid() < seen {
 			t.Errorf("the witness has seen transaction %d, want %d (%v)", root.Ledger.LastZxid(), seen, err)
 		}
 	})

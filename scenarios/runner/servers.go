@@ -32,11 +32,11 @@ type serverReading struct {
 }
 
 // readServers reads all servers at the same time, because a server that has stopped keeps its reader waiting.
-func readServers(ctx context.Context, e ensemble.Ensemble) []serverReading {
+func readServers(ctx context.Context, e ensemble.Ensemble, owned bool) []serverReading {
 	readings := make([]serverReading, len(e.Servers()))
 	var reading sync.WaitGroup
 	for i, s := range e.Servers() {
-		reading.Go(func() { readings[i] = readServer(ctx, s, e.Owned()) })
+		reading.Go(func() { readings[i] = readServer(ctx, s, owned) })
 	}
 	reading.Wait()
 	return readings

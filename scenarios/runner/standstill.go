@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
@@ -20,28 +19,10 @@ var errStandstill = errors.New("the load stands still: all clients wait for noti
 // standstillLook is the time between two checks of clients that complete no step. However short it is, their states show a standstill.
 const standstillLook = time.Second
 
-const shortestOwn = 250 * time.Millisecond // standstill of zkbench; a busy scheduler delays it by less
-
-// watchItself finds when zkbench itself does not run, because it is stopped or others have all CPUs, until stop is called. The wall
-// clock shows a suspended machine, during which the monotonic one stops; setting it forward looks the same.
-func watchItself(epoch time.Time) (stop func() []results.Standstill) {
-	var found []results.Standstill
-	last := time.Now()
-	end := pool.Every(shortestOwn/5, func() bool {
-		now := time.Now()
-		if took := max(now.Sub(last), now.Round(0).Sub(last.Round(0))); took > shortestOwn {
-			found = append(found, results.Standstill{Start: last.Sub(epoch), Length: took})
-		}
-		last = now
-		return true
-	})
-	return func() []results.Standstill { end(); return found }
-}
-
 // mayStandStill reports whether the states of the clients can show that the load stands still. Loads with faults are left to
 // watchProgress, because a lost session may still cause notifications when it expires.
 func (m *measurement) mayStandStill() bool {
-	threads := m.recipe.Threaded && m.config.Size > 1
+	threads := m.recipe.Threaded && m.plan.Pool.Size > 1
 	notified := m.recipe.SingleThreaded && !threads
 	if d := m.variant.Driver; d != nil {
 		notified = d.Notified
@@ -51,22 +32,22 @@ func (m *measurement) mayStandStill() bool {
 
 // watchStandstill watches a load until stop is called. If it stands still, its window ends, the breach is reported, the observer reports
 // further violations, and the load is cancelled. From then on, the clients withdraw, which is not counted.
-func (m *measurement) watchStandstill(ctx context.Context, steps *atomic.Int64, cancel context.CancelCauseFunc) (stop func()) {
+func (m *measurement) watchStandstill(ctx context.Context, cancel context.CancelCauseFunc) (stop func()) {
 	if !m.mayStandStill() {
 		return func() {}
 	}
 	last := int64(-1)
 	return pool.Every(standstillLook, func() bool {
-		now := steps.Load()
+		now := m.crew.progress().Steps
 		if now != last {
 			last = now
 			return true
 		}
-		waiting := m.pool.Standing(ctx)
+		waiting := m.crew.standing(ctx)
 		if len(waiting) > 0 {
 			m.breached, _ = m.endWindow("stuck after", m.first.client)
 			text := fmt.Sprintf("stuck: %d of %d clients wait for notifications, no request is under way, and no notification can come%s",
-				len(waiting), len(m.pool.Clients), m.whatIsGone(ctx, waiting))
+				len(waiting), m.clients, m.whatIsGone(ctx, waiting))
 			m.stream.conclude(func(at time.Duration) { m.stream.recorder.Violation(results.Violation{At: at, Text: text}) })
 			cancel(errStandstill)
 		}
@@ -78,15 +59,15 @@ func (m *measurement) watchStandstill(ctx context.Context, steps *atomic.Int64, 
 const goneNamed = 3
 
 // whatIsGone names clients that watch a znode that does not exist; empty without such clients, or if the servers do not answer.
-func (m *measurement) whatIsGone(ctx context.Context, waiting []*pool.Client) string {
+func (m *measurement) whatIsGone(ctx context.Context, waiting []int) string {
 	var gone []string
 	for _, c := range waiting {
-		for _, path := range slices.Compact(slices.Sorted(slices.Values(c.Ledger.WatchesNow()))) {
+		for _, path := range slices.Compact(slices.Sorted(slices.Values(m.crew.watches(c)))) {
 			if len(gone) == goneNamed {
 				break
 			}
 			if exists, _, err := m.root.Session().Exists(ctx, path); err == nil && !exists {
-				gone = append(gone, fmt.Sprintf("; client %d watches %s, which is gone", c.ID, strings.TrimPrefix(path, m.config.Root+"/")))
+				gone = append(gone, fmt.Sprintf("; client %d watches %s, which is gone", c, strings.TrimPrefix(path, m.plan.Pool.Root+"/")))
 			}
 		}
 	}

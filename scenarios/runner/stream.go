@@ -11,8 +11,7 @@ import (
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios/background"
-	"github.com/zkbench/zkbench/scenarios/load"
-	"github.com/zkbench/zkbench/scenarios/machine"
+	"github.com/zkbench/zkbench/scenarios/block"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 )
@@ -26,10 +25,10 @@ const drainInterval = 100 * time.Millisecond
 // A drain gives the observer the events that were recorded before the previous drain. By then, nearly all replies that decide on
 // places have arrived.
 type stream struct {
-	pool       *pool.Pool
+	crew       *crew
 	bystanders *background.Bystanders // nil without any
 	background *background.Load
-	arrivals   *load.Arrivals // nil unless the load is open
+	open       bool // the load is
 	observer   variants.Observer
 	damage     func(variants.Damage)
 
@@ -40,11 +39,11 @@ type stream struct {
 
 	mu       sync.Mutex // one drain at a time; guards the observer, the recorder and the fields below
 	ordering variants.Ordering
-	placed   []variants.Placed // of one drain; kept to reuse its memory
 	recorder *recorder.Recorder
-	pending  []note          // everything that is not handed on yet
-	holds    []time.Duration // everything after the earliest of these times is kept back, see KeepBack
-	drained  time.Duration   // everything before this time has been handed on
+	pending  []note           // everything that is not handed on yet
+	holds    []*time.Duration // everything after the earliest of these times is kept back, see KeepBack
+	last     time.Duration    // when the latest drain began
+	drained  time.Duration    // everything before this time has been handed on
 	window   windowState
 	opened   wire.Counts // of the clients when the window began
 	closed   wire.Counts // of the clients when the window ended
@@ -71,13 +70,18 @@ const (
 )
 
 // newStream returns a stream that is not started. damage, if not nil, receives the damage that the observer finds.
-func newStream(pool *pool.Pool, recipe variants.Recipe, r *recorder.Recorder, damage func(variants.Damage)) *stream {
-	s := &stream{pool: pool, background: &background.Load{}, recorder: r, damage: damage}
+func newStream(c *crew, recipe variants.Recipe, r *recorder.Recorder, damage func(variants.Damage)) *stream {
+	s := &stream{crew: c, background: &background.Load{}, recorder: r, damage: damage}
 	s.observer = recipe.NewObserver(variants.Findings{
 		Span: func(found variants.Span) {
-			// Two clients may have recorded a cause later than its effect. The span between them then has no length.
-			found.Start = min(found.Start, found.End)
-			s.add(found.End, noteSpan, func(time.Duration) { r.Span(found.Phase, found.Client, found.Start, found.End) })
+			s.add(found.End, noteSpan, func(time.Duration) {
+				if found.Across {
+					r.SpanAcross(found.Phase, found.Client, found.Start, found.End)
+					return
+				}
+				// Two clients may have recorded a cause later than its effect. The span between them then has no length.
+				r.Span(found.Phase, found.Client, min(found.Start, found.End), found.End)
+			})
 		},
 		Violation: func(v variants.Violation) { r.Violation(results.Violation{At: v.At, Text: v.Text}) },
 		Damage:    damage,
@@ -91,7 +95,7 @@ func newStream(pool *pool.Pool, recipe variants.Recipe, r *recorder.Recorder, da
 func (s *stream) Note(do func(at time.Duration)) {
 	s.noting.Lock()
 	defer s.noting.Unlock()
-	s.notes = append(s.notes, note{s.pool.Since(), noteOfRunner, do})
+	s.notes = append(s.notes, note{s.crew.Since(), noteOfRunner, do})
 }
 
 // NoteAt is Note for something that has happened at a time since KeepBack.
@@ -106,18 +110,19 @@ func (s *stream) NoteAt(at time.Duration, do func(at time.Duration)) {
 func (s *stream) KeepBack() (release func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	from := s.pool.Since()
-	s.holds = append(s.holds, from)
+	from := s.crew.Since()
+	s.holds = append(s.holds, &from)
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.holds = slices.DeleteFunc(s.holds, func(t time.Duration) bool { return t == from })
+		s.holds = slices.DeleteFunc(s.holds, func(t *time.Duration) bool { return t == &from })
 	}
 }
 
 func (s *stream) start() {
-	s.started = s.pool.Counts()
-	s.take(s.started.Traffic())
+	first := s.take(block.Drain{Counts: true})
+	s.started = first.Counts
+	s.ordering.Drain(first.At, taken(first.Events), s.observer.Observe)
 	s.stop = pool.Every(drainInterval, func() bool { s.drain(); return true })
 }
 
@@ -127,11 +132,20 @@ func (s *stream) finish(complete bool) {
 	s.stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for now := s.pool.Counts(); now != s.finished; now = s.pool.Counts() { // until nothing has arrived while it was taken
-		s.finished = now
-		s.take(now.Traffic())
+	var all []variants.Placed
+	for before := int64(-1); ; { // until nothing has arrived while it was taken
+		batch := s.take(block.Drain{Counts: true, All: true})
+		all, s.finished = append(all, batch.Events...), batch.Counts
+		arrived := batch.Counts.TotalRequests() + batch.Counts.TotalNotifications() + batch.Counts.BytesIn
+		if arrived == before {
+			break
+		}
+		before = arrived
 	}
-	s.ordering.Flush(math.MaxInt64, s.takeEvents, s.observer.Observe)
+	if s.crew.lost() { // its clients' last events are missing, and those of others would accuse
+		return
+	}
+	s.ordering.Flush(math.MaxInt64, taken(all), s.observer.Observe)
 	if complete {
 		s.observer.Complete()
 	}
@@ -143,8 +157,7 @@ func (s *stream) finish(complete bool) {
 func (s *stream) conclude(first func(at time.Duration)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := s.flush(s.pool.Traffic())
-	first(at)
+	first(s.flush(block.Drain{}).At)
 	s.observer.Complete()
 	s.observer = variants.Observers{}
 }
@@ -153,32 +166,27 @@ func (s *stream) conclude(first func(at time.Duration)) {
 func (s *stream) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := s.take(s.pool.Traffic())
-	s.handOnUnheld(s.ordering.Drain(at, s.takeEvents, s.observer.Observe))
+	batch := s.take(block.Drain{Until: s.last})
+	s.handOnUnheld(s.ordering.Drain(batch.At, taken(batch.Events), s.observer.Observe))
 }
 
-// flush hands on everything before the time that it returns, with the traffic so far.
-func (s *stream) flush(so wire.Traffic) (at time.Duration) {
-	at = s.take(so)
-	s.ordering.Flush(at, s.takeEvents, s.observer.Observe)
-	s.handOnUnheld(at)
-	return at
+// flush hands on everything before the time of the batch that it returns.
+func (s *stream) flush(d block.Drain) block.Batch {
+	d.All = true
+	batch := s.take(d)
+	s.ordering.Flush(batch.At, taken(batch.Events), s.observer.Observe)
+	s.handOnUnheld(batch.At)
+	return batch
 }
 
-// takeEvents returns the events that the clients have recorded, as [variants.Log.Take] does.
-func (s *stream) takeEvents(until time.Duration) []variants.Placed {
-	clear(s.placed) // releases the writes
-	s.placed = s.placed[:0]
-	for _, c := range s.pool.Clients {
-		s.placed = c.TakeEvents(s.placed, until)
-	}
-	return s.placed
+func taken(events []variants.Placed) func(time.Duration) []variants.Placed {
+	return func(time.Duration) []variants.Placed { return events }
 }
 
 // handOnUnheld hands on everything up to a time that is not kept back.
 func (s *stream) handOnUnheld(until time.Duration) {
 	for _, from := range s.holds {
-		until = min(until, from-1)
+		until = min(until, *from-1)
 	}
 	s.drained = until
 	s.handOn(until)
@@ -194,28 +202,28 @@ const (
 
 // openWindow begins the window, unless it has been cut. It returns the time at which it begins and the clients' counts before it.
 func (s *stream) openWindow() (at time.Duration, counts wire.Counts) {
-	return s.mark(s.open)
+	return s.mark(s.opens)
 }
 
 // closeWindow ends the window, unless it has been cut. It returns the time at which it ends and the clients' counts by then.
 func (s *stream) closeWindow() (at time.Duration, counts wire.Counts) {
-	return s.mark(s.close)
+	return s.mark(s.closes)
 }
 
 // cutWindow ends the window at once, begun or not. It returns the time and the window's counts. cut is false if it has ended already.
 func (s *stream) cutWindow() (at time.Duration, counts wire.Counts, cut bool) {
 	at, _ = s.mark(func(at time.Duration, counts wire.Counts) {
 		cut = s.window != windowClosed
-		s.open(at, counts)
-		s.close(at, counts)
+		s.opens(at, counts)
+		s.closes(at, counts)
 	})
 	counts = s.closed
 	counts.Sub(s.opened)
 	return at, counts, cut
 }
 
-// open and close change the state of the window, and with it the background's stretch. Their caller holds the mutex.
-func (s *stream) open(at time.Duration, counts wire.Counts) {
+// opens and closes change the state of the window, and with it the background's stretch. Their caller holds the mutex.
+func (s *stream) opens(at time.Duration, counts wire.Counts) {
 	if s.window == windowAhead {
 		s.background.EnterWindow()
 		s.recorder.OpenWindow(at)
@@ -223,7 +231,7 @@ func (s *stream) open(at time.Duration, counts wire.Counts) {
 	}
 }
 
-func (s *stream) close(at time.Duration, counts wire.Counts) {
+func (s *stream) closes(at time.Duration, counts wire.Counts) {
 	if s.window == windowOpen {
 		s.background.Leave()
 		s.recorder.CloseWindow(at)
@@ -237,10 +245,9 @@ func (s *stream) mark(note func(time.Duration, wire.Counts)) (at time.Duration, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds = nil
-	counts = s.pool.Counts()
-	at = s.flush(counts.Traffic())
-	note(at, counts)
-	return at, counts
+	batch := s.flush(block.Drain{Counts: true})
+	note(batch.At, batch.Counts)
+	return batch.At, batch.Counts
 }
 
 // live describes the load until the latest drain.
@@ -250,44 +257,43 @@ func (s *stream) live() Live {
 	return Live{Totals: s.recorder.Totals(), Minute: s.recorder.LastMinute(s.drained), LastSeconds: s.recorder.LastSeconds(s.drained)}
 }
 
-// take takes everything but events that was recorded before the time that it returns, with the traffic so far.
-//
-// Note: the order of the steps matters. All notifications of transactions up to passed arrive before at. Each source is read after
-// at, so that it returns everything that was recorded before at.
-func (s *stream) take(so wire.Traffic) (at time.Duration) {
-	passed := s.pool.Passed()
-	at = s.pool.Since()
-	for _, c := range s.pool.Clients {
-		for _, n := range c.TakeNotifications() {
-			s.add(n.At, noteNotification, func(at time.Duration) {
-				s.recorder.Notification(recorder.Notification{At: at, Client: c.ID, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path})
-			})
-		}
+// take takes everything that was recorded before the time of the batch that it returns, which has the events. See [block.Block.Drain] for
+// the order of the steps. Each source of the runner is read after that time, too.
+func (s *stream) take(d block.Drain) block.Batch {
+	batch := s.crew.drain(d)
+	s.last = batch.At
+	for _, n := range batch.Notifications {
+		s.add(n.At, noteNotification, func(time.Duration) { s.recorder.Notification(n) })
 	}
 	s.noting.Lock()
 	s.pending = append(s.pending, s.notes...)
 	s.notes = nil
 	s.noting.Unlock()
-	s.add(at, noteOfRunner, func(at time.Duration) {
-		s.recorder.Traffic(at, recorder.Traffic(so))
-		s.recorder.Passed(passed)
+	for _, at := range batch.Failed {
+		s.add(at, noteOfRunner, s.recorder.FailedOperation)
+	}
+	for _, at := range batch.Rejoined {
+		s.add(at, noteOfRunner, s.recorder.Rejoined)
+	}
+	s.add(batch.At, noteOfRunner, func(at time.Duration) {
+		s.recorder.Traffic(at, recorder.Traffic(batch.Traffic))
 	})
-	if resident := machine.ResidentMemory(); resident > 0 {
-		s.add(at, noteOfRunner, func(at time.Duration) { s.recorder.Memory(at, resident) })
+	s.add(batch.Latest, noteOfRunner, func(time.Duration) { s.recorder.Passed(batch.Passed) }) // of several batches, the last one
+	if batch.Memory > 0 {
+		s.add(batch.At, noteOfRunner, func(at time.Duration) { s.recorder.Memory(at, batch.Memory) })
 	}
 	if s.bystanders != nil {
 		for _, r := range s.bystanders.Take() {
 			s.add(r.At+r.Response, noteRead, func(time.Duration) { s.recorder.Read(r) })
 		}
 	}
-	if s.arrivals != nil {
-		for _, served := range s.arrivals.TakeServed() {
-			s.add(served.Done, noteServed, func(time.Duration) { s.recorder.Served(served) })
-		}
-		backlog := s.arrivals.Report(at)
-		s.add(at, noteOfRunner, func(at time.Duration) { s.recorder.Backlog(at, backlog) })
+	for _, served := range batch.Served {
+		s.add(served.Done, noteServed, func(time.Duration) { s.recorder.Served(served) })
 	}
-	return at
+	if s.open {
+		s.add(batch.At, noteOfRunner, func(at time.Duration) { s.recorder.Backlog(at, batch.Backlog) })
+	}
+	return batch
 }
 
 // The caller of add holds the mutex.

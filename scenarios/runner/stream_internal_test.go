@@ -7,6 +7,7 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/scenarios/block"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
@@ -44,7 +45,7 @@ func TestStreamKeepsOwnOrder(t *testing.T) {
 	const clients, events = 8, 2000
 	p, seen := poolOf(clients), &sink{t: t, seen: map[int]int64{}}
 	recipe := variants.Recipe{NewObserver: func(variants.Findings) variants.Observer { return seen }}
-	s := newStream(p, recipe, recorder.New(recorder.Config{Clients: clients}), nil)
+	s := newStream(crewOf(p), recipe, recorder.New(recorder.Config{Clients: clients}), nil)
 	var working sync.WaitGroup
 	for _, c := range p.Clients {
 		working.Go(func() {
@@ -74,7 +75,7 @@ func TestStreamOfAFailedLoad(t *testing.T) {
 	p := poolOf(1)
 	recipe := variants.Recipe{NewObserver: func(out variants.Findings) variants.Observer { return &gossip{out} }}
 	r := recorder.New(recorder.Config{Clients: 1})
-	s := newStream(p, recipe, r, nil)
+	s := newStream(crewOf(p), recipe, r, nil)
 	s.start()
 	p.Clients[0].Log.Record(0, 7)
 	s.finish(false)
@@ -95,14 +96,15 @@ func (g *gossip) Complete()                { g.out.Breach(variants.Event{}, "ope
 func TestStreamForgets(t *testing.T) {
 	p, seen := poolOf(1), &sink{t: t, seen: map[int]int64{}}
 	recipe := variants.Recipe{NewObserver: func(variants.Findings) variants.Observer { return seen }}
-	s := newStream(p, recipe, recorder.New(recorder.Config{Clients: 1}), nil)
+	s := newStream(crewOf(p), recipe, recorder.New(recorder.Config{Clients: 1}), nil)
 	for i := range 100_000 {
 		p.Clients[0].Log.Record(0, int64(i+1))
 		if i%100 == 99 {
 			s.drain()
 		}
 	}
-	if seen.seen[0] < 99_000 || cap(s.placed) > 1000 {
-		t.Errorf("%d events were handed on, and there is room for %d, want all but those of some drains", seen.seen[0], cap(s.placed))
+	room := cap(s.crew.drain(block.Drain{}).Events)
+	if seen.seen[0] < 99_000 || room > 1000 {
+		t.Errorf("%d events were handed on, and there is room for %d, want all but those of some drains", seen.seen[0], room)
 	}
 }

@@ -46,7 +46,7 @@ func (s sender) send(t *testing.T, requests int) {
 func faultyStream(p *pool.Pool) (s *stream, requests func(t *testing.T) int64) {
 	recipe := variants.Recipe{NewObserver: func(variants.Findings) variants.Observer { return variants.Observers{} }}
 	r := recorder.New(recorder.Config{Clients: len(p.Clients), Faulty: true})
-	return newStream(p, recipe, r, nil), func(t *testing.T) int64 {
+	return newStream(crewOf(p), recipe, r, nil), func(t *testing.T) int64 {
 		t.Helper()
 		d := &results.Document{}
 		r.Close(d, recorder.Unserved{})
@@ -65,6 +65,7 @@ func TestBurstWhileHeld(t *testing.T) {
 	from.send(t, 300)
 	s.drain()
 	p.Epoch = p.Epoch.Add(-5 * time.Second) // five seconds later
+	s.crew.epoch = p.Epoch
 	s.drain()
 	release()
 	s.closeWindow()

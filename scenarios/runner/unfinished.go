@@ -4,13 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/recorder"
-	"github.com/zkbench/zkbench/scenarios/machine"
+	"github.com/zkbench/zkbench/scenarios/block"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
@@ -20,10 +19,10 @@ import (
 // promise has ended it, such as "stuck after"; empty if it took too long. ok is false if the window has ended already.
 func (m *measurement) endWindow(breach string, before wire.Counts) (o *observation, ok bool) {
 	_, window, ok := m.stream.cutWindow()
-	all := m.pool.Counts()
+	all := m.crew.counts()
 	all.Sub(before)
 	return &observation{counts: window, unfinished: &results.Unfinished{
-		Breach: breach, Done: min(m.done.Load(), m.operations()-1),
+		Breach: breach, Done: min(m.done(), m.operations()-1),
 		Requests: all.TotalRequests(), Notifications: all.TotalNotifications(),
 	}}, ok
 }
@@ -72,7 +71,7 @@ func (m *measurement) breachIn(ctx context.Context, err error) (text string) {
 	default:
 		return ""
 	}
-	if m.pool.FenceWaiting(ctx) != nil || slices.ContainsFunc(m.pool.Clients, (*pool.Client).Over) {
+	if m.crew.fence(ctx, block.Fence{Waiting: true}) != nil || m.crew.examine().Lost {
 		return ""
 	}
 	return text
@@ -82,12 +81,12 @@ func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 	if m.scenario.AtMost == 0 {
 		return m.applyMode(ctx)
 	}
-	before := m.pool.Counts()
+	before := m.crew.counts()
 	load, end := context.WithCancel(ctx)
 	defer end()
 	var ended *observation // nil if all operations were done in time, or the window had ended
 	stop := pool.Every(m.scenario.AtMost, func() bool {
-		if m.done.Load() >= m.operations() {
+		if m.done() >= m.operations() {
 			return false
 		}
 		if o, ok := m.endWindow("", before); ok {
@@ -104,15 +103,23 @@ func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 	return *ended, nil
 }
 
+// done returns how many operations clients have completed, without a warm-up.
+func (m *measurement) done() int64 {
+	if !m.counting.Load() {
+		return m.stepped.Load()
+	}
+	return m.crew.progress().Steps
+}
+
 // operations returns how many operations all clients together have to complete.
 func (m *measurement) operations() int64 {
-	return int64(m.config.Clients) * int64(max(m.scenario.Operations, 1))
+	return int64(m.clients) * int64(max(m.scenario.Operations, 1))
 }
 
 // uncheckedOracle returns the oracle of a load that was ended or has failed. The servers' counters are not compared, because they
 // include the requests of clients that withdraw.
 func (m *measurement) uncheckedOracle() results.Oracle {
-	all := m.pool.Counts()
+	all := m.crew.counts()
 	background := m.background.Counts()
 	writes, _ := all.Writes()
 	beside, _ := background.Writes()
@@ -131,24 +138,24 @@ var errCutShort = errors.New("the load was not finished")
 // closePartial completes the document of a load that was not finished. Without a window to keep, the document has only the
 // violations. Counters of servers are missing because they are read at rest, and orphans because they are counted after the load.
 func (m *measurement) closePartial(d *results.Document, record *recorder.Recorder) {
-	if m.part == nil || m.Partial == nil || m.repeat == 0 || m.scenario.Duration <= leastPartial {
+	if m.crew.lost() || m.part == nil || m.Partial == nil || m.repeat == 0 || m.scenario.Duration <= leastPartial {
 		record.CloseFailed(d)
 		return
 	}
 	o := *m.part
 	o.unserved.Begun = max(o.unserved.Begun-record.ServedInWindow(), 0)
-	o.health = machine.TakeVitals().Since(m.vitals)
-	m.examine(&o)
+	examined := m.crew.examine()
+	o.health = examined.Health
 	m.stream.bystanders.Examine(&o.health)
 	m.describe(d, o)
 	if m.floor != nil {
-		m.floor.floor.Why = cmp.Or(m.floor.floor.Why, errCutShort.Error())
-		d.Floor = &m.floor.floor
+		m.floor.Why = cmp.Or(m.floor.Why, errCutShort.Error())
+		d.Floor = m.floor
 	}
 	if m.faulty() && m.recipe.Orphans != nil {
 		record.Uncounted(string(variants.Orphans))
 	}
 	d.Partial = true
 	record.Close(d, o.unserved)
-	d.Warnings = append(d.Warnings, m.pool.Warnings()...)
+	d.Warnings = append(d.Warnings, examined.Warnings...)
 }

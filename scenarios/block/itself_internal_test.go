@@ -1,6 +1,6 @@
 //go:build unix
 
-package runner
+package block
 
 import (
 	"bufio"
@@ -21,11 +21,12 @@ const asStopped = "ZKBENCH_TEST_STOPPED"
 // A process that is stopped finds that afterwards. The test runs itself as that process.
 func TestWatchItself(t *testing.T) {
 	if os.Getenv(asStopped) != "" {
-		stop := watchItself(time.Now())
+		itself := watchItself(time.Now())
 		fmt.Println("ready")
 		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 		time.Sleep(shortestOwn) // until the next look
-		for _, s := range stop() {
+		itself.stop()
+		for _, s := range itself.so() {
 			fmt.Println("stood still", s.Length >= shortestOwn && s.Start >= 0)
 		}
 		os.Exit(0)
@@ -55,9 +56,10 @@ func TestWatchItself(t *testing.T) {
 // A process that runs finds nothing, however long it has nothing to do.
 func TestWatchItselfFindsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		stop := watchItself(time.Now())
+		itself := watchItself(time.Now())
 		time.Sleep(time.Hour)
-		if found := stop(); len(found) > 0 {
+		itself.stop()
+		if found := itself.so(); len(found) > 0 {
 			t.Errorf("found %v", found)
 		}
 	})

@@ -1,4 +1,4 @@
-package runner
+package block
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants"
@@ -18,8 +17,8 @@ import (
 // but a slow ensemble gets more time for the least number of rounds. On the embedded server a half has only these, because its
 // times cannot be compared with the times of other servers.
 const (
-	floorMostRounds  = 100
-	floorLeastRounds = 10
+	FloorMostRounds  = 100
+	FloorLeastRounds = 10
 	floorMostPause   = 10 * time.Millisecond // leaves a half of a second enough rounds for a median
 	floorLength      = time.Second
 	floorPatience    = 3 * time.Second  // for the least number of rounds
@@ -40,7 +39,8 @@ const (
 // Both halves lie outside of the time that the cross-check compares: when the first half ends, every server has applied all
 // its transactions.
 type floorMeter struct {
-	rounds   int    // the largest number of rounds in each half
+	rounds   int // the largest number of rounds in each half
+	at       pool.Config
 	path     string // the prefix of the paths of the znodes; the number of the session follows
 	sessions *pool.Pool
 	created  bool // the sessions have their znodes
@@ -48,12 +48,11 @@ type floorMeter struct {
 	working  sync.WaitGroup
 }
 
-func newFloorMeter(engine ensemble.Engine, recipe variants.Recipe, root string, hold time.Duration) *floorMeter {
-	f := &floorMeter{rounds: floorMostRounds, path: root + "-floor-"}
+// newFloorMeter returns a meter of the floor of clients that hold so long.
+func newFloorMeter(rounds int, recipe variants.Recipe, at pool.Config, hold time.Duration) *floorMeter {
+	own := pool.Config{Servers: at.Servers, Clients: 2 * len(at.Servers)}
+	f := &floorMeter{rounds: rounds, at: own, path: fmt.Sprintf("%s-floor-%d-", at.Root, at.Block.Index)}
 	f.floor.Phases, f.floor.Pause = map[string]string{}, min(hold, floorMostPause)
-	if engine == ensemble.Embedded {
-		f.rounds = floorLeastRounds
-	}
 	for _, p := range recipe.Phases {
 		if p.Floor != "" {
 			f.floor.Phases[p.Name] = string(p.Floor)
@@ -66,28 +65,28 @@ func newFloorMeter(engine ensemble.Engine, recipe variants.Recipe, root string, 
 //
 // Note: these sessions have the same time limit to open as the participants' sessions. With a shorter limit, a silent server
 // could create a session after it was given up here. That session would expire during the time that the cross-check compares.
-func (f *floorMeter) before(ctx context.Context, servers []ensemble.Server) {
-	f.open(ctx, servers)
+func (f *floorMeter) before(ctx context.Context) {
+	f.open(ctx)
 	f.floor.Before = f.half(ctx)
 }
 
 // open records a failure in the floor.
-func (f *floorMeter) open(ctx context.Context, servers []ensemble.Server) {
+func (f *floorMeter) open(ctx context.Context) {
 	var err error
 	idle := variants.Variant{Join: func(context.Context, variants.Env) (variants.Participant, error) { return nil, nil }}
-	f.sessions, err = pool.Connect(ctx, pool.Config{Servers: servers, Clients: 2 * len(servers)}, idle)
+	f.sessions, err = pool.Connect(ctx, f.at, idle)
 	if err != nil {
 		f.floor.Why = err.Error()
 	}
 }
 
 // renew replaces the sessions, which servers that failed may have ended. Their znodes may outlive them for a while.
-func (f *floorMeter) renew(ctx context.Context, servers []ensemble.Server) {
+func (f *floorMeter) renew(ctx context.Context) {
 	f.close(ctx)
 	f.path += "again-"
 	f.created = false
 	if f.floor.Why == "" {
-		f.open(ctx, servers)
+		f.open(ctx)
 	}
 }
 
@@ -180,7 +179,7 @@ func (f *floorMeter) enough(rounds int, spent time.Duration) bool {
 	switch {
 	case rounds == 0:
 		return false
-	case rounds < floorLeastRounds:
+	case rounds < FloorLeastRounds:
 		return spent > floorPatience
 	default:
 		return rounds >= f.rounds || spent > floorLength

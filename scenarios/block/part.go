@@ -1,0 +1,186 @@
+// Package block has a block of a measurement's clients, all on one machine, and applies their part of the load.
+//
+// It takes one position: what a client does, and what happens to it, is decided where the client is. When that is, and what follows from it,
+// the runner decides, which hears of a block in another process as of one in its own.
+package block
+
+import (
+	"context"
+	"time"
+
+	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/recorder"
+	"github.com/zkbench/zkbench/scenarios"
+	"github.com/zkbench/zkbench/scenarios/chaos"
+	"github.com/zkbench/zkbench/scenarios/faults"
+	"github.com/zkbench/zkbench/scenarios/pool"
+	"github.com/zkbench/zkbench/variants"
+)
+
+// Part is a block, in this process or on a worker. If a worker is lost, what its methods return means
+// nothing. A method without a context waits for neither clients nor servers. All times are since the measurement's epoch.
+type Part interface {
+	// Connect opens the sessions and lets the clients join the recipe.
+	Connect(ctx context.Context, p Plan) (Connected, error)
+	// Worker describes the process and the machine of the block.
+	Worker() results.Worker
+	// Ready returns how many clients have their session and have joined, while Connect is under way.
+	Ready() int64
+	// Refresh lets each participant act on what it has been notified of while others joined.
+	Refresh(ctx context.Context) error
+	// Notified returns how many notifications all clients have received.
+	Notified() int
+	// Stand lets participants that stand in line between steps take their places.
+	Stand(ctx context.Context) error
+	// Latest returns the last transaction that any session has seen.
+	Latest() (zxid int64)
+	// EndLives ends the lives of clients that are over, before FenceLiving.
+	EndLives(ctx context.Context)
+	// Fence returns when each session has received all notifications of the transactions up to one.
+	Fence(ctx context.Context, f Fence) (again bool, err error)
+	// Counts returns the counts of all the clients' sessions.
+	Counts() Counted
+	// Floor measures one half of the floor, before or after the load, and returns what it has by then.
+	Floor(ctx context.Context, half Half) results.Floor
+	// Begin makes ready for a load, and Run applies it. Run returns when it is over.
+	Begin(l Load)
+	Run(ctx context.Context) error
+	// Started returns when all clients of the load that runs may begin.
+	Started(ctx context.Context) error
+	// Progress says how far the load has come.
+	Progress() Progress
+	// OpenWindow and CloseWindow tell the load when the window began and ended. They return how many arrivals were due by then.
+	OpenWindow(at time.Duration) (arrived int64)
+	CloseWindow(at time.Duration) (arrived int64)
+	// Freeze keeps clients of a collective recipe from beginning a step until End, and returns the largest number of steps that one has begun.
+	Freeze() (begun int)
+	// End ends the load. Clients of a collective recipe still take as many steps as one of any block has begun.
+	End(begun int)
+	// Left returns the arrivals that were not served when the load has ended.
+	Left() recorder.Unserved
+	// Drain returns what was recorded since the last drain.
+	Drain(d Drain) Batch
+	// Look returns what clients do that may stand still.
+	Look() pool.Look
+	// Watches returns the paths that a client watches.
+	Watches(id int) []string
+	// Waiting returns the clients whose step does not end.
+	Waiting() Waiting
+	// Examine returns the health since the first load began.
+	Examine() Examined
+	// Fitting, Strike, StrikeHolder, Hear, Record and ConnectedTo are those of [chaos.Targets].
+	Fitting(f faults.Fault) (ids []int)
+	Strike(ctx context.Context, s chaos.Strike) (chaos.Struck, error)
+	StrikeHolder(ctx context.Context, f faults.Fault) (chaos.Struck, error)
+	Hear(ids []int)
+	Record(kind variants.EventKind)
+	ConnectedTo(addr string) (ids []int)
+	// Close lets all participants leave and closes the sessions, also those of the floor unless it is still to be measured.
+	Close(ctx context.Context)
+	// CloseFloor closes the sessions of the floor.
+	CloseFloor(ctx context.Context) error
+}
+
+// Plan is what a block is a part of. It can be encoded, but for functions, which only a block in this process can have.
+type Plan struct {
+	Variant  string
+	Scenario scenarios.Scenario // shortened in a rehearsal
+	Repeat   int                // 0 in a rehearsal
+	Rate     results.Rate       // of an open load
+	Pool     pool.Config
+	Floor    int  // the largest number of rounds in each half of the floor; 0 for none
+	Witness  bool // participants look at what others hold, through a session of the block
+
+	Epoch time.Duration       // of the measurement, in the time of the worker; not used in this process
+	Nap   func(time.Duration) // for [load.Arrivals]; nil means [machine.SleepPrecisely]
+}
+
+// Faulty reports whether clients or servers fail during the load.
+func (p Plan) Faulty() bool { return p.Repeat > 0 && p.Scenario.Faulty() }
+
+// IsOpen reports whether operations arrive at a rate.
+func (p Plan) IsOpen() bool { return p.Scenario.Mode == scenarios.Open }
+
+// Connected describes the sessions of a block.
+type Connected struct {
+	Took    results.Connect
+	Granted time.Duration // the session timeout
+	// Unforeseen reports whether participants that would stand in line between steps do not; see [Block.Stand].
+	Unforeseen bool
+	Driver     *results.Driver // nil without one
+}
+
+// Fence is a transaction up to which sessions are fenced.
+type Fence struct {
+	Zxid    int64
+	Living  bool // only sessions of clients whose lives are not over
+	Waiting bool // clients wait, also those in a driver
+}
+
+// Counted has the counts of a block's sessions.
+type Counted struct {
+	Clients wire.Counts
+	Beside  wire.Counts // of sessions that take no part in the load: those of the floor, and the witness
+}
+
+// Half says which half of a floor is measured.
+type Half struct {
+	After bool // the load
+	Renew bool // servers have failed, so that new sessions are needed
+}
+
+// Load is what the clients of a block do until it ends.
+type Load struct {
+	Operations int           // the steps of each client; 0 means until End
+	Staged     bool          // the scenario's stages and arrivals say when steps are due
+	Start      time.Duration // when it begins; at once if that is over
+}
+
+// Progress is how far a load has come.
+type Progress struct {
+	Steps, Held  int64 // steps that were completed, and holds that were begun
+	Requests     int64 // that all clients have sent
+	Outstanding  bool  // a request is under way
+	Idle, Ending bool  // see [load.Turns]
+}
+
+// Drain asks for what was recorded.
+type Drain struct {
+	Until  time.Duration // events up to here do not wait for replies that say where they stand; see [variants.Log.Take]
+	All    bool          // no event waits
+	Counts bool          // the batch has the counts of all sessions
+}
+
+// Batch is what clients have recorded.
+type Batch struct {
+	At            time.Duration // what was recorded before is in this batch or an earlier one
+	Latest        time.Duration // At, or the latest one of several batches
+	Taken         time.Duration // when everything had been taken; the batch has nothing that was recorded later
+	Counts        wire.Counts   // zero unless asked for
+	Traffic       wire.Traffic
+	Passed        int64             // see [pool.Pool.Passed]
+	Events        []variants.Placed // valid until the next drain
+	Columns       variants.Events   // Events, on the way from a worker
+	Notifications []recorder.Notification
+	Failed        []time.Duration // when operations failed
+	Rejoined      []time.Duration // when clients had joined again
+	Served        []recorder.Served
+	Backlog       recorder.Backlog // of an open load
+	Memory        int64            // resident, in bytes; 0 if it is not known
+}
+
+// Waiting describes clients that are at work, or wait, in a step.
+type Waiting struct {
+	Clients int
+	Longest time.Duration
+}
+
+// Examined is the health of a block, and what its clients warn of.
+type Examined struct {
+	Health   results.Health
+	Lost     bool          // a client's life is over
+	Began    time.Duration // how much later than planned the load began
+	Memory   int64         // the largest resident memory in a drain
+	Warnings []string
+}
