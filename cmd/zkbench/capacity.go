@@ -68,6 +68,7 @@ plot' draws and 'zkbench gate --rules' holds to limits.`,
 	putInGroup(cmd, searchFlags)
 	allow(cmd, "by", []string{capacity.ByRate, capacity.ByClients})
 	f.ensemble.bind(a, cmd)
+	f.ensemble.workers.bind(cmd)
 	_ = cmd.MarkFlagRequired("objective")
 	for _, name := range searched() {
 		_ = flags.MarkHidden(name)
@@ -103,7 +104,9 @@ func (a *app) capacity(cmd *cobra.Command, name string, f *capacityFlags) error 
 	}
 	var found capacity.Report
 	err = a.withTarget(cmd.Context(), []scenarios.Scenario{largest}, where, func(on *runner.Runner, shown *progress.Progress) (err error) {
-		if _, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckConnections(s, on.Ensemble.Servers()) }); err != nil {
+		if _, err := t.Clip(func(s scenarios.Scenario) error {
+			return runner.CheckConnections(where.workers.share(s), on.Ensemble.Servers())
+		}); err != nil {
 			return usage(err)
 		}
 		t.Runner, t.Begin = on, shown.Begin

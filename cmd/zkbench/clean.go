@@ -14,14 +14,16 @@ import (
 	"github.com/zkbench/zkbench/ensemble/external"
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/results/table"
+	"github.com/zkbench/zkbench/scenarios/launch"
 )
 
 func cleanCommand(a *app) *cobra.Command {
 	var servers string
 	var access accessFlags
+	var workers workerFlags
 	var dryRun bool
 	cmd := &cobra.Command{
-		Use: "clean --servers host:port,…[/chroot] [ROOT…]", Short: "Remove the znodes of killed runs",
+		Use: "clean --servers host:port,…[/chroot] [ROOT…]", Short: "Remove what killed runs have left",
 		Long: `Remove the root znodes, /zkbench-RUN, that killed runs have left on servers,
 with everything below them. Nothing else is removed.
 
@@ -29,24 +31,59 @@ A root is in use while the session of its run is alive, which an ephemeral znode
 below it shows. The servers end the session of a killed run after its timeout,
 usually 30 s. With ROOTs, only these are removed.
 
+With --workers, remove what runs on several machines have left there: copies of
+zkbench, or Jobs without a ready pod. No run may begin meanwhile.
+
 Exit codes: 0 nothing is left to remove; 1 something could not be removed;
 2 usage; 130 interrupted.`,
 		Example: `  zkbench clean --servers zk1:2181,zk2:2181,zk3:2181 --dry-run
   zkbench clean --servers zk1:2181,zk2:2181,zk3:2181
-  zkbench clean --servers zk1:2181/app /zkbench-20260102T030405Z-ab12`,
+  zkbench clean --servers zk1:2181/app /zkbench-20260102T030405Z-ab12
+  zkbench clean --workers ssh:host1,host2`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			with, err := access.read(cmd, a.stderr) // never from the environment: this command removes things
 			if err != nil {
 				return usage(err)
 			}
-			return a.clean(cmd.Context(), servers, with, args, dryRun)
+			if servers == "" && len(args) > 0 {
+				return usage(fmt.Errorf("on which servers is %s? Give --servers", args[0]))
+			}
+			err = a.cleanWorkers(cmd.Context(), workers, dryRun)
+			if servers != "" {
+				err = errors.Join(err, a.clean(cmd.Context(), servers, with, args, dryRun))
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&servers, "servers", "", "host:port,host:port,…[/chroot]")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be removed, and remove nothing")
 	access.bind(cmd)
-	_ = cmd.MarkFlagRequired("servers")
+	workers.bindEngine(cmd)
+	cmd.MarkFlagsOneRequired("servers", "workers")
 	return cmd
+}
+
+func (a *app) cleanWorkers(ctx context.Context, f workerFlags, dryRun bool) error {
+	if f.given == "" {
+		return nil
+	}
+	workers, err := launch.Parse(f.given)
+	switch {
+	case err != nil:
+		return ofFlag("workers", f.given, err)
+	case workers.Manual():
+		return ofFlag("workers", f.given, errors.New("name the hosts, ssh:HOST,…, or kubernetes:1"))
+	case dryRun:
+		return ofFlag("workers", f.given, errors.New("there is no dry run of this"))
+	}
+	removed, err := launch.Clean(ctx, workers, f.kubernetes)
+	for _, name := range removed {
+		table.Line(a.stdout, "removed %s", name)
+	}
+	if err == nil && len(removed) == 0 {
+		fmt.Fprintln(a.stdout, "nothing to remove from workers")
+	}
+	return err
 }
 
 func (a *app) clean(ctx context.Context, servers string, access ensemble.Access, names []string, dryRun bool) error {

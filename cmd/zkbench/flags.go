@@ -99,7 +99,9 @@ func checked(s scenarios.Scenario, recipes []variants.Recipe) error {
 type ensembleFlags struct {
 	auto.Choice
 	ensemble.Options
-	access accessFlags
+	access    accessFlags
+	workers   workerFlags
+	dedicated bool
 }
 
 func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
@@ -107,9 +109,10 @@ func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.Servers, "servers", "", "use these servers: host:port,…[/chroot]\n(or ZKBENCH_SERVERS, and so the flags below)")
 	f.access.bind(cmd)
+	flags.BoolVar(&f.dedicated, "dedicated", false, "nothing else uses --servers, whose counters then\nconfirm those of zkbench")
 	flags.Lookup("tls").Usage = "use TLS, which the flags --tls-… imply; servers\nthat zkbench starts then speak TLS only"
 	f.bindEmbedded(cmd)
-	putInGroup(cmd, serverFlags, "ensemble", "image", "zookeeper-home", "txn-log", "digest", "name", "wait", "read-delay", "write-delay",
+	putInGroup(cmd, serverFlags, "dedicated", "ensemble", "image", "zookeeper-home", "txn-log", "digest", "name", "wait", "read-delay", "write-delay",
 		"voters", "lag")
 	putInGroup(cmd, serverFlags, connectionFlags()...)
 }
@@ -229,7 +232,7 @@ func asUsage(err error) error {
 const (
 	checkFlags, pairedFlags, searchFlags, seriesFlags = "Check flags", "Pair flags", "Search flags", "Measurement flags"
 	loadFlags, faultFlags, serverFlags, outputFlags   = "Load flags", "Fault and background flags", "Ensemble flags", "Output flags"
-	tlsFlags                                          = "TLS flags"
+	tlsFlags, workerGroup                             = "TLS flags", "Worker flags"
 	flagGroup                                         = "group" // the annotation of a flag
 )
 
@@ -246,7 +249,7 @@ func putInGroup(cmd *cobra.Command, group string, names ...string) {
 func groupedFlags(cmd *cobra.Command) string {
 	var text strings.Builder
 	for _, group := range []string{
-		checkFlags, pairedFlags, searchFlags, seriesFlags, loadFlags, faultFlags, serverFlags, outputFlags, "", tlsFlags,
+		checkFlags, pairedFlags, searchFlags, seriesFlags, loadFlags, faultFlags, serverFlags, workerGroup, outputFlags, "", tlsFlags,
 	} {
 		set := pflag.NewFlagSet("", pflag.ContinueOnError)
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {

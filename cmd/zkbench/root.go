@@ -35,7 +35,7 @@ type app struct {
 func run(ctx context.Context, a app) int {
 	accepted, stdout := false, screen.Of(a.stdout)
 	a.stdout, a.stderr = stdout, screen.Of(a.stderr)
-	root := rootCommand(&a)
+	root := rootCommand(&a) //nolint:contextcheck // each command takes its context from cobra
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		err := cmp.Or(takeEnvironment(cmd, a.stderr), cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups(), checkValues(cmd))
 		accepted = err == nil
@@ -102,7 +102,7 @@ them, too, and prints what is left and how to remove it.`,
 	a.addGroup(root, "Results:", reportCommand, plotCommand, compareCommand, gateCommand, baselineCommand)
 	a.addGroup(root, "More measurements:", capacityCommand, observeCommand, simulateCommand, calibrateCommand)
 	a.addGroup(root, "Servers:", ensembleCommand, cleanCommand)
-	root.AddCommand(versionCommand(a))
+	root.AddCommand(workerCommand(a), versionCommand(a))
 	strictNumbers(root)
 	completeFlags(root, completions())
 	return root

@@ -91,6 +91,7 @@ are exact, but its latencies are not those of an ensemble.`,
 	putInGroup(cmd, seriesFlags, "driver", "quick", "dry-run")
 	putInGroup(cmd, outputFlags)
 	f.ensemble.bind(a, cmd)
+	f.ensemble.workers.bind(cmd)
 	return cmd
 }
 
@@ -167,6 +168,9 @@ func (a *app) dryRun(ctx context.Context, selected []scenarios.Scenario, f runFl
 	case where.engine == ensemble.Embedded:
 		servers = "inside zkbench, which ends them"
 	}
+	if where.workers.given != "" {
+		servers += "; clients: on workers " + where.workers.given
+	}
 	lines := slices.Concat([]string{
 		fmt.Sprintf("dry run; scenarios: %d, %s", len(plans), all),
 		fmt.Sprintf("engine: %s, because %s", where.engine, where.why),
@@ -198,7 +202,7 @@ func (a *app) checkServers(ctx context.Context, selected []scenarios.Scenario, w
 	}
 	r := a.newRunner(target{site: where, Ensemble: e}, progress.New(a.stderr))
 	for _, s := range selected {
-		if err := cmp.Or(usage(runner.CheckConnections(s, e.Servers())), r.CheckServers(ctx, s)); err != nil {
+		if err := cmp.Or(usage(runner.CheckConnections(where.workers.share(s), e.Servers())), r.CheckServers(ctx, s)); err != nil {
 			return "", nil, err
 		}
 	}
@@ -270,9 +274,12 @@ func (a *app) recipes() []variants.Recipe { return a.drivers.AddTo(catalog.Recip
 
 // admit returns an error if the engine cannot cause a scenario's fault, or a scenario needs more files or memory than zkbench may use.
 func (a *app) admit(selected []scenarios.Scenario, where site) error {
+	if err := where.workers.admit(selected, a.recipes(), where, len(a.drivers) > 0); err != nil {
+		return usage(err)
+	}
 	for _, s := range selected {
 		drivers := runner.CheckDrivers(s, a.recipes())
-		if err := cmp.Or(usage(s.Unable(where.ability())), drivers, usage(runner.CheckResources(s, a.recipes(), where.engine))); err != nil {
+		if err := cmp.Or(usage(s.Unable(where.ability())), drivers, usage(runner.CheckResources(where.workers.share(s), a.recipes(), where.engine))); err != nil {
 			return err
 		}
 	}
@@ -296,7 +303,7 @@ func (a *app) measure(
 			return err
 		}
 		for _, s := range selected {
-			if err := runner.CheckConnections(s, r.Ensemble.Servers()); err != nil {
+			if err := runner.CheckConnections(where.workers.share(s), r.Ensemble.Servers()); err != nil {
 				return usage(err)
 			}
 		}

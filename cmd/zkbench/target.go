@@ -41,7 +41,7 @@ func (w site) ability() faults.Ability { return scenarios.AbilityOf(w.engine, w.
 func (w site) optionsFor(selected []scenarios.Scenario) ensemble.Options {
 	opts := w.Options
 	for _, s := range selected {
-		opts.Clients = max(opts.Clients, slices.Max(s.Clients)+cmp.Or(s.Background, new(results.BackgroundLoad)).Sessions)
+		opts.Clients = max(opts.Clients, slices.Max(w.workers.share(s).Clients)+cmp.Or(s.Background, new(results.BackgroundLoad)).Sessions)
 	}
 	return opts
 }
@@ -101,12 +101,17 @@ func (a *app) withTarget(
 	defer func() { err = errors.Join(err, t.close(context.WithoutCancel(ctx))) }()
 	shown := progress.New(a.stderr)
 	defer shown.Close()
-	return t.explain(failedRun(use(a.newRunner(t, shown), shown)))
+	r := a.newRunner(t, shown)
+	end, err := a.gather(ctx, &where.workers, t, r)
+	if err == nil {
+		err = t.explain(failedRun(use(r, shown)))
+	}
+	return errors.Join(err, end(context.WithoutCancel(ctx)))
 }
 
 func (a *app) newRunner(t target, p *progress.Progress) *runner.Runner {
 	return &runner.Runner{
-		Ensemble: t.Ensemble, Recipes: a.recipes(), Environment: machine.Describe(versionText()), Run: t.run, Temporary: !t.stays,
+		Ensemble: t.Ensemble, Recipes: a.recipes(), Environment: machine.Describe(versionText()), Run: t.run, Temporary: !t.stays, Dedicated: t.dedicated,
 		Progress: p.Step, Live: p.Show, Connecting: p.Connecting, Notice: func(text string) { p.Pause(); fmt.Fprintln(a.stderr, text) },
 	}
 }

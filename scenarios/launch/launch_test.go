@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	case len(os.Args) > 1 && os.Args[1] == "controller":
 		os.Exit(startAndStay(os.Args[2]))
 	}
-	os.Exit(m.Run())
+	os.Exit(live.Main(m))
 }
 
 // standIn does what launch expects of `zkbench worker --join ADDRESS --token-file - WORD…`. It sends a line with the token and the words

@@ -52,7 +52,10 @@ func newCrew(ctx context.Context, epoch time.Time, clients int) (*crew, context.
 func (c *crew) take(p block.Part) { c.parts = append(c.parts, p) }
 
 // lost reports whether a worker is lost. What the crew counts is then too little.
-func (c *crew) lost() bool { return errors.Is(context.Cause(c.ended), remote.ErrLost) }
+func (c *crew) lost() bool { return errors.Is(c.cause(), remote.ErrLost) }
+
+// cause returns why the measurement has ended; nil while it lasts.
+func (c *crew) cause() error { return context.Cause(c.ended) }
 
 // each gives all parts an order at the same time, and returns their answers.
 func each[R any](parts []block.Part, order func(block.Part) R) []R {

@@ -54,7 +54,7 @@ const stuckAfter = 45 * time.Second
 func (m *measurement) run(ctx context.Context, d *results.Document) (err error) {
 	whole := ctx
 	defer func() {
-		switch cause := context.Cause(m.crew.ended); {
+		switch cause := m.crew.cause(); {
 		case m.crew.lost():
 			err = fmt.Errorf("%w: the measurement is void, as its clients failed without a fault of the scenario", cause)
 		case err != nil && whole.Err() == nil && !errors.Is(cause, context.Canceled):
