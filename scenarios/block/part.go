@@ -35,7 +35,7 @@ type Part interface {
 	Stand(ctx context.Context) error
 	// Latest returns the last transaction that any session has seen.
 	Latest() (zxid int64)
-	// EndLives ends the lives of clients that are over, before FenceLiving.
+	// EndLives ends the lives of clients that are over, before a fence of the living.
 	EndLives(ctx context.Context)
 	// Fence returns when each session has received all notifications of the transactions up to one.
 	Fence(ctx context.Context, f Fence) (again bool, err error)
@@ -76,9 +76,9 @@ type Part interface {
 	Hear(ids []int)
 	Record(kind variants.EventKind)
 	ConnectedTo(addr string) (ids []int)
-	// Close lets all participants leave and closes the sessions, also those of the floor unless it is still to be measured.
+	// Close lets all participants leave and closes their sessions.
 	Close(ctx context.Context)
-	// CloseFloor closes the sessions of the floor.
+	// CloseFloor closes the sessions of the floor, and ends the driver.
 	CloseFloor(ctx context.Context) error
 }
 

@@ -48,8 +48,9 @@ func (o KubernetesOptions) kubectl(ctx context.Context, stdin io.Reader, args ..
 func (k *kubernetes) start(ctx context.Context) (err error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	k.stop = stop
-	k.created = true // a call that fails may have created it
-	if k.UID, err = k.create(ctx, "job"); err != nil {
+	k.UID, err = k.create(ctx, "job")
+	k.created = err == nil || !strings.Contains(err.Error(), "AlreadyExists") // any other call that fails may have created it
+	if err != nil {
 		return err
 	}
 	k.Say("created the Job " + k.Name)
