@@ -112,8 +112,8 @@ func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
 	flags.BoolVar(&f.dedicated, "dedicated", false, "nothing else uses --servers, whose counters then\nconfirm those of zkbench")
 	flags.Lookup("tls").Usage = "use TLS, which the flags --tls-… imply; servers\nthat zkbench starts then speak TLS only"
 	f.bindEmbedded(cmd)
-	putInGroup(cmd, serverFlags, "dedicated", "ensemble", "image", "zookeeper-home", "txn-log", "digest", "name", "wait", "read-delay", "write-delay",
-		"voters", "lag")
+	putInGroup(cmd, serverFlags, "dedicated", "ensemble", "image", "zookeeper-home", "txn-log", "digest", "name", "wait", "read-delay",
+		"write-delay", "voters", "lag")
 	putInGroup(cmd, serverFlags, connectionFlags()...)
 }
 

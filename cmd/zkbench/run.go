@@ -279,7 +279,8 @@ func (a *app) admit(selected []scenarios.Scenario, where site) error {
 	}
 	for _, s := range selected {
 		drivers := runner.CheckDrivers(s, a.recipes())
-		if err := cmp.Or(usage(s.Unable(where.ability())), drivers, usage(runner.CheckResources(where.workers.share(s), a.recipes(), where.engine))); err != nil {
+		resources := runner.CheckResources(where.workers.share(s), a.recipes(), where.engine)
+		if err := cmp.Or(usage(s.Unable(where.ability())), drivers, usage(resources)); err != nil {
 			return err
 		}
 	}

@@ -111,8 +111,9 @@ func (a *app) withTarget(
 
 func (a *app) newRunner(t target, p *progress.Progress) *runner.Runner {
 	return &runner.Runner{
-		Ensemble: t.Ensemble, Recipes: a.recipes(), Environment: machine.Describe(versionText()), Run: t.run, Temporary: !t.stays, Dedicated: t.dedicated,
-		Progress: p.Step, Live: p.Show, Connecting: p.Connecting, Notice: func(text string) { p.Pause(); fmt.Fprintln(a.stderr, text) },
+		Ensemble: t.Ensemble, Recipes: a.recipes(), Environment: machine.Describe(versionText()), Run: t.run, Temporary: !t.stays,
+		Dedicated: t.dedicated, Progress: p.Step, Live: p.Show, Connecting: p.Connecting,
+		Notice: func(text string) { p.Pause(); fmt.Fprintln(a.stderr, text) },
 	}
 }
 

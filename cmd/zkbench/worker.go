@@ -51,7 +51,8 @@ Exit codes: 0 the run has ended; 1 the connection was lost, or a failure;
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&join, "join", "", "`host:port` of the run")
-	flags.StringVar(&tokenFile, "token-file", "", "`file` with the token, or - for the first line of\nthe standard input, whose end ends the worker")
+	flags.StringVar(&tokenFile, "token-file", "",
+		"`file` with the token, or - for the first line of\nthe standard input, whose end ends the worker")
 	flags.StringVar(&zone, "zone", "", "a name for where this machine is")
 	access.bind(cmd)
 	_ = cmd.MarkFlagRequired("join")

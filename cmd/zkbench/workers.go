@@ -41,12 +41,14 @@ func (f *workerFlags) bindEngine(cmd *cobra.Command) {
 func (f *workerFlags) bind(cmd *cobra.Command) {
 	f.bindEngine(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.listen, "listen", "", "`host:port` at which workers reach this process\n(default: this machine's way to the servers)")
+	flags.StringVar(&f.listen, "listen", "",
+		"`host:port` at which workers reach this process\n(default: this machine's way to the servers)")
 	flags.DurationVar(&f.wait, "workers-wait", time.Minute, "how long workers may take to join")
 	flags.StringVar(&f.kubernetes.Image, "worker-image", "", "`image` with zkbench, for kubernetes")
 	flags.StringVar(&f.kubernetes.CPU, "worker-cpu", "2", "CPUs of each pod")
 	flags.StringVar(&f.kubernetes.Memory, "worker-memory", "1Gi", "memory of each pod")
-	flags.StringToStringVar(&f.kubernetes.AwayFrom, "away-from", nil, "`labels` of pods with which no worker shares a\nmachine, such as app=zookeeper")
+	flags.StringToStringVar(&f.kubernetes.AwayFrom, "away-from", nil,
+		"`labels` of pods with which no worker shares a\nmachine, such as app=zookeeper")
 	flags.StringVar(&f.kubernetes.Spread, "spread", "", "`label` of nodes over which pods are spread\n(default kubernetes.io/hostname)")
 	putInGroup(cmd, workerGroup, "workers", "listen", "workers-wait", "kube-context", "namespace", "worker-image", "worker-cpu",
 		"worker-memory", "away-from", "spread")

@@ -163,9 +163,9 @@ func (b *Block) hold(ctx context.Context, c *pool.Client, l *pool.Life, asked <-
 // settlesWithin is how long the pacing of starts waits for a client that may never wait for a watch, such as one that polls.
 const settlesWithin = time.Second
 
-// paceStart delays the first operation of a client of a large load until at most so many earlier clients of the block as its share of pool.Parallel are between their
-// start and their first wait. If 10,000 clients entered a line at once, each of them would list all others at the same time:
-// that takes gigabytes in zkbench and in the servers, and delays heartbeats until sessions are lost.
+// paceStart delays the first operation of a client of a large load until at most as many earlier clients of the block as its share of
+// pool.Parallel are between their start and their first wait. If 10,000 clients entered a line at once, each of them would list all
+// others at the same time: that takes gigabytes in zkbench and in the servers, and delays heartbeats until sessions are lost.
 func (b *Block) paceStart(ctx context.Context, client int) error {
 	if b.Plan.Faulty() || b.Plan.IsOpen() || b.Plan.Pool.Clients < scenarios.CrowdOfStarts || client < b.Parallel() {
 		return ctx.Err()

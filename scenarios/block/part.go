@@ -18,8 +18,8 @@ import (
 	"github.com/zkbench/zkbench/variants"
 )
 
-// Part is a block, in this process or on a worker. If a worker is lost, what its methods return means
-// nothing. A method without a context waits for neither clients nor servers. All times are since the measurement's epoch.
+// Part is a block, in this process or on a worker. If a worker is lost, what its methods return means nothing. A method without a context
+// waits for neither clients nor servers. All times are since the measurement's epoch.
 type Part interface {
 	// Connect opens the sessions and lets the clients join the recipe.
 	Connect(ctx context.Context, p Plan) (Connected, error)
@@ -53,7 +53,7 @@ type Part interface {
 	// OpenWindow and CloseWindow tell the load when the window began and ended. They return how many arrivals were due by then.
 	OpenWindow(at time.Duration) (arrived int64)
 	CloseWindow(at time.Duration) (arrived int64)
-	// Freeze keeps clients of a collective recipe from beginning a step until End, and returns the largest number of steps that one has begun.
+	// Freeze keeps clients of a collective recipe from beginning a step until End. It returns the most steps that one has begun.
 	Freeze() (begun int)
 	// End ends the load. Clients of a collective recipe still take as many steps as one of any block has begun.
 	End(begun int)

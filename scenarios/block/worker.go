@@ -37,7 +37,8 @@ func NewWorker(recipes []variants.Recipe, epoch time.Time, access func(ensemble.
 	return &Worker{Block: New(variants.Recipe{}, variants.Variant{}), Recipes: recipes, Epoch: epoch, Access: access, untune: func() {}}
 }
 
-// Handle carries out an order, which is the name of a method of [Part]. args is nil for one without arguments. Without an answer, it returns true.
+// Handle carries out an order, which is the name of a method of [Part]. args is nil for one without arguments. It returns true for one
+// without an answer.
 func (w *Worker) Handle(ctx context.Context, order string, args any) (any, error) {
 	if _, ok := reflect.TypeFor[Part]().MethodByName(order); !ok {
 		return nil, fmt.Errorf("there is no order %q", order)
@@ -128,7 +129,8 @@ func besideServers(own []net.Addr, servers []ensemble.Server) (warnings []string
 	for _, s := range servers {
 		at, _ := netip.ParseAddrPort(s.Addr) // a name is not resolved
 		if slices.ContainsFunc(own, func(a net.Addr) bool { return strings.HasPrefix(a.String(), at.Addr().String()+"/") }) {
-			warnings = append(warnings, fmt.Sprintf("the worker on %s shares its machine with %s: run workers on other machines", host, s.Addr))
+			warnings = append(warnings,
+				fmt.Sprintf("the worker on %s shares its machine with %s: run workers on other machines", host, s.Addr))
 		}
 	}
 	return warnings

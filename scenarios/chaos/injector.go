@@ -25,7 +25,8 @@ type Crew interface {
 	// Since returns the time on the measurement's clock.
 	Since() time.Duration
 	Fitting(f faults.Fault) (ids []int)
-	// Strike and StrikeHolder wait at one of the places where clients are. random, which returns a number below n, chooses it if there are several.
+	// Strike and StrikeHolder wait at one of the places where clients are. If there are several, random chooses it, which returns a
+	// number below n.
 	Strike(ctx context.Context, s Strike, random func(n int) int) (Struck, error)
 	StrikeHolder(ctx context.Context, f faults.Fault, random func(n int) int) (Struck, error)
 	Hear(ids []int)

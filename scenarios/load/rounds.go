@@ -122,7 +122,8 @@ func (r *Rounds) close() {
 	}
 }
 
-// changingRounds are rounds of a changing number of clients: the first ones of each block take them, and the others pause between two steps.
+// changingRounds are rounds of a changing number of clients: the first ones of each block take them, and the others pause between two
+// steps.
 type changingRounds struct {
 	*Rounds
 	levels levels // from the beginning of the window; before that, the first level applies
@@ -135,7 +136,9 @@ type changingRounds struct {
 
 // NewChangingRounds returns rounds whose number of clients, in all blocks together, changes in stages.
 func NewChangingRounds(r *Rounds, stages []results.StageLoad, epoch time.Time, block pool.Block) Turns {
-	return &changingRounds{Rounds: r, levels: levelsOf(stages), epoch: epoch, block: block, opened: make(chan struct{}), ended: make(chan struct{})}
+	return &changingRounds{
+		Rounds: r, levels: levelsOf(stages), epoch: epoch, block: block, opened: make(chan struct{}), ended: make(chan struct{}),
+	}
 }
 
 func (r *changingRounds) WindowOpened(at time.Duration) {

@@ -152,8 +152,8 @@ func (c *crew) latest() int64 {
 	return slices.Max(each(c.parts, block.Part.Latest))
 }
 
-// fence returns when each session has received all notifications of the transactions that any session had seen before. Of the field
-// Zxid, it takes no notice. With Living, it first ends all lives that are over.
+// fence returns when each session has received all notifications of the transactions that any session had seen before. It finds Zxid
+// itself. With Living, it first ends all lives that are over.
 func (c *crew) fence(ctx context.Context, f block.Fence) error {
 	for {
 		if f.Living {
@@ -180,8 +180,10 @@ func (c *crew) refresh(ctx context.Context) error {
 	}
 	for {
 		before := c.notified()
-		err := c.all(func(p block.Part) error { return p.Refresh(ctx) })
-		if err := cmp.Or(err, c.fence(ctx, block.Fence{})); err != nil {
+		if err := c.all(func(p block.Part) error { return p.Refresh(ctx) }); err != nil {
+			return err
+		}
+		if err := c.fence(ctx, block.Fence{}); err != nil {
 			return err
 		}
 		if c.notified() == before {

@@ -304,7 +304,8 @@ func (p scenarioRun) measure(ctx context.Context, t task, d *results.Document) e
 			Pool: pool.Config{
 				Servers: p.Ensemble.Servers(), Clients: t.clients, Size: p.scenario.Size,
 				Calls: p.recipe.Calls, Root: root, Tick: tickOf(p.description),
-				Tunnelled: d.Scenario.Tunnelled, Timeout: p.scenario.SessionTimeout, Roam: p.scenario.Roam, Faults: len(p.scenario.Faults) > 0,
+				Tunnelled: d.Scenario.Tunnelled, Timeout: p.scenario.SessionTimeout,
+				Roam: p.scenario.Roam, Faults: len(p.scenario.Faults) > 0,
 			},
 		},
 		background: background.New(p.scenario.Background, p.znodes, alone), bystander: bystander,
