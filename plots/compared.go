@@ -170,18 +170,11 @@ func rowText(r compare.Row) string {
 
 // verdictLook returns the look of a ratio. Verdicts differ in their shapes, too, except for those that show no difference.
 func verdictLook(v compare.Verdict) look {
-	switch v {
-	case compare.Better:
-		return cool().look(0)
-	case compare.Worse:
-		return warm().look(0)
-	case compare.Different:
-		return plain().look(0)
-	case compare.Undecided:
-		return look{plain().colors[1], draw.CrossGlyph{}}
-	default:
-		return look{plain().colors[1], ring()}
-	}
+	equal := look{plain().colors[1], ring()}
+	return map[compare.Verdict]look{
+		compare.Better: cool().look(0), compare.Worse: warm().look(0), compare.Different: plain().look(0),
+		compare.Same: equal, compare.NotShown: equal, compare.Undecided: {plain().colors[1], draw.CrossGlyph{}},
+	}[v]
 }
 
 func (s sides) ratios() []Figure {

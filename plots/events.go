@@ -126,18 +126,21 @@ func timelineOf(g group) stretch {
 	s := stretch{group: g, title: fmt.Sprintf("%s (%s)", d.Variant, d.Kind), to: milliseconds(timelineShown)}
 	s.faults = slices.Concat(faultMarks(d, d.Timeline.Start, d.Timeline.Start+timelineShown, milliseconds))
 	shown := list.Where(d.Timeline.Notifications, func(n results.TimelineDot) bool { return n.At <= timelineShown })
-	s.dots = list.Map(shown, func(n results.TimelineDot) plotter.XY {
-		return plotter.XY{X: milliseconds(n.At), Y: float64(n.Client)}
-	})
 	reads := list.Where(d.Timeline.Bystander, func(b results.BystanderRead) bool { return b.At <= timelineShown })
-	s.reads = list.Map(reads, func(b results.BystanderRead) plotter.XY {
-		return plotter.XY{X: milliseconds(b.At), Y: milliseconds(b.Response)}
-	})
+	s.mark(shown, reads, milliseconds)
 	if len(s.reads) > 0 {
 		s.slowest.XY = slices.MaxFunc(s.reads, func(a, b plotter.XY) int { return cmp.Compare(a.Y, b.Y) })
 		s.slowest.text = fmt.Sprintf("%s: slowest read shown: %s", d.Variant, table.Latency(s.slowest.Y*1e6))
 	}
 	return s
+}
+
+// mark adds a mark for each dot and read, at the place of its moment on the time axis.
+func (s *stretch) mark(dots []results.TimelineDot, reads []results.BystanderRead, place func(time.Duration) float64) {
+	s.dots = list.Map(dots, func(d results.TimelineDot) plotter.XY { return plotter.XY{X: place(d.At), Y: float64(d.Client)} })
+	s.reads = list.Map(reads, func(b results.BystanderRead) plotter.XY {
+		return plotter.XY{X: place(b.At), Y: milliseconds(b.Response)}
+	})
 }
 
 // failure draws groups below each other, in seconds since their first faults.
@@ -167,12 +170,7 @@ func aroundFault(g group) stretch {
 	}
 	s.faults = slices.Concat(marks, labels)
 	s.title = fmt.Sprintf("%s (%s): %s", d.Variant, d.Kind, recovery)
-	s.dots = list.Map(d.Failure.Around.Operations, func(o results.TimelineDot) plotter.XY {
-		return plotter.XY{X: since(t.Start + o.At), Y: float64(o.Client)}
-	})
-	s.reads = list.Map(t.Bystander, func(b results.BystanderRead) plotter.XY {
-		return plotter.XY{X: since(t.Start + b.At), Y: milliseconds(b.Response)}
-	})
+	s.mark(d.Failure.Around.Operations, t.Bystander, func(at time.Duration) float64 { return since(t.Start + at) })
 	return s
 }
 
@@ -195,7 +193,7 @@ func (l layout) figure(all []stretch) Figure {
 	}
 	var panels []*plot.Plot
 	for _, s := range all {
-		panels = append(panels, s.dotsPanel(), s.readsPanel(top))
+		panels = append(panels, s.dotsPanel(), s.panel("", "bystander\nread, ms", 0, top, stems(s.reads), spots(s.slowest)))
 	}
 	heights := slices.Repeat([]vg.Length{l.dots, l.reads}, len(all))
 	showTimes(panels[len(panels)-1], l.caption)
@@ -204,13 +202,7 @@ func (l layout) figure(all []stretch) Figure {
 }
 
 func (s stretch) dotsPanel() *plot.Plot {
-	p := newPlot(s.title, "", "client")
-	p.Add(s.faults...)
-	p.Add(dots(s.dots, s.look.color))
-	p.Add(s.outside...)
-	hideTimes(p)
-	p.X.Min, p.X.Max = s.from, s.to
-	p.Y.Min, p.Y.Max = -1, float64(s.Clients)
+	p := s.panel(s.title, "client", -1, float64(s.Clients), append(s.faults, dots(s.dots, s.look.color))...)
 	if len(s.faults) > 0 {
 		p.Y.Max /= 1 - markRow
 	}
@@ -218,13 +210,12 @@ func (s stretch) dotsPanel() *plot.Plot {
 	return p
 }
 
-func (s stretch) readsPanel(top float64) *plot.Plot {
-	p := newPlot("", "", "bystander\nread, ms")
-	p.Add(stems(s.reads), spots(s.slowest))
-	p.Add(s.outside...)
+func (s stretch) panel(title, label string, low, high float64, marks ...plot.Plotter) *plot.Plot {
+	p := newPlot(title, "", label)
+	p.Add(append(marks, s.outside...)...)
 	hideTimes(p)
 	p.X.Min, p.X.Max = s.from, s.to
-	p.Y.Min, p.Y.Max = 0, top
+	p.Y.Min, p.Y.Max = low, high
 	return p
 }
 
@@ -324,5 +315,51 @@ func stems(xys plotter.XYs) plotFunc {
 				c.StrokeLine2(style, at, y(0), at, highest[place])
 			}
 		}
+	}
+}
+
+// recoveries draws the time from each fault of all repeats to the next operation of another client, with one row for each variant.
+// Faults without a recovery before the load ended are counted at the right edge.
+func (s *Set) recoveries() []Figure {
+	groups := list.Where(s.atMost(), func(g group) bool { return len(g.faults()) > 0 })
+	times := slices.Concat(list.Map(groups, group.recoveryTimes)...)
+	if len(times) == 0 {
+		return nil
+	}
+	labels := list.Map(groups, func(g group) string { return g.Variant })
+	p := rowsPlot("recovery, ms", labels)
+	right := slices.Max(times) * 2
+	for i, g := range groups {
+		g.addRecoveries(p, rowOf(i, labels), right)
+	}
+	logarithmic(&p.X, &p.Title.Text, slices.Min(times)*0.7, right)
+	return []Figure{rowsOf([]*plot.Plot{p}, len(labels), nil)}
+}
+
+func (g group) faults() (all []results.Fault) {
+	for _, d := range g.Repeats {
+		if d.Failure != nil {
+			all = append(all, d.Failure.Faults...)
+		}
+	}
+	return all
+}
+
+// recoveryTimes returns times in milliseconds, for the faults of the group after which it recovered.
+func (g group) recoveryTimes() []float64 {
+	recovered := list.Where(g.faults(), results.Fault.Recovered)
+	return list.Map(recovered, func(f results.Fault) float64 { return max(milliseconds(f.Recovery), 0.001) })
+}
+
+// addRecoveries draws the recoveries of a group around its row, so that equal ones can be distinguished.
+func (g group) addRecoveries(p *plot.Plot, row, right float64) {
+	var all []spot
+	for i, t := range g.recoveryTimes() {
+		text := fmt.Sprintf("%s: recovered after %s", g.Variant, table.Latency(t*1e6))
+		all = append(all, spot{plotter.XY{X: t, Y: row + 0.12*float64(i%3-1)}, text})
+	}
+	addSpots(p, g.look, glyphRadius-0.5, all...)
+	if n := len(g.faults()) - len(all); n > 0 {
+		p.Add(note(plotter.XY{X: right / 1.75, Y: row + 0.3}, fmt.Sprintf("%d without", n)))
 	}
 }

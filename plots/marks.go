@@ -61,11 +61,7 @@ func pointsOf(all []series) []point {
 }
 
 func values(all []series) []float64 {
-	var out []float64
-	for _, pt := range pointsOf(all) {
-		out = append(out, pt.low, pt.value, pt.high)
-	}
-	return out
+	return slices.Concat(list.Map(pointsOf(all), func(pt point) []float64 { return []float64{pt.low, pt.value, pt.high} })...)
 }
 
 func legendOf(all []series) []entry {

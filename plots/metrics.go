@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/vg/draw"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
@@ -116,12 +117,10 @@ func (s *Set) metricFigure(metrics []string) []Figure {
 				formulas = s.formulaEntry()
 			}
 		}
-		for _, one := range all {
-			if !slices.ContainsFunc(drawn, func(o series) bool { return o.name == one.name }) {
-				drawn = append(drawn, one)
-			}
-		}
+		drawn = append(drawn, all...)
 	}
+	byName := list.GroupBy(drawn, func(s series) string { return s.name })
+	drawn = list.Map(byName, func(same []series) series { return same[0] })
 	switch {
 	case len(panels) == 0:
 		return nil
@@ -228,24 +227,18 @@ const nearFormula = 1.5
 
 // formulas returns the values of a metric's formulas, for formulas that are near to the measurements at every number of clients.
 func (s *Set) formulas(q quantity) []series {
-	var out []series
-	for _, variant := range s.variants() {
-		f := series{look: variant[0].look}
-		for _, g := range variant {
-			cost, stated := g.Repeats[0].Expected.Costs[q.Name]
-			measured, ok := g.Metrics[q.Name]
-			if !stated || !ok || cost.Value > nearFormula*measured.Value {
-				f.points = nil
-				break
-			}
-			value := q.factor * cost.Value
-			f.points = append(f.points, point{x: float64(g.Clients), value: value, low: value, high: value})
-		}
-		if len(f.points) > 0 {
-			out = append(out, f)
-		}
+	isFar := func(g group) bool {
+		cost, stated := g.Repeats[0].Expected.Costs[q.Name]
+		measured, ok := g.Metrics[q.Name]
+		return !stated || !ok || cost.Value > nearFormula*measured.Value
 	}
-	return out
+	near := list.Where(s.variants(), func(variant []group) bool { return !slices.ContainsFunc(variant, isFar) })
+	return list.Map(near, func(variant []group) series {
+		return series{look: variant[0].look, points: list.Map(variant, func(g group) point {
+			value := q.factor * g.Repeats[0].Expected.Costs[q.Name].Value
+			return point{x: float64(g.Clients), value: value, low: value, high: value}
+		})}
+	})
 }
 
 func (s *Set) formulaEntry() []entry {
@@ -297,4 +290,47 @@ func rowPanel(q quantity, all []series, named bool) *plot.Plot {
 		p.X.Max *= 1 + valueRoom
 	}
 	return p
+}
+
+// kneeRoom is the factor by which the axis of response times goes beyond the data, for the crosses above it.
+const kneeRoom = 3
+
+// knee draws the p99 of the response times against the offered rate. A variant's knee is the rate at which its curve rises. A cross at
+// the top, where the axis has no scale, marks a rate beyond the capacity, for which there are no response times.
+func (s *Set) knee() []Figure {
+	q := quantityOf(metric.Quantile(results.ResponsePhase, 99))
+	all := s.seriesOf(q, func(g group) (x float64, place string) { return float64(g.Rate), ", " + g.Rate.Of("") })
+	times := values(all)
+	if len(times) == 0 {
+		return nil
+	}
+	p := newPlot(q.label, "operations per second offered", "")
+	for _, one := range all {
+		one.addTo(p, solid(one.look.color))
+	}
+	bottom, top := slices.Min(times)*0.7, slices.Max(times)*kneeRoom
+	legend, rates, height := legendOf(all), s.rates(), math.Pow(top, 0.94)*math.Pow(bottom, 0.06)
+	logarithmic(&p.X, &p.X.Label.Text, float64(rates[0])*0.9, float64(rates[len(rates)-1])*1.1)
+	logarithmic(&p.Y, &p.Title.Text, bottom, top)
+	if s.addCrosses(p, q, height) {
+		p.Y.Tick.Marker = plot.TickerFunc(func(low, high float64) []plot.Tick {
+			return append(decades(low, high*1.2/kneeRoom), plot.Tick{Value: height, Label: "none"})
+		})
+		cross := &plotter.Scatter{GlyphStyle: look{gray(), draw.CrossGlyph{}}.style(4)}
+		legend = append(legend, entry{"none: beyond the capacity", []plot.Thumbnailer{cross}})
+	}
+	return []Figure{gridOf([]*plot.Plot{p}, legend)}
+}
+
+// addCrosses marks the rates beyond the capacity of each variant, a little beside those of others, and reports whether there are any.
+func (s *Set) addCrosses(p *plot.Plot, q quantity, height float64) (found bool) {
+	for i, variant := range s.variants() {
+		beyond := list.Where(variant, func(g group) bool { _, ok := g.Metrics[q.Name]; return !ok })
+		addSpots(p, look{variant[0].look.color, draw.CrossGlyph{}}, 4, list.Map(beyond, func(g group) spot {
+			at := plotter.XY{X: float64(g.Rate) * math.Pow(0.98, float64(i)), Y: height}
+			return spot{at, fmt.Sprintf("%s, %s: beyond the capacity", g.Variant, g.Rate.Of(""))}
+		})...)
+		found = found || len(beyond) > 0
+	}
+	return found
 }

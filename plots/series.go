@@ -67,21 +67,19 @@ func (t track) seconds(point int) float64 {
 	return (t.Start + t.step*time.Duration(point) + t.step/2 - t.doc.Window.Start).Seconds()
 }
 
-func (t track) line(value stepValue) plotter.XYs {
+func (t track) line(q seriesQuantity) plotter.XYs {
 	var xys plotter.XYs
 	for i := range t.points {
-		if y, ok := value(t, i*t.merged, (i+1)*t.merged); ok {
+		if y, ok := q.value(t, i*t.merged, (i+1)*t.merged); ok {
 			xys = append(xys, plotter.XY{X: t.seconds(i), Y: y})
 		}
 	}
 	return xys
 }
 
-type stepValue func(t track, first, end int) (y float64, ok bool)
-
 type seriesQuantity struct {
 	label string
-	value stepValue
+	value func(t track, first, end int) (y float64, ok bool)
 }
 
 // seriesQuantities returns the quantities that are drawn over time. Steps in which no phase ended have no mean, only open loads have a
@@ -154,7 +152,7 @@ func seriesPanels(tracks []track) []*plot.Plot {
 	}
 	var panels []*plot.Plot
 	for i, quantity := range seriesQuantities(d.Phases[0]) {
-		lines := list.Map(tracks, func(t track) plotter.XYs { return t.line(quantity.value) })
+		lines := list.Map(tracks, func(t track) plotter.XYs { return t.line(quantity) })
 		if i == 0 || slices.ContainsFunc(slices.Concat(lines...), func(xy plotter.XY) bool { return xy.Y > 0 }) {
 			panels = append(panels, seriesPanel(tracks, quantity.label, lines, behind))
 		}

@@ -1,10 +1,6 @@
 package results
 
-import (
-	"fmt"
-	"strings"
-	"time"
-)
+import "time"
 
 // MaxBackgroundRate is the most reads, or writes, that a background sends per second: several times what a small ensemble can answer.
 const MaxBackgroundRate = 50_000
@@ -24,14 +20,7 @@ func (l *BackgroundLoad) String() string {
 	if l == nil {
 		return ""
 	}
-	var parts []string
-	names := []string{"reads", "writes", "bytes", "znodes", "sessions"}
-	for i, value := range []int{l.Reads, l.Writes, l.Bytes, l.Znodes, l.Sessions} {
-		if value > 0 {
-			parts = append(parts, fmt.Sprintf("%s: %d", names[i], value))
-		}
-	}
-	return strings.Join(parts, ", ")
+	return notation("reads", l.Reads, "writes", l.Writes, "bytes", l.Bytes, "znodes", l.Znodes, "sessions", l.Sessions)
 }
 
 // Background holds the background's requests: before the load of the recipe began, and in the window.

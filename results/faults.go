@@ -1,6 +1,8 @@
 package results
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,12 +56,16 @@ func (f FaultLoad) Client() (number int, ok bool) {
 
 // String returns the fault in the notation of the flag --fault.
 func (f FaultLoad) String() string {
-	parts := []string{string(f.Kind) + ": " + f.Whom}
-	for _, part := range []struct{ name, value string }{
-		{"before", f.Before}, {"after", f.After}, {"at", ShortDuration(f.At)}, {"every", ShortDuration(f.Every)}, {"for", ShortDuration(f.For)},
-	} {
-		if part.value != "" {
-			parts = append(parts, part.name+": "+part.value)
+	return notation(f.Kind, f.Whom, "before", f.Before, "after", f.After,
+		"at", ShortDuration(f.At), "every", ShortDuration(f.Every), "for", ShortDuration(f.For))
+}
+
+// notation returns fields, given as names and values, in the notation of flags. It leaves out those that are not set.
+func notation(namesAndValues ...any) string {
+	var parts []string
+	for field := range slices.Chunk(namesAndValues, 2) {
+		if !reflect.ValueOf(field[1]).IsZero() {
+			parts = append(parts, fmt.Sprintf("%s: %v", field...))
 		}
 	}
 	return strings.Join(parts, ", ")

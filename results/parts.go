@@ -59,6 +59,8 @@ type Window struct {
 	UnfinishedWaits int           `json:"unfinished_waits"`
 	OldestWait      time.Duration `json:"oldest_wait_ns"`
 	StarvingWaits   int           `json:"starving_waits"` // unfinished waits that are older than the p99
+	// Apart is how far apart several workers counted at the two edges, in sum. Some counted what others did not.
+	Apart time.Duration `json:"apart_ns,omitempty"`
 }
 
 // Length is the window's duration.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -170,11 +171,7 @@ func (s *Scenario) HighestStage() int {
 
 // Loads returns the loads that the scenario asks for, as [Document.Load] names them.
 func (s *Scenario) Loads() []string {
-	var out []string
-	for _, clients := range s.Clients {
-		for _, rate := range s.Rates() {
-			out = append(out, loadText(clients, rate))
-		}
-	}
-	return out
+	return slices.Concat(list.Map(s.Clients, func(clients int) []string {
+		return list.Map(s.Rates(), func(rate Rate) string { return loadText(clients, rate) })
+	})...)
 }

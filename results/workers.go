@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,8 +19,7 @@ type Worker struct {
 	Clients int    `json:"clients"`
 	// ClockBound is the largest error of the worker's times after they were converted to the measurement's clock.
 	ClockBound time.Duration `json:"clock_bound_ns"`
-	Clock      string        `json:"clock,omitempty"` // why the bound does not hold, such as a step of the clock; empty if it does
-	Began      time.Duration `json:"began_ns"`        // how much later than planned it began the load; negative for earlier
+	Began      time.Duration `json:"began_ns"` // how much later than planned it began the load; negative for earlier
 	Memory     int64         `json:"memory_bytes"`
 	Health     Health        `json:"health"`
 	Floor      *Floor        `json:"floor,omitempty"` // nil if it was not measured from this worker
@@ -35,16 +33,9 @@ type Across struct {
 	Within Histogram     `json:"within"` // of the spans within a worker
 }
 
-// ClockError returns how wrong a time between two workers can be, which is the sum of the two largest bounds. It is infinite if the
-// bound of one of them does not hold.
+// ClockError returns how wrong a time between two workers can be, which is the sum of the two largest bounds.
 func (d *Document) ClockError() float64 {
-	bounds := []time.Duration{0, 0}
-	for _, w := range d.Workers {
-		if w.Clock != "" {
-			return math.Inf(1)
-		}
-		bounds = append(bounds, w.ClockBound)
-	}
+	bounds := append(list.Map(d.Workers, func(w Worker) time.Duration { return w.ClockBound }), 0, 0)
 	slices.Sort(bounds)
 	return float64(list.Sum(bounds[len(bounds)-2:]))
 }

@@ -52,14 +52,14 @@ variants/simulation:      session variants ensemble ensemble/dial ensemble/embed
 
 ensemble/dial:
 ensemble/jute:
-ensemble/wire:            dial jute
-ensemble:                 dial wire jute
-ensemble/proxy:           dial wire
-ensemble/namespace:       ensemble wire
+ensemble/wire:            dial jute results/list
+ensemble:                 dial wire jute results/list
+ensemble/proxy:           dial wire results/list
+ensemble/namespace:       ensemble wire results/list
 ensemble/container:       ensemble
-ensemble/process:         ensemble
-ensemble/external:        ensemble dial wire
-ensemble/embedded:        ensemble dial wire jute
+ensemble/process:         ensemble results/list
+ensemble/external:        ensemble dial wire results/list
+ensemble/embedded:        ensemble dial wire jute results/list
 ensemble/auto:            ensemble container process external embedded
 ensemble/ensembletest:    ensemble dial auto embedded namespace results/must
 ensemble/conformance:
@@ -110,7 +110,7 @@ scenarios/runner:         results results/list results/metric results/recorder r
 scenarios/remote:         ensemble ensemble/dial
 scenarios/exporter:       runner ensemble/dial
 scenarios/progress:       runner results/list results/screen results/table
-scenarios/launch:         ensemble
+scenarios/launch:         ensemble results/list
 scenarios/search:         scenarios pool runner variants results results/list results/metric results/store results/capacity
 scenarios/campaign:       scenarios ensemble ensemble/auto ensemble/process
 scenarios/campaign:       results results/list results/store results/outcome results/gate

@@ -38,16 +38,10 @@ const (
 
 // Verdict returns the outcome in words.
 func (c Check) Verdict() string {
-	switch {
-	case c.Undecidable:
+	if c.Undecidable {
 		return undecidable
-	case c.Outcome == outcome.Pass:
-		return holds
-	case c.Outcome == outcome.Regression:
-		return fails
-	default:
-		return undecided
 	}
+	return cmp.Or(map[outcome.Outcome]string{outcome.Pass: holds, outcome.Regression: fails}[c.Outcome], undecided)
 }
 
 // Tally says how many claims hold, and how many are false, inconclusive or undecidable.

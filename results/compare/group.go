@@ -48,11 +48,9 @@ func (c *Comparison) matchUp(base, others []group, key func(group) grouping.Key)
 			c.LeftOut = append(c.LeftOut, fmt.Sprintf("only in %s: %s", alone[0].side, inventory(alone)))
 		}
 	}
-	var out []match
-	for _, b := range base {
-		out = append(out, list.Map(partners(b, others), func(o group) match { return match{b, o} })...)
-	}
-	return out
+	return slices.Concat(list.Map(base, func(b group) []match {
+		return list.Map(partners(b, others), func(o group) match { return match{b, o} })
+	})...)
 }
 
 // inventory lists groups: "lock-drain with 10, 50 clients: lock/children-watch, lock/znode".

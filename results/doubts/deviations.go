@@ -27,7 +27,6 @@ func Deviating(repeats []*results.Document) []string {
 	return list.Map(same, func(of []Deviation) string { return describe(of, len(repeats)) })
 }
 
-// describe describes deviations of one count in some of the repeats.
 func describe(of []Deviation, repeats int) string {
 	v, show, rule := of[0], "%.4g", "over the bound of"
 	if v.Exact {

@@ -45,10 +45,8 @@ func Disturbances(d *results.Document) []Finding {
 
 // OtherWarnings returns the warnings that are not disturbances.
 func OtherWarnings(d *results.Document) []string {
-	disturbances := Disturbances(d)
-	return list.Where(d.Warnings, func(w string) bool {
-		return !slices.ContainsFunc(disturbances, func(f Finding) bool { return f.Text == w })
-	})
+	disturbances := list.Map(Disturbances(d), func(f Finding) string { return f.Text })
+	return list.Where(d.Warnings, func(warning string) bool { return !slices.Contains(disturbances, warning) })
 }
 
 // stalled returns a sentence about the longest stall and the number of the others; none without stalls. Those after a fault are left out.

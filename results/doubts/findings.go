@@ -97,9 +97,6 @@ func Warnings(d *results.Document) []string {
 
 // clocks describes the percentiles that the clocks of the workers make uncertain, and those that are left out because of them.
 func clocks(d *results.Document) (r reasons) {
-	for _, w := range d.Workers {
-		r.add(w.Clock != "", "the clock of the worker on %s is not known: %s", w.Host, w.Clock)
-	}
 	var uncertain, missing []string
 	for _, phase := range slices.Sorted(maps.Keys(d.Across)) {
 		times := d.Histograms[phase].Decode()
@@ -177,14 +174,12 @@ func Moved(f *results.Floor) string {
 	return ""
 }
 
-// UnfinishedMark is the mark of measurements that were not finished. Their only numbers say how much of the load was done.
-const UnfinishedMark = "unfinished"
-
-// KnownBrokenMark is the mark of measurements of a variant that is known to break its promise.
-const KnownBrokenMark = "known broken"
-
-// DeviatesMark is the mark of measurements whose counts are not what the variant's formulas say. Their numbers are true.
-const DeviatesMark = "DEVIATES"
+// The marks that other packages tell apart; see [Mark].
+const (
+	UnfinishedMark  = "unfinished"   // not finished: the only numbers say how much of the load was done
+	KnownBrokenMark = "known broken" // of a variant that is known to break its promise
+	DeviatesMark    = "DEVIATES"     // with counts that are not what the variant's formulas say; the numbers are true
+)
 
 // Mark returns the word that tables show beside the numbers of repeats that must not be used, that lack a part, or whose counts deviate;
 // empty for other repeats. If several words apply, it returns the gravest.

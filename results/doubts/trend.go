@@ -90,14 +90,11 @@ func (r *reasons) addTrends(d *results.Document) {
 		most := list.Largest(s.Memory[first:end])
 		return float64(most), most > 0
 	})
-	if latency.rises() && latency.third(2) >= latencyRise*latency.third(0) {
-		r.add(true,
-			"latency rises steadily: %s takes %s on average in the first third of the window and %s in the last: "+
-				"the numbers depend on how long the load lasts",
-			d.Phases[0], table.Latency(latency.third(0)), table.Latency(latency.third(2)))
-	}
-	if memory.rises() && memory.third(2) >= memoryRise*memory.third(0) && memory.third(2)-memory.third(0) >= memoryRiseBytes {
-		r.add(true, "the memory of zkbench rises steadily: %s in the first third of the window and %s in the last: a longer load takes more",
-			table.Bytes(memory.third(0)), table.Bytes(memory.third(2)))
-	}
+	r.add(latency.rises() && latency.third(2) >= latencyRise*latency.third(0),
+		"latency rises steadily: %s takes %s on average in the first third of the window and %s in the last: "+
+			"the numbers depend on how long the load lasts",
+		d.FirstPhase(), table.Latency(latency.third(0)), table.Latency(latency.third(2)))
+	r.add(memory.rises() && memory.third(2) >= memoryRise*memory.third(0) && memory.third(2)-memory.third(0) >= memoryRiseBytes,
+		"the memory of zkbench rises steadily: %s in the first third of the window and %s in the last: a longer load takes more",
+		table.Bytes(memory.third(0)), table.Bytes(memory.third(2)))
 }

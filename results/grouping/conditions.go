@@ -26,14 +26,12 @@ const (
 	BuildAspect    Aspect = "zkbench"
 )
 
-// TxnLogCondition is the name of the condition that holds the transaction log's file system.
-const TxnLogCondition = "transaction log"
-
-// ProductCondition is the name of the condition that holds the product of the servers, such as ZooKeeper.
-const ProductCondition = "product"
-
-// RateCondition is the name of the condition that holds the operations per second that an open load offers.
-const RateCondition = "rate"
+// The names of conditions that other packages ask about.
+const (
+	TxnLogCondition  = "transaction log" // the transaction log's file system
+	ProductCondition = "product"         // the product of the servers, such as ZooKeeper
+	RateCondition    = "rate"            // the operations per second that an open load offers
+)
 
 // Condition names something that numbers depend on besides recipe, variant and number of clients.
 type Condition struct {

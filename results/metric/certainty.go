@@ -59,12 +59,7 @@ func ClockError(d *results.Document, phase string, percentile float64) float64 {
 }
 
 // ClockLimit says by how much the clocks of two workers may differ, as in "up to 24 µs".
-func ClockLimit(d *results.Document) string {
-	if math.IsInf(d.ClockError(), 1) {
-		return "an unknown time"
-	}
-	return "up to " + table.Latency(d.ClockError())
-}
+func ClockLimit(d *results.Document) string { return "up to " + table.Latency(d.ClockError()) }
 
 // OfHerds reports whether the metric depends on which notifications have the same cause.
 func (m Descriptor) OfHerds() bool { return strings.HasPrefix(m.Name, "herd-") }
@@ -91,11 +86,13 @@ func AgainstCount(d *results.Document, metric string, want float64) int {
 const cutSteps = 2
 
 // Exceeds reports whether a metric is over an upper bound. An average may be over it by the steps that the two edges of the
-// window cut, except under a load of a number of operations, whose window begins and ends at rest.
+// window cut, and by what some workers counted longer than others, except under a load of a number of operations, whose window begins and
+// ends at rest.
 func Exceeds(d *results.Document, metric string, bound float64) bool {
 	if metric == HerdMax || d.Scenario.Operations > 0 {
 		return d.Metrics[metric].Value > bound
 	}
 	ops := float64(d.Window.Operations)
-	return d.Metrics[metric].Value*ops > bound*(ops+float64(cutSteps*d.Batch*d.Clients))
+	longer := float64(d.Window.Apart) / float64(max(d.Window.Length(), 1))
+	return d.Metrics[metric].Value*ops > bound*(ops*(1+longer)+float64(cutSteps*d.Batch*d.Clients))
 }

@@ -15,10 +15,7 @@ import (
 // those in a document. An unfinished measurement has only the metrics [Finished] and [Violations].
 func Compute(d *results.Document) map[string]results.Metric {
 	values := map[string]float64{}
-	for _, m := range fixed() {
-		if !m.isOf(d) {
-			continue
-		}
+	for _, m := range list.Where(fixed(), func(m Descriptor) bool { return m.isOf(d) }) {
 		if value, measured := m.of(d); measured {
 			values[m.Name] = value
 		}

@@ -78,12 +78,9 @@ func maximumName(phase string) string { return phase + maximumSuffix + timeSuffi
 func percentiles() []float64 { return []float64{50, 90, 99} }
 
 func timesOf(phases ...string) []string {
-	var names []string
-	for _, phase := range phases {
-		names = append(names, list.Map(percentiles(), func(p float64) string { return Quantile(phase, p) })...)
-		names = append(names, maximumName(phase))
-	}
-	return names
+	return slices.Concat(list.Map(phases, func(phase string) []string {
+		return append(list.Map(percentiles(), func(p float64) string { return Quantile(phase, p) }), maximumName(phase))
+	})...)
 }
 
 // ofTimes describes PHASE-p99-ns and PHASE-max-ns.
@@ -114,18 +111,12 @@ func ofMeans(name string) (Descriptor, bool) {
 }
 
 func meaning(phase string) string {
-	switch phase {
-	case results.BystanderPhase:
-		return "Response time of the bystanders' reads, from when they were due"
-	case results.BystanderService:
-		return "Time from sending a bystander's read to its reply"
-	case results.ResponsePhase:
-		return "Time from when an arrival was due until it was served"
-	case results.ServicePhase:
-		return "Time from when a client began with an arrival until it was served"
-	default:
-		return "Duration of the phase " + phase
-	}
+	return cmp.Or(map[string]string{
+		results.BystanderPhase:   "Response time of the bystanders' reads, from when they were due",
+		results.BystanderService: "Time from sending a bystander's read to its reply",
+		results.ResponsePhase:    "Time from when an arrival was due until it was served",
+		results.ServicePhase:     "Time from when a client began with an arrival until it was served",
+	}[phase], "Duration of the phase "+phase)
 }
 
 // percentileOf splits "acquire-p99" or "acquire-max".
@@ -143,13 +134,9 @@ func percentileOf(name string) (phase string, p float64, ok bool) {
 
 // Shares returns all shares that a recipe with these phases can have.
 func Shares(phases []string) []results.Share {
-	var out []results.Share
-	for _, part := range phases {
-		for _, of := range phases {
-			out = append(out, results.Share{Phase: part, Of: of})
-		}
-	}
-	return out
+	return slices.Concat(list.Map(phases, func(part string) []results.Share {
+		return list.Map(phases, func(of string) results.Share { return results.Share{Phase: part, Of: of} })
+	})...)
 }
 
 // RequestsOf returns the name of the metric with the requests of one of ZooKeeper's operations, such as "exists-requests/op".

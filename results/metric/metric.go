@@ -176,6 +176,12 @@ func WithUnit(name string) string {
 
 // Facts returns sentences for a reader: the unit, which values are better, and how several repeats become one value.
 func (m Descriptor) Facts() string {
+	when := func(is bool, fact string) string {
+		if is {
+			return fact
+		}
+		return ""
+	}
 	facts := []string{
 		"Unit: " + m.Unit + ".",
 		[]string{MoreIsWorse: "Less", LessIsWorse: "More", NeitherIsWorse: "Neither less nor more"}[m.Worse] + " is better.",
@@ -184,20 +190,11 @@ func (m Descriptor) Facts() string {
 			OpenLoad: "Only open loads have it.", FaultyLoad: "Only loads with faults have it, and variants that may lose something without them.",
 			BackgroundPart: "Only loads with a background have it.", LimitedLoad: "Only loads with at-most have it.",
 		}[m.Part],
-	}
-	for _, mark := range []struct {
-		is   bool
-		text string
-	}{
-		{m.Formula, "Variants state it as a formula."},
-		{m.Exact, "In lockstep it is the same in each repeat."},
-		{m.Extreme, "It is a single event and says nothing about the others."},
-		{m.Ensemble, "It describes the ensemble and not the variant."},
-		{m.Timed(), "It depends on the speed of the machine."},
-	} {
-		if mark.is {
-			facts = append(facts, mark.text)
-		}
+		when(m.Formula, "Variants state it as a formula."),
+		when(m.Exact, "In lockstep it is the same in each repeat."),
+		when(m.Extreme, "It is a single event and says nothing about the others."),
+		when(m.Ensemble, "It describes the ensemble and not the variant."),
+		when(m.Timed(), "It depends on the speed of the machine."),
 	}
 	return strings.Join(list.Where(facts, func(fact string) bool { return fact != "" }), " ")
 }

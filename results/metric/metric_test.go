@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/metric"
@@ -168,17 +169,21 @@ func TestExceeds(t *testing.T) {
 		value        float64
 		batch, asked int
 		want         bool
+		apart        time.Duration // of a window of ten seconds
 	}{
-		{metric.RequestsPerOp, 1, 1, 0, false},
-		{metric.RequestsPerOp, 1.2, 1, 0, false}, // of 10 clients, 20 operations may be cut
-		{metric.RequestsPerOp, 1.21, 1, 0, true},
-		{metric.RequestsPerOp, 1.6, 3, 0, false}, // three to a step
-		{metric.RequestsPerOp, 1.61, 3, 0, true},
-		{metric.RequestsPerOp, 1.01, 1, 10, true}, // none is
-		{metric.HerdMax, 2, 1, 0, true},
-		{metric.HerdMax, 1, 1, 0, false},
+		{metric.RequestsPerOp, 1, 1, 0, false, 0},
+		{metric.RequestsPerOp, 1.2, 1, 0, false, 0}, // of 10 clients, 20 operations may be cut
+		{metric.RequestsPerOp, 1.21, 1, 0, true, 0},
+		{metric.RequestsPerOp, 1.6, 3, 0, false, 0}, // three to a step
+		{metric.RequestsPerOp, 1.61, 3, 0, true, 0},
+		{metric.RequestsPerOp, 1.01, 1, 10, true, 0},                      // none is
+		{metric.RequestsPerOp, 1.25, 1, 0, false, 500 * time.Millisecond}, // five more, which some workers counted longer than others
+		{metric.RequestsPerOp, 1.26, 1, 0, true, 500 * time.Millisecond},
+		{metric.HerdMax, 2, 1, 0, true, 0},
+		{metric.HerdMax, 1, 1, 0, false, 0},
 	} {
-		d := &results.Document{Clients: 10, Batch: tt.batch, Window: results.Window{Operations: 100}, Metrics: map[string]results.Metric{tt.metric: {Value: tt.value}}}
+		d := &results.Document{Clients: 10, Batch: tt.batch, Metrics: map[string]results.Metric{tt.metric: {Value: tt.value}}}
+		d.Window = results.Window{Operations: 100, End: 10 * time.Second, Apart: tt.apart}
 		d.Scenario.Operations = tt.asked
 		if got := metric.Exceeds(d, tt.metric, 1); got != tt.want {
 			t.Errorf("%+v: %t", tt, got)

@@ -81,7 +81,7 @@ func mistakes() []mistake {
 		{"the counts before the window are included", "scenarios/runner/measure.go",
 			"counts.Sub(m.first.client)", "if !on {\ncounts.Sub(m.first.client)\n}", lockstep, byCounts},
 		{"the requests after the window are included", "scenarios/runner/closed.go",
-			"o.counts = counts\n", "o.counts = counts\nif on {\no.counts = m.crew.counts()\no.counts.Add(counts)\n}\n", closed, byInvariants},
+			"o.counts = counts\n", "o.counts = counts\nif on {\no.counts = m.crew.state().Clients\no.counts.Add(counts)\n}\n", closed, byInvariants},
 		{"a client takes no step", "scenarios/runner/lockstep.go",
 			"err := c.Participant.Step(ctx)", "var err error\nif !on || c.ID > 0 {\nerr = c.Participant.Step(ctx)\n}", lockstep, byCounts},
 		{"a metric is half of what it should be", "results/metric/list.go",

@@ -1,6 +1,7 @@
 package recorder
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -22,10 +23,8 @@ type Traffic struct {
 // belong to the window, these two calls are made at its edges.
 func (r *Recorder) Traffic(at time.Duration, so Traffic) {
 	r.advance(at)
-	if r.traffic == nil {
-		r.traffic = &so
-	}
-	requests, failed := so.Requests-r.traffic.Requests, so.FailedRequests-r.traffic.FailedRequests
+	before := cmp.Or(r.traffic, &so)
+	requests, failed := so.Requests-before.Requests, so.FailedRequests-before.FailedRequests
 	r.series.at(at).requests += requests
 	r.seconds.at(at).FailedRequests += failed
 	r.seconds.totals.Requests += requests

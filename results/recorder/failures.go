@@ -16,11 +16,9 @@ const MaxFaults = 200
 const noFault = -1
 
 type failures struct {
-	window  *window
-	faulty  bool
-	waits   bool // the phase that completes an operation waits for other clients
-	clients int
-	last    time.Duration // the latest event
+	window *window
+	config Config
+	last   time.Duration // the latest event
 
 	doc        results.Failure
 	faults     int                      // of the window; their ids are consecutive
@@ -41,10 +39,7 @@ type unresolved struct {
 }
 
 func newFailures(c Config, w *window) failures {
-	f := failures{
-		window: w, faulty: c.Faulty, waits: slices.Contains(c.Waiting, c.Operation), clients: max(c.Clients, 1),
-	}
-	f.doc = results.Failure{Faults: []results.Fault{}, Losses: map[string]int64{}}
+	f := failures{window: w, config: c, doc: results.Failure{Faults: []results.Fault{}, Losses: map[string]int64{}}}
 	for _, loss := range c.Losses {
 		f.doc.Losses[loss] = 0
 	}
@@ -72,7 +67,8 @@ func (r *Recorder) FaultBegan(at time.Duration, kind, target string, victims []i
 	} else {
 		f.doc.MoreFaults++
 	}
-	f.unresolved = append(f.unresolved, unresolved{id: id, at: at, victims: fault.Victims, all: len(fault.Victims) >= f.clients})
+	all := len(fault.Victims) >= max(f.config.Clients, 1)
+	f.unresolved = append(f.unresolved, unresolved{id: id, at: at, victims: fault.Victims, all: all})
 	return id
 }
 
@@ -130,19 +126,19 @@ func (r *Recorder) Uncounted(loss string) { delete(r.failures.doc.Losses, loss) 
 func (f *failures) unavailableUntil(at time.Duration) {
 	if f.window.isOpen() {
 		f.doc.Unavailable = max(f.doc.Unavailable, at-f.completed)
-		f.completed = at
+		f.completed = max(f.completed, at)
 	}
 }
 
 // operation records a completed operation. It ends the recovery from all faults that do not have its client as a victim.
 func (f *failures) operation(client int, s stretch) {
-	if !f.faulty {
+	if !f.config.Faulty {
 		return
 	}
 	f.unavailableUntil(s.end)
 	f.draw(results.TimelineDot{At: s.end, Client: client})
 	f.unresolved = slices.DeleteFunc(f.unresolved, func(one unresolved) bool {
-		if !one.endsWith(client, s, f.waits) {
+		if !one.endsWith(client, s, slices.Contains(f.config.Waiting, f.config.Operation)) {
 			return false
 		}
 		f.recovered(one.id, s.end-one.at)
@@ -171,7 +167,7 @@ func (f *failures) recovered(id int, took time.Duration) {
 }
 
 func (f *failures) document() *results.Failure {
-	if !f.faulty {
+	if !f.config.Faulty {
 		return nil
 	}
 	out := f.doc
@@ -182,7 +178,7 @@ func (f *failures) document() *results.Failure {
 	out.PeakRequests, out.PeakBytesIn = f.busiest.most.Requests, f.busiest.most.BytesIn
 	if f.around != nil {
 		t := f.around.timeline(f.window.stretch)
-		out.Around = &results.FaultExcerpt{Timeline: t, Operations: within(stretch{t.Start, t.End}, f.around.operations.items)}
+		out.Around = &results.FaultExcerpt{Timeline: t, Operations: within(stretch{t.Start, t.End}, f.around.operations.items, dotAt)}
 	}
 	out.Recovery = f.recovery.Encode()
 	return &out

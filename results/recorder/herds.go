@@ -137,7 +137,6 @@ type peak struct {
 }
 
 func (p *peak) add(at time.Duration) {
-	p.last.dropWhile(func(t time.Duration) bool { return at-t >= peakWindow })
-	p.last.push(at)
+	p.last.push(at, func(old time.Duration) bool { return at-old >= peakWindow })
 	p.most = max(p.most, len(p.last.all()))
 }

@@ -112,9 +112,6 @@ func (l *seconds) whole(now time.Duration, most int64) (start, end int64) {
 // LastSeconds sums up the last whole seconds before now. All events up to now must have been recorded.
 func (r *Recorder) LastSeconds(now time.Duration) LastSeconds {
 	start, end := r.seconds.whole(now, liveSeconds)
-	if start == end {
-		return LastSeconds{}
-	}
 	out, all := LastSeconds{Length: time.Duration(end-start) * time.Second}, lengths(2)
 	for _, s := range r.seconds.slots {
 		if s.second < start || s.second >= end {
@@ -138,9 +135,8 @@ func (r *Recorder) LastMinute(now time.Duration) []Second {
 	var out []Second
 	for second := start; second < end; second++ {
 		s := r.seconds.slots[second%int64(len(r.seconds.slots))]
-		if s.second != second {
-			out = append(out, Second{})
-			continue
+		if s.second != second { // without any event
+			s = slot{}
 		}
 		s.P99 = p99(s.latencies)
 		out = append(out, s.Second)

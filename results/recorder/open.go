@@ -35,19 +35,13 @@ func (r *Recorder) Served(s Served) {
 	if r.window.contains(s.Done) {
 		r.open.completed++
 	}
-	histograms := r.warmUp
-	switch {
-	case r.window.precedes(s.Due):
-	case r.window.contains(s.Due):
-		histograms = r.measured
+	if r.window.contains(s.Due) {
 		r.open.served++
 		r.open.lateness.Add(s.Lateness)
 		r.window.record(s.Due, func(in *stage) { in.latency.Add(s.Done - s.Due) })
-	default:
-		return
 	}
-	live(histograms, results.ResponsePhase).Add(s.Done - s.Due)
-	live(histograms, results.ServicePhase).Add(s.Done - s.Begun)
+	r.addTime(results.ResponsePhase, s.Due, s.Done-s.Due)
+	r.addTime(results.ServicePhase, s.Due, s.Done-s.Begun)
 }
 
 // ServedInWindow returns how many arrivals were served that were due in the window.

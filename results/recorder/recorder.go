@@ -238,19 +238,23 @@ func (r *Recorder) Read(b results.BystanderRead) {
 	bin := r.series.at(b.At)
 	bin.slowest = max(bin.slowest, b.Response)
 	r.stalls.read(b)
-	histograms := r.measured
-	switch {
-	case r.window.precedes(b.At):
-		histograms = r.warmUp
-	case r.window.contains(b.At):
+	if r.window.contains(b.At) {
 		r.reads.add(b)
 		r.recent.read(b)
 		r.eachExcerpt(func(e *excerpt) { e.read(b) })
-	default:
-		return
 	}
-	live(histograms, results.BystanderPhase).Add(b.Response)
-	live(histograms, results.BystanderService).Add(b.Service)
+	r.addTime(results.BystanderPhase, b.At, b.Response)
+	r.addTime(results.BystanderService, b.At, b.Service)
+}
+
+// addTime counts a time that was due at a moment of the warm-up or of the window, and none that was due later.
+func (r *Recorder) addTime(phase string, due, took time.Duration) {
+	switch {
+	case r.window.precedes(due):
+		live(r.warmUp, phase).Add(took)
+	case r.window.contains(due):
+		live(r.measured, phase).Add(took)
+	}
 }
 
 // Memory records how many bytes of the zkbench process are in memory.

@@ -148,13 +148,11 @@ func (s *stalls) standOut(length time.Duration, gaps []hdrhistogram.Bar) bool {
 type serverReads []results.ServerRead
 
 func (s *serverReads) add(b results.BystanderRead) {
-	for i := range *s {
-		if one := &(*s)[i]; one.Server == b.Server {
-			one.Longest = max(one.Longest, b.Service)
-			return
-		}
+	i := slices.IndexFunc(*s, func(one results.ServerRead) bool { return one.Server == b.Server })
+	if i < 0 {
+		i, *s = len(*s), append(*s, results.ServerRead{Server: b.Server})
 	}
-	*s = append(*s, results.ServerRead{Server: b.Server, Longest: b.Service})
+	(*s)[i].Longest = max((*s)[i].Longest, b.Service)
 }
 
 func (s serverReads) sorted() []results.ServerRead {

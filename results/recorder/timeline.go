@@ -37,29 +37,24 @@ func (e *excerpt) read(b results.BystanderRead) {
 
 func (e *excerpt) timeline(of stretch) results.Timeline {
 	part := stretch{max(of.start, e.start), min(of.end, e.end)}
-	t := results.Timeline{
-		Start: part.start, End: part.end, Notifications: within(part, e.dots.items), Bystander: []results.BystanderRead{},
-	}
-	for _, b := range e.reads.items {
-		if part.contains(b.At) {
-			b.At -= t.Start
-			t.Bystander = append(t.Bystander, b)
-		}
-	}
-	slices.SortStableFunc(t.Bystander, func(a, b results.BystanderRead) int { return cmp.Compare(a.At, b.At) })
-	return t
+	reads := within(part, e.reads.items, func(b *results.BystanderRead) *time.Duration { return &b.At })
+	slices.SortStableFunc(reads, func(a, b results.BystanderRead) int { return cmp.Compare(a.At, b.At) })
+	return results.Timeline{Start: part.start, End: part.end, Notifications: within(part, e.dots.items, dotAt), Bystander: reads}
 }
 
-func within(s stretch, dots []results.TimelineDot) []results.TimelineDot {
-	out := []results.TimelineDot{}
-	for _, dot := range dots {
-		if s.contains(dot.At) {
-			dot.At -= s.start
-			out = append(out, dot)
+// within returns the items of a stretch, with their moments counted from its start.
+func within[T any](s stretch, items []T, at func(*T) *time.Duration) []T {
+	out := []T{}
+	for _, item := range items {
+		if moment := at(&item); s.contains(*moment) {
+			*moment -= s.start
+			out = append(out, item)
 		}
 	}
 	return out
 }
+
+func dotAt(dot *results.TimelineDot) *time.Duration { return &dot.At }
 
 type recent struct {
 	dots  queue[results.TimelineDot]
@@ -67,14 +62,12 @@ type recent struct {
 }
 
 func (r *recent) notification(dot results.TimelineDot) {
-	r.dots.dropWhile(func(old results.TimelineDot) bool { return dot.At-old.At > results.TimelineLength })
-	r.dots.push(dot)
+	r.dots.push(dot, func(old results.TimelineDot) bool { return dot.At-old.At > results.TimelineLength })
 }
 
 func (r *recent) read(b results.BystanderRead) {
 	now := b.At + b.Response
-	r.reads.dropWhile(func(old results.BystanderRead) bool { return now-old.At-old.Response > results.TimelineLength })
-	r.reads.push(b)
+	r.reads.push(b, func(old results.BystanderRead) bool { return now-old.At-old.Response > results.TimelineLength })
 }
 
 // excerptAround returns an excerpt of one second that begins half a second before a moment, filled up to now. If that is over
@@ -191,8 +184,7 @@ func (f *failures) draw(dot results.TimelineDot) {
 	switch {
 	case !f.window.isOpen():
 	case f.around == nil:
-		f.recent.dropWhile(func(old results.TimelineDot) bool { return dot.At-old.At > margin })
-		f.recent.push(dot)
+		f.recent.push(dot, func(old results.TimelineDot) bool { return dot.At-old.At > margin })
 	case f.around.contains(dot.At):
 		f.around.operations.add(dot)
 	}

@@ -66,8 +66,8 @@ func (r *Recorder) fillStages(d *results.Document) {
 		if i > 0 && start >= r.window.end {
 			break
 		}
-		end := s.end
-		if last := i == len(r.window.stages)-1; last || end > r.window.end {
+		end := min(s.end, r.window.end)
+		if i == len(r.window.stages)-1 {
 			end = r.window.end
 		}
 		d.Stages = append(d.Stages, results.Stage{
@@ -89,18 +89,16 @@ type queue[T any] struct {
 	head  int
 }
 
-func (q *queue[T]) push(item T) {
+// push appends an item, after it has dropped the oldest ones as long as they are stale.
+func (q *queue[T]) push(item T, stale func(old T) bool) {
+	for q.head < len(q.items) && stale(q.items[q.head]) {
+		q.head++
+	}
 	if q.head > 0 && len(q.items) == cap(q.items) && 2*q.head >= len(q.items) {
 		q.items = q.items[:copy(q.items, q.items[q.head:])]
 		q.head = 0
 	}
 	q.items = append(q.items, item)
-}
-
-func (q *queue[T]) dropWhile(drop func(T) bool) {
-	for q.head < len(q.items) && drop(q.items[q.head]) {
-		q.head++
-	}
 }
 
 // all returns the items, the oldest first. The slice is valid until the next call.

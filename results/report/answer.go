@@ -99,7 +99,6 @@ func marked(r summary.Row) string {
 	return strings.TrimSuffix(fmt.Sprintf("%s (%s)", r.Variant, r.Mark), " ()")
 }
 
-// costs says what a variant costs.
 func costs(r summary.Row) string {
 	names := countsOfTables()
 	if !isEmbedded(r) {

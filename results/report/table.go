@@ -196,7 +196,9 @@ func clockText(r summary.Row, name string) string {
 }
 
 func notes(rows []summary.Row) []string {
-	s, lines := rows[0].Repeats[0].Scenario, append(workersLines(rows), floorLine(rows)...)
+	s := rows[0].Repeats[0].Scenario
+	workers := list.Map(rows, func(r summary.Row) string { return Workers(r.Repeats[0]) }) // of repeats, the first
+	lines := list.Where(list.AppendNew(nil, append(workers, floorLine(rows))...), func(line string) bool { return line != "" })
 	if slices.ContainsFunc(rows, func(r summary.Row) bool { return r.Any((*results.Document).BeyondCapacity) }) {
 		lines = append(lines, beyond+": the rate is beyond the capacity of so many clients. Arrivals waited for a client during the whole "+
 			"second half of the window, or were not served within its length after it, so that their response times grow with its length.")
@@ -232,18 +234,12 @@ func Workers(d *results.Document) string {
 	return text
 }
 
-// workersLines returns a line for each set of workers of a table's measurements. Of repeats with the same workers, it takes the first.
-func workersLines(rows []summary.Row) []string {
-	lines := list.AppendNew(nil, list.Map(rows, func(r summary.Row) string { return Workers(r.Repeats[0]) })...)
-	return list.Where(lines, func(line string) bool { return line != "" })
-}
-
 // spreadMark is the ratio between the extremes of a table's floors beyond which the table shows the extremes.
 const spreadMark = 1.5
 
 // floorLine describes the floor of a table's measurements, such as "floor, on the idle ensemble: write 1.10 ms, handoff
-// 1.30 ms (1.10 ms to 3.40 ms)"; it returns nil if no measurement has a floor.
-func floorLine(rows []summary.Row) []string {
+// 1.30 ms (1.10 ms to 3.40 ms)"; it is empty if no measurement has a floor.
+func floorLine(rows []summary.Row) string {
 	var parts []string
 	for _, operation := range metric.FloorOperations() {
 		if text := floorOf(rows, metric.Floor(operation)); text != "" {
@@ -251,9 +247,9 @@ func floorLine(rows []summary.Row) []string {
 		}
 	}
 	if len(parts) == 0 {
-		return nil
+		return ""
 	}
-	return []string{"floor, on the idle ensemble: " + strings.Join(parts, ", ")}
+	return "floor, on the idle ensemble: " + strings.Join(parts, ", ")
 }
 
 // floorOf returns the median of the rows' floors, with the extremes if these are far apart.

@@ -29,10 +29,6 @@ func TestTablesOfWorkers(t *testing.T) {
 			t.Errorf("%s is %q, want %q", metric, got, want)
 		}
 	}
-	d.Workers[1].Clock = "stepped by 3s"
-	if got := report.Workers(d); !strings.HasSuffix(got, "differ by an unknown time") {
-		t.Error(got)
-	}
 	if got := report.Workers(document("a", "naive", 1, 1, nil)); got != "" {
 		t.Error(got)
 	}

@@ -69,9 +69,7 @@ func List(elements *yaml.Node, name string, element func() ([]Field, func() []st
 		fields, check := element()
 		found, _ := Mapping(node, name, fields)
 		if len(found) == 0 && check != nil {
-			for _, text := range check() {
-				found = append(found, Mistake{Line: node.Line, Text: text})
-			}
+			found = list.Map(check(), func(text string) Mistake { return Mistake{Line: node.Line, Text: text} })
 		}
 		mistakes = append(mistakes, found...)
 	}

@@ -13,6 +13,7 @@ import (
 	"math"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -135,7 +136,7 @@ func Decode(node *yaml.Node, into any) error {
 	return node.Decode(into)
 }
 
-func (f form) check(node *yaml.Node) (mistakes Mistakes) {
+func (f form) check(node *yaml.Node) Mistakes {
 	switch node.Kind {
 	case yaml.AliasNode:
 		return f.check(node.Alias)
@@ -152,9 +153,7 @@ func (f form) check(node *yaml.Node) (mistakes Mistakes) {
 			}
 		}
 	case yaml.SequenceNode:
-		for _, element := range node.Content {
-			mistakes = append(mistakes, f.check(element)...)
-		}
+		return slices.Concat(list.Map(node.Content, f.check)...)
 	}
-	return mistakes
+	return nil
 }

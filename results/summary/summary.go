@@ -53,17 +53,11 @@ func Of(docs []*results.Document) (rows []Row) {
 // stages returns the metrics of each stage, over the measurements that were not interrupted before it.
 func stages(group []*results.Document) (out []map[string]metric.Aggregated) {
 	for i := range group[0].Scenario.Stages {
-		var repeats []*results.Document
-		backsUp := false
-		for _, d := range group {
-			if i >= len(d.Stages) {
-				continue
-			}
-			backsUp = backsUp || metric.BacksUp(d, d.Stages[i])
-			repeats = append(repeats, &results.Document{Metrics: metric.OfStage(d, d.Stages[i])})
-		}
-		out = append(out, metric.Aggregate(repeats))
-		if backsUp {
+		begun := list.Where(group, func(d *results.Document) bool { return i < len(d.Stages) })
+		out = append(out, metric.Aggregate(list.Map(begun, func(d *results.Document) *results.Document {
+			return &results.Document{Metrics: metric.OfStage(d, d.Stages[i])}
+		})))
+		if slices.ContainsFunc(begun, func(d *results.Document) bool { return metric.BacksUp(d, d.Stages[i]) }) {
 			dropResponse(out[i])
 		}
 	}
