@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // ServerFault is a way in which a server can be made to fail.
@@ -53,11 +55,8 @@ type FaultyError struct{ Faults map[string]ServerFault } // by the servers' name
 
 // Error lists the faulty servers by their names, such as "zoo1 is paused, zoo3 is cut off".
 func (e *FaultyError) Error() string {
-	var parts []string
-	for _, name := range slices.Sorted(maps.Keys(e.Faults)) {
-		parts = append(parts, name+" is "+e.Faults[name].Condition())
-	}
-	return strings.Join(parts, ", ")
+	describe := func(name string) string { return name + " is " + e.Faults[name].Condition() }
+	return strings.Join(list.Map(slices.Sorted(maps.Keys(e.Faults)), describe), ", ")
 }
 
 // CheckFaults returns a [FaultyError] if servers of the ensemble have faults. It returns nil for engines that cannot find them.
@@ -96,17 +95,13 @@ func (b *Breakage) ServerFaults() []ServerFault { return slices.Clone(b.Possible
 
 // CheckPossible returns an error that lists the possible faults unless the engine can cause f.
 func (b *Breakage) CheckPossible(f ServerFault) error {
-	possible := b.ServerFaults()
-	if slices.Contains(possible, f) {
+	if slices.Contains(b.Possible, f) {
 		return nil
 	}
-	if len(possible) == 0 {
+	if len(b.Possible) == 0 {
 		return fmt.Errorf("this engine cannot %s a server", f)
 	}
-	names := make([]string, len(possible))
-	for i, p := range possible {
-		names[i] = string(p)
-	}
+	names := list.Map(b.Possible, func(f ServerFault) string { return string(f) })
 	return fmt.Errorf("this engine cannot %s a server, only %s", f, strings.Join(names, " and "))
 }
 

@@ -44,7 +44,6 @@ func ParseProtection(text, folder string) Protection {
 	return Protection{strings.Contains(text, "tls=true"), strings.Contains(text, "digest=true"), folder}
 }
 
-// describe returns the protection in words.
 func (p Protection) describe() string {
 	with := map[bool]string{true: "with", false: "without"}
 	return fmt.Sprintf("%s TLS and %s digest", with[p.TLS], with[p.Digest])

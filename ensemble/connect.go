@@ -16,6 +16,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // SessionTimeout is the session timeout that zkbench asks for. It is long enough that a stalled machine does not end a
@@ -56,7 +57,9 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("connect to %s: %w", home, context.Cause(ctx))
 	}
-	way := c.dial
+	way := func(address string, timeout time.Duration) (net.Conn, error) { //nolint:contextcheck // the library gives no context
+		return dialWithin(withAddress(c.Servers, address), timeout)
+	}
 	if c.Link != nil {
 		c.Link.serve(c.Servers)
 		way = c.Link.dial
@@ -65,8 +68,9 @@ func OpenSession(ctx context.Context, c SessionConfig) (*zk.Conn, error) {
 	ctx, giveUp := context.WithCancelCause(run)
 	defer giveUp(nil)
 	opening := &opening{ready: make(chan struct{}), enough: make(chan string, 1), observer: c.Observe}
-	conn, _, err := zk.Connect(addressesOf(c.Servers), cmp.Or(c.Timeout, SessionTimeout),
-		zk.WithHostProvider(&rotation{servers: addressesOf(c.Servers)}),
+	addresses := list.Map(c.Servers, func(s Server) string { return s.Addr })
+	conn, _, err := zk.Connect(addresses, cmp.Or(c.Timeout, SessionTimeout),
+		zk.WithHostProvider(&rotation{servers: addresses}),
 		zk.WithDialer(func(_, address string, timeout time.Duration) (net.Conn, error) {
 			conn, err := way(address, timeout)
 			if dial.IsLasting(err) {
@@ -110,10 +114,6 @@ func (c *reporting) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (c SessionConfig) dial(address string, timeout time.Duration) (net.Conn, error) {
-	return dialWithin(withAddress(c.Servers, address), timeout)
-}
-
 func dialWithin(s Server, timeout time.Duration) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
@@ -125,14 +125,6 @@ func withAddress(servers []Server, address string) Server {
 		return servers[i]
 	}
 	return Server{Addr: address}
-}
-
-func addressesOf(servers []Server) []string {
-	var out []string
-	for _, s := range servers {
-		out = append(out, s.Addr)
-	}
-	return out
 }
 
 // enoughRefusals is how many connections in a row a server may close before a session exists. The client library retries

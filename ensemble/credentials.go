@@ -42,10 +42,9 @@ type Credentials struct {
 // Digest is the scheme of a user with a password.
 const Digest = "digest"
 
-// String returns the scheme.
 func (c *Credentials) String() string { return c.Scheme }
 
-// GoString is [Credentials.String].
+// GoString returns the scheme, too.
 func (c *Credentials) GoString() string { return c.Scheme }
 
 // ReadCredentials reads the credentials of "digest:FILE". The file has one line, user:password. warning is not empty if other users of
@@ -125,7 +124,7 @@ func (c *authenticated) authenticate() error {
 	if err != nil {
 		return err
 	}
-	c.arrive(greeting)
+	c.arrived = append(c.arrived, jute.Framed(greeting)...)
 	d := jute.NewDecoder(greeting)
 	d.Int()                      // the version
 	d.Int()                      // the timeout
@@ -152,7 +151,7 @@ func (c *authenticated) awaitAnswer() error {
 		}
 		d := jute.NewDecoder(frame)
 		if xid := d.Int(); xid != wire.XidAuth {
-			c.arrive(frame)
+			c.arrived = append(c.arrived, jute.Framed(frame)...)
 			continue
 		}
 		d.Long() // the zxid
@@ -162,10 +161,4 @@ func (c *authenticated) awaitAnswer() error {
 		}
 		return nil
 	}
-}
-
-func (c *authenticated) arrive(frame []byte) {
-	whole := jute.NewFrame(len(frame))
-	whole.Raw(frame)
-	c.arrived = append(c.arrived, whole.Frame()...)
 }

@@ -69,7 +69,7 @@ func (l *Local) restoreBroken(ctx context.Context) error {
 	if err != nil || restored == 0 {
 		return err
 	}
-	ready, cancel := context.WithTimeout(ctx, readyTimeout)
+	ready, cancel := context.WithTimeout(ctx, QuorumTimeout)
 	defer cancel()
 	return AwaitQuorum(ready, l.Members, nil)
 }
@@ -97,7 +97,7 @@ type Lifecycle[E interface {
 	LockName string
 	Find     func(ctx context.Context) (E, error) // the ensemble that is kept up; ErrNotUp if there is none
 	Remove   func(ctx context.Context) error      // everything that is left of an earlier ensemble
-	Start    func(ctx context.Context) (E, error)
+	Start    func(ctx context.Context) (E, error) // its servers need not be ready yet
 }
 
 // startAttempts bounds the starts that fail because another program takes a free port between its choice and its use.
@@ -144,6 +144,9 @@ func (l Lifecycle[E]) up(ctx context.Context, opts Options) (E, error) {
 
 func (l Lifecycle[E]) tryStart(ctx context.Context) (E, error) {
 	e, err := l.Start(ctx)
+	if err == nil {
+		err = AwaitReady(ctx, e)
+	}
 	if err == nil {
 		return e, nil
 	}
@@ -197,14 +200,15 @@ func attach(ctx context.Context, kept Ensemble, local *Local, opts Options) erro
 	return nil
 }
 
-// readyTimeout bounds the time until three servers form a quorum. They take about three seconds on two idle cores, and
-// took more than 20 while ten other processes waited for each core.
-const readyTimeout = time.Minute
+// QuorumTimeout bounds the time until servers form a quorum. They take about three seconds on two idle cores. Each round of an election
+// that fails takes them initLimit, 20 s: a follower gives up half a second after the election if the leader does not listen yet. Where ten
+// other processes waited for each core, three rounds failed in a row.
+const QuorumTimeout = 3 * time.Minute
 
-// AwaitReady returns when the ensemble has a quorum. If a server ends before, or a minute has passed, the error has the lines of the
+// AwaitReady returns when the ensemble has a quorum. If a server ends before, or after [QuorumTimeout], the error has the lines of the
 // logs that say why, and wraps [ErrPortTaken] if a port was in use.
 func AwaitReady(ctx context.Context, e Ensemble) error {
-	ready, cancel := context.WithTimeout(ctx, readyTimeout)
+	ready, cancel := context.WithTimeout(ctx, QuorumTimeout)
 	defer cancel()
 	err := AwaitQuorum(ready, e.Servers(), e)
 	if err == nil || ctx.Err() != nil {

@@ -70,6 +70,7 @@ func TestUpStartsAgainWithOtherPorts(t *testing.T) {
 		bound     = "failed to bind host port for 127.0.0.1:31233: address already in use"
 		java      = "java.net.BindException: Address already in use"
 	)
+	server := ensembletest.Embedded(t, embedded.Config{})
 	for _, tt := range []struct {
 		name     string
 		ports    []int
@@ -94,7 +95,7 @@ func TestUpStartsAgainWithOtherPorts(t *testing.T) {
 					if starts++; starts <= len(tt.failures) {
 						return nil, ensemble.PortTaken(errors.New("not started"), tt.failures[starts-1])
 					}
-					return &kept{ensemble.Local{Breakage: &ensemble.Breakage{}}}, nil
+					return &kept{ensemble.Local{Breakage: &ensemble.Breakage{}, Members: server.Servers()}}, nil
 				},
 			}.Up(t.Context(), ensemble.Options{Name: "x", Ports: tt.ports, Progress: io.Discard})
 			if (err == nil) != tt.up || starts != tt.starts || removals != 1+min(starts, len(tt.failures)) {

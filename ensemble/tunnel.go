@@ -134,9 +134,7 @@ func (t *Tunnel) serve(client net.Conn) {
 		t.receive(client, server)
 	})
 	for err == nil {
-		whole := jute.NewFrame(len(frame))
-		whole.Raw(frame)
-		if _, err = server.Write(whole.Frame()); err == nil {
+		if _, err = server.Write(jute.Framed(frame)); err == nil {
 			frame, err = jute.ReadFrame(client, mostFrame)
 		}
 	}

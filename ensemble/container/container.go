@@ -74,11 +74,7 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := assemble(opts.Name, states)
-	if err != nil {
-		return nil, err
-	}
-	return e, ensemble.AwaitReady(ctx, e)
+	return assemble(opts.Name, states, false)
 }
 
 // composeUp starts the containers from a copy of the embedded files. With TLS, it first creates them, and copies the certificates into
@@ -122,21 +118,17 @@ func Find(ctx context.Context, name string) (*Ensemble, error) {
 	if states[0].lifetime != ensemble.Kept || len(states) != ensemble.Size || !slices.ContainsFunc(states, state.up) {
 		return nil, ensemble.ErrNotUp
 	}
-	e, err := assemble(name, states)
-	if err != nil {
-		return nil, err
-	}
-	e.Found = true
-	return e, nil
+	return assemble(name, states, true)
 }
 
-func assemble(name string, states []state) (*Ensemble, error) {
+func assemble(name string, states []state, found bool) (*Ensemble, error) {
 	protection := ensemble.ParseProtection(states[0].protection, stateDir(name))
 	access, err := protection.Access()
 	if err != nil {
 		return nil, fmt.Errorf("ensemble %q: %w", name, err)
 	}
-	e := &Ensemble{first: states[0], Local: ensemble.Local{TxnLog: states[0].txnLog, Protection: protection, LockName: name}}
+	local := ensemble.Local{TxnLog: states[0].txnLog, Protection: protection, Found: found, LockName: name}
+	e := &Ensemble{first: states[0], Local: local}
 	possible := []ensemble.ServerFault{ensemble.Kill, ensemble.Pause, ensemble.Partition}
 	e.Heap = e.heapOf
 	e.Breakage = &ensemble.Breakage{Possible: possible, Cause: e.cause, Undo: e.undo}

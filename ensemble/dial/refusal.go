@@ -19,7 +19,6 @@ type Refusal struct {
 	Mistake bool // what the client was given is wrong, rather than something at the server
 }
 
-// Unwrap returns the error itself.
 func (r *Refusal) Unwrap() error { return r.error }
 
 // Refused returns a Refusal with this text.
@@ -47,16 +46,14 @@ func (t *TLS) explain(err error) error {
 	return err
 }
 
-// explainServer explains why the server's certificate is not accepted.
 func (t *TLS) explainServer(err *tls.CertificateVerificationError) error {
-	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
 	leaf := err.UnverifiedCertificates[0]
 	switch now := time.Now(); {
 	case now.Before(leaf.NotBefore) || now.After(leaf.NotAfter):
 		return Refused(false, "%s: the server's certificate is valid from %s to %s, and it is %s now: renew it, or set the clock here; "+
 			"`%s | openssl x509 -noout -dates` shows both", t.address, day(leaf.NotBefore), day(leaf.NotAfter), day(now), t.openssl(""))
-	case errors.As(err, &authority):
+	case errors.As(err, new(x509.UnknownAuthorityError)):
 		return Refused(true, "%s: the server's certificate is signed by %q, which is not among the CAs of %s: give its CA by --tls-ca; "+
 			"`%s` shows the chain", t.address, leaf.Issuer, cmp.Or(t.files.CA, "this system"), t.openssl(" -showcerts"))
 	case errors.As(err, &name):

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/go-zookeeper/zk"
+
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // The schemes of identities and of entries in access control lists.
@@ -96,11 +98,8 @@ func (a acl) allows(permissions int32, ids []identity) bool {
 }
 
 // resolve returns the list that a znode gets from a client's request, without repeated entries. ok is false if the list is not valid.
-func resolve(list []zk.ACL, ids []identity) (resolved acl, ok bool) {
-	for i, entry := range list {
-		if slices.Contains(list[:i], entry) {
-			continue
-		}
+func resolve(given []zk.ACL, ids []identity) (resolved acl, ok bool) {
+	for _, entry := range list.AppendNew(nil, given...) {
 		entries := expand(entry, ids)
 		if len(entries) == 0 {
 			return nil, false
@@ -110,7 +109,7 @@ func resolve(list []zk.ACL, ids []identity) (resolved acl, ok bool) {
 	if slices.Equal(resolved, zk.WorldACL(zk.PermAll)) { // in the form that is cheap to check
 		resolved = nil
 	}
-	return resolved, len(list) > 0
+	return resolved, len(given) > 0
 }
 
 // expand returns what an entry of a client stands for: nothing if it is not valid.

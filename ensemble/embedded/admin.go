@@ -26,8 +26,12 @@ func (c *connection) command(word string) (answer string, ok bool) {
 	c.enter()
 	commands := map[string]func() string{
 		"ruok": func() string { return "imok" },
-		"isro": s.isro, "envi": s.envi, "conf": s.conf,
-		"srvr": s.srvr, "stat": s.stat, "mntr": s.mntr, "cons": s.cons, "dump": s.dump, "dirs": s.dirs, "wchs": s.wchs,
+		"isro": func() string { return map[bool]string{true: "rw", false: "null"}[s.follows] },
+		"srvr": func() string { return s.banner() + s.statistics() },
+		"stat": func() string { return s.banner() + "Clients:\n" + s.clients(false) + "\n" + s.statistics() },
+		"cons": func() string { return s.clients(true) + "\n" },
+		"dirs": func() string { return "datadir_size: 0\nlogdir_size: 0\n" },
+		"envi": s.envi, "conf": s.conf, "mntr": s.mntr, "dump": s.dump, "wchs": s.wchs,
 	}
 	always := []string{"ruok", "isro", "envi", "conf"} // without a quorum, too
 	refused := []string{"crst", "gtmk", "hash", "srst", "stmk", "wchc", "wchp"}
@@ -56,22 +60,9 @@ func (s *Server) role() ensemble.Role {
 	}
 }
 
-func (s *Server) isro() string {
-	if !s.follows {
-		return "null"
-	}
-	return "rw"
-}
-
 func (s *Server) envi() string {
 	return fmt.Sprintf("Environment:\nzookeeper.version=%s, built with %s\nos.name=%s\nos.arch=%s\n",
 		version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-func (s *Server) srvr() string { return s.banner() + s.statistics() }
-
-func (s *Server) stat() string {
-	return s.banner() + "Clients:\n" + s.clients(false) + "\n" + s.statistics()
 }
 
 func (s *Server) banner() string {
@@ -133,8 +124,6 @@ writeDelay=%s
 		s.config.ReadDelay, s.config.WriteDelay) + ofSeveral
 }
 
-func (s *Server) cons() string { return s.clients(true) + "\n" }
-
 func (s *Server) clients(withSessions bool) string {
 	var out strings.Builder
 	for c := range s.connections {
@@ -159,8 +148,6 @@ func (s *Server) dump() string {
 	}
 	return out.String() + "Connections dump:\n"
 }
-
-func (s *Server) dirs() string { return "datadir_size: 0\nlogdir_size: 0\n" }
 
 // wchs counts data watches only, as ZooKeeper does.
 func (s *Server) wchs() string {

@@ -32,15 +32,6 @@ type connection struct {
 // maxFrame is ZooKeeper's jute.maxbuffer.
 const maxFrame = 0xfffff
 
-// The xids of frames that are not in the order of replies.
-const (
-	xidNotification = -1
-	xidPing         = -2
-)
-
-// noZxid is the zxid in the header of frames without a transaction.
-const noZxid = -1
-
 func (c *connection) read() {
 	in := bufio.NewReader(c.conn)
 	_ = c.conn.SetDeadline(time.Now().Add(handshakeTimeout)) // a handshake of TLS also writes
@@ -203,7 +194,7 @@ func (c *connection) request(frame []byte) bool {
 	s.received++
 	c.requests++
 	if !c.admits(r.op) {
-		c.frame(r.xid, 0, wire.SessionClosedRequireSASLAuth, smallFrame, nil)
+		c.frame(r.xid, 0, wire.SessionClosedRequireSASLAuth, nil)
 		return false
 	}
 	c.heard = time.Now()
@@ -249,15 +240,15 @@ const smallFrame = 128
 
 // reply answers a request; fill writes the record that follows the header of a successful one.
 func (c *connection) reply(xid int32, code wire.Code, fill func(*jute.Encoder)) {
-	c.frame(xid, c.server.applied, code, smallFrame, fill)
+	c.frame(xid, c.server.applied, code, fill)
 }
 
-func (c *connection) frame(xid int32, zxid int64, code wire.Code, size int, fill func(*jute.Encoder)) {
-	c.send(item{frame: encodeFrame(xid, zxid, code, size, fill), until: c.held})
+func (c *connection) frame(xid int32, zxid int64, code wire.Code, fill func(*jute.Encoder)) {
+	c.send(item{frame: encodeFrame(xid, zxid, code, fill), until: c.held})
 }
 
-func encodeFrame(xid int32, zxid int64, code wire.Code, size int, fill func(*jute.Encoder)) []byte {
-	out := jute.NewFrame(size)
+func encodeFrame(xid int32, zxid int64, code wire.Code, fill func(*jute.Encoder)) []byte {
+	out := jute.NewFrame(smallFrame)
 	out.Int(xid)
 	out.Long(zxid)
 	out.Int(int32(code))
@@ -271,7 +262,7 @@ func encodeFrame(xid int32, zxid int64, code wire.Code, size int, fill func(*jut
 const stateConnected = 3
 
 func (c *connection) notify(e event, zxid int64) {
-	i := item{frame: encodeFrame(xidNotification, zxid, wire.OK, smallFrame, func(out *jute.Encoder) {
+	i := item{frame: encodeFrame(wire.XidNotification, zxid, wire.OK, func(out *jute.Encoder) {
 		out.Int(int32(e.typ))
 		out.Int(stateConnected)
 		out.Text(e.path)

@@ -117,11 +117,10 @@ func (e *Ensemble) AccessFlags() []string { return e.protection.AccessFlags() }
 // Faults implements [ensemble.Breaker].
 func (e *Ensemble) Faults(context.Context) (map[string]ensemble.ServerFault, error) {
 	faults := map[string]ensemble.ServerFault{}
-	servers := e.Servers()
 	e.change(func() {
 		for i, member := range e.Members() {
 			if member.fault != "" {
-				faults[servers[i].Name] = member.fault
+				faults[e.servers[i].Name] = member.fault
 			}
 		}
 	})

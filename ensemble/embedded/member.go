@@ -1,10 +1,12 @@
 package embedded
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 type member struct {
@@ -102,12 +104,10 @@ func (q *quorum) elect() {
 	if q.leader != nil || !q.majority((*Server).votes) {
 		return
 	}
-	var leader *Server
-	for _, s := range q.servers {
-		if s.votes() && (leader == nil || s.has >= leader.has) { // the highest id, if several have as many
-			leader = s
-		}
-	}
+	voters := list.Where(q.servers, (*Server).votes)
+	leader := slices.MaxFunc(voters, func(a, b *Server) int {
+		return cmp.Or(cmp.Compare(a.has, b.has), cmp.Compare(a.index, b.index)) // the highest id, if several have as many
+	})
 	q.leader = leader
 	leader.inherit()
 	for _, e := range q.sessions {
@@ -117,10 +117,8 @@ func (q *quorum) elect() {
 	if len(q.servers) > 1 {
 		q.zxid = (q.zxid/epoch + 1) * epoch
 	}
-	for _, s := range q.servers {
-		if s.votes() {
-			s.follow()
-		}
+	for _, s := range voters {
+		s.follow()
 	}
 	leader.applied = q.zxid // as on a real leader, before the first transaction of its epoch
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 )
 
-// electing is how long an election takes.
 func (q *quorum) electing() time.Duration { return q.config.Tick / 10 }
 
 // Fail gives the server a fault, and reports whether it had none.

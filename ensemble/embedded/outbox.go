@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/dial"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // outbox is the queue of frames to one connection. Adding a frame never blocks, so that no client holds up the server.
@@ -144,20 +145,15 @@ func (o *outbox) transmit(items []item) error {
 }
 
 func (o *outbox) transfer(items []item) error {
-	batch := make(net.Buffers, 0, len(items))
-	bytes := 0
-	for _, i := range items {
-		batch = append(batch, i.frame)
-		bytes += len(i.frame)
-	}
+	batch := net.Buffers(list.Map(items, func(i item) []byte { return i.frame }))
 	o.mu.Lock()
 	if o.finished { // a client that does not read would otherwise block the writer without end
 		_ = o.conn.SetWriteDeadline(time.Now().Add(lastWriteTimeout))
 	}
 	o.mu.Unlock()
-	_, err := batch.WriteTo(o.conn)
+	n, err := batch.WriteTo(o.conn)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.bytes -= bytes
+	o.bytes -= int(n)
 	return err
 }

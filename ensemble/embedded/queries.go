@@ -11,27 +11,26 @@ import (
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
 
-// query returns the code and the content of the reply to a read that sets no watch.
-func (c *connection) query(r request) (code wire.Code, fill func(*jute.Encoder)) {
+// serveQuery answers a read that sets no watch.
+func (c *connection) serveQuery(r request) {
+	c.server.delay(c.server.config.ReadDelay)
 	if r.op == wire.OpWhoAmI {
-		return wire.OK, c.encodeIdentities
+		c.reply(r.xid, wire.OK, c.encodeIdentities)
+		return
 	}
 	path := r.body.Nullable()
 	switch {
 	case r.body.Err() != nil:
-		return wire.MarshallingError, nil
+		c.reply(r.xid, wire.MarshallingError, nil)
 	case r.op == wire.OpGetEphemerals:
-		paths := c.ephemerals(path)
-		return wire.OK, func(out *jute.Encoder) { out.Texts(paths) }
+		c.reply(r.xid, wire.OK, func(out *jute.Encoder) { out.Texts(c.ephemerals(path)) })
 	default:
-		return c.getACL(path)
+		n, code := c.find(path, zk.PermRead|zk.PermAdmin)
+		c.reply(r.xid, code, func(out *jute.Encoder) {
+			out.ACLs(n.acl.list(c.ids))
+			out.Stat(n.stat())
+		})
 	}
-}
-
-func (c *connection) serveQuery(r request) {
-	c.server.delay(c.server.config.ReadDelay)
-	code, fill := c.query(r)
-	c.reply(r.xid, code, fill)
 }
 
 // find returns a znode if the client has one of the permissions.
@@ -43,14 +42,6 @@ func (c *connection) find(path string, permissions int32) (*znode, wire.Code) {
 		return nil, wire.NoAuth
 	default:
 		return n, wire.OK
-	}
-}
-
-func (c *connection) getACL(path string) (wire.Code, func(*jute.Encoder)) {
-	n, code := c.find(path, zk.PermRead|zk.PermAdmin)
-	return code, func(out *jute.Encoder) {
-		out.ACLs(n.acl.list(c.ids))
-		out.Stat(n.stat())
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/dial"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // quorum is the state that servers share: one order of transactions, the sessions, and one lock.
@@ -112,13 +113,7 @@ func (q *quorum) commit() {
 }
 
 func (q *quorum) majority(is func(*Server) bool) bool {
-	n := 0
-	for _, s := range q.servers {
-		if is(s) {
-			n++
-		}
-	}
-	return 2*n > len(q.servers)
+	return 2*len(list.Where(q.servers, is)) > len(q.servers)
 }
 
 func (q *quorum) leads() bool { return q.leader != nil && q.leader.fault != ensemble.Pause }

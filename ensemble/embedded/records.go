@@ -35,12 +35,12 @@ const (
 	noCode     = -1
 )
 
-func readOperations(d *jute.Decoder, ids []identity) []operation {
-	var out []operation
+// readOperations reads the operations of a multi. It returns none of one that is malformed.
+func readOperations(d *jute.Decoder, ids []identity) (out []operation) {
 	for d.Err() == nil {
 		op, done := wire.Opcode(d.Int()), d.Bool()
 		d.Int() // an error code, in replies
-		if done {
+		if done && d.Err() == nil {
 			return out
 		}
 		switch op {
@@ -59,7 +59,7 @@ func readOperations(d *jute.Decoder, ids []identity) []operation {
 			d.Reject("operation in a multi")
 		}
 	}
-	return out
+	return nil
 }
 
 func (r outcome) encode(out *jute.Encoder) {

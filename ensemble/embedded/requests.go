@@ -2,19 +2,19 @@ package embedded
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 func (c *connection) answer(r request) bool {
 	switch r.op {
 	case wire.OpPing:
-		c.reply(xidPing, wire.OK, nil)
+		c.reply(wire.XidPing, wire.OK, nil)
 	case wire.OpExists, wire.OpGetData, wire.OpGetChildren, wire.OpGetChildren2:
 		c.serveRead(r)
 	case wire.OpSync:
@@ -51,7 +51,7 @@ func (c *connection) refuse(r request) bool {
 		c.reply(r.xid, wire.Unimplemented, nil)
 		return true
 	default:
-		c.frame(r.xid, noZxid, wire.Unimplemented, smallFrame, nil)
+		c.frame(r.xid, wire.UnknownZxid, wire.Unimplemented, nil)
 		return false
 	}
 }
@@ -82,28 +82,13 @@ func (c *connection) serveRead(r request) {
 	if watch && code != wire.NoAuth {
 		s.watches.set(r.op, path, n != nil, c)
 	}
-	if n == nil {
-		c.reply(r.xid, code, nil)
-		return
-	}
-	c.replyRead(r, n)
-}
-
-func (c *connection) replyRead(r request, n *znode) {
-	size := smallFrame
-	var listing []byte
-	switch r.op {
-	case wire.OpGetData:
-		size += len(n.data)
-	case wire.OpGetChildren, wire.OpGetChildren2:
-		listing = n.list()
-		size += len(listing)
-	}
-	c.frame(r.xid, c.server.applied, wire.OK, size, func(out *jute.Encoder) {
-		if r.op == wire.OpGetData {
+	c.reply(r.xid, code, func(out *jute.Encoder) {
+		switch r.op {
+		case wire.OpGetData:
 			out.Buffer(n.data)
+		case wire.OpGetChildren, wire.OpGetChildren2:
+			out.Raw(n.list())
 		}
-		out.Raw(listing)
 		if r.op != wire.OpGetChildren {
 			out.Stat(n.stat())
 		}
@@ -124,18 +109,14 @@ func (c *connection) serveWrite(r request) {
 	})
 }
 
-// serveMulti serves a multi. Even if it fails, the header of its reply has no error.
+// serveMulti serves a multi. Even if it fails, the header of its reply has no error, unless it is malformed.
 func (c *connection) serveMulti(r request) {
-	s := c.server
-	s.delay(s.config.WriteDelay)
+	c.server.delay(c.server.config.WriteDelay)
 	operations := readOperations(r.body, c.ids)
-	malformed := r.body.Err() != nil
+	code := malformed(r.body)
 	c.write(func(t *change) func() {
-		if malformed {
-			return func() { c.reply(r.xid, wire.MarshallingError, nil) }
-		}
 		results, codes := t.applyAll(operations)
-		return func() { c.reply(r.xid, wire.OK, func(out *jute.Encoder) { encodeMulti(out, results, codes) }) }
+		return func() { c.reply(r.xid, code, func(out *jute.Encoder) { encodeMulti(out, results, codes) }) }
 	})
 }
 
@@ -227,9 +208,9 @@ func (c *connection) rewatch(since int64, data, exist, child []string) {
 		for _, path := range paths {
 			switch n := s.tree.node(path); {
 			case n == nil:
-				c.notify(event{typ: wire.NodeDeleted, path: path}, noZxid)
+				c.notify(event{typ: wire.NodeDeleted, path: path}, wire.UnknownZxid)
 			case last(n) > since:
-				c.notify(event{typ: changed, path: path}, noZxid)
+				c.notify(event{typ: changed, path: path}, wire.UnknownZxid)
 			default:
 				watches.add(path, c)
 			}
@@ -238,7 +219,7 @@ func (c *connection) rewatch(since int64, data, exist, child []string) {
 	again(data, s.watches.data, wire.NodeDataChanged, func(n *znode) int64 { return n.mzxid })
 	for _, path := range exist {
 		if s.tree.node(path) != nil {
-			c.notify(event{typ: wire.NodeCreated, path: path}, noZxid)
+			c.notify(event{typ: wire.NodeCreated, path: path}, wire.UnknownZxid)
 		} else {
 			s.watches.data.add(path, c)
 		}
@@ -273,10 +254,8 @@ func (c *connection) authenticate(r request) bool {
 	case scheme != digestScheme || credentials == nil:
 		code = wire.AuthFailed
 	default:
-		if i := digestOf(credentials); !slices.Contains(c.ids, i) {
-			c.ids = append(c.ids, i)
-		}
+		c.ids = list.AppendNew(c.ids, digestOf(credentials))
 	}
-	c.frame(r.xid, 0, code, smallFrame, nil)
+	c.frame(r.xid, 0, code, nil)
 	return code == wire.OK
 }

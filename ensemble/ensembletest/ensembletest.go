@@ -82,8 +82,7 @@ func turn(ctx context.Context, name string) (*ensemble.FileLock, error) {
 	}
 }
 
-// open starts the ensemble. It tries twice, because a busy machine may delay the quorum for too long. It returns an error instead of the
-// embedded server, which has its own tests.
+// open starts the ensemble. It returns an error instead of the embedded server, which has its own tests.
 func open(ctx context.Context, name string) (ensemble.Ensemble, error) {
 	var why strings.Builder
 	opts := ensemble.Options{Name: name, Progress: &why}
@@ -95,12 +94,7 @@ func open(ctx context.Context, name string) (ensemble.Ensemble, error) {
 		return nil, fmt.Errorf("%w: %s", ensemble.ErrUnavailable, why.String())
 	}
 	opts.Progress = os.Stderr
-	for again := true; ; again = false {
-		e, err := auto.Open(ctx, auto.Choice{Engine: string(engine)}, opts)
-		if !again || !errors.Is(err, ensemble.ErrNotStarted) || ctx.Err() != nil {
-			return e, err
-		}
-	}
+	return auto.Open(ctx, auto.Choice{Engine: string(engine)}, opts)
 }
 
 // Embedded starts servers on ports, which end with the test.

@@ -2,6 +2,7 @@ package ensembletest
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"testing"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/namespace"
 	"github.com/zkbench/zkbench/results/must"
 )
@@ -102,4 +104,18 @@ func At(addrs ...string) []ensemble.Server {
 		servers = append(servers, ensemble.Server{ID: i + 1, Name: addr, Addr: addr})
 	}
 	return servers
+}
+
+// Listen calls serve with every connection to the address that it returns, until the test ends.
+func Listen(t testing.TB, serve func(net.Conn)) (address string) {
+	t.Helper()
+	listener := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	t.Cleanup(func() { listener.Close() })
+	go dial.Accept(listener, func(error) {}, func(conn net.Conn) {
+		go func() {
+			defer conn.Close()
+			serve(conn)
+		}()
+	})
+	return listener.Addr().String()
 }

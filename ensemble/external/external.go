@@ -11,12 +11,12 @@ import (
 	"io"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // Mistake is an error in the addresses or the load that the user gave, as opposed to an error of the servers.
 type Mistake struct{ error }
 
-// Unwrap returns the error itself.
 func (m Mistake) Unwrap() error { return m.error }
 
 // Ensemble is the servers of one connect string.
@@ -24,8 +24,6 @@ type Ensemble struct {
 	servers []ensemble.Server
 	chroot  string
 }
-
-var _ ensemble.Ensemble = (*Ensemble)(nil)
 
 // Open returns the ensemble of a connect string (see [Parse]) if a run can use it: the addresses are different servers of one
 // ensemble, all accept sessions and writes, and znodes can be created and deleted below the chroot. To test that, Open opens a
@@ -56,11 +54,8 @@ func open(ctx context.Context, connect string, opts ensemble.Options, use func(*
 	if err != nil {
 		return nil, fmt.Errorf("cannot use --servers %s: %w", connect, err)
 	}
-	e := &Ensemble{chroot: target.Chroot}
-	for _, p := range peers {
-		e.servers = append(e.servers, p.Server)
-	}
-	return e, nil
+	servers := list.Map(peers, func(p peer) ensemble.Server { return p.Server })
+	return &Ensemble{chroot: target.Chroot, servers: servers}, nil
 }
 
 // Attach returns the ensemble of a connect string without contacting the servers, which may be down.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/dial"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // The timeouts for one server. Users learn of errors within five seconds.
@@ -144,11 +145,7 @@ func resolve(ctx context.Context, name string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: the host's address is unknown: check its spelling, or give its IP address: %w", name, err)
 	}
-	var addrs []string
-	for _, host := range hosts {
-		addrs = append(addrs, net.JoinHostPort(host, strconv.Itoa(number)))
-	}
-	return addrs, nil
+	return list.Map(hosts, func(host string) string { return net.JoinHostPort(host, strconv.Itoa(number)) }), nil
 }
 
 func tryDial(ctx context.Context, addr string) error {

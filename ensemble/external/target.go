@@ -30,10 +30,8 @@ func (t Target) Servers(access ensemble.Access) []ensemble.Server {
 // Parse parses a connect string like ZooKeeper's own clients do: "host:port,host:port/chroot". The chroot follows the last
 // address and applies to all. IPv6 addresses are in brackets.
 func Parse(connect string) (Target, error) {
-	list, chroot := connect, ""
-	if slash := strings.IndexByte(connect, '/'); slash >= 0 {
-		list, chroot = connect[:slash], strings.TrimSpace(connect[slash:])
-	}
+	list, below, _ := strings.Cut(connect, "/")
+	chroot := strings.TrimSpace("/" + below)
 	if chroot == "/" { // means no chroot, as for ZooKeeper's clients
 		chroot = ""
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -58,8 +57,7 @@ func (t *trial) stalled(ctx context.Context, i int, what string) error {
 		t.peers[i].Name, what, context.Cause(ctx))
 }
 
-func (t *trial) connect(ctx context.Context, i int) error {
-	var err error
+func (t *trial) connect(ctx context.Context, i int) (err error) {
 	t.conns[i], err = ensemble.Connect(ctx, t.peers[i].Server, wire.NewLedger(time.Now()), nil)
 	switch {
 	case err == nil:
@@ -86,9 +84,7 @@ func (t *trial) write(ctx context.Context) error {
 	if err := t.findChroot(ctx); err != nil {
 		return err
 	}
-	var tail [8]byte
-	_, _ = rand.Read(tail[:]) // never fails
-	probe := t.chroot + "/zkbench-probe-" + hex.EncodeToString(tail[:])
+	probe := t.chroot + "/zkbench-probe-" + rand.Text()
 	if _, err := t.conns[0].Create(probe, nil, zk.FlagEphemeral, t.peers[0].ACL()); err != nil {
 		return t.explain(ctx, 0, "create", err)
 	}
@@ -180,10 +176,7 @@ func Denied(s ensemble.Server, verb, base string, err error) error {
 func (t *trial) compare(ctx context.Context, probe string) error {
 	var errs []error
 	for i := 1; i < len(t.peers); i++ {
-		found, err := t.sees(ctx, i, probe)
-		if err == nil && !found {
-			err = Mistake{t.unrelated(t.peers[0], t.peers[i])}
-		}
+		err := t.sees(ctx, i, probe)
 		errs = append(errs, err)
 		if err != nil && ctx.Err() != nil {
 			break // the others were not asked in time
@@ -206,24 +199,24 @@ func (t *trial) findTwins() error {
 	return errors.Join(errs...)
 }
 
-func (t *trial) sees(ctx context.Context, i int, probe string) (bool, error) {
+// sees returns an error if a server does not see the znode of the first one.
+func (t *trial) sees(ctx context.Context, i int, probe string) error {
 	if err := ensemble.Fence(t.conns[i]); err != nil {
-		return false, t.explain(ctx, i, "sync", err)
+		return t.explain(ctx, i, "sync", err)
 	}
 	found, _, err := t.conns[i].Exists(probe)
 	if err != nil {
-		return false, t.explain(ctx, i, "look for", err)
+		return t.explain(ctx, i, "look for", err)
 	}
-	return found, nil
-}
-
-func (t *trial) unrelated(a, b peer) error {
+	if found {
+		return nil
+	}
 	advice := "give servers of one ensemble only"
-	if a.status.Role == ensemble.Standalone {
+	if t.peers[0].status.Role == ensemble.Standalone {
 		advice = "both stand alone: give one of them, or join them into an ensemble"
 	}
-	return fmt.Errorf("%s and %s are unrelated servers (a znode created through the first is not there on the second): %s",
-		a.Name, b.Name, advice)
+	return Mistake{fmt.Errorf("%s and %s are unrelated servers (a znode created through the first is not there on the second): %s",
+		t.peers[0].Name, t.peers[i].Name, advice)}
 }
 
 // same reports whether two addresses with the same znodes lead to one server. Two leaders or standalone servers do. Others

@@ -85,13 +85,7 @@ func (d *Decoder) Buffer() []byte {
 }
 
 // Text reads a string that must not be null.
-func (d *Decoder) Text() string {
-	n := int(d.Int())
-	if d.err != nil {
-		return ""
-	}
-	return string(d.take("string", n))
-}
+func (d *Decoder) Text() string { return string(d.take("string", int(d.Int()))) }
 
 // Nullable reads a string; a null one is empty, as some clients send empty ones.
 func (d *Decoder) Nullable() string { return string(d.Buffer()) }
@@ -117,6 +111,13 @@ func NewFrame(size int) *Encoder { return &Encoder{make([]byte, lengthSize, leng
 func (e *Encoder) Frame() []byte {
 	binary.BigEndian.PutUint32(e.record, uint32(len(e.record)-lengthSize))
 	return e.record
+}
+
+// Framed returns a frame with a body that is already encoded.
+func Framed(body []byte) []byte {
+	e := NewFrame(len(body))
+	e.Raw(body)
+	return e.Frame()
 }
 
 // Bytes returns the record. It does not copy it.

@@ -11,6 +11,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // Found describes a root.
@@ -33,13 +34,8 @@ func (c Client) List(ctx context.Context, base string) ([]string, error) {
 	if stat == nil {
 		return nil, fmt.Errorf("there is no znode %s", base)
 	}
-	var paths []string
-	for _, name := range slices.Sorted(slices.Values(names)) {
-		if IsRoot(name) {
-			paths = append(paths, base+"/"+name)
-		}
-	}
-	return paths, nil
+	roots := list.Where(slices.Sorted(slices.Values(names)), IsRoot)
+	return list.Map(roots, func(name string) string { return base + "/" + name }), nil
 }
 
 // Find examines the roots below base, sorted by the time of their runs. It changes nothing.
@@ -84,8 +80,8 @@ func (c Client) Examine(ctx context.Context, root string) (Found, error) {
 	if err != nil || !there || f.InUse {
 		return f, err
 	}
-	t, err := c.walk(ctx, root)
-	if f.Znodes = len(t.paths); t.ephemerals > 0 {
+	paths, ephemerals, err := c.walk(ctx, root)
+	if f.Znodes = len(paths); ephemerals > 0 {
 		f.InUse, f.Timeout = true, ensemble.SessionTimeout
 	}
 	return f, err

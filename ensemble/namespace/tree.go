@@ -11,17 +11,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-type tree struct {
-	paths      []string // each after its parent
-	ephemerals int      // without a root's owner
-}
-
 // outstanding bounds the unanswered requests of one session.
 const outstanding = 32
 
-// walk lists a tree level by level. The tree of a znode that does not exist is empty.
-func (c Client) walk(ctx context.Context, root string) (tree, error) {
-	var t tree
+// walk lists a tree level by level, each path after its parent, and counts its ephemeral znodes, without a root's owner. The tree of a
+// znode that does not exist is empty.
+func (c Client) walk(ctx context.Context, root string) (paths []string, ephemerals int, err error) {
 	for level := []string{root}; len(level) > 0; {
 		var mu sync.Mutex
 		var next []string
@@ -35,9 +30,9 @@ func (c Client) walk(ctx context.Context, root string) (tree, error) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				t.paths = append(t.paths, path)
+				paths = append(paths, path)
 				if stat.EphemeralOwner != 0 && path != root+"/"+ownerName {
-					t.ephemerals++
+					ephemerals++
 				}
 				for _, child := range children {
 					next = append(next, path+"/"+child)
@@ -46,11 +41,11 @@ func (c Client) walk(ctx context.Context, root string) (tree, error) {
 			})
 		}
 		if err := group.Wait(); err != nil {
-			return t, err
+			return paths, ephemerals, err
 		}
 		level = next
 	}
-	return t, nil
+	return paths, ephemerals, nil
 }
 
 // children lists a znode. The stat is nil if the znode does not exist.
@@ -74,11 +69,11 @@ const rounds = 10
 // A root is deleted in one transaction with its owner, so that it never exists without one.
 func (c Client) Remove(ctx context.Context, root string) (removed int, err error) {
 	for range rounds {
-		t, err := c.walk(ctx, root)
+		paths, _, err := c.walk(ctx, root)
 		if err != nil {
 			return removed, err
 		}
-		n, grew, err := c.RemoveTree(ctx, t.paths)
+		n, grew, err := c.RemoveTree(ctx, paths)
 		removed += n
 		if err != nil || !grew {
 			return removed, err
@@ -112,8 +107,7 @@ func (c Client) RemoveTree(ctx context.Context, paths []string) (removed int, gr
 	if i := slices.Index(paths, owner); i > 0 { // moved behind the root, so that one batch has both
 		paths = slices.Insert(slices.Delete(paths, i, i+1), 1, owner)
 	}
-	all := batches(paths, 0)
-	for _, batch := range slices.Backward(all) {
+	for _, batch := range slices.Backward(batches(paths, 0)) {
 		n, more, err := c.removeBatch(ctx, batch)
 		removed += n
 		grew = grew || more

@@ -16,6 +16,7 @@ import (
 	"syscall"
 
 	"github.com/zkbench/zkbench/ensemble"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // Ensemble is three JVMs and their folder.
@@ -39,11 +40,11 @@ func Up(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 		LockName: lockName(opts.Name),
 		Find:     func(context.Context) (*Ensemble, error) { return Find(opts.Name) },
 		Remove:   func(context.Context) error { _, err := remove(stateDir(opts.Name)); return err },
-		Start:    func(ctx context.Context) (*Ensemble, error) { return start(ctx, opts) },
+		Start:    func(context.Context) (*Ensemble, error) { return start(opts) },
 	}.Up(ctx, opts)
 }
 
-func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
+func start(opts ensemble.Options) (*Ensemble, error) {
 	installation, err := findInstallation(opts.Home)
 	if err != nil {
 		return nil, err
@@ -63,21 +64,17 @@ func start(ctx context.Context, opts ensemble.Options) (*Ensemble, error) {
 			return nil, err
 		}
 	}
-	e, err := load(opts.Name)
-	if err != nil {
-		return nil, err
-	}
-	return e, ensemble.AwaitReady(ctx, e)
+	return load(opts.Name, false)
 }
 
-func load(name string) (*Ensemble, error) {
+func load(name string, found bool) (*Ensemble, error) {
 	dir := stateDir(name)
 	home, err := os.ReadFile(filepath.Join(dir, homeFile))
 	if err != nil {
 		return nil, ensemble.ErrNotUp
 	}
 	log, _ := os.ReadFile(filepath.Join(dir, txnLogFile)) // empty or missing means the default
-	local := ensemble.Local{TxnLog: cmp.Or(ensemble.TxnLog(log), ensemble.OnDisk), LockName: lockName(name)}
+	local := ensemble.Local{TxnLog: cmp.Or(ensemble.TxnLog(log), ensemble.OnDisk), Found: found, LockName: lockName(name)}
 	protection, _ := os.ReadFile(filepath.Join(dir, protectionFile)) // missing for none
 	local.Protection = ensemble.ParseProtection(string(protection), filepath.Join(dir, protectionFolder))
 	access, err := local.Protection.Access()
@@ -105,12 +102,7 @@ func Find(name string) (*Ensemble, error) {
 	if alive, _ := Inventory(name); err != nil || ensemble.Lifetime(lifetime) != ensemble.Kept || alive == 0 {
 		return nil, ensemble.ErrNotUp
 	}
-	e, err := load(name)
-	if err != nil {
-		return nil, err
-	}
-	e.Found = true
-	return e, nil
+	return load(name, true)
 }
 
 // Describe implements [ensemble.Ensemble].
@@ -197,9 +189,5 @@ func InUse(name string) bool { return ensemble.InUse(lockName(name)) }
 // Names returns the names of all ensembles that have a folder.
 func Names() []string {
 	entries, _ := os.ReadDir(filepath.Dir(stateDir(ensemble.DefaultName))) // none if no ensemble was ever started
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
+	return list.Map(entries, os.DirEntry.Name)
 }

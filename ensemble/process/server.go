@@ -229,10 +229,7 @@ func remove(dir string) (ended int, err error) {
 			return ended, err
 		}
 	}
-	if err := errors.Join(ensemble.RemoveState(dir), os.RemoveAll(memoryDir(dir))); err != nil {
-		return ended, err
-	}
-	return ended, nil
+	return ended, errors.Join(ensemble.RemoveState(dir), os.RemoveAll(memoryDir(dir)))
 }
 
 func stop(server string, pid int) error {

@@ -64,8 +64,8 @@ func (l *link) serve() {
 		reset(l.server)
 	})()
 	var toClient sync.WaitGroup
-	toClient.Go(l.toClient)
-	l.toServer()
+	toClient.Go(func() { l.forward(l.server, l.client, EndedServer, EndedClient, l.receive) })
+	l.forward(l.client, l.server, EndedClient, EndedServer, l.admit)
 	toClient.Wait()
 	l.client.Close()
 	l.server.Close()
@@ -82,47 +82,24 @@ func (l *link) refuse(err error) {
 	reset(l.client)
 }
 
-func (l *link) toServer() {
+// forward sends what it reads from one side to the other, until a side ends. count returns the bytes to send.
+func (l *link) forward(from, to net.Conn, fromEnded, toEnded IncidentKind, count func(p []byte, end bool) []byte) {
 	buffer := make([]byte, bufferSize)
 	for {
-		n, err := l.client.Read(buffer)
-		known := l.admit(buffer[:n], err != nil)
-		if len(known) > 0 {
-			if _, err := l.server.Write(known); err != nil {
-				l.over(EndedServer, err)
-				reset(l.client)
+		n, err := from.Read(buffer)
+		if p := count(buffer[:n], err != nil); len(p) > 0 {
+			if _, err := to.Write(p); err != nil {
+				l.over(toEnded, err)
+				reset(from)
 				return
 			}
 		}
 		if err != nil {
-			l.over(EndedClient, err)
-			_ = l.server.SetReadDeadline(time.Now().Add(lingering))
-			endHalf(l.server, err)
-			return
-		}
-	}
-}
-
-func (l *link) toClient() {
-	buffer := make([]byte, bufferSize)
-	for {
-		n, err := l.server.Read(buffer)
-		if c := l.counted.Load(); c != nil {
-			c.Received(buffer[:n])
-		}
-		if n > 0 {
-			if _, err := l.client.Write(buffer[:n]); err != nil {
-				l.over(EndedClient, err)
-				reset(l.server)
-				return
-			}
-		}
-		if err != nil {
-			if l.over(EndedServer, err) {
+			if l.over(fromEnded, err) && fromEnded == EndedServer {
 				l.listener.check()
 			}
-			endHalf(l.client, err)
-			_ = l.client.SetReadDeadline(time.Now().Add(lingering))
+			_ = to.SetReadDeadline(time.Now().Add(lingering))
+			endHalf(to, err)
 			return
 		}
 	}
@@ -149,6 +126,14 @@ func (l *link) admit(p []byte, end bool) []byte {
 	}
 	if c := l.counted.Load(); c != nil {
 		c.Sent(p)
+	}
+	return p
+}
+
+// receive counts bytes from the server.
+func (l *link) receive(p []byte, _ bool) []byte {
+	if c := l.counted.Load(); c != nil {
+		c.Received(p)
 	}
 	return p
 }

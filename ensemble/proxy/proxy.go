@@ -19,6 +19,7 @@ import (
 
 	"github.com/zkbench/zkbench/ensemble/dial"
 	"github.com/zkbench/zkbench/ensemble/wire"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // Config is the configuration of a proxy.
@@ -141,11 +142,7 @@ func (p *Proxy) sweep() {
 
 // Addresses returns the addresses at which clients reach the servers through the proxy, in the order of the servers.
 func (p *Proxy) Addresses() []string {
-	var out []string
-	for _, l := range p.listeners {
-		out = append(out, dial.Destination(l.address()))
-	}
-	return out
+	return list.Map(p.listeners, func(l *listener) string { return dial.Destination(l.address()) })
 }
 
 // Watches returns the paths of the watches that are set now, by session. A path is there once for each watch.

@@ -2,24 +2,26 @@ package wire
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
+	"os"
 	"slices"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/dial"
 )
 
-// XidAuth is the xid of a request with credentials.
-const XidAuth = -4
-
+// The xids and the zxid with a meaning of their own.
 const (
-	xidNotification = -1 // the xid of frames that reply to no request
-	xidPing         = -2 // this and the next ones are of requests that may be answered out of order
+	XidNotification = -1 // of frames that reply to no request
+	XidPing         = -2 // this and the next ones are of requests that may be answered out of order
+	XidAuth         = -4 // with credentials
 	xidSetWatches   = -8 // of ZooKeeper's own client, which sets its watches again
-	zxidUnknown     = -1 // the zxid of notifications before ZooKeeper 3.9 and of ClickHouse Keeper, and of those that are sent again
-	replyHeaderSize = 16
+	UnknownZxid     = -1 // of notifications before ZooKeeper 3.9 and of ClickHouse Keeper, and of those that are sent again
 )
+
+const replyHeaderSize = 16
 
 // Conn is a counted connection. It decodes both directions into its session's ledger. The server answers the requests of a
 // session in order, so that a queue of the outstanding requests suffices to match each reply to its request.
@@ -113,7 +115,7 @@ func (c *Conn) receive(p []byte) (int, error) {
 		return 0, io.EOF
 	case c.ending.ended:
 		return n, nil
-	case err != nil && !isTimeout(err):
+	case err != nil && !errors.Is(err, os.ErrDeadlineExceeded): // which leaves the connection open
 		c.end()
 		c.settle()
 	}
@@ -247,10 +249,10 @@ func (c *Conn) reply(body []byte, length int) {
 	xid, zxid := int32(binary.BigEndian.Uint32(body)), int64(binary.BigEndian.Uint64(body[4:]))
 	next := len(c.outstanding) > 0 && c.outstanding[0].xid == xid
 	switch {
-	case xid == xidNotification && (!next || isEvent(body, length)):
+	case xid == XidNotification && (!next || isEvent(body, length)):
 		c.notification(body, length)
 		return
-	case !next && (xid == xidPing || xid == XidAuth || xid == xidSetWatches):
+	case !next && (xid == XidPing || xid == XidAuth || xid == xidSetWatches):
 		l.counts.Answers++
 		l.counts.Housekeeping++
 		if xid == xidSetWatches {
@@ -299,7 +301,7 @@ func (c *Conn) notification(body []byte, length int) {
 		n.Type = EventType(binary.BigEndian.Uint32(event))
 		path, _ = jutePath(event[8:])
 	}
-	again := c.resetting > 0 && n.Zxid == zxidUnknown
+	again := c.resetting > 0 && n.Zxid == UnknownZxid
 	c.fire(n.Type, path, again)
 	if c.ending.ended {
 		if !again {

@@ -1,9 +1,7 @@
 package wire
 
 import (
-	"errors"
 	"maps"
-	"net"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/dial"
@@ -208,10 +206,4 @@ func (c *Conn) unlessEnded(set func(time.Time) error, t time.Time) error {
 		return nil
 	}
 	return set(t)
-}
-
-// isTimeout reports whether an error leaves the connection open.
-func isTimeout(err error) bool {
-	var timeout net.Error
-	return errors.As(err, &timeout) && timeout.Timeout()
 }

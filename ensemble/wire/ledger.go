@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble/dial"
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // Counts holds the numbers of frames and bytes that sessions sent and received. Housekeeping, which the package comment
@@ -81,26 +82,25 @@ func (t *Traffic) Add(o Traffic) {
 
 // Traffic returns the traffic of the counts.
 func (c *Counts) Traffic() Traffic {
-	return Traffic{Requests: c.TotalRequests(), BytesIn: c.BytesIn, FailedRequests: sum(c.Failed[:])}
+	return Traffic{Requests: c.TotalRequests(), BytesIn: c.BytesIn, FailedRequests: list.Sum(c.Failed[:])}
 }
 
 // TotalRequests returns the number of requests of any kind, without housekeeping.
-func (c *Counts) TotalRequests() int64 { return sum(c.Requests[:]) }
+func (c *Counts) TotalRequests() int64 { return list.Sum(c.Requests[:]) }
 
 // CountNotification counts a notification. It counts types that this package does not know as type 0.
 func (c *Counts) CountNotification(t EventType) {
-	if t > 0 && int(t) < len(c.Notifications) {
-		c.Notifications[t]++
-	} else {
-		c.Notifications[0]++
+	if t < 0 || int(t) >= len(c.Notifications) {
+		t = 0
 	}
+	c.Notifications[t]++
 }
 
 // Sent returns the number of frames that were sent, with housekeeping.
 func (c *Counts) Sent() int64 { return c.TotalRequests() + c.HousekeepingSent }
 
 // TotalNotifications returns the number of notifications of any type.
-func (c *Counts) TotalNotifications() int64 { return sum(c.Notifications[:]) }
+func (c *Counts) TotalNotifications() int64 { return list.Sum(c.Notifications[:]) }
 
 // Writes returns the number of write requests, and the number of those that were answered with an error.
 func (c *Counts) Writes() (total, failed int64) {
@@ -111,14 +111,6 @@ func (c *Counts) Writes() (total, failed int64) {
 		}
 	}
 	return total, failed
-}
-
-func sum(values []int64) int64 {
-	var total int64
-	for _, v := range values {
-		total += v
-	}
-	return total
 }
 
 // Notification is one watch event that a server sent to a session.
@@ -191,15 +183,15 @@ func (l *Ledger) Further() *Ledger {
 
 // Wrap returns conn with its frames counted. Nothing may have been sent on conn before.
 func (l *Ledger) Wrap(conn net.Conn) *Conn {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	c := &Conn{Conn: conn, reading: dial.NewMutex(), writing: dial.NewMutex()}
 	l.attach(c)
 	return c
 }
 
-// attach makes a connection the session's. The ledger is locked.
+// attach makes a connection the session's.
 func (l *Ledger) attach(c *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.conn != nil {
 		l.reconnects++
 	}

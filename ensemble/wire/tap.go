@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,8 +73,6 @@ type Tapped struct{ conn Conn }
 
 // Tapped returns the counter of a further connection of the session. Nothing may have been sent on the connection before.
 func (l *Ledger) Tapped() *Tapped {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	t := &Tapped{}
 	l.attach(&t.conn)
 	return t
@@ -97,10 +96,7 @@ func (t *Tapped) Unanswered() (requests int, closing bool) {
 	c := &t.conn
 	c.ledger.mu.Lock()
 	defer c.ledger.mu.Unlock()
-	for _, r := range c.outstanding {
-		closing = closing || r.op == OpClose
-	}
-	return len(c.outstanding), closing
+	return len(c.outstanding), slices.ContainsFunc(c.outstanding, func(r outstandingRequest) bool { return r.op == OpClose })
 }
 
 // End counts the end of the connection. Nothing more may be sent in either direction. A second call has no effect.
@@ -194,11 +190,7 @@ func skipPart(op Opcode, d *jute.Decoder) (flags int32) {
 	switch op {
 	case OpCreate, OpCreate2, OpCreateContainer, OpCreateTTL:
 		d.Buffer()
-		for n := d.Int(); n > 0 && d.Err() == nil; n-- { // access control: unlike ACLs, this accepts null strings
-			d.Int()
-			d.Buffer()
-			d.Buffer()
-		}
+		d.ACLs()
 		if flags = d.Int(); d.Err() != nil {
 			flags = UnknownFlags
 		}

@@ -14,6 +14,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // FencePath is the path that zkbench syncs to make sure that a session has received all earlier notifications. It need not
@@ -102,9 +104,7 @@ func OpcodeNamed(name string) (Opcode, bool) {
 
 // OpcodeNames returns the names that OpcodeNamed knows, sorted.
 func OpcodeNames() []string {
-	names := slices.DeleteFunc(opcodeNames(), func(name string) bool { return name == "" })
-	slices.Sort(names)
-	return slices.Compact(names)
+	return list.Distinct(list.Where(opcodeNames(), func(name string) bool { return name != "" }))
 }
 
 func nameOf(names []string, i int) string {
