@@ -60,9 +60,14 @@ func (ObserverFunc) Complete() {}
 
 // StateOf returns an observer's state of a client, an item or the like. One that is new to the observer gets the zero value.
 func StateOf[K comparable, T any](all map[K]*T, key K) *T {
+	return StateOr(all, key, func() *T { return new(T) })
+}
+
+// StateOr is StateOf with what one that is new gets.
+func StateOr[K comparable, T any](all map[K]*T, key K, fresh func() *T) *T {
 	state := all[key]
 	if state == nil {
-		state = new(T)
+		state = fresh()
 		all[key] = state
 	}
 	return state
@@ -92,14 +97,19 @@ func (f Findings) Timed(phases []Phase) (all Observers) {
 
 // Between reports the spans from each event of kind from to the same participant's next event of kind to, in one life.
 func (f Findings) Between(phase string, from, to EventKind) Observer {
-	open := map[int]Moment{}
+	return f.BetweenFitting(phase, from, to, func(_, _ Event) bool { return true })
+}
+
+// BetweenFitting is Between for ends that fit their beginnings. Others are passed over.
+func (f Findings) BetweenFitting(phase string, from, to EventKind, fit func(begun, end Event) bool) Observer {
+	open := map[int]Event{}
 	return ObserverFunc(func(e Event) {
 		start, begun := open[e.Client]
 		switch {
 		case e.Kind == from:
-			open[e.Client] = e.Moment()
-		case e.Kind == to && begun:
-			f.Span(SpanOf(phase, e.Client, start, e.Moment()))
+			open[e.Client] = e
+		case e.Kind == to && begun && fit(start, e):
+			f.Span(SpanOf(phase, e.Client, start.Moment(), e.Moment()))
 			delete(open, e.Client)
 		case e.EndsLife():
 			delete(open, e.Client)

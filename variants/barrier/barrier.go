@@ -166,10 +166,6 @@ func (b *Barrier) look(ctx context.Context, barrier string) (*session.Watch, err
 	return watch, nil
 }
 
-func openings(requests variants.Formula) variants.Cost {
-	return variants.Cost{Requests: requests, Writes: "1", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"}
-}
-
 // Recipe returns the barrier recipe with its variants, naive ones first.
 func Recipe() variants.Recipe {
 	return variants.Recipe{

@@ -38,7 +38,7 @@ func Recheck(ctx context.Context, s *session.Session, dir string) (*Barrier, err
 }
 
 func recheckVariant() variants.Variant {
-	cost := openings("2N-1")
+	cost := variants.Cost{Requests: "2N-1", Writes: "1", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"} // of an opening
 	return variants.Variant{
 		Name:     "recheck",
 		Kind:     variants.Naive,

@@ -42,14 +42,11 @@ func NoRecheck(ctx context.Context, s *session.Session, dir string) (*Barrier, e
 }
 
 func noRecheckVariant() variants.Variant {
-	cost := openings("N")
-	return variants.Variant{
-		Name:     "no-recheck",
-		Kind:     variants.Optimized,
-		Summary:  "all waiting clients watch the barrier's znode, and pass when they are notified of its deletion",
-		BadAt:    "crowds, still: one opening notifies all waiting clients, as it must",
-		Lockstep: cost,
-		Free:     cost,
-		Join:     join(NoRecheck),
-	}
+	v := recheckVariant()
+	v.Name, v.Kind = "no-recheck", variants.Optimized
+	v.Summary = "all waiting clients watch the barrier's znode, and pass when they are notified of its deletion"
+	v.BadAt = "crowds, still: one opening notifies all waiting clients, as it must"
+	v.Lockstep.Requests, v.Free.Requests = "N", "N"
+	v.Join = join(NoRecheck)
+	return v
 }

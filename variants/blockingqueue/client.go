@@ -25,10 +25,13 @@ type client struct {
 	items   tickets.Line
 	journal session.Journal
 	flags   int32 // of the znodes of items
+
+	awaitGone func(context.Context, tickets.Ticket) error // returns when an item is gone, or stands at another place
 }
 
 func open(ctx context.Context, s *session.Session, dir string) (*client, error) {
 	c := &client{session: s, items: tickets.New(s, path.Join(dir, "items"), itemMarker), flags: zk.FlagSequence}
+	c.awaitGone = c.items.AwaitWatch
 	err := s.Ensure(ctx, c.items.Dir, nil, 0)
 	if err == nil {
 		c.journal, err = session.OpenJournal(ctx, s, path.Join(dir, "journals"))
@@ -91,7 +94,7 @@ func (c *client) AwaitTaken(ctx context.Context, item Item) error {
 	if item.place.Name == "" {
 		return nil
 	}
-	return c.session.Do(ctx, func(ctx context.Context) error { return c.items.AwaitWatch(ctx, item.place) }, nil)
+	return c.session.Do(ctx, func(ctx context.Context) error { return c.awaitGone(ctx, item.place) }, nil)
 }
 
 func (c *client) read(ctx context.Context, place tickets.Ticket) (Item, bool, error) {

@@ -41,15 +41,10 @@ func NewEphemeralItems(ctx context.Context, s *session.Session, dir string) (*Ep
 }
 
 func ephemeralItemsVariant() variants.Variant {
-	all := allWatchVariant()
-	return variants.Variant{
-		Name:     "ephemeral-items",
-		Kind:     variants.Naive,
-		Summary:  "items end with their producer; consumers work off a listing",
-		BadAt:    "producers that fail or leave: their items are lost; and many consumers, all of which each item wakes",
-		Forgoes:  []variants.Loss{variants.ItemsLost},
-		Lockstep: all.Lockstep,
-		Free:     all.Free,
-		Join:     join(NewEphemeralItems, true),
-	}
+	v := allWatchVariant()
+	v.Name = "ephemeral-items"
+	v.Summary = "items end with their producer; consumers work off a listing"
+	v.BadAt = "producers that fail or leave: their items are lost; and many consumers, all of which each item wakes"
+	v.Join = join(NewEphemeralItems, true)
+	return v
 }

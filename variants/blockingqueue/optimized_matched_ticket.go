@@ -55,15 +55,9 @@ func NewMatchedTicket(ctx context.Context, s *session.Session, dir string) (*Mat
 	if err == nil {
 		err = s.Ensure(ctx, line.Dir, nil, 0)
 	}
-	return &MatchedTicket{c, tickets.Matching{Line: line, Items: c.items, Journal: &c.journal}}, err
-}
-
-// AwaitTaken implements [Queue].
-func (q *MatchedTicket) AwaitTaken(ctx context.Context, item Item) error {
-	if item.place.Name == "" {
-		return nil
-	}
-	return q.session.Do(ctx, func(ctx context.Context) error { return q.line.AwaitGone(ctx, item.place) }, nil)
+	q := &MatchedTicket{c, tickets.Matching{Line: line, Items: c.items, Journal: &c.journal}}
+	c.awaitGone = q.line.AwaitGone
+	return q, err
 }
 
 // Peek implements [Queue].

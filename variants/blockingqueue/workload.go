@@ -105,13 +105,12 @@ func (w *worker) Step(ctx context.Context) error {
 
 func (w *worker) Leave(ctx context.Context) error { return w.queue.Leave(ctx) }
 
-func (w *worker) produceRound(ctx context.Context) error {
+func (w *worker) produceRound(ctx context.Context) (err error) {
 	if err := w.drain(ctx); err != nil {
 		return err
 	}
 	var last Item
 	for range w.env.Clients - 1 {
-		var err error
 		if last, err = w.produce(ctx); err != nil {
 			return err
 		}

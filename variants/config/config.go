@@ -136,10 +136,9 @@ func newStore(s *session.Session, dir string, znodes int) store {
 }
 
 // values reads all znodes, one after another: between two reads anything may happen.
-func (s store) values(ctx context.Context) ([][]byte, error) {
-	values := make([][]byte, s.znodes)
+func (s store) values(ctx context.Context) (values [][]byte, err error) {
+	values = make([][]byte, s.znodes)
 	for i := range values {
-		var err error
 		if values[i], _, err = s.value(ctx, i); err != nil {
 			return nil, err
 		}

@@ -217,27 +217,10 @@ func (f *follower) Round() int64 { return f.step }
 
 func newObserver(out variants.Findings) variants.Observer {
 	b := &blockages{out: out, writer: -1, reading: map[int]time.Duration{}, pending: map[int]variants.Event{}}
-	return append(out.Timed(phases()), waits(out), out.FirstSights(phasePropagation, writing, oldest), newUses(out),
+	// A use does not end the wait while one of its values is older than the ones that the reader waits for.
+	waits := out.BetweenFitting(phaseAwait, awaiting, oldest, func(begun, end variants.Event) bool { return end.Value >= begun.Value })
+	return append(out.Timed(phases()), waits, out.FirstSights(phasePropagation, writing, oldest), newUses(out),
 		variants.ObserverFunc(b.observe))
-}
-
-// waits reports the spans from when a reader begins to wait until its first use of the values that it waits for. A use
-// does not count while one of its values is older.
-func waits(out variants.Findings) variants.Observer {
-	waiting := map[int]variants.Event{}
-	return variants.ObserverFunc(func(e variants.Event) {
-		switch e.Kind {
-		case awaiting:
-			waiting[e.Client] = e
-		case oldest:
-			if since, ok := waiting[e.Client]; ok && e.Value >= since.Value {
-				out.Span(variants.SpanOf(phaseAwait, e.Client, since.Moment(), e.Moment()))
-				delete(waiting, e.Client)
-			}
-		case variants.Died, variants.Rejoined:
-			delete(waiting, e.Client)
-		}
-	})
 }
 
 // blockages reports how long readers could not read because the writer had failed within an update: until its next life has

@@ -135,11 +135,10 @@ func (c *client) take(ctx context.Context) error {
 
 // give deletes the client's znode, in one multi with other operations if there are any. It does nothing if the znode has
 // been deleted before.
-func (c *client) give(ctx context.Context, also ...any) error {
+func (c *client) give(ctx context.Context, also ...any) (err error) {
 	if !c.held {
 		return nil
 	}
-	var err error
 	if len(also) == 0 {
 		err = c.line.Leave(ctx, c.ticket)
 	} else {

@@ -187,11 +187,10 @@ func (o *rounds) outOfTurn(r *round, e variants.Event, format string, args ...an
 
 // lose reports that a participant was out of step. The text begins with the number of the barrier, unless it is the first.
 func (o *rounds) lose(e variants.Event, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
 	if o.barrier > 0 {
-		text = fmt.Sprintf("barrier %d: %s", o.barrier, text)
+		format = fmt.Sprintf("barrier %d: %s", o.barrier, format)
 	}
-	o.out.Lose(e, variants.OutOfStep, 1, "%s", text)
+	o.out.Lose(e, variants.OutOfStep, 1, format, args...)
 }
 
 func (o *rounds) depart(r *round, e variants.Event) {

@@ -83,7 +83,9 @@ func Recipe() variants.Recipe {
 		Calls:       []variants.EventKind{writing},
 		NewObserver: newObserver,
 		Code:        code,
-		Prepare:     prepare,
+		Prepare: func(ctx context.Context, env variants.Env) error {
+			return env.Session.Ensure(ctx, znode(env), numbered(0), 0)
+		},
 		Bound: variants.Bound{Phase: phasePropagation, Writes: "1", Reads: "(N-1)/S", Notifications: "0",
 			Why: "An update is a write, and each reader must read once for S updates, as the message is not part of ZooKeeper and " +
 				"costs it nothing"},

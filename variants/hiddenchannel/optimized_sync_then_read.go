@@ -50,15 +50,13 @@ func NewSyncThenRead(ctx context.Context, s *session.Session, znode string, mail
 }
 
 func syncThenReadVariant() variants.Variant {
-	return variants.Variant{
-		Name:     "sync-then-read",
-		Kind:     variants.Optimized,
-		Summary:  "the writer sends a message, upon which readers sync and then read the znode",
-		BadAt:    "many readers, whose syncs all go to the leader; and sessions on the leader, whose syncs do not exclude a stale read",
-		Lockstep: updates("1 + 2(N-1)/S", "0", "0"),
-		Free:     updates("1 + 2(N-1)", "0", "0"),
-		Join: join(func(ctx context.Context, env variants.Env, mail Mail) (Value, error) {
-			return NewSyncThenRead(ctx, env.Session, znode(env), mail)
-		}),
-	}
+	v := messageThenReadVariant()
+	v.Name, v.Kind = "sync-then-read", variants.Optimized
+	v.Summary = "the writer sends a message, upon which readers sync and then read the znode"
+	v.BadAt = "many readers, whose syncs all go to the leader; and sessions on the leader, whose syncs do not exclude a stale read"
+	v.Lockstep.Requests, v.Free.Requests = "1 + 2(N-1)/S", "1 + 2(N-1)"
+	v.Join = join(func(ctx context.Context, env variants.Env, mail Mail) (Value, error) {
+		return NewSyncThenRead(ctx, env.Session, znode(env), mail)
+	})
+	return v
 }

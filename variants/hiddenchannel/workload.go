@@ -47,10 +47,6 @@ func znode(env variants.Env) string { return path.Join(env.Root, "value") }
 
 func numbered(number int64) []byte { return strconv.AppendInt(nil, number, 10) }
 
-func prepare(ctx context.Context, env variants.Env) error {
-	return env.Session.Ensure(ctx, znode(env), numbered(0), 0)
-}
-
 // The first participant writes: where readers wait for messages, it has to be the first in a lockstep run to hold.
 // Readers begin by reading the current value.
 func join(open func(context.Context, variants.Env, Mail) (Value, error)) variants.JoinFunc {

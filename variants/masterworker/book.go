@@ -9,7 +9,6 @@ import (
 
 	"github.com/go-zookeeper/zk"
 
-	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/session"
 )
 
@@ -77,14 +76,4 @@ func (m *Master) inherit(ctx context.Context) (int, error) {
 		m.former = m.former[1:]
 	}
 	return n, err
-}
-
-// The cost in bookCost is per task with the book's clients and workers, in a batch of share·N tasks.
-func bookCost(requests, writes, herd variants.Formula) variants.Cost {
-	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "1.2 + 0.2/N", HerdMax: herd}
-}
-
-// freeBookCost returns an upper bound for when tasks, and assignments, are found one by one.
-func freeBookCost(requests, writes, herd variants.Formula) variants.Cost {
-	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "5 (1.4 for N=1)", HerdMax: herd}
 }

@@ -171,23 +171,19 @@ func (c *Client) take(s *submission, data []byte, stat *zk.Stat, err error) erro
 // executed, but the client does not learn their results.
 func (c *Client) Finish(ctx context.Context) error {
 	return c.session.DoWhileAlive(ctx, func(ctx context.Context) error {
-		err := c.finish(ctx)
+		if len(c.batch) == 0 {
+			return nil
+		}
+		end := c.clear
+		if slices.ContainsFunc(c.batch, func(s *submission) bool { return !s.done }) {
+			end = c.withdraw
+		}
+		err := end(ctx)
 		if err == nil {
 			c.batch = nil
 		}
 		return err
 	}, nil)
-}
-
-func (c *Client) finish(ctx context.Context) error {
-	switch {
-	case len(c.batch) == 0:
-		return nil
-	case slices.ContainsFunc(c.batch, func(s *submission) bool { return !s.done }):
-		return c.withdraw(ctx)
-	default:
-		return c.clear(ctx)
-	}
 }
 
 // clear deletes the statuses of a batch with all results.

@@ -55,11 +55,9 @@ func bookVariant() variants.Variant {
 		Summary: "the book's system: sequential tasks, random workers, create then delete",
 		BadAt: "failures: a dead master leaves tasks that are executed twice, " +
 			"and a lost reply doubles a task and leaves a status; and even load: the choice is random",
-		Lockstep: bookCost("10.2 + 0.2/N", "6", "1"),
-		Free:     freeBookCost("14 (10.4 for N=1)", "6", "1"),
-		Forgoes:  bookForgoes(),
+		Lockstep: perTask("10.2 + 0.2/N", "6", "1.2 + 0.2/N", "1"),
+		Free:     perTask("14 (10.4 for N=1)", "6", "5 (1.4 for N=1)", "1"),
+		Forgoes:  []variants.Loss{variants.ItemsDoubled, variants.Orphans},
 		Join:     join(Book, system{window: window, newClient: NewBookClient, book: true}),
 	}
 }
-
-func bookForgoes() []variants.Loss { return []variants.Loss{variants.ItemsDoubled, variants.Orphans} }

@@ -57,8 +57,8 @@ func createThenDeleteVariant() variants.Variant {
 		Summary: "create the assignment, then delete the pending task",
 		BadAt: "failures: a master that dies between the two leaves a task that may be executed twice; " +
 			"and many tasks: it assigns one at a time",
-		Lockstep: lockstepCost("7.2 + 0.4/N", "3 + 0.2/N"),
-		Free:     freeCost("9 + 0.4/N (7.6 for N=1)", "3 + 0.2/N"),
+		Lockstep: perTask("7.2 + 0.4/N", "3 + 0.2/N", "1.1 + 0.1/N", "1"),
+		Free:     perTask("9 + 0.4/N (7.6 for N=1)", "3 + 0.2/N", "2 + 0.1/N (1.2 for N=1)", "10N (1 for N=1)"),
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Join:     join(CreateThenDelete, system{window: 1, newClient: NewClient}),
 	}

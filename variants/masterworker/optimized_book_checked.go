@@ -40,14 +40,11 @@ func BookChecked(ctx context.Context, s *session.Session, dir string) (*Master, 
 }
 
 func bookCheckedVariant() variants.Variant {
-	return variants.Variant{
-		Name:     "book-checked",
-		Kind:     variants.Optimized,
-		Summary:  "as book-multi, and clients check the master's path in a multi",
-		BadAt:    "many tasks: clients read the path for each; lost replies: clients submit the task again, and statuses remain",
-		Lockstep: bookCost("10.2 + 0.2/N", "5", "2"),
-		Free:     freeBookCost("14 (10.4 for N=1)", "5", "2"),
-		Forgoes:  bookForgoes(),
-		Join:     join(BookChecked, system{newClient: NewCheckedClient, book: true}),
-	}
+	v := bookMultiVariant()
+	v.Name = "book-checked"
+	v.Summary = "as book-multi, and clients check the master's path in a multi"
+	v.BadAt = "many tasks: clients read the path for each; lost replies: clients submit the task again, and statuses remain"
+	v.Lockstep.Requests, v.Free.Requests = "10.2 + 0.2/N", "14 (10.4 for N=1)"
+	v.Join = join(BookChecked, system{newClient: NewCheckedClient, book: true})
+	return v
 }

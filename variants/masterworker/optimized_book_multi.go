@@ -32,14 +32,12 @@ func BookMulti(ctx context.Context, s *session.Session, dir string) (*Master, er
 }
 
 func bookMultiVariant() variants.Variant {
-	return variants.Variant{
-		Name:     "book-multi",
-		Kind:     variants.Optimized,
-		Summary:  "as book, with one multi that creates the assignment and deletes the task",
-		BadAt:    "lost replies: its clients submit the task again, and statuses remain; and even load: the choice is random",
-		Lockstep: bookCost("9.2 + 0.2/N", "5", "2"),
-		Free:     freeBookCost("13 (9.4 for N=1)", "5", "2"),
-		Forgoes:  bookForgoes(),
-		Join:     join(BookMulti, system{newClient: NewBookClient, book: true}),
-	}
+	v := bookVariant()
+	v.Name, v.Kind = "book-multi", variants.Optimized
+	v.Summary = "as book, with one multi that creates the assignment and deletes the task"
+	v.BadAt = "lost replies: its clients submit the task again, and statuses remain; and even load: the choice is random"
+	v.Lockstep = perTask("9.2 + 0.2/N", "5", "1.2 + 0.2/N", "2")
+	v.Free = perTask("13 (9.4 for N=1)", "5", "5 (1.4 for N=1)", "2")
+	v.Join = join(BookMulti, system{newClient: NewBookClient, book: true})
+	return v
 }

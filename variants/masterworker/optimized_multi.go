@@ -51,8 +51,8 @@ func multiVariant() variants.Variant {
 		Kind:     variants.Optimized,
 		Summary:  "one multi creates the assignment and deletes the pending task",
 		BadAt:    "many tasks: it waits for the reply to each before it assigns the next",
-		Lockstep: lockstepCost("6.2 + 0.4/N", "2 + 0.2/N"),
-		Free:     freeCost("8 + 0.4/N (6.6 for N=1)", "2 + 0.2/N"),
+		Lockstep: perTask("6.2 + 0.4/N", "2 + 0.2/N", "1.1 + 0.1/N", "1"),
+		Free:     perTask("8 + 0.4/N (6.6 for N=1)", "2 + 0.2/N", "2 + 0.1/N (1.2 for N=1)", "10N (1 for N=1)"),
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
 		Join:     join(Multi, system{newClient: NewClient}),
 	}

@@ -31,8 +31,7 @@ func (c *Client) submitEach(ctx context.Context, tasks [][]byte) error {
 	for range tasks {
 		c.batch = append(c.batch, &submission{})
 	}
-	return pipeline(ctx, window, len(tasks), func(i int) error {
-		var err error
+	return pipeline(ctx, window, len(tasks), func(i int) (err error) {
 		if c.batch[i].task, err = c.create(ctx, tasks[i]); err != nil {
 			return err
 		}
@@ -50,10 +49,7 @@ func (c *Client) sequential(ctx context.Context, prefix string, create func(sess
 		created, err = create(conn)
 		return err
 	})
-	if err != nil {
-		return "", session.Attempted("create "+prefix, err)
-	}
-	return created, nil
+	return created, session.Attempted("create "+prefix, err)
 }
 
 func (c *Client) createSequential(ctx context.Context, data []byte) (string, error) {

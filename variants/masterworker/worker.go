@@ -87,10 +87,9 @@ func (w *Worker) Next(ctx context.Context) (*Task, error) {
 	return session.RunWhileAlive(ctx, w.session, w.next, nil)
 }
 
-func (w *Worker) next(ctx context.Context) (*Task, error) {
+func (w *Worker) next(ctx context.Context) (_ *Task, err error) {
 	for w.current == nil {
 		if len(w.names) == 0 {
-			var err error
 			if w.names, err = w.inbox.next(ctx); err != nil || len(w.names) == 0 {
 				return nil, err
 			}

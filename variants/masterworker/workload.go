@@ -109,14 +109,13 @@ func join(open opener, s system) variants.JoinFunc {
 
 // join registers the worker. The first participant contends for mastership at once, the others when they act for the
 // first time.
-func (p *participant) join(ctx context.Context) error {
+func (p *participant) join(ctx context.Context) (err error) {
 	p.env.Session.WhenUnknown(func() { // a master that has lost a reply may die: a task may be executed twice
 		if p.system.window > 0 && p.assigns.Load() {
 			p.env.Record(Doubtful, 1)
 		}
 	})
 	name := fmt.Sprintf("worker-%d-life-%d", p.env.Index, p.env.Life)
-	var err error
 	if p.worker, err = newWorker(ctx, p.env.Session, p.env.Root, name, p.system.book); err != nil {
 		return fmt.Errorf("join as a worker: %w", err)
 	}
@@ -245,8 +244,7 @@ func (p *participant) act(ctx context.Context) (bool, error) {
 }
 
 // A master leaves its znode to the end of its session.
-func (p *participant) Leave(ctx context.Context) error {
-	var err error
+func (p *participant) Leave(ctx context.Context) (err error) {
 	if p.client != nil {
 		p.env.Record(Withdrawn, 0)
 		err = p.client.Finish(ctx)
@@ -254,16 +252,61 @@ func (p *participant) Leave(ctx context.Context) error {
 	return errors.Join(err, p.worker.Close(ctx))
 }
 
-// lockstepCost is per task, in a batch of share·N tasks.
-func lockstepCost(requests, writes variants.Formula) variants.Cost {
-	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: "1.1 + 0.1/N", HerdMax: "1"}
+// batches lets the participants of a run end their steps together, when the client has the results of its batch: how many of its tasks
+// a worker gets may be left to chance. They synchronize within the process, which costs no request.
+type batches struct {
+	mu      sync.Mutex
+	present *batch
 }
 
-// freeCost returns the upper bound of a task's cost when the workers list in closed mode. A single worker lists once, when
-// all tasks are there.
-func freeCost(requests, writes variants.Formula) variants.Cost {
-	return variants.Cost{
-		Requests: requests, Writes: writes, FailedWrites: "0",
-		Notifications: "2 + 0.1/N (1.2 for N=1)", HerdMax: "10N (1 for N=1)",
+type batch struct {
+	number  int64
+	over    context.Context // ends when the client has the results
+	end     context.CancelFunc
+	serving sync.WaitGroup // the steps of others that have begun
+}
+
+func newBatch(number int64) *batch {
+	b := &batch{number: number}
+	b.over, b.end = context.WithCancel(context.Background())
+	return b
+}
+
+func (b *batches) next() int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.present.number
+}
+
+// enter begins a participant's step in a batch, which the caller ends with serving.Done. It returns nil if that batch is over.
+func (b *batches) enter(number int64) *batch {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if number < b.present.number {
+		return nil
 	}
+	b.present.serving.Add(1)
+	return b.present
+}
+
+// end ends the present batch, and returns when the steps of others that have begun in it have ended.
+func (b *batches) end(ctx context.Context) error {
+	b.mu.Lock()
+	last := b.present
+	b.present = newBatch(last.number + 1)
+	b.mu.Unlock()
+	last.end()
+	served, done := context.WithCancel(ctx)
+	go func() {
+		defer done()
+		last.serving.Wait()
+	}()
+	<-served.Done()
+	return ctx.Err()
+}
+
+// perTask returns the cost of a task in a batch of share·N tasks. In closed mode, it is an upper bound for when tasks, and assignments,
+// are found one by one. A single worker lists once, when all tasks are there.
+func perTask(requests, writes, notifications, herd variants.Formula) variants.Cost {
+	return variants.Cost{Requests: requests, Writes: writes, FailedWrites: "0", Notifications: notifications, HerdMax: herd}
 }

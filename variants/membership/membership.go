@@ -20,6 +20,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/zkbench/zkbench/variants"
@@ -52,13 +53,7 @@ func (v View) without(other View) []Member {
 	for _, m := range other {
 		known[m.Name] = true
 	}
-	var out []Member
-	for _, m := range v {
-		if !known[m.Name] {
-			out = append(out, m)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(v), func(m Member) bool { return known[m.Name] })
 }
 
 const marker = "-member-"

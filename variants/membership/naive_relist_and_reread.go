@@ -36,12 +36,8 @@ func relistAndRereadVariant() variants.Variant {
 		Kind:     variants.Naive,
 		Summary:  "after each change, list the group and read every member again",
 		BadAt:    "groups of more than a few: each change of N members makes N clients read N znodes",
-		Lockstep: cost("2N²+2"),
-		Free:     cost("2N²+N+1"),
+		Lockstep: variants.Cost{Requests: "2N²+2", Writes: "2", FailedWrites: "0", Notifications: "2N-1", HerdMax: "N"},
+		Free:     variants.Cost{Requests: "2N²+N+1", Writes: "2", FailedWrites: "0", Notifications: "2N-1", HerdMax: "N"},
 		Join:     join(RelistAndReread),
 	}
-}
-
-func cost(requests variants.Formula) variants.Cost {
-	return variants.Cost{Requests: requests, Writes: "2", FailedWrites: "0", Notifications: "2N-1", HerdMax: "N"}
 }

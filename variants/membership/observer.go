@@ -105,11 +105,7 @@ func (r *roll) Observe(e variants.Event) {
 }
 
 func (r *roll) change(c *client, e variants.Event) {
-	m := r.members[e.Value]
-	if m == nil {
-		m = &membership{overlooked: map[int]oversight{}}
-		r.members[e.Value] = m
-	}
+	m := variants.StateOr(r.members, e.Value, func() *membership { return &membership{overlooked: map[int]oversight{}} })
 	switch e.Kind {
 	case joining:
 		m.joining, m.entering = r.place, spreading{start: e.Moment(), left: r.size}

@@ -41,14 +41,11 @@ import (
 func DiffCache(s *session.Session, dir string) *Group { return newGroup(s, dir, true) }
 
 func diffCacheVariant() variants.Variant {
-	both := cost("3N+1")
-	return variants.Variant{
-		Name:     "diff-cache",
-		Kind:     variants.Optimized,
-		Summary:  "after each change, list the group and read only the members that are new",
-		BadAt:    "groups of thousands that change often: each change still makes every client list them all",
-		Lockstep: both,
-		Free:     both,
-		Join:     join(DiffCache),
-	}
+	v := relistAndRereadVariant()
+	v.Name, v.Kind = "diff-cache", variants.Optimized
+	v.Summary = "after each change, list the group and read only the members that are new"
+	v.BadAt = "groups of thousands that change often: each change still makes every client list them all"
+	v.Lockstep.Requests, v.Free.Requests = "3N+1", "3N+1"
+	v.Join = join(DiffCache)
+	return v
 }

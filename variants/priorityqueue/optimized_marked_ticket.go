@@ -70,10 +70,7 @@ const ticketMarker = "-ticket-"
 // NewMarkedTicket returns one client's end of the queue below an existing znode dir.
 func NewMarkedTicket(ctx context.Context, s *session.Session, dir string) (*MarkedTicket, error) {
 	q := &MarkedTicket{turns: tickets.Marking{Line: tickets.New(s, path.Join(dir, "tickets"), ticketMarker)}}
-	if err := s.Ensure(ctx, q.turns.Dir, nil, 0); err != nil {
-		return nil, err
-	}
-	return q, q.Open(ctx, tickets.New(s, dir, marker), q)
+	return q, q.Open(ctx, tickets.New(s, dir, marker), q, q.turns.Dir)
 }
 
 // Put implements [Queue].

@@ -18,13 +18,9 @@ const (
 func phases() []variants.Phase {
 	own := []variants.Phase{
 		{Name: phaseUrgent, Meaning: "the sojourn of an urgent item", UntimedInLockstep: true},
-		{
-			Name: phaseInversion,
+		{Name: phaseInversion, UntimedInLockstep: true, Of: takequeue.PhaseTake,
 			Meaning: "from when the put of the most urgent item that a taker knew of was acknowledged, " +
-				"until the end of the take that passed it over",
-			UntimedInLockstep: true,
-			Of:                takequeue.PhaseTake,
-		},
+				"until the end of the take that passed it over"},
 	}
 	return append(own, takequeue.Phases()...)
 }

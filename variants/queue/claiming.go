@@ -20,10 +20,9 @@ type claiming struct {
 	claim func(tickets.Ticket) string // the path of an item's claim
 }
 
-// claimIn gives each item's claim the item's name in another directory, and creates that directory if it is missing.
-func (q *claiming) claimIn(ctx context.Context, s *session.Session, claims string) error {
-	q.claim = func(t tickets.Ticket) string { return path.Join(claims, t.Name) }
-	return s.Ensure(ctx, claims, nil, 0)
+// claimsIn gives each item's claim the item's name in another directory.
+func claimsIn(dir string) func(tickets.Ticket) string {
+	return func(t tickets.Ticket) string { return path.Join(dir, t.Name) }
 }
 
 func (q *claiming) claimRequest(t tickets.Ticket) *zk.CreateRequest {

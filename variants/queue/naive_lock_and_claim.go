@@ -52,11 +52,9 @@ type LockAndClaim struct{ claiming }
 
 // NewLockAndClaim returns one client's end of the queue below an existing znode dir.
 func NewLockAndClaim(ctx context.Context, s *session.Session, dir string) (*LockAndClaim, error) {
-	q := &LockAndClaim{}
-	if err := q.claimIn(ctx, s, path.Join(dir, "claims")); err != nil {
-		return nil, err
-	}
-	return q, q.Open(ctx, tickets.New(s, dir, marker), q)
+	claims := path.Join(dir, "claims")
+	q := &LockAndClaim{claiming{claim: claimsIn(claims)}}
+	return q, q.Open(ctx, tickets.New(s, dir, marker), q, claims)
 }
 
 // TakeNext implements [takequeue.Strategy].

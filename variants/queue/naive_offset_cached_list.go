@@ -61,20 +61,17 @@ func (q *OffsetCachedList) turn(listed []tickets.Ticket) []tickets.Ticket {
 }
 
 func offsetCachedListVariant() variants.Variant {
-	return variants.Variant{
-		Name:    "offset-cached-list",
-		Kind:    variants.Naive,
-		Summary: "a cached list in which each client starts at another place",
-		BadAt: "order: an item may be taken long after one that was put later; and many clients, " +
-			"as far as their lists overlap: requests and failed writes of a take then grow with their number",
-		Forgoes:  []variants.Loss{variants.ItemsLost},
-		Lockstep: variants.Cost{Requests: "3.1", Writes: "2", FailedWrites: "0", Notifications: "0", HerdMax: "0"},
-		Free:     cachedListVariant().Free,
-		Join: variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
-			env.Record(takequeue.Unordered, 0)
-			q, err := NewOffsetCachedList(ctx, env.Session, env.Root)
-			q.Share = float64(env.Index) / float64(env.Clients)
-			return q, err
-		}, newWorker),
-	}
+	v := cachedListVariant()
+	v.Name = "offset-cached-list"
+	v.Summary = "a cached list in which each client starts at another place"
+	v.BadAt = "order: an item may be taken long after one that was put later; and many clients, " +
+		"as far as their lists overlap: requests and failed writes of a take then grow with their number"
+	v.Lockstep.Requests = "3.1"
+	v.Join = variants.JoinBy(func(ctx context.Context, env variants.Env) (Queue, error) {
+		env.Record(takequeue.Unordered, 0)
+		q, err := NewOffsetCachedList(ctx, env.Session, env.Root)
+		q.Share = float64(env.Index) / float64(env.Clients)
+		return q, err
+	}, newWorker)
+	return v
 }

@@ -52,10 +52,7 @@ const ticketMarker = "-ticket-"
 // NewWideLock returns one client's end of the queue below an existing znode dir.
 func NewWideLock(ctx context.Context, s *session.Session, dir string) (*WideLock, error) {
 	q := &WideLock{tickets: tickets.New(s, path.Join(dir, "tickets"), ticketMarker)}
-	if err := s.Ensure(ctx, q.tickets.Dir, nil, 0); err != nil {
-		return nil, err
-	}
-	return q, q.Open(ctx, tickets.New(s, dir, marker), q)
+	return q, q.Open(ctx, tickets.New(s, dir, marker), q, q.tickets.Dir)
 }
 
 // TakeNext implements [takequeue.Strategy]. An item that has been deleted is returned even if the session is lost before the ticket

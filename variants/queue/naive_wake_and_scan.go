@@ -60,11 +60,9 @@ var _ takequeue.Notified = (*WakeAndScan)(nil)
 
 // NewWakeAndScan returns one client's end of the queue below an existing znode dir.
 func NewWakeAndScan(ctx context.Context, s *session.Session, dir string) (*WakeAndScan, error) {
-	q := &WakeAndScan{}
-	if err := q.claimIn(ctx, s, path.Join(dir, "locks")); err != nil {
-		return nil, err
-	}
-	return q, q.Open(ctx, tickets.New(s, dir, marker), q)
+	locks := path.Join(dir, "locks")
+	q := &WakeAndScan{claiming: claiming{claim: claimsIn(locks)}}
+	return q, q.Open(ctx, tickets.New(s, dir, marker), q, locks)
 }
 
 // TakeNext implements [takequeue.Strategy].

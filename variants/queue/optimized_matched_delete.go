@@ -60,14 +60,11 @@ func (q *MatchedDelete) GiveBack(ctx context.Context, t *takequeue.Taken) error 
 }
 
 func matchedDeleteVariant() variants.Variant {
-	return variants.Variant{
-		Name:     "matched-delete",
-		Kind:     variants.Optimized,
-		Summary:  "as matched-ticket, but an item is deleted before it is processed",
-		BadAt:    "a consumer that dies with an item, which is lost; and one that stops with a ticket in hand, which holds one item back",
-		Forgoes:  []variants.Loss{variants.ItemsLost},
-		Lockstep: matchedCost(),
-		Free:     matchedCost(),
-		Join:     joinMatched(NewMatchedDelete),
-	}
+	v := matchedTicketVariant()
+	v.Name = "matched-delete"
+	v.Summary = "as matched-ticket, but an item is deleted before it is processed"
+	v.BadAt = "a consumer that dies with an item, which is lost; and one that stops with a ticket in hand, which holds one item back"
+	v.Forgoes = []variants.Loss{variants.ItemsLost}
+	v.Join = joinMatched(NewMatchedDelete)
+	return v
 }

@@ -77,12 +77,7 @@ func (q *MatchedTicket) open(ctx context.Context, s *session.Session, dir string
 	items := tickets.New(s, path.Join(dir, "items"), marker)
 	line := tickets.New(s, path.Join(dir, "tickets"), ticketMarker)
 	q.line = tickets.Matching{Line: line, Items: items, Journal: &q.Journal, Every: looksEvery}
-	for _, d := range []string{q.line.Dir, items.Dir} {
-		if err := s.Ensure(ctx, d, nil, 0); err != nil {
-			return err
-		}
-	}
-	return q.OpenBeside(ctx, items, path.Join(dir, "journals"), strategy)
+	return q.OpenBeside(ctx, items, path.Join(dir, "journals"), strategy, line.Dir, items.Dir)
 }
 
 // TakeNext implements [takequeue.Strategy]. If it returns nothing, the client keeps its ticket.
@@ -126,6 +121,7 @@ func (q *MatchedTicket) AwaitChange(ctx context.Context) error { return q.line.A
 func (q *MatchedTicket) Stands() bool { return q.line.Stands() }
 
 func matchedTicketVariant() variants.Variant {
+	cost := variants.Cost{Requests: "4.2", Writes: "3", FailedWrites: "0", Notifications: "0", HerdMax: "0"}
 	return variants.Variant{
 		Name:    "matched-ticket",
 		Kind:    variants.Optimized,
@@ -133,8 +129,8 @@ func matchedTicketVariant() variants.Variant {
 		BadAt: "a consumer that stops with a ticket in hand, which holds one item back; " +
 			"and order after a death, which puts an item behind all others",
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
-		Lockstep: matchedCost(),
-		Free:     matchedCost(),
+		Lockstep: cost,
+		Free:     cost,
 		Join:     joinMatched(NewMatchedTicket),
 	}
 }
@@ -144,8 +140,4 @@ func joinMatched[Q Queue](open func(context.Context, *session.Session, string) (
 		env.Record(takequeue.Behind, looksEvery)
 		return newWorker(q, env)
 	})
-}
-
-func matchedCost() variants.Cost {
-	return variants.Cost{Requests: "4.2", Writes: "3", FailedWrites: "0", Notifications: "0", HerdMax: "0"}
 }

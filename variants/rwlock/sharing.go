@@ -56,11 +56,7 @@ func (s *sharing) observe(e variants.Event) {
 		return
 	}
 	mode, _ := unstamp(e.Value)
-	c := s.clients[e.Client]
-	if c == nil {
-		c = &client{mode: mode, stage: exclusion.Released}
-		s.clients[e.Client] = c
-	}
+	c := variants.StateOr(s.clients, e.Client, func() *client { return &client{mode: mode, stage: exclusion.Released} })
 	switch e.Kind {
 	case waited:
 		c.waited = true

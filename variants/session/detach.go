@@ -48,22 +48,18 @@ func Run[T any](
 			}
 		}
 	}()
-	returned := func() (T, error) {
-		<-s.executor // here, not in the goroutine: the caller's next operation, even with a context that has ended, must find it free
-		return value, err
-	}
 	select {
 	case <-done:
-		return returned()
 	case <-ctx.Done():
+		select {
+		case <-done:
+		case <-time.After(grace):
+			close(left)
+			return zero, ctx.Err()
+		}
 	}
-	select {
-	case <-done:
-		return returned()
-	case <-time.After(grace):
-		close(left)
-		return zero, ctx.Err()
-	}
+	<-s.executor // here, not in the goroutine: the caller's next operation, even with a context that has ended, must find it free
+	return value, err
 }
 
 // Do is [Run] for an operation that returns only an error. undo may be nil.

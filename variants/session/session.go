@@ -254,10 +254,9 @@ func read[T any](
 func readW[T any](
 	ctx context.Context, s *Session, path string, op func(Conn, string) (T, *zk.Stat, <-chan zk.Event, error),
 ) (value T, stat *zk.Stat, watch *Watch, err error) {
-	_, err = s.Retry(ctx, func(c Conn) error {
+	_, err = s.Retry(ctx, func(c Conn) (err error) {
 		again, recent := s.monitor.connection()
 		var events <-chan zk.Event
-		var err error
 		value, stat, events, err = op(c, path)
 		if err == nil && events != nil {
 			watch = &Watch{events: events, again: again, overtook: recent || IsClosed(again), stale: make(chan struct{})}
@@ -345,8 +344,7 @@ func (s *Session) Ended(attempted string, repeated bool, err error) error {
 // Multi makes all operations in one transaction, or none of them. If it was repeated, an error may mean that an earlier
 // attempt has taken effect. The results come from the last attempt.
 func (s *Session) Multi(ctx context.Context, ops ...any) (results []zk.MultiResponse, repeated bool, err error) {
-	repeated, err = s.Retry(ctx, func(c Conn) error {
-		var err error
+	repeated, err = s.Retry(ctx, func(c Conn) (err error) {
 		results, err = c.Multi(ops...)
 		return err
 	})

@@ -140,10 +140,8 @@ func (c *client) open(ctx context.Context, number int64) (*life, error) {
 		if e.State == zk.StateHasSession {
 			once.Do(func() { close(ready) })
 		}
-		select {
-		case <-ready:
+		if session.IsClosed(ready) { // a server that refuses the first handshake takes no session away
 			l.monitor.Observe(e)
-		default: // a server that refuses the first handshake takes no session away
 		}
 	})
 	l.monitor.Guard(l)

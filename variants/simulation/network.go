@@ -140,19 +140,15 @@ func (w *way) carry(to, from net.Conn) {
 
 func (l *link) cut(d time.Duration) {
 	l.refused.extend(d)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.end()
+	l.end(false)
 }
 
-func (l *link) sever() {
+func (l *link) sever() { l.end(true) }
+
+func (l *link) end(forEver bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.severed = true
-	l.end()
-}
-
-func (l *link) end() {
+	l.severed = l.severed || forEver
 	if l.current != nil {
 		l.current.Close()
 	}

@@ -91,14 +91,21 @@ func TryEach(ctx context.Context, list *[]tickets.Ticket, try func(context.Conte
 	return nil, nil
 }
 
-// Open prepares a client that takes items by a strategy.
-func (c *Client) Open(ctx context.Context, items tickets.Line, strategy Strategy) error {
-	return c.OpenBeside(ctx, items, path.Join(items.Dir, "journals"), strategy)
+// Open prepares a client that takes items by a strategy, and creates further directories that this needs.
+func (c *Client) Open(ctx context.Context, items tickets.Line, strategy Strategy, further ...string) error {
+	return c.OpenBeside(ctx, items, path.Join(items.Dir, "journals"), strategy, further...)
 }
 
 // OpenBeside is Open with the directory of the journals, for a strategy that counts the znodes beside the items.
-func (c *Client) OpenBeside(ctx context.Context, items tickets.Line, journals string, strategy Strategy) (err error) {
+func (c *Client) OpenBeside(
+	ctx context.Context, items tickets.Line, journals string, strategy Strategy, further ...string,
+) (err error) {
 	c.Line, c.strategy = items, strategy
+	for _, dir := range further {
+		if err := c.Session.Ensure(ctx, dir, nil, 0); err != nil {
+			return err
+		}
+	}
 	c.Journal, err = session.OpenJournal(ctx, c.Session, journals)
 	return err
 }
@@ -125,11 +132,10 @@ func (c *Client) Take(ctx context.Context) (Item, bool, error) {
 
 // Scan implements [Taker].
 func (c *Client) Scan(ctx context.Context) (Item, bool, error) {
-	t, err := session.Run(ctx, c.Session, func(ctx context.Context) (*Taken, error) {
+	t, err := session.Run(ctx, c.Session, func(ctx context.Context) (_ *Taken, err error) {
 		if c.held != nil {
 			return nil, ErrHeld
 		}
-		var err error
 		c.held, err = c.strategy.TakeNext(ctx)
 		return c.held, err
 	}, func(ctx context.Context, _ *Taken) error {

@@ -133,15 +133,13 @@ func (m *Marking) createAnd(ctx context.Context, mark string, more ...any) (t Ti
 // that owned it has ended: session.ErrSessionLost.
 func (m *Marking) Leave(ctx context.Context, t Ticket) error {
 	_, err := m.Session.Set(ctx, m.Path(t), []byte(released), -1)
-	switch {
-	case err == nil:
-		m.GivenUp(t)
-		return nil
-	case errors.Is(err, zk.ErrNoNode):
+	if errors.Is(err, zk.ErrNoNode) {
 		return session.ErrSessionLost
-	default:
-		return session.Attempted("mark "+m.Path(t), err)
 	}
+	if err == nil {
+		m.GivenUp(t)
+	}
+	return session.Attempted("mark "+m.Path(t), err)
 }
 
 // GiveUp returns the write that marks a ticket, for a transaction of a client that does more in it than [Marking.Leave]. Only a

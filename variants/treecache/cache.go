@@ -285,17 +285,10 @@ func (c *cache) list(ctx context.Context, p string, all bool) ([]string, error) 
 	if err != nil || n == nil {
 		return nil, c.failed(p, err)
 	}
-	listed := make(map[string]bool, len(names))
-	for _, name := range names {
-		listed[name] = true
-	}
-	for name := range n.children {
-		if !listed[name] {
-			c.remove(path.Join(p, name))
-		}
-	}
+	gone := maps.Clone(n.children)
 	var wanted []string
 	for _, name := range names {
+		delete(gone, name)
 		child := path.Join(p, name)
 		if c.nodes[child] == nil {
 			c.nodes[child] = newNode()
@@ -304,6 +297,9 @@ func (c *cache) list(ctx context.Context, p string, all bool) ([]string, error) 
 			continue
 		}
 		wanted = append(wanted, child)
+	}
+	for name := range gone {
+		c.remove(path.Join(p, name))
 	}
 	return wanted, nil
 }

@@ -47,13 +47,16 @@ func NewFullReload(s *session.Session, tree Tree, listen Listener) (FullReload, 
 }
 
 func fullReloadVariant() variants.Variant {
+	// The cost of a change as long as all connections hold: the average of one that sets a znode and one that replaces one, with one
+	// writer and N-1 caches. Without a wait between the changes, notifications coalesce, and these are upper bounds.
+	cost := variants.Cost{Requests: "(3N-1)/2", Writes: "1", FailedWrites: "0", Notifications: "3(N-1)/2", HerdMax: "2(N-1)"}
 	return variants.Variant{
 		Name:     "full-reload",
 		Kind:     variants.Naive,
 		Summary:  "after a reconnect, every client reads the whole tree again, at once",
 		BadAt:    "large trees with many caches: when the leader changes, all of them read everything at the same moment",
-		Lockstep: cost(),
-		Free:     cost(),
+		Lockstep: cost,
+		Free:     cost,
 		Join:     join(NewFullReload),
 	}
 }

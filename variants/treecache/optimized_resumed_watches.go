@@ -73,13 +73,10 @@ func (c *cache) watchRequests() int {
 }
 
 func resumedWatchesVariant() variants.Variant {
-	return variants.Variant{
-		Name:     "resumed-watches",
-		Kind:     variants.Optimized,
-		Summary:  "after a reconnect, read only what the server says has changed meanwhile",
-		BadAt:    "connections that are lost again and again, or sessions that are lost: without its watches a client reads everything",
-		Lockstep: cost(),
-		Free:     cost(),
-		Join:     join(NewResumedWatches),
-	}
+	v := fullReloadVariant()
+	v.Name, v.Kind = "resumed-watches", variants.Optimized
+	v.Summary = "after a reconnect, read only what the server says has changed meanwhile"
+	v.BadAt = "connections that are lost again and again, or sessions that are lost: without its watches a client reads everything"
+	v.Join = join(NewResumedWatches)
+	return v
 }

@@ -120,10 +120,3 @@ func Recipe() variants.Recipe {
 			Why: "A change is a write, of which each copy is notified; it must read the znode, as a notification has no data"},
 	}
 }
-
-// cost returns the cost of a change as long as all connections hold: the average of one that sets a znode and one that
-// replaces one, with one writer and N-1 caches. Without a wait between the changes, notifications coalesce, and these are
-// upper bounds.
-func cost() variants.Cost {
-	return variants.Cost{Requests: "(3N-1)/2", Writes: "1", FailedWrites: "0", Notifications: "3(N-1)/2", HerdMax: "2(N-1)"}
-}

@@ -50,20 +50,14 @@ func (w *writer) findLeaves(ctx context.Context, parent string) error {
 		return session.Attempted("list "+parent, err)
 	}
 	for _, name := range names {
-		if err := w.findLeaf(ctx, path.Join(parent, name)); err != nil {
-			return err
+		p := path.Join(parent, name)
+		slot, _ := slotIn(p)
+		data, _, err := w.env.Session.Get(ctx, p)
+		if err != nil {
+			return session.Attempted("read "+p, err)
 		}
+		w.leaves[slot], w.number = p, max(w.number, numberIn(data))
 	}
-	return nil
-}
-
-func (w *writer) findLeaf(ctx context.Context, p string) error {
-	slot, _ := slotIn(p)
-	data, _, err := w.env.Session.Get(ctx, p)
-	if err != nil {
-		return session.Attempted("read "+p, err)
-	}
-	w.leaves[slot], w.number = p, max(w.number, numberIn(data))
 	return nil
 }
 

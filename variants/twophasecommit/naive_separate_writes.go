@@ -107,18 +107,16 @@ func (s *AllWatch) readQuery(ctx context.Context, t *Transaction, tx string) err
 }
 
 func separateWritesVariant() variants.Variant {
-	return variants.Variant{
-		Name:    "separate-writes",
-		Kind:    variants.Naive,
-		Summary: "every site watches every vote, its own included, and the coordinator creates each znode by itself",
-		BadAt: "many sites: every vote is notified to, and read by, every site, " +
-			"and a transaction takes N+2 writes to open; and a site that dies blocks them all until it joins again",
-		Forgoes:  []variants.Loss{variants.Blocked},
-		Lockstep: variants.Cost{Requests: "(2N+1)(N+1)/N", Writes: "2(N+1)/N", FailedWrites: "0", Notifications: "N", HerdMax: "N"},
-		Free: variants.Cost{
-			Requests: "(2N²+7N-3)/N", Writes: "2(N+1)/N", FailedWrites: "0",
-			Notifications: "(N²+2N-2)/N", HerdMax: "max(N,(N-1)(N+4)/2)",
-		},
-		Join: joinAs(SeparateWrites),
+	v := allWatchVariant()
+	v.Name = "separate-writes"
+	v.Summary = "every site watches every vote, its own included, and the coordinator creates each znode by itself"
+	v.BadAt = "many sites: every vote is notified to, and read by, every site, " +
+		"and a transaction takes N+2 writes to open; and a site that dies blocks them all until it joins again"
+	v.Lockstep = variants.Cost{Requests: "(2N+1)(N+1)/N", Writes: "2(N+1)/N", FailedWrites: "0", Notifications: "N", HerdMax: "N"}
+	v.Free = variants.Cost{
+		Requests: "(2N²+7N-3)/N", Writes: "2(N+1)/N", FailedWrites: "0",
+		Notifications: "(N²+2N-2)/N", HerdMax: "max(N,(N-1)(N+4)/2)",
 	}
+	v.Join = joinAs(SeparateWrites)
+	return v
 }

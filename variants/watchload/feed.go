@@ -48,21 +48,16 @@ const opsPerMulti = 500
 func (f *feed) open(ctx context.Context) error {
 	return f.session.Do(ctx, func(ctx context.Context) error {
 		for paths := range slices.Chunk(f.own, opsPerMulti) {
-			if err := f.create(ctx, paths); err != nil {
-				return err
+			err := f.multi(ctx, paths, func(p string) any { return &zk.CreateRequest{Path: p, Flags: zk.FlagEphemeral} })
+			if errors.Is(err, zk.ErrNodeExists) { // after a lost reply they may be there already: all of them or none
+				err = f.checkOwner(ctx, paths[0])
+			}
+			if err != nil {
+				return session.Attempted("create "+paths[0]+" and others", err)
 			}
 		}
 		return nil
 	}, f.remove)
-}
-
-// create makes some znodes at once. After a lost reply they may be there already: all of them or none.
-func (f *feed) create(ctx context.Context, paths []string) error {
-	err := f.multi(ctx, paths, func(p string) any { return &zk.CreateRequest{Path: p, Flags: zk.FlagEphemeral} })
-	if errors.Is(err, zk.ErrNodeExists) {
-		err = f.checkOwner(ctx, paths[0])
-	}
-	return session.Attempted("create "+paths[0]+" and others", err)
 }
 
 // multi makes one operation for each path, in one transaction.

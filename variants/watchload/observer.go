@@ -63,11 +63,7 @@ func (f *feeds) Observe(e variants.Event) {
 		}
 		return
 	}
-	t := f.topics[e.Value]
-	if t == nil {
-		t = &topic{watchers: map[int]*watcher{}}
-		f.topics[e.Value] = t
-	}
+	t := variants.StateOr(f.topics, e.Value, func() *topic { return &topic{watchers: map[int]*watcher{}} })
 	w := variants.StateOf(t.watchers, e.Client)
 	switch e.Kind {
 	case arming:
