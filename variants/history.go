@@ -157,6 +157,13 @@ func (l *Log) RecordUnless(closed <-chan struct{}, kind, otherwise EventKind, va
 	l.ended = kind == Died
 }
 
+// Oldest calls [Places.Oldest] under the mutex.
+func (l *Log) Oldest() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.places.Oldest()
+}
+
 // Take calls [Places.Take] under the mutex.
 func (l *Log) Take(dst []Placed, until time.Duration) []Placed {
 	l.mu.Lock()

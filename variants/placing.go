@@ -88,6 +88,14 @@ func (p *Places) Take(dst []Placed, until time.Duration) []Placed {
 	return dst
 }
 
+// Oldest returns when the first event was recorded that was not taken, and math.MaxInt64 if there is none.
+func (p *Places) Oldest() time.Duration {
+	if len(p.events) == 0 {
+		return math.MaxInt64
+	}
+	return p.events[0].At
+}
+
 // find finds the place of an event before a write, and reports whether it is known now.
 func (p *Placed) find(now bool) bool {
 	if p.write == nil {
@@ -102,7 +110,10 @@ func (p *Placed) find(now bool) bool {
 
 // Ordering gives an observer the events of all participants in the order of their places. The zero value has none.
 type Ordering struct {
-	drains  [2]time.Duration     // when the last ones began, the latest first
+	// Apart is by how much the times of workers can be wrong against each other. It may grow. If it is zero, they have one clock.
+	Apart time.Duration
+
+	settled time.Duration        // see give; of the last drain
 	latest  map[int]int64        // by client, its largest place so far
 	seen    map[uint16]sightings // by worker, as long as events of that time can be added
 	given   int64                // the largest place of an event that was given
@@ -135,87 +146,115 @@ func (seen sightings) until(at time.Duration) int {
 	return sort.Search(len(seen), func(i int) bool { return seen[i].at > at })
 }
 
-// Drain takes what participants have recorded by now. It gives an observer, in order, what they had recorded by the
-// last drain, and all that stands before one of these events. A call that stands behind all returns of that time is
-// given only if it was recorded by the drain before the last one: Drain returns that time, up to which everything has
-// been given. take gets the time up to which no reply is waited for. It returns all events up to now that were not
-// returned before, each client's in its own order.
+// Drain gives an observer, in order, the events that were recorded by the time complete, and all that stands before one of these. All
+// that was recorded by then has been added, now or before. A call that stands behind all returns of that time is given only if it was
+// recorded by that time of the last drain: Drain returns that time, up to which everything has been given. Each client's events must come
+// in its own order.
 //
-// Note: events that are taken later also stand later in the order. Each is a return, or a call before a write that none
-// of the given events shows: a write that was sent after the last drain has a larger zxid than clients had seen by then.
-func (o *Ordering) Drain(now time.Duration, take func(until time.Duration) []Placed, observe func(Event)) (given time.Duration) {
-	settled, overdue := o.drains[0], o.drains[1]
-	o.drains = [...]time.Duration{now, settled}
-	o.add(take(settled))
-	o.give(settled, overdue, observe)
-	return overdue
+// Note: events that are added later also stand later in the order. Each is a return, or a call before a write that none
+// of the given events shows: a write that was sent after that time has a larger zxid than clients had seen by then.
+func (o *Ordering) Drain(complete time.Duration, events []Placed, observe func(Event)) (given time.Duration) {
+	overdue := o.settled
+	o.settled = complete - o.Apart // whatever the clocks say
+	o.add(events)
+	return o.give(o.settled, min(overdue, o.settled), observe)
 }
 
-// Flush is Drain of everything that was recorded by now, which waits for no reply.
-func (o *Ordering) Flush(now time.Duration, take func(until time.Duration) []Placed, observe func(Event)) {
-	o.drains = [...]time.Duration{now, now}
-	o.add(take(math.MaxInt64))
+// Flush is Drain of everything that was recorded by now.
+func (o *Ordering) Flush(now time.Duration, events []Placed, observe func(Event)) {
+	o.settled = now
+	o.add(events)
 	o.give(now, now, observe)
 }
 
-// add sorts events by time. An event never stands before an earlier event of its client, even of a former life.
+// add sorts events by time. An event never stands before an earlier event of its client, even of a former life. If the workers have clocks
+// of their own, loose blind events, which their clients' next events do not place, come after all others.
 func (o *Ordering) add(events []Placed) {
 	if o.latest == nil {
 		o.latest, o.seen = map[int]int64{}, map[uint16]sightings{}
 	}
 	slices.SortStableFunc(events, func(a, b Placed) int { return cmp.Compare(a.At, b.At) })
+	last, waits := []Placed{}, map[int]bool{} // by client, whether an event of it is among the last
 	for _, e := range events {
-		seen := o.seen[e.Worker]
-		switch {
-		case e.loose && e.blind:
-			e.Place = max(e.Place, o.reached(e.Worker, e.At))
-		case e.loose:
-			if i := seen.until(e.At); i > 0 { // just after the last transaction that any client of the worker had seen by then
-				e.Place = max(e.Place, seen[i-1].place)
-			}
-		case e.Place%2 == 1:
-			o.seen[e.Worker] = seen.add(e)
+		if waits[e.Client] || e.loose && e.blind && o.Apart > 0 {
+			waits[e.Client] = true
+			last = append(last, e)
+		} else {
+			o.place(e)
 		}
-		e.Place = max(e.Place, o.latest[e.Client])
-		o.latest[e.Client] = e.Place
-		o.waiting = append(o.waiting, e)
+	}
+	for _, e := range last {
+		o.place(e)
 	}
 }
 
-// reached returns the largest place of an event that any client of a worker had recorded until a time, calls included.
+func (o *Ordering) place(e Placed) {
+	seen := o.seen[e.Worker]
+	switch {
+	case e.loose && e.blind:
+		e.Place = max(e.Place, o.reached(e.Worker, e.At))
+	case e.loose:
+		if i := seen.until(e.At); i > 0 { // just after the last transaction that any client of the worker had seen by then
+			e.Place = max(e.Place, seen[i-1].place)
+		}
+	case e.Place%2 == 1 && !e.blind:
+		o.seen[e.Worker] = seen.add(e)
+	}
+	e.Place = max(e.Place, o.latest[e.Client])
+	o.latest[e.Client] = e.Place
+	o.waiting = append(o.waiting, e)
+}
+
+// reached returns the largest place of an event that any client of a worker had recorded until a time, calls included. If the workers have
+// clocks of their own, it is the place behind all that any client may have recorded by then.
 func (o *Ordering) reached(worker uint16, at time.Duration) int64 {
 	place := o.given
 	for _, e := range o.waiting {
-		if e.Worker == worker && e.At <= at {
+		switch {
+		case o.Apart > 0 && e.At <= at+o.Apart:
+			place = max(place, e.Place+1)
+		case e.Worker == worker && e.At <= at:
 			place = max(place, e.Place)
 		}
 	}
 	return place
 }
 
+// isAhead reports whether the place of an event was known later than the event was recorded, by what its client did next.
+func (p *Placed) isAhead() bool { return p.blind && !p.loose }
+
 // give passes on the events that were recorded up to the time settled, and all events that stand before one of these
-// returns. It keeps back calls behind all returns of that time that were recorded after the time overdue.
-func (o *Ordering) give(settled, overdue time.Duration, observe func(Event)) {
+// returns. It keeps back calls behind all returns of that time that were recorded after the time overdue. It returns the time up to which
+// all events have been given.
+func (o *Ordering) give(settled, overdue time.Duration, observe func(Event)) (given time.Duration) {
 	for worker, seen := range o.seen {
 		o.seen[worker] = slices.Delete(seen, 0, max(seen.until(overdue)-1, 0))
 	}
 	var limit int64
+	if settled == math.MaxInt64 {
+		limit = math.MaxInt64
+	}
 	for _, e := range o.waiting {
-		if e.At <= settled && e.Place%2 == 1 {
+		if e.At <= settled && e.Place%2 == 1 && !e.blind {
 			limit = max(limit, e.Place)
 		}
 	}
 	slices.SortStableFunc(o.waiting, func(a, b Placed) int { return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.At, b.At)) })
 	var kept []Placed
+	keeps := map[int]bool{} // by client, whose later events stand behind
 	for _, e := range o.waiting {
-		if e.Place > limit && e.At > overdue {
-			kept = append(kept, e)
+		if e.Place > limit && (e.At > overdue || e.isAhead() || keeps[e.Client]) {
+			kept, keeps[e.Client] = append(kept, e), true
 			continue
 		}
 		o.given = max(o.given, e.Place)
 		observe(e.Event)
 	}
 	o.waiting = kept
+	for _, e := range kept {
+		overdue = min(overdue, e.At-1)
+	}
+	return overdue
 }
 
 // HistoryOf merges what clients have recorded on several workers, which are numbered in the order of the arguments. Each
@@ -229,6 +268,6 @@ func HistoryOf(workers ...[]Placed) (h History) {
 		}
 	}
 	var o Ordering
-	o.Flush(math.MaxInt64, func(time.Duration) []Placed { return all }, func(e Event) { h = append(h, e) })
+	o.Flush(math.MaxInt64, all, func(e Event) { h = append(h, e) })
 	return h
 }

@@ -121,13 +121,21 @@ func (b *Block) Fence(ctx context.Context, f Fence) (again bool, err error) {
 	}
 }
 
-// Counts implements [Part].
-func (b *Block) Counts() Counted {
-	c := Counted{Clients: b.Pool.Counts()}
+// State implements [Part].
+func (b *Block) State() State {
+	s := State{Latest: b.Latest(), Clients: b.Counts(), Held: b.held.Load(), Outstanding: b.Outstanding()}
 	if b.floor != nil && b.floor.sessions != nil {
-		c.Beside = b.floor.sessions.Counts()
+		s.Beside = b.floor.sessions.Counts()
 	}
-	return c
+	if r := b.running.Load(); r != nil {
+		s.Steps, s.Idle, s.Ending = r.steps.Load(), r.turns.Idle(), r.turns.Ending()
+	}
+	for _, c := range b.Clients {
+		if d := c.Does(); d.Activity != pool.Outside && !c.Present().Over() {
+			s.Waiting, s.Longest = s.Waiting+1, max(s.Longest, time.Since(d.Since))
+		}
+	}
+	return s
 }
 
 // Stand implements [Part].
@@ -160,7 +168,7 @@ func (b *Block) isUnforeseen() bool {
 func (b *Block) Drain(d Drain) Batch {
 	var out Batch
 	if d.Counts {
-		out.Counts = b.Pool.Counts()
+		out.Counts = b.Counts()
 		out.Traffic = out.Counts.Traffic()
 	} else {
 		out.Traffic = b.Traffic()
@@ -181,6 +189,10 @@ func (b *Block) Drain(d Drain) Batch {
 	}
 	out.Memory, out.Events = machine.ResidentMemory(), b.takeEvents(d)
 	b.memory.Store(max(b.memory.Load(), out.Memory))
+	out.Complete = out.At
+	for _, c := range b.Clients {
+		out.Complete = min(out.Complete, c.OldestEvent()-1)
+	}
 	out.Latest, out.Taken = out.At, b.Since()
 	return out
 }
@@ -211,16 +223,6 @@ func (b *Block) note(in *[]time.Duration) {
 
 // Watches implements [Part].
 func (b *Block) Watches(id int) []string { return b.Clients[id-b.Clients[0].ID].Ledger.WatchesNow() }
-
-// Waiting implements [Part].
-func (b *Block) Waiting() (w Waiting) {
-	for _, c := range b.Clients {
-		if d := c.Does(); d.Activity != pool.Outside && !c.Present().Over() {
-			w = Waiting{w.Clients + 1, max(w.Longest, time.Since(d.Since))}
-		}
-	}
-	return w
-}
 
 // Examine implements [Part].
 func (b *Block) Examine() Examined {

@@ -23,8 +23,8 @@ func Known() []error { return []error{session.ErrSessionLost} }
 // registerTypes lets orders and answers travel.
 func registerTypes() {
 	for _, value := range []any{
-		Plan{}, Connected{}, Fence{}, Counted{}, Half{}, results.Floor{}, Load{}, Progress{}, recorder.Unserved{}, Drain{}, Batch{},
-		pool.Look{}, Waiting{}, Examined{}, faults.Fault{}, chaos.Strike{}, chaos.Struck{}, variants.EventKind(0), time.Duration(0),
+		Plan{}, Connected{}, Fence{}, State{}, Half{}, results.Floor{}, Load{}, Edge{}, recorder.Unserved{}, Drain{}, Batch{},
+		pool.Look{}, Examined{}, faults.Fault{}, chaos.Strike{}, chaos.Struck{}, variants.EventKind(0),
 	} {
 		gob.Register(value)
 	}
@@ -87,8 +87,12 @@ func (f *far) toOurs(at time.Duration) time.Duration {
 // point is a moment on both clocks, since the measurement's epoch.
 type point struct{ theirs, ours time.Duration }
 
-// mostPoints bounds how many drains are remembered. An event waits for the reply that places it for as long as faultPatience at most.
-const mostPoints = 256
+// ReplyPatience is how long an event waits for the reply that places it, if the clients are on several workers: their clocks do not say
+// where it stands. No reply takes longer than a session timeout.
+const ReplyPatience = time.Minute
+
+// mostPoints bounds how many drains are remembered, ten in a second, and is enough for ReplyPatience.
+const mostPoints = 1024
 
 // points convert the times of what was recorded by the latest drain. The same time always becomes the same, and two times keep their order,
 // also in batches between which the clocks became better known: the places of events depend on it.
@@ -115,7 +119,7 @@ func (f *far) Connect(ctx context.Context, p Plan) (Connected, error) {
 	f.ours = p.Pool.Epoch.Sub(f.worker.Epoch())
 	f.theirs = f.worker.Clock().Theirs(f.ours)
 	f.points = points{{}}
-	f.worker.Clock().Bound() // of earlier measurements
+	f.worker.Clock().Restart()
 	p.Epoch = f.theirs
 	p.Pool = p.Pool.Portable()
 	return do[Connected](ctx, f, "Connect", p)
@@ -165,26 +169,20 @@ func (f *far) Begin(l Load) {
 	ask[bool](context.Background(), f, "Begin", l)
 }
 
-func (f *far) OpenWindow(at time.Duration) int64 {
-	return ask[int64](context.Background(), f, "OpenWindow", f.toTheirs(at))
-}
-func (f *far) CloseWindow(at time.Duration) int64 {
-	return ask[int64](context.Background(), f, "CloseWindow", f.toTheirs(at))
+func (f *far) Window(e Edge) int64 {
+	e.At = f.toTheirs(e.At)
+	return ask[int64](context.Background(), f, "Window", e)
 }
 
-func (f *far) Ready() int64       { return ask[int64](context.Background(), f, "Ready", nil) }
-func (f *far) Notified() int      { return ask[int](context.Background(), f, "Notified", nil) }
-func (f *far) Latest() int64      { return ask[int64](context.Background(), f, "Latest", nil) }
-func (f *far) Counts() Counted    { return ask[Counted](context.Background(), f, "Counts", nil) }
-func (f *far) Progress() Progress { return ask[Progress](context.Background(), f, "Progress", nil) }
-func (f *far) Freeze() int        { return ask[int](context.Background(), f, "Freeze", nil) }
-func (f *far) End(begun int)      { ask[bool](context.Background(), f, "End", begun) }
+func (f *far) Ready() int64  { return ask[int64](context.Background(), f, "Ready", nil) }
+func (f *far) State() State  { return ask[State](context.Background(), f, "State", nil) }
+func (f *far) Freeze() int   { return ask[int](context.Background(), f, "Freeze", nil) }
+func (f *far) End(begun int) { ask[bool](context.Background(), f, "End", begun) }
 func (f *far) Left() recorder.Unserved {
 	return ask[recorder.Unserved](context.Background(), f, "Left", nil)
 }
 func (f *far) Look() pool.Look         { return ask[pool.Look](context.Background(), f, "Look", nil) }
 func (f *far) Watches(id int) []string { return ask[[]string](context.Background(), f, "Watches", id) }
-func (f *far) Waiting() Waiting        { return ask[Waiting](context.Background(), f, "Waiting", nil) }
 func (f *far) Fitting(fault faults.Fault) []int {
 	return ask[[]int](context.Background(), f, "Fitting", fault)
 }
@@ -233,7 +231,7 @@ func (f *far) Drain(d Drain) Batch {
 	}
 	later := f.points.convert(b.At) - b.At
 	b.Backlog.LastEmpty, b.At = b.Backlog.LastEmpty+later, b.At+later
-	b.Latest = b.At
+	b.Latest, b.Complete, b.ClockBound = b.At, f.points.convert(b.Complete), f.worker.Clock().Bound()
 	f.latest.Latest = b.At
 	f.latest.At, f.latest.Traffic, f.latest.Passed, f.latest.Backlog = b.At, b.Traffic, b.Passed, b.Backlog
 	if d.Counts {

@@ -103,28 +103,15 @@ func (b *Block) Started(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// Progress implements [Part].
-func (b *Block) Progress() Progress {
-	p := Progress{Held: b.held.Load(), Requests: b.Traffic().Requests, Outstanding: b.Outstanding()}
-	if r := b.running.Load(); r != nil {
-		p.Steps, p.Idle, p.Ending = r.steps.Load(), r.turns.Idle(), r.turns.Ending()
+// Window implements [Part].
+func (b *Block) Window(e Edge) (arrived int64) {
+	r := b.running.Load()
+	arrived = r.arrivals.Arrived(e.At)
+	if e.End {
+		r.turns.WindowClosed(e.At)
+	} else {
+		r.turns.WindowOpened(e.At)
 	}
-	return p
-}
-
-// OpenWindow implements [Part].
-func (b *Block) OpenWindow(at time.Duration) (arrived int64) {
-	r := b.running.Load()
-	arrived = r.arrivals.Arrived(at)
-	r.turns.WindowOpened(at)
-	return arrived
-}
-
-// CloseWindow implements [Part].
-func (b *Block) CloseWindow(at time.Duration) (arrived int64) {
-	r := b.running.Load()
-	arrived = r.arrivals.Arrived(at)
-	r.turns.WindowClosed(at)
 	return arrived
 }
 

@@ -29,18 +29,14 @@ type Part interface {
 	Ready() int64
 	// Refresh lets each participant act on what it has been notified of while others joined.
 	Refresh(ctx context.Context) error
-	// Notified returns how many notifications all clients have received.
-	Notified() int
 	// Stand lets participants that stand in line between steps take their places.
 	Stand(ctx context.Context) error
-	// Latest returns the last transaction that any session has seen.
-	Latest() (zxid int64)
+	// State says what the clients have done, and do.
+	State() State
 	// EndLives ends the lives of clients that are over, before a fence of the living.
 	EndLives(ctx context.Context)
 	// Fence returns when each session has received all notifications of the transactions up to one.
 	Fence(ctx context.Context, f Fence) (again bool, err error)
-	// Counts returns the counts of all the clients' sessions.
-	Counts() Counted
 	// Floor measures one half of the floor, before or after the load, and returns what it has by then.
 	Floor(ctx context.Context, half Half) results.Floor
 	// Begin makes ready for a load, and Run applies it. Run returns when it is over.
@@ -48,11 +44,8 @@ type Part interface {
 	Run(ctx context.Context) error
 	// Started returns when all clients of the load that runs may begin.
 	Started(ctx context.Context) error
-	// Progress says how far the load has come.
-	Progress() Progress
-	// OpenWindow and CloseWindow tell the load when the window began and ended. They return how many arrivals were due by then.
-	OpenWindow(at time.Duration) (arrived int64)
-	CloseWindow(at time.Duration) (arrived int64)
+	// Window tells the load when its window began or ended, and returns how many arrivals were due by then.
+	Window(e Edge) (arrived int64)
 	// Freeze keeps clients of a collective recipe from beginning a step until End. It returns the most steps that one has begun.
 	Freeze() (begun int)
 	// End ends the load. Clients of a collective recipe still take as many steps as one of any block has begun.
@@ -65,8 +58,6 @@ type Part interface {
 	Look() pool.Look
 	// Watches returns the paths that a client watches.
 	Watches(id int) []string
-	// Waiting returns the clients whose step does not end.
-	Waiting() Waiting
 	// Examine returns the health since the first load began.
 	Examine() Examined
 	// Fitting, Strike, StrikeHolder, Hear, Record and ConnectedTo are those of [chaos.Targets].
@@ -118,10 +109,16 @@ type Fence struct {
 	Waiting bool // clients wait, also those in a driver
 }
 
-// Counted has the counts of a block's sessions.
-type Counted struct {
-	Clients wire.Counts
-	Beside  wire.Counts // of sessions that take no part in the load: those of the floor, and the witness
+// State is what a block's clients have done, and do.
+type State struct {
+	Latest       int64 // the last transaction that any session has seen
+	Clients      wire.Counts
+	Beside       wire.Counts   // of sessions that take no part in the load: those of the floor, and the witness
+	Steps, Held  int64         // steps that were completed, and holds that were begun
+	Outstanding  bool          // a request is under way
+	Idle, Ending bool          // see [load.Turns]
+	Waiting      int           // clients that are at work, or wait, in a step
+	Longest      time.Duration // that one of these has taken so far
 }
 
 // Half says which half of a floor is measured.
@@ -137,12 +134,10 @@ type Load struct {
 	Start      time.Duration // when it begins; at once if that is over
 }
 
-// Progress is how far a load has come.
-type Progress struct {
-	Steps, Held  int64 // steps that were completed, and holds that were begun
-	Requests     int64 // that all clients have sent
-	Outstanding  bool  // a request is under way
-	Idle, Ending bool  // see [load.Turns]
+// Edge is the begin or the end of a window.
+type Edge struct {
+	At  time.Duration
+	End bool
 }
 
 // Drain asks for what was recorded.
@@ -156,6 +151,7 @@ type Drain struct {
 type Batch struct {
 	At            time.Duration // what was recorded before is in this batch or an earlier one
 	Latest        time.Duration // At, or the latest one of several batches
+	Complete      time.Duration // all events that were recorded by then are in this batch or an earlier one
 	Taken         time.Duration // when everything had been taken; the batch has nothing that was recorded later
 	Counts        wire.Counts   // zero unless asked for
 	Traffic       wire.Traffic
@@ -168,12 +164,7 @@ type Batch struct {
 	Served        []recorder.Served
 	Backlog       recorder.Backlog // of an open load
 	Memory        int64            // resident, in bytes; 0 if it is not known
-}
-
-// Waiting describes clients that are at work, or wait, in a step.
-type Waiting struct {
-	Clients int
-	Longest time.Duration
+	ClockBound    time.Duration    // the largest error of a time, after its conversion
 }
 
 // Examined is the health of a block, and what its clients warn of.

@@ -105,13 +105,13 @@ func (w *Worker) Ready() int64 {
 	return 0
 }
 
-// Counts implements [Part].
-func (w *Worker) Counts() Counted {
-	c := w.Block.Counts()
+// State implements [Part].
+func (w *Worker) State() State {
+	s := w.Block.State()
 	if w.witness != nil {
-		c.Beside.Add(w.witness.Counts())
+		s.Beside.Add(w.witness.Counts())
 	}
-	return c
+	return s
 }
 
 // Examine implements [Part].

@@ -6,6 +6,7 @@ package exporter
 
 import (
 	"context"
+	"maps"
 	"net"
 	"net/http"
 	"strconv"
@@ -102,7 +103,14 @@ func (e *Exporter) Collect(out chan<- prometheus.Metric) {
 		"Requests that a server answered with an error, such as creates that another client was faster with.")
 	gauge(float64(l.LargestHerd), "zkbench_largest_herd_notifications",
 		"The most notifications that one transaction caused in the last 10 seconds.")
-	if l.P99 > 0 {
+	common := labels
+	for i, w := range l.Workers {
+		labels = maps.Clone(common)
+		labels["worker"], labels["host"] = strconv.Itoa(i), w.Host
+		count(w.Requests, "zkbench_worker_requests_total", "Requests that the clients of one worker sent, those of joining included, and housekeeping excluded.")
+		gauge(float64(w.Memory), "zkbench_worker_memory_bytes", "The resident memory of one worker; 0 if it is not known.")
+	}
+	if labels = common; l.P99 > 0 {
 		labels["phase"] = l.Phase
 		gauge(l.P99.Seconds(), "zkbench_phase_p99_seconds", "The p99 of the recipe's first phase in the last 10 seconds.")
 	}

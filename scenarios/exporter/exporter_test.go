@@ -29,6 +29,7 @@ func second(variant string, operations int64) runner.Live {
 	return runner.Live{
 		Scenario: "lock-contention", Recipe: "lock", Variant: variant, Clients: 50, Repeat: 1, Phase: "handoff",
 		Totals:      recorder.Totals{Operations: operations, Notifications: 50 * operations, Requests: 5 * operations, FailedRequests: 1, FailedOperations: 2},
+		Workers:     []runner.LiveWorker{{Host: "node1", Requests: 800, Memory: 1 << 20}, {Host: "node1", Requests: 450}},
 		LastSeconds: recorder.LastSeconds{Length: time.Second, Second: recorder.Second{LargestHerd: 49, P99: 2 * time.Millisecond}},
 	}
 }
@@ -58,6 +59,8 @@ func TestExporter(t *testing.T) {
 		"zkbench_operations_total" + labels + "250", "zkbench_notifications_total" + labels + "12500", "zkbench_requests_total" + labels + "1250",
 		"zkbench_failed_requests_total" + labels + "1", "zkbench_failed_operations_total" + labels + "2", "zkbench_largest_herd_notifications" + labels + "49",
 		`zkbench_phase_p99_seconds{clients="50",phase="handoff",rate="0",recipe="lock",repeat="1",scenario="lock-contention",variant="children-watch"} 0.002`,
+		`zkbench_worker_requests_total{clients="50",host="node1",rate="0",recipe="lock",repeat="1",scenario="lock-contention",variant="children-watch",worker="1"} 450`,
+		`zkbench_worker_memory_bytes{clients="50",host="node1",rate="0",recipe="lock",repeat="1",scenario="lock-contention",variant="children-watch",worker="0"} 1.048576e+06`,
 		"zkbench_measurements_done 3", "zkbench_measurements_planned 12", "go_goroutines",
 	} {
 		if !strings.Contains(got, want+"\n") && !strings.Contains(got, want+" ") {

@@ -51,13 +51,11 @@ func Every(interval time.Duration, do func() bool) (stop func()) {
 	done := make(chan struct{})
 	var working sync.WaitGroup
 	working.Go(func() {
-		ticker := time.NewTicker(interval)
-		defer ticker.Stop()
-		for {
+		for tick := time.Tick(interval); ; {
 			select {
 			case <-done:
 				return
-			case <-ticker.C:
+			case <-tick:
 				if !do() {
 					return
 				}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -44,28 +43,25 @@ func (s goSession) Close() {
 
 func (s goSession) Fence() error { return ensemble.Fence(s.Conn) }
 
-type drivenSession struct{ *drivers.Client }
-
-// confirmed is a client in a driver whose answers count only if its session still exists. A library may answer before it
+// drivenSession is a client in a driver whose answers count only if its session still exists. A library may answer before it
 // knows: LeaderLatch of Curator, for example, resigns in the background.
-type confirmed struct {
+type drivenSession struct {
 	*drivers.Client
-	life    *Life
-	calling *atomic.Bool
+	life *Life
 }
 
 const confirmPoll = time.Millisecond
 
-func (c confirmed) Call(ctx context.Context, verb string) (string, error) {
-	c.calling.Store(true)
-	result, err := c.Client.Call(ctx, verb)
-	c.calling.Store(false)
+func (s drivenSession) Call(ctx context.Context, verb string) (string, error) {
+	s.life.calling.Store(true)
+	result, err := s.Client.Call(ctx, verb)
+	s.life.calling.Store(false)
 	if err != nil {
 		return "", err
 	}
-	for !c.life.Over() {
-		switch established := c.life.Link.Established(); {
-		case c.life.Ledger.Over():
+	for !s.life.Over() {
+		switch established := s.life.Link.Established(); {
+		case s.life.Ledger.Over():
 			return "", session.ErrSessionLost
 		case established:
 			return result, nil
@@ -77,7 +73,7 @@ func (c confirmed) Call(ctx context.Context, verb string) (string, error) {
 	return "", session.ErrSessionLost
 }
 
-func (c confirmed) Reconnects() int { return c.life.Ledger.Reconnects() }
+func (s drivenSession) Reconnects() int { return s.life.Ledger.Reconnects() }
 
 // drivenTimeout bounds what a driver does without waiting for other clients: opening, syncing and closing a session.
 const drivenTimeout = ensemble.SessionTimeout
@@ -91,7 +87,7 @@ func inTime(call func(context.Context) error) error {
 
 func (s drivenSession) Fence() error {
 	return inTime(func(ctx context.Context) error {
-		_, err := s.Call(ctx, "sync "+wire.FencePath)
+		_, err := s.Client.Call(ctx, "sync "+wire.FencePath)
 		return err
 	})
 }
@@ -132,22 +128,23 @@ func (c *Client) openSession(ctx context.Context, at Config) (s *session.Session
 	}
 	own := newGoSession(conn)
 	c.setOwn(own)
-	c.Monitor.Guard(own)
 	return newSession(conn, c.Monitor, c.server), nil, nil
 }
 
 func (c *Client) openDriven(ctx context.Context, at Config) (variants.Caller, error) {
 	timeout := cmp.Or(at.Timeout, ensemble.SessionTimeout)
-	d := at.driver.Client(fmt.Sprintf("%d.%d", c.ID, c.opened)) // a new name: the session of the former may still be closing
+	name := fmt.Sprintf("%d.%d", c.ID, c.opened) // a new name: the session of the former may still be closing
+	s := drivenSession{at.driver.Client(name), c.Life}
 	c.opened++
-	c.setOwn(drivenSession{d})
-	if _, err := d.Call(ctx, fmt.Sprintf("open %s %s %d %d", c.tunnel.Address(), at.Root, timeout.Milliseconds(), at.Clients)); err != nil {
+	c.setOwn(s)
+	open := fmt.Sprintf("open %s %s %d %d", c.tunnel.Address(), at.Root, timeout.Milliseconds(), at.Clients)
+	if _, err := s.Client.Call(ctx, open); err != nil {
 		return nil, err
 	}
 	if c.Ledger.Session().ID == 0 {
 		return nil, fmt.Errorf("the driver has opened no session at %s, but answered that it has", c.tunnel.Address())
 	}
-	return confirmed{d, c.Life, &c.calling}, nil
+	return s, nil
 }
 
 func (c *Client) setOwn(s OwnSession) {

@@ -14,32 +14,30 @@ const closePatience = 2 * time.Second
 // end begins to close the session of a life that is over. As long as the servers may have the session, the client library may still connect
 // to close it, unless its end is hurried. After that, nothing of the life connects any more, and ended is closed.
 func (l *Life) end(ctx context.Context) {
-	if !l.ending.CompareAndSwap(false, true) {
-		return
+	l.ending.Do(func() { go l.close(context.WithoutCancel(ctx)) })
+}
+
+func (l *Life) close(ctx context.Context) {
+	defer close(l.ended)
+	if l.Own != nil {
+		_ = variants.WaitFor(ctx, closePatience, closing(l.Own), nil)
 	}
-	ctx = context.WithoutCancel(ctx)
-	go func() {
-		defer close(l.ended)
-		if l.Own != nil {
-			closed := make(chan struct{})
-			go func() { defer close(closed); l.Own.Close() }()
-			select {
-			case <-closed:
-			case <-time.After(closePatience):
-			}
-		}
-		_ = variants.WaitFor(ctx, l.Ledger.SessionTimeout(), l.hurried, nil)
-		l.Link.Sever()
-		_ = l.Link.Settle(ctx) // fails only if ctx ends
-	}()
+	_ = variants.WaitFor(ctx, l.Ledger.SessionTimeout(), l.hurried, nil)
+	l.Link.Sever()
+	_ = l.Link.Settle(ctx) // fails only if ctx ends
+}
+
+// closing begins to close a session, and returns a channel that is closed when that is done.
+func closing(s OwnSession) <-chan struct{} {
+	closed := make(chan struct{})
+	go func() { defer close(closed); s.Close() }()
+	return closed
 }
 
 // hurry ends the time in which the client library may close the session.
 func (l *Life) hurry(ctx context.Context) {
 	l.end(ctx)
-	if l.hurrying.CompareAndSwap(false, true) {
-		close(l.hurried)
-	}
+	l.hurrying.Do(func() { close(l.hurried) })
 }
 
 // gone reports whether the client has no session: its life is over, or it could not join again.

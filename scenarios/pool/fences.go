@@ -162,8 +162,3 @@ func (p *Pool) Refresh(ctx context.Context) error {
 		return nil
 	})
 }
-
-// Notified returns how many notifications the present lives of the clients have received.
-func (p *Pool) Notified() int {
-	return list.Sum(list.Map(p.Clients, func(c *Client) int { return c.Ledger.Notified() }))
-}

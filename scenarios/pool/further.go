@@ -76,10 +76,8 @@ func (s *furtherSession) settle(ctx context.Context) {
 func (l *Life) hangUp(ctx context.Context, s *furtherSession) {
 	s.ending.Do(func() {
 		s.survives()
-		closed := make(chan struct{})
-		go func() { defer close(closed); s.conn.Close() }()
 		select {
-		case <-closed:
+		case <-closing(s.conn):
 		case <-s.monitor.Lost():
 		}
 		s.settle(ctx)

@@ -35,9 +35,9 @@ type Life struct {
 	dead        context.Context // ends when the client stops dead
 	died        time.Time       // set before dead ends
 	kill        context.CancelFunc
-	ending      atomic.Bool
+	ending      sync.Once
 	ended       chan struct{} // closed when the counts are final
-	hurrying    atomic.Bool
+	hurrying    sync.Once
 	hurried     chan struct{} // closed when the client library has no more time to close the session
 }
 
@@ -185,6 +185,17 @@ func (c *Client) TakeEvents(dst []variants.Placed, until time.Duration) []varian
 		dst = log.Take(dst, until)
 	}
 	return c.Log.Take(dst, until)
+}
+
+// OldestEvent returns when the first event was recorded that TakeEvents has left, and math.MaxInt64 if it has left none.
+func (c *Client) OldestEvent() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	oldest := c.Log.Oldest()
+	for _, log := range c.beside {
+		oldest = min(oldest, log.Oldest())
+	}
+	return oldest
 }
 
 // TakeNotifications returns the notifications that the client has received since the last call, in all its lives.

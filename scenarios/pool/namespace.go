@@ -45,8 +45,8 @@ func OpenRoot(ctx context.Context, servers []ensemble.Server, roam bool, path st
 	}
 	timeout := link.Ledger().SessionTimeout()
 	monitor.SetTimeout(timeout)
-	if roam { // the servers may have no quorum for as long as sessions live
-		monitor.SetPatience(timeout)
+	if roam { // servers without a quorum end no session
+		monitor.SetPatience(ensemble.QuorumTimeout)
 	}
 	monitor.Guard(conn)
 	r := &Root{

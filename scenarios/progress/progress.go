@@ -5,6 +5,7 @@
 package progress
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -168,12 +169,7 @@ type track struct {
 }
 
 func tracks(l runner.Live) []track {
-	p99 := func(s runner.Second) float64 {
-		if s.P99 > 0 {
-			return float64(s.P99)
-		}
-		return -1
-	}
+	p99 := func(s runner.Second) float64 { return cmp.Or(float64(s.P99), -1) }
 	return []track{
 		{"ops/s", table.Count(l.PerSecond(l.Operations)), func(s runner.Second) float64 { return float64(s.Operations) }, table.Count},
 		{"p99", p99Of(l), p99, table.Latency},
@@ -191,6 +187,10 @@ func liveBlock(what string, l runner.Live, columns int) []string {
 	}
 	lines := []string{screen.Shortened(what, max(columns-table.Width(times), 0)) + times}
 	lines = append(lines, list.Map(tracks(l), func(t track) string { return t.line(l.Minute, columns) })...)
+	if len(l.Workers) > 0 {
+		sent := list.Map(l.Workers, func(w runner.LiveWorker) string { return w.Host + " " + table.Grouped(w.Requests) })
+		lines = append(lines, screen.Shortened(fmt.Sprintf("%-*s%s", labelColumns+1, "requests", strings.Join(sent, ", ")), columns))
+	}
 	next := "next: " + l.Next
 	if l.Next == "" {
 		next = "the last measurement of its scenario"

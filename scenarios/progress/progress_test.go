@@ -137,6 +137,10 @@ func TestLiveBlock(t *testing.T) {
 	if got := liveBlock("x", l, 79); !strings.Contains(got[0], "warm-up") || !strings.Contains(got[len(got)-1], "the last measurement") {
 		t.Errorf("during the warm-up of the last measurement: %q", got)
 	}
+	l.Workers = []runner.LiveWorker{{Host: "node1", Requests: 1234}, {Host: "node2", Requests: 1200}, {Host: "node3"}}
+	if got := liveBlock("x", l, 40); got[len(got)-2] != "requests node1 1,234, node2 1,200, node…" {
+		t.Errorf("of three workers: %q", got)
+	}
 }
 
 // A sparkline has the latest values at its right end. A value that was not measured has no bar, and zeros have the lowest bar.

@@ -8,7 +8,7 @@ import (
 
 const (
 	steady       = 2000 // two clocks depart from each other by at most one part in so many: NTP may change the speed of a clock by 500 ppm
-	kept         = 600  // samples, of the last minute; times before them are converted by the oldest one
+	kept         = 1200 // samples, of the last two minutes; times before them are converted by the oldest one
 	ours, theirs = 0, 1 // the clocks of a sample
 )
 
@@ -77,10 +77,16 @@ func (c *Clock) convert(t time.Duration, from, to int) time.Duration {
 	return a.at[to] + time.Duration(float64(elapsed)*float64(b.at[to]-a.at[to])/float64(length))
 }
 
-// Bound returns the largest possible error of the conversions since the last call, and not less than that of any sample since then.
-func (c *Clock) Bound() (worst time.Duration) {
+// Bound returns the largest possible error of the conversions since the last Restart, and not less than that of any sample since then.
+func (c *Clock) Bound() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	worst, c.worst = c.worst, 0
-	return worst
+	return c.worst
+}
+
+// Restart forgets the errors until now.
+func (c *Clock) Restart() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.worst = 0
 }

@@ -81,14 +81,14 @@ func (m *measurement) cutWindow(run, ctx context.Context, o *observation) error 
 		return err
 	}
 	start, _ := m.stream.openWindow()
-	arrived := m.crew.openWindow(start)
+	arrived := m.crew.window(block.Edge{At: start})
 	m.injector.Start(ctx)
 	err := pool.Sleep(ctx, m.scenario.Duration)
 	if err != nil && run.Err() == nil && m.scenario.ExpectsBreach(m.variant) {
 		return err
 	}
 	end, counts, cut := m.stream.cutWindow()
-	if due := m.crew.closeWindow(end) - arrived; cut {
+	if due := m.crew.window(block.Edge{At: end, End: true}) - arrived; cut {
 		m.part = &observation{counts: counts, partial: true, unserved: recorder.Unserved{Begun: due}}
 	}
 	o.counts = counts
@@ -123,7 +123,7 @@ func (m *measurement) loop(ctx context.Context, l block.Load, until func(context
 	}
 	if until != nil {
 		group.Go(func() error {
-			defer m.crew.endLoad()
+			defer m.crew.endLoad(m.recipe.Collective)
 			_ = m.crew.all(func(p block.Part) error { return p.Started(ctx) }) // an error ends the load
 			return until(ctx)
 		})
@@ -159,9 +159,9 @@ func (m *measurement) watchProgress(cancel context.CancelCauseFunc) (stop func()
 	patience := m.patience + m.scenario.Hold + m.scenario.Think
 	last, sent, slow := int64(-1), int64(0), 0
 	return pool.Every(patience, func() bool {
-		so, before := m.crew.progress(), sent
+		so, before := m.crew.state(), sent
 		now := so.Steps + so.Held
-		sent = so.Requests
+		sent = so.Clients.Traffic().Requests
 		switch {
 		case so.Idle:
 			now = -1 // a step that begins now has until the next tick but one
@@ -189,15 +189,15 @@ func faultyPatience(timeout time.Duration) time.Duration { return 2*timeout + 10
 // concludeWaits reports clients whose step does not end although all faults are over, and lets the observer conclude.
 func (m *measurement) concludeWaits() {
 	m.stream.conclude(func(at time.Duration) {
-		waiting := m.crew.waiting()
-		if waiting.Clients == 0 {
+		so := m.crew.state()
+		if so.Waiting == 0 {
 			return
 		}
 		text := fmt.Sprintf("%d of %d clients still wait when all faults are over, the longest for %s: "+
 			"a wake-up was lost, or what a failed client held was left behind",
-			waiting.Clients, m.clients, waiting.Longest.Round(time.Millisecond))
+			so.Waiting, m.clients, so.Longest.Round(time.Millisecond))
 		m.stream.damage(variants.Damage{
-			Loss: variants.Blocked, Amount: int64(waiting.Longest), Violation: variants.Violation{At: at, Text: text},
+			Loss: variants.Blocked, Amount: int64(so.Longest), Violation: variants.Violation{At: at, Text: text},
 		})
 	})
 }

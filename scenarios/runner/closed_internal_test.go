@@ -24,7 +24,7 @@ func TestIdleLoadIsNotStuck(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			var due atomic.Bool
-			m := &measurement{patience: time.Second, crew: crewThat(func() block.Progress { return block.Progress{Idle: !due.Load()} })}
+			m := &measurement{patience: time.Second, crew: crewThat(func() block.State { return block.State{Idle: !due.Load()} })}
 			stop := m.watchProgress(cancel)
 			time.Sleep(100 * time.Millisecond)
 			due.Store(busy) // its client never completes the step
@@ -69,14 +69,14 @@ func TestSlowLoadIsNotStuck(t *testing.T) {
 // progressing is a part of a load of which nothing is known but its progress.
 type progressing struct {
 	block.Part
-	progress func() block.Progress
+	state func() block.State
 }
 
-func (p progressing) Progress() block.Progress { return p.progress() }
+func (p progressing) State() block.State { return p.state() }
 
-func crewThat(progress func() block.Progress) *crew {
+func crewThat(state func() block.State) *crew {
 	c, _ := newCrew(context.Background(), time.Now(), 1)
-	c.take(progressing{nil, progress})
+	c.take(progressing{nil, state})
 	return c
 }
 
@@ -97,7 +97,7 @@ func TestLoadWhoseClientsHoldIsNotStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var held atomic.Int64
-		m := &measurement{patience: time.Second, crew: crewThat(func() block.Progress { return block.Progress{Held: held.Load(), Ending: true} })}
+		m := &measurement{patience: time.Second, crew: crewThat(func() block.State { return block.State{Held: held.Load(), Ending: true} })}
 		stop := m.watchProgress(cancel)
 		for range 10 {
 			time.Sleep(900 * time.Millisecond)

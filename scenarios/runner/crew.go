@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/recorder"
@@ -34,6 +33,7 @@ type crew struct {
 	count  int  // of all clients
 	spread bool // the clients are not all in this process, or in several blocks
 
+	live     []LiveWorker     // by the latest drain, if the clients are not all in this process
 	examined []block.Examined // by the latest examine, of each part
 	floors   []results.Floor  // by the latest floor, of each part
 
@@ -101,6 +101,9 @@ func (c *crew) connect(ctx context.Context, plan block.Plan, shown func(done, of
 	if c.count < len(c.parts) {
 		return block.Connected{}, fmt.Errorf("%d clients for %d workers: each worker needs one", c.count, len(c.parts))
 	}
+	if c.spread {
+		c.live = list.Map(c.parts, func(p block.Part) LiveWorker { return LiveWorker{Host: p.Worker().Host} })
+	}
 	plan.Pool.Epoch, plan.Pool.Clients = c.epoch, c.count
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -136,20 +139,22 @@ func (c *crew) closeFloor(ctx context.Context) error {
 	return c.all(func(p block.Part) error { return p.CloseFloor(ctx) })
 }
 
-func (c *crew) counted() block.Counted {
-	var sum block.Counted
-	for _, own := range each(c.parts, block.Part.Counts) {
-		sum.Clients.Add(own.Clients)
-		sum.Beside.Add(own.Beside)
-	}
-	return sum
+func (c *crew) notified() int64 {
+	all := c.state().Clients
+	return all.TotalNotifications()
 }
 
-// counts returns the counts of all the clients' sessions.
-func (c *crew) counts() wire.Counts { return c.counted().Clients }
-
-func (c *crew) latest() int64 {
-	return slices.Max(each(c.parts, block.Part.Latest))
+func (c *crew) state() block.State {
+	sum := block.State{Idle: true, Ending: true}
+	for _, own := range each(c.parts, block.Part.State) {
+		sum.Clients.Add(own.Clients)
+		sum.Beside.Add(own.Beside)
+		sum.Steps, sum.Held, sum.Waiting = sum.Steps+own.Steps, sum.Held+own.Held, sum.Waiting+own.Waiting
+		sum.Latest, sum.Longest = max(sum.Latest, own.Latest), max(sum.Longest, own.Longest)
+		sum.Outstanding = sum.Outstanding || own.Outstanding
+		sum.Idle, sum.Ending = sum.Idle && own.Idle, sum.Ending && own.Ending
+	}
+	return sum
 }
 
 // fence returns when each session has received all notifications of the transactions that any session had seen before. It finds Zxid
@@ -159,7 +164,7 @@ func (c *crew) fence(ctx context.Context, f block.Fence) error {
 		if f.Living {
 			c.tell(func(p block.Part) { p.EndLives(ctx) })
 		}
-		f.Zxid = c.latest()
+		f.Zxid = c.state().Latest
 		var again atomic.Bool
 		err := c.all(func(p block.Part) error {
 			more, err := p.Fence(ctx, f)
@@ -192,33 +197,15 @@ func (c *crew) refresh(ctx context.Context) error {
 	}
 }
 
-func (c *crew) notified() int {
-	return list.Sum(each(c.parts, block.Part.Notified))
-}
-
-func (c *crew) progress() block.Progress {
-	sum := block.Progress{Idle: true, Ending: true}
-	for _, own := range each(c.parts, block.Part.Progress) {
-		sum.Steps, sum.Held, sum.Requests = sum.Steps+own.Steps, sum.Held+own.Held, sum.Requests+own.Requests
-		sum.Outstanding = sum.Outstanding || own.Outstanding
-		sum.Idle, sum.Ending = sum.Idle && own.Idle, sum.Ending && own.Ending
-	}
-	return sum
-}
-
-// openWindow and closeWindow return how many arrivals were due by then.
-func (c *crew) openWindow(at time.Duration) int64 {
-	return list.Sum(each(c.parts, func(p block.Part) int64 { return p.OpenWindow(at) }))
-}
-
-func (c *crew) closeWindow(at time.Duration) int64 {
-	return list.Sum(each(c.parts, func(p block.Part) int64 { return p.CloseWindow(at) }))
+// window returns how many arrivals were due by then.
+func (c *crew) window(e block.Edge) int64 {
+	return list.Sum(each(c.parts, func(p block.Part) int64 { return p.Window(e) }))
 }
 
 // endLoad ends the load. Clients of a collective recipe take a step that a client of any part has begun.
-func (c *crew) endLoad() {
+func (c *crew) endLoad(collective bool) {
 	begun := 0
-	if len(c.parts) > 1 {
+	if collective && len(c.parts) > 1 {
 		begun = slices.Max(each(c.parts, block.Part.Freeze))
 	}
 	c.tell(func(p block.Part) { p.End(begun) })
@@ -234,9 +221,13 @@ func (c *crew) left() (sum recorder.Unserved) {
 // drain returns what all parts have recorded, until the earliest of their drains.
 func (c *crew) drain(d block.Drain) block.Batch {
 	batches := each(c.parts, func(p block.Part) block.Batch { return p.Drain(d) })
+	for i := range c.live {
+		c.live[i].Requests, c.live[i].Memory = batches[i].Traffic.Requests, batches[i].Memory
+	}
 	sum := batches[0]
 	for _, own := range batches[1:] {
 		sum.At, sum.Latest, sum.Passed = min(sum.At, own.At), max(sum.Latest, own.At), min(sum.Passed, own.Passed)
+		sum.Complete = min(sum.Complete, own.Complete)
 		sum.Counts.Add(own.Counts)
 		sum.Traffic.Add(own.Traffic)
 		sum.Events = append(sum.Events, own.Events...)
@@ -245,7 +236,7 @@ func (c *crew) drain(d block.Drain) block.Batch {
 		sum.Served = append(sum.Served, own.Served...)
 		sum.Backlog.Most += own.Backlog.Most
 		sum.Backlog.LastEmpty = min(sum.Backlog.LastEmpty, own.Backlog.LastEmpty)
-		sum.Memory = max(sum.Memory, own.Memory)
+		sum.Memory, sum.ClockBound = max(sum.Memory, own.Memory), max(sum.ClockBound, own.ClockBound)
 	}
 	return sum
 }
@@ -285,13 +276,6 @@ func (c *crew) partOf(client int) int {
 		}
 	}
 	return 0
-}
-
-func (c *crew) waiting() (sum block.Waiting) {
-	for _, own := range each(c.parts, block.Part.Waiting) {
-		sum = block.Waiting{Clients: sum.Clients + own.Clients, Longest: max(sum.Longest, own.Longest)}
-	}
-	return sum
 }
 
 // examine returns the health of all parts together, and what their clients warn of.

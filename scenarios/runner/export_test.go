@@ -17,6 +17,9 @@ import (
 func crewOf(p *pool.Pool) *crew {
 	b := block.New(variants.Recipe{}, variants.Variant{})
 	b.Pool = p
+	for _, c := range p.Clients {
+		c.Enter(pool.Outside)
+	}
 	c, _ := newCrew(context.Background(), p.Epoch, len(p.Clients))
 	c.take(b)
 	return c

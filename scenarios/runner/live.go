@@ -25,6 +25,14 @@ type Live struct {
 	Totals  recorder.Totals // since the start of the measurement
 	Minute  []Second        // the last whole seconds, at most 60, the latest one last
 	recorder.LastSeconds
+	Workers []LiveWorker // none if all clients are in this process
+}
+
+// LiveWorker is what one worker has done by its latest drain.
+type LiveWorker struct {
+	Host     string
+	Requests int64 // of its clients, those of joining included
+	Memory   int64 // resident, in bytes; 0 if it is not known
 }
 
 // Second counts one whole second of a measurement. With this alias, a display does not import the recorder.

@@ -272,6 +272,9 @@ func (m *measurement) describe(d *results.Document, o observation) {
 	d.Servers = reportServers(m.first.servers, o.end.servers)
 	d.Expected.Costs = m.costs()
 	d.Workers = m.crew.workers()
+	if !d.CountsWhole() {
+		d.Window.Apart = m.stream.apart
+	}
 }
 
 // costs returns the variant's formulas with their values for this measurement's number of clients and size, by metric. There are none for

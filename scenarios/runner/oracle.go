@@ -56,7 +56,7 @@ func (m *measurement) snapshotAtRest(ctx context.Context) (snapshot, error) {
 	if err := m.crew.fence(ctx, block.Fence{Living: m.faulty()}); err != nil {
 		return r, err
 	}
-	r.client, r.background = m.crew.counts(), m.background.Counts()
+	r.client, r.background = m.crew.state().Clients, m.background.Counts()
 	for zxid := int64(-1); r.zxid != zxid && r.err == nil; { // a session may expire while the servers are read
 		zxid = r.zxid
 		r = snapshot{
@@ -77,7 +77,7 @@ func (m *measurement) owned() bool { return m.Dedicated || m.Ensemble.Owned() }
 
 // allCounts returns the counts of all sessions that zkbench has on the servers during a load.
 func (m *measurement) allCounts() wire.Counts {
-	own := m.crew.counted()
+	own := m.crew.state()
 	all := own.Clients
 	for _, c := range []wire.Counts{own.Beside, m.background.Counts(), m.stream.bystanders.Counts(), m.root.Ledger.Counts()} {
 		all.Add(c)

@@ -225,6 +225,7 @@ func TestStuckLoadIsCalledBroken(t *testing.T) {
 			life := pool.NewLife(0, time.Now(), i, nil)
 			life.Participant = &sleeper{steps: 5, asleep: asleep}
 			b.Clients = append(b.Clients, &pool.Client{ID: i, Life: life})
+			b.Clients[i].Enter(pool.Outside)
 		}
 		b.Plan.Repeat = 1
 		m := &measurement{patience: stuckAfter}

@@ -38,7 +38,7 @@ func (m *measurement) watchStandstill(ctx context.Context, cancel context.Cancel
 	}
 	last := int64(-1)
 	return pool.Every(standstillLook, func() bool {
-		now := m.crew.progress().Steps
+		now := m.crew.state().Steps
 		if now != last {
 			last = now
 			return true

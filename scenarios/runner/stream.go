@@ -45,10 +45,11 @@ type stream struct {
 	last     time.Duration    // when the latest drain began
 	drained  time.Duration    // everything before this time has been handed on
 	window   windowState
-	opened   wire.Counts // of the clients when the window began
-	closed   wire.Counts // of the clients when the window ended
-	started  wire.Counts // of the clients when the stream was started
-	finished wire.Counts // of the clients when everything had been handed on
+	opened   wire.Counts   // of the clients when the window began
+	closed   wire.Counts   // of the clients when the window ended
+	started  wire.Counts   // of the clients when the stream was started
+	finished wire.Counts   // of the clients when everything had been handed on
+	apart    time.Duration // see [results.Window]
 }
 
 // note is something that the recorder is to learn.
@@ -122,7 +123,7 @@ func (s *stream) KeepBack() (release func()) {
 func (s *stream) start() {
 	first := s.take(block.Drain{Counts: true})
 	s.started = first.Counts
-	s.ordering.Drain(first.At, taken(first.Events), s.observer.Observe)
+	s.ordering.Drain(0, first.Events, s.observer.Observe)
 	s.stop = pool.Every(drainInterval, func() bool { s.drain(); return true })
 }
 
@@ -145,7 +146,7 @@ func (s *stream) finish(complete bool) {
 	if s.crew.lost() { // its clients' last events are missing, and those of others would accuse
 		return
 	}
-	s.ordering.Flush(math.MaxInt64, taken(all), s.observer.Observe)
+	s.ordering.Flush(math.MaxInt64, all, s.observer.Observe)
 	if complete {
 		s.observer.Complete()
 	}
@@ -157,7 +158,10 @@ func (s *stream) finish(complete bool) {
 func (s *stream) conclude(first func(at time.Duration)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	first(s.flush(block.Drain{}).At)
+	batch := s.take(block.Drain{All: true})
+	s.ordering.Flush(math.MaxInt64, batch.Events, s.observer.Observe)
+	s.handOnUnheld(batch.At)
+	first(batch.At)
 	s.observer.Complete()
 	s.observer = variants.Observers{}
 }
@@ -166,21 +170,39 @@ func (s *stream) conclude(first func(at time.Duration)) {
 func (s *stream) drain() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	batch := s.take(block.Drain{Until: s.last})
-	s.handOnUnheld(s.ordering.Drain(batch.At, taken(batch.Events), s.observer.Observe))
+	_, given := s.takeSome(block.Drain{})
+	s.handOnUnheld(given)
 }
 
-// flush hands on everything before the time of the batch that it returns.
-func (s *stream) flush(d block.Drain) block.Batch {
-	d.All = true
-	batch := s.take(d)
-	s.ordering.Flush(batch.At, taken(batch.Events), s.observer.Observe)
+// takeSome takes what has its place, gives the observer what is old enough, and returns the time up to which that is everything. If all
+// clients have one clock, events wait for their places until the next drain.
+func (s *stream) takeSome(d block.Drain) (batch block.Batch, given time.Duration) {
+	d.Until = s.last
+	if s.ordering.Apart > 0 {
+		d.Until = max(d.Until-block.ReplyPatience, 0)
+	}
+	batch = s.take(d)
+	complete := d.Until
+	if s.ordering.Apart > 0 {
+		complete = batch.Complete
+	}
+	return batch, s.ordering.Drain(complete, batch.Events, s.observer.Observe)
+}
+
+// flush hands on everything before the time of the batch that it returns. If the clients are on several workers, it waits for the places
+// of events in the window; those before the window may come later.
+func (s *stream) flush(d block.Drain) (batch block.Batch) {
+	if d.All = s.ordering.Apart == 0; d.All {
+		batch = s.take(d)
+		s.ordering.Flush(batch.At, batch.Events, s.observer.Observe)
+	} else {
+		var given time.Duration
+		for batch, given = s.takeSome(d); s.window == windowOpen && given < batch.At && !s.crew.lost(); _, given = s.takeSome(block.Drain{}) {
+			time.Sleep(drainInterval)
+		}
+	}
 	s.handOnUnheld(batch.At)
 	return batch
-}
-
-func taken(events []variants.Placed) func(time.Duration) []variants.Placed {
-	return func(time.Duration) []variants.Placed { return events }
 }
 
 // handOnUnheld hands on everything up to a time that is not kept back.
@@ -188,7 +210,7 @@ func (s *stream) handOnUnheld(until time.Duration) {
 	for _, from := range s.holds {
 		until = min(until, *from-1)
 	}
-	s.drained = until
+	s.drained = max(s.drained, until)
 	s.handOn(until)
 }
 
@@ -245,8 +267,10 @@ func (s *stream) mark(note func(time.Duration, wire.Counts)) (at time.Duration, 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds = nil
-	batch := s.flush(block.Drain{Counts: true})
-	note(batch.At, batch.Counts)
+	batch, before := s.flush(block.Drain{Counts: true}), s.window
+	if note(batch.At, batch.Counts); s.window != before {
+		s.apart += batch.Latest - batch.At
+	}
 	return batch.At, batch.Counts
 }
 
@@ -254,7 +278,8 @@ func (s *stream) mark(note func(time.Duration, wire.Counts)) (at time.Duration, 
 func (s *stream) live() Live {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return Live{Totals: s.recorder.Totals(), Minute: s.recorder.LastMinute(s.drained), LastSeconds: s.recorder.LastSeconds(s.drained)}
+	return Live{Totals: s.recorder.Totals(), Minute: s.recorder.LastMinute(s.drained), LastSeconds: s.recorder.LastSeconds(s.drained),
+		Workers: slices.Clone(s.crew.live)}
 }
 
 // take takes everything that was recorded before the time of the batch that it returns, which has the events. See [block.Block.Drain] for
@@ -262,6 +287,7 @@ func (s *stream) live() Live {
 func (s *stream) take(d block.Drain) block.Batch {
 	batch := s.crew.drain(d)
 	s.last = batch.At
+	s.ordering.Apart = 4 * batch.ClockBound // of two workers, and twice as much: what replies are waited for until is converted, too
 	for _, n := range batch.Notifications {
 		s.add(n.At, noteNotification, func(time.Duration) { s.recorder.Notification(n) })
 	}

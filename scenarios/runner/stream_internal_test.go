@@ -108,3 +108,29 @@ func TestStreamForgets(t *testing.T) {
 		t.Errorf("%d events were handed on, and there is room for %d, want all but those of some drains", seen.seen[0], room)
 	}
 }
+
+// lagging is a part that drains at one time after another.
+type lagging struct {
+	block.Part
+	at []time.Duration
+}
+
+func (l *lagging) Drain(block.Drain) (b block.Batch) {
+	b.At, b.Latest, l.at = l.at[0], l.at[0], l.at[1:]
+	return b
+}
+
+// The edges of a window say how far apart workers were; other drains do not count.
+func TestEdgesOfSeveralWorkers(t *testing.T) {
+	c, _ := newCrew(t.Context(), time.Now(), 2)
+	c.take(&lagging{at: []time.Duration{time.Second, 2 * time.Second, 9 * time.Second}})
+	c.take(&lagging{at: []time.Duration{time.Second + 3, 4 * time.Second, 9*time.Second + 40}})
+	recipe := variants.Recipe{NewObserver: func(out variants.Findings) variants.Observer { return &gossip{out} }}
+	s := newStream(c, recipe, recorder.New(recorder.Config{Clients: 2}), nil)
+	s.openWindow()
+	s.drain()
+	s.cutWindow()
+	if s.apart != 43 {
+		t.Errorf("the edges were %d ns apart, want 3 and 40", s.apart)
+	}
+}

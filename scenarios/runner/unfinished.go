@@ -19,7 +19,7 @@ import (
 // promise has ended it, such as "stuck after"; empty if it took too long. ok is false if the window has ended already.
 func (m *measurement) endWindow(breach string, before wire.Counts) (o *observation, ok bool) {
 	_, window, ok := m.stream.cutWindow()
-	all := m.crew.counts()
+	all := m.crew.state().Clients
 	all.Sub(before)
 	return &observation{counts: window, unfinished: &results.Unfinished{
 		Breach: breach, Done: min(m.done(), m.operations()-1),
@@ -81,7 +81,7 @@ func (m *measurement) applyInTime(ctx context.Context) (observation, error) {
 	if m.scenario.AtMost == 0 {
 		return m.applyMode(ctx)
 	}
-	before := m.crew.counts()
+	before := m.crew.state().Clients
 	load, end := context.WithCancel(ctx)
 	defer end()
 	var ended *observation // nil if all operations were done in time, or the window had ended
@@ -108,7 +108,7 @@ func (m *measurement) done() int64 {
 	if !m.counting.Load() {
 		return m.stepped.Load()
 	}
-	return m.crew.progress().Steps
+	return m.crew.state().Steps
 }
 
 // operations returns how many operations all clients together have to complete.
@@ -119,7 +119,7 @@ func (m *measurement) operations() int64 {
 // uncheckedOracle returns the oracle of a load that was ended or has failed. The servers' counters are not compared, because they
 // include the requests of clients that withdraw.
 func (m *measurement) uncheckedOracle() results.Oracle {
-	all := m.crew.counts()
+	all := m.crew.state().Clients
 	background := m.background.Counts()
 	writes, _ := all.Writes()
 	beside, _ := background.Writes()

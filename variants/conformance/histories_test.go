@@ -25,12 +25,15 @@ func TestHistoriesInParts(t *testing.T) {
 		})
 		for seed := range uint64(10) {
 			h := inBatches(rand.New(rand.NewPCG(seed, 1)), onWorkers(records, 1+int(seed%4))) //nolint:gosec // to be repeated
-			if len(h) != len(whole) {
-				t.Fatalf("%d events of %d", len(h), len(whole))
-			}
-			checkOrder(t, h)
-			for _, violation := range breachesOf(recipe, variant, h, true) {
-				t.Errorf("seed %d: %s", seed, violation.Text)
+			skewed := onClocks(rand.New(rand.NewPCG(seed, 2)), onWorkers(records, 4))         //nolint:gosec // likewise
+			for _, h := range []variants.History{h, skewed} {
+				if len(h) != len(whole) {
+					t.Fatalf("%d events of %d", len(h), len(whole))
+				}
+				checkOrder(t, h)
+				for _, violation := range breachesOf(recipe, variant, h, true) {
+					t.Errorf("seed %d: %s", seed, violation.Text)
+				}
 			}
 		}
 	})
@@ -52,7 +55,7 @@ func inBatches(random *rand.Rand, records []variants.Placed) (h variants.History
 		left[e.Client] = append(left[e.Client], e)
 	}
 	var o variants.Ordering
-	var at time.Duration
+	var at, last time.Duration
 	take := func(until time.Duration) (taken []variants.Placed) {
 		for client, events := range left {
 			n := takeOne(events, at, until)
@@ -65,14 +68,54 @@ func inBatches(random *rand.Rand, records []variants.Placed) (h variants.History
 	}
 	observe := func(e variants.Event) { h = append(h, e) }
 	for len(left) > 0 {
-		at += time.Duration(1+random.IntN(1+random.IntN(3000))) * time.Microsecond
+		last, at = at, at+time.Duration(1+random.IntN(1+random.IntN(3000)))*time.Microsecond
 		if random.IntN(10) == 0 {
-			o.Flush(at, take, observe) // as where the window begins
+			o.Flush(at, take(math.MaxInt64), observe) // as where the window begins
 		} else {
-			o.Drain(at, take, observe)
+			o.Drain(last, take(last), observe)
 		}
 	}
-	o.Flush(math.MaxInt64, take, observe)
+	o.Flush(math.MaxInt64, take(math.MaxInt64), observe)
+	return h
+}
+
+// onClocks drains the records of clients on workers that have clocks of their own. Calls wait for their replies.
+func onClocks(random *rand.Rand, records []variants.Placed) (h variants.History) {
+	const apart = 4 * time.Millisecond
+	skew := make([]time.Duration, 4)
+	for i := range skew {
+		skew[i] = time.Duration(random.Int64N(int64(apart / 2)))
+	}
+	left := map[int][]variants.Placed{}
+	for _, e := range records {
+		left[e.Client] = append(left[e.Client], e)
+	}
+	o := variants.Ordering{Apart: apart}
+	observe := func(e variants.Event) { h = append(h, e) }
+	for at := time.Duration(0); len(left) > 0; at += time.Duration(1+random.IntN(3000)) * time.Microsecond {
+		var taken []variants.Placed
+		complete := at + apart
+		for client, events := range left {
+			own := skew[events[0].Worker]
+			n := takeOne(events, at, -1)
+			for _, e := range events[:n] {
+				e.At += own
+				taken = append(taken, e)
+			}
+			complete = min(complete, at+own)
+			if left[client] = events[n:]; n == len(events) {
+				delete(left, client)
+			} else if n+1 == len(events) && at > events[n].At+time.Second { // its reply never comes
+				events[n].At, events[n].Place = events[n].At+own, 1
+				taken = append(taken, events[n])
+				delete(left, client)
+			} else {
+				complete = min(complete, events[n].At+own-1)
+			}
+		}
+		o.Drain(complete, taken, observe)
+	}
+	o.Flush(math.MaxInt64, nil, observe)
 	return h
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/catalog"
+	"github.com/zkbench/zkbench/variants/exclusion"
 	"github.com/zkbench/zkbench/variants/simulation"
 )
 
@@ -56,7 +57,7 @@ func TestSpansAcrossWorkers(t *testing.T) {
 					if slices.Contains(clocked, recipe.Name) {
 						plan.Faults = nil
 					}
-					for _, s := range spansOf(t, recipe, plan) {
+					for _, s := range spansOf(t, recipe, plan, 10*time.Second) {
 						if truth := s.truth.End - s.truth.Start; !s.Across && s.End-s.Start != truth {
 							t.Fatalf("%s, seed %d: a span of the phase %s lasts %s, not %s", v.Name, seed, s.Phase, truth, s.End-s.Start)
 						}
@@ -79,12 +80,12 @@ type skewedSpan struct {
 	truth variants.Span
 }
 
-// spansOf plays a plan on workers whose clocks are wrong. The events have the same order by both clocks.
-func spansOf(t *testing.T, recipe variants.Recipe, plan simulation.Plan) (spans []skewedSpan) {
+// spansOf plays a plan on workers whose clocks are wrong by up to skew. The events have the same order by both clocks.
+func spansOf(t *testing.T, recipe variants.Recipe, plan simulation.Plan, skew time.Duration) (spans []skewedSpan) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(plan.Seed, 8)) //nolint:gosec // to be repeated
 	simulation.PlayDealt(t, catalog.Named(recipe.Name), plan, func(events []variants.Placed) [][]variants.Placed {
-		clocks := clocksOf(random, 1+random.IntN(8), 10*time.Second)
+		clocks := clocksOf(random, 1+random.IntN(8), skew)
 		dealt := deal(clocks, events)
 		h := variants.HistoryOf(dealt...)
 		found, _ := recipe.Replay(h, true)
@@ -101,6 +102,34 @@ func spansOf(t *testing.T, recipe variants.Recipe, plan simulation.Plan) (spans 
 		return dealt
 	})
 	return spans
+}
+
+// The mean handoff of a history is the same on several workers whose clocks are wrong by a millisecond: each holder's error
+// is added as a handoff begins, and subtracted as the one before it ends.
+func TestMeanHandoffNeedsNoClock(t *testing.T) {
+	slow(t)
+	recipe := catalog.Named("lock")()
+	i := slices.IndexFunc(recipe.Variants, func(v variants.Variant) bool { return v.Name == "predecessor-watch" })
+	plan := simulation.NewPlan(recipe, recipe.Variants[i], 1)
+	plan.Clients, plan.Steps, plan.Faults, plan.Lag, plan.Beside, plan.Hold = 16, 150, nil, nil, 0, simulation.Duration(time.Millisecond)
+	plan.Latency = slices.Repeat([]simulation.Duration{simulation.Duration(time.Millisecond)}, plan.Clients)
+	var sum, truth time.Duration
+	handoffs, across := 0, 0
+	for _, s := range spansOf(t, recipe, plan, time.Millisecond) {
+		if s.Phase != exclusion.PhaseHandoff {
+			continue
+		}
+		handoffs++
+		sum, truth = sum+s.End-s.Start, truth+s.truth.End-s.truth.Start
+		if s.Across {
+			across++
+		}
+	}
+	n := time.Duration(handoffs)
+	t.Logf("%d handoffs, %d of them between workers: mean %s, by one clock %s", handoffs, across, sum/n, truth/n)
+	if 3*across < handoffs || 1000*(sum-truth).Abs() > truth {
+		t.Errorf("want many between workers, and means within 0.1%%")
+	}
 }
 
 // A mistake that is found on one clock is found on the clocks of several workers, except where it depends on when a
