@@ -3,6 +3,7 @@ package scenarios
 import (
 	"slices"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
@@ -61,4 +62,15 @@ func CountsOf(c wire.Counts) results.Counts {
 		addCount(out.Watches, op, c.Watches[op])
 	}
 	return out
+}
+
+// EnvironmentOf adds the description of the servers, which lacks their addresses, to the environment that describes the machine.
+func EnvironmentOf(machine results.Environment, servers ensemble.Description) results.Environment {
+	e := machine
+	e.Engine, e.Image, e.TxnLog, e.ServerConfig = string(servers.Engine), servers.Image, servers.TxnLog, servers.Config
+	e.ZooKeeper, e.TLS, e.Auth = servers.Version, servers.TLS, servers.Auth
+	if servers.Product != ensemble.ZooKeeper { // left out, as in documents of a zkbench that knew no other product
+		e.Product = servers.Product
+	}
+	return e
 }

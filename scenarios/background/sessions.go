@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios/pool"
 )
 
-// session is a session of the background or of a bystander.
 type session struct {
 	conn   *zk.Conn
 	ledger *wire.Ledger

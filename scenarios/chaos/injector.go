@@ -62,10 +62,10 @@ type Injector struct {
 	Config
 	stop    context.CancelFunc
 	working sync.WaitGroup
+	broken  sync.Map // by server id, the *occurrence of each server that is not restored yet
 
-	mu     sync.Mutex          // guards the fields below, and Random
-	broken map[int]*occurrence // by server id; of servers that are not restored yet
-	err    error               // the first reason why a fault could not be caused
+	mu  sync.Mutex // guards Random and err
+	err error      // the first reason why a fault could not be caused
 }
 
 type occurrence struct {
@@ -74,9 +74,7 @@ type occurrence struct {
 }
 
 // New returns an injector that has not started.
-func New(c Config) *Injector {
-	return &Injector{Config: c, broken: map[int]*occurrence{}}
-}
+func New(c Config) *Injector { return &Injector{Config: c} }
 
 // Start begins the schedule. The caller ends it with Finish.
 func (in *Injector) Start(ctx context.Context) {
@@ -109,21 +107,21 @@ func (in *Injector) Finish(ctx context.Context) error {
 // faultPatience is how long a fault waits for a client or a server that it can hit.
 const faultPatience = 5 * time.Second
 
+// longHold is the shortest hold for which a fault is aimed at a client that holds already. A shorter one may end before the
+// fault happens, so that the fault waits for the next client that begins to hold.
+const longHold = 100 * time.Millisecond
+
+// cause causes a fault. One that met no client is counted; any other error fails the measurement.
 func (in *Injector) cause(ctx context.Context, o *occurrence) {
 	var err error
 	switch {
 	case o.Kind.OfServer():
 		err = in.breakServer(ctx, o)
 	case o.Whom == faults.Holder && in.HoldTime < longHold:
-		err = in.awaitHolder(ctx, o)
+		err = in.strike(ctx, o, func() (Struck, error) { return in.Crew.StrikeHolder(ctx, o.Fault, in.random) })
 	default:
 		err = in.strikeSome(ctx, o)
 	}
-	in.conclude(ctx, o, err)
-}
-
-// conclude handles the error of a fault. A fault that met no client is counted; any other error fails the measurement.
-func (in *Injector) conclude(ctx context.Context, o *occurrence, err error) {
 	switch {
 	case errors.Is(err, errMissed):
 		in.Log.Note(in.Recorder.MissedFault)
@@ -154,14 +152,6 @@ func (in *Injector) strikeSome(ctx context.Context, o *occurrence) error {
 			return errMissed
 		}
 	}
-}
-
-// longHold is the shortest hold for which a fault is aimed at a client that holds already. A shorter one may end before the
-// fault happens, so that the fault waits for the next client that begins to hold.
-const longHold = 100 * time.Millisecond
-
-func (in *Injector) awaitHolder(ctx context.Context, o *occurrence) error {
-	return in.strike(ctx, o, func() (Struck, error) { return in.Crew.StrikeHolder(ctx, o.Fault, in.random) })
 }
 
 func (in *Injector) random(n int) int {

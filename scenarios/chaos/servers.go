@@ -31,7 +31,7 @@ func (in *Injector) breakServer(ctx context.Context, o *occurrence) error {
 	defer release()
 	begin := time.Now()
 	if err := breaker.Break(ctx, server, ensemble.ServerFault(o.Kind)); err != nil {
-		in.free(server)
+		in.broken.Delete(server.ID)
 		return err
 	}
 	in.beginAt(in.brokeAt(ctx, breaker, server, begin), o, server.Name, clients)
@@ -58,7 +58,7 @@ func (in *Injector) brokeAt(ctx context.Context, breaker ensemble.Breaker, serve
 func (in *Injector) chooseServer(ctx context.Context, o *occurrence) (ensemble.Server, error) {
 	for deadline := time.Now().Add(faultPatience); ; {
 		for _, s := range in.serversThat(ctx, o.Whom) {
-			if in.reserve(s, o) {
+			if _, taken := in.broken.LoadOrStore(s.ID, o); !taken {
 				return s, nil
 			}
 		}
@@ -87,28 +87,8 @@ func (in *Injector) serversThat(ctx context.Context, whom string) []ensemble.Ser
 }
 
 func (in *Injector) isBroken(s ensemble.Server) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.broken[s.ID] != nil
-}
-
-func (in *Injector) reserve(s ensemble.Server, o *occurrence) bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.broken[s.ID] != nil {
-		return false
-	}
-	in.broken[s.ID] = o
-	return true
-}
-
-// free forgets the fault of a server, and returns it.
-func (in *Injector) free(s ensemble.Server) *occurrence {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	o := in.broken[s.ID]
-	delete(in.broken, s.ID)
-	return o
+	_, broken := in.broken.Load(s.ID)
+	return broken
 }
 
 func (in *Injector) restore(ctx context.Context, breaker ensemble.Breaker, s ensemble.Server) error {
@@ -116,20 +96,18 @@ func (in *Injector) restore(ctx context.Context, breaker ensemble.Breaker, s ens
 		return fmt.Errorf("restore %s: %w", s.Name, err)
 	}
 	in.Crew.Record(variants.Hearing)
-	in.end(in.free(s))
+	o, _ := in.broken.LoadAndDelete(s.ID)
+	in.end(o.(*occurrence))
 	return nil
 }
-
-// restoreTimeout is how long the servers may take to have a quorum again after the end of the schedule.
-const restoreTimeout = 90 * time.Second
 
 func (in *Injector) restoreAll(ctx context.Context) error {
 	breaker, ok := in.Ensemble.(ensemble.Breaker)
 	if !ok {
 		return nil
 	}
-	late := fmt.Errorf("the servers had no quorum within %s after the faults", restoreTimeout)
-	ctx, cancel := context.WithTimeoutCause(ctx, restoreTimeout, late)
+	late := fmt.Errorf("the servers had no quorum within %s after the faults", ensemble.QuorumTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, ensemble.QuorumTimeout, late)
 	defer cancel()
 	broken := list.Where(in.Ensemble.Servers(), in.isBroken)
 	errs := list.Map(broken, func(s ensemble.Server) error { return in.restore(ctx, breaker, s) })

@@ -272,7 +272,6 @@ const mostTail = 2 << 10
 // tail keeps the last bytes of a driver's standard error. They are read once the process has ended.
 type tail []byte
 
-// Write implements [io.Writer].
 func (t *tail) Write(p []byte) (int, error) {
 	all := append(*t, p...)
 	*t = all[max(len(all)-mostTail, 0):]

@@ -10,8 +10,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"text/template"
+
+	"github.com/zkbench/zkbench/results/list"
 )
 
 //go:embed job.yaml
@@ -30,12 +31,10 @@ type KubernetesOptions struct {
 
 // kubernetes starts workers as the pods of a Job. The templates read its exported fields.
 type kubernetes struct {
-	run
+	*run
 	Number  int
 	UID     string // of the Job, once it exists
 	created bool
-	watch   sync.WaitGroup
-	stop    context.CancelFunc // ends the watch
 }
 
 func (o KubernetesOptions) kubectl(ctx context.Context, stdin io.Reader, args ...string) (string, error) {
@@ -46,15 +45,13 @@ func (o KubernetesOptions) kubectl(ctx context.Context, stdin io.Reader, args ..
 
 // start creates the Job, then its Secret, which belongs to it: pods wait for it.
 func (k *kubernetes) start(ctx context.Context) (err error) {
-	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	k.stop = stop
 	k.UID, err = k.create(ctx, "job")
 	k.created = err == nil || !strings.Contains(err.Error(), "AlreadyExists") // any other call that fails may have created it
 	if err != nil {
 		return err
 	}
 	k.Say("created the Job " + k.Name)
-	k.watch.Go(func() { k.report(life) })
+	k.running.Go(func() { k.report(k.life) })
 	_, err = k.create(ctx, "secret")
 	return err
 }
@@ -99,11 +96,11 @@ type cause struct {
 
 func (o KubernetesOptions) list(ctx context.Context, args ...string) ([]object, error) {
 	out, err := o.kubectl(ctx, nil, append([]string{"get", "-o", "json"}, args...)...)
-	var list struct{ Items []object }
+	var found struct{ Items []object }
 	if err == nil {
-		err = json.Unmarshal([]byte(out), &list)
+		err = json.Unmarshal([]byte(out), &found)
 	}
-	return list.Items, err
+	return found.Items, err
 }
 
 func (k *kubernetes) Missing(ctx context.Context) string {
@@ -155,7 +152,7 @@ func (k *kubernetes) End(ctx context.Context) error {
 		return nil
 	}
 	k.stop()
-	k.watch.Wait()
+	k.running.Wait()
 	_, err := k.Kubernetes.remove(ctx, "job/"+k.Name, "secret/"+k.Name)
 	return err
 }
@@ -163,16 +160,11 @@ func (k *kubernetes) End(ctx context.Context) error {
 // clean removes the Jobs of which no pod is ready: workers end some seconds after their controller. Their Secrets go with them.
 func (k *kubernetes) clean(ctx context.Context) ([]string, error) {
 	jobs, err := k.Kubernetes.list(ctx, "jobs", "-l", "app.kubernetes.io/managed-by=zkbench")
-	var names []string
-	for _, job := range jobs {
-		if job.Status.Ready == 0 {
-			names = append(names, "job/"+job.Metadata.Name)
-		}
-	}
-	if len(names) == 0 {
+	left := list.Where(jobs, func(job object) bool { return job.Status.Ready == 0 })
+	if len(left) == 0 {
 		return nil, err
 	}
-	return k.Kubernetes.remove(ctx, names...)
+	return k.Kubernetes.remove(ctx, list.Map(left, func(job object) string { return "job/" + job.Metadata.Name })...)
 }
 
 // remove deletes objects, and waits until the pods are gone.

@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/zkbench/zkbench/ensemble"
@@ -59,6 +60,17 @@ func Parse(text string) (Workers, error) {
 // String returns the text that [Parse] has read.
 func (w Workers) String() string { return w.text }
 
+// Set implements pflag.Value by [Parse]. An empty text is a run without workers.
+func (w *Workers) Set(text string) (err error) {
+	if *w, err = Parse(text); text == "" {
+		return nil
+	}
+	return err
+}
+
+// Type implements pflag.Value.
+func (*Workers) Type() string { return "string" }
+
 // N returns the number of workers.
 func (w Workers) N() int { return w.number }
 
@@ -92,8 +104,11 @@ type Started interface {
 // run is what the engines have in common, and the engine of workers that something else starts.
 type run struct {
 	Job
-	Name   string // for files, Kubernetes objects and labels
-	exited chan string
+	Name    string // for files, Kubernetes objects and labels
+	exited  chan string
+	running sync.WaitGroup  // what reports to exited
+	life    context.Context // until End begins
+	stop    context.CancelFunc
 }
 
 func (r *run) Exited() <-chan string        { return r.exited }
@@ -104,16 +119,17 @@ func (*run) clean(context.Context) ([]string, error) {
 	return nil, errors.New("the hosts are not known: name them with ssh:HOST,… or kubernetes:1")
 }
 
-func (w Workers) engine(j Job) Started {
+func (w Workers) engine(ctx context.Context, j Job) Started {
 	// The channel has room for all workers: none that ends waits for a reader.
-	r := run{j, "zkbench-" + label(j.Run), make(chan string, w.number)}
+	r := &run{Job: j, Name: "zkbench-" + label(j.Run), exited: make(chan string, w.number)}
+	r.life, r.stop = context.WithCancel(context.WithoutCancel(ctx))
 	switch w.kind {
 	case "ssh":
 		return &ssh{run: r, hosts: w.hosts}
 	case "kubernetes":
 		return &kubernetes{run: r, Number: w.number}
 	default:
-		return &r
+		return r
 	}
 }
 
@@ -129,7 +145,7 @@ func label(text string) string {
 // Start starts the workers and returns before they have joined. It starts all or none: after an error nothing remains. Workers
 // outlive ctx, so that they can still close their sessions; [Started.End] ends them. It starts nothing if w is manual.
 func Start(ctx context.Context, w Workers, j Job) (Started, error) {
-	s := w.engine(j)
+	s := w.engine(ctx, j)
 	if err := s.start(ctx); err != nil {
 		_ = s.End(context.WithoutCancel(ctx)) // fails for the same reason, if it does
 		return nil, fmt.Errorf("start workers %s: %w", w, err)
@@ -140,7 +156,7 @@ func Start(ctx context.Context, w Workers, j Job) (Started, error) {
 // Clean removes what killed runs have left, programs on the hosts or Jobs without a ready pod, and returns its names. No other run may
 // start meanwhile.
 func Clean(ctx context.Context, w Workers, k KubernetesOptions) (removed []string, err error) {
-	return w.engine(Job{Kubernetes: k}).clean(ctx)
+	return w.engine(ctx, Job{Kubernetes: k}).clean(ctx)
 }
 
 // lastLines returns up to three of the last lines that are not empty, joined to one.

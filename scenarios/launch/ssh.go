@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/zkbench/zkbench/results/list"
 )
 
 // grace is how long a worker may take to close its sessions after its standard input has ended.
@@ -27,14 +30,11 @@ const (
 
 // ssh starts each worker by an ssh process of its own.
 type ssh struct {
-	run
-	hosts   []string // of each worker
-	stdins  []io.Closer
-	running sync.WaitGroup
-	kill    context.CancelFunc
-	mu      sync.Mutex
-	ended   []string // why, for each worker that has ended
-	ending  bool     // as they should
+	*run
+	hosts []string // of each worker
+	kill  context.CancelFunc
+	mu    sync.Mutex
+	ended []string // why, for each worker that has ended
 }
 
 // tail keeps the end of what a command prints, more than the messages of ssh about one failure.
@@ -48,14 +48,11 @@ func (t *tail) Write(p []byte) (int, error) {
 
 // start copies this program to the hosts, and starts it there.
 func (s *ssh) start(ctx context.Context) error {
-	life, kill := context.WithCancel(context.WithoutCancel(ctx))
+	working, kill := context.WithCancel(context.WithoutCancel(ctx))
 	s.kill = kill
 	path, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	program, err := os.ReadFile(path)
-	if err != nil {
+	program, errRead := os.ReadFile(path)
+	if err := cmp.Or(err, errRead); err != nil {
 		return err
 	}
 	s.Say(fmt.Sprintf("copying zkbench (%d MB) to the hosts", len(program)>>20))
@@ -63,7 +60,7 @@ func (s *ssh) start(ctx context.Context) error {
 		return err
 	}
 	for _, host := range s.hosts {
-		if err := s.startWorker(life, host); err != nil {
+		if err := s.startWorker(working, host); err != nil {
 			return err
 		}
 	}
@@ -72,12 +69,9 @@ func (s *ssh) start(ctx context.Context) error {
 
 // startWorker starts a worker and gives it the token.
 func (s *ssh) startWorker(ctx context.Context, host string) error {
-	script := `exec "$f"`
-	for _, arg := range append([]string{"worker", "--join", s.Join, "--token-file", "-"}, s.Args...) {
-		script += " " + quote(arg)
-	}
+	args := append([]string{"worker", "--join", s.Join, "--token-file", "-"}, s.Args...)
 	var said tail
-	cmd := s.command(ctx, host, script)
+	cmd := s.command(ctx, host, `exec "$f" `+strings.Join(list.Map(args, quote), " "))
 	cmd.Stdout, cmd.Stderr = &said, &said
 	stdin, err := cmd.StdinPipe()
 	if err == nil {
@@ -86,9 +80,9 @@ func (s *ssh) startWorker(ctx context.Context, host string) error {
 	if err != nil {
 		return err
 	}
-	s.stdins = append(s.stdins, stdin)
+	context.AfterFunc(s.life, func() { _ = stdin.Close() }) //nolint:contextcheck // the life of all workers; closed already if ssh has ended
 	s.running.Go(func() {
-		_ = cmd.Wait() // the reason is in ProcessState
+		_ = cmd.Wait() // the reason is in ProcessState; exit status 255 is that of ssh itself, or of a worker that was killed
 		why := fmt.Sprintf("the worker on %s ended (ssh: %s): %s", host, cmd.ProcessState, lastLines(string(said)))
 		s.report(strings.TrimSuffix(why, ": "))
 	})
@@ -96,12 +90,11 @@ func (s *ssh) startWorker(ctx context.Context, host string) error {
 	return nil
 }
 
-// report keeps why a worker has ended. Exit status 255 is that of ssh itself, or of a worker that was killed.
 func (s *ssh) report(why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended = append(s.ended, why)
-	if !s.ending {
+	if s.life.Err() == nil {
 		s.exited <- why
 	}
 }
@@ -113,12 +106,7 @@ func (s *ssh) Missing(context.Context) string {
 }
 
 func (s *ssh) End(ctx context.Context) error {
-	s.mu.Lock()
-	s.ending = true
-	s.mu.Unlock()
-	for _, stdin := range s.stdins {
-		_ = stdin.Close() // closed already if ssh has ended
-	}
+	s.stop() // closes the standard inputs
 	patience, stop := context.WithTimeout(ctx, grace)
 	defer stop()
 	context.AfterFunc(patience, s.kill)
@@ -134,7 +122,7 @@ func (s *ssh) clean(ctx context.Context) ([]string, error) {
 
 // onHosts runs a script once on each host, in parallel, and returns the words that it prints, each with its host.
 func (s *ssh) onHosts(ctx context.Context, stdin []byte, script string) ([]string, error) {
-	hosts := slices.Compact(slices.Sorted(slices.Values(s.hosts)))
+	hosts := list.Distinct(s.hosts)
 	words, errs := make([][]string, len(hosts)), make([]error, len(hosts))
 	var wg sync.WaitGroup
 	for i, host := range hosts {
@@ -145,9 +133,7 @@ func (s *ssh) onHosts(ctx context.Context, stdin []byte, script string) ([]strin
 			if err != nil {
 				errs[i] = fmt.Errorf("%s: %w (does `ssh %s true` work without a password?)", host, err, host)
 			}
-			for _, word := range strings.Fields(out) {
-				words[i] = append(words[i], host+":"+word)
-			}
+			words[i] = list.Map(strings.Fields(out), func(word string) string { return host + ":" + word })
 		})
 	}
 	wg.Wait()

@@ -24,11 +24,11 @@ import (
 
 var live ensembletest.Shared
 
-// zkbench builds the program, which each test of whole runs starts.
-func zkbench(t *testing.T) string {
+// zkbench builds the program, which each test of whole runs starts, with further flags of the compiler.
+func zkbench(t *testing.T, flags ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "zkbench")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", path, "../../cmd/zkbench")
+	build := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"build", "-o", path}, flags, []string{"../../cmd/zkbench"})...)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
@@ -79,13 +79,14 @@ func TestLiveWorkers(t *testing.T) {
 		{"lock-contention", "--variants", "predecessor-watch"},
 		{"queue-claims", "--variants", "matched-ticket"},
 		{"rwlock-mixed", "--variants", "nearest-writer-watch"},
-		{"watch-delivery", "--variants", "one-znode", "--mode", "closed", "--operations", "5"},
+		{"watch-delivery", "--variants", "one-znode"},
 	} {
 		for _, hosts := range []string{"host0", "host0,host1", "host0,host1,host2,host3"} {
 			t.Run(question[0]+" on "+hosts, func(t *testing.T) {
 				out := t.TempDir()
 				cmd := exec.CommandContext(t.Context(), program, slices.Concat([]string{"run"}, question, []string{
-					"--quick", "--clients", "12", "--servers", servers, "--dedicated", "--workers", "ssh:" + hosts, "--out", out,
+					"--quick", "--mode", "closed", "--operations", "5", "--clients", "12", // no window that a loaded machine may leave empty
+					"--servers", servers, "--dedicated", "--workers", "ssh:" + hosts, "--out", out,
 				})...)
 				if said, err := cmd.CombinedOutput(); err != nil {
 					t.Fatalf("%v\n%s", err, said)
@@ -122,6 +123,29 @@ func checkWorkers(t *testing.T, d *results.Document, hosts []string) {
 	}
 	if longest := fmt.Sprint(d.ClockError()); d.ClockError() > float64(time.Minute) {
 		t.Errorf("the clocks may differ by %s ns, although one is only ahead", longest)
+	}
+}
+
+// A lock in which each tenth client does not wait for its turn is found, although the only other client is on another host.
+func TestLiveWorkersFindAMistake(t *testing.T) {
+	n, e, dir := startHosts(t, 2, map[int]time.Duration{1: 100_000 * time.Second}), ensembletest.Embedded(t, embedded.Config{}), t.TempDir()
+	file := must.Get(filepath.Abs("../../variants/lock/optimized_predecessor_watch.go"))(t)
+	const right, wrong = "line.AwaitTurn)}", `func(ctx context.Context, mine tickets.Ticket) error {
+		if mine.Seq%10 == 0 {
+			return nil
+		}
+		return line.AwaitTurn(ctx, mine)
+	})}`
+	text := string(must.Get(os.ReadFile(file))(t))
+	planted := strings.Replace(strings.Replace(text, right, wrong, 1), "import (", "import (\n\"context\"", 1)
+	must.Do(t, os.WriteFile(dir+"/planted.go", []byte(planted), 0o600))
+	must.Do(t, os.WriteFile(dir+"/overlay", fmt.Appendf(nil, `{"Replace": {%q: %q}}`, file, dir+"/planted.go"), 0o600))
+	run := exec.CommandContext(t.Context(), zkbench(t, "-overlay", dir+"/overlay"), "run", "lock-contention", "--variants", "predecessor-watch",
+		"--quick", "--mode", "closed", "--operations", "50", "--clients", "2",
+		"--servers", n.reachable(t, e.Servers()), "--workers", "ssh:host0,host1", "--out", t.TempDir())
+	said, _ := run.CombinedOutput() // the exit code says more
+	if code := run.ProcessState.ExitCode(); code != 4 || !strings.Contains(string(said), "promise was breached") {
+		t.Errorf("exit code %d, want 4 and a breach in\n%s", code, said)
 	}
 }
 

@@ -57,19 +57,16 @@ func (p piece) area() float64 {
 func (c levels) reaches(level float64, now time.Duration) (at time.Duration, ok bool) {
 	var begin time.Duration
 	for _, p := range c {
-		end := begin + p.length
-		if p.length > 0 && end <= now {
-			begin = end
-			continue
+		if p.length == 0 || begin+p.length > now { // it is not over
+			at = max(begin, now)
+			if p.from+p.slope()*float64(at-begin) >= level {
+				return at, true
+			}
+			if p.to >= level {
+				return max(at, begin+time.Duration(math.Ceil((level-p.from)/p.slope()))), true
+			}
 		}
-		at = max(begin, now)
-		if p.from+p.slope()*float64(at-begin) >= level {
-			return at, true
-		}
-		if p.to >= level {
-			return max(at, begin+time.Duration(math.Ceil((level-p.from)/p.slope()))), true
-		}
-		begin = end
+		begin += p.length
 	}
 	return 0, false
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/zkbench/zkbench/ensemble/proxy"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/recorder"
 )
 
@@ -37,7 +38,7 @@ type Observer struct {
 	slots    int
 	timeout  time.Duration // the longest session timeout that a server has granted
 	learned  int64         // sessions that have read the servers' own addresses
-	causes   latest[int64, cause]
+	causes   latest[int64, *cause]
 	znodes   *znodes
 	herds    openHerds
 	window   *window
@@ -53,7 +54,7 @@ func New(epoch time.Time, servers results.Environment) *Observer {
 
 func newObserver(clock func() time.Duration, servers results.Environment) *Observer {
 	o := &Observer{clock: clock, sessions: map[int64]*session{}, znodes: newZnodes()}
-	o.causes = latest[int64, cause]{most: mostCauses, by: map[int64]cause{}}
+	o.causes = latest[int64, *cause]{most: mostCauses, by: map[int64]*cause{}}
 	o.herds = openHerds{named: servers.NamesTransactions(), open: map[recorder.HerdKey]*herd{}}
 	o.begin(clock())
 	return o
@@ -86,11 +87,7 @@ func (o *Observer) closed(h *herd) {
 	if h.window == nil || h.window != o.window {
 		return
 	}
-	var known *cause
-	if c, ok := o.causes.by[h.zxid]; ok {
-		known = &c
-	}
-	o.window.kinds.add(h, known)
+	o.window.kinds.add(h, o.causes.by[h.zxid])
 	o.window.families.closed(h)
 	o.window.passed = max(o.window.passed, h.zxid)
 }
@@ -199,7 +196,7 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 	s := o.session(id)
 	written := e.Op.IsWrite() && e.Code == wire.OK
 	if written {
-		o.causes.add(e.Zxid, cause{now, id, e.Op, e.Path, e.Parts, e.MoreParts})
+		o.causes.add(e.Zxid, &cause{now, id, e.Op, e.Path, e.Parts, e.MoreParts})
 	}
 	s.follow(e)
 	if e.Op == wire.OpGetData && e.Path == configPath && e.Code == wire.OK && !s.learned {
@@ -225,16 +222,15 @@ func (o *Observer) Exchanged(id int64, e wire.Exchange) {
 
 // operations returns an exchange, or those that the parts of a multi would be. Of one that failed, each has its code: NodeExists says
 // something about creates, and NoNode about deletes.
-func operations(e wire.Exchange) (out []wire.Exchange) {
+func operations(e wire.Exchange) []wire.Exchange {
 	if e.Op != wire.OpMulti {
 		return []wire.Exchange{e}
 	}
-	for _, p := range e.Parts {
-		out = append(out, wire.Exchange{
+	return list.Map(e.Parts, func(p wire.Part) wire.Exchange {
+		return wire.Exchange{
 			Op: p.Op, Path: p.Path, Code: e.Code, Zxid: e.Zxid, Sequential: p.Sequential, Number: p.Number, Flags: p.Flags,
-		})
-	}
-	return out
+		}
+	})
 }
 
 // changed takes what an operation changes.

@@ -114,8 +114,8 @@ func (k HerdKind) String() string {
 	}
 	text := fmt.Sprintf("%s → %d %s of %s to %d %s", cause, h.Notifications, h.Event, h.Path, h.Sessions,
 		table.Plural(h.Sessions, "session"))
-	if effects := effectsText(h.Effects); effects != "" {
-		text += "; within 50 ms: " + effects
+	if len(h.Effects) > 0 {
+		text += "; within 50 ms: " + strings.Join(list.Map(h.Effects, Effect.String), ", ")
 	}
 	if k.Count > 1 {
 		text += fmt.Sprintf(" (the largest of %s such herds, p50 %d)", table.Grouped(k.Count), k.P50)
@@ -123,20 +123,15 @@ func (k HerdKind) String() string {
 	return text
 }
 
-func effectsText(effects []Effect) string {
-	var parts []string
-	for _, e := range effects {
-		failed := ""
-		if e.Failed {
-			failed = "failed "
-		}
-		part := fmt.Sprintf("%s %s%s", table.Grouped(e.Count), failed, e.Operation)
-		if !e.Failed && strings.HasPrefix(e.Operation, "get") {
-			part += " (" + table.Bytes(float64(e.BytesIn)) + ")"
-		}
-		parts = append(parts, part)
+func (e Effect) String() string {
+	switch count := table.Grouped(e.Count); {
+	case e.Failed:
+		return count + " failed " + e.Operation
+	case strings.HasPrefix(e.Operation, "get"):
+		return fmt.Sprintf("%s %s (%s)", count, e.Operation, table.Bytes(float64(e.BytesIn)))
+	default:
+		return count + " " + e.Operation
 	}
-	return strings.Join(parts, ", ")
 }
 
 // pathTable returns the table of paths. Watches and notifications are in the first line of a path.

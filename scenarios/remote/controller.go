@@ -27,14 +27,13 @@ import (
 
 // Controller accepts the workers of one run.
 type Controller struct {
-	self     Hello
+	self     Hello // with the token
 	known    []error
 	tls      *tls.Config
-	token    string
 	listener net.Listener
 	tasks    sync.WaitGroup
 	ctx      context.Context // of all connections
-	cancel   context.CancelFunc
+	cancel   context.CancelCauseFunc
 	places   chan struct{} // taken by workers
 	joined   chan *Worker  // to Gather
 	workers  []*Worker     // of Gather
@@ -53,17 +52,17 @@ func Listen(addr string, self Hello, known []error) (*Controller, error) {
 	if err := cmp.Or(err, errPair, errListen); err != nil {
 		return nil, fmt.Errorf("listen for workers: %w", err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	self.Secret = fmt.Sprintf("%s.%x", rand.Text(), sha256.Sum256(certificate.Certificate[0]))
+	ctx, cancel := context.WithCancelCause(context.Background())
 	return &Controller{
-		self: self, listener: listener, ctx: ctx, cancel: cancel, joined: make(chan *Worker),
+		self: self, listener: listener, ctx: ctx, cancel: cancel,
 		known: append([]error{context.Canceled, context.DeadlineExceeded}, known...),
 		tls:   &tls.Config{MinVersion: tls.VersionTLS13, Certificates: []tls.Certificate{certificate}},
-		token: fmt.Sprintf("%s.%x", rand.Text(), sha256.Sum256(certificate.Certificate[0])),
 	}, nil
 }
 
 // Token returns what a worker needs to join. It is a secret, and has the digest of the controller's certificate.
-func (c *Controller) Token() string { return c.token }
+func (c *Controller) Token() string { return c.self.Secret }
 
 // Addr returns the address on which the controller listens.
 func (c *Controller) Addr() net.Addr { return c.listener.Addr() }
@@ -71,7 +70,7 @@ func (c *Controller) Addr() net.Addr { return c.listener.Addr() }
 // Gather accepts workers until n have joined, and returns them in the order of hosts and processes. It is called once: afterwards other
 // workers are refused. Its error names the workers that came and those that were refused.
 func (c *Controller) Gather(ctx context.Context, n int, wait time.Duration) ([]*Worker, error) {
-	c.places = make(chan struct{}, n)
+	c.places, c.joined = make(chan struct{}, n), make(chan *Worker, n)
 	c.tasks.Go(func() {
 		dial.Accept(c.listener, func(err error) { c.refuse("a connection", err) }, func(conn net.Conn) {
 			c.tasks.Go(func() { c.serve(conn) })
@@ -107,7 +106,7 @@ func (c *Controller) refuse(who string, reason error) {
 
 // serve admits or refuses one worker, and stays until its connection ends.
 func (c *Controller) serve(raw net.Conn) {
-	_, wire := newWire(c.ctx, raw, controllerSilence)
+	wire := newWire(c.ctx, raw, controllerSilence)
 	defer wire.end(nil)
 	conn := tls.Server(wire, c.tls)
 	w := &Worker{of: c, wire: wire}
@@ -124,25 +123,23 @@ func (c *Controller) serve(raw net.Conn) {
 	w.hello.Secret = ""
 	wire.limit = workerSilence
 	w.client = rpc.NewClient(conn)
-	joined := c.joined
-	for rounds := joiningRounds; w.measure(rounds) == nil; rounds = heartbeatRounds {
+	if w.measure(joiningRounds) == nil {
+		c.joined <- w // which has room for it
+	} else {
+		<-c.places
+	}
+	for w.measure(heartbeatRounds) == nil {
 		select {
-		case joined <- w:
-			joined = nil
 		case <-w.Lost():
 		case <-time.After(heartbeat):
 		}
 	}
 	c.refuse(w.String(), w.Err())
-	if joined != nil { // Gather has not got it
-		<-c.places
-	}
 }
 
 // admit gives a place to a worker that belongs to this run, or says why not.
 func (c *Controller) admit(h Hello) (reason string) {
-	secret, _, _ := strings.Cut(c.token, ".")
-	if subtle.ConstantTimeCompare([]byte(h.Secret), []byte(secret)) == 0 {
+	if subtle.ConstantTimeCompare([]byte(h.Secret), []byte(c.self.Secret)) == 0 {
 		return "its secret is not this run's: start it with the token of this run"
 	}
 	if h.Build != c.self.Build {
@@ -161,13 +158,10 @@ func (c *Controller) Close() error {
 	err := c.listener.Close()
 	var leaving sync.WaitGroup
 	for _, w := range c.workers {
-		leaving.Go(func() {
-			_ = w.client.Call("Worker.Leave", 0, nil)
-			w.wire.end(errors.New("the controller has left"))
-		})
+		leaving.Go(func() { _ = w.client.Call("Worker.Leave", 0, nil) })
 	}
 	leaving.Wait()
-	c.cancel()
+	c.cancel(errors.New("the controller has left"))
 	c.tasks.Wait()
 	return err
 }
@@ -211,18 +205,12 @@ func (w *Worker) Err() error {
 func (w *Worker) Do(ctx context.Context, order string, args any) (any, error) {
 	var r reply
 	id := w.ids.Add(1)
-	call := w.client.Go("Worker.Do", request{id, order, args}, &r, make(chan *rpc.Call, 1))
-	select {
-	case <-call.Done:
-	case <-ctx.Done():
-		_ = w.client.Call("Worker.Cancel", id, nil)
-		<-call.Done
-	}
-	if call.Error != nil {
-		w.wire.end(call.Error)
+	defer context.AfterFunc(ctx, func() { _ = w.client.Call("Worker.Cancel", id, nil) })()
+	if err := w.client.Call("Worker.Do", request{id, order, args}, &r); err != nil {
+		w.wire.end(err)
 		return nil, fmt.Errorf("%s: %w", order, w.Err())
 	}
-	var answer box
+	var answer any
 	err := gob.NewDecoder(bytes.NewReader(r.Answer)).Decode(&answer)
 	if r.Failed {
 		err = &failure{r, w.of.known}
@@ -230,7 +218,7 @@ func (w *Worker) Do(ctx context.Context, order string, args any) (any, error) {
 	if err != nil {
 		err = fmt.Errorf("%s on worker %v: %w", order, w, err)
 	}
-	return answer.Value, err
+	return answer, err
 }
 
 // measure compares the clocks by the shortest of some round trips.

@@ -8,7 +8,6 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
-	"net"
 	"net/rpc"
 	"slices"
 	"strings"
@@ -23,8 +22,9 @@ import (
 // reached, and carries out orders by handle until the controller leaves. The error is nil then, an [ErrRefused] if one end did not accept
 // the other, and otherwise says why the connection ended. When Join returns, all handlers have returned.
 func Join(ctx context.Context, addr, token string, self Hello, known []error, handle Handler) error {
+	self.Secret = token
 	known = append([]error{context.Canceled, context.DeadlineExceeded}, known...)
-	return (&link{addr: addr, token: token, self: self, known: known, handle: handle}).join(ctx)
+	return (&link{addr: addr, self: self, known: known, handle: handle}).join(ctx)
 }
 
 // These types are aliases of unnamed structs, because net/rpc demands exported or unnamed types.
@@ -35,15 +35,12 @@ type (
 		Args  any
 	}
 	reply = struct {
-		Answer []byte // a box
+		Answer []byte // encoded by the handler's goroutine: a large answer would hold up the heartbeat while net/rpc encodes it
 		Failed bool
 		Text   string // of the error
 		Known  []int  // indices of the known errors for which errors.Is holds
 	}
 )
-
-// box is encoded by the handler's goroutine. In a message of net/rpc, a large answer would hold up the heartbeat until it is encoded.
-type box struct{ Value any }
 
 // failure is the error of a handler, at the controller.
 type failure struct {
@@ -58,50 +55,38 @@ func (f *failure) Is(target error) bool {
 
 // link is the worker's end of the connection. Its exported methods are what the controller calls by net/rpc.
 type link struct {
-	addr, token string
-	dialer      dial.Dialer // nil for TCP
-	self        Hello
-	known       []error
-	handle      Handler
-	wire        *wire
-	left        atomic.Bool // the controller ends the connection on purpose
-	running     sync.Map    // the id of each order, and its context.CancelFunc
+	addr    string
+	dialer  dial.Dialer // nil for TCP
+	self    Hello
+	known   []error
+	handle  Handler
+	wire    *wire
+	left    atomic.Bool // the controller ends the connection on purpose
+	running sync.Map    // the id of each order, and its context.CancelFunc
 }
 
 func (l *link) join(ctx context.Context) error {
-	raw, err := l.dial(ctx)
-	if err != nil {
-		return fmt.Errorf("join the controller at %s: %w", l.addr, err)
+	late := fmt.Errorf("no answer within %v: open its port to workers", patience)
+	dialing, cancel := context.WithTimeoutCause(ctx, patience, late)
+	defer cancel()
+	raw, err := dial.To(dialing, l.dialer, l.addr)
+	for ; err != nil; raw, err = dial.To(dialing, l.dialer, l.addr) { // the network of a new container may not work yet
+		if dialing.Err() != nil {
+			return fmt.Errorf("join the controller at %s: %w: %w", l.addr, context.Cause(dialing), err)
+		}
+		<-time.After(dialAgain)
 	}
-	ctx, l.wire = newWire(ctx, raw, controllerSilence)
+	l.wire = newWire(ctx, raw, controllerSilence)
 	l.wire.end(l.serve())
 	if l.left.Load() {
 		return nil
 	}
-	return fmt.Errorf("worker of the controller at %s: %w", l.addr, context.Cause(ctx))
-}
-
-// dial tries again if it fails, because the network of a new container may not work yet.
-func (l *link) dial(ctx context.Context) (net.Conn, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("no answer within %v: open its port to workers", patience))
-	defer cancel()
-	for {
-		conn, err := dial.To(ctx, l.dialer, l.addr)
-		if err == nil {
-			return conn, nil
-		}
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%w: %w", context.Cause(ctx), err)
-		}
-		<-time.After(dialAgain)
-	}
+	return fmt.Errorf("worker of the controller at %s: %w", l.addr, context.Cause(l.wire.ctx)) //nolint:contextcheck // of the connection
 }
 
 // serve says hello, and carries out orders until the connection ends and the handlers have returned.
 func (l *link) serve() error {
-	secret, digest, _ := strings.Cut(l.token, ".")
-	l.self.Secret = secret
-	// The digest takes the place of names and authorities.
+	_, digest, _ := strings.Cut(l.self.Secret, ".") // in place of names and authorities
 	conn := tls.Client(l.wire, &tls.Config{MinVersion: tls.VersionTLS13, InsecureSkipVerify: true})
 	if err := conn.HandshakeContext(l.wire.ctx); err != nil {
 		return err
@@ -135,7 +120,7 @@ func (l *link) Do(q request, r *reply) error {
 	defer l.running.Delete(q.ID)
 	answer, err := l.handle(ctx, q.Order, q.Args)
 	var b bytes.Buffer
-	err = errors.Join(err, gob.NewEncoder(&b).Encode(box{answer}))
+	err = errors.Join(err, gob.NewEncoder(&b).Encode(&answer))
 	r.Answer, r.Failed, r.Text = b.Bytes(), err != nil, fmt.Sprint(err)
 	for i, known := range l.known {
 		if errors.Is(err, known) {

@@ -35,7 +35,7 @@ var (
 
 // Hello is what a worker says of itself when it joins.
 type Hello struct {
-	Secret string // from the token; empty except on the way to the controller
+	Secret string // the token; empty except on the way to the controller
 	Build  string // the digest of its program, with the compiler and the architecture
 	Host   string
 	Zone   string // what the user calls the place of the host, such as a rack; may be empty
@@ -80,10 +80,10 @@ type wire struct {
 	end   context.CancelCauseFunc
 }
 
-func newWire(ctx context.Context, conn net.Conn, limit time.Duration) (context.Context, *wire) {
+func newWire(ctx context.Context, conn net.Conn, limit time.Duration) *wire {
 	ctx, end := context.WithCancelCause(ctx)
 	context.AfterFunc(ctx, func() { conn.Close() })
-	return ctx, &wire{conn, limit, ctx, end}
+	return &wire{conn, limit, ctx, end}
 }
 
 // Read implements [net.Conn].

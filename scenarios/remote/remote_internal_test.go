@@ -142,7 +142,8 @@ func (b *bed) join(h Hello, handle Handler) {
 }
 
 func (b *bed) link(h Hello, handle Handler) *link {
-	return &link{addr: "memory", token: b.Token(), dialer: b.network, self: h, known: b.known, handle: handle}
+	h.Secret = b.Token()
+	return &link{addr: "memory", dialer: b.network, self: h, known: b.known, handle: handle}
 }
 
 func (b *bed) one(t *testing.T, handle Handler) *Worker {
@@ -379,7 +380,7 @@ func TestRefusals(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBed(t)
 				refused := b.link(test.worker, echo)
-				refused.token = test.token(b.Token())
+				refused.self.Secret = test.token(b.Token())
 				go func() {
 					err := refused.join(t.Context())
 					wantError(t, err, test.join)
