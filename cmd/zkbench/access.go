@@ -50,12 +50,10 @@ func takeEnvironment(cmd *cobra.Command, w io.Writer) error {
 	if none || run != nil && !run.Changed || cmd.Name() == "clean" {
 		return nil
 	}
-	var own, taken []string
-	cmd.Flags().Visit(func(f *pflag.Flag) {
-		if f == servers || slices.Contains(f.Annotations[flagGroup], serverFlags) && !slices.Contains(connectionFlags(), f.Name) {
-			own = append(own, "--"+f.Name)
-		}
+	own := given(cmd, func(f *pflag.Flag) bool {
+		return f == servers || slices.Contains(f.Annotations[flagGroup], serverFlags) && !slices.Contains(connectionFlags(), f.Name)
 	})
+	var taken []string
 	for _, name := range connectionFlags() {
 		flag, value := cmd.Flags().Lookup(name), os.Getenv(variableOf(name))
 		if flag == nil || flag.Changed || value == "" {

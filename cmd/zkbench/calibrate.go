@@ -46,14 +46,13 @@ same. On a noisy machine, small slowdowns therefore go undetected.`,
 
 func (a *app) calibrate(cmd *cobra.Command, names []string, f pairFlags) error {
 	f.timed = true
-	if err := f.complete(cmd.Context(), names...); err != nil {
+	switch err := f.complete(cmd.Context(), names...); {
+	case err != nil:
 		return usage(err)
-	}
-	if pairs := f.rules.Rule.ScreenPairs; pairs < gate.CalibrationPairs {
+	case f.rules.Rule.ScreenPairs < gate.CalibrationPairs:
 		return usage(fmt.Errorf("--pairs %d gives no 95 %% interval: use at least %d, and preferably as many as `zkbench gate --run`",
-			pairs, gate.CalibrationPairs))
-	}
-	if f.series.Folder != "" && len(names) > 1 {
+			f.rules.Rule.ScreenPairs, gate.CalibrationPairs))
+	case f.series.Folder != "" && len(names) > 1:
 		return usage(errors.New("--out is for one scenario: pairs of several would be mixed"))
 	}
 	check := checkFile

@@ -84,26 +84,26 @@ func (a *app) capacity(cmd *cobra.Command, name string, f *capacityFlags) error 
 	if err := f.prepare(cmd, name); err != nil {
 		return usage(err)
 	}
-	where, err := a.resolve(cmd.Context(), f.ensemble)
+	where, err := a.resolve(cmd.Context(), f.ensemble, t.Scenario)
+	if err == nil {
+		err = a.admit(where)
+	}
 	if err != nil {
 		return err
 	}
-	if err := a.admit([]scenarios.Scenario{t.Scenario}, where); err != nil {
-		return err
-	}
-	largest, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckResources(s, a.recipes(), where.engine) })
+	largest, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckResources(where.workers.share(s), a.recipes(), where.engine) })
 	if err := errors.Join(checkFile("json", f.json), usage(err)); err != nil {
 		return err
 	}
 	if err := removeFormer("json", f.json); err != nil {
 		return err
 	}
-	t.Folder = where.folder(t.Folder)
+	where.selected, t.Folder = []scenarios.Scenario{largest}, where.folder(t.Folder)
 	if err := checkOut(t.Folder); err != nil {
 		return err
 	}
 	var found capacity.Report
-	err = a.withTarget(cmd.Context(), []scenarios.Scenario{largest}, where, func(on *runner.Runner, shown *progress.Progress) (err error) {
+	err = a.withTarget(cmd.Context(), where, func(on *runner.Runner, shown *progress.Progress) (err error) {
 		if _, err := t.Clip(func(s scenarios.Scenario) error {
 			return runner.CheckConnections(where.workers.share(s), on.Ensemble.Servers())
 		}); err != nil {
@@ -166,10 +166,10 @@ func (a *app) finish(t *search.Trials, r capacity.Report, copied string) error {
 	r.Write(a.stdout, a.width())
 	a.printDoubts(t)
 	fmt.Fprintf(a.stdout, "\nresults in %s; `zkbench plot %s` draws them\n", t.Folder, t.Folder)
-	if report.WriteBreaches(a.stdout, t.Documents) {
-		return errors.Join(err, outcome.With(outcome.CodeBroken, errors.New("a recipe broke its promise")))
-	}
-	if len(r.Unknown()) > 0 {
+	switch {
+	case report.WriteBreaches(a.stdout, t.Documents):
+		err = errors.Join(err, outcome.With(outcome.CodeBroken, errors.New("a recipe broke its promise")))
+	case len(r.Unknown()) > 0:
 		err = errors.Join(err, outcome.With(outcome.CodeInvalid, errors.New("a capacity was not found")))
 	}
 	return err

@@ -64,19 +64,15 @@ Exit codes: 0 nothing is left to remove; 1 something could not be removed;
 }
 
 func (a *app) cleanWorkers(ctx context.Context, f workerFlags, dryRun bool) error {
-	if f.given == "" {
-		return nil
-	}
-	workers, err := launch.Parse(f.given)
 	switch {
-	case err != nil:
-		return ofFlag("workers", f.given, err)
-	case workers.Manual():
-		return ofFlag("workers", f.given, errors.New("name the hosts, ssh:HOST,…, or kubernetes:1"))
+	case f.N() == 0:
+		return nil
+	case f.Manual():
+		return ofFlag("workers", f.String(), errors.New("name the hosts, ssh:HOST,…, or kubernetes:1"))
 	case dryRun:
-		return ofFlag("workers", f.given, errors.New("there is no dry run of this"))
+		return ofFlag("workers", f.String(), errors.New("there is no dry run of this"))
 	}
-	removed, err := launch.Clean(ctx, workers, f.kubernetes)
+	removed, err := launch.Clean(ctx, f.Workers, f.kubernetes)
 	for _, name := range removed {
 		table.Line(a.stdout, "removed %s", name)
 	}
@@ -88,12 +84,9 @@ func (a *app) cleanWorkers(ctx context.Context, f workerFlags, dryRun bool) erro
 
 func (a *app) clean(ctx context.Context, servers string, access ensemble.Access, names []string, dryRun bool) error {
 	where, err := external.Parse(servers)
-	if err != nil {
-		return usage(err)
-	}
 	base := where.Chroot
-	named, err := rootsNamed(base, names)
-	if err != nil {
+	named, mistake := rootsNamed(base, names)
+	if err := cmp.Or(err, mistake); err != nil {
 		return usage(err)
 	}
 	given := where.Servers(access)
@@ -137,49 +130,44 @@ func cleanHint(servers string, access []string) string {
 
 // selectRoots prints the state of each root, and returns the roots to remove, and an error if one that was named is in use.
 func (a *app) selectRoots(found []namespace.Found, named []string) (removable []namespace.Found, err error) {
-	var errs []error
 	for _, path := range named {
 		if !slices.ContainsFunc(found, func(r namespace.Found) bool { return r.Path == path }) {
 			table.Line(a.stdout, "%s: not there", path)
 		}
 	}
 	for _, r := range found {
-		asked := slices.Contains(named, r.Path)
-		if len(named) > 0 && !asked {
-			continue
-		}
-		if !r.InUse {
+		switch asked := slices.Contains(named, r.Path); {
+		case len(named) > 0 && !asked:
+		case !r.InUse:
 			table.Line(a.stdout, "%s: %d %s of a run that has ended", r.Path, r.Znodes, table.Plural(r.Znodes, "znode"))
 			removable = append(removable, r)
-			continue
-		}
-		table.Line(a.stdout, "%s: in use, kept: the session of its run is alive (servers end it up to %s after a run is killed)",
-			r.Path, r.Timeout)
-		if asked {
-			errs = append(errs, fmt.Errorf("%s is in use", r.Path))
+		default:
+			table.Line(a.stdout, "%s: in use, kept: the session of its run is alive (servers end it up to %s after a run is killed)",
+				r.Path, r.Timeout)
+			if asked {
+				err = errors.Join(err, fmt.Errorf("%s is in use", r.Path))
+			}
 		}
 	}
-	return removable, errors.Join(errs...)
+	return removable, err
 }
 
-func (a *app) removeRoots(ctx context.Context, c namespace.Client, roots []namespace.Found) error {
-	var errs []error
+func (a *app) removeRoots(ctx context.Context, c namespace.Client, roots []namespace.Found) (err error) {
 	for _, r := range roots {
-		n, err := c.Remove(ctx, r.Path)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("remove %s (%d znodes are removed, the others are left): %w", r.Path, n, err))
-			if ctx.Err() != nil {
-				break
-			}
-			if errors.Is(err, namespace.ErrSilent) {
-				errs = append(errs, errors.New("repeat the command: it uses the server that answers first"))
-				break
-			}
+		n, failure := c.Remove(ctx, r.Path)
+		if failure == nil {
+			table.Line(a.stdout, "removed %s (%d %s)", r.Path, n, table.Plural(n, "znode"))
 			continue
 		}
-		table.Line(a.stdout, "removed %s (%d %s)", r.Path, n, table.Plural(n, "znode"))
+		err = errors.Join(err, fmt.Errorf("remove %s (%d znodes are removed, the others are left): %w", r.Path, n, failure))
+		if ctx.Err() != nil {
+			return err
+		}
+		if errors.Is(failure, namespace.ErrSilent) {
+			return errors.Join(err, errors.New("repeat the command: it uses the server that answers first"))
+		}
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // printLeftovers prints how many runs have left znodes on servers, and how many are under way; nothing if no server answers.

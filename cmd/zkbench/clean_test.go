@@ -95,6 +95,7 @@ func TestCleanFails(t *testing.T) {
 		want string
 	}{
 		{"no servers", []string{"clean"}, outcome.CodeUsage, `at least one of the flags in the group [servers workers] is required`},
+		{"workers by hand", []string{"clean", "--workers", "2"}, outcome.CodeUsage, "--workers 2: name the hosts"},
 		{"no port", []string{"clean", "--servers", "localhost"}, outcome.CodeUsage, "host:port"},
 		{"something else", []string{"clean", "--servers", "a:1", "/zookeeper"}, outcome.CodeUsage, "nothing else is removed"},
 		{"below a root", []string{"clean", "--servers", "a:1", "/zkbench-20260102T030405Z-0001/m1"}, outcome.CodeUsage, "nothing else is removed"},

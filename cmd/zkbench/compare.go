@@ -32,27 +32,35 @@ func (f *sidesFlags) bind(cmd *cobra.Command) {
 	allow(cmd, "across", compare.Subjects())
 }
 
-// check checks the flags for the comparison of results, and completes its options.
-func (f *sidesFlags) check(args []string) error {
+// read checks the flags for the comparison of results, completes its options, and reads the results, or those of the newest run.
+func (f *sidesFlags) read(args []string) (sides []compare.Side, err error) {
 	f.Across = list.Map(f.across, func(s string) grouping.Aspect { return grouping.Aspect(s) })
-	errs := []error{twice(args, "name two different runs")}
+	err = twice(args, "name two different runs")
 	for _, pattern := range f.Metrics {
-		if _, err := path.Match(pattern, ""); err != nil {
-			errs = append(errs, fmt.Errorf("--metrics: %q is not a pattern: %w", pattern, err))
+		if _, wrong := path.Match(pattern, ""); wrong != nil {
+			err = errors.Join(err, fmt.Errorf("--metrics: %q is not a pattern: %w", pattern, wrong))
 		}
 	}
-	return usage(errors.Join(errs...))
+	if err != nil {
+		return nil, usage(err)
+	}
+	args, err = orNewest(args)
+	for _, arg := range args {
+		docs, unreadable := store.ReadAll(pathsOf(arg))
+		err = errors.Join(err, unreadable)
+		sides = append(sides, compare.Side{Name: arg, Docs: docs})
+	}
+	return sides, err
 }
 
-func twice(args []string, why string) error {
-	var errs []error
+func twice(args []string, why string) (err error) {
 	for i, arg := range args {
 		same := func(other string) bool { return filepath.Clean(arg) == filepath.Clean(other) }
 		if slices.ContainsFunc(args[:i], same) {
-			errs = append(errs, usage(fmt.Errorf("%s is given twice: %s", arg, why)))
+			err = errors.Join(err, fmt.Errorf("%s is given twice: %s", arg, why))
 		}
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 func compareCommand(a *app) *cobra.Command {
@@ -104,13 +112,10 @@ The exit code reports whether there was something to compare, not the outcome.`,
 
 // compare prints the comparison of results. It is a usage error if they can be read but not compared.
 func (a *app) compare(args []string, f sidesFlags, format string) error {
-	if err := f.check(args); err != nil {
-		return err
-	}
 	if f.Base != "" && len(args) > 1 {
 		return usage(errors.New("--base names a variant of a single run; of several runs, the first one is the base"))
 	}
-	sides, err := a.readSides(args)
+	sides, err := f.read(args)
 	if err != nil {
 		return err
 	}
@@ -124,21 +129,6 @@ func (a *app) compare(args []string, f sidesFlags, format string) error {
 		return usage(err)
 	}
 	return c.Write(a.stdout, format, a.width())
-}
-
-func (a *app) readSides(args []string) ([]compare.Side, error) {
-	args, err := orNewest(args)
-	if err != nil {
-		return nil, err
-	}
-	var sides []compare.Side
-	var errs []error
-	for _, arg := range args {
-		docs, err := store.ReadAll(pathsOf(arg))
-		errs = append(errs, err)
-		sides = append(sides, compare.Side{Name: arg, Docs: docs})
-	}
-	return sides, errors.Join(errs...)
 }
 
 // pathsOf returns the files that match a pattern. It returns an existing file, or a pattern without matches, as it is.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/capacity"
@@ -42,17 +41,6 @@ func completions() map[string]cobra.CompletionFunc {
 	}
 }
 
-func completeFlags(cmd *cobra.Command, known map[string]cobra.CompletionFunc) {
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if complete := known[f.Name]; complete != nil {
-			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // the flag exists, and nothing else completes it
-		}
-	})
-	for _, below := range cmd.Commands() {
-		completeFlags(below, known)
-	}
-}
-
 // elements completes the last element of a list that commas separate. A single value has no comma.
 func elements(words []string) cobra.CompletionFunc {
 	return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -71,11 +59,9 @@ func ofRecipes(names func(variants.Recipe) []string) cobra.CompletionFunc {
 
 // recipesGiven returns the recipes of the scenarios on a command line, or all without a known one. It reads no files, which may be pipes.
 func recipesGiven(cmd *cobra.Command, args []string) []variants.Recipe {
-	if run := cmd.Flags().Lookup("run"); run != nil {
-		args = append(args, run.Value.String())
-	}
+	run, _ := cmd.Flags().GetString("run") // only a gate has the flag
 	var recipes []string
-	for _, name := range args {
+	for _, name := range append(args, run) {
 		if s, err := scenarios.Load(name, catalog.Recipes()); err == nil {
 			recipes = append(recipes, s.Recipe)
 		}

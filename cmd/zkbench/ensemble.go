@@ -151,7 +151,6 @@ func downCommand(a *app) *cobra.Command {
 }
 
 func (a *app) down(ctx context.Context, opts ensemble.Options) error {
-	name := opts.Name
 	var removed container.Remains
 	var containerErr error
 	if container.Available(ctx) == nil {
@@ -160,16 +159,16 @@ func (a *app) down(ctx context.Context, opts ensemble.Options) error {
 	if errors.Is(containerErr, ensemble.ErrBusy) {
 		opts.Wait = 0 // its time is over
 	}
-	_, dir := process.Inventory(name)
+	_, dir := process.Inventory(opts.Name)
 	ended, processErr := process.Down(ctx, opts)
 	if err := errors.Join(containerErr, processErr); err != nil {
 		return err
 	}
 	if !removed.Any() && dir == "" {
-		fmt.Fprintf(a.stdout, "no ensemble %q was up%s\n", name, others(ctx, name))
+		fmt.Fprintf(a.stdout, "no ensemble %q was up%s\n", opts.Name, others(ctx, opts.Name))
 		return nil
 	}
-	fmt.Fprintf(a.stdout, "ensemble %q is down: removed %s; ended %d processes\n", name, removed, ended)
+	fmt.Fprintf(a.stdout, "ensemble %q is down: removed %s; ended %d processes\n", opts.Name, removed, ended)
 	return nil
 }
 
@@ -211,7 +210,7 @@ func statusCommand(a *app) *cobra.Command {
 		}
 		return a.printStatus(ctx, e, f.Name)
 	})
-	putInGroup(cmd, serverFlags, append([]string{"name"}, connectionFlags()...)...)
+	putInGroup(cmd, serverFlags)
 	return cmd
 }
 
@@ -253,30 +252,30 @@ func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble, name string)
 	if errors.As(err, &faults) {
 		err = fmt.Errorf("%w: `%s` restores the servers", err, ensemble.HealCommand(name))
 	}
-	errs := []error{err}
 	for _, s := range e.Servers() {
 		role := "unreachable"
 		if fault, ok := faults.Faults[s.Name]; ok {
 			role = fault.Condition()
 		} else {
-			status, err := ensemble.Srvr(ctx, s)
-			if err == nil {
+			status, silent := ensemble.Srvr(ctx, s)
+			if silent == nil {
 				watches := table.Missing
 				counters, _ := ensemble.Monitor(ctx, s) // nil after an error: servers need not allow it
 				if n, ok := counters["zk_watch_count"]; ok {
 					watches = fmt.Sprint(n)
 				}
-				t.Row(s.Name, status.Role, versionOf(status), s.Addr, known(status.Sessions), known(status.Znodes), watches)
+				version := strings.TrimPrefix(status.Product+" "+status.Version, ensemble.ZooKeeper+" ") // names another product only
+				t.Row(s.Name, status.Role, version, s.Addr, known(status.Sessions), known(status.Znodes), watches)
 				continue
 			}
-			if errors.Is(err, ensemble.ErrNotServing) {
+			if errors.Is(silent, ensemble.ErrNotServing) {
 				role = "not serving"
 			}
+			why := fmt.Errorf("%s: %w", s.Name, silent)
 			if !e.Owned() {
-				errs = append(errs, asUsage(external.Explain(ctx, s, err)))
-			} else {
-				errs = append(errs, fmt.Errorf("%s: %w", s.Name, err))
+				why = asUsage(external.Explain(ctx, s, silent))
 			}
+			err = errors.Join(err, why)
 		}
 		t.Row(s.Name, role, table.Missing, s.Addr, table.Missing, table.Missing, table.Missing)
 	}
@@ -284,14 +283,7 @@ func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble, name string)
 	if own, ok := e.(protected); ok && len(own.AccessFlags()) > 0 {
 		fmt.Fprintf(a.stdout, "\nflags for --servers: %s\n", strings.Join(own.AccessFlags(), " "))
 	}
-	return errors.Join(errs...)
-}
-
-func versionOf(s ensemble.Status) string {
-	if s.Product == ensemble.ZooKeeper {
-		return s.Version
-	}
-	return s.Product + " " + s.Version
+	return err
 }
 
 func known(n int64) string {
@@ -330,10 +322,9 @@ mmdebstrap in about a minute.`,
 				return err
 			}
 			image, err := container.EnsureImage(cmd.Context(), a.stderr)
-			if err != nil {
-				return err
+			if err == nil {
+				fmt.Fprintln(a.stdout, image)
 			}
-			_, err = fmt.Fprintln(a.stdout, image)
 			return err
 		},
 	}

@@ -91,7 +91,7 @@ func (a *app) breakServer(ctx context.Context, e breakable, name, whom string, f
 	if err != nil {
 		return err
 	}
-	s, err := resolveServer(ctx, e.Servers(), faults, whom)
+	s, err := resolveServer(ctx, e, faults, whom)
 	if err != nil {
 		return err
 	}
@@ -115,14 +115,12 @@ func (a *app) breakServer(ctx context.Context, e breakable, name, whom string, f
 }
 
 // resolveServer returns the server with a name or a role.
-func resolveServer(
-	ctx context.Context, servers []ensemble.Server, faults map[string]ensemble.ServerFault, whom string,
-) (ensemble.Server, error) {
+func resolveServer(ctx context.Context, e breakable, faults map[string]ensemble.ServerFault, whom string) (ensemble.Server, error) {
 	if whom != string(ensemble.Leader) && whom != string(ensemble.Follower) {
-		return serverNamed(servers, whom, string(ensemble.Leader), string(ensemble.Follower))
+		return serverNamed(e.Servers(), whom, string(ensemble.Leader), string(ensemble.Follower))
 	}
 	var seen []string
-	for _, s := range servers {
+	for _, s := range e.Servers() {
 		if f, broken := faults[s.Name]; broken { // it may not answer, or report a role that it has lost
 			seen = append(seen, s.Name+" is "+f.Condition())
 			continue
@@ -178,9 +176,8 @@ func (a *app) heal(ctx context.Context, e breakable, name string, args []string)
 		fmt.Fprintf(a.stdout, "%v still: `%s` restores all\n", &ensemble.FaultyError{Faults: faults}, ensemble.HealCommand(name))
 		return nil
 	}
-	if err := ensemble.AwaitReady(ctx, e); err != nil {
-		return err
+	if err = ensemble.AwaitReady(ctx, e); err == nil {
+		fmt.Fprintf(a.stdout, "all %d servers are in the quorum after %.1f s\n", len(e.Servers()), time.Since(start).Seconds())
 	}
-	fmt.Fprintf(a.stdout, "all %d servers are in the quorum after %.1f s\n", len(e.Servers()), time.Since(start).Seconds())
-	return nil
+	return err
 }

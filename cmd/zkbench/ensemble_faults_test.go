@@ -46,7 +46,7 @@ func pauseUntilInterrupted(ctx context.Context, a app, name string) (err error) 
 	if err != nil {
 		return err
 	}
-	target, err := a.openTarget(ctx, nil, where)
+	target, err := a.openTarget(ctx, where)
 	if err != nil {
 		return err
 	}

@@ -37,8 +37,7 @@ is, its unit, and which values are better.`,
 	}
 }
 
-func subjects() []string {
-	var names []string
+func subjects() (names []string) {
 	for _, r := range catalog.Recipes() {
 		names = append(names, r.Name)
 		for _, v := range r.All() {

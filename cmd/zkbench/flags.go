@@ -104,6 +104,7 @@ type ensembleFlags struct {
 	dedicated bool
 }
 
+// bind declares the flags of a command that measures. Those that were declared before are in a group.
 func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
 	f.bindEngine(a, cmd, auto.Engines())
 	flags := cmd.Flags()
@@ -112,9 +113,7 @@ func (f *ensembleFlags) bind(a *app, cmd *cobra.Command) {
 	flags.BoolVar(&f.dedicated, "dedicated", false, "nothing else uses --servers, whose counters then\nconfirm those of zkbench")
 	flags.Lookup("tls").Usage = "use TLS, which the flags --tls-… imply; servers\nthat zkbench starts then speak TLS only"
 	f.bindEmbedded(cmd)
-	putInGroup(cmd, serverFlags, "dedicated", "ensemble", "image", "zookeeper-home", "txn-log", "digest", "name", "wait", "read-delay",
-		"write-delay", "voters", "lag")
-	putInGroup(cmd, serverFlags, connectionFlags()...)
+	putInGroup(cmd, serverFlags)
 }
 
 func (f *ensembleFlags) bindEmbedded(cmd *cobra.Command) {
@@ -128,8 +127,8 @@ func (f *ensembleFlags) bindEmbedded(cmd *cobra.Command) {
 func (f *ensembleFlags) bindEngine(a *app, cmd *cobra.Command, engines []string) {
 	f.bindWait(a, cmd)
 	flags := cmd.Flags()
-	started := slices.DeleteFunc(slices.Clone(engines), func(name string) bool {
-		return name == "auto" || name == string(ensemble.External) // the default, and what --servers implies
+	started := list.Where(engines, func(name string) bool {
+		return name != "auto" && name != string(ensemble.External) // the default, and what --servers implies
 	})
 	flags.StringVar(&f.Engine, "ensemble", "auto", strings.Join(started, "|"))
 	flags.StringVar(&f.Image, "image", "", "container image (default: see 'ensemble image')")
@@ -164,25 +163,22 @@ func (f *ensembleFlags) takeAccess(a *app, cmd *cobra.Command) (err error) {
 	}
 	f.AccessFlags, f.TLS = accessArguments(cmd), f.access.tls && f.Servers == ""
 	switch {
-	case f.Servers == "" && f.access != (accessFlags{tls: f.TLS}):
+	case f.Servers != "":
+		f.Access, err = f.access.read(cmd, a.stderr)
+	case f.access != (accessFlags{tls: f.TLS}):
 		flag, _, _ := strings.Cut(f.AccessFlags[len(f.AccessFlags)-1], "=")
-		return fmt.Errorf("%s: give --servers, too", flag)
-	case f.Servers == "":
-		return nil
+		err = fmt.Errorf("%s: give --servers, too", flag)
 	}
-	f.Access, err = f.access.read(cmd, a.stderr)
 	return err
 }
 
 func (f *ensembleFlags) contradiction() error {
 	engine := ensemble.Engine(f.Engine)
 	isOneOf := func(engines ...ensemble.Engine) bool { return f.Servers == "" && slices.Contains(engines, engine) }
-	if f.Servers != "" {
-		if _, err := external.Parse(f.Servers); err != nil {
-			return err
-		}
-	}
+	_, err := external.Parse(f.Servers)
 	switch {
+	case f.Servers != "" && err != nil:
+		return err
 	case f.Wait < 0:
 		return fmt.Errorf("--wait wants 0s or more, not %s", f.Wait)
 	case f.Wait > 0 && f.Servers != "":

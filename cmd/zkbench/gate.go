@@ -137,17 +137,17 @@ func (f gateFlags) clearOutputs(args []string) error {
 	}
 	used := map[string]string{} // flags by the file that they write
 	for _, flag := range slices.Sorted(maps.Keys(f.outputs)) {
-		path := f.outputs[flag]
-		if *path == "" {
+		path := *f.outputs[flag]
+		if path == "" {
 			continue
 		}
-		if slices.ContainsFunc(read, func(file string) bool { return sameFile(file, *path) }) {
-			return usage(fmt.Errorf("--%s %s is also an input: choose another file", flag, *path))
+		if slices.ContainsFunc(read, func(file string) bool { return sameFile(file, path) }) {
+			return usage(fmt.Errorf("--%s %s is also an input: choose another file", flag, path))
 		}
-		if other := used[filepath.Clean(*path)]; other != "" {
+		if other := used[filepath.Clean(path)]; other != "" {
 			return usage(fmt.Errorf("--%s and --%s would write to one file: choose two files", flag, other))
 		}
-		used[filepath.Clean(*path)] = flag
+		used[filepath.Clean(path)] = flag
 	}
 	for _, flag := range slices.Sorted(maps.Keys(f.outputs)) {
 		if err := removeFormer(flag, *f.outputs[flag]); err != nil { // the path as it was given: a cleaned one may be another file
@@ -192,23 +192,21 @@ func (a *app) gate(cmd *cobra.Command, args []string, f gateFlags) error {
 func (f gateFlags) read(ctx context.Context) (gate.Rules, error) {
 	required, err := requiredNames(f.require)
 	rules := gate.Rules{Required: required, VariantsOf: variantsOf, Names: gateNames(), Verbose: f.verbose}
-	errs := []error{err}
 	if f.rules != "" {
-		text, err := store.ReadText(ctx, f.rules)
-		if err == nil {
-			rules.Assertions, err = gate.ParseRules(f.rules, text, rules.Names)
+		text, mistake := store.ReadText(ctx, f.rules)
+		if mistake == nil {
+			rules.Assertions, mistake = gate.ParseRules(f.rules, text, rules.Names)
 		}
-		errs = append(errs, err)
+		err = errors.Join(err, mistake)
 	}
 	if f.baseline != "" {
-		var err error
-		rules.Baselines, err = gate.ReadBaselines(f.baseline)
-		errs = append(errs, err)
+		baselines, mistake := gate.ReadBaselines(f.baseline)
+		rules.Baselines, err = baselines, errors.Join(err, mistake)
 	}
 	for flag, path := range f.outputs {
-		errs = append(errs, checkFile(flag, *path))
+		err = errors.Join(err, checkFile(flag, *path))
 	}
-	return rules, errors.Join(errs...)
+	return rules, err
 }
 
 func requiredNames(given []string) (names []string, err error) {
@@ -310,8 +308,7 @@ func existing(paths []string) (evidence gate.Evidence, notes []string, err error
 	return evidence, []string{note}, nil
 }
 
-func (a *app) deliver(verdict gate.Report, evidence gate.Evidence, f gateFlags) error {
-	var errs []error
+func (a *app) deliver(verdict gate.Report, evidence gate.Evidence, f gateFlags) (err error) {
 	verdict.WriteText(a.stdout, a.width(), f.verbose)
 	if os.Getenv("GITHUB_ACTIONS") == "true" {
 		verdict.WriteAnnotations(a.stdout)
@@ -324,13 +321,13 @@ func (a *app) deliver(verdict gate.Report, evidence gate.Evidence, f gateFlags) 
 	}
 	for flag, write := range write {
 		if path := *f.outputs[flag]; path != "" {
-			errs = append(errs, write(path))
+			err = errors.Join(err, write(path))
 		}
 	}
 	if verdict.Code != outcome.CodePass {
-		errs = append(errs, outcome.With(verdict.Code, nil)) // the table has the reasons
+		err = errors.Join(err, outcome.With(verdict.Code, nil)) // the table has the reasons
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 func writeTrend(path, format string, docs []*results.Document) error {

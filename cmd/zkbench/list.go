@@ -88,7 +88,11 @@ func (a *app) listScenarios() error {
 		if err != nil {
 			return err
 		}
-		t.Row(s.Name, s.Recipe, clientsColumn(s.Clients), s.Question)
+		clients := joined(s.Clients, ",")
+		if len(clients) > len("10,100,1000") {
+			clients = fmt.Sprintf("%d…%d", s.Clients[0], s.Clients[len(s.Clients)-1])
+		}
+		t.Row(s.Name, s.Recipe, clients, s.Question)
 	}
 	return a.printTable(t)
 }
@@ -111,14 +115,6 @@ func (a *app) printTable(t *table.Table) error {
 	text, _ := t.Text(a.width())
 	_, err := fmt.Fprintln(a.stdout, text)
 	return err
-}
-
-func clientsColumn(clients []int) string {
-	text := joined(clients, ",")
-	if len(text) <= len("10,100,1000") {
-		return text
-	}
-	return fmt.Sprintf("%d…%d", clients[0], clients[len(clients)-1])
 }
 
 func joined(numbers []int, separator string) string {

@@ -151,13 +151,10 @@ func listenAddress(flag, text string) (string, error) {
 		addr = ":" + addr
 	}
 	host, port, err := net.SplitHostPort(addr)
-	if n, portErr := strconv.Atoi(port); err != nil || portErr != nil || n < 0 || n > 65535 {
+	if _, portErr := strconv.ParseUint(port, 10, 16); err != nil || portErr != nil {
 		return "", usage(fmt.Errorf("--%s %s: wants a port such as 9464, or host:port", flag, text))
 	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port), nil
+	return net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port), nil
 }
 
 type observation struct {
@@ -233,25 +230,23 @@ func room(limit uint64, servers int) (clients int64, full error) {
 // describeTarget returns what a server reports of itself. If none does, silent is the reason of the first one that accepts connections.
 // It fails if no server can be reached.
 func describeTarget(ctx context.Context, servers []ensemble.Server) (found ensemble.Description, silent, err error) {
-	var errs []error
 	for _, server := range servers {
 		described, why := external.Describe(ctx, server)
 		if why == nil {
 			return described, nil, nil
 		}
 		dialing, cancel := context.WithTimeout(ctx, ensemble.SessionTimeout)
-		conn, err := server.Dial(dialing)
-		cancel()
-		if err == nil {
+		if conn, err := server.Dial(dialing); err == nil {
 			conn.Close()
+			if !dial.IsLasting(why) { // with TLS 1.3, a server refuses a certificate after the handshake
+				silent = cmp.Or(silent, why)
+			}
 		}
-		if err == nil && !dial.IsLasting(why) { // with TLS 1.3, a server refuses a certificate after the handshake
-			silent = cmp.Or(silent, why)
-		}
-		errs = append(errs, why)
+		cancel()
+		err = errors.Join(err, why)
 	}
 	if silent == nil {
-		return found, nil, fmt.Errorf("no server can be reached: %w", errors.Join(errs...))
+		return found, nil, fmt.Errorf("no server can be reached: %w", err)
 	}
 	return ensemble.Description{Engine: ensemble.External, Product: ensemble.ZooKeeper}, silent, nil
 }
@@ -272,12 +267,9 @@ func (a *app) printTLS(f observeFlags) {
 func (a *app) watch(ctx context.Context, o *observation, f observeFlags, marks <-chan os.Signal) (interrupted bool) {
 	var limit <-chan time.Time
 	if f.length > 0 {
-		timer := time.NewTimer(f.length)
-		defer timer.Stop()
-		limit = timer.C
+		limit = time.After(f.length)
 	}
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
+	ticks := time.Tick(time.Second)
 	told := map[string]bool{"": true} // limits that were reached
 	view := observe.NewView(a.stderr)
 	defer view.Close()
@@ -295,7 +287,7 @@ func (a *app) watch(ctx context.Context, o *observation, f observeFlags, marks <
 				o.observer.End()
 				fmt.Fprintln(a.stderr, "end: the report is of the time until now")
 			}
-		case <-ticker.C:
+		case <-ticks:
 			if limit := o.proxy.Stats().Limit; !told[limit] {
 				told[limit] = true
 				fmt.Fprintf(a.stderr, "a client is reset, and may try again: %s\n", limit)
@@ -305,23 +297,22 @@ func (a *app) watch(ctx context.Context, o *observation, f observeFlags, marks <
 	}
 }
 
-func (a *app) finishObserving(o *observation, f observeFlags) error {
+func (a *app) finishObserving(o *observation, f observeFlags) (err error) {
 	o.observer.End() // unless a mark has, so that the latest herds are in the report
 	report, connections := o.observer.Report(), o.proxy.Stats()
 	report.AddWatches(o.proxy.Watches())
-	var errs []error
 	o.proxy.Close() // before files are written, for which there may be none left
 	if f.out != "" {
-		errs = append(errs, a.saveDocument(o, f))
+		err = a.saveDocument(o, f)
 	}
 	fmt.Fprint(a.stdout, report.Text(connections, a.width()))
 	if f.json != "" {
-		errs = append(errs, store.WriteJSON(f.json, struct {
+		err = errors.Join(err, store.WriteJSON(f.json, struct {
 			observe.Report
 			Connections proxy.Stats `json:"connections"`
 		}{report, connections}))
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 func (a *app) saveDocument(o *observation, f observeFlags) error {
@@ -333,9 +324,8 @@ func (a *app) saveDocument(o *observation, f observeFlags) error {
 		return err
 	}
 	d.Tags = f.tags
-	if err := store.Write(d, f.out); err != nil {
-		return err
+	if err = store.Write(d, f.out); err == nil {
+		fmt.Fprintf(a.stderr, "results in %s; `zkbench report %s` shows them\n", f.out, f.out)
 	}
-	fmt.Fprintf(a.stderr, "results in %s; `zkbench report %s` shows them\n", f.out, f.out)
-	return nil
+	return err
 }

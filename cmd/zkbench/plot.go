@@ -52,14 +52,11 @@ Results whose numbers must not be used are not drawn.`,
 }
 
 func (a *app) plot(args []string, f plotFlags) error {
-	if err := f.sides.check(args); err != nil {
-		return err
+	sides, err := f.sides.read(args)
+	if err == nil {
+		err = checkFolder("out", f.out)
 	}
-	sides, err := a.readSides(args)
 	if err != nil {
-		return err
-	}
-	if err := checkFolder("out", f.out); err != nil {
 		return err
 	}
 	sides = oneSideOfEachRun(sides)
@@ -76,13 +73,11 @@ func (a *app) plot(args []string, f plotFlags) error {
 }
 
 // oneSideOfEachRun joins sides that have a run in common, such as several files of one run.
-func oneSideOfEachRun(sides []compare.Side) []compare.Side {
-	var out []compare.Side
+func oneSideOfEachRun(sides []compare.Side) (out []compare.Side) {
 	for _, s := range sides {
+		runs := list.Map(s.Docs, func(d *results.Document) string { return d.Run })
 		shared := func(o compare.Side) bool {
-			return slices.ContainsFunc(o.Docs, func(d *results.Document) bool {
-				return slices.ContainsFunc(s.Docs, func(own *results.Document) bool { return own.Run == d.Run })
-			})
+			return slices.ContainsFunc(o.Docs, func(d *results.Document) bool { return slices.Contains(runs, d.Run) })
 		}
 		if i := slices.IndexFunc(out, shared); i >= 0 {
 			out[i].Docs = append(out[i].Docs, s.Docs...)
@@ -105,11 +100,10 @@ func (a *app) plotComparison(sides []compare.Side, docs []*results.Document, f p
 	for _, note := range c.Notes() {
 		fmt.Fprintln(a.stdout, table.Wrap(table.Escaped(note), a.width()))
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		fmt.Fprintln(a.stdout, "`zkbench compare` prints the numbers, and why a verdict is what it is")
 	}
-	fmt.Fprintln(a.stdout, "`zkbench compare` prints the numbers, and why a verdict is what it is")
-	return nil
+	return err
 }
 
 func (a *app) noteLeftOut(docs []*results.Document) {

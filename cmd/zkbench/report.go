@@ -251,16 +251,17 @@ func (a *app) checkClaims(docs []*results.Document, selected []scenarios.Scenari
 }
 
 func (a *app) writePage(args []string, path string) error {
-	if err := errors.Join(twice(args, "name two different runs"), checkFile("html", path)); err != nil {
+	if err := checkFile("html", path); err != nil {
 		return err
 	}
-	sides, err := a.readSides(args)
+	var f sidesFlags
+	sides, err := f.read(args)
 	if err != nil {
 		return err
 	}
 	report := page.Report{Sides: oneSideOfEachRun(sides), Explain: explanation}
 	if len(report.Sides) > 1 {
-		c, err := compare.Runs(report.Sides, compare.Options{})
+		c, err := compare.Runs(report.Sides, f.Options)
 		if err != nil {
 			return usage(err)
 		}
@@ -270,11 +271,10 @@ func (a *app) writePage(args []string, path string) error {
 	if err := page.Write(&text, report); err != nil {
 		return err
 	}
-	if err := store.WriteFile(path, []byte(table.Printable(text.String()))); err != nil {
-		return err
+	if err = store.WriteFile(path, []byte(table.Printable(text.String()))); err == nil {
+		fmt.Fprintf(a.stdout, "%s (%s)\n", path, table.Bytes(float64(text.Len())))
 	}
-	fmt.Fprintf(a.stdout, "%s (%s)\n", path, table.Bytes(float64(text.Len())))
-	return nil
+	return err
 }
 
 // explanation returns the text of `zkbench explain` for a variant. It is empty for a variant that this zkbench does not know.

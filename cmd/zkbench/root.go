@@ -103,22 +103,21 @@ them, too, and prints what is left and how to remove it.`,
 	a.addGroup(root, "More measurements:", capacityCommand, observeCommand, simulateCommand, calibrateCommand)
 	a.addGroup(root, "Servers:", ensembleCommand, cleanCommand)
 	root.AddCommand(workerCommand(a), versionCommand(a))
-	strictNumbers(root)
-	completeFlags(root, completions())
+	finishFlags(root, completions())
 	return root
 }
 
 // arguments checks the number of arguments. Its error names the arguments that the command takes; cobra's own only counts them.
 func arguments(least, most int, takes string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < least || len(args) > most {
-			got := ""
-			if len(args) > 0 {
-				got = fmt.Sprintf(" got %q", args)
-			}
-			return fmt.Errorf("%s%s: %s", cmd.CommandPath(), got, takes)
+		switch n := len(args); {
+		case n >= least && n <= most:
+			return nil
+		case n == 0:
+			return fmt.Errorf("%s: %s", cmd.CommandPath(), takes)
+		default:
+			return fmt.Errorf("%s got %q: %s", cmd.CommandPath(), args, takes)
 		}
-		return nil
 	}
 }
 
@@ -144,14 +143,13 @@ func texts[T ~string](words []T) []string {
 const allowed = "allowed"
 
 func allow[T ~string](cmd *cobra.Command, flag string, values []T) {
-	complete := cobra.FixedCompletions(texts(values), cobra.ShellCompDirectiveNoFileComp)
-	if _, isList := cmd.Flags().Lookup(flag).Value.(pflag.SliceValue); isList {
-		complete = elements(texts(values))
+	words := texts(values)
+	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
+	if _, isList := cmd.Flags().Lookup(flag).Value.(pflag.SliceValue); isList { // the flag is bound where this is called
+		complete = elements(words)
 	}
-	if err := errors.Join(cmd.Flags().SetAnnotation(flag, allowed, texts(values)),
-		cmd.RegisterFlagCompletionFunc(flag, complete)); err != nil {
-		panic(err) // the flag is bound where this is called
-	}
+	_ = cmd.Flags().SetAnnotation(flag, allowed, words)
+	_ = cmd.RegisterFlagCompletionFunc(flag, complete)
 }
 
 func oneOf(what, value string, values []string) error {
@@ -181,19 +179,22 @@ func (n number) Set(text string) error {
 	return n.Value.Set(text)
 }
 
-func strictNumbers(cmd *cobra.Command) {
+// finishFlags has the numbers among the flags of a command, and of those below it, read by [number], and the known ones completed.
+func finishFlags(cmd *cobra.Command, known map[string]cobra.CompletionFunc) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if slices.Contains([]string{"int", "intSlice", "uint64", "duration"}, f.Value.Type()) {
 			f.Value, f.DefValue = number{f.Value}, strings.TrimPrefix(strings.Trim(f.DefValue, "[]"), "0s") // not shown in a help text
 		}
+		if complete := known[f.Name]; complete != nil {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete) // the flag exists, and nothing else completes it
+		}
 	})
 	for _, below := range cmd.Commands() {
-		strictNumbers(below)
+		finishFlags(below, known)
 	}
 }
 
-func given(cmd *cobra.Command, which func(*pflag.Flag) bool) []string {
-	var names []string
+func given(cmd *cobra.Command, which func(*pflag.Flag) bool) (names []string) {
 	cmd.Flags().Visit(func(flag *pflag.Flag) {
 		if which(flag) {
 			names = append(names, "--"+flag.Name)

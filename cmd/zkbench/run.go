@@ -96,43 +96,47 @@ are exact, but its latencies are not those of an ensemble.`,
 }
 
 // place returns the scenarios of a run and where it measures them, or an error if it cannot. It starts and creates nothing.
-func (a *app) place(ctx context.Context, names []string, f runFlags) (selected []scenarios.Scenario, where site, err error) {
+func (a *app) place(ctx context.Context, names []string, f runFlags) (site, error) {
 	if err := a.useDrivers(f.drivers, names); err != nil {
-		return nil, site{}, usage(err)
+		return site{}, usage(err)
 	}
-	selected, err = a.selected(ctx, names, f)
+	selected, err := a.selected(ctx, names, f)
 	scenarioNames := list.Map(selected, func(s scenarios.Scenario) string { return "scenario " + s.Name })
 	if err := errors.Join(err, twice(scenarioNames, "its results would overwrite each other")); err != nil {
-		return nil, site{}, usage(err)
+		return site{}, usage(err)
 	}
-	where, err = a.resolve(ctx, f.ensemble)
+	where, err := a.resolve(ctx, f.ensemble, selected...)
 	if err != nil {
-		return nil, site{}, err
+		return site{}, err
 	}
 	if isGroup(names) && names[0] != scenarios.OverviewGroup { // a part of the overview is not an overview
 		var refused []runner.LeftOut
-		selected, refused = runner.Possible(selected, a.recipes(), where.engine, where.ability())
+		where.selected, refused = runner.Possible(selected, a.recipes(), where.engine, where.ability())
 		for _, l := range refused {
 			fmt.Fprintf(a.stderr, "left out, as %s: %s\n", l.Why, strings.Join(l.Scenarios, ", "))
 		}
 	}
-	return selected, where, a.admit(selected, where)
+	return where, a.admit(where)
 }
 
 func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error {
-	selected, where, err := a.place(cmd.Context(), names, f)
+	where, err := a.place(cmd.Context(), names, f)
 	if err != nil {
 		return err
 	}
 	var metrics *exporter.Exporter
 	if f.prometheus != "" {
-		if metrics, err = a.export(cmd.Context(), f.prometheus); err != nil {
+		address, err := listenAddress("prometheus", f.prometheus)
+		if err != nil {
 			return err
+		}
+		if metrics, err = exporter.Start(cmd.Context(), address); err != nil {
+			return usage(fmt.Errorf("--prometheus: %w", err))
 		}
 		defer metrics.Close()
 	}
 	if f.dryRun {
-		return a.dryRun(cmd.Context(), selected, f, where)
+		return a.dryRun(cmd.Context(), f, where)
 	}
 	if metrics != nil {
 		fmt.Fprintf(a.stderr, "live metrics at %s\n", metrics.URL)
@@ -141,25 +145,30 @@ func (a *app) runScenarios(cmd *cobra.Command, names []string, f runFlags) error
 	if err := checkOut(f.out); err != nil { // last, because it creates the folder
 		return err
 	}
-	docs, err := a.measure(cmd.Context(), selected, f, where, metrics)
-	return errors.Join(a.report(docs, selected, f, err), err)
+	docs, err := a.measure(cmd.Context(), f, where, metrics)
+	return errors.Join(a.report(docs, where.selected, f, err), err)
 }
 
 // dryRun prints what a run would do. It makes the run's checks of --servers that create no znode.
-func (a *app) dryRun(ctx context.Context, selected []scenarios.Scenario, f runFlags, where site) error {
+func (a *app) dryRun(ctx context.Context, f runFlags, where site) error {
 	where.run = "RUN"
 	f.out = where.folder(f.out)
 	if err := cmp.Or(ofFlag("out", f.out, checkEmpty(f.out)), checkFolder("out", f.out)); err != nil {
 		return err
 	}
-	base, checks, err := a.checkServers(ctx, selected, where)
+	base, checks, err := a.checkServers(ctx, where)
 	if err != nil {
 		return err
 	}
-	plans := list.Map(selected, func(s scenarios.Scenario) runner.Plan { return runner.PlanOf(s, a.recipes()) })
 	var all runner.Plan
-	for _, p := range plans {
+	var each []string
+	for _, s := range where.selected {
+		p := runner.PlanOf(s, a.recipes())
 		all.Measurements, all.Rehearsals, all.Least = all.Measurements+p.Measurements, all.Rehearsals+p.Rehearsals, all.Least+p.Least
+		each = slices.Concat(each, []string{""}, p.Lines)
+		if len(where.selected) == 1 { // the metrics of many scenarios would hide the rest
+			each = append(each, p.Metrics)
+		}
 	}
 	servers := "those that are up, or some that the run starts and ends"
 	switch {
@@ -168,23 +177,17 @@ func (a *app) dryRun(ctx context.Context, selected []scenarios.Scenario, f runFl
 	case where.engine == ensemble.Embedded:
 		servers = "inside zkbench, which ends them"
 	}
-	if where.workers.given != "" {
-		servers += "; clients: on workers " + where.workers.given
+	if where.workers.N() > 0 {
+		servers += "; clients: on workers " + where.workers.String()
 	}
 	lines := slices.Concat([]string{
-		fmt.Sprintf("dry run; scenarios: %d, %s", len(plans), all),
+		fmt.Sprintf("dry run; scenarios: %d, %s", len(where.selected), all),
 		fmt.Sprintf("engine: %s, because %s", where.engine, where.why),
 		"servers: " + servers,
 		fmt.Sprintf("znodes: below %s, which each scenario creates and removes; RUN has the time and a random part",
 			namespace.Root(base, where.run)),
 		strings.TrimSuffix(fmt.Sprintf("results: %s; tags: %s", f.out, f.tags), "; tags: "),
-	}, checks)
-	for _, p := range plans {
-		lines = slices.Concat(lines, []string{""}, p.Lines)
-	}
-	if len(plans) == 1 { // the metrics of many scenarios would hide the rest
-		lines = append(lines, plans[0].Metrics)
-	}
+	}, checks, each)
 	for _, line := range lines {
 		fmt.Fprintln(a.stdout, table.Wrap(table.Escaped(line), a.width()))
 	}
@@ -192,35 +195,22 @@ func (a *app) dryRun(ctx context.Context, selected []scenarios.Scenario, f runFl
 }
 
 // checkServers returns the chroot of external servers and a line for each check that they pass.
-func (a *app) checkServers(ctx context.Context, selected []scenarios.Scenario, where site) (base string, checks []string, err error) {
+func (a *app) checkServers(ctx context.Context, where site) (base string, checks []string, err error) {
 	if where.engine != ensemble.External {
 		return "", []string{"not checked: whether another zkbench uses the ensemble"}, auto.Available(ctx, where.engine, where.Options)
 	}
-	e, checks, err := external.Inspect(ctx, where.Servers, where.optionsFor(selected))
+	e, checks, err := external.Inspect(ctx, where.Servers, where.options())
 	if err != nil {
 		return "", nil, asUsage(err)
 	}
 	r := a.newRunner(target{site: where, Ensemble: e}, progress.New(a.stderr))
-	for _, s := range selected {
+	for _, s := range where.selected {
 		if err := cmp.Or(usage(runner.CheckConnections(where.workers.share(s), e.Servers())), r.CheckServers(ctx, s)); err != nil {
 			return "", nil, err
 		}
 	}
 	a.printLeftovers(ctx, e.Servers(), e.Chroot(), where.Servers, where.AccessFlags)
 	return e.Chroot(), append(checks, "session timeouts and outgoing ports: enough for each scenario"), nil
-}
-
-// export serves the numbers of a run at an address.
-func (a *app) export(ctx context.Context, addr string) (*exporter.Exporter, error) {
-	address, err := listenAddress("prometheus", addr)
-	if err != nil {
-		return nil, err
-	}
-	metrics, err := exporter.Start(ctx, address)
-	if err != nil {
-		return nil, usage(fmt.Errorf("--prometheus: %w", err))
-	}
-	return metrics, nil
 }
 
 func (a *app) selected(ctx context.Context, names []string, f runFlags) (selected []scenarios.Scenario, err error) {
@@ -254,30 +244,29 @@ func (a *app) change(s *scenarios.Scenario, f runFlags) error {
 }
 
 // useDrivers adds drivers as variants of all recipes that take drivers. names are the scenarios of the command line.
-func (a *app) useDrivers(commands, names []string) error {
+func (a *app) useDrivers(commands, names []string) (err error) {
 	if len(commands) > 0 && isGroup(names) {
 		return fmt.Errorf("--driver goes with scenarios that are named, and not with %s", names[0])
 	}
-	var errs []error
 	for _, command := range commands {
-		own, err := drivers.OwnDriver(command)
-		if err != nil {
-			errs = append(errs, fmt.Errorf("--driver: %w", err))
+		own, mistake := drivers.OwnDriver(command)
+		if mistake != nil {
+			err = errors.Join(err, fmt.Errorf("--driver: %w", mistake))
 			continue
 		}
 		a.drivers = append(a.drivers, own)
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 func (a *app) recipes() []variants.Recipe { return a.drivers.AddTo(catalog.Recipes()) }
 
 // admit returns an error if the engine cannot cause a scenario's fault, or a scenario needs more files or memory than zkbench may use.
-func (a *app) admit(selected []scenarios.Scenario, where site) error {
-	if err := where.workers.admit(selected, a.recipes(), where, len(a.drivers) > 0); err != nil {
+func (a *app) admit(where site) error {
+	if err := a.admitWorkers(where); err != nil {
 		return usage(err)
 	}
-	for _, s := range selected {
+	for _, s := range where.selected {
 		drivers := runner.CheckDrivers(s, a.recipes())
 		resources := runner.CheckResources(where.workers.share(s), a.recipes(), where.engine)
 		if err := cmp.Or(usage(s.Unable(where.ability())), drivers, usage(resources)); err != nil {
@@ -296,14 +285,12 @@ func isGroup(names []string) bool {
 }
 
 // measure runs the scenarios. If it fails, it returns the complete measurements, and the part of the one that was under way.
-func (a *app) measure(
-	ctx context.Context, selected []scenarios.Scenario, f runFlags, where site, metrics *exporter.Exporter,
-) (docs []*results.Document, err error) {
-	err = a.withTarget(ctx, selected, where, func(r *runner.Runner, shown *progress.Progress) error {
+func (a *app) measure(ctx context.Context, f runFlags, where site, metrics *exporter.Exporter) (docs []*results.Document, err error) {
+	err = a.withTarget(ctx, where, func(r *runner.Runner, shown *progress.Progress) error {
 		if err := ofFlag("out", f.out, checkEmpty(f.out)); err != nil { // again: the run may have waited for another one
 			return err
 		}
-		for _, s := range selected {
+		for _, s := range where.selected {
 			if err := runner.CheckConnections(where.workers.share(s), r.Ensemble.Servers()); err != nil {
 				return usage(err)
 			}
@@ -317,7 +304,7 @@ func (a *app) measure(
 			r.Progress = func(done, total int, next string) { shown.Step(done, total, next); metrics.Step(done, total) }
 			r.Live = func(l runner.Live) { shown.Show(l); metrics.Show(l) }
 		}
-		for _, s := range selected {
+		for _, s := range where.selected {
 			r.Save = func(d *results.Document) error {
 				err := keep(d)
 				if err == nil {

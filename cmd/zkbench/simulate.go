@@ -110,8 +110,7 @@ func (a *app) simulate(cmd *cobra.Command, args []string, f simulateFlags) error
 }
 
 // selectSimulated returns the variants that are named, or all. It leaves out drivers: a simulation cannot see their sessions.
-func selectSimulated(args []string) ([]*simulated, error) {
-	var out []*simulated
+func selectSimulated(args []string) (out []*simulated, err error) {
 	for _, r := range catalog.Recipes() {
 		for _, v := range r.All() {
 			named := slices.Contains(args, r.Name+"/"+v.Name)

@@ -20,27 +20,28 @@ import (
 	"github.com/zkbench/zkbench/scenarios/runner"
 )
 
-// site is the place to measure that the flags choose. Nothing has been started there.
+// site is what the flags choose: scenarios, and the place to measure them. Nothing has been started there.
 type site struct {
 	ensembleFlags
-	engine ensemble.Engine
-	run    string
-	why    string // the engine was chosen
+	selected []scenarios.Scenario
+	engine   ensemble.Engine
+	run      string
+	why      string // the engine was chosen
 }
 
-func (a *app) resolve(ctx context.Context, f ensembleFlags) (site, error) {
+func (a *app) resolve(ctx context.Context, f ensembleFlags, selected ...scenarios.Scenario) (site, error) {
 	engine, why, err := auto.Resolve(ctx, f.Choice, f.Options)
-	return site{f, engine, newRun(), why}, err
+	return site{f, selected, engine, newRun(), why}, err
 }
 
 func (w site) folder(given string) string { return cmp.Or(given, filepath.Join(defaultRuns, w.run)) }
 
 func (w site) ability() faults.Ability { return scenarios.AbilityOf(w.engine, w.Voters) }
 
-// optionsFor returns the options for the largest of several scenarios.
-func (w site) optionsFor(selected []scenarios.Scenario) ensemble.Options {
+// options returns the options for the largest of the scenarios.
+func (w site) options() ensemble.Options {
 	opts := w.Options
-	for _, s := range selected {
+	for _, s := range w.selected {
 		opts.Clients = max(opts.Clients, slices.Max(w.workers.share(s).Clients)+cmp.Or(s.Background, new(results.BackgroundLoad)).Sessions)
 	}
 	return opts
@@ -55,13 +56,12 @@ type target struct {
 }
 
 // openTarget prepares the ensemble that a run measures on. Until it is closed, a second signal prints the commands that remove it.
-func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w site) (target, error) {
-	opts := w.optionsFor(selected)
+func (a *app) openTarget(ctx context.Context, w site) (target, error) {
 	done := a.started.starts(w.engine, w.Name)
 	e, err := a.servers, error(nil)
 	if e == nil {
-		e, err = auto.Start(ctx, w.Choice, w.engine, opts, func(next ensemble.Engine) error {
-			return a.admit(selected, site{w.ensembleFlags, next, w.run, w.why})
+		e, err = auto.Start(ctx, w.Choice, w.engine, w.options(), func(next ensemble.Engine) error {
+			return a.admit(site{w.ensembleFlags, w.selected, next, w.run, w.why})
 		})
 	}
 	if err != nil {
@@ -74,14 +74,13 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w s
 	kept, ok := e.(interface{ Attached() bool })
 	t := target{site: w, Ensemble: e, stays: !e.Owned() || ok && kept.Attached(), list: cmp.Or(w.Servers, connectString(e))}
 	restored := a.started.breaks(t)
-	t.done = func() { restored(); done() }
+	t.done = func() { restored(); done() } // the last done
 	base := ensemble.ChrootOf(e)
 	root := namespace.Root(base, w.run)
 	if t.stays {
 		done()
 		what := fmt.Sprintf("znodes below %s, in use until their session ends about %s later,", root, ensemble.SessionTimeout)
-		cleaned := a.started.add(item{what: what, command: cleanHint(t.list, t.AccessFlags)})
-		t.done = func() { restored(); cleaned() }
+		done = a.started.add(item{what: what, command: cleanHint(t.list, t.AccessFlags)})
 		a.printLeftovers(ctx, e.Servers(), base, t.list, t.AccessFlags)
 	}
 	if !e.Owned() {
@@ -91,10 +90,8 @@ func (a *app) openTarget(ctx context.Context, selected []scenarios.Scenario, w s
 }
 
 // withTarget prepares the ensemble for scenarios, calls use with a runner for them, shows its progress, and closes the ensemble.
-func (a *app) withTarget(
-	ctx context.Context, selected []scenarios.Scenario, where site, use func(*runner.Runner, *progress.Progress) error,
-) (err error) {
-	t, err := a.openTarget(ctx, selected, where)
+func (a *app) withTarget(ctx context.Context, where site, use func(*runner.Runner, *progress.Progress) error) (err error) {
+	t, err := a.openTarget(ctx, where)
 	if err != nil {
 		return err
 	}
@@ -102,11 +99,11 @@ func (a *app) withTarget(
 	shown := progress.New(a.stderr)
 	defer shown.Close()
 	r := a.newRunner(t, shown)
-	end, err := a.gather(ctx, &where.workers, t, r)
+	workers, err := a.gather(ctx, &where.workers, t, r)
 	if err == nil {
 		err = t.explain(failedRun(use(r, shown)))
 	}
-	return errors.Join(err, end(context.WithoutCancel(ctx)))
+	return errors.Join(err, workers.end(context.WithoutCancel(ctx)))
 }
 
 func (a *app) newRunner(t target, p *progress.Progress) *runner.Runner {

@@ -15,9 +15,8 @@ func versionCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print version, commit and Go version",
 		Args: noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.stdout, "zkbench %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+		Run: func(*cobra.Command, []string) {
+			fmt.Fprintf(a.stdout, "zkbench %s %s %s/%s\n", versionText(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		},
 	}
 }

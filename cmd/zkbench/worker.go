@@ -41,13 +41,7 @@ Exit codes: 0 the run has ended; 1 the connection was lost, or a failure;
 		Example: `  ` + tokenVariable + `=… zkbench worker --join 10.0.0.5:7700
   zkbench worker --join 10.0.0.5:7700 --token-file /etc/zkbench/token`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			with, err := access.read(cmd, a.stderr)
-			if err != nil {
-				return usage(err)
-			}
-			return a.work(cmd.Context(), bufio.NewReader(cmd.InOrStdin()), tokenFile, join, zone, with)
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.work(cmd, access, tokenFile, join, zone) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&join, "join", "", "`host:port` of the run")
@@ -66,8 +60,8 @@ func readToken(in *bufio.Reader, file string) (token string, err error) {
 	case "-":
 		token, _ = in.ReadString('\n') // the token is checked
 	default:
-		var data []byte
-		if data, err = os.ReadFile(file); err != nil {
+		data, err := os.ReadFile(file)
+		if err != nil {
 			return "", fmt.Errorf("--token-file: %w", err)
 		}
 		token = string(data)
@@ -81,12 +75,16 @@ func readToken(in *bufio.Reader, file string) (token string, err error) {
 // leaveTimeout is how long a worker whose controller is gone may take to close its sessions.
 const leaveTimeout = 5 * time.Second
 
-func (a *app) work(ctx context.Context, in *bufio.Reader, tokenFile, join, zone string, access ensemble.Access) error {
-	token, err := readToken(in, tokenFile)
+func (a *app) work(cmd *cobra.Command, f accessFlags, tokenFile, join, zone string) error {
+	in, token := bufio.NewReader(cmd.InOrStdin()), ""
+	access, err := f.read(cmd, a.stderr)
+	if err == nil {
+		token, err = readToken(in, tokenFile)
+	}
 	if err != nil {
 		return usage(err)
 	}
-	ctx, end := context.WithCancelCause(ctx)
+	ctx, end := context.WithCancelCause(cmd.Context())
 	defer end(nil)
 	if tokenFile == "-" {
 		go func() {

@@ -19,12 +19,11 @@ import (
 	"github.com/zkbench/zkbench/scenarios/launch"
 	"github.com/zkbench/zkbench/scenarios/remote"
 	"github.com/zkbench/zkbench/scenarios/runner"
-	"github.com/zkbench/zkbench/variants"
 )
 
 // workerFlags say which processes have the clients, instead of this one.
 type workerFlags struct {
-	given      string
+	launch.Workers
 	listen     string
 	wait       time.Duration
 	kubernetes launch.KubernetesOptions
@@ -33,7 +32,7 @@ type workerFlags struct {
 // bindEngine declares the flags that say where workers are.
 func (f *workerFlags) bindEngine(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.given, "workers", "", "ssh:HOST,… or kubernetes:N, which starts them,\nor N, which prints the command for each")
+	flags.Var(&f.Workers, "workers", "ssh:HOST,… or kubernetes:N, which starts them,\nor N, which prints the command for each")
 	flags.StringVar(&f.kubernetes.Context, "kube-context", "", "`context` of kubectl")
 	flags.StringVar(&f.kubernetes.Namespace, "namespace", "", "`namespace` of the Job")
 }
@@ -50,95 +49,83 @@ func (f *workerFlags) bind(cmd *cobra.Command) {
 	flags.StringToStringVar(&f.kubernetes.AwayFrom, "away-from", nil,
 		"`labels` of pods with which no worker shares a\nmachine, such as app=zookeeper")
 	flags.StringVar(&f.kubernetes.Spread, "spread", "", "`label` of nodes over which pods are spread\n(default kubernetes.io/hostname)")
-	putInGroup(cmd, workerGroup, "workers", "listen", "workers-wait", "kube-context", "namespace", "worker-image", "worker-cpu",
-		"worker-memory", "away-from", "spread")
+	putInGroup(cmd, workerGroup)
 }
 
 // share returns a scenario with the clients of one worker, whose limits are taken to be those of this machine.
 func (f *workerFlags) share(s scenarios.Scenario) scenarios.Scenario {
-	if workers, err := launch.Parse(f.given); err == nil && f.given != "" {
-		s.Clients = list.Map(s.Clients, func(n int) int { return (n + workers.N() - 1) / workers.N() })
+	if workers := f.N(); workers > 0 {
+		s.Clients = list.Map(s.Clients, func(n int) int { return (n + workers - 1) / workers })
 	}
 	return s
 }
 
-// admit returns an error if scenarios cannot run on workers.
-func (f *workerFlags) admit(selected []scenarios.Scenario, recipes []variants.Recipe, where site, drivers bool) error {
-	if f.given == "" {
+// admitWorkers returns an error if scenarios cannot run on the workers of --workers.
+func (a *app) admitWorkers(where site) error {
+	f := &where.workers
+	switch {
+	case f.N() == 0:
 		return nil
-	}
-	workers, err := launch.Parse(f.given)
-	if err != nil {
-		return ofFlag("workers", f.given, err)
-	}
-	if strings.HasPrefix(f.given, "kubernetes") && f.kubernetes.Image == "" {
+	case strings.HasPrefix(f.String(), "kubernetes") && f.kubernetes.Image == "":
 		return errors.New("--workers kubernetes needs --worker-image, an image with this zkbench")
-	}
-	if drivers {
+	case len(a.drivers) > 0:
 		return errors.New("--driver has its clients in this process: leave out --workers")
+	case where.engine != ensemble.External && !f.Manual():
+		return fmt.Errorf("--workers %s: servers that zkbench starts can only be reached on this machine: give --servers", f)
 	}
-	if where.engine != ensemble.External && !workers.Manual() {
-		return fmt.Errorf("--workers %s: servers that zkbench starts can only be reached on this machine: give --servers", f.given)
-	}
-	for _, s := range selected {
-		if s.Mode == scenarios.Lockstep {
+	for _, s := range where.selected {
+		switch recipe, n := s.RecipeAmong(a.recipes()), slices.Min(s.Clients); {
+		case s.Mode == scenarios.Lockstep:
 			return fmt.Errorf("%s: a load in lockstep has all clients in one process: leave out --workers", s.Name)
-		}
-		if recipe := s.RecipeAmong(recipes); recipe.Together && workers.N() > 1 {
+		case recipe.Together && f.N() > 1:
 			return fmt.Errorf("%s: the clients of recipe %s share memory: leave out --workers", s.Name, recipe.Name)
-		}
-		if n := slices.Min(s.Clients); n < workers.N() {
-			return fmt.Errorf("%s: %d clients for %d workers: each worker needs one", s.Name, n, workers.N())
+		case n < f.N():
+			return fmt.Errorf("%s: %d clients for %d workers: each worker needs one", s.Name, n, f.N())
 		}
 	}
 	return nil
 }
 
-// crew is the workers of a run, from the moment at which they are being started.
+// crew is the workers of a run; nil without --workers.
 type crew struct {
 	controller *remote.Controller
 	started    launch.Started
 	done       func() // removes the workers from app.started
 }
 
-// gather starts the workers, unless the user does, and gives them to a runner when all have joined. end must be called in any case.
-func (a *app) gather(ctx context.Context, f *workerFlags, t target, r *runner.Runner) (end func(context.Context) error, err error) {
-	end = func(context.Context) error { return nil }
-	if f.given == "" {
-		return end, nil
-	}
-	workers, err := launch.Parse(f.given)
-	if err != nil {
-		return end, err
+// gather starts the workers, unless the user does, and gives them to a runner when all have joined. The crew must be ended in any case.
+func (a *app) gather(ctx context.Context, f *workerFlags, t target, r *runner.Runner) (*crew, error) {
+	if f.N() == 0 {
+		return nil, nil
 	}
 	address, err := f.address(ctx, t.Servers())
 	if err != nil {
-		return end, err
+		return nil, err
 	}
 	controller, err := remote.Listen(address, remote.Self(""), block.Known())
 	if err != nil {
-		return end, usage(fmt.Errorf("--listen: %w", err))
+		return nil, usage(fmt.Errorf("--listen: %w", err))
 	}
-	c := crew{controller: controller, done: func() {}}
-	if !workers.Manual() {
-		c.done = a.started.add(item{what: "workers", command: "zkbench clean --workers " + f.given})
+	c := &crew{controller: controller, done: func() {}}
+	if !f.Manual() {
+		c.done = a.started.add(item{what: "workers", command: "zkbench clean --workers " + f.String()})
 	}
 	job := launch.Job{
 		Run: t.run, Join: controller.Addr().String(), Token: controller.Token(), Args: t.AccessFlags, Say: r.Notice,
 		Kubernetes: f.kubernetes,
 	}
-	if c.started, err = launch.Start(ctx, workers, job); err != nil {
-		return c.end, err
+	if c.started, err = launch.Start(ctx, f.Workers, job); err != nil {
+		c.done() // nothing of the workers remains
+		return nil, errors.Join(err, controller.Close())
 	}
-	if workers.Manual() {
-		r.Notice(fmt.Sprintf("start %d workers, each by: %s=%s zkbench worker --join %s", workers.N(), tokenVariable, controller.Token(),
-			strings.Join(append([]string{controller.Addr().String()}, t.AccessFlags...), " ")))
+	if f.Manual() {
+		r.Notice(fmt.Sprintf("start %d workers, each by: %s=%s zkbench worker --join %s", f.N(), tokenVariable, job.Token,
+			strings.Join(append([]string{job.Join}, job.Args...), " ")))
 	}
-	r.Workers, err = c.join(ctx, workers.N(), f.wait)
-	if err == nil {
+	if r.Workers, err = c.join(ctx, f.N(), f.wait); err == nil {
 		r.Notice("workers: " + strings.Join(list.Map(r.Workers, (*remote.Worker).String), ", "))
 	}
-	return c.end, err
+	return c, err
 }
 
 // address returns where workers reach this process: as the flag says, or as this machine reaches the first server.
@@ -160,7 +147,7 @@ func (f *workerFlags) address(ctx context.Context, servers []ensemble.Server) (s
 }
 
 // join waits until all workers have joined. A worker that ends before ends the wait.
-func (c crew) join(ctx context.Context, n int, wait time.Duration) ([]*remote.Worker, error) {
+func (c *crew) join(ctx context.Context, n int, wait time.Duration) ([]*remote.Worker, error) {
 	waiting, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go func() {
@@ -182,10 +169,9 @@ func (c crew) join(ctx context.Context, n int, wait time.Duration) ([]*remote.Wo
 }
 
 // end ends the workers, first by the end of the connection.
-func (c crew) end(ctx context.Context) error {
-	if c.started == nil {
-		c.done()
-		return c.controller.Close()
+func (c *crew) end(ctx context.Context) error {
+	if c == nil {
+		return nil
 	}
 	var early error // of a worker that has ended before the run
 	select {
