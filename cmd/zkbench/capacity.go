@@ -91,7 +91,9 @@ func (a *app) capacity(cmd *cobra.Command, name string, f *capacityFlags) error 
 	if err != nil {
 		return err
 	}
-	largest, err := t.Clip(func(s scenarios.Scenario) error { return runner.CheckResources(where.workers.share(s), a.recipes(), where.engine) })
+	largest, err := t.Clip(func(s scenarios.Scenario) error {
+		return runner.CheckResources(where.workers.share(s), a.recipes(), where.engine)
+	})
 	if err := errors.Join(checkFile("json", f.json), usage(err)); err != nil {
 		return err
 	}
