@@ -197,7 +197,7 @@ func (s *stream) flush(d block.Drain) (batch block.Batch) {
 		s.ordering.Flush(batch.At, batch.Events, s.observer.Observe)
 	} else {
 		var given time.Duration
-		for batch, given = s.takeSome(d); s.window == windowOpen && given < batch.At && !s.crew.lost(); _, given = s.takeSome(block.Drain{}) {
+		for batch, given = s.takeSome(d); s.window == windowOpen && given < batch.At && s.crew.cause() == nil; _, given = s.takeSome(block.Drain{}) {
 			time.Sleep(drainInterval)
 		}
 	}
