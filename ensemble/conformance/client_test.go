@@ -82,8 +82,9 @@ func (c *client) run() {
 		time.Sleep(c.upTo(c.tick / 20))
 	}
 	if c.current != nil { // a sync, because a lost notification is found by a later reply
-		_ = c.ask(&exchange{op: wire.OpSync}, patience) && c.ask(&exchange{op: wire.OpClose}, patience)
-		c.hangUp()
+		if c.ask(&exchange{op: wire.OpSync}, patience) && c.ask(&exchange{op: wire.OpClose}, patience) {
+			c.hangUp() // else it has
+		}
 	}
 	for _, l := range c.old { // requests sent there can no longer take effect when the server has closed the connection
 		_ = l.conn.SetDeadline(time.Now().Add(10 * c.tick))
