@@ -155,7 +155,7 @@ func (seen sightings) until(at time.Duration) int {
 // of the given events shows: a write that was sent after that time has a larger zxid than clients had seen by then.
 func (o *Ordering) Drain(complete time.Duration, events []Placed, observe func(Event)) (given time.Duration) {
 	overdue := o.settled
-	o.settled = complete - o.Apart // whatever the clocks say
+	o.settled = complete - o.Apart // by any of the clocks
 	o.add(events)
 	return o.give(o.settled, min(overdue, o.settled), observe)
 }

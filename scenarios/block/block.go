@@ -189,10 +189,6 @@ func (b *Block) Drain(d Drain) Batch {
 	}
 	out.Memory, out.Events = machine.ResidentMemory(), b.takeEvents(d)
 	b.memory.Store(max(b.memory.Load(), out.Memory))
-	out.Complete = out.At
-	for _, c := range b.Clients {
-		out.Complete = min(out.Complete, c.OldestEvent()-1)
-	}
 	out.Latest, out.Taken = out.At, b.Since()
 	return out
 }

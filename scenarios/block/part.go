@@ -151,7 +151,7 @@ type Drain struct {
 type Batch struct {
 	At            time.Duration // what was recorded before is in this batch or an earlier one
 	Latest        time.Duration // At, or the latest one of several batches
-	Complete      time.Duration // all events that were recorded by then are in this batch or an earlier one
+	Complete      time.Duration // all events that were recorded by then are in this batch or an earlier one; of a worker only
 	Taken         time.Duration // when everything had been taken; the batch has nothing that was recorded later
 	Counts        wire.Counts   // zero unless asked for
 	Traffic       wire.Traffic

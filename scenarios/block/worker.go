@@ -114,6 +114,16 @@ func (w *Worker) State() State {
 	return s
 }
 
+// Drain implements [Part].
+func (w *Worker) Drain(d Drain) Batch {
+	b := w.Block.Drain(d)
+	b.Complete = b.At
+	for _, c := range w.Clients {
+		b.Complete = min(b.Complete, c.OldestEvent()-1)
+	}
+	return b
+}
+
 // Examine implements [Part].
 func (w *Worker) Examine() Examined {
 	e := w.Block.Examine()

@@ -107,7 +107,8 @@ func (e *Exporter) Collect(out chan<- prometheus.Metric) {
 	for i, w := range l.Workers {
 		labels = maps.Clone(common)
 		labels["worker"], labels["host"] = strconv.Itoa(i), w.Host
-		count(w.Requests, "zkbench_worker_requests_total", "Requests that the clients of one worker sent, those of joining included, and housekeeping excluded.")
+		count(w.Requests, "zkbench_worker_requests_total",
+			"Requests that the clients of one worker sent, those of joining included, and housekeeping excluded.")
 		gauge(float64(w.Memory), "zkbench_worker_memory_bytes", "The resident memory of one worker; 0 if it is not known.")
 	}
 	if labels = common; l.P99 > 0 {

@@ -197,8 +197,10 @@ func (s *stream) flush(d block.Drain) (batch block.Batch) {
 		s.ordering.Flush(batch.At, batch.Events, s.observer.Observe)
 	} else {
 		var given time.Duration
-		for batch, given = s.takeSome(d); s.window == windowOpen && given < batch.At && s.crew.cause() == nil; _, given = s.takeSome(block.Drain{}) {
+		batch, given = s.takeSome(d)
+		for s.window == windowOpen && given < batch.At && s.crew.cause() == nil {
 			time.Sleep(drainInterval)
+			_, given = s.takeSome(block.Drain{})
 		}
 	}
 	s.handOnUnheld(batch.At)
