@@ -134,3 +134,38 @@ func TestEdgesOfSeveralWorkers(t *testing.T) {
 		t.Errorf("the edges were %d ns apart, want 3 and 40", s.apart)
 	}
 }
+
+// silent is a part with an event that waits for a reply, which does not come.
+type silent struct {
+	block.Part
+	t      *testing.T
+	drains int
+}
+
+func (s *silent) Drain(d block.Drain) (b block.Batch) {
+	if s.drains++; s.drains > 3 {
+		s.t.Fatal("the window waits for the reply")
+	}
+	b.At, b.ClockBound = time.Duration(s.drains)*time.Second, 1
+	if d.All {
+		var log variants.Places
+		log.Add(variants.Event{At: time.Second, Value: 1}, -1, 0, nil)
+		b.Events = log.Take(nil, b.At)
+	}
+	return b
+}
+
+// A window that ends when no client is at work does not wait for replies.
+func TestWindowThatEndsAtRest(t *testing.T) {
+	c, _ := newCrew(t.Context(), time.Now(), 1)
+	c.take(&silent{t: t})
+	told := &sink{t: t, seen: map[int]int64{}}
+	recipe := variants.Recipe{NewObserver: func(variants.Findings) variants.Observer { return told }}
+	s := newStream(c, recipe, recorder.New(recorder.Config{Clients: 1}), nil)
+	s.drain()
+	s.openWindow()
+	s.closeWindow()
+	if told.seen[0] != 1 {
+		t.Error("the event was not handed on")
+	}
+}
