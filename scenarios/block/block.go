@@ -227,6 +227,9 @@ func (b *Block) Examine() Examined {
 		e.Health = machine.TakeVitals().Since(b.vitals)
 		e.Health.StoodStill = b.itself.so()
 	}
+	if r := b.running.Load(); r != nil && r.arrivals != nil {
+		e.Unserved.GivenUp, e.Unserved.Begun = r.arrivals.Left()
+	}
 	for _, c := range b.Clients {
 		c.Examine(&e.Health)
 		e.Lost = e.Lost || c.Present().Over()

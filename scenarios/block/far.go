@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios/chaos"
 	"github.com/zkbench/zkbench/scenarios/faults"
 	"github.com/zkbench/zkbench/scenarios/pool"
@@ -23,7 +22,7 @@ func Known() []error { return []error{session.ErrSessionLost} }
 // registerTypes lets orders and answers travel.
 func registerTypes() {
 	for _, value := range []any{
-		Plan{}, Connected{}, Fence{}, State{}, Half{}, results.Floor{}, Load{}, Edge{}, recorder.Unserved{}, Drain{}, Batch{},
+		Plan{}, Connected{}, Fence{}, State{}, Half{}, results.Floor{}, Load{}, Edge{}, Drain{}, Batch{},
 		pool.Look{}, Examined{}, faults.Fault{}, chaos.Strike{}, chaos.Struck{}, variants.EventKind(0),
 	} {
 		gob.Register(value)
@@ -174,13 +173,10 @@ func (f *far) Window(e Edge) int64 {
 	return ask[int64](context.Background(), f, "Window", e)
 }
 
-func (f *far) Ready() int64  { return ask[int64](context.Background(), f, "Ready", nil) }
-func (f *far) State() State  { return ask[State](context.Background(), f, "State", nil) }
-func (f *far) Freeze() int   { return ask[int](context.Background(), f, "Freeze", nil) }
-func (f *far) End(begun int) { ask[bool](context.Background(), f, "End", begun) }
-func (f *far) Left() recorder.Unserved {
-	return ask[recorder.Unserved](context.Background(), f, "Left", nil)
-}
+func (f *far) Ready() int64            { return ask[int64](context.Background(), f, "Ready", nil) }
+func (f *far) State() State            { return ask[State](context.Background(), f, "State", nil) }
+func (f *far) Freeze() int             { return ask[int](context.Background(), f, "Freeze", nil) }
+func (f *far) End(begun int)           { ask[bool](context.Background(), f, "End", begun) }
 func (f *far) Look() pool.Look         { return ask[pool.Look](context.Background(), f, "Look", nil) }
 func (f *far) Watches(id int) []string { return ask[[]string](context.Background(), f, "Watches", id) }
 func (f *far) Fitting(fault faults.Fault) []int {

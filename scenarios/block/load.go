@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/load"
 	"github.com/zkbench/zkbench/scenarios/machine"
@@ -130,14 +129,6 @@ func (b *Block) End(begun int) {
 		r.rounds.Extend(begun)
 	}
 	r.turns.End()
-}
-
-// Left implements [Part].
-func (b *Block) Left() (u recorder.Unserved) {
-	if a := b.running.Load().arrivals; a != nil {
-		u.GivenUp, u.Begun = a.Left()
-	}
-	return u
 }
 
 // hold is what a client does that holds.

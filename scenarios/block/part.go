@@ -50,15 +50,13 @@ type Part interface {
 	Freeze() (begun int)
 	// End ends the load. Clients of a collective recipe still take as many steps as one of any block has begun.
 	End(begun int)
-	// Left returns the arrivals that were not served when the load has ended.
-	Left() recorder.Unserved
 	// Drain returns what was recorded since the last drain.
 	Drain(d Drain) Batch
 	// Look returns what clients do that may stand still.
 	Look() pool.Look
 	// Watches returns the paths that a client watches.
 	Watches(id int) []string
-	// Examine returns the health since the first load began.
+	// Examine returns the health since the first load began, and what the last one left.
 	Examine() Examined
 	// Fitting, Strike, StrikeHolder, Hear, Record and ConnectedTo are those of [chaos.Targets].
 	Fitting(f faults.Fault) (ids []int)
@@ -170,8 +168,9 @@ type Batch struct {
 // Examined is the health of a block, and what its clients warn of.
 type Examined struct {
 	Health   results.Health
-	Lost     bool          // a client's life is over
-	Began    time.Duration // how much later than planned the load began
-	Memory   int64         // the largest resident memory in a drain
+	Unserved recorder.Unserved // by the last load
+	Lost     bool              // a client's life is over
+	Began    time.Duration     // how much later than planned the load began
+	Memory   int64             // the largest resident memory in a drain
 	Warnings []string
 }

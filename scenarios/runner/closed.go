@@ -66,7 +66,6 @@ func (m *measurement) applyDuration(ctx context.Context) (o observation, err err
 	if err != nil {
 		return observation{}, err
 	}
-	o.unserved = m.crew.left()
 	o.end, err = m.snapshotAtRest(ctx)
 	return o, err
 }

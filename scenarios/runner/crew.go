@@ -15,7 +15,6 @@ import (
 
 	"github.com/zkbench/zkbench/results"
 	"github.com/zkbench/zkbench/results/list"
-	"github.com/zkbench/zkbench/results/recorder"
 	"github.com/zkbench/zkbench/scenarios/block"
 	"github.com/zkbench/zkbench/scenarios/chaos"
 	"github.com/zkbench/zkbench/scenarios/faults"
@@ -211,13 +210,6 @@ func (c *crew) endLoad(collective bool) {
 	c.tell(func(p block.Part) { p.End(begun) })
 }
 
-func (c *crew) left() (sum recorder.Unserved) {
-	for _, own := range each(c.parts, block.Part.Left) {
-		sum.GivenUp, sum.Begun = sum.GivenUp+own.GivenUp, sum.Begun+own.Begun
-	}
-	return sum
-}
-
 // drain returns what all parts have recorded, until the earliest of their drains.
 func (c *crew) drain(d block.Drain) block.Batch {
 	batches := each(c.parts, func(p block.Part) block.Batch { return p.Drain(d) })
@@ -288,6 +280,7 @@ func (c *crew) examine() block.Examined {
 	sum.Health = results.MergeHealth(list.Map(c.examined, func(e block.Examined) results.Health { return e.Health }))
 	for _, own := range c.examined[1:] {
 		sum.Lost = sum.Lost || own.Lost
+		sum.Unserved.GivenUp, sum.Unserved.Begun = sum.Unserved.GivenUp+own.Unserved.GivenUp, sum.Unserved.Begun+own.Unserved.Begun
 		sum.Warnings = append(sum.Warnings, own.Warnings...)
 	}
 	return sum

@@ -149,6 +149,9 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	}
 	examined := m.crew.examine()
 	o.health, o.warnings = examined.Health, examined.Warnings
+	if o.whole() {
+		o.unserved = examined.Unserved
+	}
 	m.background.Close()
 	bystanders.Finish()
 	m.stream.finish(err == nil && o.unfinished == nil && !m.background.Saturates())
