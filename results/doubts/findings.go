@@ -85,6 +85,8 @@ func Warnings(d *results.Document) []string {
 	}
 	r.add(late != "" && !tooLate, "%s", late)
 	r = append(r, clocks(d)...)
+	r.add(d.Window.Apart > d.Window.Length()/100, "workers counted up to %s apart at the edges of the window: counts per operation are less exact",
+		show(d.Window.Apart))
 	behind := backgroundFallsBehind(d)
 	r.add(behind != "", "%s", behind)
 	r.addFaults(d)

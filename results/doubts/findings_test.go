@@ -44,6 +44,7 @@ func TestFindings(t *testing.T) {
 		{"saturated machine", func(d *results.Document) { d.Health.MachineCPU = 0.99 }, 0, 1},
 		{"throttled", func(d *results.Document) { d.Health.Throttled = 1 }, 0, 1},
 		{"late by itself", func(d *results.Document) { d.Health.LatenessP99 = 300 * time.Microsecond }, 0, 1},
+		{"workers apart", func(d *results.Document) { d.Window.Apart = d.Window.Length()/50 + 1 }, 0, 1},
 		{"herds guessed", func(d *results.Document) { d.Herd.Grouping = "path and time" }, 0, 1},
 		{"herds not whole", func(d *results.Document) { d.Herd.Ungrouped = 1 }, 0, 1},
 		{"a count unlike its formula is true", costs(results.LockstepMode, 24.52), 0, 0},

@@ -17,16 +17,25 @@ const (
 	latenessMark   = 0.25 // share of the bystanders' p99 that is delay within zkbench
 )
 
-// Saturated returns the reasons why zkbench was short of CPU and applied less load than intended. The CPU share of the
+// Saturated returns the reasons why zkbench was short of CPU and applied less load than intended. Workers are named. The CPU share of the
 // embedded engine says nothing about the load, as the server runs in the same process.
 func Saturated(d *results.Document) []string {
+	if len(d.Workers) == 0 {
+		return saturated("zkbench itself", d.Health, d.Environment.Engine != results.Embedded)
+	}
 	var r reasons
-	r.add(d.Health.ClientCPU > clientCPUMark && d.Environment.Engine != results.Embedded,
-		"zkbench itself used over %.0f%% of the CPUs", 100*clientCPUMark)
-	r.add(d.Health.Throttled > 0, "the control group was out of CPU")
-	still := list.Map(d.Health.StoodStill, func(s results.Standstill) time.Duration { return s.Length })
-	r.add(len(still) > 0, "zkbench itself stood still for up to %s, %s in all: delays in this time are not the servers'",
-		show(list.Largest(still)), show(list.Sum(still)))
+	for _, w := range d.Workers {
+		r = append(r, saturated("the worker on "+w.Host, w.Health, true)...)
+	}
+	return r
+}
+
+func saturated(who string, h results.Health, alone bool) (r reasons) {
+	r.add(h.ClientCPU > clientCPUMark && alone, "%s used over %.0f%% of the CPUs", who, 100*clientCPUMark)
+	r.add(h.Throttled > 0, "the control group of %s was out of CPU", who)
+	still := list.Map(h.StoodStill, func(s results.Standstill) time.Duration { return s.Length })
+	r.add(len(still) > 0, "%s stood still for up to %s, %s in all: delays in this time are not the servers'",
+		who, show(list.Largest(still)), show(list.Sum(still)))
 	return r
 }
 

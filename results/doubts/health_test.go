@@ -1,6 +1,7 @@
 package doubts_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/zkbench/zkbench/results"
@@ -25,5 +26,21 @@ func TestSaturatedAndDelayed(t *testing.T) {
 		if s, l := doubts.Saturated(&d), doubts.Delayed(&d); len(s) != tt.saturated || len(l) != tt.delayed {
 			t.Errorf("%s: saturated %q, delayed %q", tt.name, s, l)
 		}
+	}
+}
+
+// The worker that disturbs a measurement is named, not those that are at ease.
+func TestSaturatedWorker(t *testing.T) {
+	d := results.Document{
+		Health: results.Health{ClientCPU: 0.9, Throttled: 1},
+		Workers: []results.Worker{
+			{Host: "host0", Health: results.Health{ClientCPU: 0.3}},
+			{Host: "host1", Health: results.Health{ClientCPU: 0.9}},
+			{Host: "host2", Health: results.Health{Throttled: 1}},
+		},
+	}
+	want := []string{"the worker on host1 used over 80% of the CPUs", "the control group of the worker on host2 was out of CPU"}
+	if got := doubts.Saturated(&d); !slices.Equal(got, want) {
+		t.Errorf("saturated %q, want %q", got, want)
 	}
 }
