@@ -48,6 +48,8 @@ func (f *workerFlags) bind(cmd *cobra.Command) {
 	flags.StringVar(&f.kubernetes.Memory, "worker-memory", "1Gi", "memory of each pod")
 	flags.StringToStringVar(&f.kubernetes.AwayFrom, "away-from", nil,
 		"`labels` of pods with which no worker shares a\nmachine, such as app=zookeeper")
+	flags.StringToStringVar(&f.kubernetes.Secrets, "worker-secret", nil,
+		"Secret and its path in each pod: a `mount`\nsuch as zk-tls=/etc/zk/tls")
 	flags.StringVar(&f.kubernetes.Spread, "spread", "", "`label` of nodes over which pods are spread\n(default kubernetes.io/hostname)")
 	putInGroup(cmd, workerGroup)
 }

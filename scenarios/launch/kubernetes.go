@@ -26,6 +26,7 @@ type KubernetesOptions struct {
 	CPU       string            // of each worker, as request and limit; whole CPUs suit the static CPU policy
 	Memory    string            // likewise
 	AwayFrom  map[string]string // labels of the ZooKeeper pods: no worker comes to a node of such a pod
+	Secrets   map[string]string // existing Secrets, and the path at which each is mounted
 	Spread    string            // label of nodes over which workers are spread evenly; kubernetes.io/hostname if empty
 }
 

@@ -85,7 +85,7 @@ func TestLiveWorkers(t *testing.T) {
 			t.Run(question[0]+" on "+hosts, func(t *testing.T) {
 				out := t.TempDir()
 				cmd := exec.CommandContext(t.Context(), program, slices.Concat([]string{"run"}, question, []string{
-					"--quick", "--mode", "closed", "--operations", "5", "--clients", "12", // no window that a loaded machine may leave empty
+					"--quick", "--mode", "closed", "--operations", "5", "--warm-up", "0s", "--clients", "12", // no window may be empty
 					"--servers", servers, "--dedicated", "--workers", "ssh:" + hosts, "--out", out,
 				})...)
 				if said, err := cmd.CombinedOutput(); err != nil {
