@@ -1,6 +1,7 @@
 package doubts_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -181,5 +182,32 @@ func TestMark(t *testing.T) {
 	expected := results.Document{Variant: "a", KnownBroken: "two may hold", Violations: []results.Violation{{}}, Scenario: results.Scenario{Broken: []string{"a"}}}
 	if got := doubts.Mark([]*results.Document{&expected}); got != "known broken" {
 		t.Errorf("a breach that the scenario expects is marked %q", got)
+	}
+}
+
+// One worker that is slow, or far from the servers, is named; workers of which two are slow are a matter of the setup.
+func TestSlowWorker(t *testing.T) {
+	for _, tt := range []struct {
+		reads []time.Duration // of each worker; 0 for one that did not measure its floor
+		want  string
+	}{
+		{nil, ""},
+		{[]time.Duration{9 * ms}, ""},
+		{[]time.Duration{ms, 4 * ms, ms}, "the worker on host1 is slow"},
+		{[]time.Duration{4 * ms, 4 * ms, ms}, ""},
+		{[]time.Duration{ms, 2 * ms, ms}, ""},
+		{[]time.Duration{4 * ms, 0}, ""},
+	} {
+		d := &results.Document{Window: results.Window{Operations: 1}, Oracle: results.Oracle{Checked: true}}
+		for i, read := range tt.reads {
+			w := results.Worker{Host: fmt.Sprintf("host%d", i)}
+			if read > 0 {
+				w.Floor = &results.Floor{Before: map[string]results.Histogram{results.FloorRead: results.NewHistogram([]time.Duration{read})}}
+			}
+			d.Workers = append(d.Workers, w)
+		}
+		if got := strings.Join(doubts.Warnings(d), "; "); !strings.HasPrefix(got, tt.want) || (got == "") != (tt.want == "") {
+			t.Errorf("reads of %v: %q, want %q", tt.reads, got, tt.want)
+		}
 	}
 }
