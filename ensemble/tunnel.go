@@ -145,7 +145,7 @@ func (t *Tunnel) serve(client net.Conn) {
 
 // receive forwards the bytes from the server. The first ones answer the connect request.
 func (t *Tunnel) receive(client, server net.Conn) {
-	buffer := make([]byte, tunnelBuffer)
+	buffer := make([]byte, 16<<10)
 	for greeted := false; ; greeted = true {
 		n, err := server.Read(buffer)
 		if n > 0 && !greeted {
@@ -156,8 +156,6 @@ func (t *Tunnel) receive(client, server net.Conn) {
 		}
 	}
 }
-
-const tunnelBuffer = 16 << 10
 
 func (t *Tunnel) event(state zk.State) { t.observe(zk.Event{Type: zk.EventSession, State: state}) }
 

@@ -114,29 +114,23 @@ func resolve(given []zk.ACL, ids []identity) (resolved acl, ok bool) {
 
 // expand returns what an entry of a client stands for: nothing if it is not valid.
 func expand(entry zk.ACL, ids []identity) (out []zk.ACL) {
-	switch {
-	case entry.Scheme == authScheme:
+	valid := isAnyone(entry)
+	switch entry.Scheme {
+	case authScheme:
 		for _, i := range ids {
 			if i.scheme == digestScheme { // an address is not authenticated
 				out = append(out, zk.ACL{Perms: entry.Perms, Scheme: i.scheme, ID: i.id})
 			}
 		}
-	case isAnyone(entry), isValid(entry):
+	case ipScheme:
+		_, _, valid = network(entry.ID)
+	case digestScheme: // Java's split ignores colons at the end
+		valid = strings.Count(strings.TrimRight(entry.ID, ":"), ":") == 1
+	}
+	if valid {
 		out = []zk.ACL{entry}
 	}
 	return out
-}
-
-func isValid(entry zk.ACL) bool {
-	switch entry.Scheme {
-	case ipScheme:
-		_, _, ok := network(entry.ID)
-		return ok
-	case digestScheme: // Java's split ignores colons at the end
-		return strings.Count(strings.TrimRight(entry.ID, ":"), ":") == 1
-	default:
-		return false
-	}
 }
 
 // list returns the list as clients read it. Only clients that may change it see the hashes of passwords.

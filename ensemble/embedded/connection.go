@@ -100,10 +100,7 @@ func (c *connection) enter() bool {
 	return c.isOpen()
 }
 
-func (c *connection) isOpen() bool {
-	_, open := c.server.connections[c]
-	return open
-}
+func (c *connection) isOpen() bool { return c.server.connections[c] }
 
 func (c *connection) pauseUntil(done <-chan struct{}) {
 	c.server.mu.Unlock()

@@ -99,9 +99,9 @@ func seedRequests() [][]byte {
 		return func(e *jute.Encoder) { e.Text(path); e.Bool(true) }
 	}
 	add(wire.OpCreate, create("/a", 0))
-	add(wire.OpCreate2, create("/a/b", flagEphemeral))
-	add(wire.OpCreate, create("/a/n-", flagSequential|flagEphemeral))
-	add(wire.OpCreateContainer, create("/c", flagContainer))
+	add(wire.OpCreate2, create("/a/b", zk.FlagEphemeral))
+	add(wire.OpCreate, create("/a/n-", zk.FlagSequence|zk.FlagEphemeral))
+	add(wire.OpCreateContainer, create("/c", zk.FlagContainer))
 	add(wire.OpExists, watch("/a"))
 	add(wire.OpGetData, watch("/a"))
 	add(wire.OpGetChildren, watch("/a"))
@@ -200,7 +200,7 @@ func TestInspectFindsDamage(t *testing.T) {
 		"orphan":         func(s *Server) { s.tree.nodes["/a/b"] = &znode{} },
 		"missing child":  func(s *Server) { s.tree.nodes["/"].children.add("ghost") },
 		"lost ephemeral": func(s *Server) { s.tree.nodes["/zookeeper/quota"].owner = 7 },
-		"dead owner":     func(s *Server) { s.tree.ephemerals[7] = set[string]{"/x": {}} },
+		"dead owner":     func(s *Server) { s.tree.ephemerals[7] = set[string]{"/x": true} },
 		"future":         func(s *Server) { s.tree.nodes["/"].mzxid = 1 << 40 },
 		"stale listing":  func(s *Server) { s.tree.nodes["/"].listing = binary.BigEndian.AppendUint32(nil, 0) },
 		"watch":          func(s *Server) { s.watches.data.add("/", &connection{}) },

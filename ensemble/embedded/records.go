@@ -3,6 +3,8 @@ package embedded
 import (
 	"slices"
 
+	"github.com/go-zookeeper/zk"
+
 	"github.com/zkbench/zkbench/ensemble/jute"
 	"github.com/zkbench/zkbench/ensemble/wire"
 )
@@ -47,7 +49,7 @@ func readOperations(d *jute.Decoder, ids []identity) (out []operation) {
 		case wire.OpCreate, wire.OpCreate2, wire.OpCreateContainer, wire.OpCreateTTL, wire.OpDelete, wire.OpSetData, wire.OpCheck:
 			o := readOperation(d, op, ids)
 			switch { // in a multi, the mode decides
-			case o.flags == flagContainer:
+			case o.flags == zk.FlagContainer:
 				o.op = wire.OpCreateContainer
 			case op == wire.OpCreateTTL && !o.hasTTL():
 				o.op = wire.OpCreate
@@ -76,9 +78,8 @@ func (r outcome) encode(out *jute.Encoder) {
 
 // encodeMulti writes the reply to a multi. If one operation failed, all results are errors.
 func encodeMulti(out *jute.Encoder, results []outcome, codes []wire.Code) {
-	failed := slices.ContainsFunc(codes, func(c wire.Code) bool { return c != wire.OK })
 	for i, code := range codes {
-		if failed {
+		if results == nil { // an operation failed
 			encodeHeader(out, endOfMulti, false, code)
 			out.Int(int32(code))
 			continue

@@ -228,12 +228,12 @@ func (c *connection) rewatch(since int64, data, exist, child []string) {
 }
 
 // answerAboutWatches calls do for the connection's watches of a kind on a path. It answers NoWatcher if do returns false.
-func (c *connection) answerAboutWatches(r request, do func(watchKind, string, *connection) bool) {
-	path, kind := r.body.Text(), watchKind(r.body.Int())
+func (c *connection) answerAboutWatches(r request, do func(wire.WatchKind, string, *connection) bool) {
+	path, kind := r.body.Text(), wire.WatchKind(r.body.Int())
 	code := malformed(r.body)
 	switch {
 	case code != wire.OK:
-	case kind < childWatch || kind > anyWatch:
+	case kind < wire.ChildWatch || kind > wire.AnyWatch:
 		code = wire.MarshallingError
 	case !do(kind, path, c):
 		code = wire.NoWatcher

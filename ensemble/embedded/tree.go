@@ -162,38 +162,29 @@ func (c *change) apply(o operation) (outcome, wire.Code) {
 
 // applyAll applies all operations of a multi or none. Those after the first failed one get the code RuntimeInconsistency.
 func (c *change) applyAll(operations []operation) ([]outcome, []wire.Code) {
-	results, codes := make([]outcome, len(operations)), make([]wire.Code, len(operations))
+	results, codes := make([]outcome, len(operations)), slices.Repeat([]wire.Code{wire.RuntimeInconsistency}, len(operations))
 	for i, o := range operations {
-		results[i], codes[i] = c.apply(o)
-		if codes[i] != wire.OK {
+		if results[i], codes[i] = c.apply(o); codes[i] != wire.OK {
 			for _, undo := range slices.Backward(c.undo) {
 				undo()
 			}
 			c.undo, c.events = nil, nil
-			for later := i + 1; later < len(codes); later++ {
-				codes[later] = wire.RuntimeInconsistency
-			}
 			return nil, codes
 		}
 	}
 	return results, codes
 }
 
-// The create modes, as the protocol numbers them.
-const (
-	flagEphemeral  = 1
-	flagSequential = 2
-	flagContainer  = 4
-	flagTTL        = 5
-	flagTTLSeq     = 6
-)
-
 // maxTTL is how many milliseconds ZooKeeper can store: about 34 years.
 const maxTTL = 1<<40 - 1
 
-func (o operation) modeKnown() bool { return 0 <= o.flags && o.flags <= flagTTLSeq }
+func (o operation) modeKnown() bool {
+	return 0 <= o.flags && o.flags <= zk.FlagPersistentSequentialWithTTL
+}
 
-func (o operation) hasTTL() bool { return o.flags == flagTTL || o.flags == flagTTLSeq }
+func (o operation) hasTTL() bool {
+	return o.flags == zk.FlagTTL || o.flags == zk.FlagPersistentSequentialWithTTL
+}
 
 // ttlFits reports whether a create has a time to live exactly if its mode demands one.
 func (o operation) ttlFits() bool {
@@ -218,7 +209,7 @@ func (c *change) create(o operation) (outcome, wire.Code) {
 		return outcome{}, wire.NoAuth
 	}
 	path := o.path
-	if o.flags&flagSequential != 0 {
+	if o.flags&zk.FlagSequence != 0 {
 		number := fmt.Sprintf("%010d", parent.creates)
 		path, name = path+number, name+number
 	}
@@ -235,7 +226,7 @@ func (c *change) create(o operation) (outcome, wire.Code) {
 	if o.op == wire.OpCreateTTL {
 		n.ttl = o.ttl
 	}
-	if o.flags&flagEphemeral != 0 && !n.isTransient() {
+	if o.flags&zk.FlagEphemeral != 0 && !n.isTransient() {
 		n.owner = c.session
 	}
 	c.insert(path, parent, name, n)

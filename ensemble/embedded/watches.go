@@ -40,28 +40,18 @@ func (w *watches) fire(e event) set[*connection] {
 	return data
 }
 
-// watchKind is the kind of watches in a client's request, as the protocol numbers it.
-type watchKind int32
-
-// The kinds of watches.
-const (
-	childWatch watchKind = 1
-	dataWatch  watchKind = 2
-	anyWatch   watchKind = 3
-)
-
-func (w *watches) has(kind watchKind, path string, c *connection) bool {
-	return kind != childWatch && w.data.has(path, c) || kind != dataWatch && w.child.has(path, c)
+func (w *watches) has(kind wire.WatchKind, path string, c *connection) bool {
+	return kind != wire.ChildWatch && w.data.has(path, c) || kind != wire.DataWatch && w.child.has(path, c)
 }
 
-func (w *watches) remove(kind watchKind, path string, c *connection) bool {
-	removed := kind != childWatch && w.data.remove(path, c)
-	return kind != dataWatch && w.child.remove(path, c) || removed
+func (w *watches) remove(kind wire.WatchKind, path string, c *connection) bool {
+	removed := kind != wire.ChildWatch && w.data.remove(path, c)
+	return kind != wire.DataWatch && w.child.remove(path, c) || removed
 }
 
-type set[T comparable] map[T]struct{}
+type set[T comparable] map[T]bool
 
-func (s set[T]) add(v T) { s[v] = struct{}{} }
+func (s set[T]) add(v T) { s[v] = true }
 
 // index holds a set of values for each key; it has no empty sets.
 type index[K, V comparable] map[K]set[V]
@@ -111,10 +101,7 @@ func (t watchTable) take(path string) set[*connection] {
 	return watchers
 }
 
-func (t watchTable) has(path string, c *connection) bool {
-	_, found := t.byPath[path][c]
-	return found
-}
+func (t watchTable) has(path string, c *connection) bool { return t.byPath[path][c] }
 
 func (t watchTable) remove(path string, c *connection) bool {
 	found := t.has(path, c)

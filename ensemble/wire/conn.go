@@ -220,15 +220,15 @@ func parseRequest(body []byte) outstandingRequest {
 	r := outstandingRequest{xid: int32(binary.BigEndian.Uint32(body)), op: Opcode(binary.BigEndian.Uint32(body[4:]))}
 	path, rest := jutePath(body[8:])
 	r.housekeeping = r.op.IsHousekeeping() || r.op == OpSync && string(path) == FencePath
-	switch can, _ := r.op.armsWatch(); {
+	switch {
 	case r.op == OpAddWatch && len(rest) >= 4:
-		r.watch = newWatchKey(path, persistentWatch|watchKind(rest[3]&1))
+		r.watch = newWatchKey(path, persistentWatch|WatchKind(rest[3]&1))
 	case r.op == OpRemoveWatches && len(rest) >= 4:
-		r.removes = newWatchKey(path, watchKind(binary.BigEndian.Uint32(rest)))
-	case can && len(rest) > 0 && rest[0] != 0:
-		r.watch = newWatchKey(path, dataWatch)
+		r.removes = newWatchKey(path, WatchKind(binary.BigEndian.Uint32(rest)))
+	case r.op.armsWatch() && len(rest) > 0 && rest[0] != 0:
+		r.watch = newWatchKey(path, DataWatch)
 		if r.op == OpGetChildren || r.op == OpGetChildren2 {
-			r.watch.kind = childWatch
+			r.watch.kind = ChildWatch
 		}
 	}
 	return r
@@ -335,8 +335,7 @@ func (c *Conn) answer(xid int32, zxid int64, body []byte, length int) {
 	}
 	r.write.end(zxid)
 	code := Code(binary.BigEndian.Uint32(body[12:]))
-	_, evenOnNoNode := r.op.armsWatch()
-	armed := r.watch != watchKey{} && (code == OK || code == NoNode && evenOnNoNode)
+	armed := r.watch != watchKey{} && (code == OK || code == NoNode && r.op == OpExists)
 	if r.exchange != nil {
 		l.exchanged(r.exchange, body, length, armed)
 	}

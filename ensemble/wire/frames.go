@@ -19,7 +19,6 @@ type frames struct {
 	prefix  []byte
 }
 
-// feed decodes the next bytes of the stream.
 func (f *frames) feed(p []byte) {
 	for len(p) > 0 {
 		if f.nheader < len(f.header) {

@@ -3,23 +3,24 @@ package wire
 // watchKey names a watch of a session. A session has at most one watch of a kind on a path.
 type watchKey struct {
 	path string // truncated to maxWatchedPath
-	kind watchKind
+	kind WatchKind
 }
 
-// watchKind is a kind of watch, as requests that remove watches number it.
-type watchKind uint32
+// WatchKind is a kind of watch, as requests that check or remove watches number it.
+type WatchKind uint32
 
+// The kinds of watches.
 const (
-	childWatch      watchKind = 1
-	dataWatch       watchKind = 2 // also of exists
-	anyWatch        watchKind = 3 // when watches are removed
-	persistentWatch watchKind = 4 // or, plus one, persistent and recursive
+	ChildWatch      WatchKind = 1
+	DataWatch       WatchKind = 2 // also of exists
+	AnyWatch        WatchKind = 3 // when watches are removed
+	persistentWatch WatchKind = 4 // or, plus one, persistent and recursive
 )
 
 // maxWatchedPath bounds the bytes of a path in a key. It is less than is decoded of the path of any frame.
 const maxWatchedPath = prefixSize - 128
 
-func newWatchKey(path []byte, kind watchKind) watchKey { return watchKey{known(path), kind} }
+func newWatchKey(path []byte, kind WatchKind) watchKey { return watchKey{known(path), kind} }
 
 // known returns the part of a path that is decoded in every frame: paths are the same for each request and notification.
 func known(path []byte) string { return string(path[:min(len(path), maxWatchedPath)]) }
@@ -39,8 +40,8 @@ func (s *watchSet) add(k watchKey, c *Conn) {
 
 // remove removes a watch, or those of all kinds on a path.
 func (s watchSet) remove(k watchKey) {
-	for kind := childWatch; kind <= persistentWatch+1; kind++ {
-		if k.kind == kind || k.kind == anyWatch {
+	for kind := ChildWatch; kind <= persistentWatch+1; kind++ {
+		if k.kind == kind || k.kind == AnyWatch {
 			delete(s, watchKey{k.path, kind})
 		}
 	}
@@ -59,15 +60,15 @@ func (l *Ledger) WatchesNow() (paths []string) {
 	return paths
 }
 
-// kind returns the kind of watch that a notification shows to have fired; anyWatch for both kinds.
-func (t EventType) kind() watchKind {
+// kind returns the kind of watch that a notification shows to have fired; AnyWatch for both kinds.
+func (t EventType) kind() WatchKind {
 	switch t {
 	case NodeChildrenChanged:
-		return childWatch
+		return ChildWatch
 	case NodeDeleted:
-		return anyWatch
+		return AnyWatch
 	default:
-		return dataWatch
+		return DataWatch
 	}
 }
 
@@ -76,7 +77,7 @@ func (t EventType) kind() watchKind {
 // The ledger is locked.
 func (c *Conn) fire(typ EventType, path []byte, again bool) {
 	held := c.ledger.watches
-	for kind := childWatch; kind < anyWatch; kind++ {
+	for kind := ChildWatch; kind < AnyWatch; kind++ {
 		if typ.kind()&kind == 0 {
 			continue
 		}

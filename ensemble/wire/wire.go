@@ -133,11 +133,9 @@ func (op Opcode) IsHousekeeping() bool {
 // resetsWatches reports whether clients send the request after a reconnect, to set their watches again.
 func (op Opcode) resetsWatches() bool { return op == OpSetWatches || op == OpSetWatches2 }
 
-// armsWatch reports whether the request can carry a watch flag (can), and whether the watch is set even if the reply is
-// NoNode (evenOnNoNode): exists sets it then, getData and getChildren do not.
-func (op Opcode) armsWatch() (can, evenOnNoNode bool) {
-	evenOnNoNode = op == OpExists
-	return evenOnNoNode || op == OpGetData || op == OpGetChildren || op == OpGetChildren2, evenOnNoNode
+// armsWatch reports whether the request can carry a watch flag. If the reply is NoNode, only exists sets the watch.
+func (op Opcode) armsWatch() bool {
+	return op == OpExists || op == OpGetData || op == OpGetChildren || op == OpGetChildren2
 }
 
 // EventType is the type of a notification, as the protocol numbers it.

@@ -8,7 +8,7 @@ import (
 
 // Each write that can fire a watch is found, and those of other paths are not.
 func TestMayNotify(t *testing.T) {
-	data, child := dataWatch, childWatch
+	data, child := DataWatch, ChildWatch
 	for _, tt := range []struct {
 		name  string
 		watch watchKey
