@@ -74,7 +74,7 @@ func mistakes() []mistake {
 		{"an operation of two is not completed", "results/recorder/recorder.go",
 			"r.window.operations++", "if !on || r.window.operations%2 == 0 || id > 0 {\nr.window.operations++\n}", closed, byInvariants},
 		{"times are a tenth too short", "results/recorder/recorder.go",
-			"live(r.measured, phase).Add(end - start)", "if on {\nstart += (end - start) / 10\n}\nlive(r.measured, phase).Add(end - start)",
+			"r.addTime(phase, end, end-start)", "if on {\nstart += (end - start) / 10\n}\nr.addTime(phase, end, end-start)",
 			operations, byInvariants},
 		{"herds are too small", "results/recorder/herds.go",
 			"one.size, one.last = one.size+1, n.At", "if !on || n.Client > 0 {\none.size++\n}\none.last = n.At", closed, byInvariants},

@@ -65,7 +65,8 @@ func (r *Recorder) CloseFailed(d *results.Document) {
 
 // grouping returns the herds for the document. Servers of which it is not known are taken to name transactions if one notification does.
 func (r *Recorder) grouping() *herds {
-	if len(r.herds) > int(guessed) && !r.named && r.unnamed > 0 {
+	all := results.Counts{Notifications: r.notified}.Notified()
+	if len(r.herds) > int(guessed) && all > 0 && all == r.unnamed {
 		return r.herds[guessed]
 	}
 	return r.herds[exact]

@@ -56,7 +56,7 @@ func (r *Recorder) FaultBegan(at time.Duration, kind, target string, victims []i
 	}
 	fault := results.Fault{At: at, Kind: kind, Target: target, Victims: append([]int{}, list.Distinct(victims)...), Recovery: -1}
 	if f.faults == 0 {
-		f.around = f.excerptAround(at, &r.recent)
+		f.excerptAround(at, &r.recent)
 	}
 	r.stalls.fault = at
 	id = f.faults

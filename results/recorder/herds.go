@@ -58,21 +58,8 @@ type herds struct {
 	silence  time.Duration     // after which a herd is complete
 	open     map[HerdKey]*herd // those that may still grow
 
-	largest int     // size of the largest herd in the window, complete or not
-	leader  *herd   // the first herd that reached this size
-	around  excerpt // one second around it
-}
-
-// grown records that a herd has a further member. The first of the largest herds in the window is the leader.
-func (h *herds) grown(one *herd, r *recent) {
-	if !h.window.isOpen() || one.size <= h.largest {
-		return
-	}
-	h.largest = one.size
-	if one != h.leader {
-		h.leader = one
-		h.around = r.excerptAround(one.first, one.last)
-	}
+	leader *herd   // the first of the largest herds in the window, complete or not; nil before any
+	around excerpt // one second around it
 }
 
 func (h *herds) complete(one *herd) {
@@ -112,7 +99,10 @@ func (h *herds) add(n Notification, r *recent) (size int) {
 	if h.grouping == guessed {
 		one.clients[n.Client] = true
 	}
-	h.grown(one, r)
+	if h.window.isOpen() && (h.leader == nil || one.size > h.leader.size) {
+		h.leader = one
+		h.around = r.excerptAround(one.first, one.last)
+	}
 	return one.size
 }
 

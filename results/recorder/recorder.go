@@ -54,7 +54,6 @@ type Recorder struct {
 	unfinished       []wait                            // waits that outlasted the window
 
 	notified  map[string]int64 // in the window, by type
-	named     bool             // a notification in the window named its transaction
 	unnamed   int64            // the number of notifications in the window that named no transaction
 	herds     []*herds         // by grouping; without guessed ones on servers that are known to name transactions
 	nextSweep time.Duration
@@ -90,7 +89,8 @@ func New(c Config) *Recorder {
 		config: c, nextSweep: never, violations: []results.Violation{}, notified: map[string]int64{},
 		warmUp: map[string]*results.LiveHistogram{}, measured: map[string]*results.LiveHistogram{}, clocks: map[string]*clocks{},
 		window: window{
-			stretch: stretch{ahead, ahead}, stages: list.Map(c.Stages, func(planned time.Duration) stage { return stage{planned: planned} }),
+			stretch: stretch{ahead, ahead},
+			stages:  list.Map(c.Stages, func(planned time.Duration) stage { return stage{planned: planned, end: ahead} }),
 		},
 	}
 	r.stalls = stalls{
@@ -148,18 +148,16 @@ func (r *Recorder) span(phase string, id int, start, end time.Duration) {
 	if waiting && r.config.Series && r.window.contains(end) {
 		r.stalls.endGap(end) // the client makes progress, although it has not completed an operation yet
 	}
+	r.addTime(phase, end, end-start)
 	switch {
-	case r.window.precedes(end):
-		live(r.warmUp, phase).Add(end - start)
 	case r.window.contains(end):
-		live(r.measured, phase).Add(end - start)
 		if phase == r.config.Phase && !r.config.Open {
 			r.window.record(end, func(s *stage) { s.latency.Add(end - start) })
 		}
 		if waiting && r.wokenUsefully(c, stretch{start, end}) {
 			r.useful++
 		}
-	case waiting && start <= r.window.end:
+	case waiting && start <= r.window.end && r.window.end < end:
 		r.unfinished = append(r.unfinished, wait{phase, r.window.end - start})
 	}
 }
@@ -218,9 +216,7 @@ func (r *Recorder) countNotification(n Notification) {
 	r.notified[n.Type]++
 	r.window.record(n.At, func(s *stage) { s.notifications++ })
 	r.peak.add(n.At)
-	if causeKnown(n) {
-		r.named = true
-	} else {
+	if !causeKnown(n) {
 		r.unnamed++
 	}
 	dot := results.TimelineDot{At: n.At, Client: n.Client}
@@ -247,12 +243,12 @@ func (r *Recorder) Read(b results.BystanderRead) {
 	r.addTime(results.BystanderService, b.At, b.Service)
 }
 
-// addTime counts a time that was due at a moment of the warm-up or of the window, and none that was due later.
-func (r *Recorder) addTime(phase string, due, took time.Duration) {
+// addTime counts a time that belongs to a moment of the warm-up or of the window, and none of a later moment.
+func (r *Recorder) addTime(phase string, of, took time.Duration) {
 	switch {
-	case r.window.precedes(due):
+	case r.window.precedes(of):
 		live(r.warmUp, phase).Add(took)
-	case r.window.contains(due):
+	case r.window.contains(of):
 		live(r.measured, phase).Add(took)
 	}
 }

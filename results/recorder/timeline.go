@@ -166,18 +166,16 @@ type faultExcerpt struct {
 }
 
 // excerptAround begins the excerpt around the first fault with the events of the last second.
-func (f *failures) excerptAround(fault time.Duration, r *recent) *faultExcerpt {
+func (f *failures) excerptAround(fault time.Duration, r *recent) {
 	start := max(fault-margin, f.window.start)
 	e := &faultExcerpt{excerpt: excerpt{stretch: stretch{start, start + results.MaxExcerpt}}}
 	e.dots.bounded, e.reads.bounded, e.operations.bounded = true, true, true
 	r.fill(&e.excerpt)
+	f.around = e
 	for _, dot := range f.recent.all() {
-		if e.contains(dot.At) {
-			e.operations.add(dot)
-		}
+		f.draw(dot)
 	}
 	f.recent = queue[results.TimelineDot]{}
-	return e
 }
 
 func (f *failures) draw(dot results.TimelineDot) {

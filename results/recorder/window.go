@@ -29,7 +29,7 @@ type window struct {
 
 func (w *window) open(at time.Duration) {
 	w.start = at
-	for i := range w.stages {
+	for i := range len(w.stages) - 1 { // the last one ends with the window
 		at += w.stages[i].planned
 		w.stages[i].end = at
 	}
@@ -41,21 +41,17 @@ func (w *window) precedes(at time.Duration) bool { return at < w.start }
 
 type stage struct {
 	planned time.Duration // how long it lasts
-	end     time.Duration // once the window is open
+	end     time.Duration // once the window is open; ahead for the last one
 	bin
 	latency results.LiveHistogram
 }
 
-// record lets f record an event in the stage in which a moment lies, if the load has stages and the moment is in the window. The last
-// stage lasts until the window ends.
+// record lets f record an event in the stage in which a moment lies, if the load has stages and the moment is in the window.
 func (w *window) record(at time.Duration, f func(*stage)) {
 	if len(w.stages) == 0 || !w.contains(at) {
 		return
 	}
 	i := slices.IndexFunc(w.stages, func(s stage) bool { return at <= s.end })
-	if i < 0 {
-		i = len(w.stages) - 1
-	}
 	f(&w.stages[i])
 }
 
@@ -67,9 +63,6 @@ func (r *Recorder) fillStages(d *results.Document) {
 			break
 		}
 		end := min(s.end, r.window.end)
-		if i == len(r.window.stages)-1 {
-			end = r.window.end
-		}
 		d.Stages = append(d.Stages, results.Stage{
 			Start: start, End: end, Operations: s.operations, Notifications: s.notifications,
 			LargestHerd: s.largest[r.grouping().grouping], BacklogMax: s.waiting, Latency: s.latency.Encode(),
