@@ -72,7 +72,7 @@ results/strict:           list
 results/golden:
 results/must:
 results/planted:
-results/paired:           table
+results/paired:           list table
 results:                  list
 results/grouping:         results list
 results/metric:           results list paired table

@@ -13,6 +13,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -78,11 +79,7 @@ func signedRanks(diffs []float64) (doubled []int, positive int) {
 // nullDistribution returns the probability of each sum of ranks if each rank is part of it with probability 1/2. The
 // probabilities are multiples of 2^-n, and so are exact up to 53 ranks and rounded beyond.
 func nullDistribution(ranks []int) []float64 {
-	total := 0
-	for _, r := range ranks {
-		total += r
-	}
-	chance := make([]float64, total+1)
+	chance := make([]float64, list.Sum(ranks)+1)
 	chance[0] = 1
 	reached := 0
 	for _, r := range ranks {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/table"
 )
 
@@ -170,10 +171,7 @@ func (r Rule) Detectable(logRatios []float64) float64 {
 		return math.Inf(1)
 	}
 	middle := Median(slices.Sorted(slices.Values(logRatios)))
-	distances := make([]float64, len(logRatios))
-	for i, d := range logRatios {
-		distances[i] = math.Abs(d - middle)
-	}
+	distances := list.Map(logRatios, func(d float64) float64 { return math.Abs(d - middle) })
 	random := rand.New(rand.NewPCG(1, 1))
 	screen := r.flaggedFrom(r.ScreenPairs, r.ScreenAlpha)
 	confirm := r.flaggedFrom(r.ConfirmPairs, r.ConfirmAlpha)
