@@ -57,9 +57,6 @@ func (r Report) Unknown() []string {
 	return list.Where(list.Map(r.Variants, Capacity.Unknown), func(why string) bool { return why != "" })
 }
 
-// longestWhy is the width of the column with the reasons, beyond which they are wrapped.
-const longestWhy = 20
-
 // Write prints the capacities as a table of at most width columns, and below it why some are not known.
 func (r Report) Write(w io.Writer, width int) {
 	unit, at := "/s", fmt.Sprintf("%d clients, ", r.Clients)
@@ -71,7 +68,7 @@ func (r Report) Write(w io.Writer, width int) {
 	fmt.Fprintf(w, "%s\n\n", table.Wrap(table.Escaped(heading), width))
 	metric, _, _ := strings.Cut(r.Objective, " ")
 	columns := append(table.Left("variant"), table.Right("capacity", "worst "+metric, "fails at", "why", "trials")...)
-	columns[4].Width, columns[5].Need = longestWhy, 1 // a narrow terminal has no room for the number of trials
+	columns[4].Width, columns[5].Need = 20, 1 // reasons are wrapped, and a narrow terminal has no room for the number of trials
 	t := table.New(columns...)
 	for _, v := range r.Variants {
 		if v.Capacity == 0 {
