@@ -131,11 +131,8 @@ func (s sides) curves(rows []compare.Row) *plot.Plot {
 }
 
 func (s sides) shifts(rows []compare.Row, named bool) *plot.Plot {
-	q, labels := quantityOf(rows[0].Metric), blank(len(rows))
-	if named {
-		labels = s.labels(rows)
-	}
-	p := rowsPlot(q.label, labels)
+	q, labels := quantityOf(rows[0].Metric), s.labels(rows)
+	p := rowsPlot(q.label, labels, named)
 	var all []float64
 	for i, r := range rows {
 		base, other := bothSides(r, q)
@@ -204,7 +201,7 @@ const ratioReach = 1.25
 // ratioPanel draws the ratios of a metric. A ratio without an interval is drawn without one, and the reason says why.
 func (s sides) ratioPanel(name string, rows []compare.Row) *plot.Plot {
 	m, labels := metric.Named(name), s.labels(rows)
-	p := rowsPlot(m.Title+", ratio", labels)
+	p := rowsPlot(m.Title+", ratio", labels, true)
 	switch {
 	case m.MoreIsBetter():
 		p.X.Label.Text = "more is better"

@@ -327,7 +327,7 @@ func (s *Set) recoveries() []Figure {
 		return nil
 	}
 	labels := list.Map(groups, func(g group) string { return g.Variant })
-	p := rowsPlot("recovery, ms", labels)
+	p := rowsPlot("recovery, ms", labels, true)
 	right := slices.Max(times) * 2
 	for i, g := range groups {
 		g.addRecoveries(p, rowOf(i, labels), right)

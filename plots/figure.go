@@ -129,13 +129,9 @@ func (f Figure) legendRows() [][]entry {
 	return rows
 }
 
-func (f Figure) drawOnPaper(c draw.Canvas) {
+func (f Figure) drawOn(c draw.Canvas) {
 	c.SetColor(paper())
 	c.Fill(c.Path())
-	f.drawOn(c)
-}
-
-func (f Figure) drawOn(c draw.Canvas) {
 	c = draw.Crop(c, figureMargin, -figureMargin, figureMargin, -figureMargin)
 	c.FillText(textStyle(titleSize), vg.Point{X: c.Min.X, Y: c.Max.Y}, f.Shows)
 	subject, label := textStyle(tickSize), textStyle(tickSize)
@@ -242,7 +238,7 @@ func (f Figure) Write(path, format string) error {
 		err = (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&out, canvas.Image())
 	case "svg":
 		canvas := vgsvg.New(f.size())
-		f.drawOnPaper(draw.New(canvas))
+		f.drawOn(draw.New(canvas))
 		_, err = canvas.WriteTo(&out)
 		out = *bytes.NewBufferString(table.Printable(out.String()))
 	default:

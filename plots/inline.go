@@ -19,7 +19,7 @@ import (
 func (f Figure) Inline() string {
 	width, height := f.size()
 	canvas := &inlineCanvas{Canvas: vgsvg.New(width, height)}
-	f.drawOnPaper(draw.New(canvas))
+	f.drawOn(draw.New(canvas))
 	return fmt.Sprintf(`<svg viewBox="0 0 %.1f %.1f" role="img" aria-label="%s">%s<g class="spots">%s</g></svg>`,
 		width, height, html.EscapeString(f.Shows), canvas.elements(), canvas.spots.String())
 }

@@ -109,7 +109,7 @@ func (s *Set) metricFigure(metrics []string) []Figure {
 			s.without("no curve of %s, which was measured only with %s", q.Name, clientsText(places[0]))
 			continue
 		}
-		if rows { // rows are named only in the first of the panels side by side
+		if rows {
 			panels = append(panels, rowPanel(q, all, len(panels)%panelColumns == 0))
 		} else {
 			stated := s.formulas(q)
@@ -249,10 +249,14 @@ func (s *Set) formulaEntry() []entry {
 	return []entry{{label, []plot.Thumbnailer{&plotter.Line{LineStyle: dashed(gray())}}}}
 }
 
-func rowsPlot(title string, labels []string) *plot.Plot {
+// rowsPlot returns a plot with a row for each label. Of panels side by side, only the first is named: it shows the labels.
+func rowsPlot(title string, labels []string, named bool) *plot.Plot {
 	p := newPlot(title, "", "")
 	var ticks plot.ConstantTicks
 	for i, label := range labels {
+		if !named {
+			label = " " // see hideTimes
+		}
 		ticks = append(ticks, plot.Tick{Value: rowOf(i, labels), Label: label})
 	}
 	p.Y.Min, p.Y.Max = 0.4, float64(len(labels))+0.6
@@ -263,17 +267,12 @@ func rowsPlot(title string, labels []string) *plot.Plot {
 
 func rowOf(i int, labels []string) float64 { return float64(len(labels) - i) }
 
-func blank(rows int) []string { return slices.Repeat([]string{" "}, rows) }
-
 // valueRoom is the share of an axis that is left free for the text beside the largest value.
 const valueRoom = 0.22
 
 func rowPanel(q quantity, all []series, named bool) *plot.Plot {
-	labels := blank(len(all))
-	if named {
-		labels = list.Map(all, func(s series) string { return s.name })
-	}
-	p := rowsPlot(q.label, labels)
+	labels := list.Map(all, func(s series) string { return s.name })
+	p := rowsPlot(q.label, labels, named)
 	for i, one := range all {
 		row := rowOf(i, labels)
 		for _, pt := range one.points {

@@ -44,16 +44,16 @@ func Overview(docs []*results.Document) []Figure {
 		legend:  []entry{lineEntry("the first variant of the pair", fromLook()), lineEntry("the second one", toLook())},
 		width:   pairsWidth, heights: []vg.Length{rowsAxis + rowHeight*vg.Length(len(pairings))},
 		rows: [][]*plot.Plot{{
-			pairsPanel(pairings, metric.NotificationsPerOp, names),
-			pairsPanel(pairings, metric.RequestsPerOp, blank(len(pairings))),
-			gainsPanel(pairings),
+			pairsPanel(pairings, metric.NotificationsPerOp, names, true),
+			pairsPanel(pairings, metric.RequestsPerOp, names, false),
+			gainsPanel(pairings, names),
 		}},
 	}}
 }
 
-func pairsPanel(pairings []report.Pairing, name string, labels []string) *plot.Plot {
+func pairsPanel(pairings []report.Pairing, name string, labels []string, named bool) *plot.Plot {
 	q := quantityOf(name)
-	panel := rowsPlot(q.label, labels)
+	panel := rowsPlot(q.label, labels, named)
 	var all []float64
 	for i, pair := range pairings {
 		var both []spot
@@ -75,9 +75,8 @@ func pairsPanel(pairings []report.Pairing, name string, labels []string) *plot.P
 }
 
 // gainsPanel draws by which factor the first metric of each pair is better in its second variant. Those without a factor are written at 1.
-func gainsPanel(pairings []report.Pairing) *plot.Plot {
-	labels := blank(len(pairings))
-	panel := rowsPlot("gain, times better", labels)
+func gainsPanel(pairings []report.Pairing, labels []string) *plot.Plot {
+	panel := rowsPlot("gain, times better", labels, false)
 	panel.Add(upright(1, thin(gray())))
 	low, high := 1.0, 1.0
 	for i, p := range pairings {

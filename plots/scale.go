@@ -15,13 +15,11 @@ import (
 // logFrom is the least ratio of the largest to the smallest value for a logarithmic axis.
 const logFrom = 25
 
-const logLabel = " (log scale)"
-
 func logarithmic(axis *plot.Axis, label *string, low, high float64) {
 	axis.Scale = plot.LogScale{}
 	axis.Tick.Marker = plot.TickerFunc(decades)
 	axis.Min, axis.Max = low, high
-	*label += logLabel
+	*label += " (log scale)"
 }
 
 // withZero is a logarithmic scale with a place for zeros: the place of its value, which is smaller than all others.

@@ -26,8 +26,6 @@ const (
 	lastHeight   = 1.85 * vg.Inch
 )
 
-const stallWidth = 5
-
 // track is the time series of one measurement, in steps of the same width as in all other tracks of the figure.
 type track struct {
 	*results.Series
@@ -225,6 +223,6 @@ func (t track) addStalls(p *plot.Plot, row int) {
 		y := -step * (float64(row) + 0.5)
 		p.Y.Min = min(p.Y.Min, -step*float64(row+1))
 		bar := plotter.XYs{{X: stall.Start.Seconds(), Y: y}, {X: (stall.Start + stall.Length).Seconds(), Y: y}}
-		addLine(p, bar, draw.LineStyle{Color: t.style.Color, Width: stallWidth})
+		addLine(p, bar, draw.LineStyle{Color: t.style.Color, Width: 5})
 	}
 }
