@@ -46,7 +46,6 @@ func (o *Observer) awaited(s *session, now time.Duration) *session {
 	return next
 }
 
-// cycles returns the cycles of sessions that wait for each other.
 func (o *Observer) cycles(now time.Duration) []Cycle {
 	out, walked := []Cycle{}, map[*session]bool{}
 	for _, id := range slices.Sorted(maps.Keys(o.sessions)) {

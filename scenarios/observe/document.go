@@ -9,12 +9,6 @@ import (
 	"github.com/zkbench/zkbench/scenarios"
 )
 
-// The scenario and the recipe of all observed documents.
-const (
-	scenarioName = "observed"
-	recipeName   = "application"
-)
-
 // ErrNothing says that there is no document because no write succeeded in the window: the metrics of an observed document are
 // per successful write.
 var ErrNothing = errors.New("no write succeeded, and the metrics of a document are per successful write")
@@ -35,10 +29,10 @@ func (o *Observer) Document(run, name string, started time.Time, e results.Envir
 	d := &results.Document{
 		Schema: results.Schema, Run: run, Started: started.UTC().Truncate(time.Millisecond),
 		Scenario: results.Scenario{
-			Name: scenarioName, Question: "What does an application do to its ensemble?", Mode: results.ObservedMode,
+			Name: "observed", Question: "What does an application do to its ensemble?", Mode: results.ObservedMode,
 			Size: 1, Repeats: 1, Clients: []int{w.MostSessions}, Variants: []string{name},
 		},
-		Recipe: recipeName, Variant: name, Kind: results.Application,
+		Recipe: "application", Variant: name, Kind: results.Application,
 		Phases: []string{phaseWrite, phaseRead}, Operation: phaseWrite, Batch: 1, Clients: w.MostSessions, Repeat: 1,
 		Waiting: []string{}, UntimedPhases: []string{}, Shares: []results.Share{}, Environment: e,
 		Warnings: []string{}, Invalid: []string{}, Violations: []results.Violation{},

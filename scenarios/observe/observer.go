@@ -109,7 +109,7 @@ func (o *Observer) End() {
 func (o *Observer) begin(now time.Duration) {
 	o.herds.closeUntil(never, o.closed)
 	o.window = newWindow(now, o.herds.named, o.znodes)
-	o.window.sessions(len(o.sessions))
+	o.window.MostSessions = len(o.sessions)
 	o.free, o.slots, o.cycling = nil, 0, nil
 	for _, s := range o.sessions {
 		s.slot = o.takeSlot() // so that the slots of a window are below the most sessions in it
@@ -139,7 +139,9 @@ func (o *Observer) session(id int64) *session {
 		s = &session{id: id, slot: o.takeSlot(), woken: map[*PathReport]bool{}, waits: map[string]time.Duration{}}
 		s.knows = latest[string, bool]{most: mostWaits, by: map[string]bool{}}
 		o.sessions[id] = s
-		o.window.sessions(len(o.sessions))
+		if o.window.Open {
+			o.window.MostSessions = max(o.window.MostSessions, len(o.sessions))
+		}
 	}
 	return s
 }
@@ -167,10 +169,7 @@ func (o *Observer) Over(id int64, expired bool) {
 	stuck := len(s.stuck(now)) > 0 || len(cycle) > 0 && cycle[0].Session == sessionName(id)
 	delete(o.sessions, id)
 	o.free = append(o.free, s.slot)
-	o.window.over(expired, stuck)
-	if o.window.Open {
-		o.window.families.over(id)
-	}
+	o.window.over(id, expired, stuck)
 	o.znodes.over(id)
 }
 
@@ -178,7 +177,10 @@ func (o *Observer) Over(id int64, expired bool) {
 func (o *Observer) Happened(i proxy.Incident) {
 	o.lock()
 	defer o.mu.Unlock()
-	o.window.happened(i)
+	if w := o.window; w.Open {
+		w.IncidentCounts[i.Kind]++
+		w.Incidents = append(w.Incidents[max(len(w.Incidents)-mostIncidents+1, 0):], i)
+	}
 }
 
 // Exchanged implements [wire.Tap].
@@ -233,7 +235,6 @@ func operations(e wire.Exchange) []wire.Exchange {
 	})
 }
 
-// changed takes what an operation changes.
 func (o *Observer) changed(s *session, e wire.Exchange) {
 	switch {
 	case e.Code != wire.OK:
@@ -253,7 +254,6 @@ func (o *Observer) changed(s *session, e wire.Exchange) {
 	}
 }
 
-// numbered takes the create of a sequential znode.
 func (o *Observer) numbered(s *session, e wire.Exchange) {
 	directory, m := parentOf(e.Path), o.znodes.made.by[e.Path]
 	if slices.ContainsFunc(o.znodes.numbers[directory], func(b origin) bool { return b.zxid < m.zxid && b.number-m.number >= 0 }) {

@@ -42,12 +42,7 @@ func (ps *paths) report() (listed []PathReport, others *PathReport) {
 			others = others.plus(p)
 			continue
 		}
-		own := *newPathReport(p.Path).plus(p)
-		own.sort()
-		listed = append(listed, own)
-	}
-	if others != nil {
-		others.sort()
+		listed = append(listed, *newPathReport(p.Path).plus(p))
 	}
 	return listed, others
 }
@@ -59,6 +54,7 @@ func (p *PathReport) requests() (n int64) {
 	return n
 }
 
+// plus adds the numbers of another path, and puts the most frequent operations first.
 func (p *PathReport) plus(other *PathReport) *PathReport {
 	if p == nil {
 		p = newPathReport("(others)")
@@ -72,16 +68,13 @@ func (p *PathReport) plus(other *PathReport) *PathReport {
 			o.Failed[code] += n
 		}
 	}
+	slices.SortFunc(p.Operations, func(a, b OperationReport) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Operation, b.Operation))
+	})
 	p.WatchesSet += other.WatchesSet
 	p.Fired += other.Fired
 	p.Unfollowed += other.Unfollowed
 	return p
-}
-
-func (p *PathReport) sort() {
-	slices.SortFunc(p.Operations, func(a, b OperationReport) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Operation, b.Operation))
-	})
 }
 
 func (p *PathReport) operation(name string) *OperationReport {

@@ -34,7 +34,6 @@ func numberIn(path string, negative bool) (number int32, ok bool) {
 	return int32(n), err == nil && fmt.Sprintf("%0*d", sequenceDigits, n) == path[len(name):]
 }
 
-// add takes the create of a sequential znode.
 func (n numbers) add(directory string, m origin) {
 	if len(n) == mostParents {
 		clear(n)

@@ -42,12 +42,6 @@ func newWindow(now time.Duration, named bool, z *znodes) *window {
 	return w
 }
 
-func (w *window) sessions(alive int) {
-	if w.Open {
-		w.MostSessions = max(w.MostSessions, alive)
-	}
-}
-
 // tick advances the time series, and completes the recorder's herds of transactions before the oldest one whose herd may still
 // grow.
 func (w *window) tick(now time.Duration, oldest int64) {
@@ -110,25 +104,15 @@ func (w *window) notified(now time.Duration, s *session, n wire.Notification) {
 	w.record.Notification(recorder.Notification{At: now, Client: s.slot, Zxid: n.Zxid, Type: n.Type.String(), Path: n.Path})
 }
 
-func (w *window) over(expired, stuck bool) {
+func (w *window) over(session int64, expired, stuck bool) {
 	if !w.Open {
 		return
 	}
+	w.families.over(session)
 	if expired {
 		w.Expired++
 	}
 	if stuck {
 		w.StuckEnded++
 	}
-}
-
-func (w *window) happened(i proxy.Incident) {
-	if !w.Open {
-		return
-	}
-	w.IncidentCounts[i.Kind]++
-	if len(w.Incidents) == mostIncidents {
-		w.Incidents = w.Incidents[1:]
-	}
-	w.Incidents = append(w.Incidents, i)
 }

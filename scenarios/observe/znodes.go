@@ -107,7 +107,6 @@ func (z *znodes) listed(session int64, directory string) {
 	}
 }
 
-// over takes the end of a session, with which its ephemeral znodes go.
 func (z *znodes) over(session int64) {
 	for _, path := range slices.Clone(z.ends[session]) {
 		z.deleted(path, z.made.by[path].zxid)
