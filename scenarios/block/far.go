@@ -60,12 +60,10 @@ func do[R any](ctx context.Context, f *far, order string, args any) (answer R, e
 	return answer, err
 }
 
-// ask is do for an order that waits for nothing, or whose end is not to be missed.
-func ask[R any](ctx context.Context, f *far, order string, args any) R {
-	answer, err := do[R](ctx, f, order, args)
-	if err != nil {
-		f.lost(err)
-	}
+// ask is do for an order that waits for nothing.
+func ask[R any](f *far, order string, args any) R {
+	answer, err := do[R](context.Background(), f, order, args)
+	f.check(err)
 	return answer
 }
 
@@ -73,6 +71,13 @@ func ask[R any](ctx context.Context, f *far, order string, args any) R {
 func (f *far) give(ctx context.Context, order string) error {
 	_, err := do[bool](ctx, f, order, nil)
 	return err
+}
+
+// check is for the error of an order that must not fail.
+func (f *far) check(err error) {
+	if err != nil {
+		f.lost(err)
+	}
 }
 
 // toTheirs converts a time of the measurement to the worker's clock, and toOurs back.
@@ -141,19 +146,21 @@ func (f *far) Fence(ctx context.Context, to Fence) (bool, error) {
 }
 
 func (f *far) Strike(ctx context.Context, s chaos.Strike) (chaos.Struck, error) {
-	struck, err := do[chaos.Struck](ctx, f, "Strike", s)
-	struck.At = f.toOurs(struck.At)
-	return struck, err
+	return f.strike(ctx, "Strike", s)
 }
 
 func (f *far) StrikeHolder(ctx context.Context, fault faults.Fault) (chaos.Struck, error) {
-	struck, err := do[chaos.Struck](ctx, f, "StrikeHolder", fault)
+	return f.strike(ctx, "StrikeHolder", fault)
+}
+
+func (f *far) strike(ctx context.Context, order string, args any) (chaos.Struck, error) {
+	struck, err := do[chaos.Struck](ctx, f, order, args)
 	struck.At = f.toOurs(struck.At)
 	return struck, err
 }
 
-func (f *far) EndLives(ctx context.Context) { ask[bool](ctx, f, "EndLives", nil) }
-func (f *far) Close(ctx context.Context)    { ask[bool](ctx, f, "Close", nil) }
+func (f *far) EndLives(ctx context.Context) { f.check(f.give(ctx, "EndLives")) }
+func (f *far) Close(ctx context.Context)    { f.check(f.give(ctx, "Close")) }
 
 func (f *far) Floor(ctx context.Context, half Half) results.Floor {
 	floor, err := do[results.Floor](ctx, f, "Floor", half)
@@ -165,31 +172,27 @@ func (f *far) Floor(ctx context.Context, half Half) results.Floor {
 
 func (f *far) Begin(l Load) {
 	l.Start = f.toTheirs(l.Start)
-	ask[bool](context.Background(), f, "Begin", l)
+	ask[bool](f, "Begin", l)
 }
 
 func (f *far) Window(e Edge) int64 {
 	e.At = f.toTheirs(e.At)
-	return ask[int64](context.Background(), f, "Window", e)
+	return ask[int64](f, "Window", e)
 }
 
-func (f *far) Ready() int64            { return ask[int64](context.Background(), f, "Ready", nil) }
-func (f *far) State() State            { return ask[State](context.Background(), f, "State", nil) }
-func (f *far) Freeze() int             { return ask[int](context.Background(), f, "Freeze", nil) }
-func (f *far) End(begun int)           { ask[bool](context.Background(), f, "End", begun) }
-func (f *far) Look() pool.Look         { return ask[pool.Look](context.Background(), f, "Look", nil) }
-func (f *far) Watches(id int) []string { return ask[[]string](context.Background(), f, "Watches", id) }
-func (f *far) Fitting(fault faults.Fault) []int {
-	return ask[[]int](context.Background(), f, "Fitting", fault)
-}
-func (f *far) Hear(ids []int)                 { ask[bool](context.Background(), f, "Hear", ids) }
-func (f *far) Record(kind variants.EventKind) { ask[bool](context.Background(), f, "Record", kind) }
-func (f *far) ConnectedTo(addr string) []int {
-	return ask[[]int](context.Background(), f, "ConnectedTo", addr)
-}
+func (f *far) Ready() int64                     { return ask[int64](f, "Ready", nil) }
+func (f *far) State() State                     { return ask[State](f, "State", nil) }
+func (f *far) Freeze() int                      { return ask[int](f, "Freeze", nil) }
+func (f *far) End(begun int)                    { ask[bool](f, "End", begun) }
+func (f *far) Look() pool.Look                  { return ask[pool.Look](f, "Look", nil) }
+func (f *far) Watches(id int) []string          { return ask[[]string](f, "Watches", id) }
+func (f *far) Fitting(fault faults.Fault) []int { return ask[[]int](f, "Fitting", fault) }
+func (f *far) Hear(ids []int)                   { ask[bool](f, "Hear", ids) }
+func (f *far) Record(kind variants.EventKind)   { ask[bool](f, "Record", kind) }
+func (f *far) ConnectedTo(addr string) []int    { return ask[[]int](f, "ConnectedTo", addr) }
 
 func (f *far) Examine() Examined {
-	e := ask[Examined](context.Background(), f, "Examine", nil)
+	e := ask[Examined](f, "Examine", nil)
 	for i := range e.Health.StoodStill {
 		e.Health.StoodStill[i].Start = f.points.convert(e.Health.StoodStill[i].Start)
 	}

@@ -50,8 +50,11 @@ func NewTargets(p *pool.Pool) *Targets {
 
 // Fitting returns the ids of the clients to which a fault can happen now.
 func (t *Targets) Fitting(f faults.Fault) []int {
-	fitting := list.Where(t.pool.Clients, func(c *pool.Client) bool { return fits(c, f) })
-	return list.Map(fitting, func(c *pool.Client) int { return c.ID })
+	return ids(list.Where(t.pool.Clients, func(c *pool.Client) bool { return fits(c, f) }))
+}
+
+func ids(clients []*pool.Client) []int {
+	return list.Map(clients, func(c *pool.Client) int { return c.ID })
 }
 
 // Strike is a fault and the ids of clients to which it may happen.
@@ -112,7 +115,7 @@ func (t *Targets) aim(f faults.Fault, clients []*pool.Client) func(context.Conte
 }
 
 func (t *Targets) strike(ctx context.Context, f faults.Fault, targets []*pool.Client) (Struck, error) {
-	struck := Struck{Clients: list.Map(targets, func(c *pool.Client) int { return c.ID })}
+	struck := Struck{Clients: ids(targets)}
 	if f.Kind == faults.Cut && !f.AtOperation() { // else the trap has cut the connection
 		for _, c := range targets {
 			c.Present().Link.Cut()
@@ -168,8 +171,7 @@ func (t *Targets) Record(kind variants.EventKind) { recordAll(t.pool.Clients, ki
 
 // ConnectedTo returns the ids of the clients that are connected to the server at an address, or to any server for an empty one.
 func (t *Targets) ConnectedTo(addr string) []int {
-	connected := list.Where(t.pool.Clients, func(c *pool.Client) bool { return addr == "" || c.Present().Link.Server().Addr == addr })
-	return list.Map(connected, func(c *pool.Client) int { return c.ID })
+	return ids(list.Where(t.pool.Clients, func(c *pool.Client) bool { return addr == "" || c.Present().Link.Server().Addr == addr }))
 }
 
 // Hold returns the hold of clients while faults happen. Clients that no fault hits hold as usual.
