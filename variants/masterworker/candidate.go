@@ -2,10 +2,7 @@ package masterworker
 
 import (
 	"context"
-	"errors"
 	"sync/atomic"
-
-	"github.com/go-zookeeper/zk"
 
 	"github.com/zkbench/zkbench/variants/session"
 )
@@ -31,9 +28,12 @@ type candidate struct {
 func (c *candidate) run(ctx context.Context) (bool, error) {
 	return session.RunWhileAlive(ctx, c.session, func(ctx context.Context) (bool, error) {
 		for c.due() {
-			if err := c.attempt(ctx); err != nil {
+			elected, watch, err := c.session.Claim(ctx, c.znode)
+			if err != nil {
 				return false, err
 			}
+			c.watch = watch
+			c.elected.Store(elected)
 		}
 		return c.elected.Load(), nil
 	}, nil)
@@ -41,24 +41,3 @@ func (c *candidate) run(ctx context.Context) (bool, error) {
 
 // due depends on the notifications that have arrived.
 func (c *candidate) due() bool { return !c.elected.Load() && (c.watch == nil || c.watch.Fired()) }
-
-func (c *candidate) attempt(ctx context.Context) error {
-	_, err := c.session.Create(ctx, c.znode, nil, zk.FlagEphemeral)
-	if err == nil {
-		c.elected.Store(true)
-		return nil
-	}
-	if !errors.Is(err, zk.ErrNodeExists) {
-		return session.Attempted("create "+c.znode, err)
-	}
-	exists, stat, watch, err := c.session.ExistsW(ctx, c.znode)
-	switch {
-	case err != nil:
-		return session.Attempted("watch "+c.znode, err)
-	case exists && stat.EphemeralOwner == c.session.ID(): // an attempt whose reply was lost
-		c.elected.Store(true)
-	case exists:
-		c.watch = watch
-	}
-	return nil
-}
