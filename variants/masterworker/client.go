@@ -49,7 +49,6 @@ func NewClient(s *session.Session, dir string) *Client {
 	return &Client{session: s, at: layoutOf(dir), id: rand.Text()}
 }
 
-// isBook reports whether it is a client of the book's system.
 func (c *Client) isBook() bool { return c.create != nil }
 
 // Submit submits a batch of tasks, with [NewClient] all or none. If it fails, Finish withdraws the tasks that were
@@ -114,15 +113,8 @@ func (c *Client) lookAt(ctx context.Context, task int) (*submission, error) {
 	}, nil)
 }
 
-// awaited returns the watch on the status of the first task of the batch whose result is not known, and the task's
-// index: nil and -1 if all are known.
-func (c *Client) awaited() (*session.Watch, int) {
-	i := slices.IndexFunc(c.batch, func(s *submission) bool { return !s.done })
-	if i < 0 {
-		return nil, i
-	}
-	return c.batch[i].watch, i
-}
+// due reports whether the result is known or may be there. It depends on the notifications that have arrived.
+func (s *submission) due() bool { return s.done || s.watch == nil || s.watch.Fired() }
 
 // advance waits for a notification of a status and reads it, or reads it with a watch if none is set.
 func (c *Client) advance(ctx context.Context, s *submission) error {

@@ -34,11 +34,7 @@ type Master struct {
 	twoSteps    bool // a task is created in its new place before it is deleted from the former one; otherwise one multi does both
 }
 
-type assignment struct {
-	from string
-	to   string
-	data []byte
-}
+type assignment struct{ from, to string }
 
 func newMaster(s *session.Session, dir string, outstanding int) *Master {
 	at := layoutOf(dir)
@@ -95,18 +91,14 @@ func (m *Master) Assign(ctx context.Context) (int, error) {
 }
 
 func (m *Master) assignAll(ctx context.Context) (total int, err error) {
-	for {
-		n, done, err := m.assignSome(ctx)
-		total += n
-		switch {
-		case err == nil && done:
-			return total, nil
-		case err == nil || m.workerLeft(ctx, err):
-			continue
-		default:
+	for done := false; !done; {
+		var n int
+		n, done, err = m.assignSome(ctx)
+		if total += n; err != nil && !m.workerLeft(ctx, err) {
 			return total, err
 		}
 	}
+	return total, nil
 }
 
 // workerLeft reports whether an assignment has failed because the directory of its worker is gone. The list of workers is then
@@ -232,18 +224,17 @@ func (m *Master) give(ctx context.Context, a assignment) (bool, error) {
 	if err != nil || !there {
 		return false, err
 	}
-	a.data = data
 	ctx, cancel := session.Cleanup(ctx)
 	defer cancel()
-	err = m.move(ctx, a)
+	err = m.move(ctx, a, data)
 	return err == nil, err
 }
 
-// operations returns the move of a task as a part of a multi. The deletion comes first, because a multi reports its
+// operations returns the move of a task with this data as a part of a multi. The deletion comes first, because a multi reports its
 // first failure: if the deletion fails, the task has been assigned, by another master or by an attempt whose reply was
 // lost.
-func (a assignment) operations() []any {
-	return []any{&zk.DeleteRequest{Path: a.from, Version: -1}, &zk.CreateRequest{Path: a.to, Data: a.data}}
+func (a assignment) operations(data []byte) []any {
+	return []any{&zk.DeleteRequest{Path: a.from, Version: -1}, &zk.CreateRequest{Path: a.to, Data: data}}
 }
 
 // window is how many requests a role that pipelines has outstanding: assignments of a master, or submissions of a

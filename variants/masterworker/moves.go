@@ -13,14 +13,14 @@ import (
 
 // move moves a task, in two steps or at once. Two steps create it in its new place, and then delete it from the former one. They may
 // leave the task in both places, and so may be repeated.
-func (m *Master) move(ctx context.Context, a assignment) error {
+func (m *Master) move(ctx context.Context, a assignment, data []byte) error {
 	if m.twoSteps {
-		if err := m.session.Ensure(ctx, a.to, a.data, 0); err != nil {
+		if err := m.session.Ensure(ctx, a.to, data, 0); err != nil {
 			return err
 		}
 		return m.session.Discard(ctx, a.from)
 	}
-	results, _, err := m.session.Multi(ctx, a.operations()...)
+	results, _, err := m.session.Multi(ctx, a.operations(data)...)
 	if err != nil && len(results) > 0 && errors.Is(results[0].Error, zk.ErrNoNode) { // another master has assigned it
 		return nil
 	}
@@ -53,8 +53,7 @@ func (m *Master) moveAllAtOnce(ctx context.Context, dir string, tasks []string) 
 		case err != nil:
 			return 0, err
 		case there:
-			a.data = data
-			ops = append(ops, a.operations()...)
+			ops = append(ops, a.operations(data)...)
 		}
 	}
 	count, all := len(ops)/2, len(moved) == len(tasks)

@@ -58,6 +58,6 @@ func bookVariant() variants.Variant {
 		Lockstep: perTask("10.2 + 0.2/N", "6", "1.2 + 0.2/N", "1"),
 		Free:     perTask("14 (10.4 for N=1)", "6", "5 (1.4 for N=1)", "1"),
 		Forgoes:  []variants.Loss{variants.ItemsDoubled, variants.Orphans},
-		Join:     join(Book, system{window: window, newClient: NewBookClient, book: true}),
+		Join:     join(system{open: Book, window: window, newClient: NewBookClient, book: true}),
 	}
 }

@@ -60,6 +60,6 @@ func createThenDeleteVariant() variants.Variant {
 		Lockstep: perTask("7.2 + 0.4/N", "3 + 0.2/N", "1.1 + 0.1/N", "1"),
 		Free:     perTask("9 + 0.4/N (7.6 for N=1)", "3 + 0.2/N", "2 + 0.1/N (1.2 for N=1)", "10N (1 for N=1)"),
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
-		Join:     join(CreateThenDelete, system{window: 1, newClient: NewClient}),
+		Join:     join(system{open: CreateThenDelete, window: 1, newClient: NewClient}),
 	}
 }

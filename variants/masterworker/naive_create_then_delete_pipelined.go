@@ -36,6 +36,6 @@ func createThenDeletePipelinedVariant() variants.Variant {
 	v.Name = "create-then-delete-pipelined"
 	v.Summary = "as create-then-delete, ten tasks at a time"
 	v.BadAt = "failures: a master that dies leaves up to ten tasks that may be executed twice"
-	v.Join = join(CreateThenDeletePipelined, system{window: window, newClient: NewClient})
+	v.Join = join(system{open: CreateThenDeletePipelined, window: window, newClient: NewClient})
 	return v
 }

@@ -16,7 +16,7 @@ func newObserver(out variants.Findings) variants.Observer {
 		out.Timed(phases()),
 		out.Between(phaseIdle, Resting, Assigning),
 		&delivery{
-			out: out, open: map[int64]*task{}, assigning: map[int]int64{}, stepwise: map[int]bool{}, failed: map[int]int{},
+			out: out, open: map[int64]*task{}, assigning: map[int]int64{}, stepwise: map[int]int64{}, failed: map[int]int{},
 		},
 	}
 }
@@ -38,7 +38,7 @@ type delivery struct {
 
 	doubtful   int64         // how many tasks more may be executed twice
 	assigning  map[int]int64 // for each master that assigns tasks, how many it leaves in doubt if it dies
-	stepwise   map[int]bool  // the workers that report in two steps
+	stepwise   map[int]int64 // likewise for each worker that reports in two steps
 	duplicates []duplicate   // that are to be counted when no master assigns tasks
 }
 
@@ -83,7 +83,7 @@ func (d *delivery) Observe(e variants.Event) {
 	case Doubtful:
 		d.doubtful += e.Value
 	case Stepwise:
-		d.stepwise[e.Client] = true
+		d.stepwise[e.Client] = 1
 	case Submitting:
 		if !d.filling {
 			d.batch++
@@ -111,10 +111,7 @@ func (d *delivery) Observe(e variants.Event) {
 // it leaves doubts.
 func (d *delivery) depose(e variants.Event) {
 	d.failed[e.Client], d.filling = d.place, false
-	d.doubtful += d.assigning[e.Client]
-	if d.stepwise[e.Client] {
-		d.doubtful++
-	}
+	d.doubtful += d.assigning[e.Client] + d.stepwise[e.Client]
 	delete(d.assigning, e.Client)
 	delete(d.stepwise, e.Client)
 	d.count()

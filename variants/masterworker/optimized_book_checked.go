@@ -45,6 +45,6 @@ func bookCheckedVariant() variants.Variant {
 	v.Summary = "as book-multi, and clients check the master's path in a multi"
 	v.BadAt = "many tasks: clients read the path for each; lost replies: clients submit the task again, and statuses remain"
 	v.Lockstep.Requests, v.Free.Requests = "10.2 + 0.2/N", "14 (10.4 for N=1)"
-	v.Join = join(BookChecked, system{newClient: NewCheckedClient, book: true})
+	v.Join = join(system{open: BookChecked, newClient: NewCheckedClient, book: true})
 	return v
 }

@@ -38,6 +38,6 @@ func bookMultiVariant() variants.Variant {
 	v.BadAt = "lost replies: its clients submit the task again, and statuses remain; and even load: the choice is random"
 	v.Lockstep = perTask("9.2 + 0.2/N", "5", "1.2 + 0.2/N", "2")
 	v.Free = perTask("13 (9.4 for N=1)", "5", "5 (1.4 for N=1)", "2")
-	v.Join = join(BookMulti, system{newClient: NewBookClient, book: true})
+	v.Join = join(system{open: BookMulti, newClient: NewBookClient, book: true})
 	return v
 }

@@ -54,6 +54,6 @@ func multiVariant() variants.Variant {
 		Lockstep: perTask("6.2 + 0.4/N", "2 + 0.2/N", "1.1 + 0.1/N", "1"),
 		Free:     perTask("8 + 0.4/N (6.6 for N=1)", "2 + 0.2/N", "2 + 0.1/N (1.2 for N=1)", "10N (1 for N=1)"),
 		Forgoes:  []variants.Loss{variants.ItemsDoubled},
-		Join:     join(Multi, system{newClient: NewClient}),
+		Join:     join(system{open: Multi, newClient: NewClient}),
 	}
 }

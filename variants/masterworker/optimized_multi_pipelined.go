@@ -35,6 +35,6 @@ func multiPipelinedVariant() variants.Variant {
 	v.Name = "multi-pipelined"
 	v.Summary = "as multi, ten tasks at a time"
 	v.BadAt = "order: tasks may be assigned in another order than they were submitted in"
-	v.Join = join(MultiPipelined, system{newClient: NewClient})
+	v.Join = join(system{open: MultiPipelined, newClient: NewClient})
 	return v
 }

@@ -60,7 +60,7 @@ func (p *participant) assign(ctx context.Context) error {
 		_, err := p.master.Assign(ctx)
 		return err
 	}
-	m, err := p.open(ctx, p.env.Session.Fork(), p.env.Root)
+	m, err := p.system.open(ctx, p.env.Session.Fork(), p.env.Root)
 	if err == nil {
 		p.master = m
 	}
@@ -123,13 +123,7 @@ func (p *participant) execute(ctx context.Context, task *Task) error {
 	return nil
 }
 
-func (p *participant) learns() bool {
-	if p.batch == 0 {
-		return false
-	}
-	watch, task := p.client.awaited()
-	return task != p.learned || watch == nil || watch.Fired()
-}
+func (p *participant) learns() bool { return p.batch > 0 && p.client.batch[p.learned].due() }
 
 // learn looks for the next result of the batch, and finishes the batch after the last one. It does not wait for a
 // result that is not there, as after a lost connection: this participant itself may have to execute the task.

@@ -79,7 +79,6 @@ func (w *Worker) Wait(ctx context.Context) error {
 	}, nil)
 }
 
-// due depends on the notifications that have arrived.
 func (w *Worker) due() bool { return w.current != nil || len(w.names) > 0 || w.inbox.due() }
 
 // Next returns the next task, the same one until Done; nil if there is none left, after which Wait waits for others.
@@ -94,13 +93,12 @@ func (w *Worker) next(ctx context.Context) (_ *Task, err error) {
 				return nil, err
 			}
 		}
-		assignment := path.Join(w.dir, w.names[0])
-		data, _, err := w.session.Get(ctx, assignment)
-		switch {
-		case err == nil:
+		data, found, err := w.session.Find(ctx, path.Join(w.dir, w.names[0]))
+		if err != nil {
+			return nil, err
+		}
+		if found {
 			w.current = &Task{Name: w.names[0], Data: data}
-		case !errors.Is(err, zk.ErrNoNode):
-			return nil, session.Attempted("read "+assignment, err)
 		}
 		w.names = w.names[1:]
 	}

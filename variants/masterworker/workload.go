@@ -67,7 +67,6 @@ type participant struct {
 	system    system
 	worker    *Worker
 	candidate *candidate // nil if it is not a candidate
-	open      opener     // takes over as master
 	master    *Master    // nil until it has taken over
 	client    *Client    // nil for all but the last
 	batches   *batches   // of the client
@@ -87,18 +86,17 @@ var (
 )
 
 type system struct {
-	window    int64 // how many tasks may be executed twice if a master dies, or an Assign fails
+	open      func(ctx context.Context, s *session.Session, dir string) (*Master, error) // of a master that takes over
 	newClient func(s *session.Session, dir string) *Client
-	book      bool // the client submits the tasks of a batch one by one, and a worker reports in two steps
+	window    int64 // how many tasks may be executed twice if a master dies, or an Assign fails
+	book      bool  // the client submits the tasks of a batch one by one, and a worker reports in two steps
 }
 
-type opener = func(ctx context.Context, s *session.Session, dir string) (*Master, error)
-
-func join(open opener, s system) variants.JoinFunc {
+func join(s system) variants.JoinFunc {
 	var runs sync.Map // of *batches, by root, which is new in each measurement: they stay, a few words each
 	return func(ctx context.Context, env variants.Env) (variants.Participant, error) {
 		all, _ := runs.LoadOrStore(env.Root, &batches{present: newBatch(0)})
-		p := &participant{env: env, system: s, open: open, batches: all.(*batches)}
+		p := &participant{env: env, system: s, batches: all.(*batches)}
 		p.taken = p.batches.next()
 		if env.Index < env.Clients-1 || env.Clients < fewest {
 			p.candidate = &candidate{session: env.Session.Fork(), znode: layoutOf(env.Root).master}
@@ -181,10 +179,9 @@ func (p *participant) serve(ctx context.Context) error {
 		return p.env.Session.Alive()
 	}
 	defer b.serving.Done()
-	waiting, cancel := context.WithCancel(ctx)
+	waiting, cancel := session.UntilLost(ctx, b.over, func() error { return context.Canceled })
 	defer cancel()
-	defer context.AfterFunc(b.over, cancel)() //nolint:contextcheck // b.over is the batch's, and ends with it
-	for p.visiting || b.over.Err() == nil {
+	for p.visiting || !session.IsClosed(b.over) {
 		if err := p.play(ctx, waiting); err != nil && (ctx.Err() != nil || waiting.Err() == nil || !errors.Is(err, context.Canceled)) {
 			return err
 		}
@@ -192,16 +189,30 @@ func (p *participant) serve(ctx context.Context) error {
 	return nil
 }
 
+// play does one thing that is due, as a master, as a worker or as the client. If nothing is, it waits. If the tasks of a batch come one by
+// one, a master that is notified of the first is busy for as long as the scenario holds: in a lockstep run until the client has submitted
+// all, so that it finds them in one listing.
 func (p *participant) play(ctx, waiting context.Context) error {
-	acted, err := p.act(ctx)
 	switch {
-	case acted || err != nil:
-		return err
+	case p.leads():
+		if p.system.book && p.master != nil {
+			if err := p.env.Hold(ctx, nil); err != nil {
+				return err
+			}
+		}
+		if err := p.lead(ctx); err != nil {
+			return fmt.Errorf("assign: %w", err)
+		}
+	case p.visiting || p.worker.due():
+		if err := p.work(ctx); err != nil {
+			return fmt.Errorf("execute: %w", err)
+		}
 	case p.learns():
 		return session.Attempted("learn", p.learn(ctx))
 	default:
 		return p.await(waiting)
 	}
+	return nil
 }
 
 func (p *participant) await(ctx context.Context) error {
@@ -213,34 +224,9 @@ func (p *participant) await(ctx context.Context) error {
 		watches = append(watches, p.candidate.watch)
 	}
 	if p.batch > 0 {
-		watch, _ := p.client.awaited()
-		watches = append(watches, watch)
+		watches = append(watches, p.client.batch[p.learned].watch)
 	}
 	return p.env.Session.Await(ctx, watches...)
-}
-
-// act does one thing that is due, as a master or as a worker. It returns false if nothing is. If the tasks of a batch come one by
-// one, a master that is notified of the first is busy for as long as the scenario holds: in a lockstep run until the client has
-// submitted all, so that it finds them in one listing.
-func (p *participant) act(ctx context.Context) (bool, error) {
-	switch {
-	case p.leads():
-		if p.system.book && p.master != nil {
-			if err := p.env.Hold(ctx, nil); err != nil {
-				return false, err
-			}
-		}
-		if err := p.lead(ctx); err != nil {
-			return false, fmt.Errorf("assign: %w", err)
-		}
-	case p.visiting || p.worker.due():
-		if err := p.work(ctx); err != nil {
-			return false, fmt.Errorf("execute: %w", err)
-		}
-	default:
-		return false, nil
-	}
-	return true, nil
 }
 
 // A master leaves its znode to the end of its session.
@@ -261,16 +247,11 @@ type batches struct {
 
 type batch struct {
 	number  int64
-	over    context.Context // ends when the client has the results
-	end     context.CancelFunc
+	over    chan struct{}  // closed when the client has the results
 	serving sync.WaitGroup // the steps of others that have begun
 }
 
-func newBatch(number int64) *batch {
-	b := &batch{number: number}
-	b.over, b.end = context.WithCancel(context.Background())
-	return b
-}
+func newBatch(number int64) *batch { return &batch{number: number, over: make(chan struct{})} }
 
 func (b *batches) next() int64 {
 	b.mu.Lock()
@@ -295,7 +276,7 @@ func (b *batches) end(ctx context.Context) error {
 	last := b.present
 	b.present = newBatch(last.number + 1)
 	b.mu.Unlock()
-	last.end()
+	close(last.over)
 	served, done := context.WithCancel(ctx)
 	go func() {
 		defer done()
