@@ -76,32 +76,27 @@ type seam struct {
 	enter func()
 }
 
+// conn returns the connection when a call may begin.
+func (s seam) conn() *zk.Conn {
+	s.enter()
+	return s.Conn
+}
+
 func (s seam) Create(p string, d []byte, f int32, acl []zk.ACL) (string, error) {
-	s.enter()
-	return s.Conn.Create(p, d, f, acl)
+	return s.conn().Create(p, d, f, acl)
 }
-func (s seam) Delete(p string, v int32) error          { s.enter(); return s.Conn.Delete(p, v) }
-func (s seam) Exists(p string) (bool, *zk.Stat, error) { s.enter(); return s.Conn.Exists(p) }
-func (s seam) ExistsW(p string) (bool, *zk.Stat, <-chan zk.Event, error) {
-	s.enter()
-	return s.Conn.ExistsW(p)
-}
-func (s seam) Get(p string) ([]byte, *zk.Stat, error) { s.enter(); return s.Conn.Get(p) }
-func (s seam) GetW(p string) ([]byte, *zk.Stat, <-chan zk.Event, error) {
-	s.enter()
-	return s.Conn.GetW(p)
-}
-func (s seam) Set(p string, d []byte, v int32) (*zk.Stat, error) {
-	s.enter()
-	return s.Conn.Set(p, d, v)
-}
-func (s seam) Children(p string) ([]string, *zk.Stat, error) { s.enter(); return s.Conn.Children(p) }
+func (s seam) Delete(p string, v int32) error                            { return s.conn().Delete(p, v) }
+func (s seam) Exists(p string) (bool, *zk.Stat, error)                   { return s.conn().Exists(p) }
+func (s seam) ExistsW(p string) (bool, *zk.Stat, <-chan zk.Event, error) { return s.conn().ExistsW(p) }
+func (s seam) Get(p string) ([]byte, *zk.Stat, error)                    { return s.conn().Get(p) }
+func (s seam) GetW(p string) ([]byte, *zk.Stat, <-chan zk.Event, error)  { return s.conn().GetW(p) }
+func (s seam) Set(p string, d []byte, v int32) (*zk.Stat, error)         { return s.conn().Set(p, d, v) }
+func (s seam) Children(p string) ([]string, *zk.Stat, error)             { return s.conn().Children(p) }
 func (s seam) ChildrenW(p string) ([]string, *zk.Stat, <-chan zk.Event, error) {
-	s.enter()
-	return s.Conn.ChildrenW(p)
+	return s.conn().ChildrenW(p)
 }
-func (s seam) Sync(p string) (string, error)                { s.enter(); return s.Conn.Sync(p) }
-func (s seam) Multi(ops ...any) ([]zk.MultiResponse, error) { s.enter(); return s.Conn.Multi(ops...) }
+func (s seam) Sync(p string) (string, error)                { return s.conn().Sync(p) }
+func (s seam) Multi(ops ...any) ([]zk.MultiResponse, error) { return s.conn().Multi(ops...) }
 
 // largestReply bounds the frames that a client reads: the client library reserves as much for each connection.
 const largestReply = 1 << 18
