@@ -72,9 +72,6 @@ func (q *MatchedTicket) Peek(ctx context.Context) (Item, error) {
 }
 
 func (q *MatchedTicket) peek(ctx context.Context) (Item, error) {
-	if err := q.line.Stand(ctx); err != nil {
-		return Item{}, err
-	}
 	for {
 		place, data, found, err := q.line.Find(ctx)
 		if err != nil || found {

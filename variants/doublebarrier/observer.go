@@ -10,8 +10,8 @@ import (
 
 // series observes a number of barriers, one by one.
 type series struct {
-	out      variants.Findings
-	barriers []*rounds
+	variants.Observers // of the barriers
+	out                variants.Findings
 }
 
 // An event that ends a participant's part in one barrier ends it in all.
@@ -19,23 +19,15 @@ func (s *series) Observe(e variants.Event) {
 	switch e.Kind {
 	case joined, arrived, started, finished, departed:
 		barrier, number := unstamp(e.Value)
-		for len(s.barriers) <= barrier {
-			s.barriers = append(s.barriers, &rounds{
-				out: s.out, barrier: len(s.barriers), open: map[int64]*round{}, members: map[int]*member{},
+		for len(s.Observers) <= barrier {
+			s.Observers = append(s.Observers, &rounds{
+				out: s.out, barrier: len(s.Observers), open: map[int64]*round{}, members: map[int]*member{},
 			})
 		}
 		e.Value = number
-		s.barriers[barrier].Observe(e)
+		s.Observers[barrier].Observe(e)
 	default:
-		for _, b := range s.barriers {
-			b.Observe(e)
-		}
-	}
-}
-
-func (s *series) Complete() {
-	for _, b := range s.barriers {
-		b.Complete()
+		s.Observers.Observe(e)
 	}
 }
 

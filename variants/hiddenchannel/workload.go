@@ -121,18 +121,17 @@ func (w *writer) Step(ctx context.Context) error {
 
 func (w *writer) update(ctx context.Context) error {
 	number := w.number + 1
-	w.env.Record(writing, number)
-	err := w.value.Update(ctx, numbered(number))
-	if errors.Is(err, ErrOvertaken) && w.env.Life > 0 { // a request of its former life has come late, and has made the update
-		_, err = w.value.Read(ctx)
-		err = errors.Join(err, w.mail.Send(ctx, number))
-	}
-	if err != nil {
-		return fmt.Errorf("update: %w", err)
-	}
-	w.number = number
-	w.env.Record(written, number)
-	return nil
+	return w.env.Timed(ctx, "update", writing, written, number, func(ctx context.Context) error {
+		err := w.value.Update(ctx, numbered(number))
+		if errors.Is(err, ErrOvertaken) && w.env.Life > 0 { // a request of its former life has come late, and has made the update
+			_, err = w.value.Read(ctx)
+			err = errors.Join(err, w.mail.Send(ctx, number))
+		}
+		if err == nil {
+			w.number = number
+		}
+		return err
+	})
 }
 
 func (w *writer) Round() int64 { return w.number / burst(w.env) }

@@ -82,10 +82,7 @@ func (q *MatchedTicket) open(ctx context.Context, s *session.Session, dir string
 
 // TakeNext implements [takequeue.Strategy]. If it returns nothing, the client keeps its ticket.
 func (q *MatchedTicket) TakeNext(ctx context.Context) (*takequeue.Taken, error) {
-	item, data, found, err := tickets.Ticket{}, []byte(nil), false, q.line.Stand(ctx)
-	if err == nil {
-		item, data, found, err = q.line.Find(ctx)
-	}
+	item, data, found, err := q.line.Find(ctx)
 	if err != nil {
 		return nil, q.line.StandBack(ctx, err)
 	}

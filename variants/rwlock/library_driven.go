@@ -66,6 +66,6 @@ func Kazoo() variants.Variant {
 		Summary: "ReadLock and WriteLock of kazoo: readers watch the highest writer, writers the znode just below their own",
 		BadAt:   "any contention: a reader waits for a writer that has come later, and that waits for the reader",
 		Broken:  "all clients wait for ever, because a reader that lists late waits for a later writer, which waits for the reader",
-		Free:    variants.Cost{Requests: "2N+2 (4 for N=1)", Writes: "2", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"},
+		Free:    cost("2N+2 (4 for N=1)", "N-1", "N-1"),
 	})
 }

@@ -2,7 +2,6 @@ package rwlock
 
 import (
 	"context"
-	"slices"
 
 	"github.com/zkbench/zkbench/variants"
 	"github.com/zkbench/zkbench/variants/revocation"
@@ -48,9 +47,8 @@ func NewChildrenWatch(s *session.Session, dir string) *ChildrenWatch {
 
 func (l *ChildrenWatch) takeTurn(ctx context.Context, mine contender) (*revocation.Listening, error) {
 	return nil, l.AwaitChildren(ctx, func(children []string) (bool, error) {
-		before, err := ahead(mine, children)
-		free := len(before) == 0 || mine.mode == Read && !slices.ContainsFunc(before, isWriter)
-		return !free, err
+		_, waiting, err := next(mine, nearestWriter)(children)
+		return waiting, err
 	})
 }
 
@@ -60,11 +58,9 @@ func childrenWatchVariant() variants.Variant {
 		Kind:    variants.Naive,
 		Summary: "sequential znodes, every waiter watches their directory",
 		BadAt:   "many clients: every arrival and every release wakes all of them, each to list all znodes",
-		Lockstep: variants.Cost{
-			Requests: "3 + ((w+r)(w+r-1)/2 + f(w+r) + w(w-1)/2 + wr)/N" + withThirds, Writes: "2", FailedWrites: "0",
-			Notifications: "1 + ((w+r)(w+r-1)/2 + f(w+r) + w(w-1)/2 + wr)/N" + withThirds, HerdMax: "w+r" + withThirds + " (1 for N=1)",
-		},
-		Free: variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "2N-1", HerdMax: "N"},
+		Lockstep: cost("3 + ((w+r)(w+r-1)/2 + f(w+r) + w(w-1)/2 + wr)/N"+withThirds,
+			"1 + ((w+r)(w+r-1)/2 + f(w+r) + w(w-1)/2 + wr)/N"+withThirds, "w+r"+withThirds+" (1 for N=1)"),
+		Free: cost("2N+1", "2N-1", "N"),
 		Join: join(NewChildrenWatch),
 	}
 }

@@ -59,15 +59,12 @@ func firstWriter(mode Mode, before []contender) (watched tickets.Ticket, waiting
 
 func firstWriterWatchVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "first-writer-watch",
-		Kind:    variants.Naive,
-		Summary: "readers watch the lowest writer, writers the znode just below their own",
-		BadAt:   "readers behind several writers: each writer's release wakes all of them, and only the last lets them go on",
-		Lockstep: variants.Cost{
-			Requests: "3 + 2w(1+r)/N" + withThirds, Writes: "2", FailedWrites: "0",
-			Notifications: "w(1+r)/N" + withThirds, HerdMax: "1+r, or 1 if w=1" + withThirds + " (0 for N=1)",
-		},
-		Free: variants.Cost{Requests: "2N+1", Writes: "2", FailedWrites: "0", Notifications: "N-1", HerdMax: "N-1"},
-		Join: join(NewFirstWriterWatch),
+		Name:     "first-writer-watch",
+		Kind:     variants.Naive,
+		Summary:  "readers watch the lowest writer, writers the znode just below their own",
+		BadAt:    "readers behind several writers: each writer's release wakes all of them, and only the last lets them go on",
+		Lockstep: cost("3 + 2w(1+r)/N"+withThirds, "w(1+r)/N"+withThirds, "1+r, or 1 if w=1"+withThirds+" (0 for N=1)"),
+		Free:     cost("2N+1", "N-1", "N-1"),
+		Join:     join(NewFirstWriterWatch),
 	}
 }

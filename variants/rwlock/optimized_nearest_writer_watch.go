@@ -61,15 +61,12 @@ func nearestWriter(mode Mode, before []contender) (watched tickets.Ticket, waiti
 
 func nearestWriterWatchVariant() variants.Variant {
 	return variants.Variant{
-		Name:    "nearest-writer-watch",
-		Kind:    variants.Optimized,
-		Summary: "readers watch the last writer before them, writers the znode just below their own",
-		BadAt:   "writers behind many readers: those that leave in another order than they came wake the writer in vain",
-		Lockstep: variants.Cost{
-			Requests: "3 + 2(w+r)/N" + withThirds, Writes: "2", FailedWrites: "0",
-			Notifications: "(w+r)/N" + withThirds, HerdMax: "max(1, r)" + withThirds + " (0 for N=1)",
-		},
-		Free: variants.Cost{Requests: "3 + 2 min(2, N-1)", Writes: "2", FailedWrites: "0", Notifications: "min(2, N-1)", HerdMax: "N-1"},
-		Join: join(NewNearestWriterWatch),
+		Name:     "nearest-writer-watch",
+		Kind:     variants.Optimized,
+		Summary:  "readers watch the last writer before them, writers the znode just below their own",
+		BadAt:    "writers behind many readers: those that leave in another order than they came wake the writer in vain",
+		Lockstep: cost("3 + 2(w+r)/N"+withThirds, "(w+r)/N"+withThirds, "max(1, r)"+withThirds+" (0 for N=1)"),
+		Free:     cost("3 + 2 min(2, N-1)", "min(2, N-1)", "N-1"),
+		Join:     join(NewNearestWriterWatch),
 	}
 }

@@ -14,8 +14,7 @@ func newRevocableObserver(out variants.Findings) variants.Observer {
 	return variants.Observers{
 		newObserver(out),
 		revocation.Revocations(out, &askers{Waiting: exclusion.Waiting{}}),
-		urgentWaits(out),
-		inversions(out),
+		urgency(out),
 		&consent{out: out, askers: askers{Waiting: exclusion.Waiting{}}, deaf: revocation.Deafness{},
 			holders: map[int]*consenting{}, requests: map[int]*request{}},
 	}
@@ -37,20 +36,10 @@ func (a *askers) Observe(e variants.Event) {
 	a.Waiting.Observe(e)
 }
 
-func urgentWaits(out variants.Findings) variants.Observer {
-	waiting := &askers{Waiting: exclusion.Waiting{}, urgentOnly: true}
-	return variants.ObserverFunc(func(e variants.Event) {
-		if since, urgent := waiting.Waiting[e.Client]; urgent && e.Kind == exclusion.Acquired {
-			out.Span(variants.SpanOf(phaseUrgent, e.Client, since, e.Moment()))
-		}
-		waiting.Observe(e)
-	})
-}
-
-// inversions returns an observer of the times for which holders that are not urgent keep urgent clients waiting.
+// urgency returns an observer of the waits of urgent clients, and of the times for which holders that are not urgent keep them waiting.
 //
 // Note: an urgent reader waits for a reader only if a writer stands between them. Where no writer waits, it is about to have the lock.
-func inversions(out variants.Findings) variants.Observer {
+func urgency(out variants.Findings) variants.Observer {
 	pressing := &askers{Waiting: exclusion.Waiting{}, urgentOnly: true}
 	writers, since, urgent := exclusion.Waiting{}, map[int]variants.Moment{}, map[int]bool{}
 	return variants.ObserverFunc(func(e variants.Event) {
@@ -60,6 +49,9 @@ func inversions(out variants.Findings) variants.Observer {
 			urgent[e.Client] = isUrgentRequest(e.Value)
 		case exclusion.Acquired:
 			since[e.Client] = e.Moment()
+			if asked, pressed := pressing.Waiting[e.Client]; pressed {
+				out.Span(variants.SpanOf(phaseUrgent, e.Client, asked, e.Moment()))
+			}
 		case exclusion.Releasing:
 			from, pressed := pressing.Longest()
 			span := variants.SpanOf(phaseInversion, e.Client, from.Latest(since[e.Client]), e.Moment())

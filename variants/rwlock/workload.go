@@ -46,6 +46,11 @@ func role(env variants.Env, step int) Mode {
 // withThirds defines, in a formula, how many clients read first (f), write (w), and read behind the writers (r).
 const withThirds = " with f=⌈N/3⌉, w=⌊(N+1)/3⌋, r=⌊N/3⌋"
 
+// cost returns the cost of an acquire and release, which are one write each.
+func cost(requests, notifications, herd variants.Formula) variants.Cost {
+	return variants.Cost{Requests: requests, Writes: "2", FailedWrites: "0", Notifications: notifications, HerdMax: herd}
+}
+
 func join[L Lock](open func(*session.Session, string) L) variants.JoinFunc {
 	return variants.JoinNew(open, func(l L, env variants.Env) variants.Participant { return newWorker(env, l.Acquire, l.Release) })
 }

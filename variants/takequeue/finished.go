@@ -74,16 +74,9 @@ func (f *Finished) at(id int64) int {
 
 func (f *Finished) insert(id int64) {
 	i := f.at(id)
-	switch {
-	case i == len(f.ranges) || id < f.ranges[i].first-1:
-		f.ranges = slices.Insert(f.ranges, i, idRange{id, id})
-	case id == f.ranges[i].first-1:
-		f.ranges[i].first = id
-	case id == f.ranges[i].last+1:
-		f.ranges[i].last = id
-		if i+1 < len(f.ranges) && f.ranges[i+1].first == id+1 {
-			f.ranges[i].last = f.ranges[i+1].last
-			f.ranges = slices.Delete(f.ranges, i+1, i+2)
-		}
+	end, merged := i, idRange{id, id}
+	for ; end < len(f.ranges) && f.ranges[end].first <= id+1; end++ { // it touches id, or contains it
+		merged = idRange{min(merged.first, f.ranges[end].first), max(merged.last, f.ranges[end].last)}
 	}
+	f.ranges = slices.Replace(f.ranges, i, end, merged)
 }

@@ -64,16 +64,13 @@ func (w *Worker) Round(ctx context.Context, class uint8, puts, takes int) error 
 func (w *Worker) put(ctx context.Context, class uint8) error {
 	id := newID(class, w.Env.Index, w.Env.Life, w.puts)
 	w.puts++
-	w.Env.Record(Putting, id)
-	err := w.Put(ctx, class, variants.DataOf(id))
-	if w.unsure() {
-		w.Env.Record(PutTwice, id)
-	}
-	if err != nil {
-		return fmt.Errorf("put: %w", err)
-	}
-	w.Env.Record(Put, id)
-	return nil
+	return w.Env.Timed(ctx, "put", Putting, Put, id, func(ctx context.Context) error {
+		err := w.Put(ctx, class, variants.DataOf(id))
+		if w.unsure() {
+			w.Env.Record(PutTwice, id)
+		}
+		return err
+	})
 }
 
 // process takes one item and holds it. An item that the client may have taken without knowing counts as taken. If the

@@ -35,8 +35,8 @@ var errLastTicket = errors.New("the numbers of tickets are used up: use a queue 
 // Stands reports whether the client has a ticket.
 func (m *Matching) Stands() bool { return m.mine.Name != "" }
 
-// Stand takes a ticket unless the client has one. A look for orphans costs two listings more.
-func (m *Matching) Stand(ctx context.Context) (err error) {
+// stand takes a ticket unless the client has one. A look for orphans costs two listings more.
+func (m *Matching) stand(ctx context.Context) (err error) {
 	if m.Stands() {
 		return nil
 	}
@@ -53,9 +53,12 @@ func (m *Matching) Stand(ctx context.Context) (err error) {
 	return err
 }
 
-// Find reads the item of the client's ticket. If it has not been put, the client watches for it, and found is false. If it has been
-// there and is gone, because another program has deleted it or has taken its number, the client takes another ticket.
+// Find takes a ticket unless the client has one, and reads its item. If that has not been put, the client watches for it, and found is
+// false. If it has been there and is gone, because another program has deleted it or has taken its number, the client takes another ticket.
 func (m *Matching) Find(ctx context.Context) (item Ticket, data []byte, found bool, err error) {
+	if err := m.stand(ctx); err != nil {
+		return Ticket{}, nil, false, err
+	}
 	for {
 		item = m.item()
 		if data, found, err = m.Items.Session.Find(ctx, m.Items.Path(item)); err != nil || found {
@@ -89,7 +92,7 @@ func (m *Matching) lacks(ctx context.Context, item Ticket) (again bool, err erro
 		return again, err
 	}
 	if !slices.Contains(items.names, item.Name) {
-		err = errors.Join(m.GiveUp(ctx), m.Stand(ctx))
+		err = errors.Join(m.GiveUp(ctx), m.stand(ctx))
 	}
 	return true, err
 }

@@ -18,10 +18,9 @@ type siteState struct {
 // account is the record of a transaction that a site may still decide.
 type account struct {
 	votes    map[int]Decision
-	first    variants.Event // the first decision
-	settled  bool           // there is one
-	founded  bool           // when the first decision was made, a site had voted to abort
-	mayAbort bool           // a site failed meanwhile, or was down
+	first    *variants.Event // the first decision; nil if there is none
+	founded  bool            // when the first decision was made, a site had voted to abort
+	mayAbort bool            // a site failed meanwhile, or was down
 	lastVote variants.Moment
 }
 
@@ -80,15 +79,14 @@ func (d *decisions) Complete() {
 }
 
 func (d *decisions) account(round int64) *account {
-	if d.accounts[round] == nil {
+	return variants.StateOr(d.accounts, round, func() *account {
 		a := &account{votes: map[int]Decision{}, mayAbort: round < d.newest-kept} // it has been forgotten, with its votes
 		for _, s := range d.sites {
 			a.mayAbort = a.mayAbort || s.down
 		}
-		d.accounts[round] = a
 		d.newest = max(d.newest, round)
-	}
-	return d.accounts[round]
+		return a
+	})
 }
 
 func (d *decisions) voted(e variants.Event) {
@@ -115,8 +113,8 @@ func (d *decisions) decided(s *siteState, e variants.Event) {
 }
 
 func (d *decisions) settle(a *account, e variants.Event, round int64, decision Decision) {
-	if !a.settled {
-		a.first, a.settled, a.founded = e, true, a.refused()
+	if a.first == nil {
+		a.first, a.founded = &e, a.refused()
 	}
 	if _, first := unstamp(a.first.Value); decision != first {
 		d.out.Breach(e, "site %d decided to %s transaction %d, and site %d to %s it", e.Client, decision, round, a.first.Client, first)
@@ -175,14 +173,16 @@ func (a *account) refused() bool { return slices.Contains(slices.Collect(maps.Va
 // groundless reports a transaction that was aborted before any site had voted to abort it, although none had failed meanwhile.
 func (d *decisions) groundless(round int64) {
 	a := d.accounts[round]
-	if _, first := unstamp(a.first.Value); !a.settled || first != Abort || a.mayAbort || a.founded {
+	if a.first == nil || a.mayAbort || a.founded {
 		return
 	}
-	if len(a.votes) == d.size && !a.refused() {
-		d.out.Breach(a.first, "transaction %d was aborted, although every site had voted to commit it", round)
-		return
+	switch _, first := unstamp(a.first.Value); {
+	case first != Abort:
+	case len(a.votes) == d.size && !a.refused():
+		d.out.Breach(*a.first, "transaction %d was aborted, although every site had voted to commit it", round)
+	default:
+		d.out.Breach(*a.first, "transaction %d was aborted before any site had voted to abort it", round)
 	}
-	d.out.Breach(a.first, "transaction %d was aborted before any site had voted to abort it", round)
 }
 
 // blocking reports for how long live sites wait for others that have failed: from when the site waits and another one is
@@ -215,17 +215,12 @@ func (b *blocking) observe(e variants.Event) {
 	case failed:
 		delete(b.waits, e.Client)
 	case variants.SessionLost, variants.Died, variants.Rejoined:
-		b.fail(e)
-	}
-}
-
-// fail marks a site as failed. Sites that wait already are blocked from now on.
-func (b *blocking) fail(e variants.Event) {
-	delete(b.waits, e.Client)
-	b.down[e.Client] = true
-	for site, since := range b.waits {
-		if since == 0 {
-			b.waits[site] = e.At
+		b.down[e.Client] = true
+		delete(b.waits, e.Client)
+		for site, since := range b.waits { // these are blocked from now on
+			if since == 0 {
+				b.waits[site] = e.At
+			}
 		}
 	}
 }

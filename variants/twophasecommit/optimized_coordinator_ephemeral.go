@@ -63,36 +63,31 @@ func NewCoordinatorEphemeral(ctx context.Context, sess *session.Session, group G
 
 // enlist creates this site's znode. A site that joins again first waits until its former znode is gone, with its session.
 func (s *CoordinatorEphemeral) enlist(ctx context.Context) error {
-	own := s.member(s.group.Site)
+	create := s.create
 	if s.group.Again {
-		err := s.session.Succeed(ctx, own)
-		s.joined = err == nil
-		return err
+		create = s.session.Succeed
 	}
-	err := s.create(ctx, own)
+	err := create(ctx, s.member(s.group.Site))
 	s.joined = err == nil
-	return session.Attempted("create "+own, err)
+	return err
 }
 
 // create creates this site's znode. If it exists and this session owns it, an attempt whose reply was lost has created it.
 func (s *CoordinatorEphemeral) create(ctx context.Context, own string) error {
 	_, err := s.session.Create(ctx, own, nil, zk.FlagEphemeral)
 	if !errors.Is(err, zk.ErrNodeExists) {
-		return err
+		return session.Attempted("create "+own, err)
 	}
 	exists, stat, err := s.session.Exists(ctx, own)
 	if err == nil && (!exists || stat.EphemeralOwner != s.session.ID()) {
-		return ErrTaken
+		err = ErrTaken
 	}
-	return err
+	return session.Attempted("create "+own, err)
 }
 
 // Close also deletes the site's own znode.
 func (s *CoordinatorEphemeral) Close(ctx context.Context) error {
-	if s.coordinates() {
-		return s.site.Close(ctx)
-	}
-	return s.session.Do(ctx, s.withdraw, nil)
+	return errors.Join(s.site.Close(ctx), s.session.Do(ctx, s.withdraw, nil))
 }
 
 func (s *CoordinatorEphemeral) withdraw(ctx context.Context) error {
