@@ -101,8 +101,7 @@ func (b *Breakage) CheckPossible(f ServerFault) error {
 	if len(b.Possible) == 0 {
 		return fmt.Errorf("this engine cannot %s a server", f)
 	}
-	names := list.Map(b.Possible, func(f ServerFault) string { return string(f) })
-	return fmt.Errorf("this engine cannot %s a server, only %s", f, strings.Join(names, " and "))
+	return fmt.Errorf("this engine cannot %s a server, only %s", f, strings.Join(list.Texts(b.Possible), " and "))
 }
 
 // errClosing is the error of a fault that comes too late to be undone.

@@ -26,8 +26,8 @@ func addCount(counts map[string]int64, op int, n int64) {
 
 // MetricNames returns every metric that a measurement of a recipe can have.
 func MetricNames(recipe variants.Recipe) []string {
-	losses := list.Map(recipe.Losses, func(loss variants.Loss) string { return string(loss) })
-	names := metric.Names(recipe.PhasesWhere(func(variants.Phase) bool { return true }), SharesOf(recipe), losses)
+	phases := recipe.PhasesWhere(func(variants.Phase) bool { return true })
+	names := metric.Names(phases, SharesOf(recipe), list.Texts(recipe.Losses))
 	operations := append(wire.OpcodeNames(), wire.OpCreateSession.String(), wire.OpCloseSession.String())
 	watching := []wire.Opcode{wire.OpExists, wire.OpGetData, wire.OpGetChildren, wire.OpAddWatch}
 	return slices.Concat(names, list.Map(operations, metric.RequestsOf),
@@ -65,8 +65,7 @@ func CountsOf(c wire.Counts) results.Counts {
 }
 
 // EnvironmentOf adds the description of the servers, which lacks their addresses, to the environment that describes the machine.
-func EnvironmentOf(machine results.Environment, servers ensemble.Description) results.Environment {
-	e := machine
+func EnvironmentOf(e results.Environment, servers ensemble.Description) results.Environment {
 	e.Engine, e.Image, e.TxnLog, e.ServerConfig = string(servers.Engine), servers.Image, servers.TxnLog, servers.Config
 	e.ZooKeeper, e.TLS, e.Auth = servers.Version, servers.TLS, servers.Auth
 	if servers.Product != ensemble.ZooKeeper { // left out, as in documents of a zkbench that knew no other product

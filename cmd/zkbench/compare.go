@@ -28,7 +28,7 @@ func (f *sidesFlags) bind(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&f.Metrics, "metrics", nil,
 		"names or patterns of metrics (default: ops/s,\ntwo medians, requests, writes, notifications, herds)")
 	cmd.Flags().StringSliceVar(&f.across, "across", nil,
-		"a difference to compare across (repeatable):\n"+strings.Join(texts(compare.Subjects()), ", "))
+		"a difference to compare across (repeatable):\n"+strings.Join(list.Texts(compare.Subjects()), ", "))
 	allow(cmd, "across", compare.Subjects())
 }
 

@@ -34,7 +34,7 @@ func completions() map[string]cobra.CompletionFunc {
 		"objective":  objectives,
 		"fault":      plain(append(faultExamples(), scenarios.None)...),
 		"background": plain("reads: 500", "writes: 100", "reads: 500, writes: 100", scenarios.None),
-		"mode":       plain(texts([]results.Mode{scenarios.Closed, scenarios.Open, scenarios.Lockstep})...),
+		"mode":       plain(list.Texts([]results.Mode{scenarios.Closed, scenarios.Open, scenarios.Lockstep})...),
 		"arrivals":   plain(scenarios.Constant, scenarios.Poisson),
 		"run":        plain(scenarios.Names()...),
 		"require":    elements(append(scenarios.Groups(), scenarios.Names()...)),

@@ -136,14 +136,10 @@ func addCommands(cmd *cobra.Command, commands ...*cobra.Command) {
 	}
 }
 
-func texts[T ~string](words []T) []string {
-	return list.Map(words, func(word T) string { return string(word) })
-}
-
 const allowed = "allowed"
 
 func allow[T ~string](cmd *cobra.Command, flag string, values []T) {
-	words := texts(values)
+	words := list.Texts(values)
 	complete := cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp)
 	if _, isList := cmd.Flags().Lookup(flag).Value.(pflag.SliceValue); isList { // the flag is bound where this is called
 		complete = elements(words)

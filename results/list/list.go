@@ -15,6 +15,11 @@ func Map[T, U any](elements []T, of func(T) U) []U {
 	return out
 }
 
+// Texts returns words of any type as texts.
+func Texts[T ~string](words []T) []string {
+	return Map(words, func(word T) string { return string(word) })
+}
+
 // AppendNew appends each of the elements that is not in the list yet.
 func AppendNew[T comparable](list []T, elements ...T) []T {
 	for _, e := range elements {

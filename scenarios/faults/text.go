@@ -89,7 +89,7 @@ func length(into *time.Duration) strict.Nested {
 }
 
 func joined[S ~string](words []S, last string) string {
-	texts := list.Map(words, func(w S) string { return string(w) })
+	texts := list.Texts(words)
 	if len(texts) < 2 {
 		return strings.Join(texts, "")
 	}
