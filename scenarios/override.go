@@ -66,7 +66,6 @@ func (s *Scenario) Override(given Overrides) error {
 	return nil
 }
 
-// replace clears the fields that contradict the given ones.
 func (s *Scenario) replace(given Overrides) {
 	by := func(field string, holds bool, replaced ...string) {
 		for _, f := range s.Fields() {

@@ -5,6 +5,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
@@ -77,10 +78,7 @@ func (s *Scenario) RecipeAmong(recipes []variants.Recipe) *variants.Recipe {
 }
 
 func (s *Scenario) defaultSize(recipes []variants.Recipe) int {
-	if recipe := s.RecipeAmong(recipes); recipe != nil {
-		return recipe.UsualSize()
-	}
-	return 1
+	return cmp.Or(s.RecipeAmong(recipes), new(variants.Recipe)).UsualSize()
 }
 
 // KnownBroken returns which promise a variant is known to break, by itself or under this load; empty if it is not known to break any.
@@ -106,6 +104,11 @@ func (s *Scenario) Selected(recipe variants.Recipe) []variants.Variant {
 	})
 }
 
+// SelectedAmong is Selected for the scenario's recipe; none if it is not among recipes.
+func (s *Scenario) SelectedAmong(recipes []variants.Recipe) []variants.Variant {
+	return s.Selected(*cmp.Or(s.RecipeAmong(recipes), new(variants.Recipe)))
+}
+
 // HasDriver reports whether a variant has its clients in a driver. The requests of all variants then pass through zkbench.
 func (s *Scenario) HasDriver(recipe variants.Recipe) bool {
 	return slices.ContainsFunc(s.Selected(recipe), func(v variants.Variant) bool { return v.Driver != nil })
@@ -113,11 +116,7 @@ func (s *Scenario) HasDriver(recipe variants.Recipe) bool {
 
 // Measurements returns how many measurements one repeat consists of.
 func (s *Scenario) Measurements(recipes []variants.Recipe) int {
-	recipe := s.RecipeAmong(recipes)
-	if recipe == nil {
-		return 0
-	}
-	return len(s.Clients) * len(s.Rates()) * len(s.Selected(*recipe))
+	return len(s.Clients) * len(s.Rates()) * len(s.SelectedAmong(recipes))
 }
 
 // The limits of a quick run, which shows that everything works but measures nothing.

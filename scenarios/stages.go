@@ -9,7 +9,6 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/results/strict"
 )
 
@@ -36,12 +35,11 @@ func stageFields(l *results.StageLoad) []strict.Field {
 }
 
 func readStages(elements *yaml.Node, name string) (stages []results.StageLoad, mistakes strict.Mistakes) {
-	var all []*results.StageLoad
 	mistakes = strict.List(elements, name, func() ([]strict.Field, func() []string) {
-		all = append(all, &results.StageLoad{})
-		return stageFields(all[len(all)-1]), nil
+		stages = append(stages, results.StageLoad{})
+		return stageFields(&stages[len(stages)-1]), nil // read before the next one is appended
 	})
-	return list.Map(all, func(l *results.StageLoad) results.StageLoad { return *l }), mistakes
+	return stages, mistakes
 }
 
 // Complete sets fields that follow from others: the arrivals of an open load, the duration of a load in stages, and the

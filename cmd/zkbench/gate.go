@@ -245,11 +245,7 @@ func gateNames() gate.Names {
 
 func variantsOf(d *results.Document) []string {
 	s := scenarios.Scenario{Scenario: results.Scenario{Mode: d.Scenario.Mode}, Recipe: d.Recipe}
-	recipe := s.RecipeAmong(catalog.Recipes())
-	if recipe == nil {
-		return nil
-	}
-	return list.Map(s.Selected(*recipe), func(v variants.Variant) string { return v.Name })
+	return list.Map(s.SelectedAmong(catalog.Recipes()), func(v variants.Variant) string { return v.Name })
 }
 
 // measurePairs measures pairs of runs of a scenario. After a failure, it returns the evidence that it has.

@@ -166,11 +166,7 @@ func mostSessions(at pool.Config, background int) map[string]int {
 
 // CheckDrivers returns an error unless all variants of a scenario can run here. The error says what to install.
 func CheckDrivers(s scenarios.Scenario, recipes []variants.Recipe) error {
-	recipe := s.RecipeAmong(recipes)
-	if recipe == nil {
-		return nil // another check reports an unknown recipe
-	}
-	errs := list.Map(s.Selected(*recipe), func(v variants.Variant) error { return drivers.CheckRunnable(s.Recipe, v) })
+	errs := list.Map(s.SelectedAmong(recipes), func(v variants.Variant) error { return drivers.CheckRunnable(s.Recipe, v) })
 	return errors.Join(errs...)
 }
 

@@ -80,7 +80,7 @@ func (t *Trials) Check(recipes []variants.Recipe) error {
 		return errors.New("--clients wants one number for a capacity")
 	}
 	claimed := t.Scenario // its claim is checked like a scenario's own
-	claimed.Expect = []string{t.selected(recipes)[0].Name + " " + t.Objective.String()}
+	claimed.Expect = []string{t.Scenario.SelectedAmong(recipes)[0].Name + " " + t.Objective.String()}
 	for _, p := range claimed.Validate(recipes) {
 		return fmt.Errorf("--objective: %s", p.Text)
 	}
@@ -107,7 +107,7 @@ func (t *Trials) Clip(check func(scenarios.Scenario) error) (largest scenarios.S
 // Run finds the capacities. After each trial it stores the report, so that an interrupt loses only the trial that was under
 // way. If it fails, the report has the trials so far.
 func (t *Trials) Run(ctx context.Context) (capacity.Report, error) {
-	t.searches = list.Map(t.selected(t.Runner.Recipes), func(v variants.Variant) *variant {
+	t.searches = list.Map(t.Scenario.SelectedAmong(t.Runner.Recipes), func(v variants.Variant) *variant {
 		return &variant{v.Name, capacity.NewSearch(t.First, t.Most)}
 	})
 	random := rand.New(rand.NewPCG(t.Scenario.Seed, 0))
@@ -125,10 +125,6 @@ func (t *Trials) Run(ctx context.Context) (capacity.Report, error) {
 		}
 	}
 	return t.report(), nil
-}
-
-func (t *Trials) selected(recipes []variants.Recipe) []variants.Variant {
-	return t.Scenario.Selected(*t.Scenario.RecipeAmong(recipes))
 }
 
 // File returns the path of the report.
