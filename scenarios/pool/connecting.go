@@ -36,13 +36,11 @@ func (p *Pool) watchConnecting(at Config, cancel context.CancelCauseFunc) (stop 
 func WhileGrowing(number func() int64, patience time.Duration, stuck func(n int64)) (stop func()) {
 	last := number()
 	return Every(patience, func() bool {
-		now := number()
-		if now == last {
-			stuck(now)
-			return false
+		before := last
+		if last = number(); last == before {
+			stuck(last)
 		}
-		last = now
-		return true
+		return last != before
 	})
 }
 

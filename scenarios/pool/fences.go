@@ -51,11 +51,6 @@ func (p *Pool) FenceLiving(ctx context.Context, zxid int64) (again bool, err err
 	return slices.ContainsFunc(p.Clients, func(c *Client) bool { return c.gone() && !session.IsClosed(c.ended) }), err
 }
 
-// FenceAll fences the sessions of some clients up to a transaction, see [Client.Fence].
-func FenceAll(ctx context.Context, clients []*Client, zxid int64) error {
-	return Each(clients, func(c *Client) error { return c.Fence(ctx, zxid) })
-}
-
 // Look is what a look at clients of a load shows, which may stand still.
 type Look struct {
 	Waiting []int   // the ids of those that have not taken all their steps, if each of them waits for a watch

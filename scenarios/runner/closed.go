@@ -79,7 +79,7 @@ func (m *measurement) cutWindow(run, ctx context.Context, o *observation) error 
 	if err := pool.Sleep(ctx, m.scenario.WarmUp+time.Nanosecond); err != nil {
 		return err
 	}
-	start, _ := m.stream.openWindow()
+	start := m.stream.openWindow()
 	arrived := m.crew.window(block.Edge{At: start})
 	m.injector.Start(ctx)
 	err := pool.Sleep(ctx, m.scenario.Duration)
@@ -136,9 +136,6 @@ func (m *measurement) loop(ctx context.Context, l block.Load, until func(context
 	}
 	return err
 }
-
-// isUnforeseen reports whether participants that would stand in line between steps do not; see [block.Connected].
-func (m *measurement) isUnforeseen() bool { return m.connected.Unforeseen }
 
 // ErrStuck is wrapped by the error of a load that no longer makes progress, which is a fault of the recipe.
 var ErrStuck = errors.New("a wake-up was lost or a lock was left behind")

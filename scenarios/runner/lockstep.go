@@ -67,7 +67,6 @@ type holder struct {
 // cutShort reports whether another client has asked the holder to continue, or the holder's session is lost.
 func (h *holder) cutShort() bool { return session.IsClosed(h.asked) || h.Over() }
 
-// drive starts all clients and then gives each holder its turn.
 func (l *lockstep) drive(ctx context.Context, group *errgroup.Group) (observation, error) {
 	if l.scenario.Heap { // before any client starts
 		var err error
@@ -198,7 +197,6 @@ func (l *lockstep) first() *holder {
 	return cmp.Or(l.firstCutShort(), l.firstThat(func(*holder) bool { return true }))
 }
 
-// firstCutShort returns nil if no holder is cut short.
 func (l *lockstep) firstCutShort() *holder { return l.firstThat((*holder).cutShort) }
 
 func (l *lockstep) firstThat(is func(*holder) bool) *holder {
@@ -235,7 +233,7 @@ func (l *lockstep) rest(ctx context.Context) error {
 				behind = append(behind, p.client)
 			}
 		}
-		if err := pool.FenceAll(ctx, behind, latest); err != nil {
+		if err := pool.Each(behind, func(c *pool.Client) error { return c.Fence(ctx, latest) }); err != nil {
 			return err
 		}
 		if after := l.progress(); slices.Equal(after, before) && !slices.ContainsFunc(after, progress.active) {
@@ -264,7 +262,6 @@ func (p progress) active() bool {
 	return !p.held.cutShort() && p.client.Ledger.Notified() != p.held.notified
 }
 
-// progress returns the progress of the clients that are at work or can be asked to continue.
 func (l *lockstep) progress() []progress {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -88,13 +88,12 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 	}
 	m.describe(d, o)
 	d.Unfinished = o.unfinished
-	took := m.connected.Took // a copy: the document outlives the measurement
-	d.Connect, d.Background = &took, m.background.Report()
+	d.Connect, d.Background = new(m.connected.Took), m.background.Report() // a copy: the document outlives the measurement
 	if m.floor != nil && o.unfinished == nil {
 		d.Floor = m.floorAfter(ctx)
 	}
 	record.Close(d, o.unserved)
-	d.Warnings = append(d.Warnings, o.warnings...)
+	d.Warnings = append(d.Warnings, o.examined.Warnings...)
 	return nil
 }
 
@@ -147,10 +146,8 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	if o.unfinished != nil { // after the faults, because paused servers do not answer
 		err = errors.Join(err, m.background.Drain(ctx))
 	}
-	examined := m.crew.examine()
-	o.health, o.warnings = examined.Health, examined.Warnings
-	if o.whole() {
-		o.unserved = examined.Unserved
+	if o.examined = m.crew.examine(); o.whole() {
+		o.unserved = o.examined.Unserved
 	}
 	m.background.Close()
 	bystanders.Finish()
@@ -158,8 +155,8 @@ func (m *measurement) load(ctx context.Context, record *recorder.Recorder) (obse
 	if err != nil {
 		return observation{}, err
 	}
-	o.health.LeaderChanged = o.whole() && (m.first.leader != o.end.leader || m.first.leader == 0)
-	bystanders.Examine(&o.health)
+	o.examined.Health.LeaderChanged = o.whole() && (m.first.leader != o.end.leader || m.first.leader == 0)
+	bystanders.Examine(&o.examined.Health)
 	return o, nil
 }
 
@@ -190,12 +187,8 @@ func (m *measurement) recorderConfig() recorder.Config {
 		WindowLength: m.scenario.Duration,
 		Stages:       list.Map(m.scenario.Stages, func(s results.StageLoad) time.Duration { return s.For }),
 		Faulty:       m.faulty(),
-		Losses:       lossNames(m.losses()),
+		Losses:       list.Texts(m.losses()),
 	}
-}
-
-func lossNames(losses []variants.Loss) []string {
-	return list.Map(losses, func(l variants.Loss) string { return string(l) })
 }
 
 // losses returns the losses that are counted: with faults, all losses of the recipe, and without faults, the losses that the
@@ -259,7 +252,7 @@ func (m *measurement) oracle(o observation) results.Oracle {
 		out.Checked, out.Why = false, "servers failed: which of the requests under way took effect cannot be known"
 		out.ServerNotifications, out.ServerTransactions = 0, 0
 	}
-	if h := o.health; out.Checked && !o.end.uncounted && !m.faulty() && !m.scenario.Heap && h.Reconnects+h.SessionsLost == 0 {
+	if h := o.examined.Health; out.Checked && !o.end.uncounted && !m.faulty() && !m.scenario.Heap && h.Reconnects+h.SessionsLost == 0 {
 		out.ServerPackets = o.end.packets - m.first.packets - o.end.commands
 		out.LeastPackets, out.MostPackets = o.end.answered-m.first.sent, o.end.sent-m.first.answered
 	}
@@ -269,7 +262,7 @@ func (m *measurement) oracle(o observation) results.Oracle {
 // describe adds the part of the result that does not come from events: counts, health, and the servers' counters.
 func (m *measurement) describe(d *results.Document, o observation) {
 	d.Environment.SessionTimeout = m.connected.Granted
-	d.Counts, d.Heap, d.Health, d.Oracle = scenarios.CountsOf(o.counts), o.heap, o.health, m.oracle(o)
+	d.Counts, d.Heap, d.Health, d.Oracle = scenarios.CountsOf(o.counts), o.heap, o.examined.Health, m.oracle(o)
 	d.Oracle.AllRequests = m.stream.finished.TotalRequests() - m.stream.started.TotalRequests()
 	d.Oracle.AllNotifications = m.stream.finished.TotalNotifications()
 	d.Servers = reportServers(m.first.servers, o.end.servers)
@@ -289,7 +282,7 @@ func (m *measurement) costs() map[string]results.Cost {
 	}
 	costs := map[string]results.Cost{}
 	lasts := m.scenario.Mode != scenarios.Lockstep && m.scenario.Operations == 0
-	if lasts && m.recipe.Unpaced || m.isUnforeseen() || m.background.Saturates() { // when saturated, no load was applied
+	if lasts && m.recipe.Unpaced || m.connected.Unforeseen || m.background.Saturates() { // when saturated, no load was applied
 		return costs
 	}
 	contenders, size := m.clients, max(m.plan.Pool.Size, 1)
@@ -328,8 +321,7 @@ type observation struct {
 	end        snapshot
 	unserved   recorder.Unserved
 	heap       *results.Heap // nil if the scenario does not ask for it
-	health     results.Health
-	warnings   []string
+	examined   block.Examined
 	unfinished *results.Unfinished // nil for a load that was finished
 	partial    bool                // the load or the run has failed
 }

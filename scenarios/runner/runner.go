@@ -351,7 +351,7 @@ func (p scenarioRun) document(t task) *results.Document {
 		Variant:       t.variant.Name,
 		Kind:          string(t.variant.Kind),
 		KnownBroken:   s.KnownBroken(t.variant),
-		Forgoes:       lossNames(t.variant.Forgoes),
+		Forgoes:       list.Texts(t.variant.Forgoes),
 		Phases:        p.recipe.PhasesWhere(func(variants.Phase) bool { return true }),
 		Operation:     p.recipe.Operation,
 		Batch:         p.recipe.BatchOf(s.Size),
@@ -377,8 +377,6 @@ func (p scenarioRun) document(t task) *results.Document {
 const defaultTick = 2 * time.Second
 
 func tickOf(d ensemble.Description) time.Duration {
-	if millis, err := strconv.Atoi(d.Config["tickTime"]); err == nil {
-		return time.Duration(millis) * time.Millisecond
-	}
-	return defaultTick
+	millis, _ := strconv.Atoi(d.Config["tickTime"]) // 0 if it is not there
+	return cmp.Or(time.Duration(millis)*time.Millisecond, defaultTick)
 }

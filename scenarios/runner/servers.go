@@ -100,8 +100,7 @@ func reportServer(before, after serverReading) results.ServerReport {
 		*timing = timingOf(name, was, is)
 	}
 	if n, ok := is["zk_outstanding_requests"]; ok {
-		n = max(n, 0) // the server counts up and down without a lock, and sometimes reports -1
-		r.Outstanding = &n
+		r.Outstanding = new(max(n, 0)) // the server counts up and down without a lock, and sometimes reports -1
 	}
 	return r
 }

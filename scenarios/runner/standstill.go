@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/zkbench/zkbench/results"
+	"github.com/zkbench/zkbench/results/list"
 	"github.com/zkbench/zkbench/scenarios"
 	"github.com/zkbench/zkbench/scenarios/pool"
 )
@@ -62,7 +62,7 @@ const goneNamed = 3
 func (m *measurement) whatIsGone(ctx context.Context, waiting []int) string {
 	var gone []string
 	for _, c := range waiting {
-		for _, path := range slices.Compact(slices.Sorted(slices.Values(m.crew.watches(c)))) {
+		for _, path := range list.Distinct(m.crew.watches(c)) {
 			if len(gone) == goneNamed {
 				break
 			}

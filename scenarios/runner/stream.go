@@ -26,7 +26,7 @@ const drainInterval = 100 * time.Millisecond
 // places have arrived.
 type stream struct {
 	crew       *crew
-	bystanders *background.Bystanders // nil without any
+	bystanders *background.Bystanders
 	background *background.Load
 	open       bool // the load is
 	observer   variants.Observer
@@ -72,7 +72,7 @@ const (
 
 // newStream returns a stream that is not started. damage, if not nil, receives the damage that the observer finds.
 func newStream(c *crew, recipe variants.Recipe, r *recorder.Recorder, damage func(variants.Damage)) *stream {
-	s := &stream{crew: c, background: &background.Load{}, recorder: r, damage: damage}
+	s := &stream{crew: c, bystanders: &background.Bystanders{}, background: &background.Load{}, recorder: r, damage: damage}
 	s.observer = recipe.NewObserver(variants.Findings{
 		Span: func(found variants.Span) {
 			s.add(found.End, noteSpan, func(time.Duration) {
@@ -224,20 +224,16 @@ const (
 	windowClosed
 )
 
-// openWindow begins the window, unless it has been cut. It returns the time at which it begins and the clients' counts before it.
-func (s *stream) openWindow() (at time.Duration, counts wire.Counts) {
-	return s.mark(block.Drain{}, s.opens)
-}
+// openWindow begins the window, unless it has been cut, and returns the time.
+func (s *stream) openWindow() (at time.Duration) { return s.mark(block.Drain{}, s.opens) }
 
-// closeWindow ends the window, unless it has been cut. It returns the time at which it ends and the clients' counts by then. No client may
-// be at work: no reply will say more about the places of events.
-func (s *stream) closeWindow() (at time.Duration, counts wire.Counts) {
-	return s.mark(block.Drain{All: true}, s.closes)
-}
+// closeWindow ends the window, unless it has been cut, and returns the time. No client may be at work: no reply will say more about the
+// places of events.
+func (s *stream) closeWindow() (at time.Duration) { return s.mark(block.Drain{All: true}, s.closes) }
 
 // cutWindow ends the window at once, begun or not. It returns the time and the window's counts. cut is false if it has ended already.
 func (s *stream) cutWindow() (at time.Duration, counts wire.Counts, cut bool) {
-	at, _ = s.mark(block.Drain{}, func(at time.Duration, counts wire.Counts) {
+	at = s.mark(block.Drain{}, func(at time.Duration, counts wire.Counts) {
 		cut = s.window != windowClosed
 		s.opens(at, counts)
 		s.closes(at, counts)
@@ -266,7 +262,7 @@ func (s *stream) closes(at time.Duration, counts wire.Counts) {
 
 // mark drains, and then calls note with the time and the counts. The recorder receives the traffic of the same counts, so that the
 // traffic between two marks is the difference of their counts.
-func (s *stream) mark(d block.Drain, note func(time.Duration, wire.Counts)) (at time.Duration, counts wire.Counts) {
+func (s *stream) mark(d block.Drain, note func(time.Duration, wire.Counts)) (at time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds = nil
@@ -275,7 +271,7 @@ func (s *stream) mark(d block.Drain, note func(time.Duration, wire.Counts)) (at 
 	if note(batch.At, batch.Counts); s.window != before {
 		s.apart += batch.Latest - batch.At
 	}
-	return batch.At, batch.Counts
+	return batch.At
 }
 
 // live describes the load until the latest drain.
@@ -312,10 +308,8 @@ func (s *stream) take(d block.Drain) block.Batch {
 	if batch.Memory > 0 {
 		s.add(batch.At, noteOfRunner, func(at time.Duration) { s.recorder.Memory(at, batch.Memory) })
 	}
-	if s.bystanders != nil {
-		for _, r := range s.bystanders.Take() {
-			s.add(r.At+r.Response, noteRead, func(time.Duration) { s.recorder.Read(r) })
-		}
+	for _, r := range s.bystanders.Take() {
+		s.add(r.At+r.Response, noteRead, func(time.Duration) { s.recorder.Read(r) })
 	}
 	for _, served := range batch.Served {
 		s.add(served.Done, noteServed, func(time.Duration) { s.recorder.Served(served) })

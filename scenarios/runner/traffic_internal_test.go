@@ -106,12 +106,13 @@ func TestTrafficOfShortWindows(t *testing.T) {
 				}
 			}
 		})
-		start, before := s.openWindow()
+		start := s.openWindow()
 		newSender(t, p.Clients[1]).send(t, 1000)
-		end, counts := s.closeWindow()
+		end := s.closeWindow()
 		close(stop)
 		sending.Wait()
-		counts.Sub(before)
+		counts := s.closed
+		counts.Sub(s.opened)
 		if got := peak(t); end-start <= time.Second && got != counts.TotalRequests() {
 			t.Fatalf("%d requests in the busiest second of a window with %d", got, counts.TotalRequests())
 		}

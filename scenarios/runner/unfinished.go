@@ -144,9 +144,8 @@ func (m *measurement) closePartial(d *results.Document, record *recorder.Recorde
 	}
 	o := *m.part
 	o.unserved.Begun = max(o.unserved.Begun-record.ServedInWindow(), 0)
-	examined := m.crew.examine()
-	o.health = examined.Health
-	m.stream.bystanders.Examine(&o.health)
+	o.examined = m.crew.examine()
+	m.stream.bystanders.Examine(&o.examined.Health)
 	m.describe(d, o)
 	if m.floor != nil {
 		m.floor.Why = cmp.Or(m.floor.Why, errCutShort.Error())
@@ -157,5 +156,5 @@ func (m *measurement) closePartial(d *results.Document, record *recorder.Recorde
 	}
 	d.Partial = true
 	record.Close(d, o.unserved)
-	d.Warnings = append(d.Warnings, examined.Warnings...)
+	d.Warnings = append(d.Warnings, o.examined.Warnings...)
 }
