@@ -342,8 +342,7 @@ func (b *Load) Report() *results.Background {
 	}
 	out := &results.Background{Alone: b.reportStretch(b.before)}
 	if !b.saturation {
-		during := b.reportStretch(b.during)
-		out.During = &during
+		out.During = new(b.reportStretch(b.during))
 	}
 	return out
 }

@@ -12,9 +12,6 @@ import (
 	"github.com/zkbench/zkbench/results/outcome"
 )
 
-var errNoEnsemble = errors.New("neither containers nor processes can be started, " +
-	"and times of the embedded server are not those of an ensemble: install what is missing, or choose --ensemble embedded")
-
 // Share prepares the ensemble that all runs of a series use: a new one, or a running one that the choice and the name in the
 // options select. It returns the flags by which a run finds the ensemble, and a function that takes a new ensemble down. On
 // the embedded engine, each run starts its own servers. Share calls starts before it starts servers, and the result of starts
@@ -28,7 +25,8 @@ func Share(
 	}
 	stay := func(context.Context) error { return nil }
 	if engine == ensemble.Embedded && c.Engine != string(ensemble.Embedded) {
-		return nil, nil, outcome.With(outcome.CodeUsage, errNoEnsemble)
+		return nil, nil, outcome.With(outcome.CodeUsage, errors.New("neither containers nor processes can be started, and times of "+
+			"the embedded server are not those of an ensemble: install what is missing, or choose --ensemble embedded"))
 	}
 	if engine == ensemble.Embedded {
 		return onEmbedded(opts), stay, nil

@@ -168,9 +168,7 @@ func (p *Process) answer(client string, r reply) {
 func (p *Process) fail(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.failure == nil {
-		p.failure = err
-	}
+	p.failure = cmp.Or(p.failure, err)
 	for client, waiting := range p.replies {
 		waiting <- reply{err: p.failure}
 		delete(p.replies, client)

@@ -67,7 +67,8 @@ func (a *Arrivals) since() time.Duration { return time.Since(a.epoch) }
 // Start begins to hand out the arrivals of a sequence that begins now. The caller ends it with stop.
 func (a *Arrivals) Start(ctx context.Context, sequence func(start time.Duration) *DueTimes) (stop func()) {
 	now := a.since()
-	a.coming, a.waiting = sequence(now).share(a.block), sequence(now).share(a.block)
+	a.coming, a.waiting = sequence(now), sequence(now)
+	a.coming.block, a.waiting.block = a.block, a.block // they leave out the arrivals of other blocks
 	a.next = a.coming.next()
 	ctx, cancel := context.WithCancel(ctx)
 	var pacing sync.WaitGroup
@@ -335,12 +336,6 @@ func (d *DueTimes) endWarmUp(at time.Duration) time.Duration {
 		d.levels[0].length = max(at-d.begun, 1)
 	}
 	return d.last()
-}
-
-// share leaves out the arrivals of other blocks.
-func (d *DueTimes) share(b pool.Block) *DueTimes {
-	d.block = b
-	return d
 }
 
 // next returns when the block's next arrival is due.
