@@ -68,28 +68,26 @@ in memory. It exits with 0, because an interrupt is its regular end.`,
 	return cmd
 }
 
-func checkPorts(ports []int, servers int) error {
-	switch distinct := list.Distinct(ports); {
-	case len(ports) == 0: // free ones are found
-		return nil
-	case len(ports) != servers:
-		return fmt.Errorf("--ports wants %d %s, one for each server, not %d", servers, table.Plural(servers, "port"), len(ports))
-	case distinct[0] < 1 || slices.Max(ports) > 65535 || len(distinct) < len(ports):
-		return fmt.Errorf("--ports wants different ports from 1 to 65535, not %s", joined(ports, ", "))
+// openWithPorts opens a number of servers, unless --ports has mistakes.
+func (f *ensembleFlags) openWithPorts(ctx context.Context, servers int) (ensemble.Ensemble, error) {
+	switch distinct := list.Distinct(f.Ports); {
+	case len(f.Ports) == 0: // free ones are found
+	case len(f.Ports) != servers:
+		return nil, usage(fmt.Errorf("--ports wants %d %s, one for each server, not %d",
+			servers, table.Plural(servers, "port"), len(f.Ports)))
+	case distinct[0] < 1 || slices.Max(distinct) > 65535 || len(distinct) < len(f.Ports):
+		return nil, usage(fmt.Errorf("--ports wants different ports from 1 to 65535, not %s", joined(f.Ports, ", ")))
 	}
-	return nil
+	return auto.Open(ctx, f.Choice, f.Options)
 }
 
 func (a *app) up(ctx context.Context, f ensembleFlags) error {
 	if f.Engine == string(ensemble.Embedded) {
 		return a.serve(ctx, f)
 	}
-	if err := checkPorts(f.Ports, ensemble.Size); err != nil {
-		return usage(err)
-	}
 	defer a.started.starts(ensemble.Container, f.Name)() // or processes: `ensemble down` removes both
 	f.Lifetime = ensemble.Kept
-	e, err := auto.Open(ctx, f.Choice, f.Options)
+	e, err := f.openWithPorts(ctx, ensemble.Size)
 	if err != nil {
 		return err
 	}
@@ -101,10 +99,7 @@ func (a *app) up(ctx context.Context, f ensembleFlags) error {
 
 // serve keeps embedded servers up until ctx ends. Without an interrupt they would never end, so it is not an error.
 func (a *app) serve(ctx context.Context, f ensembleFlags) (err error) {
-	if err := checkPorts(f.Ports, f.Voters); err != nil {
-		return usage(err)
-	}
-	e, err := auto.Open(ctx, f.Choice, f.Options)
+	e, err := f.openWithPorts(ctx, f.Voters)
 	if err != nil {
 		return err
 	}
@@ -124,12 +119,6 @@ func (a *app) printUp(ctx context.Context, e ensemble.Ensemble, name string) err
 		_, err = fmt.Fprintf(a.stdout, "\nconnect string: %s\n", connectString(e))
 	}
 	return err
-}
-
-// protected is an ensemble that zkbench has started, perhaps with TLS or a digest.
-type protected interface {
-	// AccessFlags returns the flags by which other commands get access to the servers.
-	AccessFlags() []string
 }
 
 func connectString(e ensemble.Ensemble) string {
@@ -280,7 +269,7 @@ func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble, name string)
 		t.Row(s.Name, role, table.Missing, s.Addr, table.Missing, table.Missing, table.Missing)
 	}
 	fmt.Fprintln(a.stdout, t)
-	if own, ok := e.(protected); ok && len(own.AccessFlags()) > 0 {
+	if own, ok := e.(interface{ AccessFlags() []string }); ok && len(own.AccessFlags()) > 0 {
 		fmt.Fprintf(a.stdout, "\nflags for --servers: %s\n", strings.Join(own.AccessFlags(), " "))
 	}
 	return err

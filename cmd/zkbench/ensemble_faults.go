@@ -114,7 +114,6 @@ func (a *app) breakServer(ctx context.Context, e breakable, name, whom string, f
 	return nil
 }
 
-// resolveServer returns the server with a name or a role.
 func resolveServer(ctx context.Context, e breakable, faults map[string]ensemble.ServerFault, whom string) (ensemble.Server, error) {
 	if whom != string(ensemble.Leader) && whom != string(ensemble.Follower) {
 		return serverNamed(e.Servers(), whom, string(ensemble.Leader), string(ensemble.Follower))

@@ -88,7 +88,6 @@ func oneSideOfEachRun(sides []compare.Side) (out []compare.Side) {
 	return out
 }
 
-// plotComparison draws the comparison of several runs. It is a usage error if they can be read but not compared.
 func (a *app) plotComparison(sides []compare.Side, docs []*results.Document, f plotFlags) error {
 	c, err := compare.Runs(sides, f.sides.Options)
 	if err != nil {

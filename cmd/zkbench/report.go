@@ -115,7 +115,6 @@ func (a *app) printMarkdown(docs []*results.Document, rows []summary.Row) {
 	}
 }
 
-// printTags prints the tags of a run above its tables.
 func (a *app) printTags(docs []*results.Document) {
 	if tags := results.TagsText(docs); tags != "" {
 		fmt.Fprintf(a.stdout, "%s\n\n", table.Wrap(table.Escaped("tags: "+tags), a.width()))
