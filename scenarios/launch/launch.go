@@ -30,9 +30,9 @@ type Workers struct {
 	hosts  []string // of SSH, one for each worker
 }
 
-// Parse reads the value of --workers: "4" (workers that anything else starts), "ssh:host1,user@host2,host1" (a worker for each
-// name, so a host that is named twice has two) or "kubernetes:8" (a Job of 8 pods).
-func Parse(text string) (Workers, error) {
+// Set implements pflag.Value: "4" (workers that anything else starts), "ssh:host1,user@host2,host1" (a worker for each name, so a host
+// that is named twice has two) or "kubernetes:8" (a Job of 8 pods). An empty text is a run without workers.
+func (w *Workers) Set(text string) error {
 	kind, rest, named := strings.Cut(text, ":")
 	if !named {
 		kind, rest = "", text
@@ -42,31 +42,24 @@ func Parse(text string) (Workers, error) {
 		hosts := strings.Split(rest, ",")
 		for _, host := range hosts {
 			if host == "" || host[0] == '-' || strings.ContainsAny(host, " \t\n") {
-				return Workers{}, fmt.Errorf("workers %q: %q is not the name of a host: write ssh:HOST,USER@HOST,…", text, host)
+				return fmt.Errorf("%q is not the name of a host: write ssh:HOST,USER@HOST,…", host)
 			}
 		}
-		return Workers{text, kind, len(hosts), hosts}, nil
+		*w = Workers{text, kind, len(hosts), hosts}
 	case "", "kubernetes":
 		n, err := strconv.Atoi(rest)
-		if err != nil || n < 1 || n > maxWorkers || named != (kind != "") {
-			return Workers{}, fmt.Errorf("workers %q: %q is not a number from 1 to %d", text, rest, maxWorkers)
+		if text != "" && (err != nil || n < 1 || n > maxWorkers || named != (kind != "")) {
+			return fmt.Errorf("%q is not a number from 1 to %d", rest, maxWorkers)
 		}
-		return Workers{text: text, kind: kind, number: n}, nil
+		*w = Workers{text: text, kind: kind, number: n}
 	default:
-		return Workers{}, fmt.Errorf("workers %q: %q starts no workers: write a number, ssh:HOST,… or kubernetes:NUMBER", text, kind)
+		return fmt.Errorf("%q starts no workers: write a number, ssh:HOST,… or kubernetes:NUMBER", kind)
 	}
+	return nil
 }
 
-// String returns the text that [Parse] has read.
+// String returns the text that Set has read.
 func (w Workers) String() string { return w.text }
-
-// Set implements pflag.Value by [Parse]. An empty text is a run without workers.
-func (w *Workers) Set(text string) (err error) {
-	if *w, err = Parse(text); text == "" {
-		return nil
-	}
-	return err
-}
 
 // Type implements pflag.Value.
 func (*Workers) Type() string { return "string" }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zkbench/zkbench/results/must"
 	"github.com/zkbench/zkbench/scenarios/launch"
 )
 
@@ -48,40 +49,42 @@ func standIn(args []string) int {
 	return 0
 }
 
-func TestParse(t *testing.T) {
+func TestSet(t *testing.T) {
 	for _, test := range []struct {
 		text   string
 		n      int
 		manual bool
 	}{
+		{"", 0, true},
 		{"4", 4, true},
 		{"ssh:host1", 1, false},
 		{"ssh:host1,user@host2,host1", 3, false},
 		{"kubernetes:8", 8, false},
 		{"kubernetes:1000", 1000, false},
 	} {
-		w, err := launch.Parse(test.text)
+		var w launch.Workers
+		err := w.Set(test.text)
 		if err != nil || w.N() != test.n || w.Manual() != test.manual || w.String() != test.text {
-			t.Errorf("Parse(%q) = %q, %d workers, manual: %t, %v", test.text, w, w.N(), w.Manual(), err)
+			t.Errorf("Set(%q): %q, %d workers, manual: %t, %v", test.text, w, w.N(), w.Manual(), err)
 		}
 	}
 }
 
-func TestParseRefuses(t *testing.T) {
+func TestSetRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                `workers "": "" is not a number from 1 to 1000`,
-		"0":               `workers "0": "0" is not a number from 1 to 1000`,
-		":4":              `workers ":4": "4" is not a number from 1 to 1000`,
-		"kubernetes:":     `workers "kubernetes:": "" is not a number from 1 to 1000`,
-		"kubernetes:1001": `workers "kubernetes:1001": "1001" is not a number from 1 to 1000`,
-		"ssh:":            `workers "ssh:": "" is not the name of a host: write ssh:HOST,USER@HOST,…`,
-		"ssh:a,,b":        `workers "ssh:a,,b": "" is not the name of a host: write ssh:HOST,USER@HOST,…`,
-		"ssh:a, b":        `workers "ssh:a, b": " b" is not the name of a host: write ssh:HOST,USER@HOST,…`,
-		"ssh:-oProxy=x":   `workers "ssh:-oProxy=x": "-oProxy=x" is not the name of a host: write ssh:HOST,USER@HOST,…`,
-		"slurm:4":         `workers "slurm:4": "slurm" starts no workers: write a number, ssh:HOST,… or kubernetes:NUMBER`,
+		"0":               `"0" is not a number from 1 to 1000`,
+		":4":              `"4" is not a number from 1 to 1000`,
+		"kubernetes:":     `"" is not a number from 1 to 1000`,
+		"kubernetes:1001": `"1001" is not a number from 1 to 1000`,
+		"ssh:":            `"" is not the name of a host: write ssh:HOST,USER@HOST,…`,
+		"ssh:a,,b":        `"" is not the name of a host: write ssh:HOST,USER@HOST,…`,
+		"ssh:a, b":        `" b" is not the name of a host: write ssh:HOST,USER@HOST,…`,
+		"ssh:-oProxy=x":   `"-oProxy=x" is not the name of a host: write ssh:HOST,USER@HOST,…`,
+		"slurm:4":         `"slurm" starts no workers: write a number, ssh:HOST,… or kubernetes:NUMBER`,
 	} {
-		if w, err := launch.Parse(text); err == nil || err.Error() != want {
-			t.Errorf("Parse(%q) = %v, %v, want the error %s", text, w, err, want)
+		var w launch.Workers
+		if err := w.Set(text); err == nil || err.Error() != want {
+			t.Errorf("Set(%q): %v, %v, want the error %s", text, w, err, want)
 		}
 	}
 }
@@ -105,9 +108,7 @@ func TestManual(t *testing.T) {
 
 func workers(t *testing.T, text string) launch.Workers {
 	t.Helper()
-	w, err := launch.Parse(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var w launch.Workers
+	must.Do(t, w.Set(text))
 	return w
 }

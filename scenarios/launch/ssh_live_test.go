@@ -179,7 +179,8 @@ func TestLiveSSHKilled(t *testing.T) {
 
 // startAndStay is a controller that only a signal ends.
 func startAndStay(join string) int {
-	w, _ := launch.Parse("ssh:host0,host0")
+	var w launch.Workers
+	_ = w.Set("ssh:host0,host0")
 	_, err := launch.Start(context.Background(), w, launch.Job{Run: "killed", Join: join, Token: token, Say: func(string) {}})
 	if err != nil {
 		os.Stderr.WriteString(err.Error())
