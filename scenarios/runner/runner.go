@@ -152,7 +152,10 @@ func (r *Runner) RunScenario(ctx context.Context, s scenarios.Scenario) (err err
 	ctx, cancel := root.WhileOwned(ctx)
 	defer cancel()
 	p := scenarioRun{Runner: r, scenario: s, recipe: *recipe, description: description, root: root}
-	if err := cmp.Or(p.learnTimeout(ctx), p.prepareBackground(ctx)); err != nil {
+	if err = p.learnTimeout(ctx); err == nil {
+		err = p.prepareBackground(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	tasks := plan(s, p.recipe)
