@@ -78,3 +78,13 @@ func (b *bufferUse) release(p []byte) {
 	b.capacity, b.touched = cap(p), 0
 	giveBack(p[os.Getpagesize():cap(p)])
 }
+
+// Tail keeps the last 2 KiB of what is written to it, such as the standard error of a child. It is read when the child has ended.
+type Tail []byte
+
+// Write implements [io.Writer].
+func (t *Tail) Write(p []byte) (int, error) {
+	*t = append(*t, p...)
+	*t = (*t)[max(len(*t)-2<<10, 0):]
+	return len(p), nil
+}

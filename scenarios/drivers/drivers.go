@@ -101,7 +101,7 @@ func unpack(code fs.FS, programs, dir string) error {
 
 func run(name, dir string, command *exec.Cmd) (*Process, error) {
 	p := &Process{name: name, dir: dir, command: command, ended: make(chan struct{}), replies: map[string]chan reply{}}
-	var complaints tail
+	var complaints ensemble.Tail
 	command.Stderr, command.SysProcAttr = &complaints, ensemble.ChildAttributes() // Ctrl-C must not end it before its sessions are closed
 	answers, err := command.StdoutPipe()
 	if err != nil {
@@ -262,16 +262,4 @@ func (p *Process) Close() error {
 		}
 	}
 	return os.RemoveAll(p.dir)
-}
-
-// mostTail is how many bytes of a driver's standard error are kept.
-const mostTail = 2 << 10
-
-// tail keeps the last bytes of a driver's standard error. They are read once the process has ended.
-type tail []byte
-
-func (t *tail) Write(p []byte) (int, error) {
-	all := append(*t, p...)
-	*t = all[max(len(all)-mostTail, 0):]
-	return len(p), nil
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/results/list"
 )
 
@@ -35,15 +36,6 @@ type ssh struct {
 	kill  context.CancelFunc
 	mu    sync.Mutex
 	ended []string // why, for each worker that has ended
-}
-
-// tail keeps the end of what a command prints, more than the messages of ssh about one failure.
-type tail []byte
-
-func (t *tail) Write(p []byte) (int, error) {
-	*t = append(*t, p...)
-	*t = (*t)[max(len(*t)-2048, 0):]
-	return len(p), nil
 }
 
 // start copies this program to the hosts, and starts it there.
@@ -70,7 +62,7 @@ func (s *ssh) start(ctx context.Context) error {
 // startWorker starts a worker and gives it the token.
 func (s *ssh) startWorker(ctx context.Context, host string) error {
 	args := append([]string{"worker", "--join", s.Join, "--token-file", "-"}, s.Args...)
-	var said tail
+	var said ensemble.Tail
 	cmd := s.command(ctx, host, `exec "$f" `+strings.Join(list.Map(args, quote), " "))
 	cmd.Stdout, cmd.Stderr = &said, &said
 	stdin, err := cmd.StdinPipe()

@@ -130,7 +130,7 @@ func (c *Controller) serve(raw net.Conn) {
 	}
 	for w.measure(heartbeatRounds) == nil {
 		select {
-		case <-w.Lost():
+		case <-w.wire.ctx.Done():
 		case <-time.After(heartbeat):
 		}
 	}
@@ -188,10 +188,7 @@ func (w *Worker) Epoch() time.Time { return w.of.self.epoch }
 // Clock returns the comparison of the worker's clock with the controller's.
 func (w *Worker) Clock() *Clock { return &w.clock }
 
-// Lost is closed when the connection has ended: because the worker ended, was silent for two seconds, or by [Controller.Close].
-func (w *Worker) Lost() <-chan struct{} { return w.wire.ctx.Done() }
-
-// Err returns why the worker is lost, an [ErrLost]; nil before that.
+// Err returns why the worker is lost, an [ErrLost]: it ended, was silent for two seconds, or by [Controller.Close]; nil before that.
 func (w *Worker) Err() error {
 	if cause := context.Cause(w.wire.ctx); cause != nil {
 		return fmt.Errorf("worker %v is %w (its output may say why): %w", w, ErrLost, cause)

@@ -295,7 +295,7 @@ func TestEnds(t *testing.T) {
 				if handling.Load() != 0 {
 					t.Error("Join returned before its handler")
 				}
-				<-w.Lost()
+				<-w.wire.ctx.Done()
 				wantError(t, w.Err(), test.lost)
 				if err := <-ordered; !errors.Is(err, ErrLost) {
 					t.Errorf("the order ended with %v", err)

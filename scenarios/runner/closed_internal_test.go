@@ -76,7 +76,7 @@ func (p progressing) State() block.State { return p.state() }
 
 func crewThat(state func() block.State) *crew {
 	c, _ := newCrew(context.Background(), time.Now(), 1)
-	c.take(progressing{nil, state})
+	c.parts = append(c.parts, progressing{nil, state})
 	return c
 }
 

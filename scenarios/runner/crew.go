@@ -28,9 +28,9 @@ import (
 // A worker that is lost ends the measurement: its clients failed, which no schedule says.
 type crew struct {
 	epoch  time.Time
-	parts  []block.Part
-	count  int  // of all clients
-	spread bool // the clients are not all in this process, or in several blocks
+	parts  []block.Part // all are there before connect
+	count  int          // of all clients
+	spread bool         // the clients are not all in this process, or in several blocks
 
 	live     []LiveWorker     // by the latest drain, if the clients are not all in this process
 	examined []block.Examined // by the latest examine, of each part
@@ -46,9 +46,6 @@ func newCrew(ctx context.Context, epoch time.Time, clients int) (*crew, context.
 	c.ended, c.end = context.WithCancelCause(ctx)
 	return c, c.ended
 }
-
-// take adds a part. All parts must be there before connect.
-func (c *crew) take(p block.Part) { c.parts = append(c.parts, p) }
 
 // lost reports whether a worker is lost. What the crew counts is then too little.
 func (c *crew) lost() bool { return errors.Is(c.cause(), remote.ErrLost) }
@@ -104,8 +101,6 @@ func (c *crew) connect(ctx context.Context, plan block.Plan, shown func(done, of
 		c.live = list.Map(c.parts, func(p block.Part) LiveWorker { return LiveWorker{Host: p.Worker().Host} })
 	}
 	plan.Pool.Epoch, plan.Pool.Clients = c.epoch, c.count
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	connected := make([]block.Connected, len(c.parts))
 	group, ctx := errgroup.WithContext(ctx) // with the first failure, the others stop trying
 	for i, p := range c.parts {

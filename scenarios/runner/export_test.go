@@ -21,7 +21,7 @@ func crewOf(p *pool.Pool) *crew {
 		c.Enter(pool.Outside)
 	}
 	c, _ := newCrew(context.Background(), p.Epoch, len(p.Clients))
-	c.take(b)
+	c.parts = append(c.parts, b)
 	return c
 }
 

@@ -100,10 +100,10 @@ func (m *measurement) run(ctx context.Context, d *results.Document) (err error) 
 // enlist gives the crew its parts: one for each worker, or else one in this process.
 func (m *measurement) enlist() {
 	for i, w := range m.Workers {
-		m.crew.take(block.NewFar(w, i, m.crew.end))
+		m.crew.parts = append(m.crew.parts, block.NewFar(w, i, m.crew.end))
 	}
 	for len(m.crew.parts) < max(m.blocks, 1) {
-		m.crew.take(block.New(m.recipe, m.variant))
+		m.crew.parts = append(m.crew.parts, block.New(m.recipe, m.variant))
 	}
 	m.crew.spread = len(m.crew.parts) > 1 || len(m.Workers) > 0
 }

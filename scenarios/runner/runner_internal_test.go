@@ -230,7 +230,7 @@ func TestStuckLoadIsCalledBroken(t *testing.T) {
 		b.Plan.Repeat = 1
 		m := &measurement{patience: stuckAfter}
 		m.crew, ctx = newCrew(ctx, b.Epoch, 3)
-		m.crew.take(b)
+		m.crew.parts = append(m.crew.parts, b)
 		defer b.Close(ctx)
 		err := m.loop(ctx, block.Load{Operations: 10}, nil)
 		if !errors.Is(err, ErrStuck) {

@@ -123,8 +123,8 @@ func (l *lagging) Drain(block.Drain) (b block.Batch) {
 // The edges of a window say how far apart workers were; other drains do not count.
 func TestEdgesOfSeveralWorkers(t *testing.T) {
 	c, _ := newCrew(t.Context(), time.Now(), 2)
-	c.take(&lagging{at: []time.Duration{time.Second, 2 * time.Second, 9 * time.Second}})
-	c.take(&lagging{at: []time.Duration{time.Second + 3, 4 * time.Second, 9*time.Second + 40}})
+	c.parts = append(c.parts, &lagging{at: []time.Duration{time.Second, 2 * time.Second, 9 * time.Second}})
+	c.parts = append(c.parts, &lagging{at: []time.Duration{time.Second + 3, 4 * time.Second, 9*time.Second + 40}})
 	recipe := variants.Recipe{NewObserver: func(out variants.Findings) variants.Observer { return &gossip{out} }}
 	s := newStream(c, recipe, recorder.New(recorder.Config{Clients: 2}), nil)
 	s.openWindow()
@@ -158,7 +158,7 @@ func (s *silent) Drain(d block.Drain) (b block.Batch) {
 // A window that ends when no client is at work does not wait for replies.
 func TestWindowThatEndsAtRest(t *testing.T) {
 	c, _ := newCrew(t.Context(), time.Now(), 1)
-	c.take(&silent{t: t})
+	c.parts = append(c.parts, &silent{t: t})
 	told := &sink{t: t, seen: map[int]int64{}}
 	recipe := variants.Recipe{NewObserver: func(variants.Findings) variants.Observer { return told }}
 	s := newStream(c, recipe, recorder.New(recorder.Config{Clients: 1}), nil)
