@@ -71,7 +71,7 @@ func stalled(d *results.Document) []Finding {
 func meanwhile(d *results.Document, s results.Stall) string {
 	at := d.Window.Start + s.Start
 	if slices.ContainsFunc(d.Health.StoodStill, func(o results.Standstill) bool { return o.Start < at+s.Length && at < o.Start+o.Length }) {
-		return "meanwhile zkbench itself stood still"
+		return "meanwhile zkbench stood still"
 	}
 	if len(s.SlowestReads) == 0 {
 		return ""

@@ -4,7 +4,6 @@
 package doubts
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -88,8 +87,7 @@ func Warnings(d *results.Document) []string {
 	r = append(r, clocks(d)...)
 	r.add(d.Window.Apart > d.Window.Length()/100, "workers counted up to %s apart at the edges of the window: counts per operation are less exact",
 		show(d.Window.Apart))
-	slow := slowWorker(d)
-	r.add(slow != "", "%s", slow)
+	r.addSlowWorker(d)
 	behind := backgroundFallsBehind(d)
 	r.add(behind != "", "%s", behind)
 	r.addFaults(d)
@@ -121,20 +119,20 @@ func clocks(d *results.Document) (r reasons) {
 	return r
 }
 
-// slowWorker describes the one worker that needs over three times as long for a read on the idle ensemble as any other; empty without one.
-func slowWorker(d *results.Document) string {
-	read := func(w results.Worker) (median float64) {
+// addSlowWorker adds the one worker that needs over three times as long for a read on the idle ensemble as any other.
+func (r *reasons) addSlowWorker(d *results.Document) {
+	reads := list.Map(d.Workers, func(w results.Worker) (median float64) {
 		if w.Floor != nil {
 			median, _ = w.Floor.Medians(results.FloorRead)
 		}
 		return median
+	})
+	sorted := slices.Sorted(slices.Values(reads))
+	if last := len(sorted) - 1; last > 0 && sorted[last-1] > 0 && sorted[last] > 3*sorted[last-1] {
+		slow := slices.Index(reads, sorted[last])
+		r.add(true, "worker %d on %s is slow, or far from the servers: a read on the idle ensemble took %s there, and up to %s on the others",
+			slow+1, d.Workers[slow].Host, table.Latency(sorted[last]), table.Latency(sorted[last-1]))
 	}
-	all := slices.SortedFunc(slices.Values(d.Workers), func(a, b results.Worker) int { return cmp.Compare(read(b), read(a)) })
-	if len(all) < 2 || read(all[1]) == 0 || read(all[0]) <= 3*read(all[1]) {
-		return ""
-	}
-	return fmt.Sprintf("the worker on %s is slow, or far from the servers: a read on the idle ensemble took %s there, and up to %s on the others",
-		all[0].Host, table.Latency(read(all[0])), table.Latency(read(all[1])))
 }
 
 func (r *reasons) addHerds(d *results.Document) {

@@ -193,7 +193,7 @@ func TestSlowWorker(t *testing.T) {
 	}{
 		{nil, ""},
 		{[]time.Duration{9 * ms}, ""},
-		{[]time.Duration{ms, 4 * ms, ms}, "the worker on host1 is slow"},
+		{[]time.Duration{ms, 4 * ms, ms}, "worker 2 on host1 is slow"},
 		{[]time.Duration{4 * ms, 4 * ms, ms}, ""},
 		{[]time.Duration{ms, 2 * ms, ms}, ""},
 		{[]time.Duration{4 * ms, 0}, ""},

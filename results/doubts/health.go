@@ -2,6 +2,7 @@ package doubts
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -24,8 +25,8 @@ func Saturated(d *results.Document) []string {
 		return saturated("zkbench itself", d.Health, d.Environment.Engine != results.Embedded)
 	}
 	var r reasons
-	for _, w := range d.Workers {
-		r = append(r, saturated("the worker on "+w.Host, w.Health, true)...)
+	for i, w := range d.Workers {
+		r = append(r, saturated(fmt.Sprintf("worker %d on %s", i+1, w.Host), w.Health, true)...)
 	}
 	return r
 }

@@ -39,7 +39,7 @@ func TestSaturatedWorker(t *testing.T) {
 			{Host: "host2", Health: results.Health{Throttled: 1}},
 		},
 	}
-	want := []string{"the worker on host1 used over 80% of the CPUs", "the control group of the worker on host2 was out of CPU"}
+	want := []string{"worker 2 on host1 used over 80% of the CPUs", "the control group of worker 3 on host2 was out of CPU"}
 	if got := doubts.Saturated(&d); !slices.Equal(got, want) {
 		t.Errorf("saturated %q, want %q", got, want)
 	}

@@ -113,7 +113,7 @@ func TestOwnStandstill(t *testing.T) {
 	}
 	want := []string{
 		"zkbench itself stood still for up to 3s, 4s in all: delays in this time are not the servers'",
-		"no operation completed for 3.2s, from 900ms into the window (meanwhile zkbench itself stood still)",
+		"no operation completed for 3.2s, from 900ms into the window (meanwhile zkbench stood still)",
 	}
 	if got := doubts.Delayed(d); !slices.Equal(got, want) {
 		t.Errorf("got  %q\nwant %q", got, want)
