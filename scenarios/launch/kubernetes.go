@@ -60,7 +60,8 @@ func (k *kubernetes) start(ctx context.Context) (err error) {
 // create creates the object of a template, and returns its uid. `kubectl apply` would repeat the token in an annotation.
 func (k *kubernetes) create(ctx context.Context, name string) (uid string, err error) {
 	var manifest bytes.Buffer
-	templates := template.Must(template.New("").Funcs(template.FuncMap{"quote": strconv.Quote}).Parse(embedded))
+	volume := func(secret string) string { return label("secret-" + secret) }
+	templates := template.Must(template.New("").Funcs(template.FuncMap{"quote": strconv.Quote, "volume": volume}).Parse(embedded))
 	if err := templates.ExecuteTemplate(&manifest, name, k); err != nil {
 		return "", err
 	}

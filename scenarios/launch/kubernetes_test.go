@@ -125,7 +125,7 @@ func TestKubernetesOptions(t *testing.T) {
 	j.Run = "Release_2026.11 of the lock that many clients contend for"
 	k := &j.Kubernetes
 	k.CPU, k.Memory, k.AwayFrom, k.Spread = "2", "1Gi", map[string]string{"app": "zk", "tier": "db"}, "topology.kubernetes.io/zone"
-	k.Secrets = map[string]string{"zk-tls": "/etc/zk/tls"}
+	k.Secrets = map[string]string{"zk-tls": "/etc/zk/tls", "digest.of.bench": "/etc/zk/digest"}
 	s := must.Get(launch.Start(t.Context(), workers(t, "kubernetes:8"), j))(t)
 	golden.Compare(t, "testdata/kubernetes/job.yaml", []byte(read(t, dir, "job.yaml")))
 	must.Do(t, s.End(t.Context()))
