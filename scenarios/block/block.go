@@ -131,7 +131,9 @@ func (b *Block) State() State {
 		s.Steps, s.Idle, s.Ending = r.steps.Load(), r.turns.Idle(), r.turns.Ending()
 	}
 	for _, c := range b.Clients {
-		if d := c.Does(); d.Activity != pool.Outside && !c.Present().Over() {
+		if d := c.Does(); c.Present().Over() {
+			s.Lost = true
+		} else if d.Activity != pool.Outside {
 			s.Waiting, s.Longest = s.Waiting+1, max(s.Longest, time.Since(d.Since))
 		}
 	}
@@ -232,7 +234,6 @@ func (b *Block) Examine() Examined {
 	}
 	for _, c := range b.Clients {
 		c.Examine(&e.Health)
-		e.Lost = e.Lost || c.Present().Over()
 	}
 	return e
 }

@@ -56,7 +56,7 @@ type Part interface {
 	Look() pool.Look
 	// Watches returns the paths that a client watches.
 	Watches(id int) []string
-	// Examine returns the health since the first load began, and what the last one left.
+	// Examine returns the health since the first load began, and the arrivals that the last one has not served: it gives them up.
 	Examine() Examined
 	// Fitting, Strike, StrikeHolder, Hear, Record and ConnectedTo are those of [chaos.Targets].
 	Fitting(f faults.Fault) (ids []int)
@@ -117,6 +117,7 @@ type State struct {
 	Idle, Ending bool          // see [load.Turns]
 	Waiting      int           // clients that are at work, or wait, in a step
 	Longest      time.Duration // that one of these has taken so far
+	Lost         bool          // a client's life is over
 }
 
 // Half says which half of a floor is measured.
@@ -165,11 +166,10 @@ type Batch struct {
 	ClockBound    time.Duration    // the largest error of a time, after its conversion
 }
 
-// Examined is the health of a block, and what its clients warn of.
+// Examined is what a block says of itself when its load has ended.
 type Examined struct {
 	Health   results.Health
 	Unserved recorder.Unserved // by the last load
-	Lost     bool              // a client's life is over
 	Began    time.Duration     // how much later than planned the load began
 	Memory   int64             // the largest resident memory in a drain
 	Warnings []string

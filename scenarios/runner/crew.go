@@ -145,7 +145,7 @@ func (c *crew) state() block.State {
 		sum.Beside.Add(own.Beside)
 		sum.Steps, sum.Held, sum.Waiting = sum.Steps+own.Steps, sum.Held+own.Held, sum.Waiting+own.Waiting
 		sum.Latest, sum.Longest = max(sum.Latest, own.Latest), max(sum.Longest, own.Longest)
-		sum.Outstanding = sum.Outstanding || own.Outstanding
+		sum.Outstanding, sum.Lost = sum.Outstanding || own.Outstanding, sum.Lost || own.Lost
 		sum.Idle, sum.Ending = sum.Idle && own.Idle, sum.Ending && own.Ending
 	}
 	return sum
@@ -265,7 +265,7 @@ func (c *crew) partOf(client int) int {
 	return 0
 }
 
-// examine returns the health of all parts together, and what their clients warn of.
+// examine returns what all parts together say when the load has ended.
 func (c *crew) examine() block.Examined {
 	c.examined = each(c.parts, block.Part.Examine)
 	sum := c.examined[0]
@@ -274,7 +274,6 @@ func (c *crew) examine() block.Examined {
 	}
 	sum.Health = results.MergeHealth(list.Map(c.examined, func(e block.Examined) results.Health { return e.Health }))
 	for _, own := range c.examined[1:] {
-		sum.Lost = sum.Lost || own.Lost
 		sum.Unserved.GivenUp, sum.Unserved.Begun = sum.Unserved.GivenUp+own.Unserved.GivenUp, sum.Unserved.Begun+own.Unserved.Begun
 		sum.Warnings = append(sum.Warnings, own.Warnings...)
 	}

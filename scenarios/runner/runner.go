@@ -380,6 +380,6 @@ func (p scenarioRun) document(t task) *results.Document {
 const defaultTick = 2 * time.Second
 
 func tickOf(d ensemble.Description) time.Duration {
-	millis, _ := strconv.Atoi(d.Config["tickTime"]) // 0 if it is not there
+	millis, _ := strconv.Atoi(d.Config["tickTime"]) // 0 if it is missing or wrong
 	return cmp.Or(time.Duration(millis)*time.Millisecond, defaultTick)
 }

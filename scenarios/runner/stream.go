@@ -227,8 +227,8 @@ const (
 // openWindow begins the window, unless it has been cut, and returns the time.
 func (s *stream) openWindow() (at time.Duration) { return s.mark(block.Drain{}, s.opens) }
 
-// closeWindow ends the window, unless it has been cut, and returns the time. No client may be at work: no reply will say more about the
-// places of events.
+// closeWindow ends the window, unless it has been cut, and returns the time. If the clients have several clocks, none may be at work: no
+// reply will say more about the places of events.
 func (s *stream) closeWindow() (at time.Duration) { return s.mark(block.Drain{All: true}, s.closes) }
 
 // cutWindow ends the window at once, begun or not. It returns the time and the window's counts. cut is false if it has ended already.

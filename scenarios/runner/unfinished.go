@@ -71,7 +71,7 @@ func (m *measurement) breachIn(ctx context.Context, err error) (text string) {
 	default:
 		return ""
 	}
-	if m.crew.fence(ctx, block.Fence{Waiting: true}) != nil || m.crew.examine().Lost {
+	if m.crew.fence(ctx, block.Fence{Waiting: true}) != nil || m.crew.state().Lost {
 		return ""
 	}
 	return text
