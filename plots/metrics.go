@@ -249,13 +249,13 @@ func (s *Set) formulaEntry() []entry {
 	return []entry{{label, []plot.Thumbnailer{&plotter.Line{LineStyle: dashed(gray())}}}}
 }
 
-// rowsPlot returns a plot with a row for each label. Of panels side by side, only the first is named: it shows the labels.
+// rowsPlot returns a plot with a row for each label. Unless named, the labels are blank, as in all but the first of panels side by side.
 func rowsPlot(title string, labels []string, named bool) *plot.Plot {
 	p := newPlot(title, "", "")
 	var ticks plot.ConstantTicks
 	for i, label := range labels {
 		if !named {
-			label = " " // see hideTimes
+			label = " " // without a text, it would be a minor tick, which has no grid line
 		}
 		ticks = append(ticks, plot.Tick{Value: rowOf(i, labels), Label: label})
 	}

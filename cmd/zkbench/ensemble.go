@@ -68,7 +68,7 @@ in memory. It exits with 0, because an interrupt is its regular end.`,
 	return cmd
 }
 
-// openWithPorts opens a number of servers, unless --ports has mistakes.
+// openWithPorts opens the ensemble, unless --ports does not suit its number of servers.
 func (f *ensembleFlags) openWithPorts(ctx context.Context, servers int) (ensemble.Ensemble, error) {
 	switch distinct := list.Distinct(f.Ports); {
 	case len(f.Ports) == 0: // free ones are found

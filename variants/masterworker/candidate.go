@@ -20,7 +20,7 @@ import (
 type candidate struct {
 	session *session.Session
 	znode   string
-	watch   *session.Watch // on another client's znode; nil before the first attempt
+	watch   *session.Watch // on another client's znode; nil before the first attempt and for the master
 	elected atomic.Bool
 }
 

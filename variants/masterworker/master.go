@@ -94,7 +94,8 @@ func (m *Master) assignAll(ctx context.Context) (total int, err error) {
 	for done := false; !done; {
 		var n int
 		n, done, err = m.assignSome(ctx)
-		if total += n; err != nil && !m.workerLeft(ctx, err) {
+		total += n
+		if err != nil && !m.workerLeft(ctx, err) {
 			return total, err
 		}
 	}

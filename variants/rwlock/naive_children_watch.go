@@ -47,7 +47,7 @@ func NewChildrenWatch(s *session.Session, dir string) *ChildrenWatch {
 
 func (l *ChildrenWatch) takeTurn(ctx context.Context, mine contender) (*revocation.Listening, error) {
 	return nil, l.AwaitChildren(ctx, func(children []string) (bool, error) {
-		_, waiting, err := next(mine, nearestWriter)(children)
+		_, waiting, err := next(mine, nearestWriter)(children) // only whether one is before it
 		return waiting, err
 	})
 }

@@ -46,7 +46,7 @@ func role(env variants.Env, step int) Mode {
 // withThirds defines, in a formula, how many clients read first (f), write (w), and read behind the writers (r).
 const withThirds = " with f=⌈N/3⌉, w=⌊(N+1)/3⌋, r=⌊N/3⌋"
 
-// cost returns the cost of an acquire and release, which are one write each.
+// cost returns the cost of a lock whose acquire and release are one write each.
 func cost(requests, notifications, herd variants.Formula) variants.Cost {
 	return variants.Cost{Requests: requests, Writes: "2", FailedWrites: "0", Notifications: notifications, HerdMax: herd}
 }

@@ -114,7 +114,8 @@ func (d *decisions) decided(s *siteState, e variants.Event) {
 
 func (d *decisions) settle(a *account, e variants.Event, round int64, decision Decision) {
 	if a.first == nil {
-		a.first, a.founded = &e, a.refused()
+		first := e // so that only this one is allocated
+		a.first, a.founded = &first, a.refused()
 	}
 	if _, first := unstamp(a.first.Value); decision != first {
 		d.out.Breach(e, "site %d decided to %s transaction %d, and site %d to %s it", e.Client, decision, round, a.first.Client, first)

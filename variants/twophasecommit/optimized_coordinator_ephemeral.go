@@ -87,7 +87,7 @@ func (s *CoordinatorEphemeral) create(ctx context.Context, own string) error {
 
 // Close also deletes the site's own znode.
 func (s *CoordinatorEphemeral) Close(ctx context.Context) error {
-	return errors.Join(s.site.Close(ctx), s.session.Do(ctx, s.withdraw, nil))
+	return s.session.Do(ctx, func(ctx context.Context) error { return errors.Join(s.clear(ctx), s.withdraw(ctx)) }, nil)
 }
 
 func (s *CoordinatorEphemeral) withdraw(ctx context.Context) error {
