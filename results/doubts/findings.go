@@ -85,8 +85,8 @@ func Warnings(d *results.Document) []string {
 	}
 	r.add(late != "" && !tooLate, "%s", late)
 	r = append(r, clocks(d)...)
-	r.add(d.Window.Apart > d.Window.Length()/100, "workers counted up to %s apart at the edges of the window: counts per operation are less exact",
-		show(d.Window.Apart))
+	r.add(float64(d.Window.Apart) > apartMark*float64(d.Window.Length()),
+		"workers counted up to %s apart at the edges of the window: counts per operation are less exact", show(d.Window.Apart))
 	r.addSlowWorker(d)
 	behind := backgroundFallsBehind(d)
 	r.add(behind != "", "%s", behind)
@@ -119,7 +119,7 @@ func clocks(d *results.Document) (r reasons) {
 	return r
 }
 
-// addSlowWorker adds the one worker that needs over three times as long for a read on the idle ensemble as any other.
+// addSlowWorker adds the one worker that needs over slowMark times as long for a read on the idle ensemble as any other.
 func (r *reasons) addSlowWorker(d *results.Document) {
 	reads := list.Map(d.Workers, func(w results.Worker) (median float64) {
 		if w.Floor != nil {
@@ -128,10 +128,10 @@ func (r *reasons) addSlowWorker(d *results.Document) {
 		return median
 	})
 	sorted := slices.Sorted(slices.Values(reads))
-	if last := len(sorted) - 1; last > 0 && sorted[last-1] > 0 && sorted[last] > 3*sorted[last-1] {
-		slow := slices.Index(reads, sorted[last])
-		r.add(true, "worker %d on %s is slow, or far from the servers: a read on the idle ensemble took %s there, and up to %s on the others",
-			slow+1, d.Workers[slow].Host, table.Latency(sorted[last]), table.Latency(sorted[last-1]))
+	if last := len(sorted) - 1; last > 0 && sorted[last-1] > 0 && sorted[last] > slowMark*sorted[last-1] {
+		slow, took, others := slices.Index(reads, sorted[last]), table.Latency(sorted[last]), table.Latency(sorted[last-1])
+		r.add(true, "worker %d on %s is slow, or far from the servers: a read on the idle ensemble took %s there, %s at most on the others",
+			slow+1, d.Workers[slow].Host, took, others)
 	}
 }
 

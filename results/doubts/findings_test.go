@@ -202,7 +202,8 @@ func TestSlowWorker(t *testing.T) {
 		for i, read := range tt.reads {
 			w := results.Worker{Host: fmt.Sprintf("host%d", i)}
 			if read > 0 {
-				w.Floor = &results.Floor{Before: map[string]results.Histogram{results.FloorRead: results.NewHistogram([]time.Duration{read})}}
+				h := results.NewHistogram([]time.Duration{read})
+				w.Floor = &results.Floor{Before: map[string]results.Histogram{results.FloorRead: h}}
 			}
 			d.Workers = append(d.Workers, w)
 		}

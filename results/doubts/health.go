@@ -16,6 +16,8 @@ const (
 	clientCPUMark  = 0.80 // share of all cores used by zkbench
 	machineCPUMark = 0.95 // share of all cores in use
 	latenessMark   = 0.25 // share of the bystanders' p99 that is delay within zkbench
+	apartMark      = 0.01 // share of the window by which workers counted apart
+	slowMark       = 3    // how many times as long as any other a worker needs for a read
 )
 
 // Saturated returns the reasons why zkbench was short of CPU and applied less load than intended. Workers are named. The CPU share of the
