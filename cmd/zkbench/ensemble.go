@@ -121,6 +121,9 @@ func (a *app) printUp(ctx context.Context, e ensemble.Ensemble, name string) err
 	return err
 }
 
+// protected is an ensemble that zkbench has started, perhaps with TLS or a digest, with the flags by which other commands get access to it.
+type protected interface{ AccessFlags() []string }
+
 func connectString(e ensemble.Ensemble) string {
 	return strings.Join(list.Map(e.Servers(), func(s ensemble.Server) string { return s.Addr }), ",")
 }
@@ -269,7 +272,7 @@ func (a *app) printStatus(ctx context.Context, e ensemble.Ensemble, name string)
 		t.Row(s.Name, role, table.Missing, s.Addr, table.Missing, table.Missing, table.Missing)
 	}
 	fmt.Fprintln(a.stdout, t)
-	if own, ok := e.(interface{ AccessFlags() []string }); ok && len(own.AccessFlags()) > 0 {
+	if own, ok := e.(protected); ok && len(own.AccessFlags()) > 0 {
 		fmt.Fprintf(a.stdout, "\nflags for --servers: %s\n", strings.Join(own.AccessFlags(), " "))
 	}
 	return err

@@ -68,7 +68,7 @@ func (a *app) openTarget(ctx context.Context, w site) (target, error) {
 		done()
 		return target{}, asUsage(err)
 	}
-	if own, ok := e.(interface{ AccessFlags() []string }); ok { // zkbench has started it, perhaps with TLS or a digest
+	if own, ok := e.(protected); ok {
 		w.AccessFlags = own.AccessFlags()
 	}
 	kept, ok := e.(interface{ Attached() bool })
