@@ -269,9 +269,6 @@ func (c *crew) partOf(client int) int {
 func (c *crew) examine() block.Examined {
 	c.examined = each(c.parts, block.Part.Examine)
 	sum := c.examined[0]
-	if len(c.examined) == 1 {
-		return sum
-	}
 	sum.Health = results.MergeHealth(list.Map(c.examined, func(e block.Examined) results.Health { return e.Health }))
 	for _, own := range c.examined[1:] {
 		sum.Unserved.GivenUp, sum.Unserved.Begun = sum.Unserved.GivenUp+own.Unserved.GivenUp, sum.Unserved.Begun+own.Unserved.Begun
