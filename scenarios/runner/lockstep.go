@@ -13,7 +13,6 @@ import (
 	"github.com/zkbench/zkbench/ensemble"
 	"github.com/zkbench/zkbench/ensemble/wire"
 	"github.com/zkbench/zkbench/results"
-	"github.com/zkbench/zkbench/scenarios/block"
 	"github.com/zkbench/zkbench/scenarios/pool"
 	"github.com/zkbench/zkbench/variants/session"
 )
@@ -311,8 +310,8 @@ func (l *lockstep) heapsAfter(ctx context.Context) error {
 	if l.heap == nil || l.heap.Why != "" {
 		return nil
 	}
-	l.stream.mark(block.Drain{}, func(at time.Duration, _ wire.Counts) { l.stream.recorder.Freeze(at) })
-	defer l.stream.mark(block.Drain{}, func(at time.Duration, _ wire.Counts) { l.stream.recorder.Thaw(at) })
+	l.stream.mark(true, func(at time.Duration, _ wire.Counts) { l.stream.recorder.Freeze(at) })
+	defer l.stream.mark(true, func(at time.Duration, _ wire.Counts) { l.stream.recorder.Thaw(at) })
 	readings, watches, err := l.readHeaps(ctx)
 	l.heap.After, l.heap.Watches = readings, watches-l.heap.Watches
 	return err

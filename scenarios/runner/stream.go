@@ -189,10 +189,10 @@ func (s *stream) takeSome(d block.Drain) (batch block.Batch, given time.Duration
 	return batch, s.ordering.Drain(complete, batch.Events, s.observer.Observe)
 }
 
-// flush hands on everything before the time of the batch that it returns. Unless the drain is of all, or all clients have one clock, it waits
-// for the places of events in the window; those before the window may come later.
-func (s *stream) flush(d block.Drain) (batch block.Batch) {
-	if d.All = d.All || s.ordering.Apart == 0; d.All {
+// flush hands on everything before the time of the batch that it returns. Unless all clients are at rest, or have one clock, it waits for
+// the places of events in the window; those before the window may come later.
+func (s *stream) flush(atRest bool) (batch block.Batch) {
+	if d := (block.Drain{Counts: true, All: atRest || s.ordering.Apart == 0}); d.All {
 		batch = s.take(d)
 		s.ordering.Flush(batch.At, batch.Events, s.observer.Observe)
 	} else {
@@ -225,15 +225,15 @@ const (
 )
 
 // openWindow begins the window, unless it has been cut, and returns the time.
-func (s *stream) openWindow() (at time.Duration) { return s.mark(block.Drain{}, s.opens) }
+func (s *stream) openWindow() (at time.Duration) { return s.mark(false, s.opens) }
 
 // closeWindow ends the window, unless it has been cut, and returns the time. If the clients have several clocks, none may be at work: no
 // reply will say more about the places of events.
-func (s *stream) closeWindow() (at time.Duration) { return s.mark(block.Drain{All: true}, s.closes) }
+func (s *stream) closeWindow() (at time.Duration) { return s.mark(true, s.closes) }
 
 // cutWindow ends the window at once, begun or not. It returns the time and the window's counts. cut is false if it has ended already.
 func (s *stream) cutWindow() (at time.Duration, counts wire.Counts, cut bool) {
-	at = s.mark(block.Drain{}, func(at time.Duration, counts wire.Counts) {
+	at = s.mark(false, func(at time.Duration, counts wire.Counts) {
 		cut = s.window != windowClosed
 		s.opens(at, counts)
 		s.closes(at, counts)
@@ -262,12 +262,11 @@ func (s *stream) closes(at time.Duration, counts wire.Counts) {
 
 // mark drains, and then calls note with the time and the counts. The recorder receives the traffic of the same counts, so that the
 // traffic between two marks is the difference of their counts.
-func (s *stream) mark(d block.Drain, note func(time.Duration, wire.Counts)) (at time.Duration) {
+func (s *stream) mark(atRest bool, note func(time.Duration, wire.Counts)) (at time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds = nil
-	d.Counts = true
-	batch, before := s.flush(d), s.window
+	batch, before := s.flush(atRest), s.window
 	if note(batch.At, batch.Counts); s.window != before {
 		s.apart += batch.Latest - batch.At
 	}

@@ -45,7 +45,7 @@ func (m *measurement) apply(ctx context.Context) (observation, error) {
 // error remains one, unless the scenario expects the breach that it shows.
 func (m *measurement) endByBreach(ctx context.Context, err error) {
 	var broken bool
-	m.stream.mark(block.Drain{All: true}, func(time.Duration, wire.Counts) { broken = m.stream.recorder.Broken() })
+	m.stream.mark(true, func(time.Duration, wire.Counts) { broken = m.stream.recorder.Broken() })
 	text, expected := m.breachIn(ctx, err), m.scenario.ExpectsBreach(m.variant)
 	if text == "" && (expected || !broken) {
 		return
