@@ -188,7 +188,7 @@ func (w *Worker) Epoch() time.Time { return w.of.self.epoch }
 // Clock returns the comparison of the worker's clock with the controller's.
 func (w *Worker) Clock() *Clock { return &w.clock }
 
-// Err returns why the worker is lost, an [ErrLost]: it ended, it was silent for two seconds, or [Controller.Close] was called. It is nil before that.
+// Err returns why the worker is lost, an [ErrLost]: it ended, was silent for two seconds, or was told to leave. It is nil before that.
 func (w *Worker) Err() error {
 	if cause := context.Cause(w.wire.ctx); cause != nil {
 		return fmt.Errorf("worker %v is %w (its output may say why): %w", w, ErrLost, cause)
